@@ -40,9 +40,9 @@ _JOINED = (PortKind.PORT, PortKind.BUNDLE)
 SERVED, OUTWARD = 1, 2
 Row = tuple[int, str, str, str, int]
 """An address: subnet as a number, port, port that this is on ("" where no cable is), word of its path, number."""
-Facing = tuple[str, int, str, bool]
+PortClaim = tuple[str, int, str, bool]
 """A neighbor: its name, its address as a number, the port whose subnet it is in, and whether that is one of two."""
-Described = tuple[str, str, bool, str]
+DescribedEnd = tuple[str, str, bool, str]
 """A description: of which port, the port that this is on, whether it may name the far end, and the text."""
 
 
@@ -179,9 +179,9 @@ class Placement:
         """Return port as the facts name it -> its statements, by the last word of the path."""
         return _open_statements(self.shape, self.own)[0]
 
-    def joining(self) -> tuple[Sequence[Row], Sequence[Facing], Sequence[Described]]:
+    def joining(self) -> tuple[Sequence[Row], Sequence[PortClaim], Sequence[DescribedEnd]]:
         """Return addresses except those of management, neighbors behind a single port, and descriptions of ports."""
-        found: tuple[Sequence[Row], Sequence[Facing], Sequence[Described]] = value_of(self.joins)
+        found: tuple[Sequence[Row], Sequence[PortClaim], Sequence[DescribedEnd]] = value_of(self.joins)
         return found
 
     def without_address(self) -> Mapping[str, Values]:
@@ -296,13 +296,13 @@ def _address_rows(shape: Shape, addresses: Mapping[str, Sequence[tuple[str, Addr
     return found
 
 
-def _facing_neighbors(rows: Sequence[Row], peers: Mapping[str, Address]) -> list[Facing]:
+def _facing_neighbors(rows: Sequence[Row], peers: Mapping[str, Address]) -> list[PortClaim]:
     """Return the neighbors in the subnet of exactly one port."""
     near: dict[int, list[str]] = {}
     for subnet, _, base, _, _ in rows:
         near.setdefault(subnet, []).append(base)
     lengths = {(subnet & 1, subnet >> 1 & 255) for subnet in near}
-    found: list[Facing] = []
+    found: list[PortClaim] = []
     for name, there in peers.items():
         around = [
             there.subnet(length)

@@ -23,7 +23,7 @@ from fabricc.facts.statement import End, Neighbor
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.audit.ends import Described, Placement, Shape
+    from fabricc.audit.ends import DescribedEnd, Placement, Shape
     from fabricc.facts.statement import Device
 
 _BITS = {evidence: 1 << rank for rank, evidence in enumerate(Evidence)}
@@ -43,10 +43,10 @@ class _Claim(NamedTuple):
     near: End
     far: End
     evidence: Evidence
-    at: _Held | Neighbor | str
+    at: _SubnetPort | Neighbor | str
 
 
-_Held = tuple[str, str, str, str, int, int]
+_SubnetPort = tuple[str, str, str, str, int, int]
 """An address: device, port, the port that this is on ("" where no cable is), word of its path, number, subnet."""
 
 
@@ -123,7 +123,7 @@ class _ClaimTable:
         self._claim_subnets(subnets)
         self._claim_sessions(subnets)
 
-    def _add_claim(self, near: End, far: End, evidence: Evidence, at: _Held | Neighbor | str) -> None:
+    def _add_claim(self, near: End, far: End, evidence: Evidence, at: _SubnetPort | Neighbor | str) -> None:
         if near.device == far.device:
             return
         if not far.port:
@@ -181,7 +181,7 @@ class _ClaimTable:
                     continue
             self._add_claim(near, self._shared_end(known or announced.device, port), Evidence.LLDP, announced)
 
-    def _claim_descriptions(self, name: str, described: Iterable[Described]) -> None:
+    def _claim_descriptions(self, name: str, described: Iterable[DescribedEnd]) -> None:
         for port, base, names_end, text in described:
             if names_end and (far := self._find_named(text, name)) is not None:
                 self._add_claim(self._shared_end(name, base), far, Evidence.DESCRIPTION, port)
@@ -217,7 +217,7 @@ class _ClaimTable:
 
     def _claim_sessions(self, subnets: _Subnets) -> None:
         """Claim links by neighbors whose address one device has on the port that the own subnet leads to."""
-        owners: dict[int, _Held | None] = {}  # None where several have an address
+        owners: dict[int, _SubnetPort | None] = {}  # None where several have an address
         for every in subnets.values():
             for held in every if isinstance(every, list) else (every,):
                 owners[held[4]] = None if held[4] in owners else held
@@ -312,11 +312,11 @@ def _evidence_kinds(bits: int) -> tuple[Evidence, ...]:
     return tuple(evidence for evidence, bit in _BITS.items() if bits & bit)
 
 
-_Subnets = dict[int, _Held | list[_Held]]
+_Subnets = dict[int, _SubnetPort | list[_SubnetPort]]
 """Subnet as a number -> the address in it, or several."""
 
 
-def _add_address(subnets: _Subnets, number: int, held: _Held) -> None:
+def _add_address(subnets: _Subnets, number: int, held: _SubnetPort) -> None:
     known = subnets.setdefault(number, held)
     if isinstance(known, list):
         known.append(held)
@@ -324,7 +324,7 @@ def _add_address(subnets: _Subnets, number: int, held: _Held) -> None:
         subnets[number] = [known, held]
 
 
-def _of_two(subnet: int, held: Sequence[_Held]) -> Iterator[tuple[_Held, _Held]]:
+def _of_two(subnet: int, held: Sequence[_SubnetPort]) -> Iterator[tuple[_SubnetPort, _SubnetPort]]:
     """Return the two ends of a subnet that may be a link: its only two, or in a subnet of two any of a few."""
     if len(held) != 2 and not (of_two(subnet) and len(held) <= _MOST_IN_SUBNET):
         return

@@ -23,7 +23,7 @@ from fabricc.base.diagnostics.text import severity_summary
 from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.base.foreign.formats import json_rendered
 from fabricc.base.foreign.text import Line, Table
-from fabricc.compiler.prove.finding_groups import Grouped
+from fabricc.compiler.prove.finding_groups import FindingGroups
 from fabricc.compiler.result import exit_status
 from fabricc.compiler.write.workers import usable_cpus
 from fabricc.facts.statement import Kind, Tier
@@ -87,7 +87,7 @@ class Audit:
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """The findings, of each kind the first few and how many more there are."""
-        grouped = Grouped()
+        grouped = FindingGroups()
         grouped.add(self.findings)
         return tuple(grouped.diagnostics(self.top))
 

@@ -12,7 +12,7 @@ from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
-from fabricc.base.documents.composer import RefusedError, Rules, resolve_1_1
+from fabricc.base.documents.composer import Rules, ScalarError, resolve_1_1
 from fabricc.base.documents.reader import parse_document
 from fabricc.base.documents.schema import breaches
 from fabricc.base.foreign import files
@@ -288,7 +288,7 @@ def _not_yaml(failure: Exception, _: str, file: str) -> Diagnostic:
 def _check_text(text: str) -> None:
     if not text.isprintable():
         message = "text over several lines or with control characters"
-        raise RefusedError("FAB2102", message, "Write it in one line, or folded with `>-`.")
+        raise ScalarError("FAB2102", message, "Write it in one line, or folded with `>-`.")
 
 
 _KEY = ("FAB2102", "a key must be a short word", "Write a plain text key.")

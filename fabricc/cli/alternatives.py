@@ -61,7 +61,7 @@ GIVEN = (
 )  # fmt: skip
 
 
-class Wish(NamedTuple):
+class AlternativesRequest(NamedTuple):
     """The request: the file with prices, and the number of a shape with the file to write it into."""
 
     prices: Path | None
@@ -83,7 +83,7 @@ class Row(NamedTuple):
         return self.shape.fabric is not None
 
 
-def show_shapes(compiled: Compiled, wish: Wish, format_: str) -> int:
+def show_shapes(compiled: Compiled, wish: AlternativesRequest, format_: str) -> int:
     """Print the shapes, and write the requested one.
 
     Raises:

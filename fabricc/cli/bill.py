@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import ClusterSpec
 
 
-class Wanted(NamedTuple):
+class BillRequest(NamedTuple):
     """The request: files to write, the share of spares, and the table of places to read."""
 
     bom: Path | None
@@ -36,7 +36,7 @@ class Wanted(NamedTuple):
     spares: Fraction
 
 
-class Bought(NamedTuple):
+class BillResult(NamedTuple):
     """The parts of the fabric and their places, with the findings about both; `titles` are of its devices."""
 
     materials: Materials
@@ -45,7 +45,9 @@ class Bought(NamedTuple):
     findings: tuple[Diagnostic, ...]
 
 
-def list_parts(wanted: Wanted, networks: Sequence[tuple[str, ClusterSpec, Fabric]], protocol: str) -> Bought:
+def list_parts(
+    wanted: BillRequest, networks: Sequence[tuple[str, ClusterSpec, Fabric]], protocol: str
+) -> BillResult:
     """Return the requested tables of all networks of the cluster.
 
     Args:
@@ -66,10 +68,10 @@ def list_parts(wanted: Wanted, networks: Sequence[tuple[str, ClusterSpec, Fabric
     ]
     known = dict(chain.from_iterable(device_titles(fabric).items() for _, _, fabric in networks))
     racks = read_places(wanted.places, known) if wanted.places else Racks({}, ())
-    return Bought(merge_materials(found), racks, known, (*told, *racks.findings))
+    return BillResult(merge_materials(found), racks, known, (*told, *racks.findings))
 
 
-def write_files(wanted: Wanted, found: Bought) -> list[str]:
+def write_files(wanted: BillRequest, found: BillResult) -> list[str]:
     """Write the requested files and return their names; write none if the table of places is wrong.
 
     Raises:
@@ -94,7 +96,7 @@ def write_files(wanted: Wanted, found: Bought) -> list[str]:
     return written
 
 
-def _render_bill(found: Bought, wanted: Wanted) -> bytes:
+def _render_bill(found: BillResult, wanted: BillRequest) -> bytes:
     bill = [BILL, *bill_rows(found.materials, wanted.spares, found.racks.places)]
     if wanted.bom is None or wanted.bom.suffix == ".csv":
         return csv_text(bill).encode()

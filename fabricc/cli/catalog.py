@@ -26,7 +26,7 @@ from fabricc.catalog.figures import (
     source_of,
 )
 from fabricc.catalog.importing import import_switch
-from fabricc.catalog.importing.draft import Wishes
+from fabricc.catalog.importing.draft import ImportOptions
 from fabricc.catalog.importing.sonic_branches import Branch, compare_branch
 from fabricc.catalog.library import ModelFileError
 from fabricc.catalog.load import load_catalog
@@ -56,7 +56,7 @@ def imports(
     path: Path, sku: str | None, asic: str | None, name: str | None, since: str | None, target: Path
 ) -> int:
     """Make a catalog entry of PATH, a SONiC platform folder or a NetBox device type, and list what it lacks."""
-    made = import_switch(path, Wishes(name, asic, sku, since))
+    made = import_switch(path, ImportOptions(name, asic, sku, since))
     output.print_findings(made.found, "text", {})
     if made.text and str(target) == "-":
         output.print_verbatim(*made.text.splitlines())
@@ -96,7 +96,7 @@ def compare(repository: Path, branches: tuple[str, ...]) -> int:
 _PARTS = {"import": imports, "compare": compare}
 
 
-class _OrPart(click.Command):
+class _CatalogCommand(click.Command):
     """The command, or `catalog import` or `catalog compare`, which have separate options."""
 
     def make_context(
@@ -107,7 +107,7 @@ class _OrPart(click.Command):
         return super().make_context(info_name, args, parent, **extra)
 
 
-@click.command("catalog", cls=_OrPart)
+@click.command("catalog", cls=_CatalogCommand)
 @click.argument("name", required=False, shell_complete=complete_models)
 @click.option("--add", "extra", multiple=True, type=options.PATH, metavar="FILE",
               help="A catalog file of your own; may be given several times.")  # fmt: skip

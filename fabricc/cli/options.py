@@ -137,7 +137,7 @@ templates_option = click.option(
 EMPTY_VALUE = "the value is empty. Set it, or leave it out."
 
 
-class FilledText(click.types.StringParamType):
+class NonEmptyText(click.types.StringParamType):
     """A text that is not empty."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -151,7 +151,7 @@ def require_values(command: click.Command) -> None:
     """Reject empty values of the text options and arguments of a command, except options that are empty by default."""
     for param in command.params:
         if type(param.type) is click.types.StringParamType and param.default != "":
-            param.type = FilledText()
+            param.type = NonEmptyText()
     if isinstance(command, click.Group):
         for each in command.commands.values():
             require_values(each)

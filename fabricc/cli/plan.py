@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.base.foreign.text import Rendered
-    from fabricc.cli.bill import Bought, Wanted
+    from fabricc.cli.bill import BillRequest, BillResult
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
-    from fabricc.front.planning.quality import Sheet
+    from fabricc.front.planning.quality import QosWorksheet
     from fabricc.front.qos.plot import Panel
     from fabricc.front.spec.model import ClusterSpec
 
@@ -117,16 +117,16 @@ def command(
         if file is not None and file.suffix not in endings:
             ends = "neither in " if len(endings) > 1 else "not in "
             raise click.BadParameter(f"{file} ends {ends}{' nor in '.join(endings)}", param_hint=option)
-    wanted: Wanted | None = None
+    wanted: BillRequest | None = None
     if bom_file or labels_file or elevations_file or places_file:
         from fabricc.cli import bill  # optics and racks, which few plans request
 
-        wanted = bill.Wanted(bom_file, labels_file, elevations_file, places_file, spares)
+        wanted = bill.BillRequest(bom_file, labels_file, elevations_file, places_file, spares)
     compiled = compile_spec(spec, repin=repin, ethernet_only=alternatives)
     if alternatives:
-        from fabricc.cli.alternatives import Wish, show_shapes  # few plans request them
+        from fabricc.cli.alternatives import AlternativesRequest, show_shapes  # few plans request them
 
-        return show_shapes(compiled, Wish(prices_file, write), format_)
+        return show_shapes(compiled, AlternativesRequest(prices_file, write), format_)
     if compiled.infiniband is not None:
         from fabricc.cli.plan_infiniband import show_plan  # no fabric of Ethernet needs it
 
@@ -139,7 +139,7 @@ def command(
     sheets = (
         {_network_name(part): _network_sheets(part) for part in parts} if qos or picture or csv_folder else {}
     )
-    bought: Bought | None = None
+    bought: BillResult | None = None
     if wanted is not None and compiled.planned is not None:
         owned = [(_table_label(part), part.spec, fabric) for part, fabric in planned]
         bought = bill.list_parts(wanted, owned, "ethernet")
@@ -202,13 +202,13 @@ def _full_networks(part: Compiled) -> Iterator[Diagnostic]:
             yield dataclasses.replace(each, message=f"{_table_label(part)}{each.message}")
 
 
-def _network_sheets(part: Compiled) -> tuple[Sheet, ...]:
+def _network_sheets(part: Compiled) -> tuple[QosWorksheet, ...]:
     """Return the worksheets of a network, including one with errors."""
     computed = part.planned or part.draft
     return list_worksheets(part.loaded, computed) if computed is not None and part.loaded is not None else ()
 
 
-def _show_network(part: Compiled, sheets: Sequence[Sheet] | None) -> Iterator[Table]:
+def _show_network(part: Compiled, sheets: Sequence[QosWorksheet] | None) -> Iterator[Table]:
     """Yield the tables of a network: of its worksheets if requested, else of its plan."""
     found: Iterable[_Table] = ()
     if sheets is not None:
@@ -220,7 +220,7 @@ def _show_network(part: Compiled, sheets: Sequence[Sheet] | None) -> Iterator[Ta
 
 
 def _render_json(
-    compiled: Compiled, found: Iterable[object], sheets: Mapping[str, Sequence[Sheet]] | None
+    compiled: Compiled, found: Iterable[object], sheets: Mapping[str, Sequence[QosWorksheet]] | None
 ) -> Rendered:
     findings = [dataclasses.asdict(d) for d in found]  # type: ignore[call-overload]
     whole = {**_part_json(compiled, sheets), "findings": findings}
@@ -229,7 +229,7 @@ def _render_json(
     return json_document(whole, sort_keys=True)
 
 
-def _part_json(part: Compiled, sheets: Mapping[str, Sequence[Sheet]] | None) -> dict[str, object]:
+def _part_json(part: Compiled, sheets: Mapping[str, Sequence[QosWorksheet]] | None) -> dict[str, object]:
     fabric, spec = part.planned, part.loaded
     found: dict[str, object] = {
         "plan": tables.fabric_summary(fabric, spec.assumptions) if fabric and spec else None
@@ -244,7 +244,7 @@ def _part_json(part: Compiled, sheets: Mapping[str, Sequence[Sheet]] | None) -> 
     return found
 
 
-def _draw_panels(part: Compiled, sheets: Iterable[Sheet]) -> list[Panel]:
+def _draw_panels(part: Compiled, sheets: Iterable[QosWorksheet]) -> list[Panel]:
     return [
         panel_of(f"{_table_label(part)}{s.switches}, {s.model.title}: {s.profile.name}", s.profile, s.rows)
         for s in sheets
@@ -276,7 +276,7 @@ def _render_png(text: str) -> bytes:
     raise FindingsError("FAB3148", message, "Write a .svg, or install one.")
 
 
-def _write_csv(fabric: Fabric, sheets: Sequence[Sheet], folder: Path) -> list[str]:
+def _write_csv(fabric: Fabric, sheets: Sequence[QosWorksheet], folder: Path) -> list[str]:
     make_folder(folder)
     shares: list[tables.Share] = []
 
@@ -311,7 +311,7 @@ def _write_csv(fabric: Fabric, sheets: Sequence[Sheet], folder: Path) -> list[st
     return [*(name for name, _, _ in parts), *further]
 
 
-def _worksheet_tables(sheets: Iterable[Sheet]) -> Iterator[_Table]:
+def _worksheet_tables(sheets: Iterable[QosWorksheet]) -> Iterator[_Table]:
     """Yield one table per kind of switch and lossless profile."""
     for sheet in sheets:
         rows = [(line.label, line.value, line.unit, line.source) for line in sheet.rows]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.base.foreign.text import Rendered
-    from fabricc.cli.bill import Wanted
+    from fabricc.cli.bill import BillRequest
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.infiniband.model import InfinibandFabric
 
@@ -34,7 +34,12 @@ if TYPE_CHECKING:
 
 
 def show_plan(
-    compiled: Compiled, format_: str, csv_folder: Path | None, wanted: Wanted | None, *, ethernet_only: bool
+    compiled: Compiled,
+    format_: str,
+    csv_folder: Path | None,
+    wanted: BillRequest | None,
+    *,
+    ethernet_only: bool,
 ) -> int:
     """Show the plan of an InfiniBand spec and return the exit status.
 

@@ -19,8 +19,8 @@ from fabricc.operate.devices.access import NAME, Access
 from fabricc.operate.devices.inventory import write_inventory
 from fabricc.operate.devices.login import Login
 from fabricc.operate.push import canary_trial, confirmation, report, start
-from fabricc.operate.push.built_tree import RefusedError, read_source
-from fabricc.operate.push.hook import Hook, Images, Wanted, read_images
+from fabricc.operate.push.built_tree import PushRefusedError, read_source
+from fabricc.operate.push.hook import Hook, ImageKey, Images, read_images
 from fabricc.operate.push.options import Congestion, Options
 from fabricc.operate.push.push_lock import get_default_path
 from fabricc.operate.push.run import Reporter
@@ -99,10 +99,10 @@ def _load_hook(source: BuiltTree, chosen: dict[str, Any]) -> Hook | None:
     if chosen["images"]:
         names = chosen["only"] or source.devices
         switches = [source.switch(name) for name in names if name in source.devices]
-        used = {Wanted(one.nos, one.release, one.model.name) for one in switches}
+        used = {ImageKey(one.nos, one.release, one.model.name) for one in switches}
         images = read_images(chosen["images"], used)
         if images.findings:
-            raise RefusedError.of(images.findings)
+            raise PushRefusedError.of(images.findings)
     return Hook(chosen["hook"], chosen["hook_s"], images)
 
 
@@ -180,7 +180,7 @@ def _run_trial(setting: Setting, ledger: Path | None, format_: str, *, record: b
             canary_trial.record_trials(
                 setting.source, found, ledger or setting.source.spec.parent / accepted_lines.NAME
             )
-        except (EmitError, RefusedError) as error:
+        except (EmitError, PushRefusedError) as error:
             found, status = replace(found, findings=(*found.findings, *error.diagnostics)), 1
     if format_ == "json":
         output.print_document(report.trials_json(found, setting.source.digest, status))

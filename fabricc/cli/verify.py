@@ -14,7 +14,7 @@ ASPECTS = ("cabling", "bgp", "routes", "tenants", "interfaces", "qos", "config")
 FORMATS = ("table", "json", "junit", "markdown")
 
 
-class Several(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+class CommaSeparated(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     """Words with commas between them."""
 
     name = "LIST"
@@ -42,9 +42,9 @@ class Several(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 
 @click.command("verify")
 @options.tree_argument
-@click.option("--only", type=Several(ASPECTS), default=",".join(ASPECTS), metavar="LIST",
+@click.option("--only", type=CommaSeparated(ASPECTS), default=",".join(ASPECTS), metavar="LIST",
               help=f"What to compare: {', '.join(ASPECTS)}. [default: all]")  # fmt: skip
-@click.option("--devices", type=Several(), default="", metavar="LIST", shell_complete=complete_switches,
+@click.option("--devices", type=CommaSeparated(), default="", metavar="LIST", shell_complete=complete_switches,
               help="The switches to read. [default: all]")  # fmt: skip
 @options.access_option
 @options.spec_option

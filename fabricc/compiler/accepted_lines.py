@@ -44,7 +44,7 @@ Platform = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TriedLines:
     """The lines of one version that devices of one platform accepted or refused.
 
     Attributes:
@@ -110,7 +110,7 @@ def platform_of(switch: Switch) -> Platform:
     return switch.model.name, switch.nos, switch.release
 
 
-def read_ledger(path: Path) -> tuple[tuple[Tried, ...], tuple[Diagnostic, ...]]:
+def read_ledger(path: Path) -> tuple[tuple[TriedLines, ...], tuple[Diagnostic, ...]]:
     """Read a ledger (empty where there is none), with FAB9047 for its problems."""
     try:
         raw = files.read(path, limit=_LARGEST)
@@ -127,7 +127,7 @@ def read_ledger(path: Path) -> tuple[tuple[Tried, ...], tuple[Diagnostic, ...]]:
         at = document.key_position(tuple(breach.absolute_path))
         return (), (_ledger_error(f"{path} is no ledger: {breach.message[:200]}", at),)
     return tuple(
-        Tried(
+        TriedLines(
             (one["model"], one["nos"], one["release"]),
             one["fabricc"],
             frozenset(one["accepted"]),
@@ -143,20 +143,20 @@ def _ledger_error(message: str, at: Position) -> Diagnostic:
     )
 
 
-def merge_ledgers(known: Iterable[Tried], fresh: Iterable[Tried]) -> tuple[Tried, ...]:
+def merge_ledgers(known: Iterable[TriedLines], fresh: Iterable[TriedLines]) -> tuple[TriedLines, ...]:
     """Merge two ledgers, sorted; the new result replaces the old one for the same form."""
-    found: dict[tuple[Platform, str], Tried] = {}
+    found: dict[tuple[Platform, str], TriedLines] = {}
     for one in (*known, *fresh):
         old = found.get((one.platform, one.version), one)
         refused = {name: words for name, words in old.refused.items() if name not in one.accepted} | dict(
             one.refused
         )
         accepted = (old.accepted | one.accepted) - refused.keys()
-        found[one.platform, one.version] = Tried(one.platform, one.version, accepted, refused)
+        found[one.platform, one.version] = TriedLines(one.platform, one.version, accepted, refused)
     return tuple(found[key] for key in sorted(found))
 
 
-def ledger_bytes(tried: Sequence[Tried]) -> bytes:
+def ledger_bytes(tried: Sequence[TriedLines]) -> bytes:
     """Return a ledger as bytes: the same for the same content, whoever wrote it."""
     rows = [
         {
@@ -171,15 +171,15 @@ def ledger_bytes(tried: Sequence[Tried]) -> bytes:
     return f"{_HEADER}{content}".encode()
 
 
-def tried_now(switch: Switch, texts: Mapping[str, str], refused: Mapping[str, str]) -> Tried:
+def tried_now(switch: Switch, texts: Mapping[str, str], refused: Mapping[str, str]) -> TriedLines:
     """Return the result of one switch: all lines accepted, or some refused and the rest unknown."""
     names = names_of(switch)
     words = {line_form(line, names): line_form(said, names) for line, said in refused.items()}
     accepted = frozenset() if refused else frozenset(forms_of(switch, texts))
-    return Tried(platform_of(switch), __version__, accepted, words)
+    return TriedLines(platform_of(switch), __version__, accepted, words)
 
 
-def unaccepted_warnings(fabric: Fabric, tried: Iterable[Tried]) -> Iterator[Diagnostic]:
+def unaccepted_warnings(fabric: Fabric, tried: Iterable[TriedLines]) -> Iterator[Diagnostic]:
     """FAB9046 for each platform with forms of lines that no device of it has accepted.
 
     The first switch of each tier and platform is looked at, and every one with lines of the user's own.

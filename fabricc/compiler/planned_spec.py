@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.infiniband.model import InfinibandFabric
-    from fabricc.front.planning.identity.touched import Repinned
+    from fabricc.front.planning.identity.touched import RepinResult
     from fabricc.front.spec.model import ClusterSpec
 
 
@@ -64,7 +64,7 @@ class PlannedSpec:
     inputs: Mapping[str, str] = field(default_factory=dict)
     draft: Fabric | None = None
     infiniband: InfinibandFabric | None = None
-    repinned: Repinned | None = None
+    repinned: RepinResult | None = None
     networks: Mapping[str, PlannedSpec] = field(default_factory=dict)
 
     @property

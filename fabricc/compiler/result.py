@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.front.planning.identity.touched import Repinned
+    from fabricc.front.planning.identity.touched import RepinResult
     from fabricc.rules.answers import TopicResult
 
 OK, WRONG, ENVIRONMENT = 0, 1, 3
@@ -48,7 +48,7 @@ class BuildResult:
     up_to_date: bool = False
     proved: int | None = None
     lock_changed: bool = False
-    repinned: Repinned | None = None
+    repinned: RepinResult | None = None
     accounts: tuple[TopicResult, ...] = ()
 
     @property

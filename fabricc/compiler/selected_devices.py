@@ -18,7 +18,7 @@ from fabricc.front.spec.load import apply_severities
 from fabricc.proof.invariants.rules import soften_breaches
 from fabricc.tree import EmitError, manifest
 from fabricc.tree.file import make_folder, write_file
-from fabricc.tree.stage import CREATE, Held
+from fabricc.tree.stage import CREATE, MemoryStage
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -43,7 +43,7 @@ def write_devices(
     """
     if not compiled.sound:
         return BuildResult(diagnostics=compiled.diagnostics)
-    spec, held, outcomes = compiled.spec, Held(), []
+    spec, held, outcomes = compiled.spec, MemoryStage(), []
     result = BuildResult(spec.cluster, None, compiled.diagnostics)
     if frozen and compiled.lock_text != compiled.lock_before:
         return replace(result, diagnostics=(*compiled.diagnostics, lock_change(compiled)))
@@ -89,7 +89,7 @@ def _device_places(fabric: Fabric, names: Collection[str]) -> dict[str, DeviceId
     return found
 
 
-def _write_differences(held: Held, out: Path) -> int:
+def _write_differences(held: MemoryStage, out: Path) -> int:
     """Write what differs from the files that are there; how many that are."""
     written = 0
     for path, (content, mode) in held.files.items():

@@ -13,7 +13,7 @@ from fabricc.fabric.given_identities import Identities, Moves
 from fabricc.fabric.out_of_band import OutOfBand
 from fabricc.fabric.plans import Descriptions
 from fabricc.fabric.routing import LoadBalancing
-from fabricc.fabric.shape import HostId, SwitchId, TierName, Wired
+from fabricc.fabric.shape import HostId, SwitchId, TierName, UnitWiring
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import HostModel, SwitchModel
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.evpn import Evpn
-    from fabricc.fabric.given_identities import Box
+    from fabricc.fabric.given_identities import SingleModel
     from fabricc.fabric.model import CableKind, Services
-    from fabricc.fabric.neighbors import Below, FarEnd, Serving
+    from fabricc.fabric.neighbors import DownlinkTor, FarEnd, Serving
     from fabricc.fabric.plans import AddressPlan, DeviceChange, OverlayPlan, RoutingPlan, TierPlan
     from fabricc.fabric.qos import PortProfile, SwitchQos
     from fabricc.fabric.shape import Attachment, PortLayout, Shape, Strides, Unit
@@ -109,7 +109,7 @@ class Design:
     tenancy: Tenancy | None = None
     given: Identities = field(default_factory=Identities)
     out_of_band: OutOfBand = field(default_factory=OutOfBand)
-    boxes: Mapping[SwitchId, Box] = field(default_factory=dict)
+    boxes: Mapping[SwitchId, SingleModel] = field(default_factory=dict)
     planes_present: int = 0
     moves: Moves = field(default_factory=Moves, compare=False)
     far_ends: dict[tuple[int, ...], FarEnd] = field(
@@ -118,7 +118,7 @@ class Design:
     ranks: dict[tuple[int, ...], list[FarEnd]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    tors_below: dict[tuple[int, int], list[Below]] = field(
+    tors_below: dict[tuple[int, int], list[DownlinkTor]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
     servings: dict[tuple[int, int, int], Serving] = field(
@@ -217,11 +217,11 @@ class Design:
         """Unit -> index of its host group."""
         return {coordinate: unit.group for coordinate, unit in self.units.items()}
 
-    def wired(self) -> dict[int, Wired]:
+    def wired(self) -> dict[int, UnitWiring]:
         """Unit -> how its hosts are wired."""
         alike = self.attachments
         return {
-            coordinate: Wired(unit.home, alike[unit.group].rails_per_tor, alike[unit.group].sets)
+            coordinate: UnitWiring(unit.home, alike[unit.group].rails_per_tor, alike[unit.group].sets)
             for coordinate, unit in self.units.items()
         }
 

@@ -49,7 +49,7 @@ class ExternalLink:
 
 
 @dataclass(frozen=True, slots=True)
-class Outsider:
+class ExternalParty:
     """An outside party and the links to it.
 
     Attributes:
@@ -92,7 +92,7 @@ class Outsider:
 class Exit(NamedTuple):
     """A link and its far end outside the fabric."""
 
-    outsider: Outsider
+    outsider: ExternalParty
     link: ExternalLink
 
 
@@ -113,7 +113,7 @@ class External:
         tiers: the tiers of these switches, from the hosts up.
     """
 
-    outsiders: tuple[Outsider, ...] = ()
+    outsiders: tuple[ExternalParty, ...] = ()
     exits: Mapping[str, Mapping[str, Exit]] = field(default_factory=dict)
     splits: Mapping[str, Mapping[int, Split]] = field(default_factory=dict)
     tiers: tuple[TierName, ...] = ()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.qos import PortProfile, SwitchQos
     from fabricc.fabric.routing import Bgp, Clause, LoadBalancing, PrefixRule, RouteMap
     from fabricc.fabric.tenants import TenantVrfs
-    from fabricc.fabric.vocabulary import Alike, PortPaths
+    from fabricc.fabric.vocabulary import PortPaths, UniformPorts
 
 Value = str | int
 Facts = dict[str, Value]
@@ -39,7 +39,7 @@ class Unplanned(NamedTuple):
     text: str
 
 
-class Said(Protocol):
+class FileContents(Protocol):
     """The content of the files of one device, for inspection; see `Reading`."""
 
     @property
@@ -104,7 +104,7 @@ def switch_facts(switch: Switch, express: Callable[[Facts, PortProfile | None], 
         facts["loopback/ipv6"] = f"{switch.loopback6}/128"
     _qos_facts(facts, switch.qos)
     profiles = {profile.name: profile for profile in switch.qos.profiles}
-    kinds: dict[tuple[str | None, bool], Alike[Value]] = {}
+    kinds: dict[tuple[str | None, bool], UniformPorts[Value]] = {}
     for port in switch.ports:
         paths = port_paths(port.name)
         _port_facts(facts, paths, port)

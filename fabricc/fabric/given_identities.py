@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenIdentity:
     """Names and numbers that a table gives to a switch; None is as computed.
 
     Attributes:
@@ -36,7 +36,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class SingleModel:
     """A switch of another model than its tier's: the n-th link of the tier's layout is the n-th of this model's layout.
 
     Attributes:
@@ -55,7 +55,7 @@ class Ends(NamedTuple):
     ipv6: tuple[str, str] | None
 
 
-NOTHING = Given()
+NOTHING = GivenIdentity()
 """The identity of a switch that is in no table."""
 COMPUTED = Ends(None, None)
 """The addresses of a link that is in no table."""
@@ -71,16 +71,16 @@ class Identities:
         hosts: ToR -> slot of a port to a host -> addresses of the link.
     """
 
-    switches: Mapping[SwitchId, Given] = field(default_factory=dict)
+    switches: Mapping[SwitchId, GivenIdentity] = field(default_factory=dict)
     links: Mapping[int, Ends] = field(default_factory=dict)
     hosts: Mapping[SwitchId, Mapping[int, Ends]] = field(default_factory=dict)
 
-    def of(self, at: SwitchId) -> Given:
+    def of(self, at: SwitchId) -> GivenIdentity:
         """Return what a switch is given."""
         return self.switches.get(at, NOTHING) if self.switches else NOTHING
 
 
-class Former(NamedTuple):
+class ReplacedDevice(NamedTuple):
     """The box that a device took the place of, by its name; `serial` is the new one's number or ""."""
 
     name: str
@@ -102,7 +102,7 @@ class Moves:
     """
 
     renamed: Mapping[str, str] = field(default_factory=dict)
-    replaced: Mapping[str, Former] = field(default_factory=dict)
+    replaced: Mapping[str, ReplacedDevice] = field(default_factory=dict)
     parties: Mapping[str, str] = field(default_factory=dict)
     network: str | None = None
     units: Mapping[str, str] = field(default_factory=dict)

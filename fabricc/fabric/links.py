@@ -9,7 +9,7 @@ from fabricc.fabric import addresses as adr
 from fabricc.fabric.given_identities import COMPUTED, NOTHING
 from fabricc.fabric.model import CableRow, Direction
 from fabricc.fabric.naming import host_port_name, switch_name
-from fabricc.fabric.neighbors import NO_ENDS, Below, FarEnd, Link, Serving
+from fabricc.fabric.neighbors import NO_ENDS, DownlinkTor, FarEnd, Link, Serving
 from fabricc.fabric.shape import SwitchId, TierName
 
 if TYPE_CHECKING:
@@ -56,13 +56,13 @@ def _switches_above(fabric: Design, tier: TierName, plane: int, pod: int) -> lis
     return found
 
 
-def _tors_below(fabric: Design, plane: int, pod: int) -> list[Below]:
+def _tors_below(fabric: Design, plane: int, pod: int) -> list[DownlinkTor]:
     """Return the ToRs of a pod and plane; cached, because each spine above them needs it."""
     found = fabric.tors_below.get((plane, pod))
     if found is None:
         units = fabric.shape.units_per_pod
         found = [
-            Below(
+            DownlinkTor(
                 far_end(fabric, tor),
                 _spine_port(fabric, tor),
                 range(fabric.tor_links[fabric.units[unit].group]),

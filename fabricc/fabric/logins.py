@@ -51,7 +51,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Keeping:
+class ProtectedAccounts:
     """The accounts of a system that no configuration takes away.
 
     Attributes:
@@ -67,10 +67,10 @@ def login_refusal(facts: Facts, username: str, proofs: Collection[str]) -> str:
     """Return why a switch that runs a configuration with accounts refuses a login, as `judged` does for a system."""
     if not _account_facts(facts):
         return ""
-    return judge_login(facts, Login(username, proofs), Keeping()).refused
+    return judge_login(facts, Login(username, proofs), ProtectedAccounts()).refused
 
 
-def judge_login(facts: Facts, login: Login, keeping: Keeping) -> Verdict:
+def judge_login(facts: Facts, login: Login, keeping: ProtectedAccounts) -> Verdict:
     """Return what becomes of a login once a configuration is loaded.
 
     A password is checked by TACACS+ servers, or against an account that has one or that the system keeps, or by

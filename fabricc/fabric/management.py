@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from fabricc.fabric.shape import SwitchId, Unit
 
 
-class Beyond(StrEnum):
+class OtherDevices(StrEnum):
     """A kind of device with management addresses that is no switch of the fabric."""
 
     HOST = "host"
     OOB = "oob"
 
 
-IN_UNITS = (TierName.TOR, Beyond.HOST)
+IN_UNITS = (TierName.TOR, OtherDevices.HOST)
 """Tiers that are in units, whose networks may be by units."""
 
 
@@ -53,13 +53,13 @@ class ManagementNetwork:
     pool: Pool
     length: int
     gateway: int
-    tier: TierName | Beyond | None = None
+    tier: TierName | OtherDevices | None = None
     first: int = 0
     end: int | None = None
     units: int = 0
     per_host: int = 0
 
-    def takes(self, tier: TierName | Beyond, unit: int) -> bool:
+    def takes(self, tier: TierName | OtherDevices, unit: int) -> bool:
         """Return whether switches of a tier, or hosts, are in it; of ToRs and hosts those of a unit."""
         if tier is not self.tier:
             return self.tier is None and isinstance(tier, TierName)
@@ -97,7 +97,7 @@ class ManagementNetwork:
 
 def management_prefix(networks: Sequence[ManagementNetwork]) -> str:
     """Return the smallest prefix that has all networks of switches of the fabric in it."""
-    pools = [network.pool for network in networks if not isinstance(network.tier, Beyond)]
+    pools = [network.pool for network in networks if not isinstance(network.tier, OtherDevices)]
     first = min(pool.first for pool in pools)
     bits = (first ^ max(pool.first + (1 << pool.bits) - 1 for pool in pools)).bit_length()
     whole = pools[0].length + pools[0].bits
@@ -153,12 +153,12 @@ def management_offset(fabric: Design, at: SwitchId, network: ManagementNetwork) 
 
 def host_network(fabric: Design, home: int) -> ManagementNetwork | None:
     """Return the network of the BMCs and DPUs of the hosts on a unit's ToRs."""
-    return next((each for each in fabric.addresses.management if each.takes(Beyond.HOST, home)), None)
+    return next((each for each in fabric.addresses.management if each.takes(OtherDevices.HOST, home)), None)
 
 
 def switch_network(fabric: Design) -> ManagementNetwork | None:
     """Return the network of the management switches."""
-    return next((each for each in fabric.addresses.management if each.tier is Beyond.OOB), None)
+    return next((each for each in fabric.addresses.management if each.tier is OtherDevices.OOB), None)
 
 
 def host_block(fabric: Design, network: ManagementNetwork) -> int:
@@ -217,7 +217,7 @@ def address_owners(fabric: Design) -> Iterator[Owner]:
         for name in switches.names:
             if place := switch_place(fabric, switches, name):
                 yield owner(name, MANAGEMENT_PORT, place)
-    if not any(each.tier is Beyond.HOST for each in fabric.addresses.management):
+    if not any(each.tier is OtherDevices.HOST for each in fabric.addresses.management):
         return
     found = [management_endpoints(model) for model in fabric.host_models]
     for unit in fabric.units.values():

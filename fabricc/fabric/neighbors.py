@@ -66,7 +66,7 @@ class FarEnd(NamedTuple):
     number: int
 
 
-class Below(NamedTuple):
+class DownlinkTor(NamedTuple):
     """A ToR as the spines above it know it: the first of their ports that are kept for it, and how many have cables."""
 
     tor: FarEnd

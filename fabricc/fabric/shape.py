@@ -152,7 +152,7 @@ class Attachment:
         return divmod(rail * self.nic_ports + nic_port, self.ports_per_nic)
 
 
-class Wired(NamedTuple):
+class UnitWiring(NamedTuple):
     """Wiring of the hosts of a unit: the unit whose ToRs serve them, rails that share one, maximum of sets of ToRs."""
 
     home: int

@@ -311,7 +311,7 @@ def paths_of_port(port: str, leaves: tuple[str, ...]) -> tuple[str, ...]:
     return tuple([paths[leaf] for leaf in leaves])
 
 
-class Alike(dict[str, Mapping[str, _Value]]):
+class UniformPorts(dict[str, Mapping[str, _Value]]):
     """Port -> path -> value that is equal on all ports of a kind.
 
     A table takes such a mapping in a third of the time of as many pairs.
@@ -330,9 +330,9 @@ class Alike(dict[str, Mapping[str, _Value]]):
 
 
 @lru_cache(maxsize=256)
-def shared_facts(leaves: tuple[str, ...], stated: tuple[_Value, ...]) -> Alike[_Value]:
+def shared_facts(leaves: tuple[str, ...], stated: tuple[_Value, ...]) -> UniformPorts[_Value]:
     """Return the same object for all switches that have such ports."""
-    return Alike(leaves, stated)
+    return UniformPorts(leaves, stated)
 
 
 def compile_patterns(patterns: Iterable[str]) -> re.Pattern[str]:

@@ -59,7 +59,7 @@ class Tools:
     """
 
     def __init__(self, root: Path, access: Path | None) -> None:
-        self.place, self.access = Confined(root.resolve(), access), access
+        self.place, self.access = ReadableFolder(root.resolve(), access), access
 
     async def plan(self, spec: _Spec, most: _Most = 50) -> dict[str, Any]:
         """Plan a spec: counts, topology, addresses, BGP, QoS, room to grow, power, and all findings."""
@@ -215,11 +215,11 @@ _FIELDS = 40
 _LINE = re.compile(r"(.+?)((?::[0-9]{1,9}){1,2})")
 
 
-class ConfinedError(FindingsError):
+class RequestError(FindingsError):
     """The request is not possible here."""
 
 
-class Told(NamedTuple):
+class VerbOutput(NamedTuple):
     """The output of a verb.
 
     Attributes:
@@ -234,7 +234,7 @@ class Told(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Confined:
+class ReadableFolder:
     """A folder that verbs may read, and nothing outside.
 
     Attributes:
@@ -257,7 +257,7 @@ class Confined:
             real = None
         if real is None or not real.is_relative_to(self.root):
             message = f"'{clip(text)}' is not below the folder that this server may read"
-            raise ConfinedError("FAB0071", message, "Name a file or folder below it, relative to it.")
+            raise RequestError("FAB0071", message, "Name a file or folder below it, relative to it.")
         return f"./{real.relative_to(self.root)}"
 
     def spec_of(self, tree: str) -> str:
@@ -269,7 +269,7 @@ class Confined:
         folder = self.root / tree
         spec = find_spec(folder, read_manifest(folder))
         if spec is None:
-            raise ConfinedError("FAB6015", f"the spec of {tree} is not found", "Name the spec.")
+            raise RequestError("FAB6015", f"the spec of {tree} is not found", "Name the spec.")
         return self.path(str(spec))
 
     def tree_of(self, file: str) -> str | None:
@@ -283,7 +283,7 @@ class Confined:
         limits = {READ_BELOW: str(self.root), READ_ALSO: str(self.access) if self.access else ""}
         return {**os.environ, **limits}
 
-    async def tell(self, words: Sequence[str], operands: Sequence[str], most: int) -> Told:
+    async def tell(self, words: Sequence[str], operands: Sequence[str], most: int) -> VerbOutput:
         """Run a verb with its options and `--format json`.
 
         Args:
@@ -304,7 +304,7 @@ class Confined:
             )  # fmt: skip
         except (OSError, ValueError) as error:
             message = f"`fabricc {words[0]}` rejects the arguments: {error}"
-            raise ConfinedError("FAB0072", message, "Use shorter arguments without NUL.") from None
+            raise RequestError("FAB0072", message, "Use shorter arguments without NUL.") from None
         try:
             async with asyncio.timeout(_LONGEST_S):
                 async with asyncio.TaskGroup() as tasks:
@@ -315,21 +315,21 @@ class Confined:
                 out, err, status = reading.result(), failing.result(), await process.wait()
         except TimeoutError:
             message = f"`fabricc {words[0]}` took longer than {_LONGEST_S} s"
-            raise ConfinedError("FAB0073", message, "Run it in a terminal.") from None
+            raise RequestError("FAB0073", message, "Run it in a terminal.") from None
         finally:
             if process.returncode is None:
                 process.kill()  # its workers die with it
                 await process.communicate()  # a pipe that nobody empties would never end
         if len(out) > _LARGEST:
             message = f"`fabricc {words[0]}` printed more than {_LARGEST >> 20} MiB"
-            raise ConfinedError("FAB0078", message, "Request less, or run it in a terminal.")
+            raise RequestError("FAB0078", message, "Request less, or run it in a terminal.")
         try:
             document, left_out = shorten_value(json.loads(out), most)
         except ValueError:
             said = err.decode(errors="replace").strip() or "nothing"
             message = f"`fabricc {words[0]}` ended with status {status}: {said}"
-            raise ConfinedError("FAB0072", message) from None
-        return Told(status, document, left_out)
+            raise RequestError("FAB0072", message) from None
+        return VerbOutput(status, document, left_out)
 
 
 async def _read_output(process: asyncio.subprocess.Process) -> bytes:

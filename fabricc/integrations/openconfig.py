@@ -32,7 +32,7 @@ _PIECE = 16
 _KEY = re.compile(r"\[[^\]]*\]")
 
 
-class Exported(NamedTuple):
+class ExportResult(NamedTuple):
     """The written documents.
 
     Attributes:
@@ -86,7 +86,7 @@ def export_documents(
     only: Sequence[str] = (),
     network: str | None = None,
     jobs: int | None = None,
-) -> Exported:
+) -> ExportResult:
     """Write `switches/NAME.json` for each switch, and `not-carried.json`; remove documents of switches that are gone.
 
     Args:
@@ -119,7 +119,7 @@ def export_documents(
     }
     removed = sum(remove_file(folder / SWITCHES / f"{name}.json") for name in sorted(before - present))
     ordered = dict(sorted(missing.items(), key=lambda item: (-item[1], item[0])))
-    found = Exported(len(wanted), removed, facts, facts - missing.total(), ordered)
+    found = ExportResult(len(wanted), removed, facts, facts - missing.total(), ordered)
     documents = sorted({*(before & present), *map(fabric.name, wanted)})
     write_file(folder / MISSING, json_document({**found.as_json(), "documents": documents}).encode())
     return found

@@ -42,7 +42,7 @@ _OWNER = 0o700
 
 
 @dataclass(slots=True)
-class Fetched:
+class CollectedSwitch:
     """The files and failures of one switch.
 
     Attributes:
@@ -61,7 +61,7 @@ def collect(
     folder: Path,
     parallel: int,
     progress: Callable[[str, int, int], None],
-) -> dict[str, Fetched]:
+) -> dict[str, CollectedSwitch]:
     """Collect each switch into a folder of its name; earlier files there are replaced one by one.
 
     Configurations contain everything that the switch prints, such as hashes of passwords. A new folder is therefore
@@ -109,8 +109,8 @@ class Claims:
             self._known[name] = identity
 
 
-def _fetch_switch(device: Device, access: Access, folder: Path, claims: Claims) -> Fetched:
-    fetched = Fetched()
+def _fetch_switch(device: Device, access: Access, folder: Path, claims: Claims) -> CollectedSwitch:
+    fetched = CollectedSwitch()
     try:
         with open_connection(device, access) as live:
             texts = dict(_read_configurations(device, live))

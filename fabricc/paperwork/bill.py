@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from fabricc.catalog.power import Draw
     from fabricc.front.planning.alternatives import Candidate
     from fabricc.front.spec.model import ClusterSpec
-    from fabricc.paperwork.materials import Item, Lack, Materials
+    from fabricc.paperwork.materials import Item, Materials, MissingParts
     from fabricc.paperwork.racks import Place
 
 BILL = (
@@ -140,13 +140,13 @@ def _cable_key(kind: str) -> KeyPath:
     return ("external",) if kind == "external" else ("cables", kind)
 
 
-def _possible_fits(lack: Lack, medium: str) -> Sequence[Fit]:
+def _possible_fits(lack: MissingParts, medium: str) -> Sequence[Fit]:
     if lack.lower is None or lack.upper is None:
         return ()
     return find_fits(lack.lower, lack.upper, medium, alone=lack.alone)
 
 
-def _explain_lack(lack: Lack) -> str:
+def _explain_lack(lack: MissingParts) -> str:
     if lack.lower is None or lack.upper is None:
         return "the catalog has no cage of this NIC at that speed"
     joined = f"{_describe_end(lack.lower)} and {_describe_end(lack.upper)}"
@@ -159,7 +159,7 @@ def _explain_lack(lack: Lack) -> str:
     return f"no part in the catalog joins {joined}"
 
 
-def _is_split_twice(lack: Lack) -> bool:
+def _is_split_twice(lack: MissingParts) -> bool:
     ends = (lack.lower, lack.upper)
     return not lack.alone and all(end is not None and end.use.children > 1 for end in ends)
 
@@ -168,7 +168,7 @@ def _describe_end(end: End) -> str:
     return f"{end.use.children}x{end.use.speed_gbps}G in {end.form_factor} ({end.use.lanes} lanes each)"
 
 
-def _suggest_media(lack: Lack) -> str:
+def _suggest_media(lack: MissingParts) -> str:
     """Return other media that reach, or the longest length of this one, by the look-up of the catalog."""
     media: Mapping[str, object] = load_reaches()
     others = [

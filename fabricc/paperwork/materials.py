@@ -63,7 +63,7 @@ class Item(NamedTuple):
     power: Power | None = None
 
 
-class Joint(NamedTuple):
+class LinkMaterials(NamedTuple):
     """A link of the cabling plan and what it is made of; without a `cable` no part in the catalog joins its ends."""
 
     row: CableRow
@@ -71,7 +71,7 @@ class Joint(NamedTuple):
     cable: Item | None
 
 
-class Lack(NamedTuple):
+class MissingParts(NamedTuple):
     """Why links cannot be made: everything that they have in common."""
 
     kind: str
@@ -95,8 +95,8 @@ class Materials:
     """
 
     bill: Counter[Item] = field(default_factory=Counter)
-    joints: list[Joint] = field(default_factory=list)
-    lacking: Counter[Lack] = field(default_factory=Counter)
+    joints: list[LinkMaterials] = field(default_factory=list)
+    lacking: Counter[MissingParts] = field(default_factory=Counter)
     torn: Counter[str] = field(default_factory=Counter)
     devices: dict[str, Item] = field(default_factory=dict)
     plugged: dict[Plug, Item] = field(default_factory=dict)
@@ -131,7 +131,7 @@ def _management_links(fabric: Fabric, found: Materials) -> Iterator[tuple[CableR
         if lower is None:
             cable = Item("cable", row.kind, _COPPER, length_m=row.length_m, source=_COPPER_SOURCE)
             found.bill[cable] += 1
-            found.joints.append(Joint(row, (None, None), cable))
+            found.joints.append(LinkMaterials(row, (None, None), cable))
             continue
         side = _management_side(models, row.a_device, lower)
         if upper is None:
@@ -154,18 +154,20 @@ def _join_links(wired: Sequence[tuple[CableRow, Side, Side]], found: Materials) 
         for near, far in ((lower.plug, upper.plug), (upper.plug, lower.plug)):
             peers.setdefault(near, set()).add(far)
             needed[near] = max(needed.get(near, 0), row.length_m)
-    ways: dict[Lack, tuple[Fit, End, End] | None] = {}
+    ways: dict[MissingParts, tuple[Fit, End, End] | None] = {}
     counted: set[Hashable] = set()
     for row, lower, upper in wired:
         alone = len(peers[lower.plug]) == len(peers[upper.plug]) == 1
         metres = max(needed[lower.plug], needed[upper.plug])
-        asked = Lack(row.kind, _first_end(lower.ends), _first_end(upper.ends), row.medium, metres, alone)
+        asked = MissingParts(
+            row.kind, _first_end(lower.ends), _first_end(upper.ends), row.medium, metres, alone
+        )
         if asked not in ways:
             ways[asked] = _choose_way(lower.ends, upper.ends, row.medium, metres, alone)
         if (way := ways[asked]) is None:
             found.lacking[asked._replace(metres=row.length_m)] += 1
             found.bill[Item("missing", row.kind, row.medium, length_m=row.length_m)] += 1
-            found.joints.append(Joint(row, (None, None), None))
+            found.joints.append(LinkMaterials(row, (None, None), None))
             continue
         found.joints.append(_link_materials(row, lower, upper, way, metres, found, counted))
 
@@ -338,7 +340,7 @@ def _choose_way(
 def _link_materials(
     row: CableRow, lower: Side, upper: Side, way: tuple[Fit, End, End], metres: int,
     found: Materials, counted: set[Hashable],
-) -> Joint:  # fmt: skip
+) -> LinkMaterials:  # fmt: skip
     """Return the parts of a link; shared parts are counted once, external modules are not ours."""
     fit, *ends = way
     head = upper if fit.split > 0 else lower
@@ -346,7 +348,7 @@ def _link_materials(
         cable = _cable_line(fit.cable, fit.split, ends[0], ends[1], row.length_m, row.kind)
         one = head.plug if fit.split else frozenset((lower.plug, upper.plug))
         _count_once(found.bill, counted, one, cable)
-        return Joint(row, (None, None), cable)
+        return LinkMaterials(row, (None, None), cable)
     modules: list[Item | None] = []
     for side, end, module in zip((lower, upper), ends, (fit.near, fit.far), strict=True):
         item = _module_line(module, end, metres, side.role) if module and side.role != OUTSIDE else None
@@ -365,7 +367,7 @@ def _link_materials(
         _count_once(found.bill, counted, (head.plug, socket), fibre)
     else:
         found.bill[fibre] += fit.per_child
-    return Joint(row, (modules[0], modules[1]), fibre)
+    return LinkMaterials(row, (modules[0], modules[1]), fibre)
 
 
 def _count_once(lines: Counter[Line], counted: set[Hashable], one: Hashable, line: Line) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import CableRow, Switch
     from fabricc.fabric.shape import PortLayout, SwitchId
-    from fabricc.front.planning.quality import Sheet
+    from fabricc.front.planning.quality import QosWorksheet
 
 ADDRESSES = ("device", "interface", "family", "address", "peer", "peer_interface")
 SESSIONS = (
@@ -199,14 +199,14 @@ def qos_text(shares: Iterable[Share]) -> str:
     return csv_text([QOS, *qos_rows(total_ports(shares))])
 
 
-def worksheet_rows(sheets: Iterable[Sheet]) -> Iterator[Row]:
+def worksheet_rows(sheets: Iterable[QosWorksheet]) -> Iterator[Row]:
     """Yield every step of the lossless arithmetic as a row."""
     for sheet in sheets:
         for line in sheet.rows:
             yield sheet.switches, sheet.model.name, sheet.profile.name, *line
 
 
-def worksheet_summary(sheets: Iterable[Sheet]) -> list[dict[str, object]]:
+def worksheet_summary(sheets: Iterable[QosWorksheet]) -> list[dict[str, object]]:
     """Return the same as JSON holds it: one object per profile, with its steps in order."""
     return [
         {

@@ -33,7 +33,7 @@ from fabricc.rules.rule import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from fabricc.fabric.facts import Said
+    from fabricc.fabric.facts import FileContents
     from fabricc.fabric.model import Switch
     from fabricc.facts.statement import Statement
     from fabricc.proof.invariants.policy import Policy
@@ -58,7 +58,9 @@ class Answers(NamedTuple):
     rules: tuple[tuple[str, Answer], ...]
 
 
-def planned_answers(switch: Switch, reading: Said, statement: Statement, sessions: Sessions) -> Answers:
+def planned_answers(
+    switch: Switch, reading: FileContents, statement: Statement, sessions: Sessions
+) -> Answers:
     """Return whether each rule was answered on a planned switch, by what its files state."""
     seen = make_view(switch, reading)
     cnp = next((each.data_dscp for each in switch.qos.classes if each.cnp), None)

@@ -19,7 +19,7 @@ from fabricc.rules.overlaps import overlapping_blocks
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.fabric.shape import Wired
+    from fabricc.fabric.shape import UnitWiring
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.digest import HostDigest
     from fabricc.proof.invariants.policy import Policy
@@ -109,7 +109,7 @@ class Census:
     def findings(
         self,
         planned: Mapping[str, int],
-        wired: Mapping[int, Wired],
+        wired: Mapping[int, UnitWiring],
         groups: Mapping[int, int],
         declared: Mapping[int, Ratio],
         changed: Collection[str] | None = None,
@@ -136,7 +136,7 @@ class FabricInputs(NamedTuple):
     census: Census
     switches: Sequence[SwitchDigest]
     planned: Mapping[str, int]
-    wired: Mapping[int, Wired]
+    wired: Mapping[int, UnitWiring]
     groups: Mapping[int, int]
     declared: Mapping[int, Ratio]
 

@@ -24,7 +24,7 @@ from fabricc.rules.sessions import sessions_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fabricc.fabric.facts import Said
+    from fabricc.fabric.facts import FileContents
     from fabricc.fabric.model import Port, Switch
     from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
@@ -36,7 +36,9 @@ _ABOVE = {Tier.TOR: Tier.SPINE, Tier.SPINE: Tier.CORE}
 _BELOW = {Tier.SPINE: Tier.TOR, Tier.CORE: Tier.SPINE}
 
 
-def planned_statement(switch: Switch, reading: Said, files: Mapping[str, str], folder: str = "") -> Statement:
+def planned_statement(
+    switch: Switch, reading: FileContents, files: Mapping[str, str], folder: str = ""
+) -> Statement:
     """Return the statement of a planned switch.
 
     Args:

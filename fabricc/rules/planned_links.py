@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from ipaddress import IPv4Network, IPv6Network
 
-    from fabricc.fabric.facts import Said, Value
+    from fabricc.fabric.facts import FileContents, Value
     from fabricc.fabric.model import Host
     from fabricc.proof.invariants.view import LinkPort, LinkSettings, SwitchView
 
@@ -160,7 +160,7 @@ def host_end(
     return LinkEnd(device, port, *peer, " ".join(addresses), "", values)
 
 
-def host_ends(host: Host, reading: Said) -> Iterator[LinkEnd]:
+def host_ends(host: Host, reading: FileContents) -> Iterator[LinkEnd]:
     """Yield the ends of a host's links, from its files."""
     facts = reading.facts
     for port in host.ports:
@@ -308,7 +308,7 @@ def ordered_statement(first: bool, mine: str, other: str) -> str:
     return f"{mine} - {other}" if first else f"{other} - {mine}"
 
 
-def locate_end(end: LinkEnd, reading: Said) -> LinkEnd:
+def locate_end(end: LinkEnd, reading: FileContents) -> LinkEnd:
     """Return the end with the line of its files that states most of it."""
     for path in paths_of_port(end.port, _PLACES[:2] if end.values.host else _PLACES):
         if place := reading.lines.get(path):

@@ -23,7 +23,7 @@ from fabricc.base.foreign.files import Folder, ForeignFileError
 from fabricc.base.values import dataclass
 from fabricc.tree import swap
 from fabricc.tree.manifest import checked_path
-from fabricc.tree.stage import CREATE, Written, read_existing
+from fabricc.tree.stage import CREATE, StagedFile, read_existing
 from fabricc.tree.state import has_pending, patch_of
 from fabricc.tree.swap import EmitError, name_failures
 
@@ -57,7 +57,7 @@ class Patch:
             raise EmitError.from_os(error) from None
         return Patch(target, folder)
 
-    def put(self, path: str, content: bytes, *, mode: int = 0o644, sha256: str = "") -> Written:
+    def put(self, path: str, content: bytes, *, mode: int = 0o644, sha256: str = "") -> StagedFile:
         """Stage one file, unless the tree has the same bytes there, as `Stage.put` does.
 
         Raises:
@@ -66,9 +66,9 @@ class Patch:
         """
         digest = sha256 or hashlib.sha256(content).hexdigest()
         if read_existing(f"{self.target}/{path}") == (content, bool(mode & 0o100)):
-            return Written(path, digest, changed=False, edited=False)
+            return StagedFile(path, digest, changed=False, edited=False)
         self.write(path, [content], mode=mode)
-        return Written(path, digest, changed=True, edited=False)
+        return StagedFile(path, digest, changed=True, edited=False)
 
     def write(self, path: str, content: Iterable[bytes | memoryview], *, mode: int = 0o644) -> str:
         """Stage one file that is known to differ; its SHA-256 (hex).

@@ -44,7 +44,7 @@ Parts = Callable[[], Iterable[bytes]]
 """The content of a file in parts; every call starts again."""
 
 
-class Written(NamedTuple):
+class StagedFile(NamedTuple):
     """One file of the new tree: path, SHA-256 (hex), and how it relates to the file that stood there."""
 
     path: str
@@ -113,7 +113,7 @@ class Stage:
         present, links = frozenset(found.files), frozenset(found.links)
         return Stage(target, folder, aside, present, links, before, frozenset(spare), set(spare))
 
-    def put(self, path: str, content: bytes, *, mode: int = 0o644, sha256: str = "") -> Written:
+    def put(self, path: str, content: bytes, *, mode: int = 0o644, sha256: str = "") -> StagedFile:
         """Stage one file, unless the present tree has the same bytes and mode there.
 
         `sha256` is the digest of the content, if the caller has it.
@@ -127,14 +127,14 @@ class Stage:
         if path in self.present:
             found, runs = read_existing(f"{self.target}/{path}")
             if found == content and runs == bool(mode & 0o100):
-                return Written(path, digest, changed=False, edited=False)
+                return StagedFile(path, digest, changed=False, edited=False)
             stated = self.before.files.get(path) if self.before else None
             edited = stated is not None and found is not None and hashlib.sha256(found).hexdigest() != stated
         self._make_folders(checked_path(path))
         _make_file(f"{self.folder}/{path}", content, mode)
-        return Written(path, digest, True, edited)
+        return StagedFile(path, digest, True, edited)
 
-    def put_parts(self, path: str, parts: Parts) -> Written:
+    def put_parts(self, path: str, parts: Parts) -> StagedFile:
         """As `put`, of a file that comes in parts and is never held as a whole.
 
         Raises:
@@ -144,15 +144,15 @@ class Stage:
         if path in self.present:
             found, digest = _digest_file(f"{self.target}/{path}"), _digest_parts(parts(), None)
             if found == (digest, False):
-                return Written(path, digest, changed=False, edited=False)
+                return StagedFile(path, digest, changed=False, edited=False)
             stated = self.before.files.get(path) if self.before else None
             edited = stated is not None and found is not None and found[0] != stated
         self._make_folders(checked_path(path))
         place = f"{self.folder}/{path}"
         with name_failures(place), os.fdopen(os.open(place, CREATE, 0o644), "wb") as file:
-            return Written(path, _digest_parts(parts(), file), True, edited)
+            return StagedFile(path, _digest_parts(parts(), file), True, edited)
 
-    def put_folder(self, folder: str, contents: Sequence[Content]) -> list[Written]:
+    def put_folder(self, folder: str, contents: Sequence[Content]) -> list[StagedFile]:
         """Stage a folder of files, whose names may have folders too, as `put` does.
 
         In a new tree by the open folder and names checked once for all folders of such: 10.9 us of CPU for each of a
@@ -181,14 +181,14 @@ class Stage:
             raise
         finally:
             os.close(top)
-        return [Written(f"{folder}/{name}", sha256, True, False) for name, _, sha256, _ in contents]
+        return [StagedFile(f"{folder}/{name}", sha256, True, False) for name, _, sha256, _ in contents]
 
     def commit(self, manifest: Manifest, changed: int) -> Committed:
         """Finish the tree: the files of the manifest, the manifest, and foreign files.
 
         Args:
             manifest: of the new tree.
-            changed: how many files were staged because they differ (see `Written.changed`).
+            changed: how many files were staged because they differ (see `StagedFile.changed`).
 
         Raises:
             EmitError: FAB7001; the present tree is as it was.
@@ -354,16 +354,16 @@ def _about_foreign(target: Path, foreign: Iterable[str]) -> tuple[Diagnostic, ..
 
 
 @dataclass(slots=True)
-class Held:
+class MemoryStage:
     """Takes files as a stage does; `files`: path -> bytes and mode."""
 
     files: dict[str, tuple[bytes, int]] = field(default_factory=dict)
 
-    def put(self, path: str, content: bytes, *, mode: int = 0o644, sha256: str = "") -> Written:
+    def put(self, path: str, content: bytes, *, mode: int = 0o644, sha256: str = "") -> StagedFile:
         """Keep one file.
 
         Raises:
             EmitError: FAB7004, the path is not a plain one.
         """
         self.files[checked_path(path)] = content, mode
-        return Written(path, sha256, changed=True, edited=False)
+        return StagedFile(path, sha256, changed=True, edited=False)

@@ -15,7 +15,7 @@ from fabricc.catalog.support import release_numbers
 from fabricc.fabric.vocabulary import Row
 from fabricc.operate.devices.connection import KindError, accept_number
 from fabricc.operate.devices.readings import of_classes
-from fabricc.review.diff.effects import OUTSIDE, Sides, change_direction
+from fabricc.review.diff.effects import OUTSIDE, DeviceStates, change_direction
 
 LONG = "9" * 5000
 NOT_NUMBERS = ("", "²", "①", "٣", "-1", "+1", " 1", "1 ", "1_0", LONG, "1" * 19)
@@ -50,7 +50,7 @@ def test_numbers_of_devices(text: str) -> None:
     assert TYPES["area"](text) is None
     entry = f"prefix_list[X{OUTSIDE}10.0.0.0]"
     row = Row("", "", "", None, {"leak": ""}, "", "", frozenset(), frozenset())
-    assert change_direction(entry, f"10.0.0.0/{text}", "10.0.0.0/8 ge 9", Sides({}, {}), row) == "-"
+    assert change_direction(entry, f"10.0.0.0/{text}", "10.0.0.0/8 ge 9", DeviceStates({}, {}), row) == "-"
 
 
 @pytest.mark.parametrize("value", ["--5", "-", "5-", "²", "٣", LONG, 10**20, float("inf"), float("nan")])

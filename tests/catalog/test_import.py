@@ -11,7 +11,7 @@ import pytest
 
 from fabricc.back.nos.sonic.words import Platform, port_name
 from fabricc.base.diagnostics import Severity
-from fabricc.catalog.importing import Imported, Wishes, import_switch
+from fabricc.catalog.importing import ImportOptions, ImportResult, import_switch
 from fabricc.catalog.load import load_catalog
 from fabricc.cli.entry import run
 
@@ -85,22 +85,22 @@ class Box:
     def write(self, name: str, text: str) -> None:
         (self.folder / name).write_text(text)
 
-    def imported(self, **wishes: Any) -> Imported:
-        return import_switch(self.folder, Wishes(**wishes))
+    def imported(self, **wishes: Any) -> ImportResult:
+        return import_switch(self.folder, ImportOptions(**wishes))
 
 
 def eight(count: int = 4) -> list[tuple[list[int], dict[str, int]]]:
     return [([8 * (cage ^ 1) + lane for lane in range(1, 9)], WIDE) for cage in range(count)]
 
 
-def model(tmp_path: Path, made: Imported, name: str = "box9") -> SwitchModel:
+def model(tmp_path: Path, made: ImportResult, name: str = "box9") -> SwitchModel:
     (tmp_path / "own.yaml").write_text(made.text)
     catalog, found = load_catalog([tmp_path / "own.yaml"])
     assert found == ()
     return catalog.switches[name]
 
 
-def codes(made: Imported) -> list[str]:
+def codes(made: ImportResult) -> list[str]:
     return [each.code for each in made.found]
 
 
@@ -243,17 +243,17 @@ interfaces:
 def test_a_device_type_of_netbox_gives_its_cages(tmp_path: Path) -> None:
     file = tmp_path / "N9.yaml"
     file.write_text(TYPE)
-    made = import_switch(file, Wishes(asic="cloudscale"))
+    made = import_switch(file, ImportOptions(asic="cloudscale"))
     assert codes(made) == ["FAB2129", "FAB2129", "FAB2126", "FAB2124"]
     assert "32gfc-sfp28" in made.found[0].message
     found = model(tmp_path, made, "nexus-9")
     assert [(g.count, g.lanes, g.breakouts[0].speed_gbps, g.fabric) for g in found.cages] == [
         (2, 4, 100, True), (1, 8, 400, True), (1, 1, 10, False),
     ]  # fmt: skip
-    assert codes(import_switch(file, Wishes())) == ["FAB2122"]
+    assert codes(import_switch(file, ImportOptions())) == ["FAB2122"]
     file.write_text("manufacturer: 3\n")
-    assert codes(import_switch(file, Wishes(asic="cloudscale"))) == ["FAB2120"]
-    assert codes(import_switch(tmp_path / "x.txt", Wishes())) == ["FAB2120"]
+    assert codes(import_switch(file, ImportOptions(asic="cloudscale"))) == ["FAB2120"]
+    assert codes(import_switch(tmp_path / "x.txt", ImportOptions())) == ["FAB2120"]
 
 
 @pytest.mark.parametrize("turns", [100, pytest.param(400, marks=pytest.mark.slow)])

@@ -17,7 +17,7 @@ from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.prove.likeness import Likeness, survey_device
-from fabricc.compiler.prove.substitution import Alike
+from fabricc.compiler.prove.substitution import PatternCache
 from fabricc.compiler.write.device import Work, pieces_of
 from fabricc.compiler.write.outcome import Outcome
 from fabricc.fabric.coordinates import Coordinates, host_with, of_host, of_switch, switch_with
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.compiler.prove.likeness import Common
+    from fabricc.compiler.prove.likeness import CommonFacts
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.facts import Facts, Reading, Said
+    from fabricc.fabric.facts import Facts, FileContents, Reading
     from fabricc.fabric.model import Switch
     from fabricc.proof import Finding
     from fabricc.rules.planned_links import LinkEnd
@@ -87,9 +87,9 @@ def with_coordinates(device: Device, own: Coordinates) -> Device:
     return host_with(device, own) if isinstance(device, Host) else switch_with(device, own)
 
 
-def substituted(of: Fabric) -> Iterator[tuple[Alike, Device, tuple[Said, Common]]]:
+def substituted(of: Fabric) -> Iterator[tuple[PatternCache, Device, tuple[FileContents, CommonFacts]]]:
     """The devices that are proved by substitution, the others being read before."""
-    alike = Alike()
+    alike = PatternCache()
     for device in all_devices(of):
         files = rendered(device)
         if (found := alike.reading(device, files)) is None:
@@ -98,7 +98,7 @@ def substituted(of: Fabric) -> Iterator[tuple[Alike, Device, tuple[Said, Common]
             yield alike, device, found
 
 
-def first_of_each(nos: str) -> list[tuple[Alike, Device]]:
+def first_of_each(nos: str) -> list[tuple[PatternCache, Device]]:
     """A ToR and a host that are proved by substitution."""
     found = {type(device): (alike, device) for alike, device, _ in substituted(fabric(nos))}
     assert len(found) == 2
@@ -220,7 +220,7 @@ ODD: Mapping[str, tuple[str, ...]] = {
 )
 @pytest.mark.parametrize("family", ["ipv4", "dual"])
 def test_odd_coordinates_are_read_or_come_out_as_if_they_were(nos: str, family: str) -> None:
-    seen: dict[object, tuple[Alike, Device]] = {}
+    seen: dict[object, tuple[PatternCache, Device]] = {}
     for alike, device, _ in substituted(fabric(nos, family=family)):
         seen.setdefault(type(device), (alike, device))
     proved = 0
@@ -305,7 +305,7 @@ def in_its_place(device: Device, own: Coordinates) -> Device:
 )
 def test_of_moved_coordinates_is_told_what_is_told_of_the_whole_device(nos: str, family: str) -> None:
     """Files and plan agree on them; an address that is not that of its link, or of no aggregate, breaks rules."""
-    seen: dict[object, tuple[Alike, Device]] = {}
+    seen: dict[object, tuple[PatternCache, Device]] = {}
     for alike, device, found in substituted(fabric(nos, family=family)):
         assert not told(device, found)[0]  # the first is looked at as a whole
         seen[type(device)] = alike, device
@@ -324,7 +324,7 @@ def test_of_moved_coordinates_is_told_what_is_told_of_the_whole_device(nos: str,
 
 
 def told(
-    device: Device, found: tuple[Said, Common | None] | None
+    device: Device, found: tuple[FileContents, CommonFacts | None] | None
 ) -> tuple[list[Finding], list[LinkEnd], list[object]]:
     """Findings of a device, the ends of its links, and what the census takes of it."""
     reading, common = found or (read(device, rendered(device)), None)
@@ -375,7 +375,7 @@ def test_findings_about_a_tree_are_those_of_reading_every_device(
         files[file] = mutants[len(mutants) * (number + 1) // 9 % len(mutants)].text
     found = diagnostics(of, tree)
     assert len({each.code for each in found}) > 1
-    monkeypatch.setattr(Alike, "reading", lambda *_: None)
+    monkeypatch.setattr(PatternCache, "reading", lambda *_: None)
     assert found == diagnostics(of, tree)
 
 
@@ -390,7 +390,7 @@ def test_rules_of_the_whole_and_ends_of_links_see_what_they_see_of_devices_that_
     of = fabric(nos, shape)
     work = Work(of, pieces_of(of, 1), None)
     found = [work(number) for number in range(len(work.pieces))]
-    monkeypatch.setattr(Alike, "reading", lambda *_: None)
+    monkeypatch.setattr(PatternCache, "reading", lambda *_: None)
     for piece, each in zip(found, map(Work(of, work.pieces, None), range(len(found))), strict=True):
         assert (piece.survey, piece.ends) == (each.survey, each.ends)
 

@@ -7,7 +7,7 @@ from itertools import groupby
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.compiler.prove.finding_groups import SHOWN, Grouped
+from fabricc.compiler.prove.finding_groups import SHOWN, FindingGroups
 from fabricc.proof import Finding
 
 findings = st.builds(
@@ -23,9 +23,9 @@ def test_the_order_in_which_workers_are_done_says_nothing(
 ) -> None:
     told = []
     for order in orders:
-        whole = Grouped()
+        whole = FindingGroups()
         for piece in order:
-            part = Grouped()
+            part = FindingGroups()
             part.add(piece)
             whole.merge(part)
         told.append(list(whole.diagnostics("tree")))

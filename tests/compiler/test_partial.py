@@ -22,7 +22,7 @@ from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.driver import build_tree
 from fabricc.compiler.incremental import ledger as ledgers
 from fabricc.compiler.incremental import partial, record
-from fabricc.compiler.incremental.record import Look
+from fabricc.compiler.incremental.record import LastCheck
 from fabricc.compiler.recheck import check_tree
 from fabricc.tree import EmitError, patch
 from fabricc.tree.state import state_of
@@ -231,7 +231,7 @@ def test_a_tree_that_another_build_has_changed_meanwhile_is_not_patched(spec: Pa
     build_tree(spec, out)
     write(spec.parent, {"su002-tor1a": {"drain": True}})
     before = bytes_of(out / "zone")
-    look = Look(last, lambda: True, lambda: True)
+    look = LastCheck(last, lambda: True, lambda: True)
     assert partial.patch_tree(look, lambda: compile_spec(spec), 1, True, None) == (None, None)
     assert bytes_of(out / "zone") == before
 

@@ -21,7 +21,7 @@ from fabricc.base.foreign import files
 from fabricc.base.foreign.git import Repository
 from fabricc.base.foreign.git_process import GitError
 from fabricc.integrations import mcp as confined
-from fabricc.integrations.mcp import Confined, ConfinedError, shorten_value
+from fabricc.integrations.mcp import ReadableFolder, RequestError, shorten_value
 from tests.operate.push.network import PASSWORD, SIMULATED, Network
 
 anyio = pytest.importorskip("anyio", reason="the Python package mcp is not installed")
@@ -153,14 +153,14 @@ def test_what_is_asked_is_what_the_verbs_tell_and_nothing_is_written(root: Path)
 
 
 def test_a_spec_outside_is_not_read_for_a_tree_inside(root: Path, tmp_path: Path) -> None:
-    place = Confined(root.resolve())
+    place = ReadableFolder(root.resolve())
     assert place.spec_of("./build/zone") == "./cluster.yaml"
     assert (place.path("-x"), place.path("build/../cluster.yaml")) == ("./-x", "./cluster.yaml")
     for path in ("cluster\0.yaml", "\ud800", "build/../../outside.yaml"):
-        with pytest.raises(ConfinedError, match="not below the folder"):
+        with pytest.raises(RequestError, match="not below the folder"):
             place.path(path)
-    inner = Confined((root / "build").resolve())
-    with pytest.raises(ConfinedError, match="not below the folder"):
+    inner = ReadableFolder((root / "build").resolve())
+    with pytest.raises(RequestError, match="not below the folder"):
         inner.spec_of("./zone")
 
 
@@ -174,16 +174,16 @@ def test_what_is_long_is_cut_and_said(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Confined]:
+def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ReadableFolder]:
     """Return a folder whose verbs run a script, its process ID written to `pid`."""
 
-    def made(script: str) -> Confined:
+    def made(script: str) -> ReadableFolder:
         (tmp_path / "fabricc").mkdir()
         (tmp_path / "fabricc/__init__.py").touch()
         start = f"import os, sys, time; open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))"
         (tmp_path / "fabricc/__main__.py").write_text(f"{start}\n{script}\n")
         monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-        return Confined(tmp_path)
+        return ReadableFolder(tmp_path)
 
     return made
 
@@ -194,13 +194,13 @@ def running(folder: Path) -> bool:
 
 
 def test_a_verb_that_tells_too_much_is_ended_before_memory_is_full(
-    other: Callable[[str], Confined], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    other: Callable[[str], ReadableFolder], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(confined, "_LARGEST", 1 << 20)
     place = other("for _ in range(640): sys.stdout.write('x' * 65536)\ntime.sleep(300)")
     tracemalloc.start()
     try:
-        with pytest.raises(ConfinedError) as caught:
+        with pytest.raises(RequestError) as caught:
             asyncio.run(asyncio.wait_for(place.tell(["plan"], [], 50), 60))
         assert tracemalloc.get_traced_memory()[1] < 4 << 20
     finally:
@@ -210,25 +210,25 @@ def test_a_verb_that_tells_too_much_is_ended_before_memory_is_full(
 
 
 def test_a_verb_that_takes_too_long_is_ended(
-    other: Callable[[str], Confined], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    other: Callable[[str], ReadableFolder], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(confined, "_LONGEST_S", 1)
     place = other("sys.stdout.write('x' * 1_000_000)\nsys.stdout.flush()\ntime.sleep(300)")
-    with pytest.raises(ConfinedError) as caught:
+    with pytest.raises(RequestError) as caught:
         asyncio.run(asyncio.wait_for(place.tell(["plan"], [], 50), 60))
     assert caught.value.code == "FAB0073"
     assert not running(tmp_path)
 
 
-def test_of_what_is_no_answer_the_end_is_reported(other: Callable[[str], Confined]) -> None:
+def test_of_what_is_no_answer_the_end_is_reported(other: Callable[[str], ReadableFolder]) -> None:
     place = other("sys.stderr.write('x' * 100_000 + 'what went wrong')\nsys.exit(3)")
-    with pytest.raises(ConfinedError, match=r"ended with status 3: x+what went wrong$") as caught:
+    with pytest.raises(RequestError, match=r"ended with status 3: x+what went wrong$") as caught:
         asyncio.run(place.tell(["plan"], [], 50))
     assert len(caught.value.diagnostic.message) < 9000
 
 
 def test_a_question_that_is_cancelled_ends_its_process(
-    other: Callable[[str], Confined], tmp_path: Path
+    other: Callable[[str], ReadableFolder], tmp_path: Path
 ) -> None:
     place = other("time.sleep(300)")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fabricc.operate.push.built_tree import RefusedError
+from fabricc.operate.push.built_tree import PushRefusedError
 from fabricc.operate.push.journal import Journal, State
 from fabricc.operate.push.push_lock import get_default_path
 from tests.operate.push import matrix
@@ -240,7 +240,7 @@ def test_a_configuration_that_unpacks_without_end_is_damage(tmp_path: Path) -> N
         journal.record_state(run, "spine", State.CONFIRMED)
         bomb = zlib.compress(bytes(200 << 20), 9)
         journal._base.execute("UPDATE device SET before=?, after=?", (bomb, bomb))
-        with pytest.raises(RefusedError, match="too large"):
+        with pytest.raises(PushRefusedError, match="too large"):
             journal.entry(run, "spine")
 
 

@@ -23,7 +23,7 @@ ALLOWED = {
 PRINTS = {"echo", "secho", "echo_via_pager", "print", "pprint", "print_json", "print_exc", "print_exception"}
 OF = {"", "click", "rich", "console", "traceback", "pprint"}
 STREAMS = {"stdout", "stderr", "__stdout__", "__stderr__"}
-KINDS = {"Safe", "Rendered", "Terminal", "Markdown", "Markup"}
+KINDS = {"SafeText", "Rendered", "Terminal", "Markdown", "Markup"}
 MAKERS = {
     "base/foreign/formats.py": "makes what it escapes",
     "review/report/page.py": "gives what was escaped a tag of ours",
@@ -106,7 +106,7 @@ def test_each_way_to_print_is_seen(source: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "source", ["Markdown(x)", "text.Terminal(f'{x}')", "Rendered(a + b)", "Safe(*parts)"]
+    "source", ["Markdown(x)", "text.Terminal(f'{x}')", "Rendered(a + b)", "SafeText(*parts)"]
 )
 def test_each_way_to_call_a_text_escaped_is_seen(source: str) -> None:
     assert makes(ast.parse(source)) == [1]

@@ -23,7 +23,7 @@ from fabricc.operate.change.resources import Effect
 from fabricc.operate.lab import agreement
 from fabricc.operate.lab.agreement import Trial
 from fabricc.operate.push import report as push_report
-from fabricc.operate.push.executor import Asked
+from fabricc.operate.push.executor import InitialState
 from fabricc.operate.push.journal import Run, State
 from fabricc.operate.push.options import Options
 from fabricc.operate.push.start import Preview
@@ -231,7 +231,7 @@ def test_the_journal_is_text(said: Said) -> None:
 def test_a_dry_run_shows_the_switches_diffs_as_text(said: Said, text: str) -> None:
     effect = Effect(text, Impact.TRAFFIC_LOSS, text)
     wave = Wave((text,), True, Fraction(1), text, Fraction(1, 2))
-    asked = {text: Asked(text, f"+{text}", effect, (text,))}
+    asked = {text: InitialState(text, f"+{text}", effect, (text,))}
     seen = Preview(text, {text: effect}, [wave], 3.0, text, asked, 1, (text,), (text,))
     out, _ = said(by=lambda: output.out(*push_report.format_preview(seen, Options())))
     assert harmless(out)

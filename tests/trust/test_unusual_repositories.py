@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not 
 def _own_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setattr(door, "_SILENT_S", 0.5)
-    monkeypatch.setattr(door, "_PATIENCE", door._Patience())
+    monkeypatch.setattr(door, "_PATIENCE", door._SilenceLimit())
 
 
 def _fifo(path: str) -> Callable[[Path], None]:
@@ -211,7 +211,7 @@ def verdicts(top: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Verdict
     """Run every verb on a repository whose spec was edited; the last one without its lock."""
     found = {}
     for name, verb in VERBS.items():
-        door._PATIENCE = door._Patience()
+        door._PATIENCE = door._SilenceLimit()
         site = top / "site"
         if name == "lock that is lost":
             (site / "fabricc.lock").unlink()

@@ -25,7 +25,7 @@ from fabricc.base.diagnostics import FindingsError, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.load.spec_location import tree_texts
-from fabricc.compiler.prove.finding_groups import Grouped
+from fabricc.compiler.prove.finding_groups import FindingGroups
 from fabricc.facts.statement import Kind, Tier
 from fabricc.proof.compare import Finding
 from fabricc.proof.tree import read_consistently, trees_around
@@ -100,7 +100,7 @@ def _adopt_folder(
     gathered = gather_devices(folder, jobs=jobs, progress=progress)
     unread = tuple(each for each in gathered.findings if each.code in _UNREAD)
     if errors := [each for each in unread if each.severity is Severity.ERROR]:
-        grouped = Grouped()
+        grouped = FindingGroups()
         grouped.add(errors)
         raise FindingsError.of(list(grouped.diagnostics(str(_top_folder(folder)))))
     links = links_of(gathered.devices)
@@ -235,7 +235,7 @@ def _finding_path(device: Device, file: str) -> str:
 
 def diagnostics_of(adoption: Adoption, *, every: bool = False) -> list[Diagnostic]:
     """Return the findings at their places: of each kind the first few and how many more there are, or all of them."""
-    grouped = Grouped()
+    grouped = FindingGroups()
     for one in adoption.findings:
         grouped.add([one._replace(group=one.message) if every else one])
     return list(grouped.diagnostics(str(_top_folder(adoption.folder))))

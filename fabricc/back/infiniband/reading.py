@@ -23,7 +23,7 @@ _MEMBERSHIPS = ("full", "limited", "both")
 _KEYWORDS = ("ALL", "SELF", "ALL_CAS", "ALL_SWITCHES", "ALL_ROUTERS")
 
 
-class Oddity(NamedTuple):
+class UnknownText(NamedTuple):
     """A line that is not understood: file below the subnet's folder, line from 1, what is wrong."""
 
     file: str
@@ -68,7 +68,7 @@ class ReadSubnet:
     names: dict[str, str] = field(default_factory=dict)
     levels: dict[int | None, int] = field(default_factory=dict)
     topology: ReadTopology = field(default_factory=lambda: ReadTopology({}, ()))
-    odd: list[Oddity] = field(default_factory=list)
+    odd: list[UnknownText] = field(default_factory=list)
 
 
 def read_subnet(files: Mapping[str, str]) -> ReadSubnet:
@@ -86,22 +86,22 @@ def read_subnet(files: Mapping[str, str]) -> ReadSubnet:
     for file, reader in readers.items():
         if file not in files:
             if file != sm_files.POLICY:
-                found.odd.append(Oddity(file, 0, "the file is missing"))
+                found.odd.append(UnknownText(file, 0, "the file is missing"))
             continue
         lines = (
             _split_statements(files[file]) if file == sm_files.PARTITIONS else _numbered_lines(files[file])
         )
         for number, line in lines:
             if not reader(found, line, number):
-                found.odd.append(Oddity(file, number, f"not understood: {line[:80]}"))
+                found.odd.append(UnknownText(file, number, f"not understood: {line[:80]}"))
     if sm_files.TOPOLOGY in files:
         found.topology = read_topology(files[sm_files.TOPOLOGY])
         found.odd += [
-            Oddity(sm_files.TOPOLOGY, number, f"not understood: {line[:80]}")
+            UnknownText(sm_files.TOPOLOGY, number, f"not understood: {line[:80]}")
             for number, line in found.topology.unknown
         ]
     else:
-        found.odd.append(Oddity(sm_files.TOPOLOGY, 0, "the file is missing"))
+        found.odd.append(UnknownText(sm_files.TOPOLOGY, 0, "the file is missing"))
     return found
 
 

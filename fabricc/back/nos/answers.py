@@ -11,7 +11,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.nos.collected import Identity, Output, Seen, clean_value
+from fabricc.back.nos.collected import Identity, Output, SeenNeighbor, clean_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -53,13 +53,13 @@ def leaf_text(value: Any, *names: str) -> str:
     return ""
 
 
-def find_neighbors(text: str, found: Iterable[tuple[str, str, str]]) -> tuple[Seen, ...]:
+def find_neighbors(text: str, found: Iterable[tuple[str, str, str]]) -> tuple[SeenNeighbor, ...]:
     """Neighbors of JSON, as port, device and far port, at the line that first names the port."""
     made = []
     for port, device, far_port in found:
         at = text.find(json.dumps(port)) if port else -1
         if port and (device or far_port):
-            made.append(Seen(port, device, far_port, text.count("\n", 0, max(at, 0)) + 1))
+            made.append(SeenNeighbor(port, device, far_port, text.count("\n", 0, max(at, 0)) + 1))
     return tuple(made)
 
 

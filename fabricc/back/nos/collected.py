@@ -45,7 +45,7 @@ class Identity(NamedTuple):
         return Identity(self.name or other.name, box.box, self.release or other.release, box.products)
 
 
-class Seen(NamedTuple):
+class SeenNeighbor(NamedTuple):
     """An LLDP neighbor: the local port, the neighbor, its port, and the line that states it."""
 
     port: str
@@ -58,7 +58,7 @@ class Output(NamedTuple):
     """The content of a command's output."""
 
     identity: Identity = Identity()
-    neighbors: tuple[Seen, ...] = ()
+    neighbors: tuple[SeenNeighbor, ...] = ()
 
 
 class Collected(Protocol):
@@ -157,7 +157,7 @@ def match_patterns(text: str, patterns: Mapping[str, re.Pattern[str]]) -> dict[s
     return {name: match[match.lastindex or 0].strip() for name, match in found.items() if match}
 
 
-def parse_details(text: str, line: re.Pattern[str]) -> tuple[Seen, ...]:
+def parse_details(text: str, line: re.Pattern[str]) -> tuple[SeenNeighbor, ...]:
     """Return the neighbors of an output with a block of lines for each.
 
     Args:
@@ -166,14 +166,14 @@ def parse_details(text: str, line: re.Pattern[str]) -> tuple[Seen, ...]:
             (identifies it without a name), `begins` where another neighbor begins, or `again` where it is another
             one of the same port.
     """
-    found: list[Seen] = []
+    found: list[SeenNeighbor] = []
     block: dict[str, str] = {}
     at = 0
 
     def end() -> None:
         who = block.get("device") or block.get("chassis", "")
         if block.get("port") and (who or block.get("far_port")):
-            found.append(Seen(block["port"], who, block.get("far_port", ""), at))
+            found.append(SeenNeighbor(block["port"], who, block.get("far_port", ""), at))
 
     for number, each in enumerate(text.split("\n"), 1):
         if not _is_row(each) or not (match := line.match(each.strip())) or not (kind := match.lastgroup):
@@ -192,12 +192,12 @@ def parse_details(text: str, line: re.Pattern[str]) -> tuple[Seen, ...]:
     return tuple(found)
 
 
-def parse_table(text: str, header: re.Pattern[str], row: re.Pattern[str]) -> tuple[Seen, ...]:
-    """Neighbors of an output with a row for each, below its header; `row` has the groups of `Seen`.
+def parse_table(text: str, header: re.Pattern[str], row: re.Pattern[str]) -> tuple[SeenNeighbor, ...]:
+    """Neighbors of an output with a row for each, below its header; `row` has the groups of `SeenNeighbor`.
 
     A name too long for its column stands on a line of its own, above the rest of its row.
     """
-    found: list[Seen] = []
+    found: list[SeenNeighbor] = []
     below, before = False, ""
     for number, line in enumerate(text.split("\n"), 1):
         if not _is_row(line):
@@ -208,7 +208,9 @@ def parse_table(text: str, header: re.Pattern[str], row: re.Pattern[str]) -> tup
             continue
         if match := row.match(line) or (row.match(f"{before} {line}") if before else None):
             found.append(
-                Seen(match["port"], clean_value(match["device"]), clean_value(match["far_port"]), number)
+                SeenNeighbor(
+                    match["port"], clean_value(match["device"]), clean_value(match["far_port"]), number
+                )
             )
         words = line.split()
         before = words[0] if len(words) == 1 else ""

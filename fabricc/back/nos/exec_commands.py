@@ -33,7 +33,7 @@ PROMPT = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class KeptText:
+class VerbatimText:
     """Lines that a configuration holds as they were typed, such as a banner.
 
     Attributes:
@@ -84,7 +84,7 @@ def _shorten_word(word: str) -> str:
     return "".join((re.escape(least), *(f"(?:{letter}" for letter in rest), ")?" * len(rest)))
 
 
-def exec_lines(text: str, words: re.Pattern[str], kept: tuple[KeptText, ...] = ()) -> Iterator[ExecLine]:
+def exec_lines(text: str, words: re.Pattern[str], kept: tuple[VerbatimText, ...] = ()) -> Iterator[ExecLine]:
     """Yield each line that is an exec command, a pasted prompt, or an `exit` that leaves no indented block.
 
     Args:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Management, Switch
     from fabricc.fabric.qos import Watchdog
 
-    Asking = Callable[[Switch], bool | Iterable[Any]]
+    DevicePredicate = Callable[[Switch], bool | Iterable[Any]]
 
 Range = limits.Range
 
@@ -204,7 +204,7 @@ def mtu_limit(code: str, most: int, reason: str) -> Limit:
     )  # fmt: skip
 
 
-def priorities_limit(code: str, reason: str, remedy: str, asked: Asking = class_figures) -> Limit:
+def priorities_limit(code: str, reason: str, remedy: str, asked: DevicePredicate = class_figures) -> Limit:
     """A class has no priority from 0 to 7."""
     feature, taken = "class {name} on priority {priority}", Range(0, 7)
     return Limit(
@@ -212,7 +212,7 @@ def priorities_limit(code: str, reason: str, remedy: str, asked: Asking = class_
     )
 
 
-def shares_limit(code: str, reason: str, asked: Asking = class_figures) -> Limit:
+def shares_limit(code: str, reason: str, asked: DevicePredicate = class_figures) -> Limit:
     """A weighted class has no share from 1 to 100 %."""
     return Limit(code, feature="class {name} with {share} % of the bandwidth", asked=asked,
         allowed={"share": Range(1, 100)}, reason=reason, remedy="give the class at least one percent",
@@ -220,7 +220,7 @@ def shares_limit(code: str, reason: str, asked: Asking = class_figures) -> Limit
 
 
 def marking_limit(
-    code: str, reason: str, asked: Asking = marking_figures, *, least_percent: int = 1
+    code: str, reason: str, asked: DevicePredicate = marking_figures, *, least_percent: int = 1
 ) -> Limit:
     """ECN thresholds that do not ascend from 1 byte, or a probability below `least_percent` or above 100 %."""
     return Limit(code, feature="ECN from {min_bytes} to {max_bytes} bytes at {max_percent} % on {profile}",

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos.answers import find_neighbors, leaf_text, parse_json, values_under
-from fabricc.back.nos.collected import Seen, parse_details, parse_table
+from fabricc.back.nos.collected import SeenNeighbor, parse_details, parse_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ _SONIC_ROW = re.compile(
 )
 
 
-def parse_lldpd(text: str) -> tuple[Seen, ...]:
+def parse_lldpd(text: str) -> tuple[SeenNeighbor, ...]:
     """Return the neighbors in an output; empty for any other text."""
     if '"lldp"' in text:
         return find_neighbors(text, _of_json(parse_json(text)))
@@ -62,7 +62,7 @@ def _parse_ends(told: Any) -> Iterator[tuple[str, str]]:
     yield str(who) or leaf_text(chassis, "id"), leaf_text(port, "id") or leaf_text(port, "descr")
 
 
-def _of_keys(text: str) -> tuple[Seen, ...]:
+def _of_keys(text: str) -> tuple[SeenNeighbor, ...]:
     said: dict[str, dict[str, str]] = {}
     at: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), 1):
@@ -70,6 +70,6 @@ def _of_keys(text: str) -> tuple[Seen, ...]:
             said.setdefault(match["port"], {})[match.lastgroup] = match[match.lastgroup]
             at.setdefault(match["port"], number)
     return tuple(
-        Seen(port, told.get("device") or told.get("chassis", ""), told.get("far_port", ""), at[port])
+        SeenNeighbor(port, told.get("device") or told.get("chassis", ""), told.get("far_port", ""), at[port])
         for port, told in said.items()
     )

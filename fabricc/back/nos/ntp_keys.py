@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.facts import Value
 
-    Said = tuple[Value, int]
+    PlacedValue = tuple[Value, int]
 
 
 def state_keys(
     put: Callable[[str, Value, int], None],
     keys: Mapping[str, tuple[str, str, int]],
-    servers: Mapping[str, Said],
+    servers: Mapping[str, PlacedValue],
     trusted: Collection[str],
     enforced: int | None,
 ) -> None:

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from fabricc.back.reading.meaning import Captures
-    from fabricc.back.reading.trie import Inner, Key, State
+    from fabricc.back.reading.trie import InnerBlock, Key, State
     from fabricc.back.reading.types import Captured
 
-    Way = tuple[State, Captures, tuple[Inner, ...]]
+    Way = tuple[State, Captures, tuple[InnerBlock, ...]]
     """Possible end of a line, with its captures, and the blocks above it."""
 
 UNKNOWN = Effect(None)
@@ -63,7 +63,12 @@ def fill_effect(match: Match, outer: Captures) -> Effect:
 
 
 def _accept_end(
-    state: State, captures: Captures, inners: tuple[Inner, ...], outer: Captures, joined: bool, below: bool
+    state: State,
+    captures: Captures,
+    inners: tuple[InnerBlock, ...],
+    outer: Captures,
+    joined: bool,
+    below: bool,
 ) -> Effect:
     """Return the effect if the line may end in this state; `below`: it only leads to other lines."""
     meaning = None if below else state.meaning
@@ -90,7 +95,7 @@ def _rest_of_line(key: Key, at: int) -> str:
 def _match_directly(state: State, key: Key, words: Sequence[str], joined: bool) -> Way | None:
     """Return the first result of `_match_all` if each word leaves one way, as most lines do."""
     captures: list[Captured] = []
-    inners: tuple[Inner, ...] = ()
+    inners: tuple[InnerBlock, ...] = ()
     for at, word in enumerate(words):
         following = state.words.get(word)
         if following is None and state.inner is not None and at and (joined or state.inner.inline):
@@ -118,7 +123,7 @@ def _match_directly(state: State, key: Key, words: Sequence[str], joined: bool) 
 
 def _match_all(start: State, key: Key, words: Sequence[str], joined: bool) -> Iterator[Way]:
     """Yield every match of a line from a state; literal words come before captures."""
-    stack: list[tuple[State, int, Captures, tuple[Inner, ...]]] = [(start, 0, (), ())]
+    stack: list[tuple[State, int, Captures, tuple[InnerBlock, ...]]] = [(start, 0, (), ())]
     while stack:
         state, at, captures, inners = stack.pop()
         if at == len(words):

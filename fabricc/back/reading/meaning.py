@@ -10,7 +10,7 @@ from fabricc.back.reading.rows import Entry, Fact, Keep
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fabricc.back.reading.rows import Row, Said
+    from fabricc.back.reading.rows import Row, ValueRule
     from fabricc.back.reading.types import Captured
     from fabricc.fabric.facts import Value
 
@@ -66,7 +66,7 @@ def meaning_of(row: Row, outer: int, slots: tuple[int | None, ...]) -> Meaning:
     return Meaning(row, outer, slots, plain, min([outer, *named]), alone, states)
 
 
-def _fact_texts(row: Fact | Keep) -> list[Said]:
+def _fact_texts(row: Fact | Keep) -> list[ValueRule]:
     if callable(row[1]):
         return []
     return [row[1], row.value] if isinstance(row[1], str) else [*row[1], *row[1].values()]
@@ -127,7 +127,7 @@ def _compile_text(template: str) -> str | Maker:
     return _compile_value(template, 0) if "{" in template else template
 
 
-def _compile_value(said: Said, count: int) -> Maker:
+def _compile_value(said: ValueRule, count: int) -> Maker:
     """Return a function that computes a value from the `count` own captures of the row, or from all captures."""
     if said is None:
         return (lambda own, _: own[-1]) if count else (lambda _own, _: "true")

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.facts import Value
 
-    Said = Value | Callable[..., Value | None] | None
-    States = str | Mapping[str, Said] | Callable[..., Mapping[str, Value | None] | None]
+    ValueRule = Value | Callable[..., Value | None] | None
+    StatementRule = str | Mapping[str, ValueRule] | Callable[..., Mapping[str, Value | None] | None]
 
 
 class Fact(NamedTuple):
@@ -33,8 +33,8 @@ class Fact(NamedTuple):
     """
 
     pattern: str
-    path: States
-    value: Said = None
+    path: StatementRule
+    value: ValueRule = None
 
 
 class Keep(NamedTuple):
@@ -44,8 +44,8 @@ class Keep(NamedTuple):
     """
 
     pattern: str
-    name: States
-    value: Said = None
+    name: StatementRule
+    value: ValueRule = None
 
 
 class Entry(NamedTuple):
@@ -56,7 +56,7 @@ class Entry(NamedTuple):
 
     pattern: str
     table: str
-    value: Said = None
+    value: ValueRule = None
 
 
 class Silent(NamedTuple):

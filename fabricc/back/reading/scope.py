@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from fabricc.back.reading.trie import Effect
     from fabricc.back.reading.types import Captured
 
-Said = tuple[Value, int]
+StoredValue = tuple[Value, int]
 """A value and the line that states it."""
 
 _NOTHING = (None, 0)
 _NEIGHBOR = "bgp/neighbor["
 
 
-class OnceValues(dict[str, "Said"]):
+class OnceValues(dict[str, "StoredValue"]):
     """Values of a block that states each of them once; a line that repeats one is listed."""
 
     __slots__ = ("_document", "_listed")
@@ -33,7 +33,7 @@ class OnceValues(dict[str, "Said"]):
         self._document = document
         self._listed = 0
 
-    def __setitem__(self, name: str, said: Said) -> None:
+    def __setitem__(self, name: str, said: StoredValue) -> None:
         if name in self and said[1] != self._listed:
             self._listed = said[1]
             self._document.reject(said[1])
@@ -55,16 +55,16 @@ class Scope:
 
     def __init__(self, line: int) -> None:
         self.line = line
-        self.values: dict[str, Said] = {}
-        self.tables: dict[str, dict[Value, Said]] = {}
+        self.values: dict[str, StoredValue] = {}
+        self.tables: dict[str, dict[Value, StoredValue]] = {}
         self.scopes: dict[str, dict[Captured, Scope]] = {}
         self.used = False
 
-    def table(self, name: str) -> dict[Value, Said]:
+    def table(self, name: str) -> dict[Value, StoredValue]:
         """Return the entries of a table in the order of their first lines; empty without such lines."""
         return self.tables.get(name, {})
 
-    def ordered_entries(self, name: str) -> list[Said]:
+    def ordered_entries(self, name: str) -> list[StoredValue]:
         """Return the entries of a table in the order of their keys, such as sequence numbers."""
         return [said for _, said in sorted(self.table(name).items())]
 
@@ -97,7 +97,7 @@ class Scope:
         merged.scopes = outer.scopes | self.scopes
         return merged
 
-    def said(self) -> Iterator[Said]:
+    def said(self) -> Iterator[StoredValue]:
         """Yield everything that was kept here and in the scopes below."""
         yield from self.values.values()
         for table in self.tables.values():
@@ -225,12 +225,12 @@ class Document:
         for fact in facts:
             self.put(*fact)
 
-    def put_kept(self, path: str, values: Mapping[str, Said], name: str) -> None:
+    def put_kept(self, path: str, values: Mapping[str, StoredValue], name: str) -> None:
         """State the value kept under a name, if a line has it."""
         if name in values:
             self.put(path, *values[name])
 
-    def put_leaves(self, prefix: str, values: Mapping[str, Said], leaves: Iterable[str]) -> None:
+    def put_leaves(self, prefix: str, values: Mapping[str, StoredValue], leaves: Iterable[str]) -> None:
         """State what was kept under the names of facts below `prefix`."""
         for leaf in leaves:
             if leaf in values:
@@ -241,7 +241,7 @@ class Document:
         for place, (value, line) in enumerate(said):
             self.put(f"{path}/{place}", value, line)
 
-    def put_set(self, path: str, table: Mapping[Value, Said]) -> None:
+    def put_set(self, path: str, table: Mapping[Value, StoredValue]) -> None:
         """State the keys of a table as one fact, at its last line, where it has any."""
         if table:
             self.put(path, ",".join(sorted(map(str, table))), max(line for _, line in table.values()))

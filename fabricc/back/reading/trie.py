@@ -114,8 +114,8 @@ class State:
         self.whole = False
         self.repeats: Type | None = None
         self.meaning: Meaning | None = None
-        self.inner: Inner | None = None
-        self.each: dict[str, Inner] = {}
+        self.inner: InnerBlock | None = None
+        self.each: dict[str, InnerBlock] = {}
         self.memo: dict[Key, tuple[int, Effect]] = {}
         self.leading: dict[Key, tuple[int, Effect]] = {}
         self.seen: set[Key] = set()
@@ -142,7 +142,7 @@ class State:
         return following
 
 
-class Inner:
+class InnerBlock:
     """A block: the state in which the lines below begin, and their scope.
 
     Its rows are compiled at the first use.
@@ -193,7 +193,7 @@ class Match(NamedTuple):
 
     state: State
     captures: Captures
-    inners: tuple[Inner, ...]
+    inners: tuple[InnerBlock, ...]
     meaning: Meaning | None = None
 
 
@@ -273,7 +273,7 @@ def _open_block(state: State, block: Block | Each, types: Types, captures: int) 
     below = isinstance(block, Block)
     inner = state.inner
     if inner is None:
-        inner = state.inner = Inner(block, captures - 1 if "<" in block.pattern else -1)
+        inner = state.inner = InnerBlock(block, captures - 1 if "<" in block.pattern else -1)
     elif inner.scope != block.scope:
         raise ValueError(f"two blocks {block.pattern!r}")
     inner.below, inner.inline = inner.below or below, inner.inline or not below

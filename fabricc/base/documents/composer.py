@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from fabricc.base.documents.document import KeyPath
 
 
-class Stop(Exception):  # noqa: N818 - not an error: ends the event loop after a diagnostic
-    """Reading on is of no use."""
+class StopReadingError(Exception):
+    """Stop reading after a diagnostic that makes the rest meaningless."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Rules:
 
     Attributes:
         words: what is wrong -> code, message, help; the texts name `{most}`, `{shown}`, `{text}`, `{first}`, `{depth}`.
-        plain: the value of a plain scalar; raises `RefusedError`.
+        plain: the value of a plain scalar; raises `ScalarError`.
         check: raises it for a text that the file may not hold.
         syntax: the message for a text that is no YAML.
         longest_key: in characters, of keys that are text as they are written; None where a plain number or truth value
@@ -99,7 +99,7 @@ class Composer:
         """Note an error; the last one that the rules allow ends the reading."""
         self.diagnostics.append(Diagnostic(code, Severity.ERROR, message, position, help))
         if len(self.diagnostics) >= self.rules.max_problems:
-            raise Stop
+            raise StopReadingError
 
     def note(self, what: str, position: Position, **values: object) -> None:
         """Add the diagnostic that the rules define for a problem."""
@@ -112,12 +112,12 @@ class Composer:
         """Note an error in the words that the rules have for it."""
         self.note(what, position, **values)
         if len(self.diagnostics) >= self.rules.max_problems:
-            raise Stop
+            raise StopReadingError
 
     def stop(self, what: str, position: Position, **values: object) -> NoReturn:
         """Note an error after which reading on is of no use."""
         self.tell(what, position, **values)
-        raise Stop
+        raise StopReadingError
 
     def feed(self, event: yaml.Event) -> None:
         """Take the next event."""
@@ -159,7 +159,7 @@ class Composer:
                 value = self.rules.plain(value)
             if type(value) is str and not (is_key and self.rules.longest_key):
                 self.rules.check(value)
-        except RefusedError as refused:
+        except ScalarError as refused:
             self.report(refused.code, str(refused), position, refused.help)
             value, broken = None, True
         if event.anchor is not None:
@@ -279,7 +279,7 @@ FLOAT = re.compile(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?[0-9]
 NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
 
-class RefusedError(ValueError):
+class ScalarError(ValueError):
     """A scalar that the file cannot hold."""
 
     def __init__(self, code: str, message: str, help: str) -> None:
@@ -300,7 +300,7 @@ def resolve_scalar(text: str) -> Any:
         return text
     if NOT_FINITE.fullmatch(text):
         message = f"{text} is not a number that can be planned with"
-        raise RefusedError("FAB0014", message, "Write a finite number.")
+        raise ScalarError("FAB0014", message, "Write a finite number.")
     if INTEGER.fullmatch(text) or FLOAT.fullmatch(text):
         digits = sum(character.isdigit() for character in text)
         number: float = math.inf
@@ -308,7 +308,7 @@ def resolve_scalar(text: str) -> Any:
             number = int(text) if INTEGER.fullmatch(text) else float(text)
         if math.isinf(number):
             message = f"the number {clip(text)} is beyond every quantity of a spec ({digits} digits)"
-            raise RefusedError("FAB0013", message, "Check it, or put it in quotes if it is a name.")
+            raise ScalarError("FAB0013", message, "Check it, or put it in quotes if it is a name.")
         return number
     return text
 
@@ -321,13 +321,13 @@ def check_text(text: str) -> None:
     """
     if len(text) > MAX_TEXT:
         message = f"a text of {len(text):,} characters; the longest allowed has {MAX_TEXT:,}"
-        raise RefusedError("FAB0020", message, "Shorten it.")
+        raise ScalarError("FAB0020", message, "Shorten it.")
     if text.isprintable():
         return
     if (bad := re.search("[\t\n\r]", text) or FORBIDDEN.search(text)) is not None:
         what = "a line break or tab" if bad[0] in "\t\n\r" else f"the control character U+{ord(bad[0]):04X}"
         message = f"the text {clip(repr(text))} holds {what}"
-        raise RefusedError("FAB0005", message, "Write the value on one line.")
+        raise ScalarError("FAB0005", message, "Write the value on one line.")
 
 
 def resolve_1_1(text: str, code: str) -> Any:
@@ -343,7 +343,7 @@ def resolve_1_1(text: str, code: str) -> Any:
         return text.lower() in ("true", "yes", "on")
     if kind == "int":
         if not text.lstrip("+-").isdecimal() or len(text) > MAX_DIGITS:
-            raise RefusedError(code, f"{text[:40]!r} is no plain decimal number", "Write plain digits.")
+            raise ScalarError(code, f"{text[:40]!r} is no plain decimal number", "Write plain digits.")
         return int(text)
     if kind == "float":
         try:
@@ -351,7 +351,7 @@ def resolve_1_1(text: str, code: str) -> Any:
         except ValueError:
             number = math.nan
         if not math.isfinite(number):
-            raise RefusedError(code, f"{text[:40]!r} is no finite number", "Write a plain number.")
+            raise ScalarError(code, f"{text[:40]!r} is no finite number", "Write a plain number.")
         return number
     return text
 

@@ -10,7 +10,14 @@ import re
 import yaml
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
-from fabricc.base.documents.composer import FORBIDDEN, Composer, Rules, Stop, check_text, resolve_scalar
+from fabricc.base.documents.composer import (
+    FORBIDDEN,
+    Composer,
+    Rules,
+    StopReadingError,
+    check_text,
+    resolve_scalar,
+)
 from fabricc.base.documents.document import Document, clip, conflict_in
 
 try:
@@ -124,7 +131,7 @@ def parse_document(text: str, file: str, rules: Rules) -> Document:
             composer.feed(event)
         if not composer.seen and "empty" in rules.words:
             composer.stop("empty", Position(file, 1, 1))
-    except Stop:
+    except StopReadingError:
         usable = False
     except (yaml.YAMLError, ValueError, OverflowError) as error:
         if (place := _find_excessive_depth(error, text, file, rules.max_depth)) is not None:

@@ -205,7 +205,7 @@ class Folder:
             ForeignFileError: it is outside its root.
             OSError: it is not there, no folder, or must not be read.
         """
-        self._idle: list[_Way] = []
+        self._idle: list[_OpenFolders] = []
         self.handle = -1
         self.path = path
         self.handle = _open_named(path, root, _FOLDER)
@@ -294,7 +294,7 @@ class Folder:
         finally:
             self._idle.append(way)
 
-    def _way_to(self, name: str) -> tuple[list[str], str, _Way]:
+    def _way_to(self, name: str) -> tuple[list[str], str, _OpenFolders]:
         """Return the folders above a file, its name there, and open folders that nobody else uses."""
         *folders, last = parts = name.split("/")
         if not _UNCLEAN.isdisjoint(parts):
@@ -302,10 +302,10 @@ class Folder:
         try:
             return folders, last, self._idle.pop()
         except IndexError:
-            return folders, last, _Way()
+            return folders, last, _OpenFolders()
 
 
-class _Way:
+class _OpenFolders:
     """The open folders from a folder down to the last file that was opened."""
 
     __slots__ = ("_handles", "_names")

@@ -98,7 +98,7 @@ def run_git(folder: Path, *arguments: str, limit: int = _SHORT) -> Answer:
         return Answer(child.end(), out, child.stderr())
 
 
-class _Patience:
+class _SilenceLimit:
     """The seconds that git may still be silent in this process; the time between its calls restores them."""
 
     __slots__ = ("_left", "_since")
@@ -119,7 +119,7 @@ class _Patience:
         self._since = time.monotonic()
 
 
-_PATIENCE = _Patience()
+_PATIENCE = _SilenceLimit()
 
 
 class GitProcess:

@@ -28,19 +28,19 @@ _COMMAND = re.compile(rf"^([^\S\n]*):(?=:[a-z][^\n]*::)|{HASHES}", re.MULTILINE 
 (GitHub, Azure Pipelines, TeamCity). GitLab's sections need a carriage return and an escape, which never remain."""
 
 
-class Safe(str):
+class SafeText(str):
     """Text that is right for the format that it is in, because it was made here; nobody else makes one."""
 
     __slots__ = ()
 
 
-class Rendered(Safe):
+class Rendered(SafeText):
     """A whole document: JSON, SARIF, XML, HTML, workflow commands."""
 
     __slots__ = ()
 
 
-class Template(Safe):
+class Template(SafeText):
     """Text of our own, a literal; what is put into it is escaped unless it is of the same kind."""
 
     __slots__ = ()

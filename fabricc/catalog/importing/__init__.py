@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic
 from fabricc.catalog.importing import draft
-from fabricc.catalog.importing.draft import Imported, Wishes, import_failure
+from fabricc.catalog.importing.draft import ImportOptions, ImportResult, import_failure
 from fabricc.catalog.importing.sonic import platform_folder
 from fabricc.catalog.library import Library
 from fabricc.catalog.load import read_document
@@ -18,10 +18,10 @@ from fabricc.catalog.load import read_document
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Imported", "Wishes", "import_switch"]
+__all__ = ["ImportOptions", "ImportResult", "import_switch"]
 
 
-def import_switch(path: Path, wishes: Wishes) -> Imported:
+def import_switch(path: Path, wishes: ImportOptions) -> ImportResult:
     """Return the entry of a SONiC platform folder, or of a NetBox device type.
 
     Args:
@@ -49,11 +49,11 @@ LANES = {
 """SerDes lanes of a cage by the last word of its interface type."""
 
 
-def device_type(path: Path, wishes: Wishes) -> Imported:
+def device_type(path: Path, wishes: ImportOptions) -> ImportResult:
     """Return the entry of a device type."""
     document = read_document(path)
     if isinstance(document, Diagnostic):
-        return draft.Imported("", (document,))
+        return draft.ImportResult("", (document,))
     raw = document.value if isinstance(document.value, dict) else {}
     maker, model, interfaces = (raw.get(key) for key in ("manufacturer", "model", "interfaces"))
     if not (isinstance(maker, str) and isinstance(model, str) and isinstance(interfaces, list)):

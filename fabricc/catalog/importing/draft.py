@@ -25,14 +25,14 @@ _WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 Raw = dict[str, Any]
 
 
-class Folded(str):
+class FoldedWords(str):
     """Words that may occur in several lines."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class ImportOptions:
     """The user's values for a switch; None where the folder or file defines them.
 
     Attributes:
@@ -49,7 +49,7 @@ class Wishes:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportResult:
     """The result of an import: the text of a catalog file, and findings, worst first."""
 
     text: str
@@ -66,9 +66,9 @@ class Cages:
     service: bool = False
 
 
-def import_failure(code: str, message: str, remedy: str) -> Imported:
+def import_failure(code: str, message: str, remedy: str) -> ImportResult:
     """No entry, and why."""
-    return Imported("", (Diagnostic(code, Severity.ERROR, message, None, remedy),))
+    return ImportResult("", (Diagnostic(code, Severity.ERROR, message, None, remedy),))
 
 
 def missing_data(code: str, message: str, remedy: str) -> Diagnostic:
@@ -76,7 +76,7 @@ def missing_data(code: str, message: str, remedy: str) -> Diagnostic:
     return Diagnostic(code, Severity.WARNING, message, None, remedy)
 
 
-def unknown_asic(asic: str | None) -> Imported:
+def unknown_asic(asic: str | None) -> ImportResult:
     """Return the failure of an entry whose ASIC is unknown or not in the catalog."""
     told = f"the catalog has no ASIC {asic!r}" if asic else "no file identifies the ASIC"
     return import_failure("FAB2122", told, f"Name it with `--asic`: {', '.join(Library().names('asics'))}.")
@@ -112,7 +112,7 @@ def as_name(text: str) -> str:
     return re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("-._")[:63]
 
 
-def finish_entry(name: str, entry: Raw, found: Sequence[Diagnostic]) -> Imported:
+def finish_entry(name: str, entry: Raw, found: Sequence[Diagnostic]) -> ImportResult:
     """Return the text of a catalog file with one switch, or why the catalog would refuse it."""
     for breach in breaches(entry, "catalog"):
         place = ".".join(map(str, breach.absolute_path))
@@ -123,10 +123,10 @@ def finish_entry(name: str, entry: Raw, found: Sequence[Diagnostic]) -> Imported
             library.add(section, key, replace_sources(raw, entry["sources"]))
     for _, message, _ in switch_findings(library.switch(name)):
         return contradiction_error(message)
-    return Imported("\n".join(_render_block(entry, 0)) + "\n", tuple(found))
+    return ImportResult("\n".join(_render_block(entry, 0)) + "\n", tuple(found))
 
 
-def contradiction_error(message: str) -> Imported:
+def contradiction_error(message: str) -> ImportResult:
     """No entry, because tables cannot be expressed or contradict themselves."""
     remedy = "Write this entry by hand, or import another SKU with `--sku`."
     return import_failure("FAB2123", message, remedy)
@@ -139,7 +139,7 @@ def _render_block(value: Any, depth: int) -> Iterator[str]:
             name if re.search("[a-z]", name.replace("e", "")) else json.dumps(name)
         )  # 7050 and 1e5 are numbers
         line = f"{pad}{key}: {_render_flow(item)}"
-        if isinstance(item, Folded):
+        if isinstance(item, FoldedWords):
             yield f"{pad}{key}: >-"
             yield from _fold_text(item, pad + "  ")
         elif not isinstance(item, dict | list) or (depth > 1 and len(line) <= WIDTH):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.catalog.importing.draft import Imported, Raw, Wishes
+    from fabricc.catalog.importing.draft import ImportOptions, ImportResult, Raw
 
 LIMIT = 4 << 20
 ASICS = {
@@ -42,7 +42,7 @@ _MARKS = ("sai.profile", "hwsku.json", "port_config.ini")
 _SDK = re.compile(r"(?<![\w.+-])([\w.+-]+\.(?:xml|bcm|ya?ml))")
 
 
-def platform_folder(path: Path, wishes: Wishes) -> Imported:
+def platform_folder(path: Path, wishes: ImportOptions) -> ImportResult:
     """Return the entry of a folder `device/VENDOR/PLATFORM`."""
     folder = path.resolve()
     skus = sorted(each.name for each in folder.iterdir() if any((each / mark).is_file() for mark in _MARKS))
@@ -90,7 +90,7 @@ class _Sku:
     def lack(self, code: str, message: str, remedy: str) -> None:
         self.lacks.append(draft.missing_data(code, f"{self.name}: {message}", remedy))
 
-    def entry(self, rules: Raw) -> Imported:
+    def entry(self, rules: Raw) -> ImportResult:
         """Return the whole catalog file; `rules` are the settings that name ports, lanes and splits."""
         read = partial(_read_text, self.folder / self.sku)
         table, pools = sonic_ports.read_lossless_table(read), sonic_ports.read_pools(read)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 from fabricc.catalog.importing import draft
-from fabricc.catalog.importing.draft import Cages, Folded
+from fabricc.catalog.importing.draft import Cages, FoldedWords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -329,7 +329,7 @@ def _common_pattern(labels: Sequence[tuple[int, str]]) -> str | None:
     return None
 
 
-def _lane_layout(rows: Sequence[Row]) -> Raw | Folded | list[list[int]]:
+def _lane_layout(rows: Sequence[Row]) -> Raw | FoldedWords | list[list[int]]:
     every = [lane for row in rows for lane in row.lanes]
     width = len(rows[0].lanes)
     if every == list(range(every[0], every[0] + len(every))) and all(len(row.lanes) == width for row in rows):
@@ -337,7 +337,7 @@ def _lane_layout(rows: Sequence[Row]) -> Raw | Folded | list[list[int]]:
     if any(list(row.lanes) != list(range(row.lanes[0], row.lanes[0] + len(row.lanes))) for row in rows):
         return [list(row.lanes) for row in rows]
     ends = ((row.lanes[0], row.lanes[-1]) for row in rows)
-    return Folded(" ".join(str(low) if low == high else f"{low}-{high}" for low, high in ends))
+    return FoldedWords(" ".join(str(low) if low == high else f"{low}-{high}" for low, high in ends))
 
 
 COLUMNS = ["speed_gbps", "cable_m", "size_bytes", "xon_bytes", "xoff_bytes", "dynamic_th", "xon_offset_bytes"]

@@ -27,7 +27,7 @@ LARGEST = 150_000
 VERSION = "api-version=7.1"
 
 
-class _Stay(HTTPRedirectHandler):
+class _NoRedirect(HTTPRedirectHandler):
     """Follows no redirection, which would take the token along."""
 
     def redirect_request(self, *_: object) -> None:
@@ -44,7 +44,7 @@ def call_api(method: str, path: str, body: object = None) -> Any:
             "Authorization": f"Bearer {os.environ['SYSTEM_ACCESSTOKEN']}", "Content-Type": "application/json",
         },
     )  # fmt: skip
-    with build_opener(_Stay).open(request, timeout=60) as answer:
+    with build_opener(_NoRedirect).open(request, timeout=60) as answer:
         return json.loads(answer.read(64 << 20))
 
 

@@ -39,7 +39,7 @@ LARGEST = 1_000_000
 PAGES = 20
 
 
-class _Stay(HTTPRedirectHandler):
+class _NoRedirect(HTTPRedirectHandler):
     """Follows no redirection, which would take the token along."""
 
     def redirect_request(self, *_: object) -> None:
@@ -54,7 +54,7 @@ def call_api(method: str, path: str, **fields: str) -> Any:
         data=urlencode(fields).encode() if fields else None,
         headers={"PRIVATE-TOKEN": os.environ["REVIEW_TOKEN"]},
     )
-    with build_opener(_Stay).open(request, timeout=60) as answer:
+    with build_opener(_NoRedirect).open(request, timeout=60) as answer:
         return json.loads(answer.read(64 << 20))
 
 

@@ -29,7 +29,7 @@ from fabricc.compiler.incremental.device_changes import altered_devices, fabric_
 from fabricc.compiler.incremental.states import split_path
 from fabricc.compiler.load.input_digests import manifest_inputs
 from fabricc.compiler.load.spec_location import tree_texts
-from fabricc.compiler.prove.finding_groups import Grouped
+from fabricc.compiler.prove.finding_groups import FindingGroups
 from fabricc.compiler.write.device import Work, put_text
 from fabricc.compiler.write.outcome import Outcome, plan_folder, plan_texts
 from fabricc.compiler.write.whole_tree import write_tree
@@ -51,12 +51,12 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.compiler.compiled import Compiled
     from fabricc.compiler.incremental.ledger import Ledger
-    from fabricc.compiler.incremental.record import Last, Look
+    from fabricc.compiler.incremental.record import LastBuild, LastCheck
     from fabricc.compiler.result import BuildResult
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import DeviceId as Device
     from fabricc.front.spec.model import ClusterSpec
-    from fabricc.tree.stage import Written
+    from fabricc.tree.stage import StagedFile
 
 _LARGEST_SHARE = 4
 """Of the devices, one in so many may be concerned; from there on a whole build is as quick."""
@@ -72,7 +72,7 @@ class _WholeBuildError(Exception):
 
 
 def patch_tree(
-    look: Look,
+    look: LastCheck,
     plan: Callable[[], Compiled],
     jobs: int | None,
     check: bool,
@@ -103,7 +103,7 @@ def patch_tree(
 
 
 def _patch_locked(
-    look: Look,
+    look: LastCheck,
     plan: Callable[[], Compiled],
     jobs: int,
     check: bool,
@@ -184,7 +184,7 @@ class _Patching:
         sums: digest of every changed file.
     """
 
-    def __init__(self, last: Last, spec: ClusterSpec, patch: Patch) -> None:
+    def __init__(self, last: LastBuild, spec: ClusterSpec, patch: Patch) -> None:
         self.last = last
         self.spec = spec
         self.patch = patch
@@ -206,7 +206,7 @@ class _Patching:
         """Stage a file if it changed."""
         self.take(self.patch.put(path, content))
 
-    def take(self, written: Written) -> None:
+    def take(self, written: StagedFile) -> None:
         """Record a staged file if it changed."""
         if written.changed:
             self.sums[written.path] = written.sha256
@@ -324,7 +324,7 @@ class _Part:
             before, now = ([s for s in census.switches if s.name in names]
                            for census in (self.ledger.census, ledger.census))  # fmt: skip
             changed = changed_attributes(before, now)
-        grouped = Grouped()
+        grouped = FindingGroups()
         counts, wired = self.fabric.counts(), self.fabric.wired()
         groups, declared = self.fabric.groups(), declared_ratios(self._spec)
         grouped.add(ledger.census.findings(counts, wired, groups, declared, changed))
@@ -402,7 +402,7 @@ def _replace_entries(chunks: Iterable[bytes], stated: Iterable[tuple[bytes, byte
 def rebuild_tree(
     spec_path: Path,
     out: Path,
-    look: Look | None,
+    look: LastCheck | None,
     *,
     jobs: int | None,
     frozen: bool,

@@ -51,7 +51,7 @@ def build_options(check: bool) -> str:
 
 
 @dataclass(frozen=True)
-class Last:
+class LastBuild:
     """The last build of a tree from the same spec with the same options.
 
     Attributes:
@@ -68,14 +68,14 @@ class Last:
         return self.states.tree
 
     @contextmanager
-    def looked_over(self, jobs: int | None) -> Iterator[Look]:
+    def looked_over(self, jobs: int | None) -> Iterator[LastCheck]:
         """Yield the checks to make before relying on the last build; they run in another process where that pays.
 
         Args:
             jobs: processes to use; None for one per usable CPU.
         """
         with self.states.looked_over(jobs, lambda: self.stated["tool"] == tool_stamp()) as answers:
-            yield Look(self, *answers)
+            yield LastCheck(self, *answers)
 
     def changed_inputs(self) -> list[Path] | None:
         """Return the inputs of the last build that have other bytes now; None if that is unknown."""
@@ -108,7 +108,7 @@ class Last:
         )
 
 
-class Look(NamedTuple):
+class LastCheck(NamedTuple):
     """The checks of the last build.
 
     Attributes:
@@ -116,12 +116,12 @@ class Look(NamedTuple):
         unedited: returns the same and whether every file is unchanged; to be called once.
     """
 
-    last: Last
+    last: LastBuild
     same_tool: Callable[[], bool]
     unedited: Callable[[], bool]
 
 
-def last_build(out: Path, spec: Path, options: str) -> Last | None:
+def last_build(out: Path, spec: Path, options: str) -> LastBuild | None:
     """Return the last build of the spec below `out`, under whatever name, when it was with the same options."""
     state = state_of(out)
     if state is None:
@@ -140,7 +140,7 @@ def last_build(out: Path, spec: Path, options: str) -> Last | None:
                 listing = Listing(*json.loads(content[first + 1 : second]))
                 states = States(out / stated["cluster"], listing, content[second + 1 : end])
                 whole = listing.starts["/"] == len(states.found)
-                return Last(stated, states) if whole and states.tree.is_dir() else None
+                return LastBuild(stated, states) if whole and states.tree.is_dir() else None
     except (OSError, KeyError, TypeError, ValueError, RecursionError):
         return None
     return None

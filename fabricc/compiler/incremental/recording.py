@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from fabricc.compiler.incremental.record import CHECK, Last, tool_stamp
+from fabricc.compiler.incremental.record import CHECK, LastBuild, tool_stamp
 from fabricc.compiler.incremental.states import Listing, States, is_large, read_states
 from fabricc.compiler.load.spec_location import FORMAT
 from fabricc.compiler.write.workers import run_in_background, usable_cpus
@@ -58,11 +58,11 @@ def save_build(
             "files": len(own),
             **_build_outcome(result, inputs, ledger),
         }
-        _store_record(state, Last(stated, states_now(result.tree, Listing.of(own))))
+        _store_record(state, LastBuild(stated, states_now(result.tree, Listing.of(own))))
 
 
 def amend_build(
-    last: Last, result: BuildResult, inputs: Mapping[str, str], changed: Iterable[str], ledger: str
+    last: LastBuild, result: BuildResult, inputs: Mapping[str, str], changed: Iterable[str], ledger: str
 ) -> None:
     """Record a build that changed a few files of the last one's and neither added nor removed any; see `save`."""
     state = state_of(last.tree.parent)
@@ -70,7 +70,7 @@ def amend_build(
         return
     with suppress(OSError):
         stated = {**last.stated, **_build_outcome(result, inputs, ledger)}
-        _store_record(state, Last(stated, last.states.with_changes(changed)))
+        _store_record(state, LastBuild(stated, last.states.with_changes(changed)))
 
 
 def states_now(tree: Path, listing: Listing) -> States:
@@ -97,7 +97,7 @@ def _build_outcome(result: BuildResult, inputs: Mapping[str, str], ledger: str) 
     }
 
 
-def _store_record(state: Path, build: Last) -> None:
+def _store_record(state: Path, build: LastBuild) -> None:
     """Write a record: a line of what is stated and one of the listing, both JSON, the states, and their check sum."""
     path = state / f"{build.stated['cluster']}.record"
     draft = path.with_name(path.name + ".new")

@@ -37,7 +37,7 @@ _LOCK = re.compile(rb"(?m)^cluster ([a-z0-9][a-z0-9-]{0,31})\s*$")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundSpec:
     """The spec of a cluster in a revision.
 
     Attributes:
@@ -57,7 +57,7 @@ def find_base_spec(
     text: bytes,
     newer_file: Callable[[str], bytes | None],
     newer: tuple[SpecHistory, str] | None = None,
-) -> Found | None:
+) -> FoundSpec | None:
     """Find the spec in the base that a spec of today was.
 
     The spec of the same cluster counts before the one at the same path, and a spec that is gone and has mostly the
@@ -82,7 +82,7 @@ def find_base_spec(
     path, cluster = f"{history.prefix}{name}", cluster_of(text)
     before = history.file(commit, name)
     if before is not None and cluster_of(before) in (cluster, None):
-        return Found(history, name)
+        return FoundSpec(history, name)
     specs, entries = specs_of(history, commit, name)
     same = [each for each, (of, _) in specs.items() if of == cluster and each != path]
     gone = [each for each in same if cluster_of(newer_file(each) or b"") != cluster]
@@ -103,7 +103,7 @@ def find_base_spec(
     return None
 
 
-def find_base_of_file(history: SpecHistory, commit: str, spec: Path, text: bytes) -> Found | None:
+def find_base_of_file(history: SpecHistory, commit: str, spec: Path, text: bytes) -> FoundSpec | None:
     """Find the spec in the base that a file of the work tree was, as `find_base_spec` does.
 
     Raises:
@@ -147,7 +147,7 @@ def _find_renamed_cluster(
     vanished: Mapping[str, bytes],
     newer_file: Callable[[str], bytes | None],
     places: Iterable[str],
-) -> Found:
+) -> FoundSpec:
     """Find the spec that a cluster with another name was: the one at its path, unless that one is elsewhere now.
 
     Raises:
@@ -156,14 +156,14 @@ def _find_renamed_cluster(
     path = f"{history.prefix}{name}"
     former = specs[path][0] if path in specs else None
     if former not in {cluster_of(newer_file(each) or b"") for each in places if each != path}:
-        return Found(history, name)
+        return FoundSpec(history, name)
     if len(vanished) == 1:
         return _find_renamed(history, next(iter(vanished)), path)
     problem = f"the base has cluster '{former}' at {visible_path(path)}, which is at another path now"
     raise _unclear_base(problem, vanished or specs, path)
 
 
-def places_of_cluster(history: SpecHistory, commit: str, name: str, text: bytes) -> list[Found]:
+def places_of_cluster(history: SpecHistory, commit: str, name: str, text: bytes) -> list[FoundSpec]:
     """Return every place where a commit has a spec of the same cluster.
 
     Raises:
@@ -172,7 +172,7 @@ def places_of_cluster(history: SpecHistory, commit: str, name: str, text: bytes)
     cluster = cluster_of(text)
     specs, _ = specs_of(history, commit, name)
     paths = [path for path, (of, _) in specs.items() if of == cluster]
-    return [Found(history.in_folder_of(path), posixpath.basename(path)) for path in paths]
+    return [FoundSpec(history.in_folder_of(path), posixpath.basename(path)) for path in paths]
 
 
 def gone_spec(history: SpecHistory, base: str, name: str, revision: str) -> BaseError | None:
@@ -279,12 +279,12 @@ def _reject_other_repository(history: SpecHistory, commit: str) -> None:
             raise BaseError("FAB9035", message, "Compare two specs: `fabricc diff OLD NEW`.")
 
 
-def _find_renamed(history: SpecHistory, former: str, path: str) -> Found:
+def _find_renamed(history: SpecHistory, former: str, path: str) -> FoundSpec:
     message = (
         f"the spec {visible_path(path)} is at {visible_path(former)} in the base: compared with that one"
     )
     warning = Diagnostic("FAB9034", Severity.WARNING, message)
-    return Found(history.in_folder_of(former), posixpath.basename(former), (warning,))
+    return FoundSpec(history.in_folder_of(former), posixpath.basename(former), (warning,))
 
 
 def _most_alike(text: bytes, others: Mapping[str, bytes]) -> str | None:

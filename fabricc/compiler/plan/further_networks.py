@@ -18,7 +18,7 @@ from fabricc.compiler.render.overlays import add_overlays
 from fabricc.front.planning import plan_fabric
 from fabricc.front.planning.hosts import with_host_cable
 from fabricc.front.planning.identity.lock_renames import with_hosts_called
-from fabricc.front.planning.identity.touched import Planned, find_repin, find_touched
+from fabricc.front.planning.identity.touched import PlanResult, find_repin, find_touched
 from fabricc.front.planning.networks.further_networks import (
     check_networks,
     join_networks,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.qos import VendorPolicy
     from fabricc.fabric.shape import Slot
-    from fabricc.front.planning.identity.touched import Repinned, Touched
+    from fabricc.front.planning.identity.touched import ChangedParts, RepinResult
     from fabricc.front.planning.plan import Plan
     from fabricc.front.spec.lock import Lock
     from fabricc.front.spec.model import ClusterSpec
@@ -48,10 +48,10 @@ class Network(NamedTuple):
     spec: ClusterSpec
     fabric: Fabric | None
     draft: Fabric | None
-    repinned: Repinned | None
+    repinned: RepinResult | None
 
 
-class Joined(NamedTuple):
+class FurtherPlans(NamedTuple):
     """The result of planning the further networks.
 
     Attributes:
@@ -75,7 +75,7 @@ def with_networks(
     sources: dict[str, str],
     *,
     gaps: bool,
-) -> Joined:
+) -> FurtherPlans:
     """Plan the further networks of a spec whose rails have the given fabric; arguments as those of `compile_spec`."""
     locks = dict(repinning.lock.networks)
     replaced = {name: box.name for name, box in rails.moves.replaced.items()}
@@ -83,7 +83,7 @@ def with_networks(
     networks: dict[str, Network] = {}
     diagnostics = list(shared_ports(spec.networks.values(), catalog))
     if diagnostics:
-        return Joined(None, networks, locks, diagnostics)
+        return FurtherPlans(None, networks, locks, diagnostics)
     for name, stated in spec.networks.items():
         filled, told = with_hosts(stated, rails, catalog)
         found = list(told)
@@ -98,21 +98,25 @@ def with_networks(
         diagnostics += [replace(each, message=f"{name}: {each.message}") for each in found]
     fabrics = [each.fabric for each in networks.values() if each.fabric is not None]
     if len(fabrics) < len(spec.networks):
-        return Joined(None, networks, locks, diagnostics)
+        return FurtherPlans(None, networks, locks, diagnostics)
     whole = with_front_end(join_networks(rails, fabrics), spec.networks)
     networks = {each.network: networks[each.network]._replace(fabric=each) for each in whole.networks}
     specs = [spec, *(each.spec for each in networks.values())]
-    return Joined(whole, networks, locks, [*diagnostics, *check_networks(specs, [whole, *whole.networks])])
+    return FurtherPlans(
+        whole, networks, locks, [*diagnostics, *check_networks(specs, [whole, *whole.networks])]
+    )
 
 
-def _plan_network(spec: ClusterSpec, catalog: Catalog, repinning: Repinning) -> tuple[Plan, Repinned | None]:
+def _plan_network(
+    spec: ClusterSpec, catalog: Catalog, repinning: Repinning
+) -> tuple[Plan, RepinResult | None]:
     return repinning.run(
         lambda pinned: plan_fabric(spec, catalog, pinned, Naming()),
         lambda after: find_touched(spec, catalog, repinning.lock, after.fabric),
     )
 
 
-P = TypeVar("P", bound=Planned)
+P = TypeVar("P", bound=PlanResult)
 _OF_NETWORK = re.compile(r"network ([a-z]+)(?: (.*))?")
 REPINNED = ("FAB3037", "FAB3038")
 """Findings of the one run that repins; of no later one."""
@@ -185,13 +189,15 @@ class Repinning:
             help_ = f"Its pins are {known}." if known else "It pins nothing yet: build without `--repin`."
             yield Diagnostic("FAB3036", Severity.ERROR, message, Position(str(self.file), 1), help_)
 
-    def run(self, plan: Callable[[Lock], P], touched: Callable[[P], Touched]) -> tuple[P, Repinned | None]:
+    def run(
+        self, plan: Callable[[Lock], P], touched: Callable[[P], ChangedParts]
+    ) -> tuple[P, RepinResult | None]:
         """Return the plan with the lock unchanged or with the allowed pins changed; see `planning.repin`."""
         if self.wanted is None or not self.lock.strides:
             return plan(self.lock), None
         return find_repin(self.lock, self.wanted, plan, touched)
 
-    def report_changes(self, found: Repinned | None) -> Iterator[Diagnostic]:
+    def report_changes(self, found: RepinResult | None) -> Iterator[Diagnostic]:
         """Report FAB3037 with the changes, FAB3038 if nothing changes, FAB3035 if the requested pins do not suffice."""
         if found is None:
             return

@@ -18,7 +18,7 @@ SHOWN = 3
 
 
 @dataclass(slots=True)
-class Grouped:
+class FindingGroups:
     """Findings by code and group; memory does not grow with their number."""
 
     kept: dict[tuple[str, str], list[Finding]] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Grouped:
         self.add(findings)
         self.counts[findings[0].code, findings[0].group] += more
 
-    def merge(self, other: Grouped) -> None:
+    def merge(self, other: FindingGroups) -> None:
         """Add the groups of another process."""
         for key, count in other.counts.items():
             self.add(other.kept[key])

@@ -38,7 +38,7 @@ from fabricc.rules.planned_links import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from fabricc.fabric.facts import Said
+    from fabricc.fabric.facts import FileContents
     from fabricc.fabric.model import Port, Switch
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.policy import Policy
@@ -239,7 +239,7 @@ class HostLikeness:
     digest: HostDigest
 
     @staticmethod
-    def of(host: Host, reading: Said) -> HostLikeness | None:
+    def of(host: Host, reading: FileContents) -> HostLikeness | None:
         """Return that of a host; None if a file has another coordinate than the plan, or it shares a subnet."""
         facts, ports = reading.facts, []
         for port in host.ports:
@@ -280,7 +280,7 @@ class HostLikeness:
 
 
 @dataclass(slots=True)
-class Common:
+class CommonFacts:
     """The common part of devices whose files differ in coordinates only.
 
     Attributes:
@@ -299,7 +299,7 @@ class Common:
         return likeness.add(device, folder, survey) if isinstance(likeness, Likeness) else None
 
     def prove_common(
-        self, device: Switch | Host, reading: Said, folder: str, found: Survey, ends: list[LinkEnd]
+        self, device: Switch | Host, reading: FileContents, folder: str, found: Survey, ends: list[LinkEnd]
     ) -> None:
         """Compare it with a device without a breach: the findings about that alone, and the ends of its links."""
         if self.likeness is not None and self.likeness == likeness_of(device, reading):
@@ -310,7 +310,7 @@ class Common:
         self.likeness = self.likeness if self.proved else None
 
 
-def likeness_of(device: Switch | Host, reading: Said) -> Likeness | HostLikeness | None:
+def likeness_of(device: Switch | Host, reading: FileContents) -> Likeness | HostLikeness | None:
     """Return the common part of a device and all similar ones; None if each must be examined as a whole."""
     return (
         HostLikeness.of(device, reading)
@@ -320,7 +320,7 @@ def likeness_of(device: Switch | Host, reading: Said) -> Likeness | HostLikeness
 
 
 def survey_device(
-    device: Switch | Host, reading: Said, folder: str, survey: Survey, common: Common | None
+    device: Switch | Host, reading: FileContents, folder: str, survey: Survey, common: CommonFacts | None
 ) -> tuple[list[Finding], list[LinkEnd]]:
     """Add a device; return the findings about it alone, files below `folder`, and the ends of its links."""
     if common is not None and common.proved and (known := common.add(device, folder, survey)) is not None:

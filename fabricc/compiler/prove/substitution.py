@@ -26,7 +26,7 @@ from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
-from fabricc.compiler.prove.likeness import Common, likeness_of
+from fabricc.compiler.prove.likeness import CommonFacts, likeness_of
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.coordinates import Coordinates, host_with, of_host, of_switch, switch_with
 from fabricc.fabric.model import Host
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fabricc.fabric.coordinates import Rest
-    from fabricc.fabric.facts import Facts, Reading, Said, Value
+    from fabricc.fabric.facts import Facts, FileContents, Reading, Value
     from fabricc.fabric.model import Switch
     from fabricc.rules.answers import Answers
     from fabricc.rules.summary import Summary
@@ -144,7 +144,7 @@ class _Substituted:
 
 
 @dataclass(slots=True)
-class DeviceKind(Common):
+class DeviceKind(CommonFacts):
     """Results for all devices of a pattern.
 
     Attributes:
@@ -186,7 +186,7 @@ class _Pattern:
     lines: list[tuple[str, int] | None]
     common: DeviceKind
 
-    def reading(self, own: tuple[str, ...], files: Files) -> Said | None:
+    def reading(self, own: tuple[str, ...], files: Files) -> FileContents | None:
         """Return the reading of a device with these coordinates; None if its files do not match this pattern."""
         values = (*self.first(own), "")
         if "" in values[:-1] or files.keys() != self.files.keys():
@@ -201,13 +201,13 @@ class _Pattern:
 
 
 @dataclass(slots=True)
-class Alike:
+class PatternCache:
     """The patterns of the devices that a process has met, by outline, and how many of each it has read."""
 
     patterns: dict[Outline, list[_Pattern]] = field(default_factory=dict)
     read: Counter[Outline] = field(default_factory=Counter)
 
-    def reading(self, device: Switch | Host, files: Files) -> tuple[Said, DeviceKind] | None:
+    def reading(self, device: Switch | Host, files: Files) -> tuple[FileContents, DeviceKind] | None:
         """Return the reading of a device by substitution and what its pattern shares; None if it must be read."""
         rest, own = _split_device(device)
         alike = [each for each in self.patterns.get(_device_outline(device, own), ()) if each.rest == rest]

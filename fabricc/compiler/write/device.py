@@ -17,9 +17,9 @@ from fabricc.back.hosts import mode
 from fabricc.back.jobs.files import is_executable
 from fabricc.base.values import dataclass
 from fabricc.compiler.prove.device_proof import host_findings, switch_findings
-from fabricc.compiler.prove.finding_groups import Grouped
+from fabricc.compiler.prove.finding_groups import FindingGroups
 from fabricc.compiler.prove.likeness import survey_device
-from fabricc.compiler.prove.substitution import Alike
+from fabricc.compiler.prove.substitution import PatternCache
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.compiler.write.workers import usable_cpus
 from fabricc.fabric.links import port_layout
@@ -40,21 +40,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.compiler.prove.likeness import Common
+    from fabricc.compiler.prove.likeness import CommonFacts
     from fabricc.compiler.prove.substitution import DeviceKind
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.facts import Said
+    from fabricc.fabric.facts import FileContents
     from fabricc.fabric.model import Host, Switch
     from fabricc.fabric.shape import DeviceId, PortLayout
     from fabricc.rules.answers import Answers
     from fabricc.rules.planned_links import LinkEnd
     from fabricc.rules.summary import Summary
     from fabricc.tree.patch import Patch
-    from fabricc.tree.stage import Held, Written
+    from fabricc.tree.stage import MemoryStage, StagedFile
 
 
 @dataclass(slots=True)
-class Gathered:
+class TreeFiles:
     """Files of the tree to be.
 
     Attributes:
@@ -72,7 +72,7 @@ class Gathered:
         """Return the number of files that differ from the present tree."""
         return len(self.sums) - len(self.kept)
 
-    def take(self, written: Iterable[Written]) -> None:
+    def take(self, written: Iterable[StagedFile]) -> None:
         """Add staged files.
 
         Raises:
@@ -87,7 +87,7 @@ class Gathered:
             if edited:
                 self.edited.append(path)
 
-    def join(self, other: Gathered) -> None:
+    def join(self, other: TreeFiles) -> None:
         """Add the files of another collection.
 
         Raises:
@@ -104,12 +104,14 @@ def _duplicate_path(path: str) -> EmitError:
     return EmitError("FAB7004", f"two files of one build have the name {path}")
 
 
-def put_text(stage: Stage | Patch | Held, path: str, text: str) -> Written:
+def put_text(stage: Stage | Patch | MemoryStage, path: str, text: str) -> StagedFile:
     """Stage a file that belongs to no device."""
     return stage.put(path, text.encode(), mode=0o755 if is_executable(path, text) else 0o644)
 
 
-def put_device(stage: Stage | Patch | Held, folder: str, files: Mapping[str, str]) -> Iterable[Written]:
+def put_device(
+    stage: Stage | Patch | MemoryStage, folder: str, files: Mapping[str, str]
+) -> Iterable[StagedFile]:
     """Stage the files of a device: path below its folder -> text."""
     contents = [Content(name, *_encode_file(files[name]), mode) for name, mode in _file_modes(tuple(files))]
     if isinstance(stage, Stage):
@@ -151,8 +153,8 @@ class Piece:
     """
 
     devices: int = 0
-    written: Gathered = field(default_factory=Gathered)
-    findings: Grouped = field(default_factory=Grouped)
+    written: TreeFiles = field(default_factory=TreeFiles)
+    findings: FindingGroups = field(default_factory=FindingGroups)
     ends: list[list[LinkEnd]] = field(default_factory=list)
     rows: Fragments = field(default_factory=Fragments)
     survey: Survey = field(default_factory=Survey)
@@ -162,7 +164,7 @@ class Piece:
     altered: dict[str, bytes] = field(default_factory=dict)
 
     def survey_device(
-        self, device: Switch | Host, reading: Said, folder: str, common: Common | None
+        self, device: Switch | Host, reading: FileContents, folder: str, common: CommonFacts | None
     ) -> list[Finding]:
         """Collect the input of the whole-fabric rules from a device."""
         wrong, ends = survey_device(device, reading, folder, self.survey, common)
@@ -173,7 +175,7 @@ class Piece:
     def run_rules(
         self,
         switch: Switch,
-        reading: Said,
+        reading: FileContents,
         files: Mapping[str, str],
         kind: DeviceKind | None,
         known: Iterable[Finding],
@@ -245,12 +247,12 @@ class Work:
 
     fabric: Fabric
     pieces: Sequence[Sequence[DeviceId]]
-    stage: Stage | Patch | Held | None
+    stage: Stage | Patch | MemoryStage | None
     existing: Callable[[str], tuple[Mapping[str, str], list[Diagnostic]]] | None = None
     check: bool = True
     expected: bool = False
     whole: Callable[[], Iterable[tuple[str, str]]] | None = None
-    alike: Alike = field(default_factory=Alike)
+    alike: PatternCache = field(default_factory=PatternCache)
 
     def __call__(self, number: int) -> Piece:
         """Do one piece."""

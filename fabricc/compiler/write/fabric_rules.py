@@ -10,7 +10,7 @@ from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.back.nos import templating
 from fabricc.base.diagnostics import Severity
-from fabricc.compiler.prove.finding_groups import SHOWN, Grouped
+from fabricc.compiler.prove.finding_groups import SHOWN, FindingGroups
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.facts import Reading
 from fabricc.fabric.links import switch_links
@@ -47,7 +47,7 @@ _OF_A_SIGNATURE, _COMPARED = 2, 128
 
 
 def add_fabric_findings(
-    work: Work, summaries: Mapping[str, Summary], census: Census, findings: Grouped
+    work: Work, summaries: Mapping[str, Summary], census: Census, findings: FindingGroups
 ) -> None:
     """Add the findings of every rule about several switches.
 
@@ -74,7 +74,7 @@ def add_fabric_findings(
         findings.add_counted(shown, len(reports) - len(shown))
 
 
-def add_neighbor_findings(work: Work, altered: Mapping[str, bytes], findings: Grouped) -> None:
+def add_neighbor_findings(work: Work, altered: Mapping[str, bytes], findings: FindingGroups) -> None:
     """Add what switches that state more or something else than the plan, and their neighbors, disagree on.
 
     Between two switches that state exactly the plan, the comparison of all links suffices.
@@ -144,7 +144,7 @@ def list_proof_findings(compiled: Compiled) -> tuple[Diagnostic, ...]:
 
 def group_findings(compiled: Compiled, found: Iterable[Finding]) -> tuple[Diagnostic, ...]:
     """Return findings as `check` reports them: in groups, and with what the spec accepts."""
-    grouped, spec = Grouped(), compiled.spec
+    grouped, spec = FindingGroups(), compiled.spec
     grouped.add(found)
     new = apply_severities(soften_breaches(grouped.diagnostics(spec.cluster), spec), spec.accept)
     return tuple(each for each in new if each.severity is not Severity.NOTE)

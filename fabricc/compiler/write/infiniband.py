@@ -16,7 +16,7 @@ from fabricc.base.values import dataclass
 from fabricc.compiler.load.input_digests import manifest_inputs
 from fabricc.compiler.render.switch_files import with_templates
 from fabricc.compiler.result import BuildResult
-from fabricc.compiler.write.device import Gathered, put_text
+from fabricc.compiler.write.device import TreeFiles, put_text
 from fabricc.fabric.infiniband.wiring import Subnet, expand_hosts
 from fabricc.front.spec.load import apply_severities
 from fabricc.proof.infiniband.sim.run import simulate_tree
@@ -47,7 +47,7 @@ class InfinibandRun:
     stage: Stage
     check: bool
     progress: Callable[[str, int, int], None] | None
-    gathered: Gathered = field(default_factory=Gathered)
+    gathered: TreeFiles = field(default_factory=TreeFiles)
     links: int = 0
     found: list[Diagnostic] = field(default_factory=list)
     ledgers: None = None

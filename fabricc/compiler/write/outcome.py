@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from fabricc.base.foreign.formats import csv_text
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.incremental.ledger import Ledger
-from fabricc.compiler.prove.finding_groups import Grouped
-from fabricc.compiler.write.device import Gathered
+from fabricc.compiler.prove.finding_groups import FindingGroups
+from fabricc.compiler.write.device import TreeFiles
 from fabricc.compiler.write.fabric_rules import add_fabric_findings, add_neighbor_findings, locate_ends
 from fabricc.compiler.write.workers import spread_work
 from fabricc.front.planning.quality import list_worksheets
@@ -61,8 +61,8 @@ class Outcome:
     work: Work
     jobs: int
     endpoints: str | None = None
-    written: Gathered = field(default_factory=Gathered)
-    findings: Grouped = field(default_factory=Grouped)
+    written: TreeFiles = field(default_factory=TreeFiles)
+    findings: FindingGroups = field(default_factory=FindingGroups)
     links: LinkComparison = field(default_factory=LinkComparison)
     census: Census = field(default_factory=Census)
     verified: dict[str, list[Diagnostic]] = field(default_factory=dict)

@@ -19,7 +19,7 @@ from fabricc.compiler.load.input_digests import manifest_inputs
 from fabricc.compiler.load.lock_file import lock_change, lost_lock, write_lock
 from fabricc.compiler.plan.further_networks import REPINNED
 from fabricc.compiler.result import BuildResult
-from fabricc.compiler.write.device import Gathered, Work, job_count, pieces_of
+from fabricc.compiler.write.device import TreeFiles, Work, job_count, pieces_of
 from fabricc.compiler.write.outcome import Outcome, plan_texts
 from fabricc.front.spec.load import apply_severities
 from fabricc.proof.invariants.rules import declared_ratios, soften_breaches
@@ -156,7 +156,7 @@ class _Run:
     check: bool
     jobs: int | None
     progress: Callable[[str, int, int], None] | None
-    gathered: Gathered = field(default_factory=Gathered)
+    gathered: TreeFiles = field(default_factory=TreeFiles)
     links: int = 0
     found: list[Diagnostic] = field(default_factory=list)
     ledgers: dict[str, Ledger] | None = field(default_factory=dict)

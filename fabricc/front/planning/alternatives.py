@@ -17,7 +17,7 @@ from fabricc.front.planning.networks.external import moved_out
 from fabricc.front.planning.topology.attachments import attach_groups, list_port_splits
 from fabricc.front.planning.topology.border import leaf_attachments, with_border
 from fabricc.front.planning.topology.figures import (
-    Filled,
+    FilledUnit,
     compute_figures,
     fill_units,
     forwarding_rate,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import Catalog, SwitchModel
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import Attachment
-    from fabricc.front.planning.topology.figures import Figures, Sized
+    from fabricc.front.planning.topology.figures import Figures, SizedShape
     from fabricc.front.planning.topology.models import Naming
     from fabricc.front.spec.model import ClusterSpec
 
@@ -77,7 +77,7 @@ class Candidate:
     spec: ClusterSpec
     changes: Changes
     models: Models
-    sized: Sized
+    sized: SizedShape
     figures: Figures
     attached: Sequence[Attachment]
     own: bool
@@ -189,7 +189,7 @@ def own_shape(spec: ClusterSpec, fabric: Fabric) -> Candidate:
     switches = {tier: each.model for tier, each in fabric.tiers.items()}
     models = Models(fabric.host_models, *map(switches.get, TierName))  # type: ignore[arg-type]
     units = [
-        Filled(unit.coordinate, unit.group, len(unit.hosts))
+        FilledUnit(unit.coordinate, unit.group, len(unit.hosts))
         for unit in fabric.units.values()
         if unit.hosts or unit.border is not None
     ]
@@ -259,7 +259,7 @@ def _size_candidate(
     try:
         attached = attach_groups(spec, models)
         leaves = border_units(spec, models.hosts, attached)
-        units += tuple(Filled(len(units) + n, len(attached) + n, 0) for n in range(len(leaves)))
+        units += tuple(FilledUnit(len(units) + n, len(attached) + n, 0) for n in range(len(leaves)))
         wanted = max(len(units), capacity_units(spec, models.hosts, attached))
         if not wired_alike(attached) or (
             spec.spines and not spec.cores and not find_spines(spec, models, wanted)

@@ -43,7 +43,7 @@ LinkKinds = Counter[tuple[int, int]]
 """(speed in Gb/s, cable length in m) -> ports."""
 
 
-class Sheet(NamedTuple):
+class QosWorksheet(NamedTuple):
     """The worksheet of one lossless profile on one kind of switch, and what its plot needs."""
 
     switches: str
@@ -143,7 +143,7 @@ def _settings_beside_vendor(spec: ClusterSpec, policy: VendorPolicy) -> Iterator
             yield spec.error("FAB4018", message, *path, help=help_)
 
 
-def list_worksheets(spec: ClusterSpec, fabric: Fabric) -> tuple[Sheet, ...]:
+def list_worksheets(spec: ClusterSpec, fabric: Fabric) -> tuple[QosWorksheet, ...]:
     """The worksheet of every lossless profile of a planned fabric, by kind of switch, or switch, and profile."""
     rtt_ns = _round_trip_ns(spec, fabric)
     sheets = []
@@ -161,7 +161,7 @@ def list_worksheets(spec: ClusterSpec, fabric: Fabric) -> tuple[Sheet, ...]:
         )
         by_name = {profile.name: profile for profile in policy.profiles}
         label = TierName.TOR.value if owner == "tor0" and len(fabric.tor_layouts) == 1 else owner
-        sheets += [Sheet(label, model, by_name[name], lines) for name, lines in rows.items()]
+        sheets += [QosWorksheet(label, model, by_name[name], lines) for name, lines in rows.items()]
     return tuple(sheets)
 
 

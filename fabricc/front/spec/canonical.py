@@ -22,7 +22,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 from yaml import YAMLError as ScanError
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
-from fabricc.base.documents.composer import RefusedError, resolve_scalar
+from fabricc.base.documents.composer import ScalarError, resolve_scalar
 from fabricc.base.documents.reader import parse_yaml
 from fabricc.base.values import dataclass
 
@@ -145,7 +145,7 @@ def _laid_out(
 ) -> str:
     """The text, which has neither comments nor blank lines, laid out, with other values where they are given."""
 
-    class AsWritten(VersionedResolver):
+    class PlainTextResolver(VersionedResolver):
         """Takes every plain scalar for text, so that it is written as it was read."""
 
         @property
@@ -154,7 +154,7 @@ def _laid_out(
             return {}
 
     yaml = YAML()
-    yaml.Resolver = AsWritten
+    yaml.Resolver = PlainTextResolver
     yaml.preserve_quotes = True
     yaml.width = _NO_WRAP
     yaml.indent(mapping=_INDENT, sequence=2 * _INDENT, offset=_INDENT)
@@ -181,7 +181,7 @@ def quote_text(value: str) -> str:
     """Return a text for `edit_text`, in quotes where plain letters would be a number or a word such as `null`."""
     try:
         plain = isinstance(resolve_scalar(value), str)
-    except RefusedError:
+    except ScalarError:
         plain = False
     return value if plain else DoubleQuotedScalarString(value)
 

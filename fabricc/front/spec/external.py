@@ -6,7 +6,7 @@ from ipaddress import IPv4Interface, IPv6Interface, ip_address, ip_interface, ip
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.fabric.addresses import asn_block
-from fabricc.fabric.external import ExternalLink, Outsider
+from fabricc.fabric.external import ExternalLink, ExternalParty
 from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.fabric.routing import PrefixRule
 from fabricc.front.spec.defaults import IPV4_POOLS, IPV6_POOLS, unused_pools
@@ -31,14 +31,14 @@ _BGP_ALONE = ("password", "maximum_prefixes")
 _DUAL = "Remove it, or write `addressing: {family: dual}`."
 
 
-class Inside(NamedTuple):
+class PartyNetworks(NamedTuple):
     """A party's networks by IP version, and what links of it have by themselves."""
 
     networks: Mapping[int, Network]
-    taken: Taken
+    taken: UsedNetworks
 
 
-class Taken:
+class UsedNetworks:
     """Networks and whose they are; one that overlaps another is found in as many steps as an address has bits."""
 
     def __init__(self) -> None:
@@ -68,12 +68,12 @@ def build_external(
     asn_base: int,
     switch_mtu: int,
     findings: Findings,
-) -> tuple[Outsider, ...]:
+) -> tuple[ExternalParty, ...]:
     """Return the outside parties by name; what they cannot be is a finding.
 
     `own` are the fabric's networks, see `own_networks`; `asn_base` is the first AS number of its block.
     """
-    taken = Taken()
+    taken = UsedNetworks()
     for key, network in own.items():
         taken.add(network, key)
     families = {"ipv4": (4,), "ipv6": (6,), "dual": (4, 6)}[family]
@@ -96,7 +96,7 @@ def build_external(
         ]
         secret, by_bgp = party.get("password"), asn is not None
         found.append(
-            Outsider(
+            ExternalParty(
                 name=name,
                 asn=asn,
                 password=SECRET_PREFIX + secret["secret"] if secret else None,
@@ -191,8 +191,12 @@ def _explain_rejection(
 
 
 def _link_networks(
-    party: Mapping[str, Any], families: tuple[int, ...], taken: Taken, path: KeyPath, findings: Findings
-) -> Inside:
+    party: Mapping[str, Any],
+    families: tuple[int, ...],
+    taken: UsedNetworks,
+    path: KeyPath,
+    findings: Findings,
+) -> PartyNetworks:
     """Return the networks that a party's links are numbered from, noted as taken."""
     found: dict[int, Network] = {}
     for family, key in ((4, "network"), (6, "network6")):
@@ -209,14 +213,14 @@ def _link_networks(
             findings.error("FAB2093", f"{format_path(at)}: {network} has no two addresses for a link", *at)
         elif _claim_subnet(network, taken, at, findings):
             found[family] = network
-    return Inside(found, Taken())
+    return PartyNetworks(found, UsedNetworks())
 
 
 def _read_link(
     raw: Mapping[str, Any],
     families: tuple[int, ...],
-    taken: Taken,
-    inside: Inside,
+    taken: UsedNetworks,
+    inside: PartyNetworks,
     path: KeyPath,
     findings: Findings,
 ) -> ExternalLink | None:
@@ -294,7 +298,7 @@ def _resolve_ends(
     return own, str(far)
 
 
-def _claim_subnet(subnet: Network, taken: Taken, at: KeyPath, findings: Findings) -> bool:
+def _claim_subnet(subnet: Network, taken: UsedNetworks, at: KeyPath, findings: Findings) -> bool:
     """Note the subnet of a link; False when it is somebody's already."""
     if other := taken.overlapping(subnet):
         help_ = "Number the link from a network that neither the fabric nor another link has."

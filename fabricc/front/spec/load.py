@@ -42,7 +42,7 @@ from fabricc.front.spec.moves import build_replaced, check_moves
 from fabricc.front.spec.networks import (
     INHERITED,
     NUMBERED,
-    Stated,
+    StatedGroups,
     as_network,
     groups_of,
     number_networks,
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from pathlib import Path as FilePath
 
     from fabricc.base.documents.document import Document
-    from fabricc.fabric.external import Outsider
+    from fabricc.fabric.external import ExternalParty
 
 STDIN = "<stdin>"
 MAX_LISTED = 200
@@ -231,7 +231,7 @@ def _read_networks(
     alone = dict[str, tuple[HostGroup, ...]]()
     if spec is not None:
         parts = [
-            Stated(name, each.groups, each.wiring, each.network.hosts_per_unit, told[name])
+            StatedGroups(name, each.groups, each.wiring, each.network.hosts_per_unit, told[name])
             for each in sections
             for name in [each.network.name]
         ]
@@ -311,7 +311,7 @@ def _assemble_spec(
     cables = _read_cables(fit["cables"]) if "cables" in fit else None
     if cables is not None:
         semantics.check_cables(cables, findings)
-    external: tuple[Outsider, ...] = ()
+    external: tuple[ExternalParty, ...] = ()
     if "external" in fit and addressing and management and routing and "mtu" in fit and infiniband is None:
         own = own_networks(addressing, management, joined=joins_switches(raw))
         base, mtu = routing.asn_base, fit["mtu"]["switch"]

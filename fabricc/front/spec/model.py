@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from fabricc.base.documents.document import KeyPath
     from fabricc.fabric.evpn import Segment, Vrf
-    from fabricc.fabric.external import Outsider
+    from fabricc.fabric.external import ExternalParty
     from fabricc.fabric.infiniband.model import ServiceClass
     from fabricc.fabric.management import ManagementNetwork
     from fabricc.fabric.model import CableKind, Services
@@ -568,7 +568,7 @@ class ClusterSpec:
     descriptions: Descriptions = Descriptions()
     network: Network | None = None
     networks: Mapping[str, ClusterSpec] = field(default_factory=dict)
-    external: tuple[Outsider, ...] = ()
+    external: tuple[ExternalParty, ...] = ()
     evpn: EvpnWish | None = None
     tenants: tuple[TenantWish, ...] = ()
     identities: Mapping[str, str] = field(default_factory=dict)

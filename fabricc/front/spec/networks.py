@@ -204,7 +204,7 @@ _SHARED = ("name", "hosts_per_unit", "rails_per_tor", "class", "beside")
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class StatedGroups:
     """The groups that a network's section has.
 
     Attributes:
@@ -222,7 +222,9 @@ class Stated:
     findings: Findings
 
 
-def groups_of(sections: Sequence[Stated], rails: Iterable[str], os: str) -> dict[str, tuple[HostGroup, ...]]:
+def groups_of(
+    sections: Sequence[StatedGroups], rails: Iterable[str], os: str
+) -> dict[str, tuple[HostGroup, ...]]:
     """Network -> its groups, each host of them with its name.
 
     `rails` are names of the groups of `gpus`, `os` is that of a group that names none.
@@ -246,7 +248,7 @@ def groups_of(sections: Sequence[Stated], rails: Iterable[str], os: str) -> dict
     return found
 
 
-def _read_stated_group(section: Stated, index: int, homes: dict[str, str], os: str) -> HostGroup | None:
+def _read_stated_group(section: StatedGroups, index: int, homes: dict[str, str], os: str) -> HostGroup | None:
     raw, path = section.groups[index], ("groups", index)
     home = homes.setdefault(raw["name"], section.network)
     if home != section.network or any(each["name"] == raw["name"] for each in section.groups[:index]):
@@ -282,7 +284,7 @@ def _name_hosts(group: HostGroup) -> HostGroup:
 
 
 def _read_joining_group(
-    section: Stated, index: int, known: Mapping[str, HostGroup], homes: Mapping[str, str]
+    section: StatedGroups, index: int, known: Mapping[str, HostGroup], homes: Mapping[str, str]
 ) -> HostGroup | None:
     """Return a group that another network states, as it is attached in this one."""
     raw, path = section.groups[index], ("groups", index)
@@ -315,7 +317,9 @@ def _read_joining_group(
     return None
 
 
-def _refuse_twice(sections: Iterable[Stated], stated: Mapping[tuple[str, int], HostGroup | None]) -> None:
+def _refuse_twice(
+    sections: Iterable[StatedGroups], stated: Mapping[tuple[str, int], HostGroup | None]
+) -> None:
     """FAB2006: two hosts, or two racks, of one name."""
     findings = {each.network: each.findings for each in sections}
     first: dict[tuple[str, str], str] = {}

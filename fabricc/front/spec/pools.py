@@ -12,7 +12,7 @@ from netaddr import AddrFormatError, IPAddress, IPNetwork, IPSet
 
 from fabricc.base.values import replace
 from fabricc.fabric.addresses import Pool
-from fabricc.fabric.management import IN_UNITS, Beyond, ManagementNetwork
+from fabricc.fabric.management import IN_UNITS, ManagementNetwork, OtherDevices
 from fabricc.fabric.model import SECRET_PREFIX, Account, CableKind, NtpKey, Services, Snmp, SnmpUser, Tacacs
 from fabricc.fabric.shape import TierName
 from fabricc.front.spec.defaults import IPV4_POOLS, IPV6_POOLS, unused_pools
@@ -74,7 +74,7 @@ def build_management(
     further = raw.get("networks", ())
     networks = build_networks(further, findings, assumptions)
     written = findings.document.positions
-    of_switches = any(each["tier"] not in tuple(Beyond) for each in further)
+    of_switches = any(each["tier"] not in tuple(OtherDevices) for each in further)
     everywhere = not of_switches or any(("management", k) in written for k in ("network", "gateway"))
     network = gateway = None
     if everywhere:
@@ -134,7 +134,7 @@ def build_networks(
         if (gateway := _read_gateway(each, subnet, path, findings, assumptions)) is None:
             continue
         pool = Pool(int(network.first), int(network.prefixlen), 4)
-        per_host = each.get("per_host", PER_HOST) if tier is Beyond.HOST else 0
+        per_host = each.get("per_host", PER_HOST) if tier is OtherDevices.HOST else 0
         one = ManagementNetwork(
             format_path(path), pool, length, int(gateway) - pool.first, tier,
             units=each.get("units", 0), per_host=per_host,
@@ -143,8 +143,8 @@ def build_networks(
     return in_turn(found, raw, findings) if len(found) == len(raw) else None
 
 
-def _parse_tier(text: str) -> TierName | Beyond:
-    return Beyond(text) if text in tuple(Beyond) else TierName(text)
+def _parse_tier(text: str) -> TierName | OtherDevices:
+    return OtherDevices(text) if text in tuple(OtherDevices) else TierName(text)
 
 
 def _read_access(networks: Sequence[str], findings: Findings) -> tuple[str, ...]:
@@ -343,13 +343,13 @@ def _parse_server(text: str, path: KeyPath, findings: Findings) -> str:
 
 
 def find_misfit(
-    raw: Mapping[str, Any], network: IPNetwork, length: int, tier: TierName | Beyond
+    raw: Mapping[str, Any], network: IPNetwork, length: int, tier: TierName | OtherDevices
 ) -> tuple[str, str, str] | None:
     """Return conflicting keys of a network: the reason, the key and a remedy."""
     if length < network.prefixlen:
         remedy = f"Write {network.prefixlen} or more, or leave it out for one subnet."
         return f"{network} has no subnets of /{length}", "prefix_length", remedy
-    if tier is not Beyond.HOST and "per_host" in raw:
+    if tier is not OtherDevices.HOST and "per_host" in raw:
         return "`per_host` is of networks with `tier: host`", "per_host", "Remove it."
     if tier not in IN_UNITS:
         if key := next((key for key in ("from", "units") if key in raw), None):
@@ -360,9 +360,12 @@ def find_misfit(
     return None
 
 
-def _describe_tier(tier: TierName | Beyond | None) -> str:
+def _describe_tier(tier: TierName | OtherDevices | None) -> str:
     """`ToRs`, `spines`, `hosts`, `management switches`."""
-    named: dict[TierName | Beyond | None, str] = {TierName.TOR: "ToRs", Beyond.OOB: "management switches"}
+    named: dict[TierName | OtherDevices | None, str] = {
+        TierName.TOR: "ToRs",
+        OtherDevices.OOB: "management switches",
+    }
     return named.get(tier, f"{tier}s")
 
 
@@ -376,7 +379,7 @@ def in_turn(
     FAB2160 for each that takes what another has.
     """
     found: list[ManagementNetwork] = []
-    last: dict[TierName | Beyond | None, int] = {}
+    last: dict[TierName | OtherDevices | None, int] = {}
     for index, (network, section) in enumerate(zip(networks, raw, strict=True)):
         before = found[last[network.tier]] if network.tier in last else None
         first = section["from"] - 1 if "from" in section else before.end if before else 0

@@ -195,7 +195,7 @@ def _address(device: str, interface: str, address: str, vrf: str) -> Iterator[Re
 _LONGEST = 160
 
 
-class Found(NamedTuple):
+class ServerObject(NamedTuple):
     """An object of the server.
 
     Attributes:
@@ -222,7 +222,7 @@ class Change(NamedTuple):
     kind: str
     key: Key
     record: Record | None
-    found: Found | None
+    found: ServerObject | None
     before: Mapping[str, Value]
 
     @property
@@ -231,7 +231,9 @@ class Change(NamedTuple):
         return "create" if self.found is None else "delete" if self.record is None else "update"
 
 
-def compare(planned: Sequence[Record], found: Sequence[Found]) -> tuple[list[Change], list[Diagnostic]]:
+def compare(
+    planned: Sequence[Record], found: Sequence[ServerObject]
+) -> tuple[list[Change], list[Diagnostic]]:
     """Return the changes in an order that a server accepts, and FAB2152 for objects of others that are in the way.
 
     An object without the tag of the cluster is never changed or deleted. An interface of a device that has the tag is
@@ -241,7 +243,7 @@ def compare(planned: Sequence[Record], found: Sequence[Found]) -> tuple[list[Cha
         planned: the records of the plan.
         found: the objects of the server.
     """
-    there: dict[tuple[str, Key], Found] = {}
+    there: dict[tuple[str, Key], ServerObject] = {}
     for each in found:
         at = (each.kind, each.key)
         if at not in there or each.owned:
@@ -281,7 +283,7 @@ def _ends(key: Key) -> tuple[Key, Key]:
     return key[:2], key[2:]
 
 
-def _occupied_ends(found: Sequence[Found]) -> set[Key]:
+def _occupied_ends(found: Sequence[ServerObject]) -> set[Key]:
     """Return the interfaces that a cable of somebody else is in."""
     others = (each for each in found if each.kind == "cable" and not each.owned)
     return {end for each in others for end in _ends(each.key)}
@@ -295,7 +297,7 @@ def _occupied_finding(record: Record, end: Key) -> Diagnostic:
     return Diagnostic("FAB2152", Severity.WARNING, clip(message, _LONGEST), None, remedy)
 
 
-def _deletion_order(gone: Sequence[Found]) -> list[Found]:
+def _deletion_order(gone: Sequence[ServerObject]) -> list[ServerObject]:
     """Return objects to delete, those that refer to others first."""
     return sorted(gone, key=lambda each: -OWNED.index(each.kind))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.front.spec.netbox import Address, Device, End, Export
 from fabricc.integrations.sync.products import Product, identifier, parts_of, slug
-from fabricc.integrations.sync.records import OWNED, SHARED, Change, Found, Key, Record
+from fabricc.integrations.sync.records import OWNED, SHARED, Change, Key, Record, ServerObject
 
 if TYPE_CHECKING:
     from fabricc.integrations.sync.client import Client
@@ -49,13 +49,13 @@ class Server:
             if each.kind in self._product.paths
         ]
 
-    def find(self, records: Sequence[Record]) -> list[Found]:
+    def find(self, records: Sequence[Record]) -> list[ServerObject]:
         """Return the objects that have the keys of the records, or the tag of the cluster.
 
         Raises:
             ServerError: the server does not answer as documented.
         """
-        found: list[Found] = []
+        found: list[ServerObject] = []
         owners: set[tuple[str, Key]] = set()
         for kind in (*SHARED, *OWNED):
             if kind not in self._product.paths:
@@ -124,7 +124,7 @@ class Server:
 
     def _find_records(
         self, kind: str, answer: Mapping[str, Any], owners: set[tuple[str, Key]]
-    ) -> Found | None:
+    ) -> ServerObject | None:
         read = self._product.read(kind, answer, self._keys)
         if read is None or "id" not in answer:
             return None
@@ -143,7 +143,7 @@ class Server:
         else:
             owned = self._tag_id is not None and self._tag_id in tags
         self._remember(kind, key, answer["id"])
-        return Found(kind, key, answer["id"], owned, fields, tags)
+        return ServerObject(kind, key, answer["id"], owned, fields, tags)
 
     def _remember(self, kind: str, key: Key, id_: Any) -> None:
         self._ids[kind, key] = id_

@@ -32,7 +32,7 @@ LOOK = "Compare the address in the plan, the access file, DHCP and DNS with the 
 """The remedy where another device answers."""
 LOOK_OR_STATE = f"{LOOK} If it is the switch, write its serial number under `replaced` in the spec."
 """The remedy where a device of the same name answers."""
-Heard = tuple[tuple[str, str, str], ...]
+LldpNeighbors = tuple[tuple[str, str, str], ...]
 """LLDP announcements on ports of the plan: system name, port ID and port description."""
 
 
@@ -51,7 +51,7 @@ class Identity:
     hostnames: frozenset[str] = frozenset()
     serial: str = ""
     addresses: frozenset[str] = frozenset()
-    heard: Heard = ()
+    heard: LldpNeighbors = ()
     management: str = ""
 
     @property
@@ -202,7 +202,7 @@ class Roster:
             return ""
         return next((f"it is {owner} (loopback {address})" for address, owner in owners.items() if owner), "")
 
-    def _by_neighbors(self, name: str, heard: Heard) -> str:
+    def _by_neighbors(self, name: str, heard: LldpNeighbors) -> str:
         votes = Counter(owner for one in heard if (owner := self._end_of(*one)))
         if not votes:
             return ""

@@ -107,7 +107,7 @@ def format_mismatch(mismatch: Mismatch) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Reverting:
+class RevertTimes:
     """The times, in seconds, within which a driver lets a commit be confirmed.
 
     Attributes:
@@ -133,7 +133,7 @@ class Reverting:
         )
 
 
-def reverting_of_driver(nos: str, login: Login) -> Reverting:
+def reverting_of_driver(nos: str, login: Login) -> RevertTimes:
     """Return the confirmation times of a login's driver, from its `CONFIRM_STEP` and `CONFIRM_LIMITS`.
 
     Raises:
@@ -141,4 +141,4 @@ def reverting_of_driver(nos: str, login: Login) -> Reverting:
     """
     driver = driver_class(nos, login)
     shortest, longest = getattr(driver, "CONFIRM_LIMITS", (1, None))
-    return Reverting(int(getattr(driver, "CONFIRM_STEP", 0)), shortest, longest)
+    return RevertTimes(int(getattr(driver, "CONFIRM_STEP", 0)), shortest, longest)

@@ -26,7 +26,7 @@ from fabricc.operate.drivers import linux_views, nvue_views
 from fabricc.operate.drivers.answers import AnswerError
 from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.linux_session import LinuxSession
-from fabricc.operate.drivers.lossless import Counters, Tally
+from fabricc.operate.drivers.lossless import Counters, CounterTotals
 from fabricc.operate.drivers.nvue_views import APPLIED, CONFIRM, PENDING, SETTLED, Revisions
 from fabricc.operate.drivers.redact import excerpt, redact_text
 from fabricc.operate.drivers.single import one_text
@@ -470,7 +470,7 @@ class CumulusDriver(LinuxSession):
 
     def get_lossless_counters(self) -> Counters:
         """Return counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM."""
-        tally = Tally()
+        tally = CounterTotals()
         if ports := nvue_views.front_panel_ports(self._json(nvue_views.INTERFACES)[0]):
             nvue_views.read_lossless(self._run(nvue_views.counters_of(ports), limit_s=self._patience), tally)
         return tally.counters()

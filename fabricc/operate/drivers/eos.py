@@ -43,7 +43,7 @@ from fabricc.operate.drivers.eos_views import QUESTION as SESSIONS
 from fabricc.operate.drivers.eos_views import Sessions, holds_clear_keys, read_sessions, write_stored_forms
 from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.limits import TIMES, bound_connection, post_request, silence_libraries
-from fabricc.operate.drivers.lossless import Counters, Tally
+from fabricc.operate.drivers.lossless import Counters, CounterTotals
 from fabricc.operate.drivers.redact import redact_text
 from fabricc.operate.drivers.single import CleanCommits, clean_errors, one_text, require_eos, tls_context
 
@@ -543,7 +543,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
         Raises:
             NotImplementedError: the platform reports none.
         """
-        tally = Tally()
+        tally = CounterTotals()
         with self._clean(CommandErrorException):
             for command, revision, read in eos_views.QUESTIONS:
                 if (answer := self._try_command(command, revision)) is not None:

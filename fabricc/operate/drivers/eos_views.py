@@ -21,17 +21,17 @@ from fabricc.operate.drivers.lossless import ALL, DROPPED, ECN_MARKED, PFC_RX, P
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fabricc.operate.drivers.lossless import Tally
+    from fabricc.operate.drivers.lossless import CounterTotals
 
 
-def read_pfc(answer: Mapping[str, Any], tally: Tally) -> None:
+def read_pfc(answer: Mapping[str, Any], tally: CounterTotals) -> None:
     """`show priority-flow-control counters`: frames of all priorities together."""
     for port, counts in answer.get("interfaceCounters", {}).items():
         tally.add(PFC_RX, port, ALL, counts.get("rxFrames"))
         tally.add(PFC_TX, port, ALL, counts.get("txFrames"))
 
 
-def read_watchdog(answer: Mapping[str, Any], tally: Tally) -> None:
+def read_watchdog(answer: Mapping[str, Any], tally: CounterTotals) -> None:
     """`show priority-flow-control counters watchdog`: a port is missing until its first storm."""
     if "interfaces" in answer:
         tally.state(STORMS)
@@ -40,14 +40,14 @@ def read_watchdog(answer: Mapping[str, Any], tally: Tally) -> None:
             tally.add(STORMS, port, queue, counts.get("stuckCount"))
 
 
-def read_marks(answer: Mapping[str, Any], tally: Tally) -> None:
+def read_marks(answer: Mapping[str, Any], tally: CounterTotals) -> None:
     """`show qos interfaces ecn counters queue`: a queue that does not mark has `-`."""
     for port, one in answer.get("intfQueueCounters", {}).items():
         for queue, count in one.get("queueCounters", {}).items():
             tally.add(ECN_MARKED, port, _class_number(queue), count)
 
 
-def read_drops(answer: Mapping[str, Any], tally: Tally) -> None:
+def read_drops(answer: Mapping[str, Any], tally: CounterTotals) -> None:
     """`show interfaces counters queue detail`: packets dropped from egress queues of unicast."""
     for port, one in answer.get("egressQueueCounters", {}).get("interfaces", {}).items():
         for queue, counts in one.get("ucastQueues", {}).get("trafficClasses", {}).items():
@@ -61,7 +61,7 @@ def _class_number(queue: str) -> str:
     return match[1] if match else queue
 
 
-QUESTIONS: tuple[tuple[str, int, Callable[[Mapping[str, Any], Tally], None]], ...] = (
+QUESTIONS: tuple[tuple[str, int, Callable[[Mapping[str, Any], CounterTotals], None]], ...] = (
     ("show priority-flow-control counters", 3, read_pfc),
     ("show priority-flow-control counters watchdog", 1, read_watchdog),
     ("show qos interfaces ecn counters queue", 1, read_marks),

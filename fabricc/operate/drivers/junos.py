@@ -43,7 +43,7 @@ from fabricc.operate.drivers.junos_views import (
     write_stored_forms,
 )
 from fabricc.operate.drivers.limits import silence_libraries
-from fabricc.operate.drivers.lossless import Counters, Tally
+from fabricc.operate.drivers.lossless import Counters, CounterTotals
 from fabricc.operate.drivers.netconf_session import bounded_sessions
 from fabricc.operate.drivers.redact import redact_text
 from fabricc.operate.drivers.single import CleanCommits, clean_errors, one_text, require_braces
@@ -417,7 +417,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         Raises:
             NotImplementedError: the platform states none.
         """
-        tally = Tally()
+        tally = CounterTotals()
         rpc = self.device.rpc
         with self._clean(CommandErrorException):
             asked = {"interface_name": junos_views.PORTS, "extensive": True}

@@ -31,7 +31,7 @@ from fabricc.operate.drivers.answers import AnswerError, quote_words
 from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, PFC_RX, PFC_TX
 
 if TYPE_CHECKING:
-    from fabricc.operate.drivers.lossless import Tally
+    from fabricc.operate.drivers.lossless import CounterTotals
 
 PORTS = "et-*"
 QUEUES = "show interfaces queue"
@@ -61,7 +61,7 @@ def read_identity(answer: Any) -> dict[str, str]:
     return {"hostname": hostname, "serial_number": serial}
 
 
-def read_pfc(answer: Any, tally: Tally) -> None:
+def read_pfc(answer: Any, tally: CounterTotals) -> None:
     """`show interfaces extensive`: the MAC's PFC frames by IEEE 802.1p code point."""
     for port in _iterate_elements(answer, "physical-interface"):
         name = _element_text(port, "name")
@@ -71,7 +71,7 @@ def read_pfc(answer: Any, tally: Tally) -> None:
             tally.add(PFC_TX, name, priority, _element_text(one, "output-mac-pfc-frames"))
 
 
-def read_queues(text: str, tally: Tally) -> None:
+def read_queues(text: str, tally: CounterTotals) -> None:
     """`show interfaces queue`: what each queue dropped and marked.
 
     Taken as text: of packets marked (`ECN-CE packets`), Juniper publishes the words and not the XML tag.

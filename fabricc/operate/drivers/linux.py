@@ -17,7 +17,7 @@ from napalm.base.exceptions import ConnectionException, NapalmException
 from fabricc.operate.drivers import linux_views
 from fabricc.operate.drivers.answers import ROUTE_VALUES, VALUES, AnswerError, parse_json, quote_words
 from fabricc.operate.drivers.checking import Checking, Options
-from fabricc.operate.drivers.lossless import Counters, Tally
+from fabricc.operate.drivers.lossless import Counters, CounterTotals
 from fabricc.operate.drivers.redact import redact_text
 from fabricc.operate.drivers.shell import Shell
 
@@ -186,7 +186,7 @@ class LinuxDriver(Checking):
         Raises:
             NotImplementedError: no port's Linux driver counts any.
         """
-        tally = Tally()
+        tally = CounterTotals()
         linux_views.read_lossless(self._outputs(linux_views.ETHTOOL)[0], tally)
         return tally.counters()
 

@@ -11,7 +11,7 @@ from fabricc.operate.drivers.lossless import ALL, ECN_MARKED, PFC_RX, PFC_TX
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fabricc.operate.drivers.lossless import Tally
+    from fabricc.operate.drivers.lossless import CounterTotals
 
 LINKS = ("ip", "-j", "-s", "-d", "link", "show")
 LLDP = ("lldpcli", "-f", "json0", "show", "neighbors", "details")
@@ -87,7 +87,7 @@ def _interface_counters(stats: Mapping[str, Mapping[str, int]]) -> dict[str, int
     }
 
 
-def read_lossless(text: str, tally: Tally) -> None:
+def read_lossless(text: str, tally: CounterTotals) -> None:
     """Counters of lossless classes from `ethtool -S` of each port, as Linux's driver of Spectrum names them.
 
     (drivers/net/ethernet/mellanox/mlxsw/spectrum_ethtool.c; other drivers count nothing of it under these names.)

@@ -24,7 +24,7 @@ otherwise. A kind that the device does not report is absent.
 """
 
 
-class Tally:
+class CounterTotals:
     """Counters as they are read, answer by answer."""
 
     def __init__(self) -> None:

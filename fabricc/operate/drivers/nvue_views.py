@@ -24,7 +24,7 @@ from fabricc.operate.drivers.redact import excerpt
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from fabricc.operate.drivers.lossless import Tally
+    from fabricc.operate.drivers.lossless import CounterTotals
 
 INTERFACES = ("nv", "show", "interface", "-o", "json")
 HEALTH = ("nv", "show", "system", "health", "-o", "json")
@@ -56,7 +56,7 @@ def front_panel_ports(interfaces: Mapping[str, Any]) -> list[str]:
     return sorted(name for name in interfaces if re.fullmatch(r"swp[\ds]+", name))
 
 
-def read_lossless(text: str, tally: Tally) -> None:
+def read_lossless(text: str, tally: CounterTotals) -> None:
     """Counters of lossless classes from what `counters_of` prints."""
     for port, tables in unpack_bundle(text, "").items():
         for row in _table_rows(tables):

@@ -37,7 +37,7 @@ from fabricc.operate.drivers.answers import AnswerError, quote_words
 from fabricc.operate.drivers.checking import Checking, Options, Refusal
 from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.limits import silence_libraries
-from fabricc.operate.drivers.lossless import Counters, Tally
+from fabricc.operate.drivers.lossless import Counters, CounterTotals
 from fabricc.operate.drivers.nxos_candidate import (
     FORMS_FILE,
     PrintedForms,
@@ -592,7 +592,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         Raises:
             NotImplementedError: the platform reports none.
         """
-        tally, classes = Tally(), nxos_views.Classes(canonical_interface_name)
+        tally, classes = CounterTotals(), nxos_views.Classes(canonical_interface_name)
         with self._clean(CommandErrorException):
             for command, read in nxos_views.QUESTIONS:
                 if (answer := self._try_command(command)) is not None:

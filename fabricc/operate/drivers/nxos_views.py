@@ -14,7 +14,7 @@ from fabricc.operate.drivers.lossless import ALL, DROPPED, ECN_MARKED, PFC_RX, P
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from fabricc.operate.drivers.lossless import Tally
+    from fabricc.operate.drivers.lossless import CounterTotals
 
 ROUTES = ("show ip route", "show ipv6 route")
 QUEUES = "show queuing interface"
@@ -87,7 +87,7 @@ class Classes:
         return self._known.get((port, str(group)), str(group))
 
 
-def read_queues(answer: Mapping[str, Any], classes: Classes, tally: Tally) -> None:
+def read_queues(answer: Mapping[str, Any], classes: Classes, tally: CounterTotals) -> None:
     """`show queuing interface`: PFC frames by priority, and packets dropped by qos-group."""
     for row in find_rows(answer, "queuing_interface"):
         port = classes.port(row)
@@ -103,7 +103,7 @@ def read_queues(answer: Mapping[str, Any], classes: Classes, tally: Tally) -> No
                     )
 
 
-def read_pfc(answer: Mapping[str, Any], classes: Classes, tally: Tally) -> None:
+def read_pfc(answer: Mapping[str, Any], classes: Classes, tally: CounterTotals) -> None:
     """`show interface priority-flow-control`: PFC frames of all priorities, for ports without counts by priority."""
     for row in find_rows(answer, "pfc_interface"):
         if not tally.has(PFC_RX, port := classes.port(row)):
@@ -111,7 +111,7 @@ def read_pfc(answer: Mapping[str, Any], classes: Classes, tally: Tally) -> None:
             tally.add(PFC_TX, port, ALL, row.get("tx-stats"))
 
 
-def read_watchdog(answer: Mapping[str, Any], classes: Classes, tally: Tally) -> None:
+def read_watchdog(answer: Mapping[str, Any], classes: Classes, tally: CounterTotals) -> None:
     """`show queuing pfc-queue detail`: queues that the watchdog shut down, and what it dropped there ever since."""
     for row in find_rows(answer, "queuing_interface"):
         port = classes.port(row)
@@ -124,7 +124,7 @@ def read_watchdog(answer: Mapping[str, Any], classes: Classes, tally: Tally) -> 
                     tally.add(DROPPED, port, priority, one.get(field))
 
 
-def read_marks(answer: Mapping[str, Any], classes: Classes, tally: Tally) -> None:
+def read_marks(answer: Mapping[str, Any], classes: Classes, tally: CounterTotals) -> None:
     """`show queuing tabular`: unicast packets marked, by qos-group."""
     for row in find_rows(answer, "queuing_interface"):
         port = classes.port(row)

@@ -39,7 +39,7 @@ _GRACE_S = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class CommandResult:
     """The result of a command.
 
     Attributes:
@@ -131,7 +131,7 @@ class Shell:
         transport = self._client.get_transport() if self._client is not None else None
         return bool(transport and transport.is_active())
 
-    def run(self, command: str, given: bytes = b"", limit_s: float | None = None) -> Ran:
+    def run(self, command: str, given: bytes = b"", limit_s: float | None = None) -> CommandResult:
         """Run a command and wait for its end.
 
         Args:
@@ -171,7 +171,7 @@ class Shell:
         return redact_text(str(error) or type(error).__name__, self._password)
 
 
-def _run_on_channel(channel: paramiko.Channel, command: str, given: bytes, until: float) -> Ran:
+def _run_on_channel(channel: paramiko.Channel, command: str, given: bytes, until: float) -> CommandResult:
     """Run a command on a channel, within the time and the size that an answer may have.
 
     Raises:
@@ -204,7 +204,7 @@ def _run_on_channel(channel: paramiko.Channel, command: str, given: bytes, until
     if status == -1 and not transport.is_active():
         raise EOFError("the connection broke while a command ran")
     out, err = (text.decode("utf-8", "replace") for text in texts)
-    return Ran(status, out, err)
+    return CommandResult(status, out, err)
 
 
 def _read_streams(channel: paramiko.Channel, wait: Callable[[], float]) -> tuple[bytearray, bytearray]:

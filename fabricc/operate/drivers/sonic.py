@@ -33,7 +33,7 @@ from fabricc.operate.drivers.bundle import candidate_files, pack_bundle, unpack_
 from fabricc.operate.drivers.checking import Refusal, vtysh_refusals
 from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.linux_session import LinuxSession
-from fabricc.operate.drivers.lossless import Counters, Tally
+from fabricc.operate.drivers.lossless import Counters, CounterTotals
 from fabricc.operate.drivers.redact import excerpt, redact_text
 
 CONFIG_DB, FRR = "config_db.json", "frr.conf"
@@ -563,7 +563,7 @@ class SonicDriver(LinuxSession):
 
     def get_lossless_counters(self) -> Counters:
         """Return counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM."""
-        tally = Tally()
+        tally = CounterTotals()
         self._view(sonic_views.read_lossless, *self._json(shlex.split(sonic_views.COUNTERS)), tally)
         return tally.counters()
 

@@ -12,7 +12,7 @@ from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, PFC_RX, PFC_TX
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fabricc.operate.drivers.lossless import Tally
+    from fabricc.operate.drivers.lossless import CounterTotals
 
 COUNTERS = "redis-dump -d 2 -y -k 'COUNTERS*'"
 HEALTH = "redis-dump -d 6 -y -k 'SYSTEM_HEALTH_INFO*'"
@@ -77,7 +77,7 @@ def read_counters(dump: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def read_lossless(dump: Mapping[str, Any], tally: Tally) -> None:
+def read_lossless(dump: Mapping[str, Any], tally: CounterTotals) -> None:
     """Counters of lossless classes from a dump of COUNTERS_DB.
 
     Fields are those of SAI (saiport.h, saiqueue.h) and of the PFC watchdog (sonic-swss, pfcactionhandler.h).

@@ -16,12 +16,12 @@ from fabricc.base.values import dataclass, replace
 from fabricc.fabric.external import family_of
 from fabricc.operate.lab.kernel import inside_namespace
 from fabricc.operate.lab.node import HOST_QUIET, Node
-from fabricc.operate.lab.predict import Outside
+from fabricc.operate.lab.predict import ExternalEnd
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.fabric.external import ExternalLink, Outsider
+    from fabricc.fabric.external import ExternalLink, ExternalParty
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import CableRow, Host, Switch
     from fabricc.operate.lab.running import Lab
@@ -173,15 +173,15 @@ def receive_arrivals(channel: socket.socket, size: int = 64) -> Iterator[Arrival
 _DAEMONS = "zebra=yes\nbgpd=yes\nbfdd=yes\nstaticd=yes\n"
 
 
-def name_of(party: Outsider) -> str:
+def name_of(party: ExternalParty) -> str:
     """Return the name of the box of a party."""
     return f"outside-{party.name}"
 
 
-def links_of(fabric: Fabric) -> dict[Outsider, list[ExternalLink]]:
+def links_of(fabric: Fabric) -> dict[ExternalParty, list[ExternalLink]]:
     """Return the links of each party at switches that the lab has; parties without any are left out."""
     present = {fabric.name(at) for at in fabric.switch_ids()}
-    found: dict[Outsider, list[ExternalLink]] = {party: [] for party in fabric.external.outsiders}
+    found: dict[ExternalParty, list[ExternalLink]] = {party: [] for party in fabric.external.outsiders}
     for switch, exits in fabric.external.exits.items():
         for way in exits.values() if switch in present else ():
             found[way.outsider].append(way.link)
@@ -195,10 +195,10 @@ def outside_cables(fabric: Fabric) -> Iterator[CableRow]:
             yield replace(link.cable, b_device=name_of(party), b_port=f"out{number}")
 
 
-def outside_answers(fabric: Fabric) -> dict[tuple[str, str], Outside]:
+def outside_answers(fabric: Fabric) -> dict[tuple[str, str], ExternalEnd]:
     """Return the outside party at each (switch, port)."""
     return {
-        (link.at, link.port): Outside(
+        (link.at, link.port): ExternalEnd(
             name_of(party), party.asn, tuple(ip_network(rule.prefix) for rule in party.accept)
         )
         for party, links in links_of(fabric).items()
@@ -262,7 +262,11 @@ def _address_pairs(link: ExternalLink) -> Iterator[tuple[str, str]]:
 
 
 def _router_configuration(
-    fabric: Fabric, party: Outsider, links: Sequence[ExternalLink], known: Mapping[str, Switch], number: int
+    fabric: Fabric,
+    party: ExternalParty,
+    links: Sequence[ExternalLink],
+    known: Mapping[str, Switch],
+    number: int,
 ) -> str:
     """Its `frr.conf`: sessions with the settings of the fabric's, and the accepted prefixes as static routes."""
     routing = fabric.routing

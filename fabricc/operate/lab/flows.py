@@ -200,7 +200,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ReceivedDatagram:
     """The arrival of a pair's datagram: switches passed, and whether source, interface and traffic class are right."""
 
     hops: int
@@ -237,7 +237,7 @@ def draw_candidates(endpoints: Sequence[Endpoint], most: int) -> list[tuple[int,
 
 def exchange_datagrams(
     lab: Lab, endpoints: Sequence[Endpoint], wanted: Sequence[Pair], marks: Sequence[int]
-) -> dict[int, Heard]:
+) -> dict[int, ReceivedDatagram]:
     """Send one datagram for each pair, again for those that do not arrive; return the arrivals by number of the pair.
 
     `wanted` has also pairs that are not expected to work; `marks` are traffic class bytes, used in turn.
@@ -264,7 +264,7 @@ class _Exchange:
     marks: Sequence[int]
     poller: select.epoll
     owner: dict[int, int] = field(default_factory=dict)
-    heard: dict[int, Heard] = field(default_factory=dict)
+    heard: dict[int, ReceivedDatagram] = field(default_factory=dict)
 
     def send(self) -> bool:
         """Send the missing datagrams; return whether one was missing that should arrive."""
@@ -289,7 +289,7 @@ class _Exchange:
                 for arrival in receive_arrivals(channel):
                     number, sender = _PAIR.unpack_from(arrival.payload)
                     if number < len(self.wanted) and self.wanted[number].receiver == at:
-                        self.heard[number] = Heard(
+                        self.heard[number] = ReceivedDatagram(
                             TTL - arrival.ttl,
                             arrival.source == self.endpoints[sender].address,
                             arrival.interface == interface,
@@ -298,7 +298,7 @@ class _Exchange:
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class MtuResult:
     """Whether a datagram of exactly the MTU arrived whole, and whether one byte more was refused."""
 
     arrived: bool
@@ -307,7 +307,7 @@ class Fit:
 
 def probe_mtu(
     lab: Lab, endpoints: Sequence[Endpoint], mtu: int, prediction: Prediction
-) -> Iterator[tuple[Endpoint, Endpoint, Fit]]:
+) -> Iterator[tuple[Endpoint, Endpoint, MtuResult]]:
     """For each address, the largest datagram to the next one that it reaches, with Don't Fragment."""
     with open_sockets(lab, endpoints, PORT) as sockets:
         for at, sender in enumerate(endpoints):
@@ -330,7 +330,7 @@ def _next_reachable(endpoints: Sequence[Endpoint], at: int, prediction: Predicti
 
 def _probe_fit(
     sender: Endpoint, receiver: Endpoint, out: socket.socket, into: socket.socket, mtu: int
-) -> Fit:
+) -> MtuResult:
     never_fragment(out, sender.version)
     poller = select.poll()  # unlike select(2), for descriptors of any number
     poller.register(into, select.POLLIN)
@@ -347,4 +347,4 @@ def _probe_fit(
         refused = False
     except OSError as error:
         refused = error.errno == errno.EMSGSIZE
-    return Fit(arrived, refused)
+    return MtuResult(arrived, refused)

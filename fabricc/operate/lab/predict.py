@@ -157,7 +157,7 @@ class Prediction:
 
 
 @dataclass(frozen=True, slots=True)
-class Outside:
+class ExternalEnd:
     """The party at the far end of a port that leads outside.
 
     Attributes:
@@ -174,7 +174,7 @@ class Outside:
 def predict_network(
     switches: Iterable[Switch],
     down: frozenset[End] = frozenset(),
-    outside: Mapping[End, Outside] = MappingProxyType({}),
+    outside: Mapping[End, ExternalEnd] = MappingProxyType({}),
 ) -> Prediction:
     """Predict the state of a network of these switches while some link ends are down.
 
@@ -248,11 +248,11 @@ def _is_up(name: str, port: Port, down: frozenset[End]) -> bool:
     return (name, port.name) not in down and (port.peer.device, port.peer.port) not in down
 
 
-Beyond: TypeAlias = "Mapping[str, Mapping[str, Outside]]"
+ExternalEnds: TypeAlias = "Mapping[str, Mapping[str, ExternalEnd]]"
 
 
 def _predict_sessions(
-    known: Mapping[str, Switch], live: Mapping[str, set[str]], beyond: Beyond
+    known: Mapping[str, Switch], live: Mapping[str, set[str]], beyond: ExternalEnds
 ) -> dict[str, dict[str, bool]]:
     return {
         name: {
@@ -299,7 +299,7 @@ def _originated_prefixes(switch: Switch, live: set[str]) -> set[Network]:
     return own | {each for each in aggregates if any(address in each for address in below)}
 
 
-def _own_routes(switch: Switch, live: set[str], beyond: Mapping[str, Outside]) -> dict[Network, Route]:
+def _own_routes(switch: Switch, live: set[str], beyond: Mapping[str, ExternalEnd]) -> dict[Network, Route]:
     """Return the routes that a switch originates: its own prefixes and static routes, as marked by its policy."""
     found = {
         prefix: Route((), frozenset(), 100, switch.name, "") for prefix in _originated_prefixes(switch, live)
@@ -312,7 +312,7 @@ def _own_routes(switch: Switch, live: set[str], beyond: Mapping[str, Outside]) -
     return found
 
 
-def _outside_routes(switch: Switch, beyond: Mapping[str, Outside]) -> Table:
+def _outside_routes(switch: Switch, beyond: Mapping[str, ExternalEnd]) -> Table:
     """Return the routes from outside parties that the policy of a switch accepts."""
     groups = {group.name: group for group in switch.bgp.groups}
     table: Table = defaultdict(list)
@@ -338,7 +338,7 @@ def _solve_routes(
     known: Mapping[str, Switch],
     live: Mapping[str, set[str]],
     adjacencies: Iterable[Adjacency],
-    beyond: Beyond,
+    beyond: ExternalEnds,
 ) -> dict[str, Table]:
     """Exchange routes until nothing changes; a policy without valleys settles within twice the tiers."""
     heard: dict[str, list[Adjacency]] = defaultdict(list)

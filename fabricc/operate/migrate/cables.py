@@ -53,7 +53,7 @@ def plan_moves(old: Fabric, new: Fabric, keep: Fraction) -> tuple[Move, ...]:
     kept = {ends for ends in before if ends[0][0] in stay}
     gone, come = before - after, after - before
     pairs = _pair_cables(gone, come)
-    turn = _Turns(find_exchanged_switches(old, new))
+    turn = _CableTurns(find_exchanged_switches(old, new))
     rounds, keeps = _assign_rounds(
         kept, pairs, _find_ready_ends(old, new, {lower for lower, _ in come}), keep, turn
     )
@@ -97,7 +97,7 @@ def find_exchanged_switches(old: Fabric, new: Fabric) -> set[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Turns:
+class _CableTurns:
     """Whose turn a cable has; `exchanged` are boxes of another model."""
 
     exchanged: AbstractSet[str]
@@ -123,7 +123,7 @@ def _pair_cables(gone: AbstractSet[Ends], come: AbstractSet[Ends]) -> list[Pair]
     return [*found, *((ends, None) for ends in left), *((None, ends) for ends in wanted)]
 
 
-def _map_targets(pairs: Iterable[Pair], turn: _Turns) -> dict[str, set[str]]:
+def _map_targets(pairs: Iterable[Pair], turn: _CableTurns) -> dict[str, set[str]]:
     """Map each switch whose cables are unplugged to the switches where they are plugged in."""
     found: dict[str, set[str]] = {}
     for was, now in pairs:
@@ -165,7 +165,7 @@ def _map_link_settings(fabric: Fabric, lower: AbstractSet[End]) -> dict[End, tup
 
 
 def _split_move(
-    pair: Pair, rounds: Mapping[str, int], turn: _Turns
+    pair: Pair, rounds: Mapping[str, int], turn: _CableTurns
 ) -> Iterator[tuple[int, Ends | None, Ends | None]]:
     """A cable is pulled in the round of its switch, and plugged there too, or when the other switch has had its own."""
     was, now = pair
@@ -178,7 +178,11 @@ def _split_move(
 
 
 def _assign_rounds(
-    before: AbstractSet[Ends], pairs: Sequence[Pair], ready: AbstractSet[End], keep: Fraction, turn: _Turns
+    before: AbstractSet[Ends],
+    pairs: Sequence[Pair],
+    ready: AbstractSet[End],
+    keep: Fraction,
+    turn: _CableTurns,
 ) -> tuple[dict[str, int], dict[int, Fraction]]:
     """Switch -> its round, and round -> the least share of its links that a device below the others has in it.
 
@@ -213,7 +217,7 @@ def _assign_rounds(
     return rounds, keeps
 
 
-def _count_links_below(before: Iterable[Ends], turn: _Turns) -> dict[str, Counter[str]]:
+def _count_links_below(before: Iterable[Ends], turn: _CableTurns) -> dict[str, Counter[str]]:
     """Upper switch -> device below that stays -> links between them."""
     found: dict[str, Counter[str]] = defaultdict(Counter)
     for ends in before:
@@ -228,7 +232,7 @@ def _count_links_back(
     pairs: Sequence[Pair],
     ready: AbstractSet[End],
     order: Sequence[str],
-    turn: _Turns,
+    turn: _CableTurns,
 ) -> dict[str, Counter[str]]:
     """Switch -> device below -> links of before that carry traffic again once that switch has had its round."""
     turns = {one: at for at, one in enumerate(order)}

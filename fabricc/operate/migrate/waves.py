@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.fabric.links import switch_links
 from fabricc.fabric.model import Direction
 from fabricc.operate.change.resources import Effect, build_capacity_model
-from fabricc.operate.push.built_tree import RefusedError
+from fabricc.operate.push.built_tree import PushRefusedError
 from fabricc.operate.push.impact import AGREED, FAMILIES
 from fabricc.operate.push.run import plan_waves
 from fabricc.review.diff.model import Impact
@@ -75,7 +75,7 @@ def _order_network(
 ) -> Order:
     try:
         return Order(network, plan_waves(build_capacity_model(fabric, places, effects), keep, None))
-    except RefusedError as error:
+    except PushRefusedError as error:
         possible = tuple(note.message for note in error.diagnostics[1:])
         return Order(network, (), f"{error.diagnostic.message}. {error.diagnostic.help}", possible)
 

@@ -51,7 +51,7 @@ _UNASKED = ("FAB9105", "FAB9110")
 _AS_IT_IS = DeviceChange(None, None, drained=False, cable_m=None, ports={})
 
 
-class RefusedError(FindingsError):
+class PushRefusedError(FindingsError):
     """The push does not start."""
 
     @property
@@ -60,7 +60,7 @@ class RefusedError(FindingsError):
         return 3 if any(one.code in _UNASKED for one in self.diagnostics) else 1
 
 
-class UnansweredError(RefusedError):
+class UnansweredError(PushRefusedError):
     """The push does not start, because a switch stopped answering while it was read."""
 
     @property
@@ -69,7 +69,7 @@ class UnansweredError(RefusedError):
         return 3
 
 
-class StoppedError(RefusedError):
+class StoppedError(PushRefusedError):
     """The push does not start, because it was interrupted before every switch was read."""
 
     @property
@@ -128,7 +128,7 @@ class BuiltTree:
             RefusedError: FAB9127, one that the fabric does not have.
         """
         if unknown := [name for name in only if name not in self.devices]:
-            raise RefusedError("FAB9127", f"the fabric has no switch {unknown[0]!r}")
+            raise PushRefusedError("FAB9127", f"the fabric has no switch {unknown[0]!r}")
         return [name for name in self.devices if not only or name in only]
 
     def leaving(self, prefixes: Iterable[str]) -> set[str]:
@@ -204,7 +204,7 @@ def read_source(
             [tree], lambda: _read_source(tree, spec, lock, digest, network), lambda _: False
         )
     except TreeError as error:
-        raise RefusedError.of(error.diagnostics) from None
+        raise PushRefusedError.of(error.diagnostics) from None
 
 
 def _read_source(
@@ -215,26 +215,26 @@ def _read_source(
     except TreeError as error:
         wrong = error.diagnostics
         if wrong[0].code in ("FAB6013", "FAB6020"):
-            raise RefusedError.of(wrong) from None
+            raise PushRefusedError.of(wrong) from None
         message = f"{tree} differs from its manifest: {plural(len(wrong), 'file')} changed or missing"
         told = Diagnostic("FAB9120", Severity.ERROR, message, None, _REBUILD)
-        raise RefusedError.of([*wrong[:5], told]) from None
+        raise PushRefusedError.of([*wrong[:5], told]) from None
     if digest and digest != held.digest:
         remedy = "Push the tree that was proved."
-        raise RefusedError("FAB9154", f"the digest of {tree} is {held.digest}, not {digest}", remedy)
+        raise PushRefusedError("FAB9154", f"the digest of {tree} is {held.digest}, not {digest}", remedy)
     manifest = held.manifest
     path = spec or find_spec(tree, manifest)
     if path is None:
         message = f"the spec {manifest.spec} of {tree} is not where it was, nor above the tree"
-        raise RefusedError("FAB6015", message, "Name it with --spec.")
+        raise PushRefusedError("FAB6015", message, "Name it with --spec.")
     compiled = compile_spec(path, gaps=False, ethernet_only=True, lock_path=lock)
     if not compiled.sound:
-        raise RefusedError.of(compiled.diagnostics, compiled.sources)
+        raise PushRefusedError.of(compiled.diagnostics, compiled.sources)
     if compiled.lock_before != compiled.lock_text:
-        raise RefusedError("FAB9120", f"{compiled.lock_path} is not the lock that {path} needs", _REBUILD)
+        raise PushRefusedError("FAB9120", f"{compiled.lock_path} is not the lock that {path} needs", _REBUILD)
     if manifest_inputs(compiled) != dict(manifest.inputs):
         message = f"{tree} was built from another state of {path}, its lock or its catalog"
-        raise RefusedError("FAB9120", message, _REBUILD)
+        raise PushRefusedError("FAB9120", message, _REBUILD)
     fabric = compiled.of_network(network).fabric
     places = {fabric.name(at): at for at in fabric.switch_ids()}
     vouched = frozenset(each.line for each in compiled.spec.accept if each.line)
@@ -327,7 +327,7 @@ def prove_files(source: BuiltTree, names: Iterable[str]) -> None:
         try:
             wanted = render_switch(source.switch(name))
         except EmitError as error:
-            raise RefusedError.of([error.diagnostic]) from None
+            raise PushRefusedError.of([error.diagnostic]) from None
         if (held := source.files(name)) != wanted:
             wrong += _compare_files(source, name, held, wanted)
     if not wrong:
@@ -335,7 +335,7 @@ def prove_files(source: BuiltTree, names: Iterable[str]) -> None:
     if len(wrong) > _SHOWN:
         more = f"and {len(wrong) - _SHOWN} more files"
         wrong = [*wrong[:_SHOWN], Diagnostic("FAB9150", Severity.ERROR, more)]
-    raise RefusedError.of(wrong)
+    raise PushRefusedError.of(wrong)
 
 
 def _compare_files(

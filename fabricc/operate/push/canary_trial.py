@@ -18,7 +18,7 @@ from fabricc.operate.devices.connection import open_connection
 from fabricc.operate.devices.device import DeviceError
 from fabricc.operate.devices.fanout import for_each
 from fabricc.operate.devices.identity import LOOK, identify_device
-from fabricc.operate.push.built_tree import SWITCHES, RefusedError
+from fabricc.operate.push.built_tree import SWITCHES, PushRefusedError
 from fabricc.operate.push.ownership import new_session
 from fabricc.operate.push.reach import read_files, reject_namesake
 from fabricc.operate.push.secret_store import require_secrets
@@ -55,7 +55,7 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RejectedLine:
     """One thing that a device refuses of its candidate.
 
     Attributes:
@@ -82,7 +82,7 @@ class Trial:
     kind: Kind
     canary: str
     lines: int
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RejectedLine, ...] = ()
     trouble: DeviceError | None = None
 
 
@@ -104,7 +104,7 @@ def record_trials(source: BuiltTree, found: Trials, path: Path) -> None:
     """
     known, wrong = accepted_lines.read_ledger(path)
     if wrong:
-        raise RefusedError.of(wrong)
+        raise PushRefusedError.of(wrong)
     fresh = []
     for trial in found.trials:
         if trial.trouble is None:
@@ -115,7 +115,7 @@ def record_trials(source: BuiltTree, found: Trials, path: Path) -> None:
     write_file(path, accepted_lines.ledger_bytes(accepted_lines.merge_ledgers(known, fresh)))
 
 
-def _get_refused_line(texts: Mapping[str, str], refusal: Refused) -> str:
+def _get_refused_line(texts: Mapping[str, str], refusal: RejectedLine) -> str:
     """The line that is refused, "" when it is not known."""
     lines = texts.get(refusal.file, "").splitlines()
     return lines[refusal.line - 1] if 1 <= refusal.line <= len(lines) else ""
@@ -146,7 +146,7 @@ def try_canaries(setting: Setting) -> Trials:
     findings = list(check_prerequisites(setting, list(chosen.values()), trial=True))
     require_secrets(setting.access, lambda name: source.files(name).values(), list(chosen.values()))
 
-    def one(name: str) -> tuple[tuple[Refused, ...], DeviceError | None]:
+    def one(name: str) -> tuple[tuple[RejectedLine, ...], DeviceError | None]:
         try:
             if setting.stop.is_set():
                 raise DeviceError("FAB9118", f"{name}: interrupted before the trial")
@@ -173,7 +173,7 @@ def try_canaries(setting: Setting) -> Trials:
     return Trials(tuple(trials), tuple(findings), sources)
 
 
-def _try_candidate(setting: Setting, journal: Journal, name: str) -> tuple[Refused, ...]:
+def _try_candidate(setting: Setting, journal: Journal, name: str) -> tuple[RejectedLine, ...]:
     device, access = setting.source.devices[name], setting.access
     files = setting.source.files(name)
     text = access.fill_in(running.pack_files(files))
@@ -191,7 +191,7 @@ def _try_candidate(setting: Setting, journal: Journal, name: str) -> tuple[Refus
         told: Sequence[Any] = switch.call("FAB9166", "checking the candidate", "check_candidate", text)
     try:
         return tuple(
-            Refused(
+            RejectedLine(
                 " ".join(switch.shown(access.hidden(str(one.text))).split())[:_LONGEST],
                 str(one.file),
                 int(one.line),
@@ -228,7 +228,7 @@ class Origins:
         return list(dict.fromkeys(found))[:3]
 
 
-def _describe_source(source: BuiltTree, trial: Trial, refusal: Refused, line: str) -> str:
+def _describe_source(source: BuiltTree, trial: Trial, refusal: RejectedLine, line: str) -> str:
     """Return where a line comes from: an overlay of the user's own, or what prints it."""
     switch = source.switch(trial.canary)
     if (
@@ -240,7 +240,7 @@ def _describe_source(source: BuiltTree, trial: Trial, refusal: Refused, line: st
 
 
 def _make_finding(
-    source: BuiltTree, trial: Trial, refusal: Refused, origins: Origins, sources: dict[str, str]
+    source: BuiltTree, trial: Trial, refusal: RejectedLine, origins: Origins, sources: dict[str, str]
 ) -> Diagnostic:
     """Return a refusal at our own file and line, with what prints the line and what of the spec is behind it."""
     told = f"{trial.canary} ({trial.kind}) refuses it: {refusal.text}"

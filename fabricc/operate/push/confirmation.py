@@ -8,12 +8,12 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.order import group_pairs
 from fabricc.operate.devices.running import reverting_of_driver
-from fabricc.operate.push.built_tree import RefusedError
+from fabricc.operate.push.built_tree import PushRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fabricc.operate.devices.running import Reverting
+    from fabricc.operate.devices.running import RevertTimes
     from fabricc.operate.push.setting import Setting
 
 
@@ -54,10 +54,10 @@ def require_revert_time(setting: Setting, names: Sequence[str]) -> None:
             remedy = f"--confirm-within must be {limits} for them; --only pushes to some switches."
             findings.append(Diagnostic("FAB9133", Severity.ERROR, text, None, remedy))
     if findings:
-        raise RefusedError.of(findings)
+        raise PushRefusedError.of(findings)
 
 
-def _group_by_reverting(setting: Setting, names: Sequence[str]) -> dict[tuple[str, Reverting], list[str]]:
+def _group_by_reverting(setting: Setting, names: Sequence[str]) -> dict[tuple[str, RevertTimes], list[str]]:
     """Return the switches of each NOS and way to go back, sorted by NOS."""
     devices = [setting.source.devices[name] for name in names]
     ways = ((each.nos, reverting_of_driver(each.nos, setting.access.login(each))) for each in devices)

@@ -20,7 +20,7 @@ from fabricc.operate.push.journal import State
 from fabricc.operate.push.options import Congestion
 from fabricc.operate.push.ownership import find_pending_commit
 from fabricc.operate.push.reach import SHOWN, Files
-from fabricc.operate.push.rollback import MOST_REFUSED, Returning
+from fabricc.operate.push.rollback import MOST_REFUSED, RollbackRunner
 from fabricc.operate.push.secret_store import extract_secrets, hide_secrets
 from fabricc.review.diff.model import Impact
 
@@ -35,7 +35,7 @@ _GATE_REFUSED = MOST_REFUSED - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class InitialState:
     """The state of a switch before anything changed.
 
     Attributes:
@@ -52,16 +52,16 @@ class Asked:
 
 
 @dataclass(slots=True)
-class Executor(Returning):
+class Executor(RollbackRunner):
     """The acts of one run; each may be called from any thread, and none for one switch at once."""
 
-    _counted: dict[str, gates.Measured] = field(default_factory=dict)
+    _counted: dict[str, gates.Measurements] = field(default_factory=dict)
     _proved: dict[str, int] = field(default_factory=dict)
     _unread: dict[str, Counter[str]] = field(default_factory=dict)
 
     # Before.
 
-    def ask(self, name: str) -> Asked:
+    def ask(self, name: str) -> InitialState:
         """Read the running configuration and the difference, and store what a rollback needs. Changes nothing.
 
         Raises:
@@ -97,7 +97,9 @@ class Executor(Returning):
         if not diff:
             self.journal.record_state(self.run, name, State.UNCHANGED)
         missing = gates.list_unstated(measured, lossless=bool(planned.qos.lossless))
-        return Asked(name, diff, found, tuple(gates.list_down_sessions(planned, measured)), tuple(missing))
+        return InitialState(
+            name, diff, found, tuple(gates.list_down_sessions(planned, measured)), tuple(missing)
+        )
 
     def _require_known(self, name: str, files: Files, wanted: Files) -> None:
         if self.options.adopt or not self._describe_difference(name, files, wanted):

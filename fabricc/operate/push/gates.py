@@ -111,7 +111,7 @@ def _compute_growth(
         yield port, is_now - was if is_now >= was else is_now
 
 
-Measured = dict[str, Any]
+Measurements = dict[str, Any]
 """`sessions`: neighbor -> [is up, prefixes received]; `widths`: prefix -> next hops; `alarms`: a line each.
 
 `errors` (port -> count), `lossless` (as `operate.drivers.lossless` has them) and `at` are those of `growth.counters`.
@@ -124,13 +124,13 @@ _HEALTH = ("get_alarms", *GETTERS)
 _WORDS = {"sessions": "BGP sessions", "widths": "next hops", "errors": "interface errors", "alarms": "alarms"}
 
 
-def measure_switch(connection: Connection) -> Measured:
+def measure_switch(connection: Connection) -> Measurements:
     """Everything that the device states.
 
     Raises:
         DeviceError: FAB9105, the device does not answer one.
     """
-    found: Measured = {}
+    found: Measurements = {}
     connection.read_ahead("get_bgp_neighbors", "get_ecmp_widths", *_HEALTH)
     if (neighbors := connection.getter("get_bgp_neighbors")) is not None:
         found["sessions"] = {
@@ -142,7 +142,7 @@ def measure_switch(connection: Connection) -> Measured:
     return found | measure_health(connection)
 
 
-def measure_health(connection: Connection) -> Measured:
+def measure_health(connection: Connection) -> Measurements:
     """Alarms and counters alone.
 
     Raises:
@@ -160,8 +160,8 @@ def _count_prefixes(peer: Mapping[str, Any]) -> int:
 
 def find_regressions(
     switch: Switch,
-    before: Measured,
-    now: Measured,
+    before: Measurements,
+    now: Measurements,
     waiting: Names,
     later: Names,
     *,
@@ -222,7 +222,7 @@ def _find_link_versions(switch: Switch) -> set[int]:
     return {version for version, own in families if any(getattr(port, own) for port in ports)}
 
 
-def _count_leaving_hops(switch: Switch, before: Measured) -> Counter[int]:
+def _count_leaving_hops(switch: Switch, before: Measurements) -> Counter[int]:
     """IP version -> neighbors that were up and that the plan has no longer: next hops that leave with them."""
     planned = {session.remote or session.port for session in switch.bgp.sessions}
     gone = [key for key, (up, _) in before.get("sessions", {}).items() if up and key not in planned]
@@ -236,7 +236,7 @@ def _get_ip_version(address: str) -> int:
 
 
 def _check_sessions(
-    switch: Switch, before: Measured, now: Measured, waiting: Names, later: Names, *, received: bool
+    switch: Switch, before: Measurements, now: Measurements, waiting: Names, later: Names, *, received: bool
 ) -> list[str]:
     old, new = before.get("sessions"), now.get("sessions")
     if old is None or new is None:
@@ -257,7 +257,7 @@ def _check_sessions(
 
 
 def report_pending_sessions(
-    switch: Switch, before: Measured, now: Measured, apart: Collection[str]
+    switch: Switch, before: Measurements, now: Measurements, apart: Collection[str]
 ) -> list[str]:
     """Report new sessions that are down and lead to switches that the push did not contact."""
     old, new = before.get("sessions", {}), now.get("sessions", {})
@@ -271,18 +271,18 @@ def report_pending_sessions(
     return [f"{words} down, such as to {names[0]}, which was not contacted"] if names else []
 
 
-def find_new_alarms(before: Measured, now: Measured) -> list[str]:
+def find_new_alarms(before: Measurements, now: Measurements) -> list[str]:
     """Alarms that were not there before."""
     return [f"alarm: {one}" for one in now.get("alarms", ()) if one not in before.get("alarms", ())][:_SHOWN]
 
 
-def list_unstated(measured: Measured, *, lossless: bool = True) -> list[str]:
+def list_unstated(measured: Measurements, *, lossless: bool = True) -> list[str]:
     """List measurements that the device does not report; with its `lossless` classes if it has any."""
     found = [what for key, what in _WORDS.items() if key not in measured]
     return found + (readings.list_unstated(measured.get("lossless", {})) if lossless else [])
 
 
-def list_down_sessions(switch: Switch, measured: Measured) -> list[str]:
+def list_down_sessions(switch: Switch, measured: Measurements) -> list[str]:
     """Planned sessions that the switch has and that are down already."""
     sessions = measured.get("sessions", {})
     return [

@@ -65,7 +65,7 @@ class Hook:
         Raises:
             DeviceError: FAB9430 it failed, FAB9431 it took too long, FAB9432 it cannot be started.
         """
-        image = self.images.of(Wanted(device.nos, device.release, model))
+        image = self.images.of(ImageKey(device.nos, device.release, model))
         told: dict[str, Any] = {
             "format": FORMAT,
             "action": action,
@@ -119,7 +119,7 @@ _LARGEST = 1 << 20
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
-class Wanted(NamedTuple):
+class ImageKey(NamedTuple):
     """The key of an image: any model where `model` is `*`."""
 
     nos: str
@@ -138,15 +138,15 @@ class Image(NamedTuple):
 class Images(NamedTuple):
     """The images by what they are for, and what is wrong with them."""
 
-    rows: Mapping[Wanted, Image]
+    rows: Mapping[ImageKey, Image]
     findings: tuple[Diagnostic, ...]
 
-    def of(self, wanted: Wanted) -> Image | None:
+    def of(self, wanted: ImageKey) -> Image | None:
         """Return the image of a release for a model; a row for the model itself goes before one for all."""
         return self.rows.get(wanted) or self.rows.get(wanted._replace(model="*"))
 
 
-def read_images(path: Path, used: Iterable[Wanted]) -> Images:
+def read_images(path: Path, used: Iterable[ImageKey]) -> Images:
     """Return the images of a CSV file with the columns `nos`, `release`, `model`, `file` and `sha256`.
 
     Files are named from where the table lies. Those that are used and lie there are read and compared.
@@ -162,7 +162,7 @@ def read_images(path: Path, used: Iterable[Wanted]) -> Images:
     if not rows or tuple(word.strip().lower() for word in rows[0]) != COLUMNS:
         return Images({}, (_make_finding(path, 1, f"the first line is not {', '.join(COLUMNS)}"),))
     needed = set(used)
-    found: dict[Wanted, Image] = {}
+    found: dict[ImageKey, Image] = {}
     findings: list[Diagnostic] = []
     for line, row in enumerate(rows[1:], start=2):
         cells = [cell.strip() for cell in row]
@@ -173,7 +173,7 @@ def read_images(path: Path, used: Iterable[Wanted]) -> Images:
                 _make_finding(path, line, "a line has all five columns, the last a SHA-256 in 64 digits")
             )
             continue
-        wanted, name, digest = Wanted(*cells[:3]), cells[3], cells[4].lower()
+        wanted, name, digest = ImageKey(*cells[:3]), cells[3], cells[4].lower()
         if wanted in found:
             findings.append(_make_finding(path, line, f"{' '.join(wanted)} has two lines"))
             continue
@@ -196,7 +196,7 @@ def _check_image(place: Path, digest: str) -> tuple[bool, str]:
     return own == digest, "" if own == digest else f"{place} has the SHA-256 {own}, the table has {digest}"
 
 
-def _report_missing_images(path: Path, needed: Iterable[Wanted], images: Images) -> Iterator[Diagnostic]:
+def _report_missing_images(path: Path, needed: Iterable[ImageKey], images: Images) -> Iterator[Diagnostic]:
     for wanted in sorted(needed):
         if images.of(wanted) is None:
             yield _make_finding(path, 1, f"no image of {wanted.nos} {wanted.release} for {wanted.model}")

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import dataclass
-from fabricc.operate.push.built_tree import RefusedError
+from fabricc.operate.push.built_tree import PushRefusedError
 from fabricc.operate.push.journal_file import LONGEST, JournalFile
 from fabricc.operate.push.origin import Origin
 from fabricc.operate.push.secret_store import SecretStore
@@ -143,7 +143,7 @@ class Journal(JournalFile):
             self.give_up_reserve()
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
             message = f"cannot write to the journal {self.path}: {reason}"
-            raise RefusedError("FAB9124", message, "Make space for it.") from None
+            raise PushRefusedError("FAB9124", message, "Make space for it.") from None
 
     def end(self, run: int, outcome: str) -> None:
         """The run is over."""
@@ -162,7 +162,7 @@ class Journal(JournalFile):
             self.set_aside()
         except OSError as error:
             message = f"no space on the disk of {self.path}: {error.strerror}"
-            raise RefusedError("FAB9124", message, "Make some.") from None
+            raise PushRefusedError("FAB9124", message, "Make some.") from None
         self.write("UPDATE run SET ended=NULL, outcome=NULL WHERE id=?", run)
 
     def drop(self, run: int) -> None:
@@ -209,7 +209,7 @@ class Journal(JournalFile):
         remedy = (
             "`fabricc push TREE --status` lists the runs." if number else "Push first: `fabricc push TREE`."
         )
-        raise RefusedError("FAB9125", f"the journal {self.path} has {which}", remedy)
+        raise PushRefusedError("FAB9125", f"the journal {self.path} has {which}", remedy)
 
     def sessions(self) -> dict[int, str]:
         """Run -> its session on switches, of those that have one."""

@@ -13,7 +13,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fabricc.operate.push.built_tree import RefusedError
+from fabricc.operate.push.built_tree import PushRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,14 +63,14 @@ class JournalFile:
             if version == 0:
                 self._base.executescript(f"BEGIN; {_TABLES} PRAGMA user_version={_FORMAT}; COMMIT;")
             elif version != _FORMAT:
-                raise RefusedError("FAB9124", f"{path} is a journal of another version")
+                raise PushRefusedError("FAB9124", f"{path} is a journal of another version")
             query = "SELECT type, name FROM sqlite_master WHERE type != 'index'"
             ours = [("table", name) for name in ("device", "run", "step")]
             if sorted(self._base.execute(query).fetchall()) != ours:
-                raise RefusedError("FAB9124", f"{path} is no journal of fabricc", _ANOTHER)
+                raise PushRefusedError("FAB9124", f"{path} is no journal of fabricc", _ANOTHER)
             self._identity = _identify_file(path)
         except (OSError, sqlite3.Error, OverflowError) as error:
-            raise RefusedError("FAB9124", f"cannot use the journal {path}: {error}", _ANOTHER) from None
+            raise PushRefusedError("FAB9124", f"cannot use the journal {path}: {error}", _ANOTHER) from None
 
     def close(self) -> None:
         """Close the file."""
@@ -78,10 +78,10 @@ class JournalFile:
         if self._full is not None:
             self._full.close()
 
-    def make_damage_error(self, what: str) -> RefusedError:
+    def make_damage_error(self, what: str) -> PushRefusedError:
         """Return FAB9124: the content of the journal is not valid."""
         remedy = "Look at the switches; then move the file away and push with --adopt."
-        return RefusedError("FAB9124", f"the journal {self.path} is damaged: {what}", remedy)
+        return PushRefusedError("FAB9124", f"the journal {self.path} is damaged: {what}", remedy)
 
     def rows(self, statement: str, *values: Any) -> list[Any]:
         """Return what a query gives.
@@ -130,7 +130,7 @@ class JournalFile:
             require_ours(self.path)
             fresh = _open_database(self.path)
             memory.backup(fresh)
-        except (OSError, sqlite3.Error, RefusedError) as error:
+        except (OSError, sqlite3.Error, PushRefusedError) as error:
             self.trouble = self.trouble or f"it was removed, and cannot be written again: {error}"
             self._full, self._base = self._base, memory
             return
@@ -235,4 +235,4 @@ def require_ours(path: Path) -> None:
         else ""
     )  # fmt: skip
     if wrong:
-        raise RefusedError("FAB9124", f"the journal {path} is {wrong}", _ANOTHER)
+        raise PushRefusedError("FAB9124", f"the journal {path} is {wrong}", _ANOTHER)

@@ -18,10 +18,10 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass, replace
-from fabricc.fabric.logins import KEY, PASSWORD, Keeping, Login, Verdict, judge_login
+from fabricc.fabric.logins import KEY, PASSWORD, Login, ProtectedAccounts, Verdict, judge_login
 from fabricc.operate import drivers
 from fabricc.operate.devices import running
-from fabricc.operate.push.built_tree import RefusedError
+from fabricc.operate.push.built_tree import PushRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -75,7 +75,7 @@ def require_login(setting: Setting, names: Iterable[str], *, trial: bool = False
             for one in findings
         )
     if wrong := tuple(one for one in findings if one.severity is Severity.ERROR):
-        raise RefusedError.of(wrong)
+        raise PushRefusedError.of(wrong)
     return tuple(findings)
 
 
@@ -97,7 +97,7 @@ def _judge_device(device: Device, stated: DeviceLogin, login: Login, facts: Fact
     if reason := _find_obstacle(device, stated, facts):
         return Verdict(refused=reason)
     kept = drivers.ACCOUNTS[device.nos]
-    return judge_login(facts, login, Keeping(stated=kept is not None, built_in=kept or frozenset()))
+    return judge_login(facts, login, ProtectedAccounts(stated=kept is not None, built_in=kept or frozenset()))
 
 
 def _find_obstacle(device: Device, stated: DeviceLogin, facts: Facts) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import dataclass
 from fabricc.operate.devices.device import DeviceError
 from fabricc.operate.drivers.holds import Claim, Hold
-from fabricc.operate.push.reach import Reach
+from fabricc.operate.push.reach import RunConnections
 
 if TYPE_CHECKING:
     from fabricc.operate.devices.connection import Connection
@@ -34,7 +34,7 @@ def new_session() -> str:
 
 
 @dataclass(slots=True)
-class Ownership(Reach):
+class Ownership(RunConnections):
     """The switches that a run may change.
 
     Attributes:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabricc.operate.push.built_tree import RefusedError
+from fabricc.operate.push.built_tree import PushRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,18 +43,18 @@ def hold_switches(path: Path, cluster: str, address: str) -> Iterator[None]:
     with _open_lock(path.with_name(path.name + ".lock"), path) as (_, ours):
         if not ours:
             remedy = "Wait for it; `fabricc push TREE --status` shows it."
-            raise RefusedError("FAB9123", f"another push holds {path}", remedy)
+            raise PushRefusedError("FAB9123", f"another push holds {path}", remedy)
         key = hashlib.sha256(f"{cluster} {address}".encode()).hexdigest()[:12]
         with _open_lock(_get_state_folder() / f"{cluster}-{key}.journal", path) as (handle, free):
             known = os.pread(handle, _LONGEST_PATH, 0).decode("utf-8", "surrogateescape")
             own = os.path.realpath(path)
             if not free:
                 message = f"another push holds the switches of {cluster}"
-                raise RefusedError("FAB9123", message, f"Its journal is {known}.")
+                raise PushRefusedError("FAB9123", message, f"Its journal is {known}.")
             if known and known != own and Path(known).exists():
                 message = f"the switches of {cluster} have the journal {known}, and a second one would leave it untrue"
                 remedy = f"Use --journal {known}; or remove that file, and push with --adopt."
-                raise RefusedError("FAB9152", message, remedy)
+                raise PushRefusedError("FAB9152", message, remedy)
             os.ftruncate(handle, 0)
             os.pwrite(handle, own.encode("utf-8", "surrogateescape"), 0)
             yield
@@ -72,7 +72,7 @@ def _open_lock(lock: Path, journal: Path) -> Iterator[tuple[int, bool]]:
         handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
     except OSError as error:
         remedy = "Name another with --journal." if lock.parent == journal.parent else "Set XDG_STATE_HOME."
-        raise RefusedError("FAB9124", f"cannot use {lock}: {error.strerror}", remedy) from None
+        raise PushRefusedError("FAB9124", f"cannot use {lock}: {error.strerror}", remedy) from None
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

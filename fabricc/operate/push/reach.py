@@ -24,7 +24,7 @@ from fabricc.operate.devices.identity import (
     shared_endpoints,
 )
 from fabricc.operate.devices.running import reverting_of_driver
-from fabricc.operate.push.built_tree import RefusedError
+from fabricc.operate.push.built_tree import PushRefusedError
 from fabricc.operate.push.drain import drain_files, list_sessions
 from fabricc.operate.push.hook import INSTALL
 from fabricc.operate.push.impact import assess_effect, find_text_changes
@@ -52,7 +52,7 @@ SHOWN = 3
 
 
 @dataclass(slots=True)
-class Reach:
+class RunConnections:
     """The connections and candidates of one run.
 
     Attributes:
@@ -176,7 +176,7 @@ class Reach:
             RefusedError: FAB9107.
         """
         for first, second in shared_endpoints(self.access, (self.source.devices[name] for name in names)):
-            raise RefusedError("FAB9107", f"{first} and {second} have the same address and port", LOOK)
+            raise PushRefusedError("FAB9107", f"{first} and {second} have the same address and port", LOOK)
 
     def require_distinct(self) -> None:
         """Refuse two names that lead to one device.
@@ -186,7 +186,7 @@ class Reach:
         """
         for first, second in shared_devices(self.answers):
             words = self.answers[second].identity.words
-            raise RefusedError(
+            raise PushRefusedError(
                 "FAB9107", f"the addresses of {first} and {second} lead to one device ({words})", LOOK
             )
 

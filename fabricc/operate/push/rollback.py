@@ -40,7 +40,7 @@ class _ForeignChangeError(DeviceError):
 
 
 @dataclass(slots=True)
-class Returning(Ownership):
+class RollbackRunner(Ownership):
     """The ways back of one run; each may be called from any thread, and none for one switch at once."""
 
     def _call_hook(self, action: str, name: str) -> None:

@@ -18,7 +18,7 @@ from fabricc.operate.change.order_text import describe_kept_share, list_wave_not
 from fabricc.operate.change.resources import build_capacity_model
 from fabricc.operate.devices.device import DeviceError, UnreachableError
 from fabricc.operate.devices.fanout import PATIENCE_S, for_each
-from fabricc.operate.push.built_tree import RefusedError, StoppedError, UnansweredError
+from fabricc.operate.push.built_tree import PushRefusedError, StoppedError, UnansweredError
 from fabricc.operate.push.journal import FINAL, NEW, State
 from fabricc.operate.push.secret_store import require_secrets
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fabricc.operate.change.order import CapacityModel, Wave
     from fabricc.operate.change.resources import Effect
     from fabricc.operate.drivers.holds import Hold
-    from fabricc.operate.push.executor import Asked, Executor
+    from fabricc.operate.push.executor import Executor, InitialState
     from fabricc.operate.push.journal import Journal
 
 R = TypeVar("R")
@@ -133,7 +133,7 @@ class Push:
         bad = {name: error for name, (_, error) in found.items() if error is not None}
         return good, bad  # type: ignore[return-value]
 
-    def ask(self, names: Iterable[str], *, resumed: bool = False) -> dict[str, Asked]:
+    def ask(self, names: Iterable[str], *, resumed: bool = False) -> dict[str, InitialState]:
         """Read every switch; a resumed run continues without those that do not answer, even if none does.
 
         Raises:
@@ -150,13 +150,13 @@ class Push:
             failed = {name: error for name, error in failed.items() if name not in self.skipped}
         if failed:
             silent = any(isinstance(error, UnreachableError) for error in failed.values())
-            kind = UnansweredError if silent else RefusedError
+            kind = UnansweredError if silent else PushRefusedError
             raise (StoppedError if self.executor.stop.is_set() else kind).of(_list_failures(failed))
         self.executor.require_distinct()
         if trouble := self.executor.journal.trouble:
             path = self.executor.journal.path
             message = f"cannot write to the journal {path}: {trouble}; nothing was changed"
-            raise RefusedError("FAB9124", message, "Make space for it.")
+            raise PushRefusedError("FAB9124", message, "Make space for it.")
         self.effects = {name: one.effect for name, one in asked.items() if one.diff}
         for line in sorted(self.executor.beside):
             self.teller.say(line)
@@ -181,7 +181,7 @@ class Push:
             self.teller.say(f"{describe_guard(name, hold)}: it is stopped, and {name} stays as it runs")
         _, failed = self._all("stopping guards", list(stopping), self.executor.stop_guard)
         if failed:
-            raise RefusedError.of(_list_failures(failed))
+            raise PushRefusedError.of(_list_failures(failed))
         stopping.clear()
 
     # Waves.
@@ -417,7 +417,7 @@ def require_partners(found: CapacityModel, keep: Fraction, most: int | None) -> 
     if not waves:
         remedy = f"{repair}, leave {out} out (--only), or use --keep 0%."
     refusal = Diagnostic("FAB9141", Severity.ERROR, message, None, remedy)
-    raise RefusedError.of([refusal, *list_wave_notes("FAB9141", waves)])
+    raise PushRefusedError.of([refusal, *list_wave_notes("FAB9141", waves)])
 
 
 def _report_rolled_back(names: Sequence[str]) -> list[Diagnostic]:
@@ -464,7 +464,7 @@ def plan_waves(found: CapacityModel, keep: Fraction, most: int | None) -> list[W
         message = f"no order keeps {format_share(keep)}: the change of {error.member} leaves {left}"
         refusal = Diagnostic("FAB9121", Severity.ERROR, message, None, remedy)
         possible = list_wave_notes("FAB9121", compute_waves(found, best or Fraction(0), most))
-        raise RefusedError.of([refusal, *possible]) from None
+        raise PushRefusedError.of([refusal, *possible]) from None
 
 
 def _shorten_names(names: Sequence[str]) -> str:

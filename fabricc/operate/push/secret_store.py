@@ -16,7 +16,7 @@ from fabricc.operate.devices import running
 from fabricc.operate.devices.device import DeviceError
 from fabricc.operate.devices.secrets import REFERENCE, secret_names_in
 from fabricc.operate.drivers.redact import secrets_in
-from fabricc.operate.push.built_tree import RefusedError
+from fabricc.operate.push.built_tree import PushRefusedError
 from fabricc.operate.push.journal_file import LONGEST, require_ours
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class SecretStore:
                     yield base
             except (OSError, sqlite3.Error) as error:
                 message, remedy = f"cannot use {self._path}: {error}", "Make space, or move it away."
-                raise RefusedError("FAB9124", message, remedy) from None
+                raise PushRefusedError("FAB9124", message, remedy) from None
 
     def keep(self, run: int, name: str, secrets: Mapping[str, str]) -> None:
         """Keep the secrets of a switch in a run, mark -> secret, in the place of those it has."""
@@ -106,12 +106,12 @@ def require_secrets(access: Access, texts: Callable[[str], Iterable[str]], names
         except DeviceError as error:
             wrong.append(error.diagnostic)
     if wrong:
-        raise RefusedError.of(wrong)
+        raise PushRefusedError.of(wrong)
     values = {access.secret(secret).reveal(): secret for secret in wanted}
     for name in names if values else ():
         for text in texts(name):
             if told := next((secret for value, secret in values.items() if value in text), None):
-                raise RefusedError(
+                raise PushRefusedError(
                     "FAB9131",
                     f"the value of the secret {told!r} is also an ordinary word in the configuration of {name}",
                     "Choose a secret that does not occur in the configuration.",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.foreign import files
-from fabricc.operate.push.built_tree import RefusedError
+from fabricc.operate.push.built_tree import PushRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -56,7 +56,7 @@ def read_place(spec: Path) -> Place | None:
         return None
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         message = f"{path} does not name the step before: {error}"
-        raise RefusedError(
+        raise PushRefusedError(
             "FAB9461", message, "Write the steps again with `fabricc migrate --write`."
         ) from None
     return found
@@ -89,5 +89,5 @@ def require_order(
         "`--adopt` accepts the running configurations."
     )
     if not adopt:
-        raise RefusedError("FAB9460", message, remedy)
+        raise PushRefusedError("FAB9460", message, remedy)
     return (Diagnostic("FAB9460", Severity.WARNING, message, None, remedy),)

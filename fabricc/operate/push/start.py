@@ -13,7 +13,7 @@ from fabricc.base.values import dataclass, replace
 from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.devices import readings, running
 from fabricc.operate.push import confirmation, lockout, rollback
-from fabricc.operate.push.built_tree import RefusedError, prove_files
+from fabricc.operate.push.built_tree import PushRefusedError, prove_files
 from fabricc.operate.push.hook import INSTALL, OPPOSITE, RETURN
 from fabricc.operate.push.journal import NEW, SESSION, Journal, State
 from fabricc.operate.push.options import Options
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.operate.change.order import Wave
-    from fabricc.operate.push.executor import Asked, Executor
+    from fabricc.operate.push.executor import Executor, InitialState
     from fabricc.operate.push.journal import Run
     from fabricc.operate.push.reach import Files
     from fabricc.operate.push.setting import Setting
@@ -60,7 +60,7 @@ class Preview:
     waves: Sequence[Wave]
     seconds: float
     basis: str
-    asked: Mapping[str, Asked] = field(default_factory=dict)
+    asked: Mapping[str, InitialState] = field(default_factory=dict)
     assumed: int = 0
     unwatched: Sequence[str] = ()
     drained: Sequence[str] = ()
@@ -120,7 +120,7 @@ def _begin_run(setting: Setting, journal: Journal, kind: str, names: Sequence[st
     if open_runs := [run for run in journal.runs() if run.ended is None]:
         number = open_runs[0].id
         remedy = f"End it first: `fabricc push TREE --resume`, or `--rollback {number}` to undo it."
-        raise RefusedError("FAB9128", f"run {number} was not finished", remedy)
+        raise PushRefusedError("FAB9128", f"run {number} was not finished", remedy)
     source = setting.source
     stated = {**setting.options.stated(), **source.origin.stated(), SESSION: new_session()}
     return journal.begin(kind, str(source.tree), source.digest, stated, iter(names))
@@ -155,7 +155,7 @@ def _run_push(
         asked = flow.ask(names)
         waves = flow.waves()
         flow.stop_guards()
-    except RefusedError:
+    except PushRefusedError:
         journal.drop(run)
         raise
     _report_start(setting, flow, asked, waves)
@@ -163,7 +163,9 @@ def _run_push(
     return flow.finish()
 
 
-def _report_start(setting: Setting, flow: Push, asked: Mapping[str, Asked], waves: Sequence[Wave]) -> None:
+def _report_start(
+    setting: Setting, flow: Push, asked: Mapping[str, InitialState], waves: Sequence[Wave]
+) -> None:
     say = setting.teller.say
     drains = sum(1 for one in flow.effects.values() if one.disruptive)
     seconds, basis = estimate_s(waves, flow.effects, flow.executor)
@@ -179,7 +181,7 @@ def _report_start(setting: Setting, flow: Push, asked: Mapping[str, Asked], wave
         say(line)
 
 
-def list_unwatched(setting: Setting, asked: Mapping[str, Asked]) -> list[str]:
+def list_unwatched(setting: Setting, asked: Mapping[str, InitialState]) -> list[str]:
     """Return what gates cannot watch, because switches do not state it: a line for each NOS."""
     devices = setting.source.devices
     return readings.describe_gaps(
@@ -319,7 +321,7 @@ def _restore_options(setting: Setting, run: Run) -> Setting:
     try:
         begun = Options.of(run.options)
     except ValueError as error:
-        raise RefusedError("FAB9124", f"the options of run {run.id} are damaged: {error}") from None
+        raise PushRefusedError("FAB9124", f"the options of run {run.id} are damaged: {error}") from None
     asked = {name: getattr(setting.options, name) for name in setting.stated}
     return replace(setting, options=replace(begun, **asked))
 
@@ -340,7 +342,7 @@ def _require_hook(setting: Setting, run: Run) -> None:
             f"run {run.id} installs releases" if setting.hook is None else f"run {run.id} has no image step"
         )
         remedy = "Name its hook with --hook." if setting.hook is None else "Leave --hook out."
-        raise RefusedError("FAB9433", began, remedy)
+        raise PushRefusedError("FAB9433", began, remedy)
 
 
 def resume_run(setting: Setting) -> Outcome:
@@ -360,7 +362,7 @@ def resume_run(setting: Setting) -> Outcome:
         source = setting.source
         if run.digest != source.digest:
             remedy = f"Build that state again, or undo the run with --rollback {run.id}."
-            raise RefusedError("FAB9129", f"run {run.id} was of another state of {run.tree}", remedy)
+            raise PushRefusedError("FAB9129", f"run {run.id} was of another state of {run.tree}", remedy)
         target = _get_target(setting, journal, run)
         back = run.kind.startswith(_BACK)
         flow = Push(
@@ -373,7 +375,7 @@ def resume_run(setting: Setting) -> Outcome:
         )
         try:
             waves = _remaining_waves(flow)
-        except RefusedError:
+        except PushRefusedError:
             if run.ended is not None:  # nothing goes on: it is over, as before
                 journal.end(run.id, run.outcome or "failed")
             raise
@@ -425,7 +427,7 @@ def roll_back_run(setting: Setting, number: int) -> Outcome:
         require_secrets(setting.access, _read_stored_texts(journal, run), states)
         gone = [name for name in states if MARK in journal.entry(run.id, name).before]
         if gone:
-            raise RefusedError(
+            raise PushRefusedError(
                 "FAB9153",
                 f"what {gone[0]} ran before run {run.id} had secrets that are not stored now",
                 "Only the last push of a switch with secrets can be undone: build the former state, and push it.",
@@ -447,7 +449,7 @@ def roll_back_run(setting: Setting, number: int) -> Outcome:
             return ended
         try:
             outcome = _push_earlier_files(setting, journal, run, newer.keys())
-        except RefusedError as error:
+        except PushRefusedError as error:
             if not ended or not begun:
                 raise
             return replace(ended, diagnostics=(*ended.diagnostics, *error.diagnostics))

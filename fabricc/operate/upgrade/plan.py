@@ -16,7 +16,7 @@ from fabricc.base.values import dataclass
 from fabricc.catalog.support import oldest_release, runs_release
 from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.change.variant import edit_spec, prove_spec, review_variant, write_spec
-from fabricc.operate.push.hook import Images, Wanted, read_images
+from fabricc.operate.push.hook import ImageKey, Images, read_images
 from fabricc.operate.push.run import plan_waves
 from fabricc.review.diff.model import Impact
 
@@ -156,7 +156,7 @@ def prepare_upgrade(
             progress("proving", 1, 1)
             files = (write_spec(compiled, text, top / BEFORE).path, after.path)
     old, new = _collect_gaps(parts, names), _collect_gaps(ways, names)
-    used = {Wanted(wish.to.nos, wish.to.release, taker.model) for taker in takers}
+    used = {ImageKey(wish.to.nos, wish.to.release, taker.model) for taker in takers}
     images = read_images(wish.images, used) if wish.images else Images({}, ())
     nos, to, left = wish.to.nos, wish.to.release, sorted({taker.release for taker in takers})
     features = tuple(dict.fromkeys(_compare_features(parts, ways, takers)))

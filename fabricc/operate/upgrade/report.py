@@ -14,7 +14,7 @@ from fabricc.base.order import group_pairs
 from fabricc.base.values import replace
 from fabricc.front.spec.document import format_path
 from fabricc.operate.change.order_text import describe_review, describe_wave, review_json, wave_json
-from fabricc.operate.push.hook import Wanted
+from fabricc.operate.push.hook import ImageKey
 from fabricc.review.diff.phrases import theme_phrases
 from fabricc.review.diff.wording import group_title
 
@@ -97,7 +97,7 @@ def _render_images(found: Upgrade) -> Iterator[str]:
     if found.wish.images is None:
         yield "  no table is given (--images), so the hook must select its own files"
     for model in dict.fromkeys(taker.model for taker in found.takers) if found.wish.images else ():
-        image = found.images.of(Wanted(*found.wish.to, model))
+        image = found.images.of(ImageKey(*found.wish.to, model))
         if image is not None:
             state = "its checksum is right" if image.present else "not here, so not checked"
             yield f"  {model}: {image.file}, sha256 {image.sha256}, {state}"
@@ -170,7 +170,7 @@ def as_json(found: Upgrade, spec: str) -> Rendered:
             if waves
         },
         "images": {
-            model: image._asdict() if (image := found.images.of(Wanted(*found.wish.to, model))) else None
+            model: image._asdict() if (image := found.images.of(ImageKey(*found.wish.to, model))) else None
             for model in dict.fromkeys(taker.model for taker in found.takers)
         },
         "image_step": [each._asdict() for each in found.image_steps],

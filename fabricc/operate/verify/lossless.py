@@ -8,7 +8,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.numbers import is_number
 from fabricc.operate.devices import readings
 from fabricc.operate.drivers.lossless import DROPPED, KINDS, PFC_RX, PFC_TX, STORMS
-from fabricc.operate.verify.model import Aspect, Found, make_finding
+from fabricc.operate.verify.model import Aspect, Deviation, make_finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fabricc.operate.drivers.lossless import Counters
 
 
-def compare_counters(switch: Switch, told: Counters) -> tuple[list[Found], int]:
+def compare_counters(switch: Switch, told: Counters) -> tuple[list[Deviation], int]:
     """Return the findings and the number of ports that were compared."""
     ports = [port.name for port in switch.ports if port.peer and port.enabled]
     findings = [
@@ -29,7 +29,7 @@ def compare_counters(switch: Switch, told: Counters) -> tuple[list[Found], int]:
     return findings, sum(1 for port in ports if port in counted)
 
 
-def _find_pauses(switch: Switch, port: str, told: Counters) -> Iterator[Found]:
+def _find_pauses(switch: Switch, port: str, told: Counters) -> Iterator[Deviation]:
     """Report PFC frames of priorities that are not lossless here: one end of the link has another policy."""
     lossless = {one.priority for one in switch.qos.lossless}
     for kind, verb in ((PFC_RX, "was sent"), (PFC_TX, "sent")):
@@ -42,7 +42,7 @@ def _find_pauses(switch: Switch, port: str, told: Counters) -> Iterator[Found]:
             yield make_finding(Aspect.QOS, switch.name, "FAB9241", message, remedy=remedy)
 
 
-def _find_losses(switch: Switch, port: str, told: Counters) -> Iterator[Found]:
+def _find_losses(switch: Switch, port: str, told: Counters) -> Iterator[Deviation]:
     if count := sum(told.get(STORMS, {}).get(port, {}).values()):
         message = f"the PFC watchdog of port {port} detected {count} storm{'s' if count > 1 else ''}"
         remedy = "Find the source of the pauses at the far end of the link: a host, or a switch behind it."
@@ -54,7 +54,7 @@ def _find_losses(switch: Switch, port: str, told: Counters) -> Iterator[Found]:
         yield _make_warning(switch, "FAB9243", message, remedy)
 
 
-def _make_warning(switch: Switch, code: str, message: str, remedy: str) -> Found:
+def _make_warning(switch: Switch, code: str, message: str, remedy: str) -> Deviation:
     return make_finding(Aspect.QOS, switch.name, code, message, remedy=remedy, severity=Severity.WARNING)
 
 

@@ -31,7 +31,7 @@ class Aspect(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Deviation:
     """One difference from the plan.
 
     Attributes:
@@ -55,10 +55,10 @@ def make_finding(
     severity: Severity = Severity.ERROR,
     position: Position | None = None,
     port_down: str = "",
-) -> Found:
+) -> Deviation:
     """Return a finding whose message names the device."""
     told = Diagnostic(code, severity, f"{device}: {message}", position, remedy)
-    return Found(aspect, device, told, port_down)
+    return Deviation(aspect, device, told, port_down)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Report:
     compared: Mapping[Aspect, Mapping[str, int]]
     unasked: Mapping[str, tuple[Diagnostic, ...]]
     unanswered: Mapping[Aspect, tuple[str, ...]]
-    found: tuple[Found, ...]
+    found: tuple[Deviation, ...]
     moves: tuple[tuple[Move, ...], ...] = ()
     unknown_lines: int = 0
     remarks: tuple[str, ...] = field(default=())

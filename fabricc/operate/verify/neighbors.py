@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
 from fabricc.operate.devices.identity import shorten_word
-from fabricc.operate.verify.model import Aspect, Found, make_finding
+from fabricc.operate.verify.model import Aspect, Deviation, make_finding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from fabricc.fabric.model import Switch
 
-Heard = dict[str, list["Neighbor"]]
+SeenNeighbors = dict[str, list["Neighbor"]]
 """Port -> the LLDP announcements received there."""
 
 
@@ -52,7 +52,7 @@ class LldpView:
     planned: dict[str, End]
     dark: frozenset[str]
     ports: frozenset[str]
-    heard: Heard
+    heard: SeenNeighbors
 
 
 def read_lldp_view(switch: Switch, neighbors: Mapping[str, Iterable[Mapping[str, Any]]]) -> LldpView:
@@ -80,7 +80,7 @@ class Cabling:
     planned: list[Cable] = field(default_factory=list)
     found: list[Cable] = field(default_factory=list)
     silent: int = 0
-    findings: list[Found] = field(default_factory=list)
+    findings: list[Deviation] = field(default_factory=list)
     moves: list[list[Move]] = field(default_factory=list)
 
 
@@ -172,7 +172,7 @@ def _pair_ends(
     return partner
 
 
-def _warn_about_end(end: End, message: str) -> Found:
+def _warn_about_end(end: End, message: str) -> Deviation:
     remedy = "Check whether one fiber of the pair is dark or miswired, or an announcement is outdated."
     return make_finding(Aspect.CABLING, end[0], "FAB9204", message, remedy=remedy, severity=Severity.WARNING)
 
@@ -234,7 +234,7 @@ def _find_affected_cables(
     return list(cables.values())
 
 
-def _report_missing_cable(a: End, b: End, partner: Mapping[End, End], remedy: str) -> Found:
+def _report_missing_cable(a: End, b: End, partner: Mapping[End, End], remedy: str) -> Deviation:
     if a not in partner and b not in partner:
         message = f"port {a[1]} has no neighbor, planned is {b[0]} {b[1]}"
         return make_finding(Aspect.CABLING, a[0], "FAB9202", message, remedy=remedy)

@@ -16,7 +16,7 @@ from fabricc.base.order import group_pairs
 from fabricc.operate.devices import readings
 from fabricc.operate.drivers.lossless import KINDS
 from fabricc.operate.verify import lossless
-from fabricc.operate.verify.model import Aspect, Found
+from fabricc.operate.verify.model import Aspect, Deviation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -119,7 +119,7 @@ def _counter_parts(told: list[tuple[str, ...]]) -> Iterator[Part]:
         yield Line(f"and {len(told) - _SHOWN:,} more switches; --format json has them all")
 
 
-def _finding_lines(aspect: Aspect, found: list[Found]) -> Iterator[Line]:
+def _finding_lines(aspect: Aspect, found: list[Deviation]) -> Iterator[Line]:
     if not found:
         return
     yield from (Line(), Line(aspect.value, "bold"))
@@ -130,7 +130,7 @@ def _finding_lines(aspect: Aspect, found: list[Found]) -> Iterator[Line]:
         yield Line(f"  and {len(found) - _SHOWN:,} more; --format json has them all")
 
 
-def _format_position(one: Found) -> str:
+def _format_position(one: Deviation) -> str:
     position = one.diagnostic.position
     return f" ({position.file}:{position.line})" if position else ""
 
@@ -231,7 +231,7 @@ def as_junit(report: Report) -> Rendered:
     return xml_document(root)
 
 
-def _add_result(case: Any, report: Report, aspect: Aspect, name: str, wrong: list[Found]) -> str:
+def _add_result(case: Any, report: Report, aspect: Aspect, name: str, wrong: list[Deviation]) -> str:
     """Add the result of one case; return the name of its count, "" for a case that passes."""
     errors = [one for one in wrong if one.diagnostic.severity is Severity.ERROR]
     text = "\n".join(

@@ -11,7 +11,7 @@ from fabricc.operate.devices import readings
 from fabricc.operate.devices.fanout import PATIENCE_S, for_each
 from fabricc.operate.devices.identity import LOOK, shared_devices, shared_endpoints
 from fabricc.operate.verify import neighbors
-from fabricc.operate.verify.model import Aspect, Found, Report, make_finding
+from fabricc.operate.verify.model import Aspect, Deviation, Report, make_finding
 from fabricc.operate.verify.verify_switch import Answer, Question, plan_peers, verify_switch
 from fabricc.operate.verify.widths import LARGEST_SOLVED, Widths
 
@@ -67,7 +67,7 @@ def _build_report(question: Question, answers: Mapping[str, Answer]) -> Report:
     aspects = (Aspect.IDENTITY, *question.aspects) if wrong else tuple(question.aspects)
     compared: dict[Aspect, dict[str, int]] = {one: {} for one in aspects}
     unanswered: dict[Aspect, list[str]] = defaultdict(list)
-    findings: list[Found] = []
+    findings: list[Deviation] = []
     for name, answer in answers.items():
         findings += answer.found
         for aspect, count in answer.compared.items():

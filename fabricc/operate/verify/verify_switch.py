@@ -25,7 +25,7 @@ from fabricc.operate.devices.device import DeviceError
 from fabricc.operate.devices.identity import LOOK, LOOK_OR_STATE, Answering, identify_device, identity_of
 from fabricc.operate.push.reach import read_files
 from fabricc.operate.verify import lossless
-from fabricc.operate.verify.model import Aspect, Found, make_finding
+from fabricc.operate.verify.model import Aspect, Deviation, make_finding
 from fabricc.operate.verify.neighbors import LldpView, read_lldp_view
 from fabricc.proof.compare import compare as compare_facts
 
@@ -80,13 +80,13 @@ class Answer:
     ears: LldpView | None = None
     compared: dict[Aspect, int] = field(default_factory=dict)
     unanswered: list[Aspect] = field(default_factory=list)
-    found: list[Found] = field(default_factory=list)
+    found: list[Deviation] = field(default_factory=list)
     unknown_lines: int = 0
     untold: tuple[str, ...] = ()
     counters: Counters | None = None
     device: Answering | None = None
 
-    def take(self, aspect: Aspect, result: tuple[list[Found], int]) -> None:
+    def take(self, aspect: Aspect, result: tuple[list[Deviation], int]) -> None:
         """Add the findings and the count of a comparison."""
         self.found += result[0]
         self.compared[aspect] = self.compared.get(aspect, 0) + result[1]
@@ -147,13 +147,13 @@ def _build_comparisons(
     aspects = question.aspects
     name, at = planned.name, question.source.places[planned.name]
 
-    def getter(aspect: Aspect, method: str, judge: Callable[[Any], tuple[list[Found], int]]) -> None:
+    def getter(aspect: Aspect, method: str, judge: Callable[[Any], tuple[list[Deviation], int]]) -> None:
         if (told := live.getter(method)) is None:
             answer.unanswered.append(aspect)
         else:
             answer.take(aspect, judge(told))
 
-    def listen(told: Any) -> tuple[list[Found], int]:
+    def listen(told: Any) -> tuple[list[Deviation], int]:
         answer.ears = read_lldp_view(planned, told)
         return [], len(answer.ears.planned)
 
@@ -161,18 +161,18 @@ def _build_comparisons(
         answer.counters = live.getter("get_lossless_counters") or {}
         answer.take(Aspect.QOS, lossless.compare_counters(planned, answer.counters))
 
-    def reach(told: Any) -> tuple[list[Found], int]:
+    def reach(told: Any) -> tuple[list[Deviation], int]:
         assert question.widths is not None
         return compare_routes(name, at, question.widths, told)
 
-    def compare_tenants(told: Any) -> tuple[list[Found], int]:
+    def compare_tenants(told: Any) -> tuple[list[Deviation], int]:
         assert question.widths is not None
         return compare_peers(planned, question.peers, question.widths.expected(at), told)
 
-    def interfaces(told: Any) -> tuple[list[Found], int]:
+    def interfaces(told: Any) -> tuple[list[Deviation], int]:
         return compare_ports(planned, told, live.getter("get_interfaces_counters"), question.errors)
 
-    getters: tuple[tuple[Aspect, str, Callable[[Any], tuple[list[Found], int]]], ...] = (
+    getters: tuple[tuple[Aspect, str, Callable[[Any], tuple[list[Deviation], int]]], ...] = (
         (Aspect.CABLING, "get_lldp_neighbors_detail", listen),
         (Aspect.BGP, "get_bgp_neighbors", partial(compare_sessions, planned)),
         (Aspect.ROUTES, "get_ecmp_widths", reach),
@@ -219,7 +219,7 @@ class Drift:
         facts: of the running configuration.
     """
 
-    found: list[Found]
+    found: list[Deviation]
     counts: dict[Aspect, int]
     unknown_lines: int
     untold: tuple[str, ...]
@@ -262,11 +262,11 @@ def _aspect_of_path(path: str) -> Aspect:
 _wrong_session = partial(make_finding, Aspect.BGP)
 
 
-def compare_sessions(switch: Switch, told: Mapping[str, Any]) -> tuple[list[Found], int]:
+def compare_sessions(switch: Switch, told: Mapping[str, Any]) -> tuple[list[Deviation], int]:
     """Return the findings and the number of sessions that were compared."""
     peers = {_neighbor_key(name): peer for name, peer in told.get("global", {}).get("peers", {}).items()}
     lit = {port.name for port in switch.ports if port.enabled}
-    findings: list[Found] = []
+    findings: list[Deviation] = []
     planned = set()
     for session in switch.bgp.sessions:
         key = _neighbor_key(session.remote or session.port)
@@ -309,7 +309,7 @@ _NO_ROUTER = (
 
 def compare_routes(
     device: str, at: SwitchId, widths: Widths, told: Mapping[str, int]
-) -> tuple[list[Found], int]:
+) -> tuple[list[Deviation], int]:
     """Return one finding for each class of prefixes and width, and the number of prefixes compared."""
     expected = widths.expected(at)
     groups: dict[tuple[str, int, int], list[str]] = defaultdict(list)
@@ -357,7 +357,7 @@ def compare_peers(
     peers: Mapping[str, Mapping[str, str]],
     reached: Collection[str],
     told: Mapping[str, Mapping[str, str]],
-) -> tuple[list[Found], int]:
+) -> tuple[list[Deviation], int]:
     """Compare the VTEPs that a ToR has a router MAC of, in each VRF of a tenant, with those of the plan.
 
     Without the router MAC of a peer, packets of its routes are dropped, although the routes are there.
@@ -397,13 +397,13 @@ _ERRORS = ("rx_errors", "tx_errors")
 
 def compare_ports(
     switch: Switch, told: Mapping[str, Any], counters: Mapping[str, Any] | None, errors: int
-) -> tuple[list[Found], int]:
+) -> tuple[list[Deviation], int]:
     """Return the findings and the number of ports that were compared.
 
     `counters` is None when the driver has none; fewer `errors` of a port since they were last cleared are not worth a
     word.
     """
-    findings: list[Found] = []
+    findings: list[Deviation] = []
     planned = [port for port in switch.ports if port.peer]
     for port in planned:
         one = told.get(port.name)
@@ -423,7 +423,7 @@ def compare_ports(
     return findings, len(planned)
 
 
-def _compare_port(device: str, port: Port, one: Mapping[str, Any]) -> Iterator[Found]:
+def _compare_port(device: str, port: Port, one: Mapping[str, Any]) -> Iterator[Deviation]:
     far = f"{port.peer.device} {port.peer.port}" if port.peer else ""
     if bool(one.get("is_enabled")) != port.enabled:
         state = "is shut, planned is in use" if port.enabled else "is in use, planned is shut"

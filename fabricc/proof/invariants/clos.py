@@ -10,7 +10,7 @@ from fabricc.proof.invariants.rules import breach_finding
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.fabric.shape import Wired
+    from fabricc.fabric.shape import UnitWiring
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.digest import SwitchDigest
     from fabricc.proof.invariants.rules import Ratio
@@ -157,7 +157,7 @@ def check_planes(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
 def check_rails(
     switches: Sequence[SwitchDigest],
     landings: Mapping[tuple[int, int, int], set[str]],
-    wired: Mapping[int, Wired],
+    wired: Mapping[int, UnitWiring],
 ) -> Iterator[Finding]:
     """Check invariant 5: one ToR per unit, rail, NIC port and set, which serves one unit and one NIC port.
 

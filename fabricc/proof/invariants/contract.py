@@ -22,7 +22,7 @@ from fabricc.proof.invariants.view import CODE_POINTS, as_int, leads_out, parse_
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from fabricc.fabric.facts import Said
+    from fabricc.fabric.facts import FileContents
     from fabricc.fabric.model import Host
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.view import SwitchView
@@ -74,7 +74,7 @@ def contract_breaches(contracts: dict[bytes, str]) -> Iterator[Breach]:
             yield Breach(12, message, path)
 
 
-def host_contracts(host: Host, reading: Said) -> dict[bytes, str]:
+def host_contracts(host: Host, reading: FileContents) -> dict[bytes, str]:
     """Return the function of each kind of port of a host, as `switch_contracts`."""
     facts = reading.facts
     mapped = [as_int(facts.get(f"qos/dscp[{dscp}]/priority")) for dscp in range(CODE_POINTS)]
@@ -94,7 +94,7 @@ def host_contracts(host: Host, reading: Said) -> dict[bytes, str]:
     return found
 
 
-def host_breaches(host: Host, reading: Said, contracts: dict[bytes, str]) -> Iterator[Breach]:
+def host_breaches(host: Host, reading: FileContents, contracts: dict[bytes, str]) -> Iterator[Breach]:
     """Yield what the host's senders use is what its map protects: RDMA, NCCL's traffic class, notifications."""
     yield from contract_breaches(contracts)
     facts = reading.facts

@@ -27,7 +27,7 @@ from fabricc.proof.invariants.view import as_int, leads_out
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.fabric.facts import Said
+    from fabricc.fabric.facts import FileContents
     from fabricc.fabric.model import Host
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.rules import Breach
@@ -57,7 +57,7 @@ class Survey:
         self.policies.setdefault(policy.key, policy)
         self.switches.append(digest_of(seen, policy.key, contracts, folder))
 
-    def add_host(self, host: Host, reading: Said, folder: str) -> Iterator[Finding]:
+    def add_host(self, host: Host, reading: FileContents, folder: str) -> Iterator[Finding]:
         """Take a host in; what is wrong with it alone."""
         contracts = host_contracts(host, reading)
         breaches = host_breaches(host, reading, contracts)
@@ -119,7 +119,7 @@ def digest_of(seen: SwitchView, policy: bytes, contracts: dict[bytes, str], fold
     )  # fmt: skip
 
 
-def host_digest(host: Host, reading: Said, contracts: dict[bytes, str], folder: str) -> HostDigest:
+def host_digest(host: Host, reading: FileContents, contracts: dict[bytes, str], folder: str) -> HostDigest:
     """Return the same of a host."""
     facts, lines = reading.facts, reading.lines
     mtus = [m for p in host.ports if (m := as_int(facts.get(f"interface[{p.name}]/mtu")))]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from ipaddress import IPv4Network, IPv6Network
 
-    from fabricc.fabric.facts import Said, Value
+    from fabricc.fabric.facts import FileContents, Value
     from fabricc.fabric.model import Port, Switch
 
 _INTERFACE, _ENABLED = "interface[", "]/enabled"
@@ -124,7 +124,7 @@ class SwitchView:
     """
 
     switch: Switch
-    reading: Said
+    reading: FileContents
     neighbors: dict[str, dict[str, Value]] = field(default_factory=dict)
     maps: dict[str, dict[int, str]] = field(default_factory=dict)
     lists: dict[str, list[str]] = field(default_factory=dict)
@@ -188,7 +188,7 @@ class SwitchView:
         yield from groups.items()
 
 
-def make_view(switch: Switch, reading: Said) -> SwitchView:
+def make_view(switch: Switch, reading: FileContents) -> SwitchView:
     """Sort the facts of a switch."""
     seen = SwitchView(switch, reading)
     sort_facts(seen, reading.facts.items())

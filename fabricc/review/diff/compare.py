@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.numbers import is_number
 from fabricc.fabric.vocabulary import STRUCTURE
-from fabricc.review.diff.effects import OUTSIDE, Sides, change_direction
+from fabricc.review.diff.effects import OUTSIDE, DeviceStates, change_direction
 from fabricc.review.diff.impact import judge_statement, row_of
 from fabricc.review.diff.model import DeviceDiff, Impact, Renumbering, Statement
 from fabricc.review.diff.phrases import fold_names
@@ -232,7 +232,7 @@ class _Builder:
     def __init__(self, base: DeviceView, head: DeviceView, layouts: Layouts) -> None:
         self.base, self.head = base, head
         self.layouts = layouts
-        self.sides = Sides(base.facts, head.facts, head.pools)
+        self.sides = DeviceStates(base.facts, head.facts, head.pools)
         self.counts: Counter[Statement] = Counter()
         self.examples: dict[Statement, tuple[str, str]] = {}
         self.impact = Impact.NONE

@@ -43,7 +43,7 @@ _SEVERITIES = (
 _OFF = ("false", "off", "disabled")
 
 
-class Sides(NamedTuple):
+class DeviceStates(NamedTuple):
     """The facts of the device before and after.
 
     Attributes:
@@ -83,7 +83,7 @@ def change_direction(
     subject: str,
     before: Value | None,
     after: Value | None,
-    sides: Sides,
+    sides: DeviceStates,
     row: Row,
 ) -> str:
     """Return the direction of a change: its operation, or a word of the module's first paragraph.
@@ -138,7 +138,7 @@ def change_direction(
     return "less" if "safeguard" in row.tags and _is_off(before, after, row.type) else operation
 
 
-def _of_entry(subject: str, before: Value | None, after: Value | None, sides: Sides) -> str:
+def _of_entry(subject: str, before: Value | None, after: Value | None, sides: DeviceStates) -> str:
     """Return an entry of a prefix list: `-` and `less` for prefixes that it matches no longer."""
     name = (_KEY.match(subject) or [subject, subject])[1]
     old = None if before is None else _parse_prefixes(str(before))
@@ -164,7 +164,7 @@ def _of_entry(subject: str, before: Value | None, after: Value | None, sides: Si
     return "+" if planned else "leak"
 
 
-def _is_gone(entry: Prefixes, sides: Sides) -> bool:
+def _is_gone(entry: Prefixes, sides: DeviceStates) -> bool:
     """Return whether an entry is about a loopback that the device has no longer."""
     before, after = (
         {str(value) for path, value in facts.items() if path.startswith("loopback/")} for facts in sides[:2]
@@ -172,7 +172,7 @@ def _is_gone(entry: Prefixes, sides: Sides) -> bool:
     return str(entry.network) in before - after
 
 
-def _of_clause(before: str, after: str, sides: Sides) -> str:
+def _of_clause(before: str, after: str, sides: DeviceStates) -> str:
     """A clause of a route map: `less` for routes that it passes no longer, `leak` for those that it passes now."""
     if not after:
         return "leak" if before.startswith("deny") else "less"
@@ -208,7 +208,9 @@ def _map_clauses(facts: Facts, name: Value | None) -> list[Value]:
     return [value for _, value in numbers] or [str(name)]
 
 
-def _of_route(key: re.Match[str] | None, before: Value | None, after: Value | None, sides: Sides) -> str:
+def _of_route(
+    key: re.Match[str] | None, before: Value | None, after: Value | None, sides: DeviceStates
+) -> str:
     """A static route: `less` where it goes or leads nowhere, `leak` where it takes traffic from other routes."""
     if before is not None:
         return "less"

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from fractions import Fraction
 
-    from fabricc.fabric.given_identities import Former as FormerBox
     from fabricc.fabric.given_identities import Moves
+    from fabricc.fabric.given_identities import ReplacedDevice as FormerBox
     from fabricc.fabric.model import Host, Switch
     from fabricc.review.diff.view import DeviceView
 
@@ -20,7 +20,7 @@ _PEER = "/peer"
 
 
 @dataclass(frozen=True)
-class Former(Side):
+class RenamedSide(Side):
     """A side whose devices are called as the other side calls them.
 
     Attributes:
@@ -44,7 +44,7 @@ class Former(Side):
             return side
         present = {old: new for new, old in former.items()}
         own = {present.get(name, name): kind for name, kind in side.kinds.items()}
-        return Former(side.label, side.cluster, own, side, former)
+        return RenamedSide(side.label, side.cluster, own, side, former)
 
     @property
     def vouched(self) -> Mapping[str, str]:
@@ -103,7 +103,7 @@ def under_present_names(base: Side, head: Side) -> Side:
         if was is not None and was in networks and network not in networks:
             networks[network] = networks.pop(was)
     found = {
-        network: Former.of(side, ours[network].cluster.moves, ours[network].kinds)
+        network: RenamedSide.of(side, ours[network].cluster.moves, ours[network].kinds)
         if network in ours
         else side
         for network, side in networks.items()
@@ -126,6 +126,6 @@ def former_names(side: Side) -> dict[str, str]:
     return {
         name: old
         for part in parts_of(side).values()
-        if isinstance(part, Former)
+        if isinstance(part, RenamedSide)
         for name, old in part.former.items()
     }

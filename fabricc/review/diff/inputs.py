@@ -20,7 +20,7 @@ from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.load.revision import SpecHistory, choose_comparison, revision_finding
 from fabricc.compiler.load.spec_location import POLICY_NAME
 from fabricc.compiler.load.spec_search import (
-    Found,
+    FoundSpec,
     cluster_of,
     find_base_of_file,
     find_base_spec,
@@ -147,7 +147,7 @@ def _revision_inputs(
         committed_trees=trees,
     )
     sides = replace(sides, context=context)
-    places = [Found(history, spec.name), *([found] if found else [])]
+    places = [FoundSpec(history, spec.name), *([found] if found else [])]
     if chosen.tip != chosen.base and history.file(chosen.tip, spec.name) is None:
         places += places_of_cluster(history, chosen.tip, spec.name, text)
     return _under_policies_of_base(sides, chosen.tip, base, places)
@@ -202,7 +202,7 @@ def _spec_bytes(compiled: Compiled) -> bytes:
     return next(iter(compiled.sources.values())).encode()
 
 
-def _lost_lock(before: Compiled, after: Compiled, found: Found, commit: str) -> Iterator[Diagnostic]:
+def _lost_lock(before: Compiled, after: Compiled, found: FoundSpec, commit: str) -> Iterator[Diagnostic]:
     """FAB9037: the base has a lock, and the newer side has none, so that a build chooses every number anew."""
     if before.lock_before is None or after.lock_before is not None:
         return
@@ -225,7 +225,7 @@ def _unpinned_base(before: Compiled, after: Compiled, label: str) -> Iterator[Di
         yield Diagnostic("FAB9038", Severity.WARNING, message, None, remedy)
 
 
-def _under_policies_of_base(sides: Inputs, tip: str, base: str, places: Iterable[Found]) -> Inputs:
+def _under_policies_of_base(sides: Inputs, tip: str, base: str, places: Iterable[FoundSpec]) -> Inputs:
     """Return the sides under the policies that the base has now, also where the branch is older than a policy.
 
     Args:

@@ -193,7 +193,7 @@ class Fleet:
         return sum(len(names) for names in self.names.values())
 
 
-class Box(NamedTuple):
+class ReplacedDevice(NamedTuple):
     """A device that is another box than before, by its name and the old one's.
 
     `kind` is `tor`, `spine`, `core` or `host`, `serial` the number of the new one, or "".
@@ -339,7 +339,7 @@ class Review:
     findings: tuple[Diagnostic, ...] = ()
     violations: tuple[Diagnostic, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
-    replaced: tuple[Box, ...] = ()
+    replaced: tuple[ReplacedDevice, ...] = ()
     model_figures: tuple[ModelFigure, ...] = ()
     control_files: tuple[ControlFile, ...] = ()
     committed_trees: tuple[TreeVerdict, ...] = ()

@@ -25,7 +25,6 @@ from fabricc.review.diff.compare import compare_views
 from fabricc.review.diff.former_names import box_of, former_names, under_present_names
 from fabricc.review.diff.impact import is_access, judge_statement, row_of
 from fabricc.review.diff.model import (
-    Box,
     DeviceDiff,
     FileDiff,
     Fleet,
@@ -33,6 +32,7 @@ from fabricc.review.diff.model import (
     Impact,
     Line,
     Renumbering,
+    ReplacedDevice,
     Review,
     Statement,
     affected_gpus,
@@ -198,15 +198,15 @@ def _fabrics(base: Side, head: Side) -> tuple[Fabric, Fabric] | None:
     return base.fabric, head.fabric
 
 
-def _replaced_boxes(base: Side, head: Side, named: Mapping[str, str]) -> dict[str, Box]:
+def _replaced_boxes(base: Side, head: Side, named: Mapping[str, str]) -> dict[str, ReplacedDevice]:
     """Return devices that are another box than on the older side."""
-    found: dict[str, Box] = {}
+    found: dict[str, ReplacedDevice] = {}
     for name, kind in head.kinds.items():
         box = box_of(head, name)
         if box is None or name not in base.kinds:
             continue
         if name in named or (box.name == name and box != box_of(base, name)):
-            found[name] = Box(name, box.name, kind, box.serial)
+            found[name] = ReplacedDevice(name, box.name, kind, box.serial)
     return found
 
 

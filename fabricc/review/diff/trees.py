@@ -18,7 +18,7 @@ from fabricc.base.foreign.files import Folder
 from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.facts import neighbor_key
-from fabricc.fabric.given_identities import Former, Moves
+from fabricc.fabric.given_identities import Moves, ReplacedDevice
 from fabricc.fabric.routing import Transport
 from fabricc.proof.tree import DeviceFiles, TreeError, read_consistently, read_manifest, verify_manifest
 from fabricc.review.diff.figures import count_cabled_ports, count_figures
@@ -206,7 +206,7 @@ def _network_side(
 
 
 def _parse_moves(stated: Mapping[str, Any]) -> Moves:
-    boxes = {name: Former(*box) for name, box in stated.get("replaced", {}).items()}
+    boxes = {name: ReplacedDevice(*box) for name, box in stated.get("replaced", {}).items()}
     return Moves(stated.get("renamed", {}), boxes, stated.get("parties", {}), stated.get("network"))
 
 

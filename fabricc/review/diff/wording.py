@@ -17,7 +17,7 @@ from fabricc.review.diff.phrases import fold_names
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fabricc.review.diff.model import Box, Fleet, Group, ModelFigure, Review
+    from fabricc.review.diff.model import Fleet, Group, ModelFigure, ReplacedDevice, Review
 
 NOUNS = {"tor": "ToR", "spine": "spine", "core": "core", "host": "host"}
 BOTH_ENDS = (
@@ -278,7 +278,7 @@ def drain_steps(review: Review) -> list[str]:
     return steps
 
 
-def _describe_swap(box: Box) -> str:
+def _describe_swap(box: ReplacedDevice) -> str:
     """Describe the exchange of a box."""
     host = box.kind == "host"
     serial = f" (serial {box.serial})" if box.serial else ""

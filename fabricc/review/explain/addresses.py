@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric import links
 from fabricc.fabric.links import host_links
-from fabricc.fabric.management import Beyond
+from fabricc.fabric.management import OtherDevices
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import TierName
 from fabricc.review.explain import asns, coordinates, formulas
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from fabricc.review.explain.coordinates import Place
     from fabricc.review.explain.model import Details, Explanation, Formula, Origin
     from fabricc.review.explain.origins import PlanSources
-    from fabricc.review.explain.pools import Found
+    from fabricc.review.explain.pools import ContainingPool
 
     Address = IPv4Address | IPv6Address
     Formulas = tuple[Formula, ...]
@@ -100,14 +100,16 @@ def _make_answer(
 
 
 def _explain_unassigned(
-    plan: PlanSources, address: Address, found: Found, place: Place, details: Details, rule: str
+    plan: PlanSources, address: Address, found: ContainingPool, place: Place, details: Details, rule: str
 ) -> Explanation:
     """Explain an address in a pool, at coordinates without a device."""
     would = (("would be", f"{tier_text(place)}: {coordinates_text(place)}"), ("nobody's", place.missing))
     return _make_answer(address, "not assigned", (*details, *would), rule, plan.all_of([found.key]))
 
 
-def _host_address(plan: PlanSources, address: Address, found: Found, where: tuple[str, str]) -> Explanation:
+def _host_address(
+    plan: PlanSources, address: Address, found: ContainingPool, where: tuple[str, str]
+) -> Explanation:
     fabric, offset = plan.fabric, int(address) - found.pool.first
     place = coordinates.host_address(fabric, offset, address.version)
     if place.missing:
@@ -158,7 +160,9 @@ def uplink_of(fabric: Fabric, place: Place) -> Link:
     return next(islice(up, number, None))
 
 
-def _link_address(plan: PlanSources, address: Address, found: Found, where: tuple[str, str]) -> Explanation:
+def _link_address(
+    plan: PlanSources, address: Address, found: ContainingPool, where: tuple[str, str]
+) -> Explanation:
     fabric, offset = plan.fabric, found.pool.end(int(address))
     if not fabric.addresses.numbered:
         why = "links between switches are unnumbered: they run on IPv6 link-local addresses (RFC 8950)"
@@ -198,7 +202,7 @@ def _link_address(plan: PlanSources, address: Address, found: Found, where: tupl
 
 
 def _explain_loopback(
-    plan: PlanSources, address: Address, found: Found, where: tuple[str, str]
+    plan: PlanSources, address: Address, found: ContainingPool, where: tuple[str, str]
 ) -> Explanation:
     fabric, offset = plan.fabric, int(address) - found.pool.first
     place = coordinates.loopback_place(fabric, found.pool, offset)
@@ -224,11 +228,11 @@ def _explain_loopback(
 
 
 def _explain_management(
-    plan: PlanSources, address: Address, found: Found, where: tuple[str, str], named: Details
+    plan: PlanSources, address: Address, found: ContainingPool, where: tuple[str, str], named: Details
 ) -> Explanation:
     fabric, offset = plan.fabric, int(address) - found.pool.first
     network = next(each for each in fabric.addresses.management if each.key == found.key)
-    if isinstance(network.tier, Beyond):
+    if isinstance(network.tier, OtherDevices):
         return explain_endpoint(plan, address, found, network, named, (where,))
     rule = management_rule(fabric, found)
     place = coordinates.place_of_management(fabric, network, offset)
@@ -275,7 +279,7 @@ def _explain_outside(plan: PlanSources, address: Address, named: Details) -> Exp
         title, origins = ", ".join(use for use, _ in named), plan.all_of([key for _, key in named])
         return single_explanation("address", str(address), title, (), "The spec names it.", origins)
 
-    def distance(each: Found) -> int:
+    def distance(each: ContainingPool) -> int:
         last = each.pool.first + (1 << each.pool.bits) - 1
         return max(each.pool.first - int(address), int(address) - last)
 

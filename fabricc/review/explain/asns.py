@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from ipaddress import IPv4Address, IPv4Interface, IPv6Address, IPv6Interface
 
-    from fabricc.fabric.external import Outsider
+    from fabricc.fabric.external import ExternalParty
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import SwitchId
     from fabricc.review.explain.model import Details, Explanation, Formula, Origin
@@ -125,12 +125,12 @@ def link_ends(fabric: Fabric) -> Iterator[End]:
                     yield End(ip_address(remote), own, there, here, party.name)
 
 
-def party_of(fabric: Fabric, name: str) -> Outsider | None:
+def party_of(fabric: Fabric, name: str) -> ExternalParty | None:
     """Return the outside party of that name."""
     return next((party for party in fabric.external.outsiders if party.name == name), None)
 
 
-def explain_party(plan: PlanSources, party: Outsider) -> Explanation:
+def explain_party(plan: PlanSources, party: ExternalParty) -> Explanation:
     """Return what is known of an outside party."""
     routed = "static routes" if party.asn is None else f"BGP with AS{party.asn}"
     accepted = (rule.prefix + (f" le {rule.le}" if rule.le else "") for rule in party.accept)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Value
     from fabricc.fabric.shape import SwitchId
     from fabricc.fabric.vocabulary import Reason
-    from fabricc.front.planning.quality import Sheet
+    from fabricc.front.planning.quality import QosWorksheet
     from fabricc.review.explain.model import Formula
     from fabricc.review.explain.origins import PlanSources
     from fabricc.review.explain.subject import Subject
@@ -66,7 +66,7 @@ class Explainer:
         off = None if found is None or found == planned else "not stated" if planned is None else str(planned)
         if rule is None:
             return Statement(path, shown, _UNRULED, planned=off, waist=held, also=also)
-        closed = closed_form(rule.formula, subject, path, value or "") if rule.formula else Closed()
+        closed = closed_form(rule.formula, subject, path, value or "") if rule.formula else ClosedForm()
         if given := tuple(each for each in closed.origins if each.key.startswith(TABLES)):
             return Statement(path, shown, RULE, (), (), given, off, held, also, DOCS)
         steps = (*closed.steps, *self._worksheet_steps(rule, subject, path))
@@ -93,7 +93,7 @@ class Explainer:
         wanted = compile_patterns(rule.steps)
         return tuple(row for row in sheet.rows if wanted.fullmatch(row.label)) if sheet else ()
 
-    def _find_sheet(self, subject: Subject, path: str) -> Sheet | None:
+    def _find_sheet(self, subject: Subject, path: str) -> QosWorksheet | None:
         """Return the worksheet of a path's port; for a path without a port, the first of the switch."""
         if isinstance(subject.at, HostId):
             return None
@@ -108,7 +108,7 @@ class Explainer:
         return next((sheet for sheet in of_switch if port is None or sheet.profile.name == profile), None)
 
     @cached_property
-    def _sheets(self) -> tuple[Sheet, ...]:
+    def _sheets(self) -> tuple[QosWorksheet, ...]:
         return list_worksheets(self.plan.spec, self.plan.fabric)
 
 
@@ -154,7 +154,7 @@ _FIRST_TABLE = 100
 _MOST_PATHS = "the most of 64, paths as a power of two, and stride"
 
 
-class Closed(NamedTuple):
+class ClosedForm(NamedTuple):
     """The result of a closed form: formulas, figures, and the items of the lock that it needs."""
 
     formulas: tuple[Formula, ...] = ()
@@ -162,7 +162,7 @@ class Closed(NamedTuple):
     origins: tuple[Origin, ...] = ()
 
 
-def closed_form(name: str, subject: Subject, path: str, value: Value) -> Closed:
+def closed_form(name: str, subject: Subject, path: str, value: Value) -> ClosedForm:
     """Return the closed form of that name for a fact; empty where the fact has none."""
     return FORMS[name](subject, path, value)
 
@@ -171,90 +171,90 @@ def _switch_id(subject: Subject) -> SwitchId | None:
     return None if isinstance(subject.at, HostId) else subject.at
 
 
-def _of_address(subject: Subject, address: str) -> Closed:
+def _of_address(subject: Subject, address: str) -> ClosedForm:
     statement = explain_address(subject.plan, address).statements[0]
-    return Closed(statement.formulas, (), statement.origins)
+    return ClosedForm(statement.formulas, (), statement.origins)
 
 
-def _address_form(subject: Subject, path: str, _value: Value) -> Closed:
+def _address_form(subject: Subject, path: str, _value: Value) -> ClosedForm:
     port = subject.port_of(path)
     planned = getattr(port, path.rpartition("/")[2], None)
-    return _of_address(subject, str(planned).partition("/")[0]) if planned else Closed()
+    return _of_address(subject, str(planned).partition("/")[0]) if planned else ClosedForm()
 
 
-def _management_form(subject: Subject, _path: str, _value: Value) -> Closed:
+def _management_form(subject: Subject, _path: str, _value: Value) -> ClosedForm:
     if isinstance(subject.device, Host):
-        return Closed()
+        return ClosedForm()
     return _of_address(subject, subject.device.management.address.partition("/")[0])
 
 
-def _loopback_form(version: int) -> Callable[[Subject, str, Value], Closed]:
-    def form(subject: Subject, _path: str, _value: Value) -> Closed:
+def _loopback_form(version: int) -> Callable[[Subject, str, Value], ClosedForm]:
+    def form(subject: Subject, _path: str, _value: Value) -> ClosedForm:
         pool, at = subject.plan.fabric.pool("loopbacks", version), _switch_id(subject)
         if pool is None or at is None:
-            return Closed()
+            return ClosedForm()
         return _of_address(subject, pool.address(loopback_offset(subject.plan.fabric, at, pool)))
 
     return form
 
 
-def _name_form(subject: Subject, _path: str, _value: Value) -> Closed:
+def _name_form(subject: Subject, _path: str, _value: Value) -> ClosedForm:
     at = _switch_id(subject)
-    return Closed((), (), given_origins(subject.plan, at, "name")) if at else Closed()
+    return ClosedForm((), (), given_origins(subject.plan, at, "name")) if at else ClosedForm()
 
 
-def _asn_form(subject: Subject, _path: str, _value: Value) -> Closed:
+def _asn_form(subject: Subject, _path: str, _value: Value) -> ClosedForm:
     at = _switch_id(subject)
-    return _asn_of(subject, at) if at else Closed()
+    return _asn_of(subject, at) if at else ClosedForm()
 
 
-def _remote_asn(subject: Subject, path: str, _value: Value) -> Closed:
+def _remote_asn(subject: Subject, path: str, _value: Value) -> ClosedForm:
     session = subject.session_of(path)
     at = subject.plan.fabric.find(session.peer) if session else None
-    return _asn_of(subject, at) if at is not None and not isinstance(at, HostId) else Closed()
+    return _asn_of(subject, at) if at is not None and not isinstance(at, HostId) else ClosedForm()
 
 
-def _asn_of(subject: Subject, at: SwitchId) -> Closed:
+def _asn_of(subject: Subject, at: SwitchId) -> ClosedForm:
     if given := given_origins(subject.plan, at, "asn"):
-        return Closed((), (), given)
-    return Closed(formulas.asn_formulas(subject.plan.fabric, at), (), asn_origins(subject.plan, at))
+        return ClosedForm((), (), given)
+    return ClosedForm(formulas.asn_formulas(subject.plan.fabric, at), (), asn_origins(subject.plan, at))
 
 
 def _hosts_pool(subject: Subject, prefix: str) -> Pool | None:
     return subject.plan.fabric.pool("hosts", 6 if ":" in prefix else 4)
 
 
-def _aggregate_form(subject: Subject, path: str, value: Value) -> Closed:
+def _aggregate_form(subject: Subject, path: str, value: Value) -> ClosedForm:
     found, at = _PREFIX.search(f"{path} {value}"), _switch_id(subject)
     pool = _hosts_pool(subject, found[0]) if found else None
     if pool is None or at is None or at.tier is not TierName.TOR:
-        return Closed()
+        return ClosedForm()
     fabric, unit = subject.plan.fabric, at.unit
     for each, _, _ in links.served_slots(fabric, at):
         block = links.host_blocks(fabric, at, each.coordinate)[pool.version == 6]
         if found and found[0] == pool.prefix(block, fabric.aggregate_bits()):
             unit = each.coordinate
     if formulas.given_block(fabric, at, unit, pool.version):
-        return Closed((), (), given_origins(subject.plan, at, f"hosts{pool.version}"))
+        return ClosedForm((), (), given_origins(subject.plan, at, f"hosts{pool.version}"))
     steps = formulas.aggregate_formulas(fabric, at, unit, pool)
-    return Closed(steps, (), stride_origins(subject.plan, "host", "rail", "unit", "nic_port"))
+    return ClosedForm(steps, (), stride_origins(subject.plan, "host", "rail", "unit", "nic_port"))
 
 
-def _aggregate_length(subject: Subject, path: str, value: Value) -> Closed:
+def _aggregate_length(subject: Subject, path: str, value: Value) -> ClosedForm:
     fabric = subject.plan.fabric
     entry = str(subject.planned.get(_entry_name(path), value))
     pool = _hosts_pool(subject, entry)
     if pool is None or not entry.startswith(str(pool)):
-        return Closed()
-    return Closed((formulas.length_formula(fabric, pool),))
+        return ClosedForm()
+    return ClosedForm((formulas.length_formula(fabric, pool),))
 
 
-def _own_prefix(subject: Subject, path: str, value: Value) -> Closed:
+def _own_prefix(subject: Subject, path: str, value: Value) -> ClosedForm:
     """Of an entry of a list of own prefixes: the aggregate, or the loopback."""
     entry = str(subject.planned.get(_entry_name(path), value))
     found = _PREFIX.match(entry)
     if found is None:
-        return Closed()
+        return ClosedForm()
     if found[0].endswith(("/32", "/128")):
         return _loopback_form(6 if ":" in found[0] else 4)(subject, path, value)
     return _aggregate_form(subject, "", found[0])
@@ -265,10 +265,10 @@ def _entry_name(path: str) -> str:
     return found[0] if found else path
 
 
-def _maximum_paths(subject: Subject, _path: str, _value: Value) -> Closed:
+def _maximum_paths(subject: Subject, _path: str, _value: Value) -> ClosedForm:
     fabric = subject.plan.fabric
     if (given := subject.plan.spec.routing.maximum_paths) is not None:
-        return Closed((), (Row("maximum paths", given, "", "spec"),))
+        return ClosedForm((), (Row("maximum paths", given, "", "spec"),))
     shape = fabric.shape
     least = min((plan.model for plan in fabric.tiers.values()), key=lambda model: model.ecmp_max_paths)
     rows = (
@@ -279,43 +279,43 @@ def _maximum_paths(subject: Subject, _path: str, _value: Value) -> Closed:
         Row(f"{least.title} holds", least.ecmp_max_paths, "", least.sources.get("ecmp_max_paths", "catalog")),
         Row("maximum paths", fabric.routing.maximum_paths, "", _MOST_PATHS),
     )
-    return Closed((), rows)
+    return ClosedForm((), rows)
 
 
-def _maximum_prefixes(subject: Subject, path: str, _value: Value) -> Closed:
+def _maximum_prefixes(subject: Subject, path: str, _value: Value) -> ClosedForm:
     """Return what can come from a neighbor: of a ToR its own, of a spine its pod's, from above everybody's."""
     if (given := subject.plan.spec.routing.maximum_prefixes) is not None:
-        return Closed((), (Row("limit", given, "prefixes", "spec"),))
+        return ClosedForm((), (Row("limit", given, "prefixes", "spec"),))
     shape, session = subject.plan.fabric.shape, subject.session_of(path)
     if session is None or isinstance(subject.device, Host):
-        return Closed()
+        return ClosedForm()
     limits = {group.name: group.maximum_prefixes for group in subject.device.bgp.groups}
     limit = limits[session.group]
     if session.group == "DOWNSTREAM" and subject.device.tier is TierName.SPINE:
         rule = "of a ToR: an aggregate and a loopback of each family"
-        return Closed((), (Row("limit", limit, "prefixes", rule),))
+        return ClosedForm((), (Row("limit", limit, "prefixes", rule),))
     if session.group == "UPSTREAM" and shape.cores:
         rule = "twice the prefixes of all pods for which the cores have ports, as a power of two"
-        return Closed((), (Row("limit", limit, "prefixes", rule),))
+        return ClosedForm((), (Row("limit", limit, "prefixes", rule),))
     tors, spines = shape.units_per_pod * shape.tors_per_unit_plane, shape.spines
     numbers: formulas.Numbers = {"tors": tors, "spines": spines}
     closed = formulas.make_formula("prefixes", "2 * tors + spines", numbers, 2 * tors + spines)
     rule = "twice that, as a power of two, 128 at least; ToRs as many as the spines have ports for"
-    return Closed((closed,), (Row("limit", limit, "prefixes", rule),))
+    return ClosedForm((closed,), (Row("limit", limit, "prefixes", rule),))
 
 
-def _gateway_form(subject: Subject, path: str, value: Value) -> Closed:
+def _gateway_form(subject: Subject, path: str, value: Value) -> ClosedForm:
     found = _ADDRESS.match(str(value))
-    closed = _of_address(subject, found[1]) if found else Closed()
+    closed = _of_address(subject, found[1]) if found else ClosedForm()
     if "/main_route[" in path:
         return closed
     return closed._replace(formulas=(*closed.formulas, *_table_form(subject, path, value).formulas[:1]))
 
 
-def _table_form(subject: Subject, path: str, _value: Value) -> Closed:
+def _table_form(subject: Subject, path: str, _value: Value) -> ClosedForm:
     port = subject.port_of(path)
     if not isinstance(port, HostPort):
-        return Closed()
+        return ClosedForm()
     attached = subject.plan.fabric.attachments[_host_group(subject, path)]
     numbers: formulas.Numbers = {
         "first": _FIRST_TABLE, "rail": port.rail, "nic_ports": attached.nic_ports, "nic_port": port.nic_port,
@@ -326,7 +326,7 @@ def _table_form(subject: Subject, path: str, _value: Value) -> Closed:
     table = formulas.make_formula("table", expression, numbers, port.table)
     numbers = {"table": port.table, "first": _FIRST_TABLE}
     symbols = "1000 + table - first"
-    return Closed((table, formulas.make_formula("priority", symbols, numbers, rule_priority(port.table))))
+    return ClosedForm((table, formulas.make_formula("priority", symbols, numbers, rule_priority(port.table))))
 
 
 def _host_group(subject: Subject, path: str) -> int:
@@ -339,46 +339,46 @@ def _host_group(subject: Subject, path: str) -> int:
     return next((each.group for each in units if peer in each.hosts.values()), units[0].group)
 
 
-def _queue_pairs(subject: Subject, _path: str, _value: Value) -> Closed:
+def _queue_pairs(subject: Subject, _path: str, _value: Value) -> ClosedForm:
     fabric, unit = subject.plan.fabric, subject.device.unit
     group = fabric.units[unit].group if unit is not None else 0
     rows = (
         Row("equal-cost paths", fabric.paths(group), "", "plan"),
         Row("most", MOST, "", "assumed; more cost NIC memory for each peer"),
     )
-    return Closed((), rows)
+    return ClosedForm((), rows)
 
 
-def _weights_form(subject: Subject, _path: str, _value: Value) -> Closed:
+def _weights_form(subject: Subject, _path: str, _value: Value) -> ClosedForm:
     stated = {each.name: each.weight_percent for each in subject.plan.spec.priorities}
     rows = []
     for each in subject.classes:
         rule = "strict: before all others" if each.strict else "nine parts lossless, one part lossy"
         rule = "spec" if stated.get(each.name) is not None else rule
         rows.append(Row(f"class {each.name}", each.weight_percent, "" if each.strict else "%", rule))
-    return Closed((), tuple(rows))
+    return ClosedForm((), tuple(rows))
 
 
-def _class_form(subject: Subject, path: str, _value: Value) -> Closed:
+def _class_form(subject: Subject, path: str, _value: Value) -> ClosedForm:
     """Return the priority of a path's class, and the code point that it comes from."""
     name = subject.class_of(path)
     asked = next((each for each in subject.plan.spec.priorities if each.name == name), None)
     own = next((each for each in subject.classes if each.name == name), None)
     if own is None or asked is None or asked.priority is not None or not asked.dscps:
         rule = "spec" if asked and asked.priority is not None else "0: takes the remaining code points"
-        return Closed((), (Row(f"priority of {name}", own.priority, "", rule),) if own else ())
+        return ClosedForm((), (Row(f"priority of {name}", own.priority, "", rule),) if own else ())
     rows = (
         Row(f"lowest code point of {name}", min(asked.dscps), "", "spec"),
         Row(f"priority of {name}", own.priority, "", "lowest code point / 8, the whole part"),
     )
-    return Closed((), rows)
+    return ClosedForm((), rows)
 
 
-def _speed_form(subject: Subject, path: str, _value: Value) -> Closed:
+def _speed_form(subject: Subject, path: str, _value: Value) -> ClosedForm:
     fabric, kind = subject.plan.fabric, subject.link_kind(path)
     port = subject.port_of(path)
     if port is None or port.peer is None:
-        return Closed()
+        return ClosedForm()
     if kind == "host":
         group = _host_group(subject, path)
         model, attached = fabric.host_models[group], fabric.attachments[group]
@@ -387,15 +387,15 @@ def _speed_form(subject: Subject, path: str, _value: Value) -> Closed:
             Row("speed of one", model.port_gbps, "Gb/s", model.sources.get("port_gbps", "catalog")),
             Row("ports after splitting", attached.ports_per_nic, "", "a multiple of the planes"),
         )
-        return Closed((), rows)
+        return ClosedForm((), rows)
     low, high = (TierName.TOR, TierName.SPINE) if kind == "spine" else (TierName.SPINE, TierName.CORE)
     ends = [fabric.tiers[tier].model for tier in (low, high)]
     shared = max(port_speeds(ends[0]) & port_speeds(ends[1]))
     both = " and ".join(model.title for model in ends)
-    return Closed((), (Row("fastest that both models share", shared, "Gb/s", both),))
+    return ClosedForm((), (Row("fastest that both models share", shared, "Gb/s", both),))
 
 
-FORMS: dict[str, Callable[[Subject, str, Value], Closed]] = {
+FORMS: dict[str, Callable[[Subject, str, Value], ClosedForm]] = {
     "aggregate": _aggregate_form,
     "aggregate_length": _aggregate_length,
     "asn": _asn_form,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED
-from fabricc.fabric.management import Beyond, address_owners, host_block, unit_place
+from fabricc.fabric.management import OtherDevices, address_owners, host_block, unit_place
 from fabricc.fabric.out_of_band import management_cables, management_endpoints
 from fabricc.fabric.shape import HostId
 from fabricc.review.explain import formulas
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.management import ManagementNetwork, Owner
     from fabricc.review.explain.model import Details, Explanation, Formula
     from fabricc.review.explain.origins import PlanSources
-    from fabricc.review.explain.pools import Found
+    from fabricc.review.explain.pools import ContainingPool
 
     Address = IPv4Address | IPv6Address
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def explain_endpoint(
     plan: PlanSources,
     address: Address,
-    found: Found,
+    found: ContainingPool,
     network: ManagementNetwork,
     named: Details,
     where: Details,
@@ -49,7 +49,7 @@ def explain_endpoint(
     if cable := _cable_target(plan.fabric, owner):
         details.append(("cable", cable))
     details += (("prefix", f"{text}/{network.length}"), *where)
-    kind = f"{owner.endpoint} of" if network.tier is Beyond.HOST else "management switch"
+    kind = f"{owner.endpoint} of" if network.tier is OtherDevices.HOST else "management switch"
     title = f"{kind} {owner.device}"
     if owner.given:
         given = _table_cell(plan, owner)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.fabric.management import Beyond
+from fabricc.fabric.management import OtherDevices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +50,7 @@ AGGREGATE_RULE = (
 DOCS = "fabricc docs architecture, Coordinates"
 
 
-class Found(NamedTuple):
+class ContainingPool(NamedTuple):
     """A pool that an address lies in: its name in the plan, the pool, the key of the spec."""
 
     name: str
@@ -58,22 +58,22 @@ class Found(NamedTuple):
     key: str
 
 
-def list_pools(fabric: Fabric) -> Iterator[Found]:
+def list_pools(fabric: Fabric) -> Iterator[ContainingPool]:
     """Yield every pool of the plan."""
     for kind in ("hosts", "links", "loopbacks"):
         for version in (4, 6):
             if (pool := fabric.pool(kind, version)) is not None:
                 suffix = "" if version == 4 else "6"
-                yield Found(kind, pool, f"addressing.{kind}{suffix}")
+                yield ContainingPool(kind, pool, f"addressing.{kind}{suffix}")
     for network in fabric.addresses.management:
-        yield Found("management", network.pool, network.key)
+        yield ContainingPool("management", network.pool, network.key)
 
 
-def management_rule(fabric: Fabric, found: Found) -> str:
+def management_rule(fabric: Fabric, found: ContainingPool) -> str:
     """Return the rule by which a management network gives addresses out."""
     network = next((each for each in fabric.addresses.management if each.key == found.key), None)
-    if network is not None and isinstance(network.tier, Beyond):
-        return ENDPOINT_RULE if network.tier is Beyond.HOST else OOB_RULE
+    if network is not None and isinstance(network.tier, OtherDevices):
+        return ENDPOINT_RULE if network.tier is OtherDevices.HOST else OOB_RULE
     return MANAGEMENT_RULE if found.key == "management.network" else SUBNET_RULE
 
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.shape import DeviceId
     from fabricc.review.explain.coordinates import Place
     from fabricc.review.explain.origins import PlanSources
-    from fabricc.review.explain.pools import Found
+    from fabricc.review.explain.pools import ContainingPool
 
     Network = IPv4Network | IPv6Network
 
@@ -190,7 +190,7 @@ def explain_prefix(plan: PlanSources, text: str) -> Explanation:
     return _explain_part(plan, network)
 
 
-def _explain_pool(plan: PlanSources, network: Network, found: Found) -> Explanation:
+def _explain_pool(plan: PlanSources, network: Network, found: ContainingPool) -> Explanation:
     rules = {
         "hosts": HOST_RULE,
         "links": LINK_RULE,
@@ -204,7 +204,9 @@ def _explain_pool(plan: PlanSources, network: Network, found: Found) -> Explanat
     )
 
 
-def _explain_aggregate(plan: PlanSources, network: Network, found: Found, place: Place) -> Explanation:
+def _explain_aggregate(
+    plan: PlanSources, network: Network, found: ContainingPool, place: Place
+) -> Explanation:
     fabric, tor = plan.fabric, place.switch
     served = next(((slots, rails) for unit, slots, rails in links.served_slots(fabric, tor)
                    if unit.coordinate == place.host_unit), ([], range(0)))  # fmt: skip

@@ -13,7 +13,7 @@ from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.catalog.rates import generation_at
 from fabricc.fabric import links
 from fabricc.fabric.infiniband.model import MOST_LIDS
-from fabricc.fabric.management import Beyond, address_owners, management_place
+from fabricc.fabric.management import OtherDevices, address_owners, management_place
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning.topology.layout import stride_rooms
 from fabricc.review.report.values import NONE, Section, Table, format_count
@@ -32,9 +32,9 @@ _WORDS = {
     "loopbacks": "loopbacks of switches",
     "management": "management ports of switches",
 }
-_BEYOND: dict[TierName | Beyond | None, str] = {
-    Beyond.HOST: "BMCs, DPUs and own ports of hosts",
-    Beyond.OOB: "management switches",
+_BEYOND: dict[TierName | OtherDevices | None, str] = {
+    OtherDevices.HOST: "BMCs, DPUs and own ports of hosts",
+    OtherDevices.OOB: "management switches",
 }
 _LARGE_BITS = 40  # above this number of host bits a power of two is clearer than a count
 

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from fabricc.base.foreign.text import Rendered
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
-    from fabricc.front.planning.quality import Sheet
+    from fabricc.front.planning.quality import QosWorksheet
     from fabricc.front.spec.model import ClusterSpec
     from fabricc.review.report.failures import Failure
     from fabricc.review.report.values import Kind
@@ -244,7 +244,7 @@ def _page_status(found: Sequence[Diagnostic]) -> str:
 
 
 def _verdict_lines(
-    compiled: Compiled, found: Sequence[Diagnostic], lost: tuple[Failure, ...], sheets: Sequence[Sheet]
+    compiled: Compiled, found: Sequence[Diagnostic], lost: tuple[Failure, ...], sheets: Sequence[QosWorksheet]
 ) -> Iterator[str]:
     """Yield facts that a reader must know before signing."""
     number = sum(1 for each in found if each.severity is Severity.WARNING)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Host, Switch
     from fabricc.fabric.qos import TrafficClass
-    from fabricc.front.planning.quality import Sheet
+    from fabricc.front.planning.quality import QosWorksheet
     from fabricc.review.report.values import Kind, Part, Row
 
 MOST_SHEETS = 24
@@ -90,7 +90,9 @@ def _host_rows(fabric: Fabric) -> Iterator[Row]:
         )  # fmt: skip
 
 
-def buffers_section(fabric: Fabric, kinds: tuple[Kind, ...], sheets: Sequence[Sheet], where: str) -> Section:
+def buffers_section(
+    fabric: Fabric, kinds: tuple[Kind, ...], sheets: Sequence[QosWorksheet], where: str
+) -> Section:
     """Return the section on lossless buffers: one row per profile, then the worksheet and picture of each."""
     if not sheets:
         text = "No class is lossless on these switches, so there are no thresholds to compute."
@@ -130,9 +132,9 @@ def buffers_section(fabric: Fabric, kinds: tuple[Kind, ...], sheets: Sequence[Sh
     return Section("buffers", "Lossless buffers", lead, tuple(parts))
 
 
-def _equal_sheets(fabric: Fabric, sheets: Sequence[Sheet]) -> list[tuple[list[str], Sheet]]:
+def _equal_sheets(fabric: Fabric, sheets: Sequence[QosWorksheet]) -> list[tuple[list[str], QosWorksheet]]:
     """Return worksheets with equal values for one model and profile, with the names of all their switches."""
-    found: dict[object, tuple[list[str], Sheet]] = {}
+    found: dict[object, tuple[list[str], QosWorksheet]] = {}
     for sheet in sheets:
         key = (sheet.model.name, sheet.profile, sheet.rows)
         found.setdefault(key, ([], sheet))[0].append(_sheet_owner(fabric, sheet.switches))

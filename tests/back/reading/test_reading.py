@@ -14,7 +14,7 @@ from fabricc.back import nos as back_ends
 from fabricc.back.reading import tree, trie
 from fabricc.back.reading.reader import Reader, Topic
 from fabricc.back.reading.rows import Block, Each, Entry, Fact, Keep, Silent
-from fabricc.back.reading.scope import agreed_facts
+from fabricc.back.reading.scope import StoredValue, agreed_facts
 from fabricc.back.reading.yaml_lines import block_style
 from fabricc.fabric.facts import Reading
 from tests.back.reading.compiled import compiled_blocks
@@ -712,3 +712,10 @@ def test_threads_that_meet_a_block_first_all_know_its_lines(monkeypatch: pytest.
             done.set()
         assert (second.facts, second.unknown) == (expected.facts, expected.unknown)
         assert (first.result().facts, first.result().unknown) == (expected.facts, expected.unknown)
+
+
+def test_former_name_of_a_stored_value_works_and_warns() -> None:
+    from fabricc.back import reading
+
+    with pytest.warns(DeprecationWarning, match="is now StoredValue"):
+        assert reading.Said is StoredValue

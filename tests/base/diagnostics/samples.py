@@ -9,7 +9,7 @@ from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.diagnostics.text import render_document, render_text
 
 if TYPE_CHECKING:
-    from fabricc.base.foreign.text import Safe
+    from fabricc.base.foreign.text import SafeText
 
 PLAIN = Diagnostic(
     "FAB1001", Severity.ERROR, "unknown key 'wirng'", Position("a/cluster.yaml", 5, 3), "Did you mean?"
@@ -26,7 +26,7 @@ ALL = (PLAIN, WARNING, NOTE, NASTY)
 
 def render(
     found: Iterable[Diagnostic], format: str, sources: Mapping[str, str], *, color: bool = False
-) -> Safe:
+) -> SafeText:
     """Return findings in one of `FORMATS`, as a verb prints them."""
     if format == "text":
         return render_text(found, sources, color=color)

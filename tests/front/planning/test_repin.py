@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from fabricc.front.planning import plan_fabric
 from fabricc.front.planning.identity.touched import (
-    Repinned,
-    Touched,
+    ChangedParts,
+    RepinResult,
     compare_fabrics,
     find_repin,
     find_touched,
@@ -47,7 +47,7 @@ PODS = deepcopy(ZONES)
 PODS["gpus"] |= {"racks": 24, "capacity": 48}
 
 
-def repinned(text: dict[str, Any], lock: Lock, *keys: str) -> tuple[Plan, Repinned | None]:
+def repinned(text: dict[str, Any], lock: Lock, *keys: str) -> tuple[Plan, RepinResult | None]:
     spec = spec_of(text)
     return find_repin(
         lock,
@@ -85,7 +85,7 @@ def test_one_pin_that_touches_nothing_is_all_that_changes() -> None:
     assert found is not None
     assert after.fabric is not None
     assert found.pins.keys() == {"spine"}
-    assert found.touched == Touched()
+    assert found.touched == ChangedParts()
     assert moved(before.fabric, after.fabric) == set()
     afresh = planned(more)
     assert afresh.fabric is not None
@@ -110,7 +110,7 @@ def test_spines_that_are_full_take_one_pin() -> None:
 def test_what_outgrew_nothing_changes_nothing() -> None:
     first = planned(PLAIN)
     after, found = repinned(PLAIN, first.lock)
-    assert (after.lock, found) == (first.lock, Repinned({}, Touched()))
+    assert (after.lock, found) == (first.lock, RepinResult({}, ChangedParts()))
 
 
 def test_keys_change_those_pins_and_no_others() -> None:

@@ -12,7 +12,7 @@ from napalm.base.exceptions import CommitError, NapalmException
 from fabricc.operate.drivers import frr_agent, linux, linux_views
 from fabricc.operate.drivers.answers import AnswerError
 from fabricc.operate.drivers.frr import require_reply
-from fabricc.operate.drivers.shell import Ran
+from fabricc.operate.drivers.shell import CommandResult
 from tests.operate.drivers.servers.linux_switch import linux_switch
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ OTHER = {
 def driver_that_hears(name: str, answer: Callable[[str], str]) -> Any:
     """A driver whose switch answers every command with `answer(the command)` and exit status 0."""
     driver = get_network_driver(name)("192.0.2.1", "admin", "secret", optional_args={"commit_timeout": 0})
-    driver._shell.run = lambda command, *_: Ran(0, answer(command), "")
+    driver._shell.run = lambda command, *_: CommandResult(0, answer(command), "")
     driver._reconnect = lambda: None
     return driver
 

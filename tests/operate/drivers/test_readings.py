@@ -15,7 +15,7 @@ from fabricc.operate.devices.connection import GETTERS
 from fabricc.operate.drivers import DRIVERS, linux_views
 from fabricc.operate.drivers.eos_views import read_cooling, read_temperature
 from fabricc.operate.drivers.junos_views import read_alarms
-from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, KINDS, PFC_RX, PFC_TX, STORMS, Tally
+from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, KINDS, PFC_RX, PFC_TX, STORMS, CounterTotals
 from tests.operate.drivers.servers.eos import eos_switch
 from tests.operate.drivers.servers.junos import junos_switch
 from tests.operate.drivers.servers.linux_switch import linux_switch
@@ -160,7 +160,7 @@ def test_every_driver_tells_what_push_and_verify_read(nos: str) -> None:
 def test_a_nexus_qos_group_is_reported_as_the_priority_that_it_pauses(tmp_path: Path) -> None:
     from fabricc.operate.drivers import nxos_views
 
-    tally, classes = Tally(), nxos_views.Classes(str)
+    tally, classes = CounterTotals(), nxos_views.Classes(str)
     watched = {
         "eq-qosgrp": "5",
         "pfc-cos": "3",
@@ -175,7 +175,7 @@ def test_a_nexus_qos_group_is_reported_as_the_priority_that_it_pauses(tmp_path: 
 
 
 def test_linux_counts_pauses_where_its_driver_does() -> None:
-    tally = Tally()
+    tally = CounterTotals()
     spectrum = (
         "NIC statistics:\n     rx_pause_prio_3: 5\n     tx_pause_duration_prio_3: 9\n     ecn_marked: 7\n"
     )
@@ -185,7 +185,7 @@ def test_linux_counts_pauses_where_its_driver_does() -> None:
 
 def test_a_machine_without_pfc_states_none() -> None:
     told = subprocess.run(linux_views.ETHTOOL, capture_output=True, text=True, check=True).stdout
-    tally = Tally()
+    tally = CounterTotals()
     linux_views.read_lossless(told, tally)
     with pytest.raises(NotImplementedError):
         tally.counters()

@@ -20,7 +20,7 @@ from fabricc.operate.devices.access import Access
 from fabricc.operate.devices.device import Device, DeviceError
 from fabricc.operate.devices.identity import Roster
 from fabricc.operate.devices.login import Login
-from fabricc.operate.push.built_tree import BuiltTree, RefusedError, Snapshot, read_source
+from fabricc.operate.push.built_tree import BuiltTree, PushRefusedError, Snapshot, read_source
 from fabricc.operate.push.drain import drain_files, patch_text
 from fabricc.operate.push.executor import Executor
 from fabricc.operate.push.journal import Journal, State
@@ -175,7 +175,7 @@ def test_the_journal_tells_what_a_switch_last_ran_and_is_private(tmp_path: Path)
 def test_two_pushes_at_once_are_refused(tmp_path: Path) -> None:
     with (
         hold_switches(tmp_path / "journal", "small", "192.0.2.1"),
-        pytest.raises(RefusedError) as refusal,
+        pytest.raises(PushRefusedError) as refusal,
         hold_switches(tmp_path / "journal", "small", "192.0.2.1"),
     ):
         pass
@@ -186,7 +186,7 @@ def test_a_tree_of_another_lock_is_refused(tmp_path: Path) -> None:
     spec = specs.two_tiers(tmp_path / "spec")
     source = built(spec, tmp_path / "out")
     (spec.parent / "fabricc.lock").unlink()
-    with pytest.raises(RefusedError) as refusal:
+    with pytest.raises(PushRefusedError) as refusal:
         read_source(source.tree, spec)
     assert refusal.value.diagnostics[0].code == "FAB9120"
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.compiler import accepted_lines
-from fabricc.compiler.accepted_lines import Tried, line_form
+from fabricc.compiler.accepted_lines import TriedLines, line_form
 from fabricc.version import __version__
 from tests.operate.push.network import run_here
 from tests.operate.push.test_drivers import bench
@@ -81,11 +81,11 @@ def test_a_build_warns_of_what_no_device_took_and_only_with_a_ledger(tmp_path: P
 
 
 def test_the_later_word_on_a_form_counts() -> None:
-    old = Tried(PLATFORM, "1", frozenset({"a", "b"}), {"c": "no"})
-    new = Tried(PLATFORM, "1", frozenset({"c"}), {"b": "not that"})
+    old = TriedLines(PLATFORM, "1", frozenset({"a", "b"}), {"c": "no"})
+    new = TriedLines(PLATFORM, "1", frozenset({"c"}), {"b": "not that"})
     (both,) = accepted_lines.merge_ledgers([old], [new])
     assert (both.accepted, both.refused) == ({"a", "c"}, {"b": "not that"})
-    other = Tried(PLATFORM, "0", frozenset(), {})
+    other = TriedLines(PLATFORM, "0", frozenset(), {})
     assert [one.version for one in accepted_lines.merge_ledgers([both], [other])] == ["0", "1"]
 
 
@@ -95,7 +95,7 @@ WORD = st.text(max_size=9).map(line_form)
 @given(
     st.lists(
         st.builds(
-            Tried,
+            TriedLines,
             st.tuples(WORD, WORD, WORD),
             WORD,
             st.frozensets(WORD, max_size=3),
@@ -105,7 +105,7 @@ WORD = st.text(max_size=9).map(line_form)
     )
 )
 def test_a_ledger_reads_back_as_it_was_written(
-    tmp_path_factory: pytest.TempPathFactory, tried: list[Tried]
+    tmp_path_factory: pytest.TempPathFactory, tried: list[TriedLines]
 ) -> None:
     path = tmp_path_factory.mktemp("ledger") / accepted_lines.NAME
     path.write_bytes(accepted_lines.ledger_bytes(accepted_lines.merge_ledgers(tried, ())))

@@ -16,7 +16,7 @@ from fabricc.operate.devices.access import Access
 from fabricc.operate.devices.login import Login
 from fabricc.operate.devices.secrets import Reference
 from fabricc.operate.push import lockout
-from fabricc.operate.push.built_tree import RefusedError
+from fabricc.operate.push.built_tree import PushRefusedError
 from fabricc.operate.push.lockout import public_key
 from fabricc.operate.push.setting import Setting
 from tests.operate.lab import specs
@@ -62,7 +62,7 @@ def judged(source: BuiltTree, consents: frozenset[str] = frozenset(), **login: A
 
 
 def refused(source: BuiltTree, **login: Any) -> str:
-    with pytest.raises(RefusedError) as error:
+    with pytest.raises(PushRefusedError) as error:
         judged(source, **login)
     assert {one.code for one in error.value.diagnostics} == {"FAB9160"}
     return " ".join(one.message for one in error.value.diagnostics)
@@ -163,7 +163,7 @@ def test_an_address_that_may_not_log_in_is_refused(
     monkeypatch.setattr(lockout, "find_source_address", lambda _: "10.1.7.9")
     assert {one.code for one in judge()} == {"FAB9162" if nos == "frr" else "FAB9161"}
     monkeypatch.setattr(lockout, "find_source_address", lambda _: "10.2.0.1")
-    with pytest.raises(RefusedError, match=r"10\.2\.0\.1"):
+    with pytest.raises(PushRefusedError, match=r"10\.2\.0\.1"):
         judge()
     monkeypatch.setattr(lockout, "find_source_address", lambda _: "")
     judge()
@@ -178,7 +178,7 @@ def test_a_lockout_that_is_agreed_to_by_name_is_a_warning(made: Made) -> None:
     login = {"username": "operator", "password": PASSWORD}
     (told,) = judged(made("eos"), frozenset({"operator"}), **login)
     assert (told.code, told.severity) == ("FAB9160", Severity.WARNING)
-    with pytest.raises(RefusedError):
+    with pytest.raises(PushRefusedError):
         judged(made("eos"), frozenset({"netops"}), **login)
 
 

@@ -22,7 +22,7 @@ from fabricc.operate.change.order import Wave, compute_waves
 from fabricc.operate.change.order_text import describe_wave
 from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.devices.device import devices_by_name
-from fabricc.operate.push.built_tree import RefusedError
+from fabricc.operate.push.built_tree import PushRefusedError
 from fabricc.operate.push.run import plan_waves, require_partners
 from fabricc.review.diff.figures import fabric_figures
 from fabricc.review.report.failures import single_failures
@@ -111,13 +111,13 @@ def test_the_partner_of_a_switch_that_does_not_answer_stays_in_service() -> None
     absent, partner = next(iter(sets.values()))[:2]
     found = build_capacity_model(fabric, places, {partner: Effect.unknown(known[partner])}, (absent,))
     half = Fraction(1, 2)
-    with pytest.raises(RefusedError, match="which backs it up, does not answer"):
+    with pytest.raises(PushRefusedError, match="which backs it up, does not answer"):
         require_partners(found, half, None)
     require_partners(
         build_capacity_model(fabric, places, {partner: Effect.unknown(known[partner])}), half, None
     )
     every = {name: Effect.unknown(device) for name, device in known.items() if name != absent}
-    with pytest.raises(RefusedError) as refusal:
+    with pytest.raises(PushRefusedError) as refusal:
         require_partners(build_capacity_model(fabric, places, every, (absent,)), half, None)
     first, *notes = refusal.value.diagnostics
     assert f"leave {partner} out (--only)" in first.help
@@ -171,7 +171,7 @@ def test_hosts_with_one_tor_lose_all_ports_one_tor_at_a_time_and_are_named(tmp_p
 
 def test_a_refusal_lists_the_waves_that_would_work(tmp_path: Path) -> None:
     fabric = front_of(tmp_path, SMALL).fabric
-    with pytest.raises(RefusedError, match="no order keeps 75 %") as refusal:
+    with pytest.raises(PushRefusedError, match="no order keeps 75 %") as refusal:
         waves_of(fabric, Fraction(3, 4))
     first, *notes = refusal.value.diagnostics
     assert "--keep 50%" in first.help

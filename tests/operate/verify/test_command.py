@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from fabricc.fabric.model import Switch
-    from fabricc.operate.verify.model import Found
+    from fabricc.operate.verify.model import Deviation
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def planned(tmp_path: Path) -> Switch:
     return next(one for one in specs.network(specs.two_tiers(tmp_path)).switches if one.name == "spine01a")
 
 
-def words(result: tuple[list[Found], int]) -> list[str]:
+def words(result: tuple[list[Deviation], int]) -> list[str]:
     return [one.diagnostic.message for one in result[0]]
 
 

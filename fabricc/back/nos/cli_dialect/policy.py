@@ -12,7 +12,19 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Said, Scope, Silent, Topic
+from fabricc.back.reading import (
+    Block,
+    Document,
+    Each,
+    Entry,
+    Fact,
+    Keep,
+    Row,
+    Scope,
+    Silent,
+    StoredValue,
+    Topic,
+)
 from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import clause_text, static_text
@@ -125,7 +137,7 @@ def denies_all(clause: Scope) -> bool:
     return [value for value, _ in clause.values.values()] == ["deny"]
 
 
-def clause_with_line(clause: Scope) -> Said:
+def clause_with_line(clause: Scope) -> StoredValue:
     """Return the values of all lines of a clause together, and the last of the lines."""
     said = {name: value for name, (value, _) in clause.values.items()}
     stated = Clause(

@@ -221,7 +221,7 @@ def _parse_assignments(text: str) -> Iterator[tuple[int, str, list[str]]]:
             yield number, key.strip() if equals else "", _WORD.findall(value)
 
 
-class _Quality:
+class _QosFiles:
     """The files of quality of service during reading.
 
     Attributes:
@@ -382,10 +382,10 @@ def read_files(files: Mapping[str, str], reading: Reading) -> None:
     ports = sorted({found[1] for path in reading.facts if (found := _PORT.match(path))}, key=natural_key)
     if ROUTING in files:
         read_frr_conf(_with_defaults(files[ROUTING]), ROUTING, reading)
-    quality: dict[str, _Quality] = {}
+    quality: dict[str, _QosFiles] = {}
     for file in (INFRA, FEATURES):
         if file in files:
-            quality[file] = _Quality(file, reading, ports)
+            quality[file] = _QosFiles(file, reading, ports)
             quality[file].read(files[file])
             quality[file].finish()
 

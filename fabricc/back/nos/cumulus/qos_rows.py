@@ -20,7 +20,7 @@ from fabricc.back.nos.cumulus.startup import (
     table_part,
 )
 from fabricc.back.nos.cumulus.words import ALPHAS, GLOBAL
-from fabricc.back.reading import Captured, Entry, Fact, Keep, Row, Said, Scope
+from fabricc.back.reading import Captured, Entry, Fact, Keep, Row, Scope, StoredValue
 from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
@@ -257,11 +257,11 @@ class Policy(File):
         return stated
 
 
-def _join_table(table: Mapping[Value, Said]) -> str:
+def _join_table(table: Mapping[Value, StoredValue]) -> str:
     return ",".join(map(str, sorted(table)))
 
 
-def _first_line(table: Mapping[Value, Said], scope: Scope) -> int:
+def _first_line(table: Mapping[Value, StoredValue], scope: Scope) -> int:
     return next((line for _, line in table.values()), scope.line)
 
 

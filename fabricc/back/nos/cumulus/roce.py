@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts, Reading, Value
     from fabricc.fabric.model import Switch
 
-    _Said = tuple[str, int]
+    _PlacedText = tuple[str, int]
 
 LOSSY, LOSSLESS, ONE_POOL = "lossy", "lossless", "lossless-single-ipool"
 ROCE, CNP = 3, 6
@@ -79,8 +79,8 @@ class _Switch:
     words: dict[str, str] = field(default_factory=dict)
     ports: dict[str, set[str]] = field(default_factory=dict)
     priorities: dict[str, int] = field(default_factory=dict)
-    pfc: dict[str, _Said] = field(default_factory=dict)
-    marking: dict[tuple[str, str], _Said] = field(default_factory=dict)
+    pfc: dict[str, _PlacedText] = field(default_factory=dict)
+    marking: dict[tuple[str, str], _PlacedText] = field(default_factory=dict)
 
     @property
     def mode(self) -> str:
@@ -231,6 +231,6 @@ def _pfc_facts(switch: _Switch, priorities: dict[str, int], line: int) -> Iterat
     yield "headroom/cable_m", *_number_or_default(switch.pfc.get("cable-length"), (CABLE_M, line))
 
 
-def _number_or_default(said: _Said | None, usual: tuple[int, int]) -> tuple[int, int]:
+def _number_or_default(said: _PlacedText | None, usual: tuple[int, int]) -> tuple[int, int]:
     """Return a number and its line from a file, else the defaults."""
     return (int(said[0]), said[1]) if said and is_number(said[0]) else usual

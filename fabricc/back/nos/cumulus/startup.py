@@ -207,11 +207,11 @@ HEADER = Block("header", "", (
 # --- reading: rows of what every configuration has -------------------------------------------------------
 
 
-class Fixed(Keep):
+class FixedKey(Keep):
     """A key that every block of its kind has, with one value; `name` is both, `key: value`."""
 
 
-class Part(Block):
+class KeyBlock(Block):
     """A key with keys below it.
 
     Attributes:
@@ -223,27 +223,27 @@ class Part(Block):
     here: tuple[str, str] | None = None
 
 
-def fixed_text(text: str) -> Fixed:
+def fixed_text(text: str) -> FixedKey:
     """Return a key, or `key: value`, that is to be there as it is."""
     key, colon, _ = text.partition(": ")
-    return Fixed(f"{key} <word>" if colon else key, text, None if colon else text)
+    return FixedKey(f"{key} <word>" if colon else key, text, None if colon else text)
 
 
-def node_part(word: str, *rows: Row, needed: bool = False) -> Part:
+def node_part(word: str, *rows: Row, needed: bool = False) -> KeyBlock:
     """Return a key with keys below it; its scope has its name."""
-    part = Part(word, word, rows)
+    part = KeyBlock(word, word, rows)
     part.needed = needed
     return part
 
 
-def entry_part(capture: str, *rows: Row, here: str = "", value: str = "true") -> Part:
+def entry_part(capture: str, *rows: Row, here: str = "", value: str = "true") -> KeyBlock:
     """Return an entry of a table, with a scope among its `entries`; it may state a fact by being there."""
-    part = Part(capture, _EACH, rows)
+    part = KeyBlock(capture, _EACH, rows)
     part.here = (here, value) if here else None
     return part
 
 
-def table_part(word: str, capture: str, *rows: Row, here: str = "", value: str = "true") -> Part:
+def table_part(word: str, capture: str, *rows: Row, here: str = "", value: str = "true") -> KeyBlock:
     """Return a key with entries below it and nothing else."""
     return node_part(word, entry_part(capture, *rows, here=here, value=value))
 
@@ -275,22 +275,22 @@ class _Shape(NamedTuple):
         parts: (scope, shape) of the blocks in it; `part`: the block itself.
     """
 
-    part: Part | None
+    part: KeyBlock | None
     lines: tuple[str, ...]
     facts: tuple[str, ...]
     parts: tuple[tuple[str, _Shape], ...]
 
 
-def _rows_shape(rows: Sequence[Row], part: Part | None = None, captures: int = 0) -> _Shape:
+def _rows_shape(rows: Sequence[Row], part: KeyBlock | None = None, captures: int = 0) -> _Shape:
     """Return the shape of rows that stand below so many captures."""
     lines, facts, parts = list[str](), list[str](), list[tuple[str, _Shape]]()
     for row in rows:
-        if isinstance(row, Fixed) and isinstance(row.name, str):
+        if isinstance(row, FixedKey) and isinstance(row.name, str):
             lines.append(row.name)
         elif isinstance(row, Fact) and isinstance(row.path, str) and f"{{{captures}}}" not in row.path:
             facts.append(row.path)
         elif isinstance(row, Block):
-            block = row if isinstance(row, Part) else None
+            block = row if isinstance(row, KeyBlock) else None
             if block and block.here:
                 facts.append(block.here[0].rpartition("[")[0])
             inner = _rows_shape(block_rows(row.rows), block, captures + row.pattern.count("<"))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fabricc.back.nos.cumulus.limits import Release
-    from fabricc.back.nos.cumulus.startup import File, Part, Tree
+    from fabricc.back.nos.cumulus.startup import File, KeyBlock, Tree
     from fabricc.back.reading import Row, Scope
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
@@ -158,7 +158,7 @@ SYSTEM_ROW = node_part(
 """Below `system`."""
 
 
-def process_row(release: Release) -> Part:
+def process_row(release: Release) -> KeyBlock:
     """Return the row of EVPN's address family in the process, or in a peer group."""
     return entry_part(
         EVPN,

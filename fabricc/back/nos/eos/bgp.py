@@ -32,7 +32,7 @@ from fabricc.fabric.routing import Transport
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fabricc.back.reading import Captured, Document, Row, Said, Scope
+    from fabricc.back.reading import Captured, Document, Row, Scope, StoredValue
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
     from fabricc.fabric.routing import Bgp, PeerGroup
@@ -350,7 +350,7 @@ def _put_listen(
 _VALUE = itemgetter(0)
 
 
-def _inherit_group(groups: Mapping[Captured, Scope], own: dict[str, Said]) -> dict[str, Said]:
+def _inherit_group(groups: Mapping[Captured, Scope], own: dict[str, StoredValue]) -> dict[str, StoredValue]:
     """Return the values of a neighbor, completed from its group."""
     group = groups.get(own["group"][0]) if "group" in own else None
     said = group.values | own if group is not None else own
@@ -365,7 +365,7 @@ def _put_session(
     groups: Mapping[Captured, Scope],
     at: str,
     name: str,
-    own: dict[str, Said],
+    own: dict[str, StoredValue],
     *,
     linked: bool = False,
 ) -> None:
@@ -395,7 +395,7 @@ def _put_session(
         evpn.finish_session(document, name, said)
 
 
-def _further_families(said: Mapping[str, Said]) -> list[str]:
+def _further_families(said: Mapping[str, StoredValue]) -> list[str]:
     """Read address families that no built fabric uses, or only with separate filters."""
     found = ["evpn"] if "evpn active" in said and "evpn import" not in said else []
     return found + [
@@ -405,7 +405,7 @@ def _further_families(said: Mapping[str, Said]) -> list[str]:
     ]
 
 
-def _put_beyond(document: Document, prefix: str, said: Mapping[str, Said]) -> None:
+def _put_beyond(document: Document, prefix: str, said: Mapping[str, StoredValue]) -> None:
     """State values that sessions of our own fabrics never have."""
     for key, (value, line) in said.items():
         if key in peering.STATED or key.startswith("setting["):

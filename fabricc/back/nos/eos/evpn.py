@@ -22,7 +22,7 @@ from fabricc.fabric.vocabulary import port_paths
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fabricc.back.reading import Captured, Document, Row, Said
+    from fabricc.back.reading import Captured, Document, Row, StoredValue
     from fabricc.fabric.evpn import Segment, Vrf
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
@@ -247,16 +247,16 @@ def vlan_of(interface: str) -> str | None:
 class Segments(NamedTuple):
     """The VLANs and VRFs that are part of EVPN, and those that have a VNI alone: name -> (VNI, line)."""
 
-    vlans: Mapping[Value, Said]
-    vrfs: Mapping[Value, Said]
+    vlans: Mapping[Value, StoredValue]
+    vrfs: Mapping[Value, StoredValue]
     signalled: frozenset[Value]
     """VLANs in the BGP configuration."""
 
 
 def find_segments(document: Document) -> Segments:
     """Return the statements of Vxlan1 and the process about VLANs and VRFs."""
-    vlans: dict[Value, Said] = {}
-    vrfs: dict[Value, Said] = {}
+    vlans: dict[Value, StoredValue] = {}
+    vrfs: dict[Value, StoredValue] = {}
     for block in document.scope.each("vxlan").values():
         vlans |= block.table("vlans")
         vrfs |= block.table("vrfs")
@@ -288,7 +288,7 @@ def finish_interface(document: Document, vlan: str, block: Scope) -> Scope | Non
     return rest if rest.values or rest.tables else None
 
 
-def finish_session(document: Document, name: str, said: dict[str, Said]) -> None:
+def finish_session(document: Document, name: str, said: dict[str, StoredValue]) -> None:
     """State the values of a session about EVPN routes."""
     if "evpn active" not in said:
         return

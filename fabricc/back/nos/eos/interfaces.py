@@ -16,7 +16,7 @@ from fabricc.back.nos.eos.words import (
     service_ports,
 )
 from fabricc.back.nos.isolation import state_isolation
-from fabricc.back.reading import Block, Document, Entry, Keep, Row, Said, Scope, Silent, Topic
+from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope, Silent, StoredValue, Topic
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction
 from fabricc.fabric.vocabulary import port_paths, shared_facts
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fabricc.back.nos.base import Departure
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Port, Switch
-    from fabricc.fabric.vocabulary import Alike
+    from fabricc.fabric.vocabulary import UniformPorts
 
 DEFAULT_MTU = 1500
 SERVICE_DESCRIPTION = "service port"
@@ -235,18 +235,18 @@ _LOOPBACK_SAYS = ("ipv4", "ipv6")
 _NONE = (None, 0)
 
 
-class _Copied(NamedTuple):
+class _AppliedProfiles(NamedTuple):
     """Statements of the profiles of an interface, with their places."""
 
-    facts: Alike[Value]
-    lines: Alike[tuple[str, int]]
+    facts: UniformPorts[Value]
+    lines: UniformPorts[tuple[str, int]]
     waiting: tuple[int, ...]
 
 
 def finish(document: Document) -> None:
     """State the facts of all interfaces; those of a profile carry the profile's lines."""
     facts, lines, file = document.reading.facts, document.reading.lines, document.file
-    used: dict[tuple[object, object], _Copied] = {}
+    used: dict[tuple[object, object], _AppliedProfiles] = {}
     signalled = evpn.find_segments(document).signalled
     for name, block in document.scope.each("interface").items():
         port, values = str(name), block.values
@@ -315,7 +315,7 @@ def _without_leaves(block: Scope, leaves: Sequence[str]) -> Scope:
 
 
 def _put_access(
-    document: Document, port: str, values: Mapping[str, Said], signalled: frozenset[Value]
+    document: Document, port: str, values: Mapping[str, StoredValue], signalled: frozenset[Value]
 ) -> None:
     vlan, line = values["access"]
     if "routed" in values:
@@ -328,7 +328,7 @@ def _put_access(
         document.put(f"interface[{port}]/switchport", "access", line)
 
 
-def _put_policy(document: Document, paths: Mapping[str, str], policy: Said) -> None:
+def _put_policy(document: Document, paths: Mapping[str, str], policy: StoredValue) -> None:
     """Return the class that a policy map sets for all packets, or the map's name if it does something else."""
     if said := qos_rows.marked_code_point(document, policy):
         document.put(paths["set_dscp"], *said)
@@ -388,12 +388,14 @@ def _put_management(document: Document, name: str, block: Scope) -> bool:
     return True
 
 
-def _copy_profiles(document: Document, qos_profile: Value | None, mmu_profile: Value | None) -> _Copied:
+def _copy_profiles(
+    document: Document, qos_profile: Value | None, mmu_profile: Value | None
+) -> _AppliedProfiles:
     profiles = qos_rows.profiles_of(document, qos_profile, mmu_profile)
     leaves = tuple([leaf for leaf, _, _ in profiles.stated])
     values = tuple([value for _, value, _ in profiles.stated])
     places = tuple([(document.file, line) for _, _, line in profiles.stated])
-    return _Copied(shared_facts(leaves, values), shared_facts(leaves, places), profiles.waiting)
+    return _AppliedProfiles(shared_facts(leaves, values), shared_facts(leaves, places), profiles.waiting)
 
 
 def _put_delay(document: Document, paths: Mapping[str, str], block: Scope, waiting: tuple[int, ...]) -> None:

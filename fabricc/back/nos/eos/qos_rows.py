@@ -12,7 +12,7 @@ from fabricc.back.nos.eos.qos import ALL_GROUPS, UNITS_US, can_wait
 from fabricc.back.nos.eos.words import (
     ALPHA_OF,
 )
-from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Said, Scope, Silent, Topic
+from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Scope, Silent, StoredValue, Topic
 from fabricc.fabric.facts import format_boolean
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def profiles_of(document: Document, qos: Value | None, mmu: Value | None) -> Pro
     return Profiles((*stated, *(_of_buffers(buffers) if buffers is not None else ())), waiting)
 
 
-def marked_code_point(document: Document, policy: Said) -> Said | None:
+def marked_code_point(document: Document, policy: StoredValue) -> StoredValue | None:
     """The code point that a policy map gives all that arrives; None where it does not put it into the default class."""
     found = document.scope.each("policy map").get(policy[0])
     values = found.values if found is not None else {}
@@ -218,7 +218,7 @@ def _of_buffers(profile: Scope) -> list[Stated]:
     return stated
 
 
-def _ingress_thresholds(profile: Scope) -> Mapping[Value, Said]:
+def _ingress_thresholds(profile: Scope) -> Mapping[Value, StoredValue]:
     """Ingress thresholds by priority group, in the order of their lines."""
     groups = dict(profile.table("thresholds"))
     if "threshold" in profile.values:
@@ -234,11 +234,13 @@ def default_traffic_class(dscp: int) -> int:
 
 def finish(document: Document) -> None:
     """State the maps in full, with EOS's defaults where no line exists, and list contradicting thresholds."""
-    classes: dict[Value, Said] = {dscp: (default_traffic_class(dscp), 0) for dscp in range(64)}
+    classes: dict[Value, StoredValue] = {dscp: (default_traffic_class(dscp), 0) for dscp in range(64)}
     classes |= document.scope.table("traffic classes")
     for dscp, said in classes.items():
         document.put(f"qos/dscp[{dscp}]/traffic_class", *said)
-    queues: dict[Value, Said] = {traffic_class: (traffic_class, 0) for traffic_class, _ in classes.values()}
+    queues: dict[Value, StoredValue] = {
+        traffic_class: (traffic_class, 0) for traffic_class, _ in classes.values()
+    }
     for traffic_class, said in (queues | document.scope.table("queues")).items():
         document.put(f"qos/traffic_class[{traffic_class}]/queue", *said)
     for traffic_class, (group, line) in document.scope.table("groups").items():

@@ -14,7 +14,7 @@ from fabricc.back.reading import Fact
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fabricc.back.reading import Document, Row, Said
+    from fabricc.back.reading import Document, Row, StoredValue
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
     from fabricc.fabric.tenants import TenantVrfs
@@ -56,7 +56,7 @@ def put_prefixes(document: Document, vrf: str, line: int) -> None:
         document.put(f"evpn/vrf[{vrf}]/prefixes", families, line)
 
 
-def put_isolated(document: Document, families: Mapping[str, Mapping[Value, Said]]) -> None:
+def put_isolated(document: Document, families: Mapping[str, Mapping[Value, StoredValue]]) -> None:
     """State the VRFs of ports that route and have no other statements, such as routes out of them."""
     facts = document.reading.facts
     used = {

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.frr.words import ANY, COMMUNITY_OF
-from fabricc.back.reading import Block, Captured, Document, Each, Entry, Keep, Row, Said, Scope, Silent
+from fabricc.back.reading import Block, Captured, Document, Each, Entry, Keep, Row, Scope, Silent, StoredValue
 from fabricc.fabric.facts import clause_text
 from fabricc.fabric.routing import Clause
 
@@ -147,7 +147,7 @@ def _put_entries(document: Document, path: str, *scopes: str) -> None:
                 document.put(f"{path}[{name}]/{place}", *said)
 
 
-def _clause_text(said: Mapping[str, Said]) -> str:
+def _clause_text(said: Mapping[str, StoredValue]) -> str:
     """Return all lines of a clause; those that a fabric of fabricc has none of stand as they are, in their order."""
     values = {name: value for name, (value, _) in said.items()}
     clause = Clause(
@@ -178,11 +178,11 @@ def _finish_source(document: Document, keyword: str, maps: dict[Captured, dict[C
         document.put(f"bgp/setting[{keyword} protocol route-map]", name, line)
 
 
-def _in_order(entries: Scope) -> list[Said]:
+def _in_order(entries: Scope) -> list[StoredValue]:
     """Entries by their numbers; one without has the next after those above it."""
     tables = [entries.table(name).items() for name in ("numbered", "permit", "deny")]
     said = [(line, key, value) for table in tables for key, (value, line) in table]
-    found: dict[int, Said] = {}
+    found: dict[int, StoredValue] = {}
     for line, key, value in sorted(said, key=itemgetter(0)):
         found[key if isinstance(key, int) else max(found, default=0) + 5] = (value, line)
     return [found[number] for number in sorted(found)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.frr.words import BFD_INTERVAL_MS, BFD_MULTIPLIER, SET, setting_rows, settings_in
-from fabricc.back.reading import Document, Each, Keep, Row, Said, Scope, Silent
+from fabricc.back.reading import Document, Each, Keep, Row, Scope, Silent, StoredValue
 from fabricc.back.reading.types import parse_asn
 from fabricc.fabric.model import SECRET_PREFIX
 
@@ -145,7 +145,7 @@ def of_family(family: str) -> tuple[Row, ...]:
 def finish(document: Document, bgp: Scope, prefix: str = "") -> None:
     """State sessions with the values of their peer groups, which most members do not repeat."""
     speakers = {str(name): speaker for name, speaker in bgp.each("neighbor").items()}
-    default: dict[str, Said] = {"ipv4": ("false" if "no default" in bgp.values else "true", 0)}
+    default: dict[str, StoredValue] = {"ipv4": ("false" if "no default" in bgp.values else "true", 0)}
     if "ipv6 default" in bgp.values:
         default["ipv6"] = ("true", 0)
     members: dict[str, list[tuple[str, Value, int]]] = {}
@@ -186,14 +186,16 @@ def finish(document: Document, bgp: Scope, prefix: str = "") -> None:
     _finish_bfd(document, used, prefix)
 
 
-def _session_facts(said: Mapping[str, Said], default: Mapping[str, Said]) -> list[tuple[str, Value, int]]:
+def _session_facts(
+    said: Mapping[str, StoredValue], default: Mapping[str, StoredValue]
+) -> list[tuple[str, Value, int]]:
     """Return statements of a session except its far end, (name, value, line), by its families.
 
     `default` are the families active by default. The line is 0 without a line.
     """
     carried = {f: said.get(f"{f} active") or default.get(f, ("false", 0)) for f in (*FAMILIES, *FURTHER)}
     active = [f for f, (value, _) in carried.items() if value == "true"]
-    found: dict[str, Said] = {"bfd": ("false", 0)}
+    found: dict[str, StoredValue] = {"bfd": ("false", 0)}
     for key in _BFD:
         if key in said:
             found["bfd"] = ("true", said[key][1])
@@ -211,9 +213,9 @@ _PLAIN = frozenset({
 })  # fmt: skip
 
 
-def _rare_facts(said: Mapping[str, Said], active: list[str]) -> dict[str, Said]:
+def _rare_facts(said: Mapping[str, StoredValue], active: list[str]) -> dict[str, StoredValue]:
     """Return rare statements of a session: the rest of its family values, and settings."""
-    found: dict[str, Said] = dict(settings_in(said))
+    found: dict[str, StoredValue] = dict(settings_in(said))
     for key in _FURTHER_JOINT:
         found |= join_families(key, {f: said.get(f"{f} {key}") for f in active})
     speaking = [*active, *(["evpn"] if said.get("evpn active", ("false",))[0] == "true" else [])]
@@ -232,7 +234,7 @@ def _rare_facts(said: Mapping[str, Said], active: list[str]) -> dict[str, Said]:
     return found
 
 
-def _of_evpn(name: str, said: Mapping[str, Said]) -> Iterator[tuple[str, Value, int]]:
+def _of_evpn(name: str, said: Mapping[str, StoredValue]) -> Iterator[tuple[str, Value, int]]:
     """Yield what a session states of EVPN routes, whose next hops FRR keeps by default; (path, value, line)."""
     active, at = said.get("evpn active", ("false", 0))
     if active == "false":
@@ -262,7 +264,7 @@ def _finish_bfd(document: Document, used: Mapping[Value, int], prefix: str) -> N
         document.put(f"{prefix}bfd/multiplier", _one_or_all({multiplier for _, multiplier in found}), line)
 
 
-def join_families(name: str, by_family: Mapping[str, Said | None]) -> dict[str, Said]:
+def join_families(name: str, by_family: Mapping[str, StoredValue | None]) -> dict[str, StoredValue]:
     """Return one value for all families, or each family's own if they differ; empty without values."""
     said = [each for each in by_family.values() if each]
     if not said:

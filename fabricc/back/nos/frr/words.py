@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.reading import Document, Keep, Row, Said
+from fabricc.back.reading import Document, Keep, Row, StoredValue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -81,7 +81,9 @@ def secret_rows(*beginnings: str, under: str = "setting") -> tuple[Row, ...]:
     return tuple(Keep(f"{words} <rest>", f"{under}[{words}]", lambda _: SET) for words in beginnings)
 
 
-def put_settings(document: Document, prefix: str, values: Mapping[str, Said], under: str = "setting") -> None:
+def put_settings(
+    document: Document, prefix: str, values: Mapping[str, StoredValue], under: str = "setting"
+) -> None:
     """State what `settings` and `secrets` kept; the last word of `under` is the name of the facts."""
     leaf = under.rpartition(" ")[2]
     document.put_all(
@@ -89,6 +91,8 @@ def put_settings(document: Document, prefix: str, values: Mapping[str, Said], un
     )
 
 
-def settings_in(values: Mapping[str, Said], under: str = "setting") -> Iterator[tuple[str, Said]]:
+def settings_in(
+    values: Mapping[str, StoredValue], under: str = "setting"
+) -> Iterator[tuple[str, StoredValue]]:
     """Yield what `settings` and `secrets` kept among other values."""
     return ((name, said) for name, said in values.items() if name.startswith(under + "["))

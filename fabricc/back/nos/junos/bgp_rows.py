@@ -24,7 +24,7 @@ from fabricc.back.nos.junos.words import (
     secret_reference,
     verbatim_rows,
 )
-from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Said, Scope, Topic, Types
+from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Scope, StoredValue, Topic, Types
 from fabricc.back.reading.scope import agreed_facts
 from fabricc.back.reading.types import parse_asn
 from fabricc.fabric.facts import format_boolean, static_text
@@ -292,7 +292,7 @@ def _finish_sessions(document: Document, bgp: Scope) -> None:
     document.put_agreed()
 
 
-def _listed_asn(document: Document, group: Scope) -> dict[str, Said]:
+def _listed_asn(document: Document, group: Scope) -> dict[str, StoredValue]:
     """Return the one AS number that a group's list has, as the remote one."""
     said = group.values.get("as_list")
     as_list = document.resolve_reference("as-list", *said) if said else None
@@ -330,7 +330,7 @@ def _put_session(document: Document, prefix: str, said: Scope, *, unnumbered: bo
     _put_families(document, prefix, said, ipv6=unnumbered or ":" in prefix, unnumbered=unnumbered)
 
 
-def _policy_chain(said: Mapping[Value, Said]) -> tuple[list[str], int]:
+def _policy_chain(said: Mapping[Value, StoredValue]) -> tuple[list[str], int]:
     """Return the words of a chain of policies and its line; brackets around an expression have no meaning."""
     words = [str(word) for word in said]
     while words[:1] == ["("] and words[-1:] == [")"] and words[1:-1]:
@@ -338,7 +338,7 @@ def _policy_chain(said: Mapping[Value, Said]) -> tuple[list[str], int]:
     return words, max(line for _, line in said.values())
 
 
-def _put_exports(document: Document, prefix: str, exports: Mapping[Value, Said]) -> None:
+def _put_exports(document: Document, prefix: str, exports: Mapping[Value, StoredValue]) -> None:
     """State what is sent: where the first policies of a chain choose what enters BGP, those, and the last alone."""
     words, line = _policy_chain(exports)
     if policy.selects_for_bgp(document, words[0]) and not _OPERATORS & set(words):

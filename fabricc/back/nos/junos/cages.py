@@ -14,7 +14,7 @@ from fabricc.fabric.vocabulary import port_paths
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.back.reading import Captured, Document, Row, Said, Scope
+    from fabricc.back.reading import Captured, Document, Row, Scope, StoredValue
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Port, Switch
 
@@ -148,16 +148,16 @@ ROWS: Sequence[Row] = (
 class SpeedStatements:
     """Speeds that a configuration sets below `chassis`, by the numbers of ports, and below the ports themselves."""
 
-    own: Mapping[str, Said]
-    chassis: Mapping[str, Said]
-    groups: Mapping[str, Said]
+    own: Mapping[str, StoredValue]
+    chassis: Mapping[str, StoredValue]
+    groups: Mapping[str, StoredValue]
     named: frozenset[str]
 
     @classmethod
     def from_scope(cls, scope: Scope, interfaces: Mapping[Captured, Scope]) -> SpeedStatements:
         """Return the statements of a configuration with the given interfaces."""
         chassis = _by_port(scope, "speed ")
-        groups: dict[str, Said] = {}
+        groups: dict[str, StoredValue] = {}
         for numbers, said in chassis.items():
             parent, _, first = numbers.rpartition("/")
             if f"{said[0]}g" == GROUP_SPEED and f"split {numbers}" not in scope.values:
@@ -170,7 +170,7 @@ class SpeedStatements:
         }
         return cls(own, chassis, groups, named)
 
-    def find(self, port: str, block: Scope) -> Said | None:
+    def find(self, port: str, block: Scope) -> StoredValue | None:
         """Return the speed of an interface, or None where neither a statement nor the name has it."""
         numbers = words.port_numbers(port)
         whole = words.port_numbers(words.parent_name(port))
@@ -180,7 +180,7 @@ class SpeedStatements:
             return SLOW_GBPS, block.line
         return self.chassis.get(numbers) or self.chassis.get(whole) or self.groups.get(numbers)
 
-    def unnamed(self) -> Iterator[tuple[str, Said]]:
+    def unnamed(self) -> Iterator[tuple[str, StoredValue]]:
         """Yield the ports, with their speeds, that have no interface."""
         for numbers, said in self.chassis.items():
             if numbers not in self.named:
@@ -193,7 +193,7 @@ def put_splits(document: Document) -> None:
         document.put(f"platform/sub_ports[et-{numbers}]", *said)
 
 
-def _by_port(scope: Scope, statement: str) -> dict[str, Said]:
+def _by_port(scope: Scope, statement: str) -> dict[str, StoredValue]:
     return {
         name.removeprefix(statement): said
         for name, said in scope.values.items()

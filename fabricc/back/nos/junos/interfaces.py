@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fabricc.back.nos.base import Departure
-    from fabricc.back.reading import Captured, Document, Row, Said, Scope, Types
+    from fabricc.back.reading import Captured, Document, Row, Scope, StoredValue, Types
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Port, Switch
     from fabricc.fabric.vocabulary import PortPaths
@@ -319,7 +319,7 @@ def _put_management(document: Document, port: str, unit: Scope) -> None:
 
 
 def _put_unit(
-    document: Document, name: str, unit: Scope, left: Said | None, announced: Mapping[Captured, Scope]
+    document: Document, name: str, unit: Scope, left: StoredValue | None, announced: Mapping[Captured, Scope]
 ) -> None:
     """State MTU and addresses of a unit, `left` being the MTU that the port leaves to a family."""
     paths = port_paths(name)
@@ -363,7 +363,7 @@ def _put_rest(document: Document, name: str, unit: Scope) -> None:
     document.put_set(f"isis[{ISIS}]/net", unit.table("nets"))
 
 
-def _order_addresses(said: Scope) -> list[Said]:
+def _order_addresses(said: Scope) -> list[StoredValue]:
     """Return the addresses of a family, the primary one first: the stated one, else the lowest (Juniper, `primary`)."""
     addresses = said.each("address")
     order = [*addresses]
@@ -381,7 +381,7 @@ def _address_order(address: str) -> tuple[bool, int]:
     return found.ip.is_loopback, int(found.ip)
 
 
-def _put_others(document: Document, name: str, said: Scope, others: Sequence[Said]) -> None:
+def _put_others(document: Document, name: str, said: Scope, others: Sequence[StoredValue]) -> None:
     """State further addresses, and those that other switches have as well."""
     prefix = port_paths(name).prefix
     for address, line in others:

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.junos.words import COMMUNITY_OF, FROM, THEN, TO, kept_statements, verbatim_rows
-from fabricc.back.reading import Block, Document, Entry, Keep, Row, Said, Scope, Topic, Types
+from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope, StoredValue, Topic, Types
 from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import clause_text
 from fabricc.fabric.routing import Clause
@@ -169,7 +169,7 @@ def finish(document: Document) -> None:
             document.put("routing/setting[forwarding-table export]", str(name), line)
 
 
-def _prefix_rules(prefix: str, scope: Scope) -> Iterator[Said]:
+def _prefix_rules(prefix: str, scope: Scope) -> Iterator[StoredValue]:
     """Yield the rules of one prefix, one for each way it is matched."""
     longest = 128 if ":" in prefix else 32
     own = prefix.partition("/")[2]

@@ -17,7 +17,7 @@ from fabricc.back.nos.junos.qos import (
 )
 from fabricc.back.nos.junos.words import SETTING, put_settings, verbatim_rows
 from fabricc.back.nos.ports import PortKind
-from fabricc.back.reading import Block, Captured, Document, Entry, Fact, Keep, Row, Said, Topic, Types
+from fabricc.back.reading import Block, Captured, Document, Entry, Fact, Keep, Row, StoredValue, Topic, Types
 from fabricc.back.reading.scope import Scope, agreed_facts
 from fabricc.fabric.facts import format_boolean
 from fabricc.fabric.vocabulary import port_paths, shared_facts
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.fabric.facts import Value
-    from fabricc.fabric.vocabulary import Alike
+    from fabricc.fabric.vocabulary import UniformPorts
 
 
 def _bits_of(count: int, word: str) -> int | None:
@@ -197,8 +197,8 @@ _KINDS = ("map", "classifier", "congestion")
 class _Attached(NamedTuple):
     """Statements of interfaces with the same references, and their places; `unsaid` is at the reference itself."""
 
-    facts: Alike[Value]
-    lines: Alike[tuple[str, int]]
+    facts: UniformPorts[Value]
+    lines: UniformPorts[tuple[str, int]]
     unsaid: list[str]
 
 
@@ -359,7 +359,7 @@ def _class_of(document: Document, name: Value, line: int) -> Scope | None:
     return found
 
 
-def _paused_priority(forwarding_class: Scope) -> Said | None:
+def _paused_priority(forwarding_class: Scope) -> StoredValue | None:
     """Return the PFC priority of a class of which nothing may be lost."""
     values = forwarding_class.values
     return values.get("pfc_priority") if "no_loss" in values else None

@@ -11,7 +11,7 @@ from fabricc.back.nos.junos import words
 from fabricc.back.nos.junos.foreign.instances import GATEWAYS
 from fabricc.back.nos.junos.words import SETTING, verbatim_rows
 from fabricc.back.nos.ntp_keys import state_keys
-from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Said, Topic, Types
+from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, StoredValue, Topic, Types
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import setting_facts
 from fabricc.fabric.routing import Reassignment, Spreading
@@ -325,7 +325,7 @@ def finish(document: Document) -> None:
     if order := scope.table("authentication order"):
         methods = ",".join(map(str, order))
         document.put("platform/authentication_order", methods, max(line for _, line in order.values()))
-    logging: dict[Value, Said] = {}
+    logging: dict[Value, StoredValue] = {}
     for host, said in scope.each("syslog").items():
         if {"any", "here"} <= said.values.keys():
             logging[str(host)] = said.values["any"]

@@ -9,7 +9,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.reading import Document, Keep, Said, Scope
+from fabricc.back.reading import Document, Keep, Scope, StoredValue
 from fabricc.fabric.model import SECRET_PREFIX
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def put_settings(
     """State what a scope kept: `setting[all words but the last]` is the last one, or all where there are several."""
     if not scope.values:
         return
-    found: dict[str, list[Said]] = {}
+    found: dict[str, list[StoredValue]] = {}
     for words, line in kept_statements(scope, kind):
         key, _, value = words.rpartition(" ")
         found.setdefault(lead + (key or value), []).append((value if key else "true", line))

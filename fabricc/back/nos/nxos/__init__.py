@@ -91,7 +91,7 @@ NXOS = SingleFileNos(
     express=qos.express,
     states=(qos.state, interfaces.state, services.state, bgp.state, tenants.state),
     found=recognition,
-    asides=non_forwarding.AsideReader((non_forwarding.TOPIC,), {}),
+    asides=non_forwarding.BannerReader((non_forwarding.TOPIC,), {}),
     commands=non_forwarding.COMMANDS,
     find_exec_lines=non_forwarding.EXEC_LINES,
 )  # fmt: skip

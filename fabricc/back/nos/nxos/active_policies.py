@@ -14,9 +14,9 @@ from fabricc.fabric.vocabulary import shared_facts
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.back.reading import Captured, Document, Said
+    from fabricc.back.reading import Captured, Document, StoredValue
     from fabricc.fabric.facts import Value
-    from fabricc.fabric.vocabulary import Alike
+    from fabricc.fabric.vocabulary import UniformPorts
 
     Stated = tuple[str, Value, int]
 
@@ -25,10 +25,10 @@ DEFAULT_CLASS = "class-default"
 SAID = "said of "
 
 
-class Copied(NamedTuple):
+class AppliedStatements(NamedTuple):
     """Statements that policies make about each interface that uses them, with their places."""
 
-    facts: Alike[Value]
+    facts: UniformPorts[Value]
     lines: Sequence[tuple[str, int]]
 
 
@@ -51,9 +51,9 @@ class Policies:
         )
         self._mtu = _bridged_mtu(document)
         self._ecn = list(_marked_by_class(document))
-        self._copied: dict[tuple[Value, Value], Copied] = {}
+        self._copied: dict[tuple[Value, Value], AppliedStatements] = {}
 
-    def of_port(self, port: str, values: Mapping[str, Said]) -> list[Stated]:
+    def of_port(self, port: str, values: Mapping[str, StoredValue]) -> list[Stated]:
         """Return (leaf, value, line) of what an interface with these values classifies by, and pauses."""
         stated: list[Stated] = []
         classify, _ = values.get("qos input", _NONE)
@@ -93,7 +93,7 @@ class Policies:
             *([("set_dscp", *own["dscp"])] if "dscp" in own else []),
         ]
 
-    def apply_policies(self, port: str, values: Mapping[str, Said]) -> Copied | None:
+    def apply_policies(self, port: str, values: Mapping[str, StoredValue]) -> AppliedStatements | None:
         """Return the effect of the queuing policies of an interface; the system's policies are the default."""
         if values.keys().isdisjoint(_APPLIED) or port.startswith(_VIRTUAL):
             return None
@@ -109,7 +109,7 @@ class Policies:
             facts = shared_facts(
                 tuple([leaf for leaf, _, _ in stated]), tuple([value for _, value, _ in stated])
             )
-            copied = Copied(facts, [(self._file, line) for _, _, line in stated])
+            copied = AppliedStatements(facts, [(self._file, line) for _, _, line in stated])
             self._copied[egress, ingress] = copied
         return copied
 
@@ -126,7 +126,7 @@ _APPLIED = ("qos input", *_QUEUING, "ipv4", "ipv6", "unnumbered", "pfc", OWN + "
 """Lines of an interface, one of which activates the policies of the system."""
 
 
-def _bridged_mtu(document: Document) -> Said | None:
+def _bridged_mtu(document: Document) -> StoredValue | None:
     """Return the MTU of bridging ports without their own: that of the default class, if classes have their own names.
 
     Switches with such classes have it by class and not by interface (Nexus 5000 QoS guide 5.1(3)N2(1), MTU).

@@ -12,7 +12,7 @@ from fabricc.back.nos.nxos import active_policies, qos, words
 from fabricc.back.nos.nxos.foreign.instances import leaking_lines
 from fabricc.back.nos.nxos.foreign.switching import OWN, enabled_by_default
 from fabricc.back.nos.nxos.tenants import NVE, tenant_vrfs
-from fabricc.back.reading import Document, Entry, Keep, Row, Said, Scope, Silent, Topic
+from fabricc.back.reading import Document, Entry, Keep, Row, Scope, Silent, StoredValue, Topic
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import format_boolean
@@ -316,7 +316,9 @@ def _put_management(document: Document, block: Scope) -> None:
     state_isolation(document.reading, vrf == words.MANAGEMENT_VRF and not leading, place, _LEAK)
 
 
-def _derived_facts(document: Document, name: str, block: Scope, cages: Mapping[Value, Said]) -> list[Stated]:
+def _derived_facts(
+    document: Document, name: str, block: Scope, cages: Mapping[Value, StoredValue]
+) -> list[Stated]:
     """Return (leaf, value, line) of facts that need several lines or none: defaults, and the speed of a split."""
     values = block.values
     stated: list[Stated] = []

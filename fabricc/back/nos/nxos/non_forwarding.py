@@ -6,7 +6,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.exec_commands import KeptText, exec_lines, exec_pattern
+from fabricc.back.nos.exec_commands import VerbatimText, exec_lines, exec_pattern
 from fabricc.back.nos.nxos.words import split_beginnings
 from fabricc.back.reading import Block, Document, Reader, Row, Silent, Topic
 
@@ -48,7 +48,7 @@ _OF_PORTS = split_beginnings("""
 _BANNER = re.compile(r"^banner \w+ (\S)(?!.*\1)", re.MULTILINE)
 
 
-class AsideReader(Reader):
+class BannerReader(Reader):
     """Reader of a banner's text, which it ignores up to the delimiter."""
 
     def read_file(self, file: str, text: str, reading: Reading) -> Document:
@@ -80,7 +80,7 @@ _JOB = re.compile(r"scheduler job name .*")
 EXEC_LINES = partial(
     exec_lines,
     words=_TYPED,
-    kept=(KeptText(re.compile(r"banner \w+ (\S)(?!.*\1).*")), KeptText(_JOB, "end-job")),
+    kept=(VerbatimText(re.compile(r"banner \w+ (\S)(?!.*\1).*")), VerbatimText(_JOB, "end-job")),
 )
 COMMANDS = re.compile(
     r"(?:event manager|cli alias|scheduler|python|guestshell|run|virtual-service|app-hosting|terminal event)\b"

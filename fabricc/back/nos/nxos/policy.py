@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect.policy import LENGTHS, clause_with_line, rule_text
 from fabricc.back.nos.nxos.words import split_beginnings
-from fabricc.back.reading import Block, Document, Each, Entry, Keep, Row, Said, Scope, Silent, Topic
+from fabricc.back.reading import Block, Document, Each, Entry, Keep, Row, Scope, Silent, StoredValue, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -131,7 +131,7 @@ def finish(document: Document) -> None:
             for place, (entry, line) in enumerate(_ordered_entries(listed)):
                 put(path.format(name, place), entry, line)
     for name, listed in scope.each("object group").items():
-        others: list[Said] = [(text, line) for text, (_, line) in listed.values.items()]
+        others: list[StoredValue] = [(text, line) for text, (_, line) in listed.values.items()]
         document.put_places(f"access_list[object-group {name}]", [*listed.ordered_entries("rules"), *others])
 
 
@@ -140,7 +140,7 @@ _COMMUNITY_LISTS = {"community list": "", "extcommunity": "extended ", "large-co
 _LISTS = {"expanded": "community_list[{}]/{}", "as-path": "as_path_list[{}]/{}"}
 
 
-def _ordered_entries(listed: Scope) -> list[Said]:
+def _ordered_entries(listed: Scope) -> list[StoredValue]:
     """Return the entries of a list in order: those with numbers first."""
     return [*listed.ordered_entries("entries"), *((text, line) for text, (_, line) in listed.values.items())]
 

@@ -25,7 +25,7 @@ from fabricc.back.reading import Block, Entry, Fact, Keep, Scope, Silent, Topic,
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fabricc.back.reading import Document, Row, Said, Types
+    from fabricc.back.reading import Document, Row, StoredValue, Types
     from fabricc.fabric.facts import Value
 
     Stated = tuple[str, Value, int]
@@ -246,9 +246,9 @@ def finish(document: Document) -> None:
     _state_parts(document)
 
 
-def _code_points(listed: Scope) -> Mapping[Value, Said]:
+def _code_points(listed: Scope) -> Mapping[Value, StoredValue]:
     """Return the code points of a class map; a precedence is eight of them."""
-    wide: dict[Value, Said] = {
+    wide: dict[Value, StoredValue] = {
         8 * int(precedence) + low: said
         for precedence, said in listed.table("precedences").items()
         for low in range(8)

@@ -13,7 +13,7 @@ from fabricc.base.numbers import is_number
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.back.reading import Captured, Document, Said
+    from fabricc.back.reading import Captured, Document, StoredValue
     from fabricc.fabric.facts import Value
 
     Stated = tuple[str, Value, int]
@@ -59,7 +59,7 @@ def state_session(
     path: str,
     name: str,
     peer: Scope,
-    values: Mapping[str, Said],
+    values: Mapping[str, StoredValue],
     policy: Sequence[Stated],
 ) -> None:
     """State a session: its own values, the defaults, and those of its families."""
@@ -122,7 +122,7 @@ def family_policy(template: Scope, peer: Scope, united: Mapping[object, str]) ->
 
     What is of EVPN alone has a leaf that begins with a slash.
     """
-    found: dict[str, tuple[Mapping[str, Said], int]] = {}
+    found: dict[str, tuple[Mapping[str, StoredValue], int]] = {}
     inherits, owns = template.each("family"), peer.each("family")
     for family in (*UNICAST, *sorted({*map(str, inherits), *map(str, owns)} - {*UNICAST})):
         inherited, own = inherits.get(family), owns.get(family)

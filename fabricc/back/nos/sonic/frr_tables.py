@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.sonic.config_db import report_strange, rows_of, state_fields, table_block, value_of
 from fabricc.back.nos.sonic.words import parse_number
-from fabricc.back.reading import Document, Keep, Said, Scope, Silent, Topic
+from fabricc.back.reading import Document, Keep, Scope, Silent, StoredValue, Topic
 from fabricc.back.reading import Row as PatternRow
 from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import format_boolean
@@ -236,7 +236,7 @@ def _finish_families(document: Document) -> None:
 
 def _finish_sessions(document: Document) -> None:
     groups = {key: row.values for key, row in rows_of(document, "BGP_PEER_GROUP").items()}
-    families: dict[str, dict[str, Mapping[str, Said]]] = defaultdict(dict)
+    families: dict[str, dict[str, Mapping[str, StoredValue]]] = defaultdict(dict)
     for name in ("BGP_PEER_GROUP_AF", "BGP_NEIGHBOR_AF"):
         for key, row in rows_of(document, name).items():
             owner, _, family = key.rpartition("|")
@@ -266,7 +266,7 @@ def _finish_sessions(document: Document) -> None:
         document.put(f"{_vrf_prefix(vrf)}bgp/listen[{heard}]", value_of(row, "peer_group"), row.line)
 
 
-def _of_session(peer: str, said: Mapping[str, Said]) -> Iterator[tuple[str, Value, int]]:
+def _of_session(peer: str, said: Mapping[str, StoredValue]) -> Iterator[tuple[str, Value, int]]:
     """Yield what a neighbor states, with its group's fields; (leaf, value, line)."""
     for field, leaf in _SESSION.items():
         if field in said:
@@ -293,7 +293,7 @@ def _of_session(peer: str, said: Mapping[str, Said]) -> Iterator[tuple[str, Valu
             yield f"setting[{field}]", str(said[field][0]), said[field][1]
 
 
-def _of_families(by_family: Mapping[str, Mapping[str, Said]]) -> Iterator[tuple[str, Value, int]]:
+def _of_families(by_family: Mapping[str, Mapping[str, StoredValue]]) -> Iterator[tuple[str, Value, int]]:
     """Yield what it states of address families; (leaf, value, line)."""
     active = {
         _FAMILIES.get(name, name): said

@@ -17,7 +17,7 @@ from fabricc.fabric.model import Direction
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fabricc.back.nos.limits import Asking
+    from fabricc.back.nos.limits import DevicePredicate
     from fabricc.catalog.model import HeadroomRow, SwitchModel
     from fabricc.fabric.model import Switch
     from fabricc.fabric.qos import PortProfile
@@ -166,7 +166,7 @@ def _class_figures(switch: Switch) -> Iterator[dict[str, Any]]:
         yield {**c, "named": bool(_NAME.fullmatch(c["name"]))}
 
 
-def _bad_name(what: str, asked: Asking) -> Limit:
+def _bad_name(what: str, asked: DevicePredicate) -> Limit:
     return Limit("FAB5306", feature=f"the name of {what}", asked=asked, allowed={"named": (True,)},
         reason="SONiC's names have 1 to 32 characters, letters, digits, - and _, and begin with a letter or digit",
         remedy="rename it",

@@ -10,7 +10,7 @@ from fabricc.base.documents.document import clip
 from fabricc.base.values import replace
 from fabricc.catalog.library import did_you_mean
 from fabricc.fabric import links
-from fabricc.fabric.given_identities import Ends, Given, Identities
+from fabricc.fabric.given_identities import Ends, GivenIdentity, Identities
 from fabricc.fabric.management import management_place
 from fabricc.fabric.naming import computed_name
 from fabricc.fabric.shape import TierName
@@ -66,7 +66,7 @@ def given_devices(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic])
         return fabric
     switches = {fabric.name(at): at for at in fabric.switch_ids()}
     rows: dict[SwitchId, DeviceRow] = {}
-    found: dict[SwitchId, Given] = {}
+    found: dict[SwitchId, GivenIdentity] = {}
     for row in spec.given_devices:
         if (at := switches.get(row.device)) is None:
             told = f"no switch has the computed name {clip(row.device)!r}"
@@ -88,7 +88,7 @@ def _suggest_switch(fabric: Fabric, name: str, switches: Mapping[str, SwitchId])
     return did_you_mean(name, switches) or f"Switches are named like {next(iter(switches))}."
 
 
-def _values_of_row(fabric: Fabric, at: SwitchId, row: DeviceRow, findings: list[Diagnostic]) -> Given:
+def _values_of_row(fabric: Fabric, at: SwitchId, row: DeviceRow, findings: list[Diagnostic]) -> GivenIdentity:
     """Return the values of a row; addresses are offsets in their pools."""
     addresses, out_of_band = fabric.addresses, management_place(fabric, at).network
     offsets: dict[str, int | None] = {}
@@ -116,7 +116,7 @@ def _values_of_row(fabric: Fabric, at: SwitchId, row: DeviceRow, findings: list[
     for kind in ("hosts4", "hosts6"):
         if getattr(row, kind) is not None:
             offsets[kind] = _block_offset(fabric, at, row, kind, findings)
-    return Given(row.name, row.asn, **offsets)
+    return GivenIdentity(row.name, row.asn, **offsets)
 
 
 def _block_offset(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.fabric.external import ExternalLink, Outsider
+    from fabricc.fabric.external import ExternalLink, ExternalParty
     from fabricc.front.spec.lock import Lock
     from fabricc.front.spec.model import ClusterSpec
 
@@ -44,8 +44,8 @@ def numbered_outside(spec: ClusterSpec, lock: Lock) -> tuple[ClusterSpec, dict[s
 
 
 def _number_links(
-    spec: ClusterSpec, outsider: Outsider, pinned: dict[str, int], wrong: list[Diagnostic]
-) -> Outsider:
+    spec: ClusterSpec, outsider: ExternalParty, pinned: dict[str, int], wrong: list[Diagnostic]
+) -> ExternalParty:
     """Return a party with addresses for each of its links; numbers that are new join `pinned`."""
     if not outsider.networks:
         return outsider
@@ -71,7 +71,7 @@ def _number_links(
     return replace(outsider, links=tuple(links))
 
 
-def _given_numbers(outsider: Outsider) -> Iterator[_Given]:
+def _given_numbers(outsider: ExternalParty) -> Iterator[_Given]:
     """Yield the numbers of links whose own addresses lie in the party's networks."""
     for index, link in enumerate(outsider.links):
         for family, network in outsider.networks:
@@ -91,7 +91,7 @@ def _free_numbers(taken: set[int], given: Sequence[_Given]) -> Iterator[int]:
         number = (number if over is None else over) + 1
 
 
-def _address_link(link: ExternalLink, outsider: Outsider, number: int) -> ExternalLink:
+def _address_link(link: ExternalLink, outsider: ExternalParty, number: int) -> ExternalLink:
     """A link with the addresses of its number, in each family that the party has a network of and the link none."""
     for family, text in outsider.networks:
         if getattr(link, f"ipv{family}") is None:
@@ -105,7 +105,9 @@ def _address_link(link: ExternalLink, outsider: Outsider, number: int) -> Extern
     return link
 
 
-def _report_duplicate(spec: ClusterSpec, outsider: Outsider, link: ExternalLink, given: _Given) -> Diagnostic:
+def _report_duplicate(
+    spec: ClusterSpec, outsider: ExternalParty, link: ExternalLink, given: _Given
+) -> Diagnostic:
     message = (
         f"external.{outsider.name}.links[{given.place}] has addresses of the link at {link.port} of {link.at}, which "
         "the lock pins"
@@ -114,7 +116,7 @@ def _report_duplicate(spec: ClusterSpec, outsider: Outsider, link: ExternalLink,
     return spec.error("FAB3251", message, "external", outsider.name, "links", given.place, help=help_)
 
 
-def _too_small(spec: ClusterSpec, outsider: Outsider, needed: int, left: int) -> Diagnostic:
+def _too_small(spec: ClusterSpec, outsider: ExternalParty, needed: int, left: int) -> Diagnostic:
     """FAB3250, with the length that holds all links where such a network begins at the same address."""
     family, text = min(outsider.networks, key=lambda each: ip_network(each[1]).num_addresses)
     network = ip_network(text)

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import replace
-from fabricc.fabric.given_identities import NOTHING, Former, Moves
+from fabricc.fabric.given_identities import NOTHING, Moves, ReplacedDevice
 from fabricc.fabric.naming import computed_name
 from fabricc.front.planning.identity.lock_renames import of_unit
 from fabricc.front.spec.document import join_words
@@ -176,7 +176,9 @@ def _collect_moves(spec: ClusterSpec, fabric: Fabric, present: Mapping[str, int]
                 )
                 former = stem + own
             renamed[host] = former
-    boxes = {old.by: Former(name, old.serial) for name, old in spec.replaced.items() if old.by in renamed}
+    boxes = {
+        old.by: ReplacedDevice(name, old.serial) for name, old in spec.replaced.items() if old.by in renamed
+    }
     known = {*present, *(unit.name for unit in fabric.units.values()), fabric.network}
     parties = {new: old for old, new in kinds.parties.items()}
     return Moves(

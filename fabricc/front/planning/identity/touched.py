@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
+class ChangedParts:
     """The parts of a fabric that change.
 
     Attributes:
@@ -155,14 +155,14 @@ def _size_as_pinned(spec: ClusterSpec, models: Models, catalog: Catalog, lock: L
     return None
 
 
-def find_touched(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: Fabric | None) -> Touched:
+def find_touched(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: Fabric | None) -> ChangedParts:
     """Return how a fabric with the lock's pins differs from `after`; None is no fabric and changes nothing."""
-    return Touched() if after is None else compare_fabrics(as_pinned(spec, catalog, lock, after), after)
+    return ChangedParts() if after is None else compare_fabrics(as_pinned(spec, catalog, lock, after), after)
 
 
 def compare_fabrics(
     before: Fabric | None, after: Fabric, was: Identity | None = None, becomes: Identity | None = None
-) -> Touched:
+) -> ChangedParts:
     """Return what of `before` differs in `after`; None is a fabric of which everything differs.
 
     Args:
@@ -175,7 +175,7 @@ def compare_fabrics(
         counts = after.counts()
         switches = counts["tors"] + counts["spines"] + counts["cores"]
         cables = counts["spine_cables"] + counts["core_cables"] + counts.get("peer_cables", 0)
-        return Touched(counts["gpus"], switches, counts["hosts"], cables, 0)
+        return ChangedParts(counts["gpus"], switches, counts["hosts"], cables, 0)
     old, new = _by_place(before), _by_place(after)
     was, becomes = was or Numbers(old), becomes or Numbers(new)
     remaining = {_reduce_switch_id(at): at for at in new.switch_ids()}
@@ -211,7 +211,7 @@ def compare_fabrics(
             != (name, was.host(at_unit, slot))
         }
         gpus += len((hosts | behind) & set(unit.hosts.values())) * old.host_models[unit.group].gpus
-    return Touched(gpus, switches, len(hosts), moved, readdressed)
+    return ChangedParts(gpus, switches, len(hosts), moved, readdressed)
 
 
 def _name_of_host(fabric: Fabric, unit: int, slot: int) -> str | None:
@@ -256,7 +256,7 @@ def _by_place(fabric: Fabric) -> Fabric:
     return replace(fabric, port_names=named, changes={})
 
 
-class Planned(Protocol):
+class PlanResult(Protocol):
     """The result of planning a spec: a fabric, or findings that explain why there is none, and the lock it needs."""
 
     @property
@@ -272,11 +272,11 @@ class Planned(Protocol):
         """Return what was found."""
 
 
-P = TypeVar("P", bound=Planned)
+P = TypeVar("P", bound=PlanResult)
 
 
 @dataclass(frozen=True, slots=True)
-class Repinned:
+class RepinResult:
     """The result of a repinning.
 
     Attributes:
@@ -287,7 +287,7 @@ class Repinned:
     """
 
     pins: Mapping[str, tuple[int, int]]
-    touched: Touched
+    touched: ChangedParts
     asked: tuple[str, ...] = ()
     enough: bool = True
 
@@ -338,8 +338,8 @@ def _find_conflict(
 
 
 def find_repin(
-    lock: Lock, asked: Sequence[str], plan: Callable[[Lock], P], touched: Callable[[P], Touched]
-) -> tuple[P, Repinned | None]:
+    lock: Lock, asked: Sequence[str], plan: Callable[[Lock], P], touched: Callable[[P], ChangedParts]
+) -> tuple[P, RepinResult | None]:
     """Return the plan of a spec that may change pins, and the changes; None if no change of pins makes it possible.
 
     Args:
@@ -363,7 +363,7 @@ def find_repin(
         stay = all(pins.get(name, old) == old for name, old in lock.strides.items() if name not in keys)
         return planned.fabric is not None and stay
 
-    def outcome(keys: frozenset[str], *, enough: bool = True) -> Repinned:
+    def outcome(keys: frozenset[str], *, enough: bool = True) -> RepinResult:
         planned = without(keys)
         pins = planned.lock.strides
         changed = {
@@ -371,7 +371,7 @@ def find_repin(
             for name, old in sorted(lock.strides.items())
             if pins.get(name, old) != old
         }
-        return Repinned(changed, touched(planned) if changed else Touched(), tuple(asked), enough)
+        return RepinResult(changed, touched(planned) if changed else ChangedParts(), tuple(asked), enough)
 
     wanted = frozenset(asked)
     if asked and suffices(wanted):

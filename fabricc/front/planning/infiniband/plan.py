@@ -15,7 +15,7 @@ from fabricc.fabric.plans import AddressPlan, RoutingPlan, TierPlan
 from fabricc.fabric.routing import BgpSettings
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning.hosts import domain_groups, host_cable, rack_findings, racks_of
-from fabricc.front.planning.identity.touched import Touched, as_pinned, compare_fabrics
+from fabricc.front.planning.identity.touched import ChangedParts, as_pinned, compare_fabrics
 from fabricc.front.planning.infiniband.engines import choose_engine, subnet_manager_findings
 from fabricc.front.planning.infiniband.guids import read_guids
 from fabricc.front.planning.infiniband.members import partitions_of, tenant_partitions
@@ -206,10 +206,12 @@ def plan_infiniband(spec: ClusterSpec, catalog: Catalog, lock: Lock, folder: Pat
     )
 
 
-def find_touched(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: InfinibandFabric | None) -> Touched:
+def find_touched(
+    spec: ClusterSpec, catalog: Catalog, lock: Lock, after: InfinibandFabric | None
+) -> ChangedParts:
     """Return the parts of a fabric with the lock's pins that differ in `after`; its numbers are LIDs."""
     if after is None:
-        return Touched()
+        return ChangedParts()
     before = as_pinned(spec, catalog, lock, after.wiring)
     pins = lock.strides
     if before is None or not {"lid_spine", "lid_unit", "lid_slots"} <= pins.keys():

@@ -11,7 +11,7 @@ from fabricc.base.values import replace
 from fabricc.catalog.library import did_you_mean
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED, Pool
 from fabricc.fabric.management import (
-    Beyond,
+    OtherDevices,
     address_owners,
     host_block,
     host_network,
@@ -54,7 +54,7 @@ def has_endpoints(*specs: ClusterSpec) -> bool:
     return any(
         each.management.switches is not None
         or each.given_management
-        or any(isinstance(network.tier, Beyond) for network in each.management.networks)
+        or any(isinstance(network.tier, OtherDevices) for network in each.management.networks)
         for each in specs
     )
 
@@ -95,7 +95,7 @@ def _refuse_further(spec: ClusterSpec) -> None:
     """Report FAB3210: BMCs and management switches in a further network, whose hosts are those of the top level."""
     management, help_ = spec.management, "Set it at the top level: it is for all networks of the cluster."
     named: list[KeyPath] = [("management", "switches")] if management.switches is not None else []
-    named += [network_path(each) for each in management.networks if isinstance(each.tier, Beyond)]
+    named += [network_path(each) for each in management.networks if isinstance(each.tier, OtherDevices)]
     named += [("identities", "management")] if spec.given_management else []
     label = f"{spec.network.name}: " if spec.network else ""
     if named:
@@ -105,7 +105,7 @@ def _refuse_further(spec: ClusterSpec) -> None:
 
 def _refuse_narrow(spec: ClusterSpec, fabric: Fabric) -> None:
     """Report FAB3211 to FAB3213: hosts in no network, with more addresses than reserved, or without room for them."""
-    networks = [each for each in fabric.addresses.management if each.tier is Beyond.HOST]
+    networks = [each for each in fabric.addresses.management if each.tier is OtherDevices.HOST]
     if not networks:
         return
     units: dict[str, list[Unit]] = {each.key: [] for each in networks}

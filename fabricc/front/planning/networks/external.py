@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.base.documents.document import KeyPath
     from fabricc.catalog.model import SwitchModel
-    from fabricc.fabric.external import ExternalLink, Outsider
+    from fabricc.fabric.external import ExternalLink, ExternalParty
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.planning.topology.models import Naming
     from fabricc.front.spec.model import ClusterSpec, Tier
@@ -103,7 +103,7 @@ def moved_out(
     switches = {name: at for at in fabric.switch_ids() if (name := fabric.name(at)) in wanted}
     taken: set[tuple[str, str]] = set()
     splits: dict[str, dict[int, Split]] = {}
-    parties: list[Outsider] = []
+    parties: list[ExternalParty] = []
     changed: dict[KeyPath, object] = {}
     for outsider in spec.external:
         moved = []

@@ -19,7 +19,7 @@ from fabricc.front.planning.networks.external import shared_ends
 from fabricc.front.planning.topology.models import suggest_name
 from fabricc.front.spec.document import format_path
 from fabricc.front.spec.evpn import SECTION, list_subnets
-from fabricc.front.spec.external import Taken, own_networks
+from fabricc.front.spec.external import UsedNetworks, own_networks
 from fabricc.front.spec.gpus import find_misplaced
 from fabricc.front.spec.networks import hosts_of
 from fabricc.front.spec.pools import free_pool
@@ -249,9 +249,9 @@ def _owner_name(fabric: Fabric) -> str:
 def _ways_out(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
     """FAB3180: what leads out of a network is in no other, and hosts have one way to a prefix outside."""
     names = [_owner_name(fabric) for fabric in fabrics]
-    linked, accepted = Taken(), dict[str, str]()
+    linked, accepted = UsedNetworks(), dict[str, str]()
     for spec, name in zip(specs, names, strict=True):
-        inside = Taken()
+        inside = UsedNetworks()
         for other, whose in zip(specs, names, strict=True):
             joined = other.spines is not None or other.tors.peer_links > 0
             own = own_networks(other.addressing, other.management, joined=joined)

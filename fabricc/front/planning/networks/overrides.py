@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.base.documents.document import KeyPath
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.given_identities import Box
+    from fabricc.fabric.given_identities import SingleModel
     from fabricc.fabric.shape import SwitchId
     from fabricc.front.planning.topology.models import Models, Naming
     from fabricc.front.spec.model import ClusterSpec
@@ -34,7 +34,7 @@ def apply_overrides(
         return fabric
     switches = {fabric.name(at): at for at in fabric.switch_ids() if fabric.name(at) in spec.overrides}
     found: dict[str, DeviceChange] = {}
-    boxes: dict[SwitchId, Box] = {}
+    boxes: dict[SwitchId, SingleModel] = {}
     for name, override in spec.overrides.items():
         at = switches.get(name)
         if at is None:
@@ -80,7 +80,7 @@ def apply_overrides(
 
 
 def _port_names(
-    fabric: Fabric, boxes: Mapping[SwitchId, Box], naming: Naming
+    fabric: Fabric, boxes: Mapping[SwitchId, SingleModel], naming: Naming
 ) -> dict[tuple[str, str], tuple[str, ...]]:
     """Return the slot names of single boxes, as the NOS of each defines them."""
     found = {}

@@ -70,7 +70,7 @@ def placed_beside(
                     f"{group.name} needs {block.count} ports at {block.speed_gbps}G on a ToR of {group.beside}, which "
                     "has no cages left for them"
                 )
-                raise CrowdedError(index, spec.error("FAB3072", message, *group.path))
+                raise NoCagesError(index, spec.error("FAB3072", message, *group.path))
             starts[index] = fits
         placed.append(tuple((starts[index], _block_of_group(attached, index)) for index in guests))
     return tuple(placed)
@@ -148,7 +148,7 @@ def _first_free(
     return next((at for at in range(positions - 1, up_cage, -1) if _is_free(tor, block, at, taken)), None)
 
 
-class CrowdedError(UnfitError):
+class NoCagesError(UnfitError):
     """A ToR has no cages for a group that shares it; `index` is the group's, the diagnostic has no remedy yet."""
 
     def __init__(self, index: int, diagnostic: Diagnostic) -> None:
@@ -157,7 +157,7 @@ class CrowdedError(UnfitError):
 
 
 def add_remedy(
-    spec: ClusterSpec, crowded: CrowdedError, homes: int, plannable: Callable[[ClusterSpec], bool]
+    spec: ClusterSpec, crowded: NoCagesError, homes: int, plannable: Callable[[ClusterSpec], bool]
 ) -> Diagnostic:
     """Return the diagnostic with the most hosts per shared unit that can be planned, if all hosts then have a place.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
 from fabricc.fabric import links
-from fabricc.fabric.given_identities import Box
+from fabricc.fabric.given_identities import SingleModel
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning.topology.layout import (
     Block,
@@ -41,7 +41,7 @@ def fec_code(port: Slot | Breakout) -> str:
 
 def box_of(
     spec: ClusterSpec, fabric: Fabric, at: SwitchId, model: SwitchModel, findings: list[Diagnostic]
-) -> Box | None:
+) -> SingleModel | None:
     """Return the switch as a box of that model, or None after a finding.
 
     Its first cages carry the links down, its last ones those up, or the other way round as in its tier, with room for
@@ -62,7 +62,7 @@ def box_of(
     if layout is None and not wrong:
         wrong.append(_too_small(spec, fabric, at, speaking, tier))
     findings += wrong
-    return None if layout is None else Box(model, layout, f"{links.layout_key(fabric, at)}/{name}")
+    return None if layout is None else SingleModel(model, layout, f"{links.layout_key(fabric, at)}/{name}")
 
 
 def _far_end_ports(fabric: Fabric, at: SwitchId, tier: PortLayout) -> dict[int, tuple[Slot, bool]]:

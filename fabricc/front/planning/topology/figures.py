@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import ClusterSpec
 
 
-class Sized(Protocol):
+class SizedShape(Protocol):
     """A shape with its port layouts, planned or not."""
 
     @property
@@ -48,7 +48,7 @@ class Sized(Protocol):
         ...
 
 
-class Filled(NamedTuple):
+class FilledUnit(NamedTuple):
     """A unit: its coordinate, its host group, and how many hosts there are; of border leaves none."""
 
     coordinate: int
@@ -111,9 +111,9 @@ def compute_figures(
     hosts: Sequence[HostModel],
     attached: Sequence[Attachment],
     models: Mapping[TierName, SwitchModel],
-    sized: Sized,
+    sized: SizedShape,
     links: Sequence[int],
-    units: Sequence[Filled],
+    units: Sequence[FilledUnit],
 ) -> Figures:
     """Compute the quantities of a shape.
 
@@ -195,7 +195,7 @@ def _count_cages(layout: PortLayout, used: Iterable[int]) -> int:
 
 
 def _host_ends(
-    hosts: Sequence[HostModel], attached: Sequence[Attachment], sized: Sized, units: Sequence[Filled]
+    hosts: Sequence[HostModel], attached: Sequence[Attachment], sized: SizedShape, units: Sequence[FilledUnit]
 ) -> Ends:
     shape, links, lower, upper = sized.shape, 0, 0, 0
     for (group, count), number in Counter((unit.group, unit.hosts) for unit in units).items():
@@ -216,7 +216,7 @@ def _host_ends(
 
 
 def _spine_ends(
-    sized: Sized, attached: Sequence[Attachment], links: Sequence[int], units: Sequence[Filled]
+    sized: SizedShape, attached: Sequence[Attachment], links: Sequence[int], units: Sequence[FilledUnit]
 ) -> Ends:
     shape, total, lower, parallel = sized.shape, 0, 0, sized.shape.links_per_spine
     pods: dict[int, set[int]] = {}
@@ -239,7 +239,9 @@ def _spine_ends(
     return Ends(total, lower, upper)
 
 
-def _remaining_hosts(spec: ClusterSpec, tor: SwitchModel, sized: Sized, units: Sequence[Filled]) -> int:
+def _remaining_hosts(
+    spec: ClusterSpec, tor: SwitchModel, sized: SizedShape, units: Sequence[FilledUnit]
+) -> int:
     """Return the hosts until a tier is full: in existing units, and in further units of the smallest group."""
     shape, groups = sized.shape, spec.gpus.groups
     if not shape.spines:
@@ -251,7 +253,7 @@ def _remaining_hosts(spec: ClusterSpec, tor: SwitchModel, sized: Sized, units: S
     return present + (unit_capacity(sized) - last) * smallest
 
 
-def _oversubscription_ratio(sized: Sized) -> Fraction:
+def _oversubscription_ratio(sized: SizedShape) -> Fraction:
     shape, found = sized.shape, Fraction(1)
     if shape.spines:
         down = max(_downlink_gbps(layout) for layout in sized.tor_layouts)
@@ -279,7 +281,7 @@ def _count_cut_gpus(model: HostModel, shape: Shape, hosts: int) -> int:
     return ceil(hosts * (shape.rails_per_tor // nics) * weight)
 
 
-def unit_capacity(sized: Sized) -> int:
+def unit_capacity(sized: SizedShape) -> int:
     """Return the number of units that the switches above the ToRs have ports for."""
     shape, core = sized.shape, sized.core_layout
     if not shape.cores or core is None:
@@ -288,12 +290,12 @@ def unit_capacity(sized: Sized) -> int:
     return len(core.down) // per_pod * shape.units_per_pod
 
 
-def fill_units(spec: ClusterSpec) -> Iterator[Filled]:
+def fill_units(spec: ClusterSpec) -> Iterator[FilledUnit]:
     """Return the units of a new fabric in order."""
     coordinate = 0
     for index, group in enumerate(spec.gpus.groups):
         racks = [len(names) or group.hosts_per_unit for names in group.racks.values()]
         whole, rest = divmod(group.hosts, group.hosts_per_unit)
         for hosts in racks or [group.hosts_per_unit] * whole + [rest] * bool(rest):
-            yield Filled(coordinate, index, hosts)
+            yield FilledUnit(coordinate, index, hosts)
             coordinate += 1

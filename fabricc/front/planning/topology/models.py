@@ -62,7 +62,7 @@ class Models:
         return {tier: model for tier, model in tiers if model is not None}
 
 
-class Asked(NamedTuple):
+class RequestedTier(NamedTuple):
     """A requested tier above the ToRs, and its model."""
 
     tier: Tier

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.model import Catalog, SwitchModel
-    from fabricc.front.planning.topology.models import Asked, Models
-    from fabricc.front.planning.topology.tors import Bottom
+    from fabricc.front.planning.topology.models import Models, RequestedTier
+    from fabricc.front.planning.topology.tors import TorTier
     from fabricc.front.spec.model import ClusterSpec
 
 
-def report_islands(spec: ClusterSpec, models: Models, bottom: Bottom, units: int) -> Diagnostic:
+def report_islands(spec: ClusterSpec, models: Models, bottom: TorTier, units: int) -> Diagnostic:
     """Report units without spines to join them, whether one can hold all hosts, and which spines suffice."""
     remedies = []
     if units == 2 and bottom.lead.tors == 1 and bottom.lead.nic_ports == spec.planes:
@@ -74,7 +74,13 @@ def find_spines(spec: ClusterSpec, models: Models, units: int) -> clos.SpineLaye
 
 
 def spine_too_small(
-    spec: ClusterSpec, models: Models, spine: Asked, catalog: Catalog, bottom: Bottom, tors: int, ports: int
+    spec: ClusterSpec,
+    models: Models,
+    spine: RequestedTier,
+    catalog: Catalog,
+    bottom: TorTier,
+    tors: int,
+    ports: int,
 ) -> Diagnostic:
     """Report a two-tier mesh that cannot exist, with remedies."""
     reach = max(0, ports)
@@ -110,7 +116,7 @@ def spine_too_small(
     return spec.error("FAB3009", message, "spines", "model", help=" ".join(remedies))
 
 
-def _with_rails_apart(spec: ClusterSpec, models: Models, bottom: Bottom, tors: int) -> str:
+def _with_rails_apart(spec: ClusterSpec, models: Models, bottom: TorTier, tors: int) -> str:
     """Return one sentence on the same hosts with spines for each rail, or "" where that does not fit either."""
     if bottom.planes.by_rail > 1 or bottom.lead.rails == bottom.lead.rails_per_tor or spec.spines is None:
         return ""
@@ -121,7 +127,7 @@ def _with_rails_apart(spec: ClusterSpec, models: Models, bottom: Bottom, tors: i
 
 
 def _with_planes(
-    spec: ClusterSpec, models: Models, spine: Asked, planes: int, bottom: Bottom, tors: int
+    spec: ClusterSpec, models: Models, spine: RequestedTier, planes: int, bottom: TorTier, tors: int
 ) -> str:
     """One sentence on the same hosts over more planes, by the plan's own arithmetic, or "" when that does not fit."""
     for changes, wanted in _split_planes(spec, models, spine, planes):
@@ -130,7 +136,9 @@ def _with_planes(
     return ""
 
 
-def _with_larger_units(spec: ClusterSpec, models: Models, spine: Asked, bottom: Bottom, tors: int) -> str:
+def _with_larger_units(
+    spec: ClusterSpec, models: Models, spine: RequestedTier, bottom: TorTier, tors: int
+) -> str:
     """Return one sentence on fewer ToRs with more hosts or rails behind each, or "" where that does not fit."""
     group, *others = spec.gpus.groups
     if others or group.racks:
@@ -152,7 +160,12 @@ def _with_larger_units(spec: ClusterSpec, models: Models, spine: Asked, bottom: 
 
 
 def _describe_fit(
-    changes: tuple[str, ...], wanted: ClusterSpec, models: Models, spine: Asked, bottom: Bottom, tors: int
+    changes: tuple[str, ...],
+    wanted: ClusterSpec,
+    models: Models,
+    spine: RequestedTier,
+    bottom: TorTier,
+    tors: int,
 ) -> str:
     """Return one sentence on two tiers of a changed spec for the same hosts, or "" where they do not fit."""
     try:
@@ -172,7 +185,7 @@ def _describe_fit(
 
 
 def _split_planes(
-    spec: ClusterSpec, models: Models, spine: Asked, planes: int
+    spec: ClusterSpec, models: Models, spine: RequestedTier, planes: int
 ) -> Iterator[tuple[tuple[str, ...], ClusterSpec]]:
     """Yield the spec over so many planes, as it is and with as many hosts to a unit as the ToRs then hold.
 
@@ -215,9 +228,9 @@ def spines_that_reach(catalog: Catalog, tors: int, speed_gbps: int) -> list[tupl
 def beyond_capacity(
     spec: ClusterSpec,
     models: Models,
-    spine: Asked,
+    spine: RequestedTier,
     catalog: Catalog,
-    bottom: Bottom,
+    bottom: TorTier,
     pins: Mapping[str, int],
     units: int,
     capacity: int,
@@ -272,7 +285,7 @@ def cores_too_small(
 
 def no_pod(
     spec: ClusterSpec,
-    spine: Asked,
+    spine: RequestedTier,
     units: int,
     uplinks: int,
     count: int | None,

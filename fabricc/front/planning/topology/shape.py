@@ -15,7 +15,7 @@ from fabricc.front.planning.topology.layout import (
     ports_at,
     rotate_cages,
 )
-from fabricc.front.planning.topology.models import Asked, UnfitError
+from fabricc.front.planning.topology.models import RequestedTier, UnfitError
 from fabricc.front.planning.topology.refusals import (
     beyond_capacity,
     cores_too_small,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from fabricc.catalog.model import Catalog
     from fabricc.front.planning.topology.models import Models
-    from fabricc.front.planning.topology.tors import Bottom
+    from fabricc.front.planning.topology.tors import TorTier
     from fabricc.front.spec.model import ClusterSpec, Tier
 
 
@@ -40,7 +40,7 @@ class Sizing:
 
     Attributes:
         capacity_units: units that the spines can hold.
-        tor_up_cage, spine_up_cage: cage position where the uplinks begin, see `Bottom.up_cage`.
+        tor_up_cage, spine_up_cage: cage position where the uplinks begin, see `TorTier.up_cage`.
         cage_pins: what the lock has to keep of these.
         most_uplinks: uplinks a ToR could physically have.
         needed_uplinks: host group index -> uplinks that its ToRs need.
@@ -56,7 +56,7 @@ class Sizing:
     spine_up_cage: int
     most_uplinks: int
     needed_uplinks: tuple[int, ...]
-    bottom: Bottom
+    bottom: TorTier
     cage_pins: Mapping[str, int]
 
     @property
@@ -94,10 +94,12 @@ def size_fabric(
     bottom = bottom_of(spec, models, pins)
     if spec.spines is None or models.spine is None:
         return _one_tier(spec, models, units, bottom)
-    spine = Asked(spec.spines, models.spine)
+    spine = RequestedTier(spec.spines, models.spine)
     if spec.cores is None or models.core is None:
         return _two_tiers(spec, models, catalog, units, pins, bottom, spine)
-    return _three_tiers(spec, models, present, units, pins, bottom, spine, Asked(spec.cores, models.core))
+    return _three_tiers(
+        spec, models, present, units, pins, bottom, spine, RequestedTier(spec.cores, models.core)
+    )
 
 
 def check_joined(spec: ClusterSpec, models: Models, units: int, pins: Mapping[str, int]) -> None:
@@ -110,7 +112,7 @@ def check_joined(spec: ClusterSpec, models: Models, units: int, pins: Mapping[st
         raise UnfitError(report_islands(spec, models, bottom_of(spec, models, pins), units))
 
 
-def _one_tier(spec: ClusterSpec, models: Models, units: int, bottom: Bottom) -> Sizing:
+def _one_tier(spec: ClusterSpec, models: Models, units: int, bottom: TorTier) -> Sizing:
     """ToRs without spines, alone or in pairs; strides get room for the units that spines would join later."""
     peers = spec.tors.peer_links
     gbps = bottom.up_gbps if peers else 0
@@ -118,7 +120,7 @@ def _one_tier(spec: ClusterSpec, models: Models, units: int, bottom: Bottom) -> 
     return _assemble_sizing(spec, models, bottom, shape, units, PortLayout((), (), ()), None, 0)
 
 
-def _two_tier_shape(bottom: Bottom, spines: int, links: int) -> Shape:
+def _two_tier_shape(bottom: TorTier, spines: int, links: int) -> Shape:
     """Return the shape of a two-tier fabric, for one unit."""
     return Shape(
         planes=bottom.planes.count,
@@ -141,7 +143,7 @@ def _two_tier_shape(bottom: Bottom, spines: int, links: int) -> Shape:
 
 
 def _spread_uplinks(
-    spec: ClusterSpec, spines: Tier, bottom: Bottom, pins: Mapping[str, int]
+    spec: ClusterSpec, spines: Tier, bottom: TorTier, pins: Mapping[str, int]
 ) -> tuple[int, int | None, int | None]:
     """(uplinks, spines or None, links per spine or None) after pinned counts; uplinks may grow to divide evenly."""
     uplinks, count, links = bottom.uplinks, spines.count, pins.get("links_per_spine")
@@ -176,8 +178,8 @@ def _two_tiers(
     catalog: Catalog,
     units: int,
     pins: Mapping[str, int],
-    bottom: Bottom,
-    spine: Asked,
+    bottom: TorTier,
+    spine: RequestedTier,
 ) -> Sizing:
     ports = ports_at(spine.model, bottom.up_gbps) - spine.tier.reserved_ports
     uplinks, count, links = _spread_uplinks(spec, spine.tier, bottom, pins)
@@ -211,9 +213,9 @@ def _three_tiers(
     present: int,
     units: int,
     pins: Mapping[str, int],
-    bottom: Bottom,
-    spine: Asked,
-    core: Asked,
+    bottom: TorTier,
+    spine: RequestedTier,
+    core: RequestedTier,
 ) -> Sizing:
     refuse_moved(spec, "spine", pins, uplinks_first=spine.tier.uplinks_first)
     core_gbps = link_speed(spec, spine.model, core.model, spine.tier.uplink_gbps, "spines")
@@ -267,7 +269,7 @@ def _three_tiers(
 
 
 def _find_planes(
-    spec: ClusterSpec, models: Models, present: int, units: int, spine: Asked, core: Asked
+    spec: ClusterSpec, models: Models, present: int, units: int, spine: RequestedTier, core: RequestedTier
 ) -> int | None:
     """Return the smallest larger number of planes over which the same pods can be planned, or None."""
     for planes in (2, 4, 8):
@@ -283,12 +285,12 @@ def _find_planes(
 
 
 def _find_pod(
-    asked: Asked,
+    asked: RequestedTier,
     per_pod: int,
     uplinks: int,
     count: int | None,
     links: int | None,
-    bottom: Bottom,
+    bottom: TorTier,
     core_gbps: int,
     pins: Mapping[str, int],
 ) -> tuple[int, int, int, int, int] | None:
@@ -339,7 +341,7 @@ def _find_cores(
 def _assemble_sizing(
     spec: ClusterSpec,
     models: Models,
-    bottom: Bottom,
+    bottom: TorTier,
     shape: Shape,
     capacity: int,
     spine: PortLayout | None,

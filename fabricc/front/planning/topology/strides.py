@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import attribute_names, dataclass, replace
 from fabricc.fabric import addresses as adr
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED
-from fabricc.fabric.management import Beyond
+from fabricc.fabric.management import OtherDevices
 from fabricc.fabric.shape import Strides, TierName
 
 if TYPE_CHECKING:
@@ -159,12 +159,12 @@ def management_shortage(
     strides: Strides, shape: Shape, units: int, networks: Sequence[ManagementNetwork]
 ) -> NarrowSubnets | None:
     """Return the first management network that is too small for its switches by these strides, or None."""
-    numbers: dict[TierName | Beyond, int] = {
+    numbers: dict[TierName | OtherDevices, int] = {
         TierName.SPINE: shape.pods * strides.spine * strides.plane,
         TierName.CORE: shape.cores * strides.plane,
     }
     for network in networks:
-        if isinstance(network.tier, Beyond):
+        if isinstance(network.tier, OtherDevices):
             continue
         full = 32 if network.pool.version == 4 else 128
         if network.tier is None:
@@ -182,7 +182,7 @@ def management_shortage(
 
 
 def _wanted_numbers(
-    network: ManagementNetwork, numbers: Mapping[TierName | Beyond, int], shape: Shape, units: int
+    network: ManagementNetwork, numbers: Mapping[TierName | OtherDevices, int], shape: Shape, units: int
 ) -> int:
     """ToRs, or numbers of spines or cores, that each subnet of a network has to hold."""
     if network.tier and network.tier is not TierName.TOR:
@@ -193,7 +193,10 @@ def _wanted_numbers(
 
 
 def _bits_of_all(
-    numbers: Mapping[TierName | Beyond, int], shape: Shape, units: int, networks: Sequence[ManagementNetwork]
+    numbers: Mapping[TierName | OtherDevices, int],
+    shape: Shape,
+    units: int,
+    networks: Sequence[ManagementNetwork],
 ) -> int:
     """Bits of the network that has the switches of every tier that no other takes."""
     others = [network for network in networks if network.tier is not None]

@@ -15,7 +15,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass, replace
 from fabricc.front.planning.topology import clos
 from fabricc.front.planning.topology.attachments import attach_groups, find_leading_group, refuse_apart
-from fabricc.front.planning.topology.beside import CrowdedError, add_remedy, placed_beside
+from fabricc.front.planning.topology.beside import NoCagesError, add_remedy, placed_beside
 from fabricc.front.planning.topology.clos import planes_of
 from fabricc.front.planning.topology.layout import (
     Block,
@@ -47,7 +47,7 @@ UP_CAGES = {False: "{}_up_cage", True: "{}_down_cage"}
 
 
 @dataclass(frozen=True, slots=True)
-class Bottom:
+class TorTier:
     """The decisions about the ToR tier.
 
     Attributes:
@@ -78,7 +78,7 @@ class Bottom:
         return max(self.needed)
 
 
-def bottom_of(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> Bottom:
+def bottom_of(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> TorTier:
     """Work out the ToR tier.
 
     Raises:
@@ -94,14 +94,14 @@ def bottom_of(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> Bot
 
     try:
         return _turned_bottom(spec, models, pins)
-    except CrowdedError as crowded:
+    except NoCagesError as crowded:
         attached, groups = attach_groups(spec, models), spec.gpus.groups
         home = attached[crowded.index].beside or 0
         homes = units_of(groups[home], attached[home].slots)
         raise UnfitError(add_remedy(spec, crowded, homes, plannable)) from None
 
 
-def _turned_bottom(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> Bottom:
+def _turned_bottom(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> TorTier:
     """Plan the ToR tier, uplinks first if requested: as many cages as they need are then before the hosts."""
     refuse_moved(spec, "tor", pins, uplinks_first=spec.tors.uplinks_first)
     if not spec.tors.uplinks_first:
@@ -115,7 +115,7 @@ def _turned_bottom(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -
     tor = rotate_cages(models.tor, before)
     try:
         return _bottom_of(spec, replace(models, tor=tor), {**pins, "tor_up_cage": every - before})
-    except _BeyondError as beyond:
+    except _UplinkCagesError as beyond:
         told = f"{before} cages of a ToR are the uplinks', which leaves {every - before}; hosts need {beyond.needed}"
         help_ = REPIN if name in pins else "Leave it out: uplinks follow the ports of hosts."
         raise UnfitError(spec.error("FAB3020", told, "tors", "uplinks_first", help=help_)) from None
@@ -130,7 +130,7 @@ def up_pin(tier: str, asked: Tier, model: SwitchModel, up_cage: int) -> dict[str
     }
 
 
-class _BeyondError(UnfitError):
+class _UplinkCagesError(UnfitError):
     """Hosts need the cages that uplinks begin at."""
 
     def __init__(self, diagnostic: Diagnostic, needed: int) -> None:
@@ -150,7 +150,7 @@ def refuse_moved(spec: ClusterSpec, tier: str, pins: Mapping[str, int], *, uplin
         raise UnfitError(spec.error("FAB3020", told, f"{tier}s", "uplinks_first", help=REPIN))
 
 
-def _bottom_of(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> Bottom:
+def _bottom_of(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> TorTier:
     attached = attach_groups(spec, models)
     lead = attached[find_leading_group(models.hosts, range(len(attached)))]
     one_tor = all(
@@ -165,7 +165,7 @@ def _bottom_of(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> Bo
     hosts = tuple(Block(each.gbps, each.ports) for each in attached)
     sides = lead.tors * lead.nic_ports // planes.count
     beside, needed, start, most = _tor_uplinks(spec, models, attached, hosts, up_gbps, pins)
-    return Bottom(attached, lead, slots, planes, sides, hosts, beside, up_gbps, needed, start, most)
+    return TorTier(attached, lead, slots, planes, sides, hosts, beside, up_gbps, needed, start, most)
 
 
 def link_speed(spec: ClusterSpec, low: SwitchModel, high: SwitchModel, asked: int | None, tier: str) -> int:
@@ -234,7 +234,7 @@ def _tor_uplinks(
         told = report_outgrown_pin(
             spec, "tor_up_cage", pins["tor_up_cage"], start, "host ports of a ToR", "gpus"
         )
-        raise _BeyondError(told, start)
+        raise _UplinkCagesError(told, start)
     behind = min((first for guests in placed for first, _ in guests if first >= start), default=None)
     most = _count_free_ports(tor, up_gbps, start, behind)
     ratio = tier.oversubscription or 1.0
@@ -254,7 +254,7 @@ def _tor_uplinks(
                 f"own: it needs {max(uplinks)} uplinks at {up_gbps}G, {tor.title} has room for {most}"
             )
             last = max(index for index, each in enumerate(attached) if each.beside == busiest)
-            raise CrowdedError(last, spec.error("FAB3073", message, *spec.gpus.groups[last].path))
+            raise NoCagesError(last, spec.error("FAB3073", message, *spec.gpus.groups[last].path))
         per_tor = attached[busiest].rails_per_tor
         raise UnfitError(too_many_uplinks(spec, tor, hosts[busiest], per_tor, up_gbps, max(uplinks), most))
     return placed, uplinks, start, most

@@ -23,7 +23,7 @@ FORMATS = {"containerlab": render_containerlab, "netlab": render_netlab}
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ExportedTopology:
     """The written topology: its file, its size, and remarks, a sentence each."""
 
     topology: Path
@@ -40,7 +40,7 @@ def export_topology(
     units: int | None = None,
     sample: bool = False,
     network: str | None = None,
-) -> Exported:
+) -> ExportedTopology:
     """Write the topology of a spec below `out`, in a tree named after the cluster and the format.
 
     Raises:
@@ -65,7 +65,7 @@ def export_topology(
             raise
     notes = (*differences, *(_list_assumptions(found) if format_ == "containerlab" else ()))
     nodes = len(found.switches) + len(found.hosts)
-    return Exported(out / name / next(iter(files)), nodes, len(found.cables), notes)
+    return ExportedTopology(out / name / next(iter(files)), nodes, len(found.cables), notes)
 
 
 def _list_assumptions(found: Topology) -> tuple[str, ...]:

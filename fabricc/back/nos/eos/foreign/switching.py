@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.eos.words import default_rows, kept_rows, setting_rows
-from fabricc.back.reading import Block, Entry, Fact, Keep, Row, Said, Scope, Silent, Topic
+from fabricc.back.reading import Block, Entry, Fact, Keep, Row, Scope, Silent, StoredValue, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -119,7 +119,7 @@ ROWS: Sequence[Row] = (
 )  # fmt: skip
 
 
-def trunk_vlans(block: Scope) -> Said | None:
+def trunk_vlans(block: Scope) -> StoredValue | None:
     """Return the VLANs of a trunk as one text; None without a line."""
     vlans: list[str] = []
     last = 0

@@ -9,7 +9,7 @@ from fabricc.back.nos.junos import bgp_rows
 from fabricc.back.nos.junos.bgp_rows import put_isolated
 from fabricc.back.nos.junos.foreign import igp, switching
 from fabricc.back.nos.junos.words import MANAGEMENT_INSTANCE, put_settings, verbatim_rows
-from fabricc.back.reading import Block, Document, Entry, Keep, Row, Said, Scope, Topic
+from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope, StoredValue, Topic
 from fabricc.back.reading.scope import Part
 from fabricc.fabric.vocabulary import port_paths
 
@@ -241,7 +241,7 @@ def _put_relays(document: Document, scope: Scope) -> None:
         put_settings(document.whole, port_paths(str(port)).prefix, each)
 
 
-def _put_relay(document: Document, port: str, servers: dict[Value, Said], line: int) -> None:
+def _put_relay(document: Document, port: str, servers: dict[Value, StoredValue], line: int) -> None:
     document.whole.put(port_paths(port)["dhcp_relay"], ",".join(sorted(map(str, servers))) or "none", line)
 
 

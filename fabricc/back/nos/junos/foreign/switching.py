@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.junos.words import NONE, SPANNING_TREE, kept_statements, put_settings, verbatim_rows
-from fabricc.back.reading import Block, Document, Entry, Keep, Row, Said, Scope
+from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope, StoredValue
 from fabricc.back.reading.types import parse_numbers
 from fabricc.base.diagnostics.wording import split_ranges
 from fabricc.base.numbers import is_number
@@ -146,7 +146,7 @@ def _vlan_list(names: Iterable[str], ids: Mapping[str, int]) -> str:
 
 def _finish_pair(document: Document) -> None:
     for pair in document.scope.each("pair").values():
-        found: dict[str, Said] = {}
+        found: dict[str, StoredValue] = {}
         if "local" in pair.values:
             found["local"] = pair.values["local"]
         for address, peer in pair.each("peer").items():

@@ -21,7 +21,7 @@ from fabricc.fabric.facts import static_text
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fabricc.back.reading import Captured, Document, Row, Said, Scope
+    from fabricc.back.reading import Captured, Document, Row, Scope, StoredValue
     from fabricc.fabric.facts import Value
 
 _NONE = ("", 0)
@@ -192,7 +192,7 @@ def finish(document: Document) -> None:
         for way, targets in _route_targets(vrf).items():
             document.put_set(f"{path}/{way}", targets)
         _state_routes(document, path + "/", vrf.scopes.get("static route", {}))
-    segments: dict[Captured, Said] = {
+    segments: dict[Captured, StoredValue] = {
         vni: (str(vlan), line)
         for vlan, block in scope.each("vlan").items()
         for vni, line in [block.values.get("vni", _NONE)]
@@ -235,7 +235,7 @@ def leaking_lines(document: Document) -> list[int]:
     return sorted(said)
 
 
-def _route_targets(block: Scope) -> dict[str, dict[Value, Said]]:
+def _route_targets(block: Scope) -> dict[str, dict[Value, StoredValue]]:
     """Route targets by the way they go."""
     both = block.table("both")
     return {way: {**both, **block.table(way)} for way in ("import", "export")}
@@ -270,7 +270,7 @@ def _state_vtep(document: Document, nve: Scope) -> None:
     for name, said in values.items():
         if name.startswith("vxlan "):
             put(f"vxlan/setting[{name.removeprefix('vxlan ')}]", *said)
-    peers: dict[Value, Said] = {}
+    peers: dict[Value, StoredValue] = {}
     for vni, member in nve.each("member").items():
         if "replication" in member.values or "replication" in values:
             put(
@@ -287,7 +287,7 @@ def _state_vtep(document: Document, nve: Scope) -> None:
 def _state_routes(document: Document, path: str, routes: Mapping[Captured, Scope]) -> None:
     """State next hops of static routes: those of the best preference, and the settings of each."""
     for prefix, route in routes.items():
-        hops: dict[str, Said] = {
+        hops: dict[str, StoredValue] = {
             str(via): (_PREFERENCE, line) for via, (_, line) in route.table("via").items()
         }
         hops |= {

@@ -18,7 +18,7 @@ from fabricc.base.numbers import is_number
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.back.reading import Document, Row, Said, Scope, Types
+    from fabricc.back.reading import Document, Row, Scope, StoredValue, Types
     from fabricc.fabric.facts import Value
 
     Stated = tuple[str, Value, int]
@@ -326,7 +326,7 @@ def of_interface(block: Scope) -> Iterator[Stated]:
 
 def _bridge_facts(block: Scope) -> Iterator[Stated]:
     """Yield the mode of a port that bridges, with its VLANs where these are the default ones."""
-    values: Mapping[str, Said] = block.values
+    values: Mapping[str, StoredValue] = block.values
     mode, line = values.get("/switchport") or values.get("/access_vlan") or values.get("switchport", ("", 0))
     if not line or "routed" in values:
         return
