@@ -29,7 +29,7 @@ OF_ONE_CALL = frozenset({"front/planning/quality.py policy_of", "operate/verify/
 """Made anew for each plan or verification."""
 
 
-def test_what_is_remembered_of_users_words_is_bounded() -> None:
+def test_caches_of_user_input_are_bounded() -> None:
     found = {
         f"{path.relative_to(ROOT / 'fabricc').as_posix()} {name}"
         for path in (ROOT / "fabricc").rglob("*.py")

@@ -202,7 +202,7 @@ def test_names_asns_and_addresses_that_follow_no_rule_stay(nos, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["lab-smallest", pytest.param("rack-zone-512", marks=pytest.mark.slow)])
-def test_hosts_without_files_are_those_that_ports_tell_of(name):
+def test_adopt_infers_hosts_without_files_from_ports(name):
     compiled = inventory(name)
     adoption = adopted(compiled, hosts=False)
     assert_the_same(adoption, sum(1 for _ in compiled.switches()))
@@ -210,7 +210,7 @@ def test_hosts_without_files_are_those_that_ports_tell_of(name):
     assert any("no files of hosts" in words for words in adoption.adopted.assumed)
 
 
-def test_what_is_written_builds_and_is_never_written_over(tmp_path):
+def test_adopted_files_build_and_are_never_overwritten(tmp_path):
     adoption = adopted(inventory("lab-smallest"))
     reports = {report.TEXT: report.as_text(adoption), report.JSON: str(report.as_json(adoption))}
     target = tmp_path / "out"
@@ -335,7 +335,7 @@ def test_a_fabric_of_others_keeps_names_numbers_addresses_and_ports(foreign):
     assert not [found for found in compiled.proof(jobs=1) if found.severity is Severity.ERROR]
 
 
-def test_what_no_word_says_is_an_overlay_and_secrets_are_in_none(foreign):
+def test_adopt_writes_lines_without_a_key_as_overlays_and_no_secrets(foreign):
     kept = "".join(text for name, text in foreign.files.items() if name.startswith("overlays/"))
     assert "vlan internal order ascending range 1006 1199" in kept
     assert "spanning-tree mode none" in kept
@@ -353,7 +353,7 @@ def test_an_invariant_that_what_runs_breaks_is_accepted_and_reported(foreign):
         assert any(code in each.message for each in foreign.findings if each.code == "FAB9705")
 
 
-def test_the_spec_says_what_its_parts_are_for_and_has_a_line_for_each_overlay(foreign):
+def test_adopted_spec_explains_its_sections_and_lists_each_overlay(foreign):
     lines = foreign.files["cluster.yaml"].split("\n")
     assert lines[0].startswith("# The running fabric, as `fabricc adopt` read it")
     at = lines.index("overlays:")

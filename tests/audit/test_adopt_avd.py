@@ -102,7 +102,7 @@ def test_habits_of_the_house_are_words_of_the_spec(adoption):
     assert words["unused_ports"] == "silent"
 
 
-def test_overlays_hold_the_rest_once_for_alike_switches(adoption):
+def test_overlays_hold_lines_of_similar_switches_once(adoption):
     made, overlay = adoption
     kept = {name: text for name, text in made.files.items() if name.startswith("overlays/")}
     alike = {
@@ -120,7 +120,7 @@ def test_overlays_hold_the_rest_once_for_alike_switches(adoption):
     ]
 
 
-def test_what_an_adopted_fabric_gains_is_as_those_next_to_it(adoption, tmp_path):
+def test_new_devices_of_an_adopted_fabric_match_their_neighbors(adoption, tmp_path):
     made, overlay = adoption
     if overlay == "ebgp":
         pytest.skip("the lines of EVPN are those of each leaf alone")

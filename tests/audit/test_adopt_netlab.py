@@ -148,7 +148,7 @@ def test_a_build_states_what_every_device_states(adoption):
     assert not [f for f in adoption.adopted.compiled.proof(jobs=1) if f.severity is Severity.ERROR]
 
 
-def test_what_it_takes_is_reported(adoption, plain):
+def test_adopt_reports_the_values_that_it_infers(adoption, plain):
     told = "".join(found.message for found in adoption.findings)
     assert ("do not take the hosts' files" in told) == plain
     words = adoption.adopted.draft.words

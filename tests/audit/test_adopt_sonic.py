@@ -72,7 +72,7 @@ def test_tables_rows_and_items_of_lists_come_and_go():
     assert result == found
 
 
-def test_what_calls_a_row_by_its_name_goes_with_it():
+def test_rows_that_refer_to_a_renamed_row_follow_it():
     built = {"PROFILE": {"pg_5m": {"xoff": "1"}}, "PG": {"Ethernet0|3": {"profile": "pg_5m", "other": "x"}}}
     found = {"PROFILE": {"pg_40m": {"xoff": "2"}}, "PG": {"Ethernet0|3": {"profile": "pg_40m", "other": "y"}}}
     result, _ = edited(built, found, "xoff")
@@ -82,7 +82,7 @@ def test_what_calls_a_row_by_its_name_goes_with_it():
     }
 
 
-def test_what_is_aside_or_secret_is_in_no_overlay():
+def test_overlays_contain_no_irrelevant_or_secret_lines():
     found = {
         **PORTS,
         "BANNER": {"global": {"login": "hi"}},
@@ -117,7 +117,7 @@ def test_a_build_states_what_every_switch_states_with_a_setting_of_each(adoption
 
 
 @pytest.mark.slow
-def test_what_all_have_in_common_is_one_file(adoption):
+def test_rows_common_to_all_switches_are_in_one_overlay(adoption):
     assert json.loads(adoption.files["overlays/sonic-all/config_db.json"]) == {
         "VLAN": {"Vlan100": {"vlanid": "100"}}
     }

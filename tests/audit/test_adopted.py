@@ -150,7 +150,7 @@ HOLES = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", HOLES)
-def test_what_has_left_leaves_its_place_empty(what, tmp_path):
+def test_removed_hosts_leave_their_slots_empty(what, tmp_path):
     gpus, leave = HOLES[what]
     words = {
         "cluster": "zone", "gpus": {"model": "lab-host", **copy.deepcopy(gpus)}, "tors": {**LAB, "uplinks": 2},

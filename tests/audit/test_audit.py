@@ -128,7 +128,7 @@ def test_every_format_is_what_programs_take(
         assert "Not understood" in text
 
 
-def test_text_says_what_the_folder_holds_and_how_much_was_understood(
+def test_text_report_lists_devices_and_the_understood_share(
     fabrics: dict[str, Path], fabricc: Fabricc
 ) -> None:
     ran = fabricc("audit", str(fabrics["sonic"]), "--jobs", "1")
@@ -188,7 +188,7 @@ def test_no_folder_is_too_garbled(
 @pytest.mark.skipif(not CORPORA.is_dir(), reason="no corpora here")
 @pytest.mark.parametrize("share", [4, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("nos", sorted(MODELS))
-def test_what_others_wrote_is_audited(nos: str, share: int) -> None:
+def test_audit_reads_foreign_collections_without_defects(nos: str, share: int) -> None:
     """Every so many-th collection of a system."""
     sources = sorted(path for path in (CORPORA / nos).iterdir() if path.is_dir())
     for source in sources[::share]:
@@ -213,7 +213,7 @@ def test_the_topic_of_a_statement_hangs_on_nothing_that_was_read_before() -> Non
         assert (several.stated, alone.stated) == ({"other", "policy"}, {"other"})
 
 
-def test_what_is_between_brackets_does_not_hide_what_a_statement_is_about() -> None:
+def test_topics_of_paths_ignore_no_part_between_brackets() -> None:
     """Paths with the same beginning and end have one topic only if all parts between are the same."""
     stopped, shut = "interface[Ethernet1]/pfc_setting[3]/enabled", "interface[Ethernet1]/enabled"
     assert [topic_of(path) for path in (stopped, shut, stopped)] == ["PFC", "interfaces", "PFC"]

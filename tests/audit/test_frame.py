@@ -24,7 +24,7 @@ def _tors(tmp_path: Path) -> tuple[list[Reading], list[Parts]]:
     return readings, [split_facts(each) for each in readings]
 
 
-def test_alike_devices_have_one_frame_and_their_own_facts(tmp_path: Path) -> None:
+def test_similar_devices_share_one_frame_and_keep_their_own_facts(tmp_path: Path) -> None:
     readings, parts = _tors(tmp_path)
     assert len(parts) == 16
     assert len({id(each.frame) for each in parts}) == 1

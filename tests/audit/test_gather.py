@@ -150,7 +150,7 @@ def test_workers_hand_back_the_same_devices(specs: Path, tmp_path: Path) -> None
         ("running-config.cfg", ""),
     ],
 )
-def test_the_name_in_a_path_says_what_belongs_together(path: str, device: str) -> None:
+def test_files_are_grouped_by_the_device_name_in_their_path(path: str, device: str) -> None:
     assert device_of(path) == device
 
 
@@ -203,7 +203,7 @@ def test_outputs_stand_next_to_a_configuration_or_with_it(texts: dict[str, str],
     assert device.files[file].split("\n")[line - 1] == "   ip address 10.0.0.1/31"
 
 
-def test_a_version_output_says_what_a_configuration_does_not(tmp_path: Path) -> None:
+def test_version_output_adds_model_and_release(tmp_path: Path) -> None:
     plain = EOS[EOS.index("hostname") :]
     found = gather_devices(
         folder_of(tmp_path, {"leaf1.cfg": plain, "leaf1_show_version.txt": VERSION}), jobs=1
@@ -307,7 +307,7 @@ def test_a_box_that_the_catalog_lacks_is_reported(tmp_path: Path) -> None:
     assert (finding.code, finding.file, finding.line) == ("FAB9506", "leaf1.cfg", named)
 
 
-def test_a_box_without_a_name_is_reported_where_its_file_begins_to_say_something(tmp_path: Path) -> None:
+def test_device_without_a_name_is_reported_at_its_first_statement(tmp_path: Path) -> None:
     text = "\n".join(line for line in EOS.split("\n") if not line.startswith(("! ", "hostname")))
     found = gather_devices(folder_of(tmp_path, {"leaf1.cfg": f"!\n\n{text}"}), jobs=1)
     (finding,) = found.findings
@@ -319,7 +319,7 @@ def test_a_box_without_a_name_is_reported_where_its_file_begins_to_say_something
 # --- texts -----------------------------------------------------------------------------------------------
 
 
-def test_what_terminals_add_is_taken_out() -> None:
+def test_terminal_control_characters_are_removed() -> None:
     assert text_of(b"\xef\xbb\xbfa\r\n --More-- \x08\x08b\x1b[0m\r\n") == "a\nb\n"
     assert text_of("hostname a\n".encode("utf-16")) == "hostname a\n"
     assert text_of(b"\x7fELF\0\0") is None
@@ -375,7 +375,7 @@ def test_nothing_that_is_cut_ends_in_a_traceback(nos: str, specs: Path, tmp_path
     assert "FAB9508" not in {finding.code for finding in found.findings}
 
 
-def test_what_is_no_address_is_not_understood(tmp_path: Path) -> None:
+def test_invalid_addresses_are_unknown_lines(tmp_path: Path) -> None:
     tables = {
         "DEVICE_METADATA": {
             "localhost": {"hostname": "tor1", "bgp_asn": "65001", "hwsku": "x", "platform": "y"}

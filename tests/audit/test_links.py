@@ -22,7 +22,7 @@ def ends(devices):
 
 @pytest.mark.parametrize("name", INVENTORIES)
 @pytest.mark.spread(3)
-def test_all_cables_are_found_without_a_name_or_description_that_says_so(name):
+def test_cables_are_found_without_names_and_descriptions(name):
     compiled, names, devices = anonymous(name)
     found = links_of(devices)
     assert {(link.a, link.b) for link in found} == cables(compiled, renamed=names)
@@ -30,7 +30,7 @@ def test_all_cables_are_found_without_a_name_or_description_that_says_so(name):
 
 
 @pytest.mark.parametrize("name", INVENTORIES)
-def test_descriptions_alone_tell_the_links_between_switches(name):
+def test_links_between_switches_are_found_by_descriptions_alone(name):
     compiled = inventory(name)
     devices = collected(compiled, hosts=False)
     devices = {key: without(each, r"interface\[.*\]/(ipv4|ipv6)") for key, each in devices.items()}
@@ -66,7 +66,7 @@ def test_evidence_of_one_link_is_joined_in_order_of_strength():
     assert link.against == ()
 
 
-def test_lldp_goes_before_a_subnet_and_what_the_subnet_says_is_kept():
+def test_lldp_outranks_a_subnet_and_the_conflicting_claim_is_kept():
     devices = pair()
     devices["three"] = eos("three", "interface Ethernet7\n   no switchport\n")
     devices["one"] = replace(
@@ -91,7 +91,7 @@ def test_a_description_of_another_port_is_kept_against_the_link():
     )
 
 
-def test_a_duplicate_address_hides_no_link_that_a_session_or_description_tells():
+def test_duplicate_address_hides_no_link_found_by_session_or_description():
     devices = pair("   description two Ethernet5/1\n")
     devices["three"] = eos("three", "interface Ethernet9\n   no switchport\n   ip address 10.0.0.1/31\n")
     (link,) = links_of(devices)

@@ -60,7 +60,7 @@ def learned(texts: list[str]) -> KnownTexts:
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_what_follows_is_what_would_have_been_read(tmp_path: Path, system: str) -> None:
+def test_substituted_facts_equal_read_facts(tmp_path: Path, system: str) -> None:
     texts = texts_of(tmp_path, system)
     alike = learned(texts[:3])
     for number, text in enumerate(texts[3:]):
@@ -72,7 +72,7 @@ def test_what_follows_is_what_would_have_been_read(tmp_path: Path, system: str) 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_what_is_altered_is_read_or_comes_out_as_if_it_were(tmp_path: Path, system: str) -> None:
+def test_altered_texts_are_read_or_substituted_correctly(tmp_path: Path, system: str) -> None:
     texts = texts_of(tmp_path, system)
     alike, chance = learned(texts[:4]), random.Random(system)
     substituted = 0
@@ -103,7 +103,7 @@ ODD = (
 """What may stand in place of a coordinate."""
 
 
-def test_what_is_equal_or_differs_elsewhere_is_read(tmp_path: Path) -> None:
+def test_texts_with_other_differences_are_read(tmp_path: Path) -> None:
     texts = texts_of(tmp_path, "eos")
     alike = learned(texts[:4])
     one, two, *_ = dict.fromkeys(re.findall(r"ip address (\S+)/31", texts[5]))
@@ -112,7 +112,7 @@ def test_what_is_equal_or_differs_elsewhere_is_read(tmp_path: Path) -> None:
     assert alike.read("y", "y.txt", texts[5]) is None
 
 
-def test_what_says_more_than_its_coordinates_is_read_each_time() -> None:
+def test_texts_that_differ_beyond_coordinates_are_read_each_time() -> None:
     start = "ip routing\nservice routing protocols model multi-agent\n"
     route = start + "hostname leaf{0}1\nip route 10.{0}.7.1{1} 10.9.9.9\n"
     for mask, follows in (("/32", True), (" 255.255.255.0", False)):  # a network that the reader works out

@@ -33,7 +33,9 @@ def test_a_wheel_carries_it_where_it_is_looked_for(
     assert installation.data_folder(name) == tmp_path / carried[name]
 
 
-def test_what_an_installation_lacks_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_incomplete_installation_names_the_missing_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(installation, "PACKAGE", tmp_path / "fabricc")
     with pytest.raises(FileNotFoundError, match="no templates next to or inside fabricc"):
         installation.data_folder("templates")

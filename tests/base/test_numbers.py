@@ -22,7 +22,7 @@ NOT_NUMBERS = ("", "²", "①", "٣", "-1", "+1", " 1", "1 ", "1_0", LONG, "1" *
 
 
 @pytest.mark.parametrize("text", NOT_NUMBERS)
-def test_what_int_does_not_take_or_a_device_does_not_state_is_no_number(text: str) -> None:
+def test_invalid_number_texts_are_rejected(text: str) -> None:
     assert not is_number(text)
     assert whole_number(text) is None
 

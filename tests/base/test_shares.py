@@ -42,7 +42,7 @@ def test_a_share_is_rounded_down_and_a_part_is_neither_all_nor_nothing(share: Fr
 
 
 @pytest.mark.parametrize("share", [Fraction(2, 3), Fraction(1, 7), Fraction(3, 4), Fraction(1), Fraction(0)])
-def test_an_option_asks_for_no_more_than_the_share(share: Fraction) -> None:
+def test_share_option_never_exceeds_the_share(share: Fraction) -> None:
     assert Fraction(format_share_option(share).rstrip("%")) / 100 <= share
 
 

@@ -106,7 +106,7 @@ def test_equality_hash_and_text_are_the_standard_ones(
     assert [f.name for f in dataclasses.fields(Quick)] == [f.name for f in dataclasses.fields(Standard)]
 
 
-def test_what_is_not_frozen_is_made_as_the_standard_one() -> None:
+def test_mutable_dataclass_behaves_like_the_standard_one() -> None:
     one, other = Tally("a"), Tally("a", seen=[1, 2], total=5)
     assert (one.name, one.seen, one.kept, one.total) == ("a", [], {}, 0)
     assert one.seen is not Tally("a").seen
@@ -154,7 +154,7 @@ def test_a_replaced_value_is_as_the_standard_one(value: typing.Any) -> None:
     assert attribute_names(type(value)) == tuple(field.name for field in dataclasses.fields(value))
 
 
-def test_replacing_makes_what_no_constructor_takes_anew() -> None:
+def test_replace_resets_fields_without_init() -> None:
     tally = Tally("a")
     tally.kept["x"] = 1
     assert (replace(tally, total=3).kept, replace(tally, total=3).total) == ({}, 3)

@@ -102,7 +102,7 @@ LISTED = [
 """Those with ports of 1G are management switches, which no ToR of EOS is."""
 
 
-def test_a_box_without_a_system_says_why() -> None:
+def test_switch_without_a_system_states_a_reason() -> None:
     without = [name for name, model in MODELS.items() if not model.nos and not model.listed]
     assert without == []
 

@@ -147,7 +147,7 @@ def test_buffers_are_the_literals_of_the_sku(tmp_path: Path) -> None:
     assert found.asic == "Tomahawk 5"
 
 
-def test_what_is_not_published_is_told_and_stays_assumed(tmp_path: Path) -> None:
+def test_missing_figures_are_reported_as_assumed(tmp_path: Path) -> None:
     box = Box(tmp_path / "clone", eight())
     for name in ("pg_profile_lookup.ini", "sai.profile"):
         (box.sku / name).unlink()
@@ -179,7 +179,7 @@ def test_what_is_not_published_is_told_and_stays_assumed(tmp_path: Path) -> None
         (lambda box: box.write("Box9-O64/port_config.ini", "Ethernet0 1,2,3,4,5,6,7,9 etp1 1\n"), "FAB2123"),
     ],
 )
-def test_what_cannot_become_an_entry_says_why(tmp_path: Path, harm: Any, code: str) -> None:
+def test_failed_import_states_the_reason(tmp_path: Path, harm: Any, code: str) -> None:
     box = Box(tmp_path / "clone", eight())
     harm(box)
     made = box.imported()

@@ -119,7 +119,7 @@ def test_the_schema_refuses_a_bare_figure_wherever_one_may_stand():
 
 
 @pytest.mark.parametrize("name", CATALOG.switches)
-def test_every_figure_of_a_switch_says_where_it_comes_from(name: str):
+def test_every_switch_figure_has_a_source(name: str):
     model = CATALOG.switches[name]
     expected = {"ecmp_max_paths", "forwarding_latency_ns", "buffers.total_bytes", "buffers.cell_bytes"}
     expected |= {"buffers.max_lossless_classes", "buffers.pools"}
@@ -141,7 +141,7 @@ def test_every_figure_of_a_switch_says_where_it_comes_from(name: str):
 
 
 @pytest.mark.parametrize("name", CATALOG.hosts)
-def test_every_figure_of_a_host_says_where_it_comes_from(name: str):
+def test_every_host_figure_has_a_source(name: str):
     model = CATALOG.hosts[name]
     expected = {"gpus", "rails", "nic", "ports_per_nic", "port_gbps", "management_interface", "management"}
     expected |= ({"pci"} if model.pci else set()) | ({"cages", "form_factor"} if model.cages else set())
@@ -166,7 +166,7 @@ def test_power_is_of_the_box_itself_and_has_a_source(name: str):
 
 
 @pytest.mark.parametrize("name", CATALOG.switches)
-def test_a_switch_runs_a_system_or_says_why_it_runs_none(name: str):
+def test_switch_supports_a_system_or_states_why_not(name: str):
     assert bool(CATALOG.switches[name].nos) != bool(CATALOG.switches[name].listed)
 
 

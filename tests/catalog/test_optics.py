@@ -81,7 +81,7 @@ def test_every_host_of_the_catalog_has_a_cage() -> None:
     assert without == []
 
 
-def test_the_form_of_a_cage_follows_from_its_lanes_unless_the_model_says_it() -> None:
+def test_form_factor_follows_from_lanes_unless_the_model_sets_it() -> None:
     forms = {
         name: {cage_form(group) for group in CATALOG.switches[name].cages if group.fabric}
         for name in ("sn3700", "sn4700", "sn5600", "linux-16x100", "7280r4-32qf-32df")
@@ -130,7 +130,7 @@ def test_planes_split_the_cage_of_a_nic_and_add_none(
     st.sampled_from(SWITCH_ENDS), st.sampled_from(SWITCH_ENDS + HOST_ENDS), st.sampled_from(MEDIA),
     st.integers(1, 20_000), st.booleans(),
 )  # fmt: skip
-def test_what_joins_two_ends_fits_both_and_reaches(
+def test_chosen_parts_fit_both_ends_and_reach(
     near: End, far: End, medium: str, metres: int, alone: bool
 ) -> None:
     fit = choose_shortest(find_fits(near, far, medium, alone=alone), metres, near, far)
@@ -158,7 +158,7 @@ def test_what_joins_two_ends_fits_both_and_reaches(
 TWIN, FLAT = End("osfp", Breakout(2, 400, 4), "nvidia"), End("osfp-rhs", Breakout(1, 400, 4), "nvidia")
 
 
-def test_a_twin_port_cage_and_two_nics_are_joined_as_the_maker_says() -> None:
+def test_twin_port_cage_connects_two_nics() -> None:
     copper = choose_shortest(find_fits(TWIN, FLAT, "dac", alone=False), 2, TWIN, FLAT)
     assert copper is not None
     assert copper.cable is not None
@@ -193,7 +193,7 @@ def test_passive_copper_does_not_change_the_lanes_and_retimed_copper_does() -> N
     assert choose_shortest(find_fits(eight, four, "smf", alone=True), 500, eight, four) is not None
 
 
-def test_what_a_part_draws_is_a_figure_of_its_maker() -> None:
+def test_part_power_is_a_figure_of_the_vendor() -> None:
     table = load_optics()
     parts = [part for item in (*table.transceivers, *table.assemblies) for part in item.parts]
     known = {part.number: part.power for part in parts if part.power is not None}

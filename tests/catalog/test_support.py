@@ -56,7 +56,7 @@ def found(folder: Path, code: str, model: str, nos: str, more: str = "", accept:
 
 
 @pytest.mark.parametrize(("name", "nos"), PAIRS)
-def test_every_nos_of_every_switch_says_since_when_it_runs_and_who_says_so(name: str, nos: str) -> None:
+def test_every_supported_system_has_a_first_release_and_a_source(name: str, nos: str) -> None:
     model = MODELS[name]
     assert release_numbers(model.support[nos])
     source = model.sources[f"nos.{nos}.support"]
@@ -216,7 +216,7 @@ def test_a_release_that_is_not_stated_is_one_that_runs(tmp_path: Path) -> None:
     assert len(found(tmp_path, "FAB5653", "9364e-sg2", f"nxos-{default}")) == 2
 
 
-def test_a_switch_of_a_catalog_file_that_does_not_say_since_when_is_a_warning(tmp_path: Path) -> None:
+def test_user_catalog_switch_without_a_first_release_warns(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(
         "switches:\n  ours:\n    extends: sn5600\n    nos:\n      xnos: {source: a sheet, port: 'swp{cage}'}\n"
     )

@@ -52,7 +52,7 @@ def findings(tmp_path: Path, text: str):
     ]
 
 
-def test_a_variant_takes_from_its_base_what_it_does_not_say(tmp_path: Path):
+def test_switch_variant_inherits_from_its_base(tmp_path: Path):
     catalog, diagnostics = load(tmp_path, VARIANT)
     assert diagnostics == ()
     base, variant = catalog.switches["sn5600"], catalog.switches["sn5600-small"]
@@ -104,7 +104,7 @@ def test_a_user_overrides_a_built_in_model_and_a_later_file_an_earlier(tmp_path:
     assert catalog.switches["sn5600"].sources["ecmp_max_paths"] == "lab test 2"
 
 
-def test_a_nic_takes_from_its_base_what_it_does_not_say(tmp_path: Path):
+def test_nic_variant_inherits_from_its_base(tmp_path: Path):
     text = """\
 nics:
   ours: {extends: connectx-7, title: Ours, rings: {rx: 4096, tx: 4096, source: our sheet 3}}
@@ -223,7 +223,7 @@ hosts:
         ("", "FAB2103", 1, "mapping"),
     ],
 )
-def test_what_is_wrong_is_said_at_its_place(tmp_path: Path, text: str, code: str, line: int, words: str):
+def test_catalog_errors_point_to_their_lines(tmp_path: Path, text: str, code: str, line: int, words: str):
     found = findings(tmp_path, text)
     assert (code, line) in [(entry[0], entry[1]) for entry in found]
     assert words in " ".join(entry[3] for entry in found)

@@ -58,7 +58,7 @@ def test_the_shape_of_the_spec_is_marked(repo: Path, fabricc: Fabricc) -> None:
 
 
 @pytest.mark.slow
-def test_shapes_say_what_they_draw_and_of_how_many_that_is_known(repo: Path, fabricc: Fabricc) -> None:
+def test_shapes_show_power_and_how_many_figures_are_known(repo: Path, fabricc: Fabricc) -> None:
     (repo / "own.yaml").write_text(
         'switches:\n  sn5600: {extends: sn5600, power: {typical_w: 900, maximum_w: 2000, source: "our meter"}}\n'
     )
@@ -205,7 +205,7 @@ def test_infiniband_has_none(fabricc: Fabricc) -> None:
      FAST + "cables: {host: {medium: dac, length_m: 2}, spine: {medium: aoc, length_m: 20}}\n",
      FAST.replace("32}", "8, wiring: rack, rails_per_tor: 0}") + "cables: {host: {medium: aec, length_m: 2}}\n"],
 )  # fmt: skip
-def test_what_links_are_made_of_is_what_the_bill_has(tmp_path: Path, spec: str) -> None:
+def test_parts_of_links_equal_the_bill(tmp_path: Path, spec: str) -> None:
     (tmp_path / "cluster.yaml").write_text(spec)
     compiled = compile_spec(tmp_path / "cluster.yaml")
     shape = own_shape(compiled.spec, compiled.fabric)
@@ -266,7 +266,7 @@ def test_the_page_shows_one_table() -> None:
     assert [gpus for gpus, _ in DOCUMENTED] == ["{model: dgx-b200, hosts: 128, hosts_per_unit: 32}"]
 
 
-def test_hosts_beside_others_have_none_and_that_is_said(repo: Path, fabricc: Fabricc) -> None:
+def test_shared_host_groups_have_no_alternatives_and_a_note(repo: Path, fabricc: Fabricc) -> None:
     groups = """\
 gpus:
   groups:

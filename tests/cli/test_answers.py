@@ -105,12 +105,12 @@ def built(repo: Path, fabricc: Fabricc) -> None:
     assert fabricc("build", SPEC, "-j", "1").status == 0
 
 
-def test_every_verb_with_formats_is_asked() -> None:
+def test_every_verb_with_formats_has_a_row() -> None:
     assert ROWS.keys() == OFFERED.keys()
 
 
 @pytest.mark.usefixtures("built")
-def test_what_cannot_be_had_is_reported_in_the_format_that_was_requested(fabricc: Fabricc) -> None:
+def test_impossible_requests_are_reported_in_the_requested_format(fabricc: Fabricc) -> None:
     wrong = []
     for verb, rows in ROWS.items():
         asked = [(rows[0], IMPOSSIBLE[0], format_) for format_ in OFFERED[verb]]
@@ -135,7 +135,7 @@ def full() -> io.TextIOWrapper:
 
 @pytest.mark.usefixtures("repo")
 @pytest.mark.parametrize("words", ["validate cluster.yaml --format json", "catalog"])
-def test_a_result_that_cannot_be_told_ends_with_a_status(
+def test_unwritable_output_ends_with_a_status(
     words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with full() as disk:

@@ -31,7 +31,7 @@ def tree_bytes(tree: Path) -> dict[str, bytes]:
     return {str(p.relative_to(tree)): p.read_bytes() for p in sorted(tree.rglob("*")) if p.is_file()}
 
 
-def test_a_first_build_writes_tree_and_lock_and_tells_what_it_did(repo: Path, fabricc: Fabricc) -> None:
+def test_first_build_writes_tree_and_lock_and_prints_a_summary(repo: Path, fabricc: Fabricc) -> None:
     ran = fabricc("build", "cluster.yaml")
     assert ran.status == 0
     assert "8 in 4 hosts" in ran.out
@@ -123,7 +123,7 @@ def test_frozen_refuses_a_lock_that_would_change(repo: Path, fabricc: Fabricc) -
     assert fabricc("build", "cluster.yaml", "--frozen").status == 0
 
 
-def test_a_renderer_that_says_something_else_installs_nothing(
+def test_build_with_a_faulty_renderer_installs_nothing(
     repo: Path, fabricc: Fabricc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert fabricc("build", "cluster.yaml").status == 0
@@ -257,7 +257,7 @@ def test_an_interrupted_build_leaves_the_last_tree(repo: Path, fabricc: Fabricc,
     assert tree_bytes(repo / "build/lab") == wanted
 
 
-def test_no_check_writes_and_says_so(repo: Path, fabricc: Fabricc) -> None:
+def test_build_with_no_check_writes_and_prints_not_checked(repo: Path, fabricc: Fabricc) -> None:
     ran = fabricc("build", "cluster.yaml", "--no-check")
     assert ran.status == 0
     assert "not checked" in ran.out

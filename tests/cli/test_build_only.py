@@ -59,7 +59,7 @@ def test_links_between_named_devices_are_compared_and_no_others_missed(repo: Pat
     assert f"{between} link" in ran.out
 
 
-def test_what_does_not_say_what_was_planned_is_not_written(
+def test_unproved_devices_are_not_written(
     repo: Path, fabricc: Fabricc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def damaged(switch: Switch) -> dict[str, str]:

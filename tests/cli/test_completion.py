@@ -86,7 +86,7 @@ def test_labs_and_their_nodes(lab: str) -> None:
     assert completed("lab", "exec", "-l", "none", "ho") == []
 
 
-def test_a_verb_says_the_same_line_in_a_completion_and_in_the_help() -> None:
+def test_completion_and_help_describe_verbs_equally() -> None:
     offered = {
         item.value: item.help for item in BashComplete(cli, {}, "fabricc", "_X").get_completions([], "")
     }

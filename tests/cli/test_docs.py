@@ -117,7 +117,7 @@ def test_links_to_other_pages_name_the_command() -> None:
     )
 
 
-def test_what_the_program_says_names_no_path_of_a_page() -> None:
+def test_messages_contain_no_paths_of_documentation() -> None:
     told = [*(ROOT / "fabricc" / "review" / "explain").glob("*.yaml"), *(ROOT / "fabricc").rglob("*.py")]
     path = re.compile(r"""["'(` ]docs/([a-z-]+)\.md""")
     found = {

@@ -127,7 +127,7 @@ def test_a_value_names_the_line_of_the_spec(here: Path, fabricc: Fabricc) -> Non
     assert "eos does not express it" in statement["rule"]
 
 
-def test_settings_can_be_asked_of_who_has_an_address(here: Path, fabricc: Fabricc) -> None:
+def test_explain_accepts_an_address_with_a_setting(here: Path, fabricc: Fabricc) -> None:
     of_port = told(fabricc, "cluster.yaml", "10.0.128.11", "mtu")
     assert of_port["subject"] == "su002-host02:rail2 mtu"
     assert [statement["value"] for statement in of_port["statements"]] == [
@@ -142,7 +142,9 @@ def test_a_tree_stands_for_its_spec(here: Path, fabricc: Fabricc) -> None:
     assert dict(device["details"])["rail0"] == "10.0.0.9/31, su002-tor1a Ethernet1/1, 400G"
 
 
-def test_an_edited_file_is_told_of_and_shows_the_plan(zone: Path, fabricc: Fabricc, monkeypatch: Any) -> None:
+def test_explain_reports_an_edited_file_and_shows_the_plan(
+    zone: Path, fabricc: Fabricc, monkeypatch: Any
+) -> None:
     monkeypatch.chdir(zone)
     file = zone / CONFIG
     before = file.read_text()
@@ -157,7 +159,7 @@ def test_an_edited_file_is_told_of_and_shows_the_plan(zone: Path, fabricc: Fabri
     assert "planned   10.64.0.1/31" in ran.out
 
 
-def test_a_tree_of_another_state_of_the_spec_says_so(zone: Path, fabricc: Fabricc, monkeypatch: Any) -> None:
+def test_explain_reports_a_tree_of_another_spec_state(zone: Path, fabricc: Fabricc, monkeypatch: Any) -> None:
     monkeypatch.chdir(zone)
     other = zone / "other.yaml"
     other.write_text(SPEC.replace("length_m: 3", "length_m: 30").replace("dac", "aoc"))
@@ -191,7 +193,7 @@ def test_a_tree_of_another_state_of_the_spec_says_so(zone: Path, fabricc: Fabric
         (["build", "10.0.0.1"], "FAB6013", "Give a folder"),
     ],
 )
-def test_what_is_not_there_is_a_diagnostic(
+def test_unknown_subjects_are_diagnostics(
     arguments: list[str], code: str, says: str, here: Path, fabricc: Fabricc
 ) -> None:
     ran = fabricc("explain", *arguments)
@@ -206,13 +208,15 @@ def test_what_is_not_there_is_a_diagnostic(
 
 
 @pytest.mark.parametrize("arguments", [[], ["cluster.yaml"], ["su001-tor1a"]])
-def test_too_little_said_is_bad_usage(arguments: list[str], here: Path, fabricc: Fabricc) -> None:
+def test_explain_without_a_subject_is_a_usage_error(
+    arguments: list[str], here: Path, fabricc: Fabricc
+) -> None:
     ran = fabricc("explain", *arguments)
     assert ran.status == 2
     assert "Error" in ran.err
 
 
-def test_a_spec_that_cannot_be_planned_says_why(here: Path, fabricc: Fabricc, tmp_path: Path) -> None:
+def test_explain_reports_why_a_spec_cannot_be_planned(here: Path, fabricc: Fabricc, tmp_path: Path) -> None:
     bad = tmp_path / "cluster.yaml"
     bad.write_text(SPEC.replace("hosts_per_unit: 4", "hosts_per_unit: 400"))
     ran = fabricc("explain", str(bad), "10.0.0.1")
@@ -292,7 +296,7 @@ def test_no_golden_is_left_over() -> None:
     assert {path.stem for path in GOLDEN.iterdir()} == {*SUBJECTS, *lines}
 
 
-def test_the_page_shows_what_the_command_says(
+def test_documented_output_equals_the_command(
     tmp_path: Path, fabricc: Fabricc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "rack-zone-512"

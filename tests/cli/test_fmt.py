@@ -63,7 +63,7 @@ def laid_out(text: str) -> str:
     return found
 
 
-def test_a_messy_spec_is_laid_out_and_says_the_same() -> None:
+def test_fmt_keeps_the_meaning_of_a_spec() -> None:
     assert laid_out(MESSY) == NEAT
     assert read_spec(NEAT.encode(), "c").spec == read_spec(MESSY.encode(), "c").spec is not None
 
@@ -87,7 +87,7 @@ def test_a_hash_in_quotes_is_no_comment() -> None:
     assert laid_out("a:   'x # y'\nb:  z#1  # c\n") == "a: 'x # y'\nb: z#1  # c\n"
 
 
-def test_what_is_too_wide_becomes_a_block() -> None:
+def test_fmt_turns_wide_mappings_into_blocks() -> None:
     wide = "a: {" + ", ".join(f"key{i:03}: {{value: {i}}}" for i in range(12)) + "}\n"
     after = laid_out(wide)
     assert after.startswith("a:\n  key000: {value: 0}\n")
@@ -159,7 +159,9 @@ def test_any_value_survives_or_is_refused(value: dict[str, Any], flow: bool | No
     assert format_spec(after, "c") == (after, ())
 
 
-def test_check_changes_nothing_and_says_where(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fmt_check_changes_nothing_and_lists_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     messy, neat = tmp_path / "messy.yaml", tmp_path / "neat.yaml"
     messy.write_text(MESSY, "utf-8")
     neat.write_text(NEAT, "utf-8")
@@ -174,7 +176,7 @@ def test_check_changes_nothing_and_says_where(tmp_path: Path, capsys: pytest.Cap
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["messy.yaml", "neat.yaml"]
 
 
-def test_what_is_no_yaml_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fmt_leaves_invalid_yaml_unchanged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     broken = tmp_path / "broken.yaml"
     broken.write_text("a: [1,\nb: 2\n", "utf-8")
     assert run(["fmt", str(broken), str(tmp_path / "absent.yaml")]) == 1

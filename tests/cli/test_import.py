@@ -170,9 +170,7 @@ def as_csv(folder: Path, delimiter: str = ",") -> Path:
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "|", "\t"])
-def test_tables_in_csv_say_what_the_lists_of_the_api_say(
-    tmp_path: Path, fabricc: Fabricc, delimiter: str
-) -> None:
+def test_csv_tables_import_like_api_lists(tmp_path: Path, fabricc: Fabricc, delimiter: str) -> None:
     spec = written(tmp_path)
     export(tmp_path / "export", compile_spec(spec).fabric)
     told = []
@@ -241,7 +239,7 @@ def test_tables_do_not_take_the_place_of_the_export(tmp_path: Path, fabricc: Fab
     )
 
 
-def test_what_has_no_place_is_reported(tmp_path: Path, fabricc: Fabricc) -> None:
+def test_import_reports_rows_without_a_place(tmp_path: Path, fabricc: Fabricc) -> None:
     spec = written(tmp_path)
     export(tmp_path / "export", compile_spec(spec).fabric)
     cables = json.loads((tmp_path / "export/cables.json").read_text())["results"]
@@ -314,7 +312,7 @@ def test_a_device_without_a_name_is_reported(tmp_path: Path, fabricc: Fabricc) -
     assert "FAB2150: 1 device without a name" in ran.err
 
 
-def test_a_role_is_told_its_tier(tmp_path: Path, fabricc: Fabricc) -> None:
+def test_import_maps_a_role_to_a_tier(tmp_path: Path, fabricc: Fabricc) -> None:
     spec = written(tmp_path)
     (tmp_path / "one.json").write_text(json.dumps({"devices": [device("box-1", "gpu-a", 1)]}))
     told = imported(fabricc, tmp_path / "one.json", "--spec", spec).err
@@ -338,7 +336,7 @@ def test_a_file_alone_is_of_devices(tmp_path: Path, fabricc: Fabricc) -> None:
         (tmp_path / "given/devices.csv").unlink()
 
 
-def test_what_is_no_export_is_refused(tmp_path: Path, fabricc: Fabricc) -> None:
+def test_import_rejects_files_that_are_no_export(tmp_path: Path, fabricc: Fabricc) -> None:
     for text in (
         "",
         "[",

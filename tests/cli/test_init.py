@@ -179,7 +179,7 @@ def converse(folder: Path, answers: list[str]) -> tuple[int, str]:
     return program.wait(timeout=60), shown
 
 
-def test_on_a_terminal_it_asks(tmp_path: Path, key: Path) -> None:
+def test_init_prompts_on_a_terminal(tmp_path: Path, key: Path) -> None:
     answers = ["hall-3", "b300", "dgx-b300-2x400", "128", "64", "", "sn5600", "", "y", "", "n", str(key)]
     status, shown = converse(tmp_path / "a", answers)
     assert status == 0, shown
@@ -190,6 +190,6 @@ def test_on_a_terminal_it_asks(tmp_path: Path, key: Path) -> None:
     assert [*spec["networks"]] == ["storage"]
 
 
-def test_a_pipe_is_asked_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_init_does_not_prompt_on_a_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(["init", "a"]) == 0

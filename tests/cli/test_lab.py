@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Fabricc = Callable[..., Ran]
 
 
-def test_what_begins_is_reported_at_once_where_no_terminal_is(
+def test_progress_lines_are_printed_immediately_without_a_terminal(
     repo: Path, fabricc: Fabricc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def up(*_: object, progress: Callable[[str, int, int], None], **__: object) -> None:

@@ -131,7 +131,7 @@ def test_a_macro_that_calls_itself_is_named(own: Path, fabricc: Fabricc) -> None
 @pytest.mark.parametrize(
     "more", ["{% include 3 %}", "{% include ['none.j2', 4] ignore missing %}", "{{ " + "(" * 2000]
 )
-def test_what_leads_nowhere_is_reported_as_ever(own: Path, fabricc: Fabricc, more: str) -> None:
+def test_own_templates_with_dead_references_are_reported(own: Path, fabricc: Fabricc, more: str) -> None:
     own.write_text(f"{own.read_text()}{more}\n")
     ran = fabricc("build", "cluster.yaml", "--templates", "own", "-j", "1")
     assert ran.status in (0, 3)
@@ -153,7 +153,7 @@ def test_a_template_that_is_no_text_is_named(repo: Path, own: Path, fabricc: Fab
     assert "own/frr/frr.conf.j2:1:1: error FAB7012" in ran.err
 
 
-def test_what_a_template_says_is_proved_as_ever(repo: Path, own: Path, fabricc: Fabricc) -> None:
+def test_output_of_own_templates_is_proved(repo: Path, own: Path, fabricc: Fabricc) -> None:
     own.write_text(own.read_text().replace("maximum-paths {{", "maximum-paths 1{{", 1))
     ran = fabricc("build", "cluster.yaml", "--templates", "own")
     assert ran.status == 1
@@ -216,7 +216,7 @@ REMOVING = OVERLAYS.replace("tiers: [tor]", "removes: true") + (
 )
 
 
-def test_what_an_overlay_takes_away_is_told_and_may_be_accepted(repo: Path, fabricc: Fabricc) -> None:
+def test_lines_that_an_overlay_removes_are_reported_and_can_be_accepted(repo: Path, fabricc: Fabricc) -> None:
     block = "router bgp *\n address-family ipv4 unicast\n"
     (repo / "more.conf").write_text(block + "  maximum-paths 32\n")
     overlaid(repo, block + "  maximum-paths *\n  nothing like it\n", REMOVING)
@@ -286,7 +286,7 @@ def test_a_changed_overlay_is_noticed_and_reviewed_against_its_revision(repo: Pa
         ("a\n", OVERLAYS.replace("own.conf", "../own.conf"), "FAB1", "cluster.yaml:"),
     ],
 )
-def test_what_cannot_be_an_overlay_is_refused_before_anything_is_written(
+def test_invalid_overlays_are_rejected_before_writing(
     repo: Path, fabricc: Fabricc, text: str, entry: str, code: str, place: str
 ) -> None:
     overlaid(repo, text, entry)

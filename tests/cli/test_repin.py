@@ -47,7 +47,7 @@ def pins(folder: Path) -> dict[str, str]:
     return dict(line.split()[1:3] for line in lines if line.startswith("stride "))
 
 
-def test_the_build_changes_one_pin_and_says_first_whom_it_touches(grown: Path, fabricc: Fabricc) -> None:
+def test_build_repin_lists_affected_devices_before_it_changes_one_pin(grown: Path, fabricc: Fabricc) -> None:
     before = pins(grown)
     ran = fabricc("build", "--repin", "cluster.yaml")
     assert ran.status == 0, ran.err
@@ -91,7 +91,7 @@ def test_a_key_changes_that_pin_alone_or_is_refused(grown: Path, fabricc: Fabric
     assert pins(grown) == before | {"links_per_spine": "1"}
 
 
-def test_nothing_outgrown_changes_nothing_and_says_so(repo: Path, fabricc: Fabricc) -> None:
+def test_build_repin_changes_nothing_when_nothing_is_outgrown(repo: Path, fabricc: Fabricc) -> None:
     (repo / "cluster.yaml").write_text(SPEC)
     assert fabricc("lock", "cluster.yaml").status == 0
     lock = (repo / "fabricc.lock").read_bytes()

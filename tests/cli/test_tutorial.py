@@ -49,7 +49,7 @@ def run(command: str, here: Path, environment: dict[str, str], ended: Path) -> t
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", ["tutorial", "first-hour"])
-def test_every_command_says_what_the_page_shows(page: str, tmp_path: Path) -> None:
+def test_tutorial_commands_print_the_documented_output(page: str, tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin" / "fabricc"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m fabricc "$@"\n')

@@ -122,7 +122,7 @@ def test_a_sample_of_init_pins_nothing_until_it_is_built(
     assert "no number is pinned yet" not in fabricc("plan", "cluster.yaml").out
 
 
-def test_validate_tells_results_and_findings_apart(repo: Path, fabricc: Fabricc) -> None:
+def test_validate_separates_results_from_findings(repo: Path, fabricc: Fabricc) -> None:
     ran = fabricc("validate", "cluster.yaml")
     assert ran.status == 0
     assert ran.out.startswith("cluster.yaml: valid, ")
@@ -157,9 +157,7 @@ FAILING = {
 
 
 @pytest.mark.parametrize("words", FAILING)
-def test_what_a_verb_could_not_do_is_reported_in_the_format_that_was_requested(
-    repo: Path, fabricc: Fabricc, words: str
-) -> None:
+def test_failures_are_reported_in_the_requested_format(repo: Path, fabricc: Fabricc, words: str) -> None:
     ran = fabricc(*words.split(), "--format", "json")
     assert (ran.status, ran.err) == (1, "")
     assert [each["code"] for each in json.loads(ran.out)["diagnostics"]] == [FAILING[words]]
@@ -222,7 +220,7 @@ def test_a_bill_is_a_workbook_where_it_is_requested(repo: Path, fabricc: Fabricc
     assert book.worksheets[1].max_row == 1 + 2 * (8 + 8)
 
 
-def test_a_bill_without_openpyxl_says_what_to_install(
+def test_bill_without_openpyxl_names_the_missing_package(
     repo: Path, fabricc: Fabricc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "openpyxl", None)
@@ -319,7 +317,7 @@ def test_places_are_read_from_plain_files_inside_the_repository(repo: Path, fabr
     assert "none.csv cannot be read: No such file" in ran.err
 
 
-def test_plan_tells_what_no_cable_joins(repo: Path, fabricc: Fabricc) -> None:
+def test_plan_reports_links_without_a_fitting_cable(repo: Path, fabricc: Fabricc) -> None:
     spec = (repo / "cluster.yaml").read_text() + "cables: {host: {medium: mmf, length_m: 101}}\n"
     (repo / "cluster.yaml").write_text(spec)
     assert "FAB3140" not in fabricc("plan", "cluster.yaml").err
@@ -437,7 +435,7 @@ def test_completion_scripts(fabricc: Fabricc, shell: str) -> None:
     assert "_FABRICC_COMPLETE" in fabricc("completion", shell).out
 
 
-def test_what_is_to_run_at_the_end_of_a_process_runs(tmp_path: Path) -> None:
+def test_exit_handlers_run_at_the_end(tmp_path: Path) -> None:
     """A process of fabricc ends at once; a profiler and other exit handlers still run."""
     start = "from fabricc.cli import main; sys.argv[1:] = ['--version']; sys.exit(main())"
     later = "threading.Thread(target=lambda: (time.sleep(0.2), print('later'))).start()"
@@ -462,7 +460,7 @@ def test_a_closed_pipe_is_silent(tmp_path: Path) -> None:
     assert (ran.stdout, ran.stderr) == ("141\n", "")
 
 
-def test_a_defect_is_one_line_unless_asked(
+def test_internal_error_is_one_line_unless_debugging(
     repo: Path, fabricc: Fabricc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object, **__: object) -> None:

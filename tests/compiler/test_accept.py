@@ -67,7 +67,7 @@ def test_it_is_an_error_until_the_spec_accepts_it_with_a_reason(tmp_path: Path, 
     assert severities(tmp_path, code, accept) == {Severity.NOTE}
 
 
-def test_what_is_accepted_stays_accepted_where_a_network_cannot_be_planned(tmp_path: Path) -> None:
+def test_acceptances_hold_when_a_network_cannot_be_planned(tmp_path: Path) -> None:
     fit = text(STORAGE_OUT)
     unfit = fit.replace(
         "oversubscription: 2.0}\n    spines: {model: 7060", "uplinks: 40}\n    spines: {model: 7060"

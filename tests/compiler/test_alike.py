@@ -303,7 +303,7 @@ def in_its_place(device: Device, own: Coordinates) -> Device:
 @pytest.mark.parametrize(
     "nos", ["eos", *(pytest.param(each, marks=pytest.mark.slow) for each in SYSTEMS if each != "eos")]
 )
-def test_of_moved_coordinates_is_told_what_is_told_of_the_whole_device(nos: str, family: str) -> None:
+def test_substitution_reports_the_same_findings_as_reading(nos: str, family: str) -> None:
     """Files and plan agree on them; an address that is not that of its link, or of no aggregate, breaks rules."""
     seen: dict[object, tuple[PatternCache, Device]] = {}
     for alike, device, found in substituted(fabric(nos, family=family)):

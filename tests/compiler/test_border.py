@@ -190,7 +190,7 @@ def test_a_push_takes_one_border_leaf_of_a_plane_at_a_time() -> None:
         ("count: 2", "count: 2, rails: 1", "FAB3089"),
     ],
 )
-def test_what_cannot_be_is_refused(tmp_path: Path, old: str, new: str, code: str) -> None:
+def test_impossible_border_tiers_are_rejected(tmp_path: Path, old: str, new: str, code: str) -> None:
     text = text_of("frr")
     if code == "FAB3089":
         text = text.replace("wiring: rack", "wiring: rail").replace(

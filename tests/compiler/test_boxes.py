@@ -132,7 +132,7 @@ def test_growth_moves_no_port_of_it(tmp_path: Path) -> None:
         ({"spine01a": {"model": "qfx5240-64od"}}, "FAB3016"),
     ],
 )
-def test_what_cannot_carry_the_links_is_refused_with_numbers(
+def test_override_model_with_too_few_ports_is_rejected_with_numbers(
     tmp_path: Path, override: dict[str, Any], told: str
 ) -> None:
     copper = {"spine": {"medium": "dac", "length_m": 2}}

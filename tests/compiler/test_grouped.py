@@ -18,7 +18,7 @@ pieces = st.lists(st.lists(findings, max_size=6), max_size=5)
 
 
 @given(pieces.flatmap(lambda found: st.tuples(st.just(found), st.permutations(found))))
-def test_the_order_in_which_workers_are_done_says_nothing(
+def test_finding_order_is_independent_of_workers(
     orders: tuple[list[list[Finding]], list[list[Finding]]],
 ) -> None:
     told = []

@@ -43,7 +43,7 @@ def built(folder: Path, nos: str, **words: Any) -> Compiled:
 
 
 @pytest.mark.parametrize("nos", MODELS)
-def test_every_system_says_them_and_is_proved(tmp_path: Path, nos: str) -> None:
+def test_every_system_renders_and_proves_company_settings(tmp_path: Path, nos: str) -> None:
     compiled = built(tmp_path, nos, **HABITS, accept=GAPS.get(nos, []))
     assert compiled.sound, [each.message for each in compiled.diagnostics]
     assert not [each for each in compiled.proof(jobs=1) if each.severity is Severity.ERROR]

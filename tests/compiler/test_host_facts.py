@@ -143,7 +143,7 @@ def test_plan_lists_what_is_assumed_about_hosts(
 
 
 @pytest.mark.parametrize("model", ["rtx-pro-8gpu", "rtx-pro-8gpu-cx8"])
-def test_rails_apart_need_links_between_gpus(tmp_path: Path, model: str) -> None:
+def test_rail_only_wiring_needs_gpu_links(tmp_path: Path, model: str) -> None:
     spec = compiled(
         tmp_path, f"model: {model}, wiring: rail-only", CLASSES, "tors: {model: sn5600, nos: sonic}\n"
     )
@@ -155,14 +155,14 @@ def test_rails_apart_need_links_between_gpus(tmp_path: Path, model: str) -> None
 
 
 @pytest.mark.parametrize("model", ["dgx-h100", "gb200-nvl72", "hgx-b300"])
-def test_rails_apart_of_joined_gpus_are_no_finding(tmp_path: Path, model: str) -> None:
+def test_rail_only_wiring_with_gpu_links_has_no_finding(tmp_path: Path, model: str) -> None:
     spec = compiled(
         tmp_path, f"model: {model}, wiring: rail-only", CLASSES, "tors: {model: sn5600, nos: sonic}\n"
     )
     assert found(spec, "FAB5621") == []
 
 
-def test_a_model_of_ones_own_must_say_what_joins_its_gpus(tmp_path: Path) -> None:
+def test_user_host_model_must_state_its_gpu_interconnect(tmp_path: Path) -> None:
     own = (
         "sources: {}\nhosts:\n  own:\n    title: Own\n    vendor: own\n"
         + "".join(
@@ -181,7 +181,7 @@ def test_a_model_of_ones_own_must_say_what_joins_its_gpus(tmp_path: Path) -> Non
     assert found(compiled(tmp_path, "model: own, wiring: rail-only", CLASSES, tiers), "FAB5621") == []
 
 
-def test_every_host_model_says_what_joins_its_gpus() -> None:
+def test_every_host_model_states_its_gpu_interconnect() -> None:
     catalog, _ = load_catalog([], [], None)
     said = {name: model.gpu_interconnect for name, model in catalog.hosts.items() if model.gpus}
     assert {name for name, value in said.items() if value != "all"} == {"rtx-pro-8gpu", "rtx-pro-8gpu-cx8"}
@@ -211,7 +211,7 @@ def test_the_subnet_manager_of_fast_switches_is_a_finding(tmp_path: Path, tors: 
     assert spec.infiniband is not None
 
 
-def test_a_refused_routing_engine_asks_for_no_code_point(tmp_path: Path) -> None:
+def test_rejected_routing_engine_adds_no_finding_about_code_points(tmp_path: Path) -> None:
     tiers = "fabric: infiniband\ntors: {model: qm9700}\nspines: {model: qm9700, count: 2}\n"
     spec = compiled(
         tmp_path, "model: dgx-h100", "infiniband: {routing: ar_updn}\npriorities: {rdma: {}}\n", tiers
@@ -270,7 +270,7 @@ def test_plan_lists_what_host_files_assume_until_the_spec_leaves_it_out(tmp_path
     assert assumed(", leave_out: [access-control, nvidia_peermem]") == set()
 
 
-def test_a_spec_leaves_settings_of_hosts_to_somebody_else(tmp_path: Path) -> None:
+def test_leave_out_removes_host_settings(tmp_path: Path) -> None:
     words = "[access-control, ib_umad, locked-memory, nvidia_peermem]"
     host = next(compiled(tmp_path, f"model: dgx-h100, leave_out: {words}").hosts())
     files = render(host)

@@ -241,7 +241,7 @@ def test_capacity_of_gpus_is_of_their_hosts(tmp_path: Path) -> None:
         ("FAB2078", WHOLE.replace("- {name: store}", "- {name: store, class: storage}")),
     ],
 )
-def test_what_cannot_be_is_refused_where_it_stands(tmp_path: Path, code: str, text: str) -> None:
+def test_impossible_network_hosts_are_rejected_at_their_line(tmp_path: Path, code: str, text: str) -> None:
     found = compiled(tmp_path, text)
     assert code in codes(found), [each.message for each in found.diagnostics]
     (first, *_) = [each for each in found.diagnostics if each.code == code]

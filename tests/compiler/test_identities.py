@@ -106,7 +106,7 @@ def test_explain_names_the_line_that_gives_a_value(tmp_path: Path, name: str, ti
     assert origin.position.file.endswith("devices.csv")
 
 
-def test_explain_knows_a_given_link_and_that_nobody_has_what_was_computed(tmp_path: Path) -> None:
+def test_explain_knows_given_links_and_unused_computed_addresses(tmp_path: Path) -> None:
     before = compiled(tmp_path).fabric.switch(next(compiled(tmp_path).fabric.switch_ids()))
     found = with_tables(tmp_path)
     assert asked(found, "192.0.2.1").title.startswith("link of leaf-r07-u42 ")
@@ -116,7 +116,7 @@ def test_explain_knows_a_given_link_and_that_nobody_has_what_was_computed(tmp_pa
     assert asked(found, f"AS{before.bgp.asn}").title == "not assigned"
 
 
-def test_explain_tells_of_a_device_which_of_its_values_are_given(tmp_path: Path) -> None:
+def test_explain_marks_given_values_of_a_device(tmp_path: Path) -> None:
     found = asked(with_tables(tmp_path), "leaf-r07-u42")
     assert ("given name", "identities.devices, line 2; computed: su001-tor1a") in found.details
     by_fact = {each.name: each for each in found.statements}

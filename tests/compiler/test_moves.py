@@ -194,7 +194,7 @@ def test_a_replaced_host_keeps_its_place(tmp_path: Path) -> None:
     assert texts(built(tmp_path, COUNTED)) == texts(after)
 
 
-def test_what_retired_gives_its_place_back_and_what_left_does_not(tmp_path: Path) -> None:
+def test_retired_racks_free_their_place_and_removed_racks_do_not(tmp_path: Path) -> None:
     before = built(tmp_path, RACKS)
     left = {**RACKS, "gpus": {**RACKS["gpus"], "racks": {**RACKS["gpus"]["racks"]}}}  # type: ignore[dict-item]
     racks = left["gpus"]["racks"]
@@ -273,7 +273,7 @@ def test_a_unit_of_one_of_several_counted_groups_retires(tmp_path: Path) -> None
         ({"retired": ["a01"]}, "FAB3406"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_refused_where_it_stands(tmp_path: Path, sections: Any, told: str) -> None:
+def test_impossible_moves_are_rejected_at_their_line(tmp_path: Path, sections: Any, told: str) -> None:
     built(tmp_path, RACKS)
     found = refused(tmp_path, RACKS, **sections)
     assert any(re.match(told, each) for each in found), found
@@ -306,7 +306,7 @@ def test_management_switches_keep_their_numbers_with_the_rack_that_moved(tmp_pat
     assert sorted(after.lock_text.splitlines()) == sorted(lines)
 
 
-def test_what_was_counted_keeps_its_place_when_it_is_listed_in_another_order(tmp_path: Path) -> None:
+def test_counted_hosts_keep_their_slots_when_listed_in_another_order(tmp_path: Path) -> None:
     before = built(tmp_path, COUNTED)
     old = [f"su00{unit}-host{slot:02d}" for unit in (1, 2) for slot in range(1, 9)]
     moved = {name: f"gpu-{number:02d}" for number, name in enumerate(old) if number % 3}
@@ -332,7 +332,7 @@ def test_counted_racks_keep_their_place_when_they_are_listed(tmp_path: Path) -> 
     assert texts(after, {new: name for name, new in moved.items()}) == texts(before)
 
 
-def test_a_table_names_a_switch_and_moved_says_that_it_is_the_same(tmp_path: Path) -> None:
+def test_renamed_switch_of_a_table_keeps_its_identity(tmp_path: Path) -> None:
     table = tmp_path / "devices.csv"
     table.write_text("device,name\nspine02a,spine-a\n")
     before = built(tmp_path, COUNTED, identities={"devices": "devices.csv"})

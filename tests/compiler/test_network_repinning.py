@@ -44,7 +44,7 @@ def test_a_pin_of_a_network_is_repinned_by_name(outgrown: Compiled, keys: tuple[
     assert told[0].startswith("storage: --repin changes tor_up_cage")
 
 
-def test_what_does_not_suffice_is_reported_in_words_that_do(outgrown: Compiled) -> None:
+def test_insufficient_repin_names_the_sufficient_pins(outgrown: Compiled) -> None:
     found = compile_spec(outgrown.path, repin=["network storage stride rail"])
     (refused,) = [each for each in found.diagnostics if each.code == "FAB3035"]
     words = [word.split('"')[0] for word in refused.help.split('--repin="')[1:]]

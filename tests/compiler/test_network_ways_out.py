@@ -118,7 +118,7 @@ MARKED = "accept: [{code: FAB5725, reason: the filer clears code points}]\n"
     ],
     ids=["link in the rails", "link in a management network", "prefix of the rails", "two ways", "a link twice"],
 )  # fmt: skip
-def test_what_leads_out_of_one_network_leads_into_no_other(tmp_path: Path, changed: str, said: str) -> None:
+def test_external_links_of_networks_do_not_overlap(tmp_path: Path, changed: str, said: str) -> None:
     found = compiled(tmp_path, changed + MARKED)
     wrong = [each for each in found.diagnostics if each.severity is Severity.ERROR]
     assert [each.code for each in wrong] == ["FAB3180"]

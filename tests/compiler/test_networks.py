@@ -161,7 +161,7 @@ def _addresses(fabric: Fabric) -> Iterator[str]:
     wiring=st.sampled_from(["rail", "rack"]),
 )
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_names_and_numbers_of_networks_are_disjoint_whatever_their_shape(
+def test_names_and_numbers_of_networks_are_disjoint(
     tmp_path: Path, names: list[str], hosts: int, per_unit: int, own_units: bool, wiring: str
 ) -> None:
     networks = "".join(
@@ -176,7 +176,7 @@ def test_names_and_numbers_of_networks_are_disjoint_whatever_their_shape(
     apart(found)
 
 
-def test_what_is_built_is_proved_again(whole: Compiled, tree: Path) -> None:
+def test_check_proves_a_built_tree_again(whole: Compiled, tree: Path) -> None:
     result, _ = check_tree(tree, whole.path, jobs=1)
     assert [d for d in result.diagnostics if d.severity is Severity.ERROR] == []
     switches = sum(
@@ -245,7 +245,7 @@ def test_tools_call_the_second_port_of_a_card_by_its_number(whole: Compiled) -> 
     assert {value for path, value in ports.items() if "frontend" not in path} == {1}
 
 
-def test_every_file_of_a_host_says_of_which_network_it_is(whole: Compiled) -> None:
+def test_host_files_name_their_network(whole: Compiled) -> None:
     for fabric in fabrics(whole):
         host = fabric.host(next(iter(fabric.host_ids())))
         assert {host_files.network_of(path) for path in host_files.render(host)} == {fabric.network}
@@ -349,7 +349,7 @@ def test_hosts_that_come_later_renumber_nothing(tmp_path: Path) -> None:
         ("FAB1001", f"{RAILS}networks:\n{STORAGE}    gpus: {{}}\n"),
     ],
 )
-def test_what_cannot_be_is_refused_where_it_stands(tmp_path: Path, code: str, text: str) -> None:
+def test_impossible_networks_are_rejected_at_their_line(tmp_path: Path, code: str, text: str) -> None:
     found = compiled(tmp_path, text)
     assert code in codes(found)
     assert not found.sound
@@ -430,7 +430,7 @@ def test_secrets_and_services_are_those_of_the_top_level(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("word", ["address", "prefix", "asn", "port", "device"])
-def test_what_a_further_network_has_is_explained_by_it(whole: Compiled, word: str) -> None:
+def test_explain_covers_further_networks(whole: Compiled, word: str) -> None:
     storage = whole.networks["storage"].fabric
     tor = storage.switch(next(iter(storage.switch_ids())))
     host = storage.host(next(iter(storage.host_ids())))
@@ -444,7 +444,7 @@ def test_what_a_further_network_has_is_explained_by_it(whole: Compiled, word: st
     assert [has_name(fabric, asked) for fabric in fabrics(whole)[1:]] == [False, True]
 
 
-def test_a_command_for_one_network_says_which_there_are(whole: Compiled, tmp_path: Path) -> None:
+def test_network_option_lists_existing_networks(whole: Compiled, tmp_path: Path) -> None:
     assert whole.of_network("compute") is whole
     assert whole.of_network("storage") is whole.networks["storage"]
     for name in (None, "oob"):

@@ -309,7 +309,7 @@ def test_a_table_gives_addresses_and_the_rest_stays_computed(tmp_path: Path) -> 
         ("su001-host01,bmc,172.24.0.25", "FAB3123 172.24.0.25 of su001-host01 bmc is that of su001-host02"),
     ],
 )  # fmt: skip
-def test_what_a_table_cannot_give_is_refused(tmp_path: Path, rows: str, told: str) -> None:
+def test_management_table_with_invalid_rows_is_rejected(tmp_path: Path, rows: str, told: str) -> None:
     text = spec(identities={"management": "bmcs.csv"})
     assert refusal(tmp_path, text, bmcs=f"device,port,address\n{rows}\n").startswith(told)
 
@@ -325,7 +325,7 @@ def test_a_server_has_no_bmcs_address(tmp_path: Path) -> None:
     assert told.startswith("FAB3025 management.ntp[0] 172.24.0.17 is the address of su001-host01 bmc")
 
 
-def test_what_is_bought_labeled_and_placed(tmp_path: Path) -> None:
+def test_management_switches_are_in_bill_labels_and_racks(tmp_path: Path) -> None:
     fabric = fabric_of(tmp_path, spec(management=managed(aggregation={"model": "sn3700c"})))
     found = list_materials(fabric)
     bill = {(item.item, item.role, item.title): number for item, number in found.bill.items()}

@@ -211,7 +211,7 @@ def test_without_the_proof_too(tmp_path: Path, out: Path) -> None:
     ids=["foreign file", "edited", "removed", "ledger"],
 )  # fmt: skip
 @pytest.mark.spread(4)
-def test_what_is_not_as_the_last_build_left_it_is_built_whole(
+def test_changed_tree_is_built_completely(
     spec: Path, out: Path, tmp_path: Path, spoil: Callable[[Path], object], code: str | None
 ) -> None:
     spoil(out / "zone")
@@ -259,7 +259,7 @@ def test_a_manifest_is_restated_in_parts_of_any_size(
 
 
 @pytest.mark.parametrize("overrides", [{}, DRAINED])
-def test_what_another_fabricc_kept_is_not_believed(
+def test_records_of_another_version_are_ignored(
     spec: Path, out: Path, overrides: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(spec.parent, overrides)
@@ -273,7 +273,7 @@ def test_what_another_fabricc_kept_is_not_believed(
     "more", [{"mtu": {"host": 4200}}, {"priorities": {"rdma": {"dscp": 24, "lossless": True}, "default": {}}}]
 )
 @pytest.mark.spread(2)
-def test_what_concerns_every_device_is_built_whole(
+def test_change_of_every_device_is_built_completely(
     spec: Path, out: Path, tmp_path: Path, more: dict[str, Any]
 ) -> None:
     write(spec.parent, {}, **more)
@@ -282,7 +282,7 @@ def test_what_concerns_every_device_is_built_whole(
     assert bytes_of(out / "zone") == bytes_of(whole(tmp_path, spec)[1])
 
 
-def test_an_error_is_told_and_leaves_the_tree(spec: Path, out: Path) -> None:
+def test_failed_partial_build_leaves_the_tree_unchanged(spec: Path, out: Path) -> None:
     before = bytes_of(out / "zone")
     write(spec.parent, {"su001-tor9a": {"drain": True}})
     result, _ = build_tree(spec, out)

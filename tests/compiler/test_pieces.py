@@ -13,12 +13,12 @@ from fabricc.compiler.write.workers import run_checks_in_process, share_pieces
 
 
 @pytest.mark.parametrize("yes", [True, False])
-def test_what_is_asked_beside_is_answered(yes: bool) -> None:
+def test_background_check_returns_its_result(yes: bool) -> None:
     with run_checks_in_process(lambda: yes) as answer:
         assert answer(0) is yes
 
 
-def test_questions_are_asked_in_turn_and_answered_by_number() -> None:
+def test_background_checks_return_results_by_number() -> None:
     with run_checks_in_process(lambda: True, lambda: False, lambda: True) as answer:
         assert [answer(number) for number in (2, 0, 1, 2)] == [True, True, False, True]
 
@@ -47,7 +47,7 @@ def test_answers_come_where_the_end_of_processes_is_ignored() -> None:
         signal.signal(signal.SIGCHLD, before)
 
 
-def test_a_question_ends_with_whom_it_was_for(tmp_path: Path) -> None:
+def test_background_check_ends_with_its_parent(tmp_path: Path) -> None:
     begun = tmp_path / "begun"
 
     def for_ever() -> bool:
@@ -65,7 +65,7 @@ def test_a_question_ends_with_whom_it_was_for(tmp_path: Path) -> None:
     assert not Path(f"/proc/{begun.read_text()}").exists()
 
 
-def test_each_piece_goes_to_one_of_those_that_ask() -> None:
+def test_each_piece_is_handed_to_one_worker() -> None:
     with share_pieces(500) as pieces, run_checks_in_process(lambda: [*pieces] == [*range(500)]) as answer:
         assert answer(0)
         assert list(pieces) == []

@@ -86,7 +86,7 @@ def test_the_lab_does_not_boot_it(tmp_path: Path) -> None:
         read_source(spec, None, "8.4", network="storage")
 
 
-def test_a_given_block_of_hosts_has_no_place_beside_segments(tmp_path: Path) -> None:
+def test_given_host_block_is_rejected_with_segments(tmp_path: Path) -> None:
     front = FRONTEND.format(subnet="10.192.0.0/20") + "    identities: {devices: devices.csv}\n"
     (tmp_path / "devices.csv").write_text("device,hosts4\nstorage-rack001-tor1a,10.198.0.0/26\n")
     assert "FAB3312" in codes(compiled(tmp_path, f"{RAILS}{USERS}{front}"))

@@ -103,7 +103,7 @@ def test_a_setting_that_a_back_end_does_not_state_is_refused_once_by_name() -> N
     assert {(gap.code, gap.fatal) for gap in refused} == {("FAB5001", True)}
 
 
-def test_what_is_stated_or_explained_is_not_refused_again() -> None:
+def test_stated_or_explained_settings_are_not_rejected_again() -> None:
     explained = Gap("FAB5299", SETTINGS["bgp/ttl_security"], "why", "what to do")
     stated = (
         "management/",
@@ -122,7 +122,7 @@ def test_what_is_stated_or_explained_is_not_refused_again() -> None:
     ]
 
 
-def test_what_nobody_asks_for_is_no_gap() -> None:
+def test_unrequested_settings_are_no_gap() -> None:
     assert list(find_unexpressed(TOR, Silent(), ())) == []
 
 

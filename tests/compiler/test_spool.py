@@ -16,7 +16,7 @@ INVENTORIES = Path(__file__).parents[2] / "inventories"
 
 
 @given(st.dictionaries(st.integers(0, 9), st.text(max_size=9)), st.randoms(use_true_random=False))
-def test_parts_are_in_order_whatever_the_order_of_arrival(texts: dict[int, str], chance: object) -> None:
+def test_spool_returns_parts_in_order(texts: dict[int, str], chance: object) -> None:
     numbers = [*texts]
     chance.shuffle(numbers)  # type: ignore[attr-defined]
     kept = outcome.Spool(None)
@@ -27,7 +27,7 @@ def test_parts_are_in_order_whatever_the_order_of_arrival(texts: dict[int, str],
     assert [*kept.parts()] == wanted, "as often as they are asked for"
 
 
-def test_what_is_much_goes_to_a_nameless_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_spool_uses_an_unnamed_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outcome, "_IN_MEMORY", 10)
     kept = outcome.Spool(tmp_path)
     for number in (2, 0, 1):

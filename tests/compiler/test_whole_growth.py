@@ -275,7 +275,7 @@ def ends(fabric: Fabric) -> list[str]:
     return [port.ipv4 for port in ports if port.ipv4 and port.direction is not Direction.EXTERNAL]
 
 
-def test_a_host_that_comes_to_a_given_address_is_refused_and_nobody_moves(tmp_path: Path) -> None:
+def test_new_host_at_a_given_address_is_rejected_without_renumbering(tmp_path: Path) -> None:
     """The eleventh host's place in its ToR's block is another host's already; a line for it settles that."""
     plain, spec = whole_alone(), deepcopy(WHOLE)
     path = tmp_path / "cluster.yaml"

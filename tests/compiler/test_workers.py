@@ -89,14 +89,14 @@ def _alive(pid: int) -> bool:
         return False
 
 
-def test_work_beside_gives_its_result_or_its_failure() -> None:
+def test_background_work_returns_its_result_or_raises() -> None:
     with run_in_background(lambda: sum(range(1000))) as result:
         assert result() == 499_500
     with pytest.raises(WorkerError, match="ZeroDivisionError"), run_in_background(lambda: 1 // 0) as failure:
         failure()
 
 
-def test_work_beside_ends_with_whom_it_was_for() -> None:
+def test_background_work_ends_with_its_parent() -> None:
     def forever() -> None:
         Path(f"/proc/{os.getpid()}/comm").write_text("beside-for-ever")
         time.sleep(600)

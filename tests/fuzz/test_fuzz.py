@@ -20,7 +20,7 @@ ORDINARY, ALL = 400, 100_000
 
 @pytest.mark.parametrize("path", sorted(REGRESSIONS.glob("*--*")), ids=lambda path: path.name)
 @pytest.mark.spread(3)
-def test_what_broke_something_does_not_any_more(arena: Arena, path: Path) -> None:
+def test_recorded_fuzz_regressions_pass(arena: Arena, path: Path) -> None:
     target, data = regression(path)
     assert tried(arena, target, data) == ""
 

@@ -144,7 +144,7 @@ def test_diff_mode_shows_the_files_that_change(folder: Path) -> None:
     assert changed[0] in mended["changed_files"]
 
 
-def test_what_is_wrong_fails_with_findings_and_check_mode_writes_nothing(folder: Path) -> None:
+def test_ansible_build_fails_with_findings_and_check_mode_writes_nothing(folder: Path) -> None:
     (folder / "cluster.yaml").write_text(SPEC.replace("7060x6", "7060x7", 1))
     failed = run_alone(folder, "build", spec="cluster.yaml")
     assert failed["failed"]
@@ -299,7 +299,7 @@ def network(tmp_path: Path) -> Iterator[Network]:
 
 
 @pytest.mark.slow
-def test_a_push_changes_once_and_check_mode_asks_for_diffs(network: Network) -> None:
+def test_ansible_push_changes_once_and_check_mode_returns_diffs(network: Network) -> None:
     network.edit(HITLESS)
     push = {
         "tree": str(network.source.tree), "spec": str(network.spec), "journal": str(network.journal),

@@ -141,12 +141,12 @@ async def refused(client: Any, tool: str, **arguments: Any) -> str:
 
 
 @pytest.mark.slow
-def test_what_leads_out_of_the_folder_is_refused(root: Path) -> None:
+def test_mcp_rejects_paths_outside_the_folder(root: Path) -> None:
     anyio.run(few, root)
 
 
 @pytest.mark.slow
-def test_what_is_asked_is_what_the_verbs_tell_and_nothing_is_written(root: Path) -> None:
+def test_mcp_answers_equal_the_verbs_and_write_nothing(root: Path) -> None:
     before = contents(root)
     anyio.run(many, root)
     assert contents(root) == before
@@ -164,7 +164,7 @@ def test_a_spec_outside_is_not_read_for_a_tree_inside(root: Path, tmp_path: Path
         inner.spec_of("./zone")
 
 
-def test_what_is_long_is_cut_and_said(tmp_path: Path) -> None:
+def test_mcp_shortens_long_values_and_reports_it(tmp_path: Path) -> None:
     value = {"a": [1, 2, 3], "b": {"c": "x" * 9000, "e": [[], [4, 5, 6]]}, "f": None}
     kept, left_out = shorten_value(value, 2)
     assert kept == {"a": [1, 2], "b": {"c": "x" * 8000, "e": [[], [4, 5]]}, "f": None}
@@ -193,7 +193,7 @@ def running(folder: Path) -> bool:
     return Path("/proc", (folder / "pid").read_text()).exists()
 
 
-def test_a_verb_that_tells_too_much_is_ended_before_memory_is_full(
+def test_mcp_stops_a_verb_with_too_much_output(
     other: Callable[[str], ReadableFolder], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(confined, "_LARGEST", 1 << 20)
@@ -271,11 +271,11 @@ async def verification(network: Network, secret: str) -> None:
 
 
 @pytest.mark.slow
-def test_live_switches_are_asked_only_with_logins_that_were_given(network: Network) -> None:
+def test_mcp_contacts_switches_only_with_given_logins(network: Network) -> None:
     anyio.run(partial(verification, network, PASSWORD))
 
 
-def test_without_the_package_it_is_told_what_to_install(tmp_path: Path) -> None:
+def test_mcp_names_the_missing_package(tmp_path: Path) -> None:
     (tmp_path / "mcp.py").write_text("raise ModuleNotFoundError('no', name='mcp')\n")
     environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}"}
     ran = subprocess.run(

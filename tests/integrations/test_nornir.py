@@ -120,7 +120,7 @@ def test_logins_are_those_of_the_access_file(spec: Path) -> None:
     assert without["spine01a"].password is None
 
 
-def test_without_an_access_file_nobody_logs_in(spec: Path) -> None:
+def test_nornir_inventory_has_no_logins_without_an_access_file(spec: Path) -> None:
     hosts = started(spec).inventory.hosts
     assert {host.username for host in hosts.values()} == {None}
     assert hosts["spine01a"].platform == "fabricc_eos"
@@ -142,7 +142,7 @@ def test_a_file_that_turns_verification_off_is_warned_of(spec: Path) -> None:
         started(spec, access_file=str(file))
 
 
-def test_what_is_wrong_with_a_spec_is_reported(spec: Path) -> None:
+def test_nornir_inventory_reports_errors_of_the_spec(spec: Path) -> None:
     spec.write_text(SPEC.replace("sn5600", "sn5601"))
     with pytest.raises(CompileError, match="FAB"):
         started(spec)

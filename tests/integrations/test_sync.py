@@ -105,7 +105,7 @@ def test_growth_creates_and_a_smaller_fabric_deletes_what_is_ours(case: Case) ->
     assert case.changes()["changes"] == []
 
 
-def test_a_value_that_somebody_changed_is_put_right(case: Case) -> None:
+def test_sync_restores_changed_values(case: Case) -> None:
     assert case.sync("--apply")[0] == 0
     port = next(each for each in case.store.lists["dcim/interfaces"].values() if each["mtu"] == 9100)
     port["mtu"], port["description"] = 1500, "kept"
@@ -142,7 +142,7 @@ def test_objects_of_others_stay_and_are_reported(case: Case) -> None:
     assert str(other["id"]) in case.store.lists["dcim/cables"]
 
 
-def test_what_a_template_of_the_server_made_gets_the_tag(case: Case) -> None:
+def test_sync_tags_objects_created_by_server_templates(case: Case) -> None:
     assert case.sync("--apply")[0] == 0
     port = next(iter(case.store.lists["dcim/interfaces"].values()))
     port["tags"] = []
@@ -196,7 +196,9 @@ def test_segments_have_their_vrf_and_tenant(case: Case) -> None:
         (["--apply", "--pull", "x"], 2, "leave one out"),
     ],
 )
-def test_what_cannot_be_done_is_said(case: Case, words: list[str], status: int, said: str) -> None:
+def test_sync_reports_failures_and_writes_nothing(
+    case: Case, words: list[str], status: int, said: str
+) -> None:
     found, out, err = case.sync(*words)
     assert (found, said in " ".join(err.split())) == (status, True), (out, err)
     assert case.written() == []

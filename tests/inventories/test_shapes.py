@@ -142,7 +142,7 @@ def on_every_system() -> Iterator[object]:
 
 @pytest.mark.spread(12)
 @pytest.mark.parametrize(("nos", "shape"), [*on_every_system()])
-def test_it_is_built_proved_cabled_labeled_and_told_to_jobs(nos: str, shape: str, tmp_path: Path) -> None:
+def test_every_shape_builds_on_every_system(nos: str, shape: str, tmp_path: Path) -> None:
     spec = spec_of(nos, shape)
     compiled = compile_spec(written(tmp_path, nos, shape))
     assert [each.message for each in compiled.diagnostics if each.severity is Severity.ERROR] == []

@@ -221,7 +221,7 @@ def test_part_numbers_are_those_of_the_maker_of_each_end() -> None:
         ("hgx-8gpu", "sn5600", "aoc", 20, "no part in the catalog joins", ["mmf", "smf"]),
     ],
 )
-def test_what_nothing_joins_is_told_and_the_remedy_joins(
+def test_unconnectable_links_are_reported_with_a_working_remedy(
     host: str, switch: str, medium: str, metres: int, words: str, instead: list[str]
 ) -> None:
     text = small(host, switch, medium, metres)
@@ -295,7 +295,7 @@ def test_a_bill_of_several_networks_counts_their_hosts_once(tmp_path: Path) -> N
     assert len(set(labels)) == len(labels)
 
 
-def test_items_say_where_they_come_from() -> None:
+def test_bill_items_have_sources() -> None:
     bill: list[Item] = [
         item for item in list_materials(fabric_of(small())).bill if item.item == "transceiver"
     ]
@@ -354,7 +354,7 @@ def test_a_line_draws_what_its_quantity_draws_and_a_rack_what_stands_in_it(tmp_p
     assert lines["power", "A2"]["title"].startswith("known of ") or lines["power", "A2"]["maximum_w"] >= 14300
 
 
-def test_what_is_not_known_is_told_and_not_guessed(tmp_path: Path) -> None:
+def test_unknown_power_is_reported_instead_of_guessed(tmp_path: Path) -> None:
     lines = lines_of(tmp_path)
     whole = lines["power", "all"]
     known = sum(
@@ -372,7 +372,7 @@ def test_optics_that_a_figure_counts_already_are_not_counted_again(tmp_path: Pat
     assert lines["transceiver", "spine"]["maximum_w"] == 0
 
 
-def test_the_power_of_all_is_in_closed_form_what_the_bill_says(tmp_path: Path) -> None:
+def test_closed_form_power_equals_the_bill(tmp_path: Path) -> None:
     lines = lines_of(tmp_path)
     compiled = compile_spec(tmp_path / "cluster.yaml")
     parts = power_of(link_parts(own_shape(compiled.spec, compiled.fabric)).items())

@@ -54,7 +54,7 @@ def test_a_missing_block_points_to_where_it_would_stand() -> None:
     assert (wrong.path, wrong.line) == ("i[1]/x", 1)
 
 
-def test_unknown_lines_are_grouped_whatever_their_numbers() -> None:
+def test_unknown_lines_are_grouped_without_their_numbers() -> None:
     lines = [("frr.conf", 3, " bgp thing 7"), ("frr.conf", 9, " bgp thing 12")]
     assert len({f.group for f in device_findings("tor1", [], lines)}) == 1
     assert {f.code for f in device_findings("tor1", [], lines)} == {"FAB6004"}

@@ -134,7 +134,7 @@ def test_an_audit_needs_no_end_of_a_build(build: Build) -> None:
 
 
 @pytest.mark.parametrize("name", ["fifo", "link", "folder"])
-def test_what_is_no_lock_file_holds_no_lock(build: Build, name: str) -> None:
+def test_invalid_lock_files_hold_no_lock(build: Build, name: str) -> None:
     lock = build.tree.with_name(".lab.lock")
     lock.unlink()
     if name == "fifo":

@@ -230,7 +230,7 @@ class Watched:
 
 
 @pytest.mark.parametrize("number", range(len(RULES_OF_THE_WHOLE)))
-def test_a_rule_of_the_whole_reads_no_attribute_but_those_it_is_asked_again_for(number: int) -> None:
+def test_fabric_rules_read_only_their_declared_attributes(number: int) -> None:
     built = fabric()
     census = Census()
     census.add(surveyed(built))
@@ -241,7 +241,7 @@ def test_a_rule_of_the_whole_reads_no_attribute_but_those_it_is_asked_again_for(
     assert not attributes or read <= attributes | {"name", "file", "line"}
 
 
-def test_digests_are_distinguished_by_what_they_say_not_by_where() -> None:
+def test_digests_differ_by_facts_and_not_by_places() -> None:
     built = fabric()
     survey = Survey()
     switch = built.switch(next(iter(built.switch_ids())))

@@ -32,7 +32,7 @@ def test_a_long_file_with_a_change_at_each_end_has_two_changes() -> None:
     assert found == [Change("f", range(1, 2), range(1, 2)), Change("f", range(8999, 9000), range(8999, 9000))]
 
 
-def test_a_block_left_out_among_blocks_that_are_alike_is_one_change() -> None:
+def test_missing_block_among_similar_blocks_is_one_change() -> None:
     blocks = [[f'"p{n}": {{', '    "mtu": "9100",', '    "fec": "rs"', "},"] for n in range(4)]
     old = [line for block in blocks for line in block]
     new = ['"p0": {', '    "mtu": "1500",', *old[2:8], *old[12:15], "}"]
@@ -68,7 +68,7 @@ def conf() -> tuple[str, dict[str, int]]:
     return text, places
 
 
-def test_files_as_the_build_writes_them_say_nothing() -> None:
+def test_unchanged_files_have_no_findings() -> None:
     assert told({}) == []
 
 
@@ -91,7 +91,7 @@ def test_one_altered_line_is_not_a_page_of_findings() -> None:
     assert "more at this line)" in found[0][3]
 
 
-def test_two_altered_lines_are_both_told_and_nothing_else() -> None:
+def test_two_changed_lines_give_two_findings() -> None:
     text, places = conf()
     first = next(line for line in places if line.startswith("ip prefix-list OWN-V4"))
     second = "  maximum-paths 64"

@@ -42,7 +42,7 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return released(ROOT, tmp_path_factory.mktemp("dist"))
 
 
-def test_another_clone_gives_the_same_bytes_whatever_lies_about_in_it(dist: Path, tmp_path: Path) -> None:
+def test_archive_bytes_ignore_untracked_files(dist: Path, tmp_path: Path) -> None:
     clone = tmp_path / "somewhere" / "else"
     subprocess.run(["git", "clone", "--quiet", "--depth=1", f"file://{ROOT}", clone], check=True, timeout=120)
     for name in (

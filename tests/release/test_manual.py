@@ -21,12 +21,12 @@ FORMATTERS = {
 }
 
 
-def test_the_page_of_the_repository_is_what_the_verbs_say_now() -> None:
+def test_manual_page_is_current() -> None:
     assert PAGE.read_text("utf-8") == render_manual(), "run: fabricc docs --man >man/fabricc.1"
 
 
 @pytest.mark.parametrize("formatter", FORMATTERS)
-def test_a_formatter_has_nothing_to_say_about_it(formatter: str) -> None:
+def test_manual_page_has_no_formatter_warnings(formatter: str) -> None:
     program = shutil.which(formatter)
     if program is None:
         pytest.skip(f"{formatter} is not installed")
@@ -58,5 +58,5 @@ def test_a_reader_finds_every_verb_and_option() -> None:
     assert not [name for name in options if not re.search(rf"(^| ){re.escape(name)}\b", shown, re.MULTILINE)]
 
 
-def test_what_formatters_obey_is_text_in_it() -> None:
+def test_manual_page_escapes_roff_control_characters() -> None:
     assert list_item("--x", ".SH a \\fB ~ `b`") == (".TP", ".B \\-\\-x", "\\&.SH a \\efB \\(ti \\fBb\\fR")

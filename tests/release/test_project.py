@@ -50,7 +50,7 @@ def test_nothing_is_published_that_was_not_tested_compared_and_attested() -> Non
     assert "sha256sum --check" in compared
 
 
-def test_only_the_jobs_that_sign_may_ask_for_an_identity_and_hold_no_secret() -> None:
+def test_only_signing_jobs_request_an_identity_token() -> None:
     may = {name: job["permissions"] for name, job in JOBS.items()}
     assert {name for name, held in may.items() if held.get("id-token") == "write"} == {"attest", "publish"}
     assert {name for name, held in may.items() if held.get("contents") == "write"} == {"notes"}
@@ -77,7 +77,7 @@ def test_a_container_is_made_as_the_linter_wants_it() -> None:
     assert (ran.returncode, ran.stdout) == (0, "")
 
 
-def test_a_container_runs_a_wheel_as_nobody_in_particular_from_a_named_base() -> None:
+def test_container_runs_a_wheel_as_an_unprivileged_user() -> None:
     lines = (ROOT / "Dockerfile").read_text().splitlines()
     bases = [line.split()[1] for line in lines if line.startswith("FROM ")]
     assert len(bases) == 2

@@ -94,7 +94,7 @@ def refused(tree: Path, signer: Signer) -> FindingsError:
     return caught.value
 
 
-def test_what_was_signed_passes_and_names_the_signer(
+def test_signed_tree_passes_and_names_the_signer(
     tree: Path, signer: Signer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = {path: path.read_bytes() for path in tree.rglob("*") if path.is_file()}
@@ -189,7 +189,7 @@ def test_a_link_in_a_clone_leads_to_no_file_outside_it(tree: Path, signer: Signe
     assert signatures.verify_signer(tree, signer.allowed, tmp_path / "elsewhere") == signer.name
 
 
-def test_an_empty_file_of_keys_allows_nobody(tree: Path, signer: Signer) -> None:
+def test_empty_key_file_allows_no_signer(tree: Path, signer: Signer) -> None:
     sign(tree, signer)
     signer.allowed.write_text("untrusted comment: nobody\n" if signer.kind is Kind.MINISIGN else "# nobody\n")
     assert refused(tree, signer).code == "FAB0052"
@@ -212,7 +212,7 @@ def test_only_what_a_build_left_is_signed(
     assert not signatures.signature_path(tree, signer.kind).exists()
 
 
-def test_what_is_no_key_signs_nothing(
+def test_invalid_key_signs_nothing(
     tree: Path, signer: Signer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     key = tmp_path / "nothing"
@@ -257,7 +257,7 @@ def test_the_words_of_the_command_fit_together(tree: Path, signer: Signer) -> No
 
 
 @pytest.mark.parametrize("listed", ["!review@example.org,*", "!review@example.org,*@example.org"])
-def test_a_negated_name_is_nobody(tree: Path, signer: Signer, listed: str) -> None:
+def test_negated_signer_name_is_rejected(tree: Path, signer: Signer, listed: str) -> None:
     if signer.kind is not Kind.SSH:
         pytest.skip("minisign has no names")
     assert run(["sign", str(tree), "--key", str(signer.key)]) == 0

@@ -141,7 +141,7 @@ def test_a_route_that_may_be_learned_makes_it_a_warning(tmp_path: Path) -> None:
     assert found.severity is Severity.WARNING
 
 
-def test_a_policy_that_sets_a_next_hop_of_nobody_is_reported(tmp_path: Path) -> None:
+def test_policy_with_an_unknown_next_hop_is_reported(tmp_path: Path) -> None:
     bgp = BGP.replace("remote-as 65000\n", "remote-as 65000\n   neighbor 10.66.11.0 route-map M in\n")
     for hop, count in (("192.0.2.77", 1), ("10.66.11.0", 0)):
         folder = tmp_path / hop

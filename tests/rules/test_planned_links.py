@@ -198,7 +198,7 @@ def test_a_host_with_another_gateway_disagrees() -> None:
     assert broken(at_switch, at_host) == [["addresses"]]
 
 
-def test_what_a_platform_does_not_state_is_not_held_against_it() -> None:
+def test_unstated_values_are_no_mismatch() -> None:
     silent = spine_end()
     silent = silent._replace(values=silent.values._replace(pfc=None, speed_gbps=None, mtu=None))
     assert broken(tor_end(), silent) == []

@@ -282,7 +282,7 @@ def listening() -> Iterator[tuple[int, list[str]]]:
     server.server_close()
 
 
-def test_an_unpacked_archive_sends_no_secret_until_the_user_says_so(
+def test_unpacked_archive_gets_no_secrets_before_it_is_trusted(
     tmp_path: Path, state: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = tmp_path / "made"

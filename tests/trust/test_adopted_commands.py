@@ -62,7 +62,7 @@ def test_commands_are_known(nos: str, file: str, text: str, lines: set[int]) -> 
 
 
 @pytest.mark.parametrize("nos", ["eos", "nxos", "junos", "sonic", "cumulus", "frr"])
-def test_what_fabricc_writes_runs_nothing_of_others(nos: str) -> None:
+def test_adopted_exec_lines_never_run_unknown_commands(nos: str) -> None:
     model = next(model for name, model in MODELS if name == nos)
     fabric = fabric_of(nos, model, FEATURES["ECN marking"])
     switch = fabric.switch(next(iter(fabric.switch_ids())))

@@ -233,7 +233,7 @@ ATTACKS = [
 
 @pytest.mark.spread(4)
 @pytest.mark.parametrize(("attack", "code"), ATTACKS, ids=[attack.__name__ for attack, _ in ATTACKS])
-def test_what_a_build_did_not_write_is_refused(
+def test_committed_tree_with_foreign_content_is_rejected(
     repository: Path, check: Callable[..., Checked], attack: Callable[[Path], None], code: str
 ) -> None:
     attack(repository)
@@ -276,7 +276,7 @@ def test_a_spec_that_does_not_compile_is_reported_by_its_own_name(
         (".", "HEAD", "cluster.yaml", "FAB9020"),
     ],
 )
-def test_what_is_not_there_passes_nothing(
+def test_missing_committed_tree_is_rejected(
     repository: Path, check: Callable[..., Checked], tree: str, revision: str, spec: str, code: str
 ) -> None:
     status, told = check(tree, revision, spec)

@@ -62,7 +62,7 @@ def test_a_setting_is_none(line: str) -> None:
     assert [*daemons.foreign_lines(f"{line}\n")] == []
 
 
-def test_the_built_in_file_starts_what_it_says(tmp_path: Path) -> None:
+def test_default_daemons_file_starts_the_listed_daemons(tmp_path: Path) -> None:
     fabric = compile_spec(specs.two_tiers(tmp_path)).fabric
     files = back_ends.load("frr").render(fabric.switch(next(iter(fabric.switch_ids()))))
     startup = daemons.read_startup(files["daemons"])

@@ -321,7 +321,7 @@ def test_a_repository_that_does_not_answer_is_given_up(
     assert time.monotonic() - begin < 10
 
 
-def test_what_is_larger_than_requested_is_not_read(repository: Path) -> None:
+def test_oversized_git_objects_are_not_read(repository: Path) -> None:
     (repository / "site" / "large").write_bytes(bytes(3 << 20))
     git(repository, "add", "-A")
     git(repository, "commit", "-qm", "large")
@@ -338,7 +338,7 @@ def test_what_is_larger_than_requested_is_not_read(repository: Path) -> None:
 @pytest.mark.parametrize(
     "revision", ["--upload-pack=x", "-h", "--all", "", "HEAD\n--all", "HEAD\0", "HEAD:site"]
 )
-def test_what_is_no_commit_is_refused(repository: Path, revision: str) -> None:
+def test_invalid_revisions_are_rejected(repository: Path, revision: str) -> None:
     with pytest.raises(GitError, match="finds no revision"):
         Repository.of(repository).commit(revision)
 

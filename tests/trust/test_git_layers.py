@@ -123,7 +123,7 @@ def test_nothing_is_fetched_without_a_layer(
     assert not mark.exists()
 
 
-def test_the_only_allowed_protocol_is_known_to_nobody_and_no_alias() -> None:
+def test_git_allows_no_usable_protocol() -> None:
     allowed = door.git_environment()["GIT_ALLOW_PROTOCOL"]
     assert ":" not in allowed
     assert "/" in allowed  # no key of a section `[alias]` has one

@@ -46,7 +46,7 @@ def test_the_journal_is_where_the_pages_and_the_help_name_it(
 
 @pytest.mark.parametrize("space", ["again", "never"])
 @pytest.mark.slow
-def test_a_journal_that_nobody_can_write_stops_the_push_and_leaves_nothing_drained(
+def test_unwritable_journal_stops_the_push_without_drained_switches(
     network: Network, space: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     network.edit(DISRUPTIVE)
@@ -175,7 +175,7 @@ def pushed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_journal_is_told_and_no_defect(pushed: Network, damage: str) -> None:
+def test_damaged_journal_is_a_finding_without_a_traceback(pushed: Network, damage: str) -> None:
     shutil.copy(pushed.folder / "good.sqlite", pushed.journal)
     with closing(sqlite3.connect(pushed.journal)) as base:
         base.execute(DAMAGES[damage])

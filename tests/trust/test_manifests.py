@@ -98,7 +98,9 @@ def test_no_verb_reads_or_prints_it(clone: Clone, name: str, verb: tuple[str, ..
         lambda stated: stated.update(format="\x1b[2J" * 1000),
     ],
 )
-def test_what_no_build_writes_is_refused(clone: Clone, change: Callable[[dict[str, Any]], object]) -> None:
+def test_manifest_with_impossible_content_is_rejected(
+    clone: Clone, change: Callable[[dict[str, Any]], object]
+) -> None:
     rewrite(clone, change)
     status, told = clone.reading("check", "build/lab")
     assert status != 0

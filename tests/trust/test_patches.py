@@ -114,7 +114,7 @@ def test_staged_bytes_that_were_exchanged_are_not_moved(clone: Clone) -> None:
     assert (clone.tree / name).read_bytes() == before
 
 
-def test_a_patch_of_our_own_is_told_of_and_completed_by_build_alone(clone: Clone) -> None:
+def test_unfinished_patch_is_reported_and_completed_only_by_build(clone: Clone) -> None:
     assert clone.fabricc("build", "cluster.yaml")[0] == 0
     from fabricc.tree.patch import Patch
 

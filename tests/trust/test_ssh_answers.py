@@ -188,7 +188,7 @@ def test_a_hello_without_end_is_bounded(tmp_path: Path, monkeypatch: pytest.Monk
         driver.open()
 
 
-def test_notifications_that_nobody_requested_are_bounded(
+def test_unrequested_netconf_notifications_are_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "SESSION_BYTES", 4 << 20)
@@ -290,7 +290,7 @@ def test_libraries_print_nothing_of_a_device(sent: bytes, logging_of_root: str, 
     assert "\x1b" not in ran.stderr
 
 
-def test_who_wants_records_of_a_library_gets_them() -> None:
+def test_silence_libraries_keeps_a_configured_log_level() -> None:
     logger = logging.getLogger("ncclient")
     before = logger.level
     try:
@@ -355,7 +355,7 @@ def open_terminal(port: int) -> None:
 
 @pytest.mark.parametrize("serve", [flood, flood_lines, huge_packet, drip])
 @pytest.mark.parametrize("connect", [open_shell, open_netconf, open_terminal])
-def test_a_device_that_logs_nobody_in_is_given_up(
+def test_ssh_server_without_a_login_fails(
     serve: Callable[[socket.socket], None], connect: Callable[[int], None]
 ) -> None:
     silence_libraries()

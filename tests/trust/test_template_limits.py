@@ -92,7 +92,7 @@ def test_memory_ends(own: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", UNCOMPILABLE)
-def test_what_python_cannot_compile_is_a_fault_of_the_template(own: Path, text: str) -> None:
+def test_uncompilable_template_is_a_template_fault(own: Path, text: str) -> None:
     found = fault(own, f"a\n{text}\n")
     assert found.file == str(own)
     assert UNCOMPILABLE[text] in found.message
@@ -119,7 +119,7 @@ def test_recursion_ends(own: Path) -> None:
     assert found.message == "it includes or calls itself without end"
 
 
-def test_what_a_child_compiled_is_compiled_once(own: Path) -> None:
+def test_templates_compiled_by_a_child_are_reused(own: Path) -> None:
     assert rendered(own, "{{ 1 + 1 }}\n") == {"one": "2\n"}
     kept = template_environment("eos").get_template("one.j2")
     assert template_environment("eos").get_template("one.j2") is kept

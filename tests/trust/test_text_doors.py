@@ -112,5 +112,5 @@ def test_each_way_to_call_a_text_escaped_is_seen(source: str) -> None:
     assert makes(ast.parse(source)) == [1]
 
 
-def test_a_literal_of_ours_may_say_so() -> None:
+def test_literals_may_be_declared_safe() -> None:
     assert makes(ast.parse("Markdown('- {}').format(x); Terminal()")) == []

@@ -96,12 +96,12 @@ def test_clean_text_stays_as_it_is(text: str) -> None:
         ("## title", "## title"),
     ],
 )
-def test_what_is_not_seen_or_is_obeyed_is_made_visible(text: str, shown: str) -> None:
+def test_invisible_and_control_characters_are_shown_escaped(text: str, shown: str) -> None:
     assert foreign.safe_line(text) == shown
 
 
 @given(anything, anything)
-def test_what_is_put_into_a_line_of_ours_is_escaped(one: str, two: str) -> None:
+def test_inserted_text_is_escaped(one: str, two: str) -> None:
     shown = Terminal("{}: {:>9}").format(one, Terminal.style_text("1", two))
     assert harmless(foreign.neutral_text(re.sub(r"\x1b\[[0-9;]*m", "", shown)))
     assert "\n" not in shown
@@ -190,7 +190,7 @@ def test_html_is_text_alone(text: str) -> None:
 
 
 @each
-def test_html_in_a_comment_calls_nobody(text: str) -> None:
+def test_comment_html_triggers_no_mentions(text: str) -> None:
     source = Markdown.html(text)
     assert harmless(source)
     assert "\n" not in source

@@ -129,13 +129,13 @@ def test_a_failure_repeats_nothing_that_is_obeyed(
     assert harmless(err)
 
 
-def test_a_line_of_ours_is_one_line_whatever_is_in_it(said: Said) -> None:
+def test_output_lines_stay_single_lines(said: Said) -> None:
     out, err = said(by=lambda: (output.out("a", "b\nrun 7: done\x1b[2J"), output.err("c\rd")))
     assert out == "a\nb\\nrun 7: done\\x1b[2J\n"
     assert err == "c\\rd\n"
 
 
-def test_what_a_stream_cannot_encode_is_shown_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unencodable_characters_are_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stdout", stream)
     output.out("→ 网", LONE)
@@ -157,7 +157,7 @@ def test_a_command_does_not_begin_a_line_by_wrapping(said: Said, monkeypatch: py
     assert harmless(out)
 
 
-def test_libraries_log_nothing_of_what_switches_say(tmp_path: Path) -> None:
+def test_library_logs_of_switch_output_are_suppressed(tmp_path: Path) -> None:
     (tmp_path / "fabricc-access.yaml").write_text("username: fabricc\npassword: {env: NONE}\n")
     speaks = "import logging; logging.getLogger('paramiko.transport').error('banner: \\x1b[2J')"
     file = tmp_path / "fabricc-access.yaml"

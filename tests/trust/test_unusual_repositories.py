@@ -443,7 +443,7 @@ def test_no_setting_of_a_repository_brings_replaced_objects_back(top: Path) -> N
 
 
 @pytest.mark.parametrize("name", ["HEAD", "config", "index"])
-def test_a_file_that_nobody_tracks_for_certain_is_not_called_tracked(top: Path, name: str) -> None:
+def test_unreadable_git_index_raises_instead_of_untracked(top: Path, name: str) -> None:
     _fifo(f".git/{name}")(top)
     with pytest.raises(GitError, match="did not answer within"):
         Repository.of(top / "site").tracks("cluster.yaml")

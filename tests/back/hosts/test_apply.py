@@ -184,7 +184,7 @@ stage scripts ls /usr/local/sbin
         pytest.param(NETPLAN, "ubuntu-24.04", 'ID=ubuntu\nVERSION_ID="24.04"', marks=needs_networkd),
     ],
 )
-def test_a_host_of_two_networks_is_made_what_the_files_of_both_say(
+def test_apply_configures_a_host_for_both_of_its_networks(
     tmp_path: Path, script: str, variant: str, release: str
 ) -> None:
     seen = stages(script + SEEN, tmp_path, variant, release, storage=True)
@@ -207,7 +207,7 @@ RHEL = 'ID="rhel"\nVERSION_ID="9.4"'
 @pytest.mark.slow
 @needs_networkmanager
 @pytest.mark.parametrize("variant", ["rhel-9-dual-stack"])
-def test_networkmanager_is_made_what_the_keyfiles_say(tmp_path: Path, variant: str) -> None:
+def test_apply_makes_networkmanager_match_its_keyfiles(tmp_path: Path, variant: str) -> None:
     seen = stages(NETWORKMANAGER, tmp_path, variant, RHEL)
     assert "differs: rail0: no address 10.0.0.1/31\n" in seen["before"]
     assert "differs: rail0: PFC is 0,0,0,0,0,0,0,0, planned 0,0,0,1,0,0,0,0\n" in seen["before"]

@@ -94,7 +94,7 @@ stage check sh "$folder/tree/apply" --check
 
 @needs_networkd
 @pytest.mark.slow
-def test_what_another_tool_adds_to_a_running_host_is_reported(tmp_path: Path) -> None:
+def test_check_reports_settings_that_another_tool_added(tmp_path: Path) -> None:
     script = """
 sh "$folder/tree/apply" > /dev/null 2>&1 || true
 ip address add 192.0.2.7/24 dev rail0

@@ -150,7 +150,7 @@ def test_ecn_bits_of_the_traffic_class_byte_make_no_difference() -> None:
     assert read(files).facts == planned(host)
 
 
-def test_every_number_of_the_contract_reaches_switch_nic_and_job_alike() -> None:
+def test_contract_numbers_are_equal_on_switch_nic_and_job() -> None:
     facts = read(render(samples.host())).facts
     assert facts["nccl/dscp"] == facts["qos/rdma_dscp"] == 26
     assert facts["qos/dscp[26]/priority"] == 3
@@ -246,7 +246,7 @@ def test_nics_of_an_unknown_driver_are_a_gap_and_get_no_settings() -> None:
         ("e810-iwarp", ["FAB5605", "FAB5608"]),
     ],
 )
-def test_what_a_family_cannot_is_said_and_no_obstacle(name: str, codes: list[str]) -> None:
+def test_missing_nic_features_are_reported_and_not_fatal(name: str, codes: list[str]) -> None:
     assert [(gap.code, gap.fatal) for gap in gaps(VARIANTS[name])] == [(code, False) for code in codes]
 
 
@@ -256,12 +256,12 @@ def test_two_lossless_classes_are_too_many_for_some_nics(name: str) -> None:
     assert ("FAB5604", True) in [(gap.code, gap.fatal) for gap in gaps(host)]
 
 
-def test_an_old_kernel_cannot_be_told_to_run_rdma_over_tcp() -> None:
+def test_old_kernel_cannot_run_rdma_over_tcp() -> None:
     codes = [gap.code for gap in gaps(replace(VARIANTS["e810-iwarp"], os="ubuntu-22.04"))]
     assert codes == ["FAB5605", "FAB5608", "FAB5607"]
 
 
-def test_without_a_lossless_class_rdma_over_tcp_has_nothing_to_say_of_it() -> None:
+def test_rdma_over_tcp_without_a_lossless_class_reports_no_loss() -> None:
     host = replace(VARIANTS["e810-iwarp"], classes=VARIANTS["lossy"].classes)
     assert [gap.code for gap in gaps(host)] == ["FAB5608"]
 

@@ -51,7 +51,7 @@ def test_a_host_with_amd_gpus_has_nothing_of_nvidias(nic: str) -> None:
     assert (reading.facts, reading.unknown) == (planned(host), [])
 
 
-def test_a_host_that_says_nothing_has_nvidias() -> None:
+def test_host_model_without_a_vendor_has_nvidia_gpus() -> None:
     files = render(VARIANTS["plain"])
     assert words(files[MODULES]) == {"ib_umad", "rdma_cm", "rdma_ucm", "nvidia_peermem"}
     assert "etc/rccl.conf" not in files
@@ -125,14 +125,14 @@ def test_one_sided_libraries_follow_the_gpus() -> None:
 @pytest.mark.parametrize(("vendor", "resource", "path"), [
     ("amd", "amd.com/gpu", "/etc/rccl.conf"), ("nvidia", "nvidia.com/gpu", "/etc/nccl.conf"),
 ])  # fmt: skip
-def test_a_pod_asks_for_the_gpus_there_are(vendor: str, resource: str, path: str) -> None:
+def test_pod_requests_the_gpus_of_its_host(vendor: str, resource: str, path: str) -> None:
     pod = yaml.safe_load(job_tree(vendor)["jobs/kubernetes/pod.yaml"])
     (container,) = pod["spec"]["containers"]
     assert container["resources"]["limits"] == {resource: "8", "rdma/rails": "1"}
     assert container["volumeMounts"][0]["mountPath"] == path
 
 
-def test_a_catalog_file_says_whose_gpus_a_host_has(tmp_path: Path) -> None:
+def test_catalog_file_sets_the_gpu_vendor(tmp_path: Path) -> None:
     file = tmp_path / "ours.yaml"
     file.write_text(
         "sources: {sheet: our procurement sheet}\nhosts:\n"

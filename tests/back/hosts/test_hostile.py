@@ -34,7 +34,7 @@ NUMBERS = {
     "number", ["²", "٣", "9" * 5000, "\ud800"], ids=["superscript", "arabic", "endless", "half"]
 )
 @pytest.mark.parametrize("path", NUMBERS)
-def test_what_only_looks_like_a_number_makes_no_reader_fail(path: str, number: str) -> None:
+def test_readers_accept_digits_that_are_no_numbers(path: str, number: str) -> None:
     read({path: NUMBERS[path].format(number, number)})
 
 

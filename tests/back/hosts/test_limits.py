@@ -37,7 +37,7 @@ def test_of_nics_of_an_unknown_driver_nothing_else_is_reported() -> None:
     assert [gap.code for gap in gaps(VARIANTS["other-nic"])] == ["FAB5603"]
 
 
-def test_what_is_asked_stands_in_the_words_of_the_gap() -> None:
+def test_gap_text_lists_the_requested_settings() -> None:
     host = VARIANTS["thor2"]
     (gap,) = gaps(host)
     assert gap.feature == f"support_rdma, performance_profile, pcie_relaxed_ordering of {host.nic.title}"

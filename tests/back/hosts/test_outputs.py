@@ -96,7 +96,7 @@ def test_a_nic_out_of_the_box_has_no_pfc_and_trusts_vlan_tags() -> None:
     assert not [path for path in facts if path.startswith("qos/dscp[")]
 
 
-def test_an_output_of_no_port_is_nobody_s() -> None:
+def test_output_without_a_port_has_no_path() -> None:
     assert recognition.host_path("node1/mlnx_qos.txt", mlnx_qos()) is None
 
 

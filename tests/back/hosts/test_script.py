@@ -171,7 +171,7 @@ DRIFTS = {
 
 
 @pytest.mark.slow
-def test_what_somebody_changes_is_named_and_put_back(tmp_path: Path) -> None:
+def test_script_names_and_restores_changed_settings(tmp_path: Path) -> None:
     """One change after the other, on one host."""
     machine(tmp_path, "rail0", "mlx5_r0")
     assert run(tmp_path, "connectx-7", "rail0").returncode == 0
@@ -341,7 +341,7 @@ POLLARA = {
 
 
 @pytest.mark.slow
-def test_what_somebody_changes_on_a_pollara_is_read_back_and_repaired(tmp_path: Path) -> None:
+def test_script_repairs_changed_settings_on_a_pollara(tmp_path: Path) -> None:
     machine(tmp_path, "rail0", "ionic_r0")
     assert run(tmp_path, "pollara", "rail0").returncode == 0
     checked = run(tmp_path, "pollara", "--check", "rail0")
@@ -520,7 +520,7 @@ def test_the_tool_of_mstflint_does_for_mlxconfig(tmp_path: Path) -> None:
     assert run(tmp_path, "connectx-7", "--check", "rail0").returncode == 0
 
 
-def test_a_check_without_mlxconfig_says_what_it_did_not_read(tmp_path: Path) -> None:
+def test_check_without_mlxconfig_lists_unread_settings(tmp_path: Path) -> None:
     machine(tmp_path, "rail0", "mlx5_r0")
     (tmp_path / "bin/mlxconfig").unlink()
     assert run(tmp_path, "connectx-7", "rail0").returncode == 0
@@ -557,7 +557,7 @@ def test_a_lossy_fabric_turns_pfc_off_and_sets_no_traffic_class(tmp_path: Path) 
     assert content(tmp_path, "class/infiniband/mlx5_r0/tc/1/traffic_class") == ""
 
 
-def test_the_inbox_driver_is_said_and_does_not_fail(tmp_path: Path) -> None:
+def test_inbox_driver_is_reported_and_is_no_failure(tmp_path: Path) -> None:
     machine(tmp_path, "rail0", "mlx5_r0")
     shutil.rmtree(tmp_path / "sys/class/net/rail0/ecn")
     shutil.rmtree(tmp_path / "sys/class/infiniband/mlx5_r0/tc")
@@ -596,7 +596,7 @@ def shells_take(text: str) -> None:
 @pytest.mark.skipif(not shutil.which("shellcheck"), reason="shellcheck is not installed")
 @pytest.mark.parametrize("variant", ["lossy", "dual-port", "thor2", "pollara", "e810", "rhel-9"])
 @pytest.mark.parametrize("script", [qos.SCRIPT, services.APPLY])
-def test_shellcheck_has_nothing_to_say(variant: str, script: str) -> None:
+def test_shellcheck_reports_nothing(variant: str, script: str) -> None:
     text = render(VARIANTS[variant])[script]
     done = subprocess.run(
         ["shellcheck", "--shell=sh", "--format=gcc", "-"],

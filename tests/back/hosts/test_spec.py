@@ -69,7 +69,7 @@ def test_a_group_has_its_own_system_and_the_others_the_common_one(fabricc: Fabri
         ("  wiring: rail", ", nic: e810", "FAB3041"),
     ],
 )
-def test_what_does_not_exist_or_fit_is_refused(
+def test_unknown_or_unfit_models_are_rejected(
     fabricc: Fabricc, tmp_path: Path, gpus: str, b: str, code: str
 ) -> None:
     status, text, _ = built(fabricc, tmp_path, gpus, b)

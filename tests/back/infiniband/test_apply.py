@@ -207,7 +207,7 @@ def test_adapters_that_have_each_others_name_get_their_own(tmp_path: Path) -> No
 
 @needs_networkd
 @pytest.mark.slow
-def test_a_host_is_made_what_its_files_say_and_read_back(tmp_path: Path) -> None:
+def test_apply_configures_a_host_and_reads_it_back(tmp_path: Path) -> None:
     seen = stages(WHOLE, tmp_path, "ubuntu-24.04")
     assert "differs: ib0: no address 10.0.0.1/13\n" in seen["before"]
     assert "differs: mlx5_r0: PCIe read request (code) is 2, planned 5\n" in seen["before"]

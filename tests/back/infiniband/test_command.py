@@ -38,7 +38,7 @@ def spec(tmp_path: Path) -> Path:
     return path
 
 
-def test_validate_tells_what_is_known_of_it(call: Call, spec: Path) -> None:
+def test_validate_reports_known_infiniband_findings(call: Call, spec: Path) -> None:
     status, said = call("validate", spec)
     assert status == 0, said
     assert "FAB5814" in said
@@ -89,14 +89,14 @@ def test_connected_mode_is_built_once_it_is_accepted(call: Call, tmp_path: Path)
     assert "mtu: 65520" in (host / "netplan" / "60-fabricc-ipoib.yaml").read_text()
 
 
-def test_commands_without_infiniband_say_so(call: Call, spec: Path) -> None:
+def test_verbs_without_infiniband_report_fab5817(call: Call, spec: Path) -> None:
     for arguments in (("diff", spec, spec), ("lab", "up", spec)):
         status, said = call(*arguments)
         assert status == 1, arguments
         assert "FAB5817" in said
 
 
-def test_a_review_says_so_of_a_built_tree(call: Call, spec: Path, tmp_path: Path) -> None:
+def test_diff_of_built_infiniband_trees_reports_fab5817(call: Call, spec: Path, tmp_path: Path) -> None:
     call("build", spec, "-o", tmp_path / "build")
     tree = tmp_path / "build" / "test"
     status, said = call("diff", tree, tree)

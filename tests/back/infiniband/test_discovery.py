@@ -197,13 +197,13 @@ def test_files_are_judged(tmp_path: Path, text: str | None, code: str) -> None:
     assert only.code == code
 
 
-def test_a_tree_without_subnets_says_so(tmp_path: Path) -> None:
+def test_discovery_for_a_tree_without_subnets_is_reported(tmp_path: Path) -> None:
     (only,) = compare_files(tmp_path, [tmp_path / "found.net"])
     assert (only.code, "verify" in only.help) == ("FAB6335", True)
 
 
 @pytest.mark.skipif(bool(missing_programs()), reason=f"not installed: {', '.join(missing_programs())}")
-def test_what_the_real_ibnetdiscover_prints_is_compared(tmp_path: Path) -> None:
+def test_output_of_the_real_ibnetdiscover_is_compared(tmp_path: Path) -> None:
     """Cables are moved on ibsim's console; its links all run as HDR, which is reported and is no error."""
     folder = tmp_path / "sim"
     folder.mkdir()

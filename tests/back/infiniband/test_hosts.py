@@ -113,7 +113,7 @@ def test_without_ipoib_there_are_no_interfaces() -> None:
     assert 'SUBSYSTEM=="net"' not in files[host_files.RULES]
 
 
-def test_netplan_accepts_the_file_and_says_datagram(tmp_path: Path) -> None:
+def test_netplan_accepts_the_file_in_datagram_mode(tmp_path: Path) -> None:
     if NETPLAN is None:
         pytest.skip("netplan is not installed")
     _, files = first(planned(document()))

@@ -31,7 +31,7 @@ def test_five_lines_are_a_fabric() -> None:
         {"overrides": {"su001-tor1a": {"drain": True}}},
     ],
 )
-def test_what_belongs_to_ethernet_is_refused_with_the_reason(section: dict[str, Any]) -> None:
+def test_ethernet_keys_are_rejected_with_a_reason(section: dict[str, Any]) -> None:
     loaded = read_spec(json.dumps({**document(), **section}).encode(), "cluster.yaml")
     told = [d for d in loaded.diagnostics if d.code == "FAB5801"]
     assert loaded.spec is None

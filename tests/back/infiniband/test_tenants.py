@@ -116,7 +116,7 @@ def test_ports_of_no_tenant_are_reported() -> None:
         ({"acme": {"hosts": ["su001-host01"], "reach": ["storage"]}}, "FAB5801"),
     ],
 )
-def test_what_cannot_be_is_rejected(tenants: dict[str, Any], code: str) -> None:
+def test_impossible_partitions_are_rejected(tenants: dict[str, Any], code: str) -> None:
     assert code in codes(spec(**tenants))
 
 

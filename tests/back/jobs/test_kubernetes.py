@@ -336,7 +336,7 @@ def test_kubectl_takes_the_labels(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["metadata"]["labels"] == labels
 
 
-def test_nic_operators_are_told_that_switches_spread_packets() -> None:
+def test_nic_operator_template_enables_packet_spreading() -> None:
     built = replace(fabric("rails"), load_balancing=LoadBalancing(Spreading.PACKET))
     (template,) = yaml.safe_load_all(job_files(built)["jobs/kubernetes/nic-configuration.yaml"])
     told = {"name": "ROCE_ADAPTIVE_ROUTING_EN", "value": "1"}

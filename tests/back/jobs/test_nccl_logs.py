@@ -69,7 +69,7 @@ USING = (
         ("", 2, "no line of NCCL"),
     ],
 )
-def test_the_log_check_tells_rdma_from_sockets(tree: Path, log: str, status: int, word: str) -> None:
+def test_log_check_distinguishes_rdma_from_sockets(tree: Path, log: str, status: int, word: str) -> None:
     (tree / "log").write_text(log)
     done = run(tree, "check-nccl-log.sh", str(tree / "log"))
     assert done.returncode == status

@@ -46,7 +46,7 @@ def test_ranks_are_counted_through(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SPECS)
-def test_the_table_of_hosts_tells_nvlink_domains_where_there_are_any(name: str) -> None:
+def test_hosts_table_lists_nvlink_domains(name: str) -> None:
     planned = {host.name: host.domain for host in map(fabric(name).host, fabric(name).host_ids())}
     rows = list(csv.DictReader(files(name)["jobs/hosts.csv"].splitlines()))
     assert {row["host"]: row.get("nvlink_domain", "") for row in rows} == planned
@@ -129,7 +129,7 @@ def test_ucx_takes_the_settings_for_all_its_rdma_transports(tmp_path: Path) -> N
     }
 
 
-def test_data_and_its_notice_are_sent_apart_where_switches_spread_packets() -> None:
+def test_nccl_splits_data_and_notice_where_switches_spread_packets() -> None:
     hashed = nccl.render_text(VARIANTS["dual-port"])
     spread = nccl.render_text(replace(VARIANTS["dual-port"], spreads_packets=True, recommended_qps=1))
     assert "NCCL_IB_ADAPTIVE_ROUTING" not in hashed
@@ -139,7 +139,7 @@ def test_data_and_its_notice_are_sent_apart_where_switches_spread_packets() -> N
     )
 
 
-def test_a_spec_that_spreads_packets_tells_its_hosts() -> None:
+def test_packet_spreading_sets_nccl_adaptive_routing() -> None:
     built = planned(
         document(gpus={"hosts": 8, "hosts_per_unit": 4}, load_balancing={"mode": "packet"})
     ).fabric
@@ -148,7 +148,7 @@ def test_a_spec_that_spreads_packets_tells_its_hosts() -> None:
     assert "NCCL_IB_ADAPTIVE_ROUTING" not in files("rails")["jobs/nccl.conf"]
 
 
-def test_nccl_is_told_rail_and_plane_where_planes_never_meet() -> None:
+def test_nccl_settings_name_rail_and_plane_where_planes_never_meet() -> None:
     two_planes = replace(VARIANTS["dual-port"], planes=2)
     assert keys(nccl.render_text(VARIANTS["dual-port"]))["NCCL_IB_HCA"].startswith("=mlx5_r0a:1,mlx5_r0b:1,")
     devices = keys(nccl.render_text(two_planes))["NCCL_IB_HCA"].removeprefix("=").split(",")
@@ -169,6 +169,6 @@ def test_one_sided_libraries_send_in_the_lossless_class(name: str) -> None:
     assert "jobs/mori.env" not in built
 
 
-def test_one_sided_libraries_are_told_nothing_where_rdma_runs_over_tcp() -> None:
+def test_no_settings_for_one_sided_libraries_where_rdma_runs_over_tcp() -> None:
     hosts = replace(list_hosts(fabric("rails"), fabric("rails").host), kinds=(VARIANTS["e810-iwarp"],))
     assert not [name for name in settings_files(hosts) if name.endswith(".env")]

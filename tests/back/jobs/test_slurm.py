@@ -62,7 +62,7 @@ def test_a_single_unit_needs_no_spine() -> None:
     assert slurm_files(hosts(1, 2))["topology.conf"] == "SwitchName=su001 Nodes=su001-host[01-02]\n"
 
 
-def test_every_node_says_its_gpus() -> None:
+def test_gres_conf_lists_the_gpus_of_every_node() -> None:
     assert slurm_files(hosts(2, 2))["gres.conf"] == (
         "NodeName=su001-host[01-02] Name=gpu Count=8\nNodeName=su002-host[01-02] Name=gpu Count=8\n"
     )
@@ -129,7 +129,7 @@ def test_domains_are_the_leaves_below_a_unit_of_several() -> None:
     )
 
 
-def test_ranks_follow_nvlink_domains_whatever_slots_hosts_have() -> None:
+def test_ranks_follow_nvlink_domains_instead_of_slots() -> None:
     """A tray added later has a slot after those of other racks, and ranks next to those of its own."""
     spec = deepcopy(SPECS["nvl72"])
     spec["gpus"] |= {"racks": {"a1": 3, "a2": 3}, "hosts_per_rack": None}

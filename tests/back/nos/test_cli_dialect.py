@@ -46,7 +46,7 @@ def test_an_as_number_is_plain_or_dotted_and_no_longer_than_any(
 
 
 @pytest.mark.parametrize("nos", READERS)
-def test_a_server_said_twice_is_one_server(nos: str) -> None:
+def test_repeated_ntp_server_is_one_server(nos: str) -> None:
     reader, file = READERS[nos]
     text = "".join(NTP[nos] % server for server in ("10.0.0.2", "10.0.0.1", "10.0.0.2"))
     reading = reader.read({file: text})

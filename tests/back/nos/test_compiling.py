@@ -64,13 +64,13 @@ def test_any_text_around_any_value_prints_the_same(
     assert environment(generator).from_string(template).render(values=values) == expected
 
 
-def test_a_name_that_nobody_gave_is_an_error() -> None:
+def test_undefined_template_name_raises() -> None:
     for generator in OURS:
         with pytest.raises(UndefinedError, match="nobody"):
             environment(generator).from_string("a {{ nobody }} b").render()
 
 
-def test_an_attribute_is_what_python_says_it_is() -> None:
+def test_template_attributes_follow_python_semantics() -> None:
     made = environment(AttributeTemplates)
     with pytest.raises(AttributeError, match="name"):
         made.from_string("a {{ view.name }} b").render(view={"name": "a key is no attribute"})

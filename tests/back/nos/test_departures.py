@@ -123,7 +123,7 @@ def test_every_system_declares() -> None:
 
 
 @pytest.mark.parametrize("nos", sorted(BUILT_IN))
-def test_what_is_planned_is_what_the_fabric_states_but_for_what_is_declared(nos: str) -> None:
+def test_planned_facts_differ_only_by_declared_departures(nos: str) -> None:
     found = set(differing(nos))
     shapes = {
         departure: pattern_of(translate(departure.path.replace("[", "[[]"))) for departure in DECLARED[nos]

@@ -376,7 +376,7 @@ def test_neighbors_of_json(kind: str) -> None:
         ),
     ],
 )
-def test_what_the_box_is(nos: str, text: str, wanted: tuple[object, ...]) -> None:
+def test_outputs_identify_the_device(nos: str, text: str, wanted: tuple[object, ...]) -> None:
     assert tuple(output(nos, text).identity) == wanted
 
 

@@ -153,7 +153,7 @@ def at_home(name: str) -> tuple[Switch, dict[str, str]]:
 
 
 @pytest.mark.parametrize("name", SWITCHES)
-def test_every_system_keeps_the_management_network_apart(name: str) -> None:
+def test_every_system_isolates_the_management_network(name: str) -> None:
     switch, files = at_home(name)
     back_end = nos.load(name.partition("-")[0])
     reading = back_end.read(files)
@@ -165,7 +165,7 @@ def test_every_system_keeps_the_management_network_apart(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "fault", "edit", "at"), CASES, ids=[f"{c[0]}: {c[1]}" for c in CASES])
-def test_what_joins_them_breaks_the_address_plan_at_its_line(
+def test_line_that_joins_management_and_fabric_is_reported(
     name: str, fault: str, edit: Edit, at: str
 ) -> None:
     switch, files = at_home(name)
@@ -179,7 +179,7 @@ def test_what_joins_them_breaks_the_address_plan_at_its_line(
     assert others == {"FAB6206"}
 
 
-def test_files_without_a_management_address_say_nothing() -> None:
+def test_files_without_a_management_address_state_no_isolation() -> None:
     assert "management/isolated" not in nos.load("frr").read({"frr.conf": "hostname x\n"}).facts
     assert "management/isolated" not in nos.load("sonic").read({"config_db.json": "{}"}).facts
     assert "management/isolated" not in nos.load("junos").read({"juniper.conf": ""}).facts

@@ -48,7 +48,7 @@ def test_releases_ascend(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "row"), ROWS, ids=lambda each: each if isinstance(each, str) else each.code)
-def test_every_row_states_the_reason_and_who_says_so(name: str, row: Limit) -> None:
+def test_every_limit_has_a_reason_and_a_source(name: str, row: Limit) -> None:
     assert row.title()
     assert row.reason or len(row.source) > 10
     if row.code:
@@ -60,7 +60,7 @@ def test_every_row_states_the_reason_and_who_says_so(name: str, row: Limit) -> N
 
 
 @pytest.mark.parametrize(("name", "row"), ROWS, ids=lambda each: each if isinstance(each, str) else each.code)
-def test_what_begins_with_a_release_is_had_by_the_newest(name: str, row: Limit) -> None:
+def test_newest_release_supports_features_of_earlier_releases(name: str, row: Limit) -> None:
     newest = max(map(release_numbers, TABLES[name].RELEASES))
     assert all(release_numbers(release) <= newest for release in first_releases(row))
 
@@ -105,7 +105,7 @@ def things(switch: Switch) -> Iterator[dict[str, Any]]:
     yield from ({"name": port.name, "figure": port.cage} for port in switch.ports)
 
 
-def test_neighboring_rows_are_asked_of_one_thing_together() -> None:
+def test_adjacent_limits_of_one_item_are_merged() -> None:
     low = Limit(
         "L",
         feature="{name} {figure}",
@@ -121,7 +121,7 @@ def test_neighboring_rows_are_asked_of_one_thing_together() -> None:
     assert {gap.reason for gap in gaps if gap.code == "L"} == {"2"}
 
 
-def test_what_is_there_only_with_something_is_reported_with_it_alone() -> None:
+def test_conditional_limit_is_reported_only_with_its_condition() -> None:
     having = Limit(since="2")
     note = Limit("N", feature="x", asked=lambda _: True, reason="r", where=having)
     system = System("s", ("1", "2"), "2", (note,))
@@ -142,6 +142,6 @@ def test_the_table_in_the_docs_works() -> None:
     assert [stated["has"](release, stated["TTL_SECURITY"]) for release in ("2023", "2024")] == [False, True]
 
 
-def test_a_range_holds_both_ends_and_what_is_not_asked() -> None:
+def test_range_includes_both_ends_and_unset_values() -> None:
     assert [figure in Range(1, 3) for figure in (0, 1, 3, 4, None)] == [False, True, True, False, True]
     assert f"{Range(1, 3)}" == "1 to 3"

@@ -67,7 +67,7 @@ ip access-list standard OURS
     ]  # fmt: skip
 
 
-def test_what_closes_a_block_comes_along_with_a_new_one_only() -> None:
+def test_closing_lines_are_added_only_with_new_blocks() -> None:
     text = "system {\n    host-name a;\n    login {\n        user x;\n    }\n}\n"
     overlay = 'system {\n    login {\n        message "x";\n    }\n}\nsnmp {\n    name a;\n}\n'
     assert merge_text(text, overlay) == (
@@ -147,7 +147,7 @@ def test_an_emitted_file_with_an_overlay_states_what_it_stated_before() -> None:
     assert more <= {(into, number) for number in lines}
 
 
-def test_keys_of_yaml_are_added_and_never_said_twice() -> None:
+def test_yaml_keys_are_merged_without_duplicates() -> None:
     switch = CUMULUS_VARIANTS["numbered"]
     files = CUMULUS.render(switch)
     banner = "- set:\n    system:\n      message:\n        post-login: Authorized use only\n"
@@ -201,7 +201,7 @@ interface Vlan1
 
 @settings(deadline=None)
 @given(outlines)
-def test_what_was_added_below_a_block_of_its_own_is_gone_once_it_is_taken_away(
+def test_stripping_an_overlay_removes_its_block(
     more: dict[str, object],
 ) -> None:
     block = "own 1\n" + printed(more, 3)
@@ -238,7 +238,7 @@ def test_keys_of_yaml_and_json_are_taken_away_by_null() -> None:
         ("a.yaml", "a: 1\nb: [\n", 3),
     ],
 )
-def test_what_no_such_file_can_hold_is_refused(into: str, text: str, line: int) -> None:
+def test_overlay_with_invalid_syntax_is_rejected(into: str, text: str, line: int) -> None:
     with pytest.raises(OverlayError) as caught:
         check_text(into, text)
     assert caught.value.line == line

@@ -87,7 +87,7 @@ def test_topics_are_rooms_of_all() -> None:
 
 @pytest.mark.parametrize("topic", TOPICS)
 @pytest.mark.parametrize("nos", BUILT_IN)
-def test_a_topic_says_what_it_makes_of_the_fabric(nos: str, topic: str) -> None:
+def test_every_topic_module_states_its_facts(nos: str, topic: str) -> None:
     module = import_module(f"fabricc.back.nos.{nos}.{topic}")
     if (nos, topic) == ("frr", "qos"):  # Linux on a switch has no words for any of it
         assert module.DEPARTURES

@@ -60,7 +60,7 @@ def test_the_files_break_no_invariant(nos: str, dual: bool) -> None:
 
 @pytest.mark.parametrize("nos", sorted(BUILT_IN))
 @pytest.mark.parametrize("name", [TOR, SPINE])
-def test_a_system_without_segments_says_so(nos: str, name: str) -> None:
+def test_system_without_segments_reports_a_gap(nos: str, name: str) -> None:
     each = switch(nos, name)
     gaps = load(nos).gaps(each)
     assert list(find_unexpressed(each, load(nos), gaps)) == []

@@ -46,9 +46,7 @@ def test_compiled_templates_stay_next_to_the_built_in_ones(
     assert len(list((tmp_path / "__pycache__").glob("*.j2c"))) == 1
 
 
-def test_what_a_template_includes_is_compiled_with_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_included_templates_are_compiled_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(installation, "data_folder", lambda _: tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     for nos in ("eos", "frr"):

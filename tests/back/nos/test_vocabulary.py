@@ -141,7 +141,7 @@ def pattern(name: str) -> str:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.parent.name)
-def test_somebody_states_every_row(file: Path) -> None:
+def test_every_vocabulary_row_is_stated_by_a_back_end(file: Path) -> None:
     own = "waist" if file == NEUTRAL else "host" if file.parent.name == "hosts" else file.parent.name
     asked = ["waist", "host", *BUILT_IN] if own == "waist" else [own]
     found = {vocabulary_of(nos).declared(path) for nos in asked for path in stated(nos)}
@@ -187,7 +187,7 @@ def test_parts_of_a_text_are_of_one_system_alone() -> None:
     assert [name for name in neutral if name.startswith(STRUCTURE)] == []
 
 
-def test_what_nobody_declares_has_what_is_said_of_its_family() -> None:
+def test_undeclared_paths_inherit_from_their_family() -> None:
     row = vocabulary_of("sonic").row("management/theirs[a]/thing")
     assert (row.declared, row.impact, row.theme) == (False, {"else": "quiet"}, "management")
     assert row_of("theirs/thing", "sonic").reason is None

@@ -65,7 +65,7 @@ def test_the_files_break_no_invariant(nos: str, dual: bool) -> None:
 
 
 @pytest.mark.parametrize("nos", sorted(BUILT_IN))
-def test_a_system_says_what_it_cannot_express(nos: str) -> None:
+def test_system_reports_unsupported_external_marking(nos: str) -> None:
     for each in switches(nos):
         gaps = load(nos).gaps(each)
         assert list(find_unexpressed(each, load(nos), gaps)) == []

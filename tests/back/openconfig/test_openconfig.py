@@ -87,7 +87,7 @@ EACH = pytest.mark.parametrize(
 
 
 @EACH
-def test_what_a_document_states_is_what_the_plan_states(name: str) -> None:
+def test_openconfig_document_states_the_plan(name: str) -> None:
     for switch in samples(fabric(name)):
         check(switch)
 

@@ -149,13 +149,13 @@ FACTS = {
 }
 
 
-def test_rows_state_what_the_lines_of_a_text_say() -> None:
+def test_rows_turn_lines_into_facts() -> None:
     reading = read(TEXT)
     assert reading.facts == FACTS
     assert reading.unknown == []
 
 
-def test_every_fact_has_the_line_that_says_it() -> None:
+def test_every_fact_has_its_line() -> None:
     lines = TEXT.split("\n")
     reading = read(TEXT)
     assert reading.lines.keys() == FACTS.keys()
@@ -179,7 +179,7 @@ def blocks(text: str) -> list[list[str]]:
 
 @settings(max_examples=examples(100), deadline=None)
 @given(st.permutations(blocks(TEXT)), st.randoms(use_true_random=False))
-def test_the_order_of_lines_says_nothing(order: list[list[str]], random: object) -> None:
+def test_line_order_does_not_change_facts(order: list[list[str]], random: object) -> None:
     shuffled = []
     for block in order:
         own = block[1:]
@@ -204,7 +204,7 @@ def test_the_order_of_lines_says_nothing(order: list[list[str]], random: object)
         "bgp " + "9" * 100_000, "hostname " + "a" * 100_000,
     ],
 )  # fmt: skip
-def test_what_no_row_knows_is_listed_with_its_line(line: str) -> None:
+def test_unmatched_lines_are_listed(line: str) -> None:
     reading = read("hostname z\n" + line)
     before = read("hostname z\n" + "\n".join(line.split("\n")[:-1]))
     assert reading.unknown[-1][1:] == (line.count("\n") + 2, line.rpartition("\n")[2].strip())
@@ -321,7 +321,7 @@ def test_the_same_rows_read_every_syntax(syntax: str, text: str, unknown: list[t
     assert reading.lines["interface[e2]/mtu"] == ("f", mtu)
 
 
-def test_what_a_block_says_once_is_listed_when_it_is_said_anew() -> None:
+def test_repeated_single_values_are_listed() -> None:
     rows = (
         Block("list <word>", "list", (Keep("mtu <integer>", {"mtu": "{1}", "size": "{1}"}),), once=True),
         Each("peer <word>", "peer", (Keep("asn <asn>", "asn"), Keep("name <rest>", "name")), once=True),
@@ -432,7 +432,7 @@ def test_assignments_are_read_section_by_section() -> None:
     ]
 
 
-def test_what_systems_add_is_stated_next_to_what_is_there() -> None:
+def test_added_values_are_joined_with_existing_values() -> None:
     def stated(document: Document) -> None:
         for at, address in enumerate(("a", "b", "a"), 1):
             document.put_also("ipv4", address, at)
@@ -442,7 +442,7 @@ def test_what_systems_add_is_stated_next_to_what_is_there() -> None:
     assert reading.lines == {"ipv4": ("f", 3), "ipv4/also[b]": ("f", 2)}
 
 
-def test_rows_that_say_the_same_are_refused() -> None:
+def test_duplicate_rows_are_rejected() -> None:
     rows = (Fact("mtu <integer>", "a"), Fact("mtu <integer>", "b"))
     with pytest.raises(ValueError, match="two rows"):
         Reader((Topic(rows),), {}).read({"f": "mtu 9\n"})
@@ -513,7 +513,7 @@ def test_depth_costs_no_stack(syntax: str, text: str) -> None:
     assert read(text, syntax).facts == {}
 
 
-def test_a_line_met_before_says_the_same_below_another_block() -> None:
+def test_cached_line_applies_to_each_block() -> None:
     made = reader()
     text = "bgp 1\n   vrf {}\n      id 10.0.0.1\n"
     assert made.read({"f": text.format("a")}).facts == {"asn": 1, "id[a]": "10.0.0.1"}
@@ -578,7 +578,7 @@ def test_an_unknown_statement_is_in_the_blocks_around_it_in_either_form(form: st
     assert reading.unknown == [("f", 3, "peer a family x other")]
 
 
-def test_blocks_refer_to_others_by_name_and_leave_what_they_do_not_say_to_the_block_around() -> None:
+def test_blocks_inherit_from_named_and_enclosing_blocks() -> None:
     def finish(document: Document) -> None:
         for group in document.scope.each("group").values():
             for name, peer in group.each("peer").items():
@@ -621,7 +621,7 @@ def test_unknown_nodes_of_a_tree_are_reported_as_the_syntax_spells_them() -> Non
         assert sorted(words for _, _, words in reading.unknown) == sorted(wanted)
 
 
-def test_an_unknown_node_may_be_told_once_as_its_line_stands() -> None:
+def test_unknown_node_can_be_reported_once_by_line() -> None:
     rows = (Block("interface <word>", "", (Fact("mtu <integer>", "mtu[{0}]"),)),)
     text = (
         "interface:\n  e1:\n    mtu: 1500\n    qos:\n      trust: dscp\n      pfc: 'on'\n  e2:\n    mtu: x\n"
@@ -638,7 +638,7 @@ def test_an_unknown_node_may_be_told_once_as_its_line_stands() -> None:
         assert [(line, said) for _, line, said in reading.unknown] == unknown
 
 
-def test_of_a_key_said_twice_the_later_counts_and_both_lines_are_reported() -> None:
+def test_last_of_duplicate_keys_counts_and_both_lines_are_reported() -> None:
     rows = (Fact("mtu <integer>", "mtu"),)
     for text in ("mtu: 1\nmtu: 2\n", '{"mtu": 1,\n"mtu": 2}'):
         reading = Reader((Topic(rows),), {}, tree.structured).read({"f": text})
@@ -672,7 +672,7 @@ def test_lines_of_yaml_are_never_taken_for_what_a_yaml_library_does_not_see(text
         assert (shown(quick.nodes), quick.faults) == (shown(slow.nodes), slow.faults)
 
 
-def test_what_is_remembered_of_typed_lines_changes_no_other_text() -> None:
+def test_cached_typed_lines_do_not_affect_other_texts() -> None:
     one = Reader((Topic(ROWS, finish),), TYPES, ragged=("exit",))
     typed = "bgp 1.1\n      neighbor p asn 65001\n   neighbor p description a\n   shutdown\n"
     for _ in range(3):
@@ -681,7 +681,7 @@ def test_what_is_remembered_of_typed_lines_changes_no_other_text() -> None:
         assert (reading.facts, reading.unknown) == (FACTS, [])
 
 
-def test_what_a_typed_file_said_by_indentation_is_not_left_next_to_other_files() -> None:
+def test_indentation_of_a_typed_file_does_not_affect_other_files() -> None:
     rows = (Fact("hostname <word>", "hostname"), Fact("mtu <integer>", "mtu"),
             Block("interface <word>", "", (Keep("mtu <integer>", "mtu"),)))  # fmt: skip
     typed = "interface e1\nmtu 9000\n      hostname b\n   hostname b\n"

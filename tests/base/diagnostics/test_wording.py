@@ -218,7 +218,7 @@ def test_words_are_those_of_the_field() -> None:
     assert {each: words for each, words in wrong.items() if words} == {}
 
 
-def test_help_says_what_every_option_is_for_and_fits_eighty_columns() -> None:
+def test_help_describes_every_option_within_80_columns() -> None:
     found = dict(verbs())
     assert {"lab test", "import netbox", "push"} < found.keys()
     for name, command in found.items():
@@ -292,5 +292,5 @@ def test_findings_of_limits_have_remedies_that_are_sentences(name: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["Please wait", "an invalid name", "400 Gbps", "done!", "it isn't", "9 KB"])
-def test_what_is_avoided_is_found(text: str) -> None:
+def test_wording_check_finds_avoided_words(text: str) -> None:
     assert AVOIDED.search(text)

@@ -42,7 +42,7 @@ def test_deep_nesting_is_reported_by_depth_and_not_by_the_parser_that_gives_up_f
 
 
 @pytest.mark.parametrize("code", REFUSED)
-def test_what_a_spec_cannot_hold(code: str) -> None:
+def test_unsupported_yaml_is_reported_at_its_position(code: str) -> None:
     source, line, column = REFUSED[code]
     (each,) = parse_yaml(source, "f").diagnostics
     assert (each.code, each.position) == (code, Position("f", line, column))
@@ -63,7 +63,7 @@ def test_every_code_of_the_reader_is_among_them() -> None:
         ("'1'", "1"), ('"true"', "true"), ("nan", "nan"), ("\u0661", "\u0661"),
     ],
 )  # fmt: skip
-def test_what_a_word_means(text: str, value: object) -> None:
+def test_plain_scalars_have_their_yaml_types(text: str, value: object) -> None:
     document = parse_yaml(f"a: {text}" if text != "-" else "a: '-'", "f")
     assert document.diagnostics == ()
     assert document.value == {"a": value}
@@ -101,7 +101,7 @@ VALUES = st.recursive(
 
 
 @given(VALUES, st.booleans())
-def test_what_a_yaml_writer_writes_is_read_back(value: object, flow: bool) -> None:
+def test_output_of_a_yaml_library_is_read(value: object, flow: bool) -> None:
     text = yaml.safe_dump(value, default_flow_style=flow, allow_unicode=True, width=200)
     document = parse_yaml(text, "f")
     # The writer's floats may need more digits than any quantity of a spec has.

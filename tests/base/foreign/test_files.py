@@ -75,7 +75,7 @@ def test_a_named_root_binds(repository: Path) -> None:
     assert "outside of" in reason(repository / "sites" / "cluster.yaml", root=repository / ".git")
 
 
-def test_what_is_no_regular_file_is_refused_at_once(repository: Path) -> None:
+def test_non_regular_files_are_rejected_immediately(repository: Path) -> None:
     os.mkfifo(repository / "fifo")
     with socket.socket(socket.AF_UNIX) as one:
         one.bind(str(repository / "s"))
@@ -109,7 +109,7 @@ def test_a_name_that_no_file_has_is_a_refusal(repository: Path, name: str) -> No
         folder.read(name)
 
 
-def test_what_is_missing_is_an_ordinary_error(repository: Path) -> None:
+def test_missing_files_raise_file_not_found(repository: Path) -> None:
     with pytest.raises(FileNotFoundError):
         files.read(repository / "none")
     with pytest.raises(FileNotFoundError), Folder(repository) as folder:

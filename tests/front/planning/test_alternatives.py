@@ -89,7 +89,7 @@ def planned(name: str) -> tuple[dict[str, Any], list[Candidate], Callable[[Clust
 
 @pytest.mark.spread(8)
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_listed_is_what_brute_force_finds(name: str) -> None:
+def test_listed_alternatives_equal_a_brute_force_search(name: str) -> None:
     _, pool, fabric_of = planned(name)
     listed = find_alternatives(pool, fabric_of, AnyNos())
     assert listed.best
@@ -110,7 +110,7 @@ def assert_best(listed: Any, built: list[Candidate]) -> None:
 
 
 @pytest.mark.parametrize("refuses", [2, 3, 5])
-def test_what_a_refused_shape_hid_is_listed(refuses: int) -> None:
+def test_rejected_shape_hides_no_alternative(refuses: int) -> None:
     _, pool, fabric_of = planned("a last unit in part")
 
     def allowed(spec: ClusterSpec) -> bool:

@@ -36,7 +36,7 @@ def test_a_fabric_of_2048_gpus_has_16_bit_asns_that_are_private_and_its_tors_own
     assert len(above) == (1 if spine_asn == "shared" else len(found) - 64)
 
 
-def test_what_the_block_cannot_hold_is_refused_and_a_4_byte_base_holds_it() -> None:
+def test_small_asn_block_is_rejected_and_a_4_byte_base_fits() -> None:
     gpus = {"hosts": 4096, "hosts_per_unit": 32}
     tight = document(gpus=gpus, routing={"asn_base": 65000}, cores={"model": "sn5400", "nos": "frr"})
     (found,) = [each for each in planned(tight).diagnostics if each.code == "FAB3120"]

@@ -48,7 +48,7 @@ def test_an_external_port_is_lossy_and_marks_what_arrives() -> None:
     assert (port.ipv4, port.peer and port.peer.device, port.speed_gbps) == ("192.0.2.0/31", "core-1", 400)
 
 
-def test_it_is_lossless_when_the_spec_says_so() -> None:
+def test_external_link_is_lossless_on_request() -> None:
     switch = switch_of(with_links({**LINK, "length_m": 300}, party={"lossless": True}), "spine01a")
     port = next(p for p in switch.ports if p.name == "swp64")
     profile = next(p for p in switch.qos.profiles if p.name == port.profile)
@@ -105,7 +105,7 @@ def test_without_a_free_port_the_remedy_is_to_keep_some() -> None:
     assert refusals(with_links(LINK, spines={"count": 32, "reserved_ports": 1}))[0].startswith("FAB3084")
 
 
-def test_what_does_not_exist_is_refused() -> None:
+def test_unknown_switches_and_ports_of_external_links_are_rejected() -> None:
     assert refusals(with_links({**LINK, "at": "spine39a"}))[0].startswith(
         "FAB3080 no switch is named 'spine39a' | Did you mean "
     )

@@ -191,7 +191,7 @@ def test_every_tor_has_the_same_links_to_every_spine_of_its_pod_and_plane(
             assert {switches[name].plane for name in ups} == {switch.plane}
 
 
-def test_oversubscription_is_within_what_was_asked(fabric: Fabric, switches: dict[str, Switch]) -> None:
+def test_oversubscription_is_within_the_requested_ratio(fabric: Fabric, switches: dict[str, Switch]) -> None:
     for switch in switches.values():
         if switch.tier is TierName.TOR:
             layout = fabric.tor_layouts[fabric.units[switch.unit or 0].group]
@@ -353,7 +353,7 @@ def test_overrides_of_what_does_not_exist_are_refused_with_what_does() -> None:
         ({"management": {"network": "172.16.0.0/28"}}, "FAB3018", "/"),
     ],
 )
-def test_what_cannot_be_planned_says_what_can(change: dict[str, Any], code: str, help_has: str) -> None:
+def test_impossible_specs_suggest_a_possible_value(change: dict[str, Any], code: str, help_has: str) -> None:
     problems = [d for d in planned(document(**change)).diagnostics if d.severity == "error"]
     assert [p.code for p in problems] == [code]
     assert help_has in problems[0].help

@@ -107,7 +107,7 @@ def test_a_port_knows_its_nic_where_ports_of_one_nic_are_two_rails() -> None:
 
 
 @pytest.mark.parametrize("model", NODES)
-def test_hosts_beside_others_are_on_their_tors_and_take_no_spine_port(model: str) -> None:
+def test_shared_host_groups_use_existing_tors_and_no_spine_ports(model: str) -> None:
     alone, both = fabric_of(mixed()), fabric_of(mixed(nodes(model, beside="compute")))
     assert both.counts()["tors"] == alone.counts()["tors"]
     assert both.shape.units_per_pod >= 2
@@ -129,7 +129,7 @@ def test_hosts_beside_others_are_on_their_tors_and_take_no_spine_port(model: str
     assert ends.items() <= seen.items()
 
 
-def test_a_tor_announces_the_addresses_of_hosts_beside_its_own() -> None:
+def test_tor_announces_addresses_of_shared_host_groups() -> None:
     fabric = fabric_of(mixed(nodes("storage-2x400", beside="compute", hosts=4, hosts_per_unit=4)))
     tors = {fabric.name(at): fabric.switch(at) for at in fabric.switch_ids()}
     assert len(tors["su001-tor1a"].bgp.aggregates) == 2
@@ -141,7 +141,7 @@ def test_a_tor_announces_the_addresses_of_hosts_beside_its_own() -> None:
     assert len(everything) == len(set(everything))
 
 
-def test_the_ratio_counts_hosts_beside_others() -> None:
+def test_oversubscription_counts_shared_host_groups() -> None:
     alone = fabric_of(mixed()).uplinks(0)
     assert alone == 16
     both = fabric_of(mixed(nodes("storage-2x400", beside="compute", hosts=16, hosts_per_unit=16)))
@@ -194,7 +194,7 @@ BASES = {
 
 
 @pytest.mark.parametrize("base", BASES.values(), ids=BASES.keys())
-def test_what_is_to_grow_can_be_planned(base: dict[str, Any]) -> None:
+def test_base_of_growth_tests_can_be_planned(base: dict[str, Any]) -> None:
     assert planned(base).fabric is not None
 
 
@@ -274,7 +274,7 @@ REFUSED["FAB3070"]["gpus"]["groups"][1]["hosts_per_rack"] = REFUSED["FAB3070"]["
 
 
 @pytest.mark.parametrize("code", REFUSED)
-def test_what_cannot_be_is_refused_with_a_remedy_that_can(code: str) -> None:
+def test_impossible_groups_are_rejected_with_a_working_remedy(code: str) -> None:
     text = REFUSED[code]
     (found,) = (d for d in planned(text).diagnostics if d.severity.value == "error")
     assert found.code == code
@@ -285,7 +285,7 @@ def test_what_cannot_be_is_refused_with_a_remedy_that_can(code: str) -> None:
             assert planned(text).fabric is not None
 
 
-def test_pins_of_hosts_beside_others_can_be_chosen_afresh() -> None:
+def test_pins_of_shared_host_groups_can_be_repinned() -> None:
     late = {"name": "late", "model": "cpu-2x100", "hosts": 4, "hosts_per_unit": 4, "beside": "compute"}
     first = planned(mixed(nodes(beside="compute", hosts=8), tors=HALF), planned(mixed(tors=HALF)).lock)
     both = planned(mixed(nodes(beside="compute", hosts=8), late, tors=HALF), first.lock)

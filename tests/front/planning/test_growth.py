@@ -229,7 +229,7 @@ def test_a_pin_that_the_lock_lacks_is_chosen_and_the_others_stay(base: dict[str,
         assert rest.items() <= again.lock.strides.items(), name
 
 
-def test_groups_of_cores_are_not_cut_anew_in_silence() -> None:
+def test_core_groups_are_not_resized_silently() -> None:
     first = planned(ZONES)
     odd = replace(first.lock, strides=dict(first.lock.strides) | {"spines_per_core_group": 5})
     (problem,) = planned(ZONES, odd).diagnostics

@@ -191,7 +191,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_cannot_be_is_refused_at_its_cell(tmp_path: Path, case: str) -> None:
+def test_impossible_identities_are_rejected_at_their_cell(tmp_path: Path, case: str) -> None:
     table, expected = REFUSED[case]
     family = {"family": "ipv4"}
     _, told = planned_with(tmp_path, table, addressing=family)
@@ -426,7 +426,7 @@ def test_a_block_of_one_family_leaves_the_other_as_computed(tmp_path: Path) -> N
     assert port.ipv6 == f"{ip_address(given6.partition('/')[0]) + 1}/127"
 
 
-def test_the_block_of_hosts_beside_a_unit_is_given_to_nobody(tmp_path: Path) -> None:
+def test_address_block_of_shared_hosts_is_not_reassigned(tmp_path: Path) -> None:
     groups = [
         {"name": "train", "model": "dgx-h100", "hosts": 32, "hosts_per_unit": 16},
         {"name": "login", "model": "storage-2x400", "hosts": 2, "hosts_per_unit": 2, "beside": "train"},

@@ -56,7 +56,7 @@ def test_the_refusal_on_800g_names_the_key_that_builds(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("host", "warned"), [("dgx-h100", False), ("mi355x-thor2", True)])
-def test_spreading_asks_the_nic_for_reordering(tmp_path: Path, host: str, warned: bool) -> None:
+def test_packet_spreading_requires_nic_reordering(tmp_path: Path, host: str, warned: bool) -> None:
     found = findings(tmp_path, "packet", "sn5600", "cumulus", ", uplink_gbps: 400", host)
     assert ("FAB3351" in {each.code for each in found}) is warned
 
@@ -81,7 +81,9 @@ def test_flows_move_without_a_pause_on_switches_that_document_it(
 
 
 @pytest.mark.parametrize(("host", "warned"), [("dgx-h100", False), ("mi355x-thor2", True)])
-def test_a_move_without_a_pause_asks_the_nic_for_reordering(tmp_path: Path, host: str, warned: bool) -> None:
+def test_flowlet_reassignment_without_a_pause_requires_nic_reordering(
+    tmp_path: Path, host: str, warned: bool
+) -> None:
     found = findings(tmp_path, "flowlet, reassignment: {}", "qfx5240-64od", "junos-24.4", "", host)
     assert ("FAB3351" in {each.code for each in found}) is warned
     assert "FAB2043" not in {each.code for each in found}

@@ -156,7 +156,7 @@ def test_a_network_of_several_subnets_may_be_widened() -> None:
         ),
     ],
 )
-def test_what_cannot_be_is_refused(
+def test_impossible_management_networks_are_rejected(
     networks: list[dict[str, Any]], code: str, message: str, remedy: str
 ) -> None:
     (wrong,) = findings(with_networks(networks))
@@ -209,7 +209,7 @@ def test_labs_and_logins_have_the_subnets() -> None:
     assert management_prefix(fabric.addresses.management) == "172.20.0.0/15"
 
 
-def test_each_network_of_the_hosts_says_its_own() -> None:
+def test_each_network_has_its_own_management_networks() -> None:
     storage = {key: {"model": "sn5400", "nos": "frr"} for key in ("tors", "spines")}
     text = with_networks(ROWS) | {"networks": {"storage": storage}}
     assert spec_of(text).networks["storage"].management.networks == ()

@@ -49,6 +49,6 @@ def test_faster_lanes_of_copper_never_reach_farther() -> None:
     assert metres == sorted(metres, reverse=True)
 
 
-def test_every_row_says_where_it_comes_from() -> None:
+def test_every_reach_has_a_source() -> None:
     assert all(row.source for rows in load_reaches().values() for row in rows)
     assert find_reach("dac", 400).metres == find_reach("dac", 200).metres

@@ -33,7 +33,7 @@ def test_800g_on_one_port_of_a_connectx_8_is_reported(model: str, planes: int, t
     assert all("no Ethernet port of 800G" in each.message for each in found)
 
 
-def test_border_leaves_have_no_nic_to_tell_of() -> None:
+def test_border_leaves_need_no_nic() -> None:
     tier = {"model": "sn5600", "nos": "frr"}
     gpus = {"model": "dgx-b300", "hosts": 8, "hosts_per_unit": 4}
     plan = planned(document(gpus=gpus, tors=tier | {"border": 2}, spines=tier))

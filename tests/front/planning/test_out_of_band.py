@@ -44,7 +44,7 @@ def test_any_other_address_is_fine(address: str) -> None:
     fabric_of(document(management={**NETWORK, "ntp": [address, "ntp.example.net"]}))
 
 
-def test_a_network_that_holds_the_switches_is_enough_whatever_room_growth_would_like() -> None:
+def test_management_network_that_holds_all_switches_is_accepted() -> None:
     small = document(gpus={"hosts": 64}, management={"network": "10.255.0.0/26"})
     fabric = fabric_of(small)
     offsets = {fabric.switch(at).management.address for at in fabric.switch_ids()}

@@ -61,7 +61,7 @@ def test_links_that_come_go_or_change_places_renumber_none(steps: list[list[int]
         assert len({*known.values()}) == len(known)
 
 
-def test_given_addresses_stay_and_are_nobody_elses() -> None:
+def test_given_addresses_are_kept_and_reserved() -> None:
     known = link(61, local="192.0.2.1/30", remote="192.0.2.2"), link(63, local="198.51.100.0/31")
     assert addresses(outcome([known[0], link(62), known[1]])) == {
         "swp61": ("192.0.2.1/30", "192.0.2.2"),

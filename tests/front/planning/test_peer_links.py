@@ -138,7 +138,7 @@ def test_the_second_tor_has_the_lower_address_of_each_link() -> None:
         ),
     ],
 )
-def test_what_is_no_pair_is_rejected_with_the_word_that_helps(
+def test_invalid_peer_links_are_rejected_with_the_key_to_change(
     text: dict[str, Any], code: str, word: str
 ) -> None:
     found = {each.code: each.help for each in reported(text)}

@@ -72,7 +72,7 @@ def test_larger_pods_than_the_lock_has_numbers_for_are_refused(first: dict[str, 
     assert (problem.code, "units_per_pod to 3" in problem.message) == ("FAB3020", True)
 
 
-def test_pods_whose_units_have_no_memory_are_not_cut_anew_in_silence() -> None:
+def test_pods_are_not_resized_silently() -> None:
     before = planned(pods_of(8, 4))
     (problem,) = planned(pods_of(8, [3, 4, 4]), before.lock).diagnostics
     assert problem.code == "FAB3020"

@@ -85,7 +85,7 @@ def test_a_rack_with_its_own_tor_is_an_nvlink_domain() -> None:
     assert domains(**in_rack | {"racks": 1, "hosts_per_rack": 24}) == ([""] * 24, ["FAB3170"])
 
 
-def test_trays_of_which_nobody_names_the_rack_have_no_domain() -> None:
+def test_trays_without_a_rack_have_no_nvlink_domain() -> None:
     assert domains(racks=None, hosts_per_rack=None, hosts=36) == ([""] * 36, ["FAB3170"])
 
 

@@ -107,7 +107,7 @@ def test_spines_that_are_full_take_one_pin() -> None:
     assert found.touched.hosts == 0
 
 
-def test_what_outgrew_nothing_changes_nothing() -> None:
+def test_repin_without_an_outgrown_pin_changes_nothing() -> None:
     first = planned(PLAIN)
     after, found = repinned(PLAIN, first.lock)
     assert (after.lock, found) == (first.lock, RepinResult({}, ChangedParts()))
@@ -126,14 +126,14 @@ def test_keys_change_those_pins_and_no_others() -> None:
     assert short.pins == {"links_per_spine": (4, 1)}
 
 
-def test_a_spec_that_no_lock_can_hold_says_what_is_wrong_with_it() -> None:
+def test_repin_of_an_impossible_spec_reports_its_errors() -> None:
     first = planned(document(gpus={"hosts": 64}))
     after, found = repinned(document(gpus={"hosts": 8192}), first.lock)
     assert found is None
     assert {d.code for d in after.diagnostics} == {"FAB3009"}
 
 
-def test_pinned_groups_of_cores_are_not_cut_anew_in_silence() -> None:
+def test_pinned_core_groups_are_not_resized_silently() -> None:
     first = planned(PODS)
     pins = first.lock.strides
     assert pins["spines_per_core_group"] == 8
@@ -250,7 +250,7 @@ def test_minimal_sets_are_all_of_them(conflicts: list[frozenset[str]]) -> None:
         changed(PODS, gpus={"racks": 200, "capacity": 400}),
     ],
 )
-def test_what_is_counted_as_touched_is_what_comes_out_otherwise(more: dict[str, Any]) -> None:
+def test_counted_changes_equal_a_comparison_of_all_devices(more: dict[str, Any]) -> None:
     """Counted by links and numbers; the reference compares whole devices of the two fabrics."""
     base = {"10.0.0.0/21": TIGHT, 2: PLANES}.get(
         more.get("addressing", {}).get("hosts", more.get("planes")), PLAIN

@@ -50,7 +50,7 @@ def test_without_the_wish_nothing_is_refused(ratio: float) -> None:
 
 @settings(max_examples=examples(25))
 @given(per_unit=st.integers(4, 28), ratio=st.sampled_from([0.5, 0.75, 0.9, 1.0, 1.5]))
-def test_what_is_planned_keeps_the_ratio_with_any_spine_lost(per_unit: int, ratio: float) -> None:
+def test_planned_uplinks_keep_the_ratio_without_any_one_spine(per_unit: int, ratio: float) -> None:
     result = planned(wished(hosts=4 * per_unit, per_unit=per_unit, oversubscription=ratio))
     if result.fabric is None:
         assert result.diagnostics
@@ -72,7 +72,7 @@ def test_uplinks_that_break_the_declared_ratio_are_refused_where_they_are_writte
 @pytest.mark.parametrize(
     "tors", [{"uplinks": 32, "oversubscription": 1.0}, {"uplinks": 8, "oversubscription": 4}]
 )
-def test_what_the_remedy_of_broken_ratios_names_is_planned(tors: dict[str, Any]) -> None:
+def test_suggested_uplinks_can_be_planned(tors: dict[str, Any]) -> None:
     fabric_of(document(tors=tors))
 
 
@@ -80,7 +80,7 @@ def test_uplinks_alone_declare_no_ratio() -> None:
     fabric_of(document(tors={"uplinks": 8}))
 
 
-def test_who_accepts_the_breach_of_the_proof_accepts_it_in_the_plan() -> None:
+def test_accepting_the_invariant_accepts_the_planning_error() -> None:
     accept = [{"code": "FAB6204", "reason": "uplinks follow next month"}]
     fabric_of({**document(tors={"uplinks": 8, "oversubscription": 1.0}), "accept": accept})
 

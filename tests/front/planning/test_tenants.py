@@ -105,7 +105,7 @@ def test_ports_of_no_tenant_are_shut_and_named() -> None:
     assert open_ports == ["rail0", "rail1", "rail2", "rail3"]
 
 
-def test_a_network_is_reached_by_those_who_say_so_and_by_one_tenant() -> None:
+def test_shared_network_is_reached_by_one_tenant_and_listed_tenants() -> None:
     more = "\nnetworks:\n  storage: {tors: {model: sn4700, nos: frr}, spines: {model: sn4700, nos: frr, count: 2}}"
     both = findings(compiled("frr", tenants=TENANTS, more=more), "FAB3317", "FAB3321")
     assert "FAB3317 rack001-host01 of acme is in network storage, which acme does not reach" in both
@@ -139,7 +139,7 @@ VERDICTS = [
 
 
 @pytest.mark.parametrize(("nos", "model", "verdict"), VERDICTS)
-def test_the_table_says_which_switch_terminates_a_vrf(nos: str, model: str, verdict: Verdict) -> None:
+def test_tenancy_table_lists_switches_that_terminate_vrfs(nos: str, model: str, verdict: Verdict) -> None:
     assert find_capability(nos, load_catalog()[0].switches[model]).verdict is verdict
 
 

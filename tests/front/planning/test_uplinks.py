@@ -215,7 +215,7 @@ def test_a_lock_of_before_loses_cables_and_nothing_else() -> None:
     assert all(key.split()[0] in units or key.startswith("spine") for key in gone)
 
 
-def test_hosts_alike_have_a_lock_without_a_word_of_it() -> None:
+def test_lock_of_uniform_hosts_has_no_uplink_pin() -> None:
     for spec in (
         mixed(OLD),
         mixed(OLD, group("more", "dgx-h100", 64, 32)),

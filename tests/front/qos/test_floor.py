@@ -121,7 +121,7 @@ def test_every_published_row_is_above_the_floor_or_known_to_be_below(name: str) 
     assert all(rows == BELOW.get(table) for table, rows in below.items())
 
 
-def test_what_a_longer_cable_brings_is_no_step_and_more_is_one_that_names_both_tables() -> None:
+def test_headroom_step_beyond_cable_growth_names_both_tables() -> None:
     model = LIBRARY.switch("z9864f")
     assert [f.code for f in found(model, 800, 40)] == []
     steps = [f for f in found(model, 10, 40) if f.code == "FAB5652"]
@@ -130,7 +130,7 @@ def test_what_a_longer_cable_brings_is_no_step_and_more_is_one_that_names_both_t
     assert all(word in steps[0].message for word in ("94,742", "258,572", "300 m", "dell-z9864f"))
 
 
-def test_a_sibling_table_that_says_otherwise_is_named() -> None:
+def test_contradicting_sibling_table_is_named() -> None:
     model = LIBRARY.switch("sn4700")
     mine = HeadroomRow(400, 300, 420_864, 37_888, 373_760, 0, table="nvidia-sn4700")
     other = replace(mine, xoff_bytes=600_000, table="sibling")

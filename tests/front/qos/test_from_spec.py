@@ -27,7 +27,7 @@ def test_every_preset_can_be_planned(name: str) -> None:
     assert {d.code for d in result.diagnostics} <= {"FAB4006", "FAB4009"}
 
 
-def test_what_is_wrong_with_thresholds_points_at_them() -> None:
+def test_threshold_findings_point_to_the_thresholds() -> None:
     own = {"min_kb": 5000, "max_kb": 9000, "max_percent": 10}
     text = document(congestion={"ecn": own})
     result = planned(text)

@@ -150,7 +150,7 @@ def test_pfc_only_needs_no_room_for_marks() -> None:
     assert switch_qos(two, sn5600(), tight, 9216, RTT)[1] == ()
 
 
-def test_lossless_classes_are_unmarked_where_the_congestion_control_says_so() -> None:
+def test_lossless_classes_are_unmarked_without_ecn() -> None:
     rdma = Priority("rdma", (26,), True, False, None, None, None)
     assert [c.ecn for c in traffic_classes((rdma,), marked=False) if c.lossless] == [False]
     assert [c.ecn for c in traffic_classes((rdma,)) if c.lossless] == [True]

@@ -29,7 +29,7 @@ def findings(
     return switch_qos(wanted, model, links, 9216, RTT, oversubscription=ratio)[1]
 
 
-def test_a_spectrum_shares_headroom_only_when_told_to() -> None:
+def test_spectrum_shares_headroom_only_on_request() -> None:
     model, links = sn5600(), {(400, 300): 128}
     own, _, _ = switch_qos(CLASSES, model, links, 9216, RTT)
     pooled, wrong, _ = switch_qos(CLASSES, model, links, 9216, RTT, oversubscription=Fraction(2))
@@ -104,7 +104,7 @@ def test_a_declared_pool_holds_its_share_and_one_group_at_least(
         assert divided.used_bytes == reserved + pool + (1 + two) * ports * found.xon_bytes
 
 
-def test_a_ratio_without_a_pool_has_no_effect_and_says_so() -> None:
+def test_oversubscription_without_a_pool_warns() -> None:
     model = sn5600()
     model = replace(model, buffers=replace(model.buffers, formula=None))
     found = findings(model, {(400, 5): 2}, Fraction(2))

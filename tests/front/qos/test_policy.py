@@ -72,7 +72,7 @@ def test_without_a_lossless_class_or_link_there_is_nothing_to_protect() -> None:
         assert (qos.profiles, qos.watchdog, qos.pools, findings, names) == ((), None, None, (), {})
 
 
-def test_the_watchdog_can_be_told_all_ports() -> None:
+def test_watchdog_covers_130_ports() -> None:
     qos, _, _ = policy({(400, 40): 4}, port_count=130)
     assert qos.watchdog == Watchdog(1000, 1000, 500, "drop")
 
@@ -160,7 +160,7 @@ def test_over_budget_names_what_fits_and_it_does() -> None:
     assert grave == {"class": [], "cable": [], "ports": [], "one more port": ["FAB4005"]}
 
 
-def test_the_longest_cable_that_fits_is_told_to_the_metre() -> None:
+def test_headroom_error_names_the_longest_fitting_cable() -> None:
     """Beyond its table a Spectrum's formula serves every length, so the limit is none of the table's."""
     finding = only(policy({(400, 2000): 64})[1])
     found = re.search(r"cables of (\d+) m", finding.help)
@@ -294,7 +294,7 @@ def test_per_group_headroom_next_to_fixed_pools_has_to_fit() -> None:
 
 
 @pytest.mark.parametrize("name", ["7060x6-64pe", "z9664f", "z9864f", "7060dx5-64s", "ds4000"])
-def test_a_pool_that_is_read_as_counting_headroom_in_says_that_it_is_assumed_and_the_other_reading(
+def test_worksheet_marks_assumed_pools_and_shows_the_alternative(
     name: str,
 ) -> None:
     model = Library().switch(name)

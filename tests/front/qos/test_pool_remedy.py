@@ -29,7 +29,7 @@ def errors(folder: Path, nos: str, metres: int, more: str = "") -> dict[str, str
 
 
 @pytest.mark.parametrize(("nos", "pooled"), [("sonic", True), ("cumulus-5.15", False)])
-def test_what_the_remedy_names_plans_on_that_system(tmp_path: Path, nos: str, pooled: bool) -> None:
+def test_suggested_cable_length_can_be_planned(tmp_path: Path, nos: str, pooled: bool) -> None:
     help_ = errors(tmp_path, nos, 2000)["FAB4003"]
     assert (POOL in help_) is pooled
     longest = int(re.search(r"cables of (\d+) m", help_)[1])  # type: ignore[index]

@@ -35,7 +35,7 @@ def wished(**trimming: Any) -> dict[str, Any]:
     return document(congestion={"trimming": {"class": "cnp", **trimming}})
 
 
-def test_what_is_left_travels_in_the_class_named_and_lossy_queues_are_trimmed() -> None:
+def test_trimmed_packets_use_the_configured_class() -> None:
     fabric = fabric_of(wished(size_bytes=512))
     for at in fabric.kinds():
         switch = fabric.switch(at)
@@ -57,7 +57,7 @@ def test_a_switch_that_uses_fewer_profiles_than_its_kind_trims_as_well() -> None
         assert replace(fabric, qos=qos).switch(at).qos == fabric.switch(at).qos
 
 
-def test_without_a_wish_nothing_is_said() -> None:
+def test_no_trimming_facts_without_trimming() -> None:
     fabric = fabric_of(document())
     assert not [path for at in fabric.kinds() for path in congestion_facts(fabric.switch(at).qos)]
 

@@ -50,7 +50,7 @@ def test_values_change_and_comments_stay() -> None:
     assert format_spec(text, "spec.yaml") == (text, ())
 
 
-def test_what_goes_takes_its_comments_along_and_no_others() -> None:
+def test_removed_keys_take_only_their_own_comments() -> None:
     text = edit_text(
         SPEC, "spec.yaml", {("cores",): None, ("tors", "uplinks"): None, ("gpus", "nothing"): None}
     )

@@ -15,7 +15,7 @@ def said(section: str, more: str = "", short: str = LOSSY) -> list[str]:
     return [each.partition(" ")[2] for each in told(f"{short}{more}evpn: {section}\n")]
 
 
-def test_a_segment_has_what_it_says_and_the_rest_by_default() -> None:
+def test_segment_has_its_values_and_defaults() -> None:
     spec = load(f"{LOSSY}evpn: {{segments: {ONE}}}\n").spec
     assert spec is not None
     assert spec.evpn is not None
@@ -57,7 +57,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("section", WRONG)
-def test_what_a_segment_cannot_be(section: str) -> None:
+def test_impossible_segments_are_rejected(section: str) -> None:
     assert said(section) == [WRONG[section]]
 
 
@@ -83,7 +83,7 @@ def test_a_lossless_class_keeps_a_network_routed() -> None:
         ),
     ],
 )
-def test_what_is_left_out_is_refused(more: str, code: str) -> None:
+def test_missing_evpn_keys_are_rejected(more: str, code: str) -> None:
     assert code in [each.split()[0] for each in said(f"{{segments: {ONE}}}", more)]
 
 

@@ -15,7 +15,7 @@ def said(party: str, more: str = "") -> list[str]:
     return [each.partition(" ")[2] for each in findings if " warning " not in each]
 
 
-def test_a_party_has_what_it_says_and_the_rest_by_default() -> None:
+def test_external_party_has_its_values_and_defaults() -> None:
     spec = load(
         f"{SHORT}external: {{core: {{asn: 64999, password: {{secret: core}}, links: [{LINK}]}}}}\n"
     ).spec
@@ -67,7 +67,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("party", WRONG)
-def test_what_a_party_cannot_be_is_refused_with_what_would_do(party: str) -> None:
+def test_impossible_parties_are_rejected_with_a_remedy(party: str) -> None:
     assert said(party) == [WRONG[party]]
 
 
@@ -94,7 +94,7 @@ ADDRESSES = {
 
 
 @pytest.mark.parametrize("local", ADDRESSES)
-def test_a_link_has_two_addresses_that_nobody_else_has(local: str) -> None:
+def test_external_link_addresses_are_unique(local: str) -> None:
     link = LINK.replace("192.0.2.0/31", local)
     assert said(f"{{asn: 64999, links: [{link}]}}") == [ADDRESSES[local]]
 
@@ -124,7 +124,7 @@ def test_infiniband_has_no_ways_out() -> None:
 NUMBERED = LINK.replace(", local: 192.0.2.0/31", "")
 
 
-def test_a_network_of_links_is_nobody_elses_and_of_a_family_that_there_is() -> None:
+def test_link_network_is_unique_and_of_a_used_family() -> None:
     assert "local" not in NUMBERED
     assert said(f"{{asn: 64999, network: 192.0.2.0/24, links: [{NUMBERED}]}}") == []
     assert said(f"{{asn: 64999, network: 10.0.0.0/24, links: [{NUMBERED}]}}")[0].startswith(

@@ -104,7 +104,7 @@ def test_no_default_is_listed_that_the_file_states() -> None:
     ]
 
 
-def test_spines_below_cores_are_non_blocking_unless_told_otherwise() -> None:
+def test_spines_below_cores_are_non_blocking_by_default() -> None:
     spec = load(SHORT + "cores: {model: sn5600, nos: eos}\n").spec
     assert spec is not None
     assert spec.spines.oversubscription == 1.0
@@ -153,7 +153,7 @@ def test_an_accepted_warning_is_a_note_with_the_reason() -> None:
     assert (note.severity, note.help) == (Severity.NOTE, "Accepted: old filers in this zone")
 
 
-def test_the_spec_says_how_grave_a_warning_is_here() -> None:
+def test_accept_sets_the_severity_of_a_warning() -> None:
     text = SHORT.replace("host: 9000", "host: 1500")
     (warning,) = load(text).diagnostics
     entry = f"accept: [{{code: {warning.code}, severity: error, reason: no filers in this zone}}]\n"

@@ -85,7 +85,7 @@ def test_the_text() -> None:
     assert parse_lock(format_lock(EMPTY_LOCK), "fabricc.lock") == (EMPTY_LOCK, ())
 
 
-def test_a_lock_says_whose_it_is() -> None:
+def test_lock_names_its_cluster() -> None:
     text = renew_lock(LOCK, "zone-a", None)
     lock, found = parse_lock(text, "fabricc.lock", "zone-a")
     assert (lock, found) == (replace(LOCK, cluster="zone-a"), ())

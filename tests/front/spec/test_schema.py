@@ -55,7 +55,7 @@ def test_defaults_and_examples_fit_their_own_property(path: str) -> None:
         check.validate(value)
 
 
-def test_every_mapping_is_closed_or_says_what_its_values_are() -> None:
+def test_every_schema_mapping_is_closed_or_typed() -> None:
     mappings = [schema for schema in ALL.values() if schema.get("type") == "object"]
     assert all("additionalProperties" in schema for schema in mappings)
     assert all(

@@ -189,7 +189,7 @@ def test_every_semantic_code_has_a_case_here_or_among_the_messages() -> None:
         beside("a", "hosts: 2, class: rdma"),
     ],
 )
-def test_what_is_sound_is_silent(text: str) -> None:
+def test_valid_specs_have_no_findings(text: str) -> None:
     loaded = load(text)
     assert loaded.diagnostics == ()
     assert loaded.spec is not None

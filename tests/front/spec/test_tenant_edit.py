@@ -59,7 +59,7 @@ def test_names_are_folded_where_three_and_more_ascend() -> None:
         (TEXT.replace("01..16", "16..01"), "globex", "a range of hosts of acme does not ascend"),
     ],
 )
-def test_what_cannot_be_assigned_is_a_finding(text: str, tenant: str, message: str) -> None:
+def test_impossible_tenant_assignment_is_a_finding(text: str, tenant: str, message: str) -> None:
     with pytest.raises(AssignmentError) as error:
         assign_hosts(text, "s", ["su001-host16"], tenant)
     assert error.value.diagnostic.message.startswith(message)

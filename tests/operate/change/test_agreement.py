@@ -123,7 +123,7 @@ def pushed_effects(old: Fabric, new: Fabric) -> dict[str, Effect]:
 @pytest.mark.spread(13)
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("nos", SYSTEMS)
-def test_diff_push_and_migrate_rate_a_change_alike(nos: str, change: str) -> None:
+def test_diff_push_and_migrate_give_a_change_the_same_impact(nos: str, change: str) -> None:
     text = spec_with_services(nos)
     old, new = compiled(text), compiled(CHANGES[change](text))
     assert new.sound, new.diagnostics
@@ -208,7 +208,7 @@ TEXTS = [(kind, nos) for kind, edits in HARMFUL.items() for nos in edits]
 
 @pytest.mark.spread(24)
 @pytest.mark.parametrize(("kind", "nos"), TEXTS)
-def test_diff_and_push_rate_a_changed_text_alike(kind: str, nos: str, tmp_path: Path) -> None:
+def test_diff_and_push_give_a_changed_line_the_same_impact(kind: str, nos: str, tmp_path: Path) -> None:
     """A changed line counts in a push as in a review, also where no statement describes it."""
     review = reviewed(nos, HARMFUL[kind][nos], tmp_path)
     assert review is not None

@@ -84,7 +84,7 @@ def runs(nos: str, files: dict[str, str], patch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("nos", DEVICES)
-def test_what_a_switch_runs_is_what_an_audit_reads(
+def test_collected_files_are_audited_as_the_running_configuration(
     nos: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, device = DEVICES[nos]
@@ -111,7 +111,7 @@ def test_what_a_switch_runs_is_what_an_audit_reads(
         assert (found.box, found.model, found.release) == ("DCS-7060X6-64PE-F", "7060x6-64pe", "4.32.1F-1.1")
 
 
-def test_a_switch_that_does_not_answer_is_told_and_the_others_are_fetched(
+def test_collect_reports_a_silent_switch_and_fetches_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with DEVICES["nxos"][1](tmp_path, [], monkeypatch) as far:

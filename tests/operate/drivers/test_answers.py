@@ -65,7 +65,7 @@ def asked(server: Any, nos: str, monkeypatch: pytest.MonkeyPatch, what: str = "r
 
 @pytest.mark.parametrize("kind", HOSTILE)
 @pytest.mark.parametrize("nos", WEB)
-def test_what_is_wrong_with_an_answer_over_http_is_said(
+def test_invalid_http_answers_are_reported(
     nos: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     raw, expected = HOSTILE[kind]

@@ -56,7 +56,7 @@ def test_a_mark_begins_a_line_of_its_own_alone(end: str) -> None:
     [{"../shadow": ""}, {"a": "==> b <==\n"}, {"a": "==> b <==\r\n"}],
     ids=["path", "mark inside", "mark of another system"],
 )
-def test_what_would_not_come_back_is_not_packed(files: dict[str, str]) -> None:
+def test_bundle_rejects_files_that_do_not_round_trip(files: dict[str, str]) -> None:
     with pytest.raises(ValueError):
         pack_bundle(files)
 
@@ -136,7 +136,7 @@ def test_a_login_of_http_is_hidden_also_when_it_is_cut_off() -> None:
     assert mask_secrets("Basic configuration of an interface") == "Basic configuration of an interface"
 
 
-def test_what_is_cut_is_hidden_before() -> None:
+def test_secrets_are_hidden_before_text_is_cut() -> None:
     text = "x" * 250 + SECRET
     assert "p<" not in excerpt(text, SECRET, longest=255)
     assert "rd %+" not in excerpt(SECRET + "x" * 250, SECRET, longest=255, end=True)

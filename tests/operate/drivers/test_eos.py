@@ -196,7 +196,7 @@ def test_sessions_that_cannot_be_read_are_no_free_switch(
     assert switch.sessions == {}
 
 
-def test_the_waiting_commit_of_somebody_else_is_left_alone(switch: EosSwitch) -> None:
+def test_pending_commit_of_another_session_is_not_touched(switch: EosSwitch) -> None:
     with switch.device.connect(session="run 7") as ours, switch.device.connect(session="run 8") as theirs:
         theirs.load_replace_candidate(config=NEW)
         theirs.commit_config(revert_in=60)
@@ -208,7 +208,7 @@ def test_the_waiting_commit_of_somebody_else_is_left_alone(switch: EosSwitch) ->
         assert 0 < ours.get_holds()[0].left_s <= 60
 
 
-def test_a_change_of_somebody_else_stops_the_commit(switch: EosSwitch, driver: Any) -> None:
+def test_commit_stops_when_another_session_changed_the_switch(switch: EosSwitch, driver: Any) -> None:
     """A session replaces the whole configuration, so it would take back what came after the comparison."""
     driver.load_replace_candidate(config=NEW)
     driver.compare_config()
@@ -224,7 +224,7 @@ def test_a_change_of_somebody_else_stops_the_commit(switch: EosSwitch, driver: A
     assert "ntp server 192.0.2.1" not in switch.running
 
 
-def test_a_question_whose_answer_is_lost_is_asked_again(switch: EosSwitch, driver: Any) -> None:
+def test_request_is_repeated_after_a_lost_answer(switch: EosSwitch, driver: Any) -> None:
     switch.faults.drop_answers = 1
     assert driver.get_config("running")["running"] == "hostname old\n"
     switch.faults.drop_answers = 2
@@ -295,7 +295,7 @@ def test_login_and_certificate_are_checked(switch: EosSwitch) -> None:
     assert PASSWORD not in repr(switch.device.connect())
 
 
-def test_an_advisory_is_no_failure_whatever_its_words(switch: EosSwitch, driver: Any) -> None:
+def test_warning_text_is_no_commit_failure(switch: EosSwitch, driver: Any) -> None:
     switch.faults.warning = (
         "! Warning: commit failed error: invalid, the change will take effect after a reload"
     )

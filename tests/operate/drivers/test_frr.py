@@ -106,9 +106,7 @@ def test_until_it_is_confirmed_a_commit_is_not_what_the_switch_boots_from(
 
 
 @pytest.mark.slow
-def test_a_commit_that_nobody_confirms_is_reverted_without_a_connection(
-    boxes: list[Box], driver: Any
-) -> None:
+def test_unconfirmed_commit_reverts_without_a_connection(boxes: list[Box], driver: Any) -> None:
     driver.load_replace_candidate(config=NEW)
     with suppress(CommitError):  # the time may be over before the driver sees that the commit waits
         driver.commit_config(revert_in=2)
@@ -281,7 +279,7 @@ def test_a_guard_of_a_dead_session_is_stopped_by_name_and_nothing_goes_back(
 
 
 @pytest.mark.slow
-def test_a_reload_of_somebody_else_is_a_hold_as_long_as_it_runs(boxes: list[Box], driver: Any) -> None:
+def test_foreign_reload_is_a_hold_while_it_runs(boxes: list[Box], driver: Any) -> None:
     enter = ["nsenter", "-t", str(boxes[0].process), "-m", "-u", "-p", "-n"]
     wait = [*enter, "python3", "-c", "import sys; print(1, flush=True); sys.stdin.read()"]
     for words, expected in (
@@ -313,7 +311,9 @@ def test_a_commit_that_waits_is_left_to_the_session_that_made_it(boxes: list[Box
 
 @pytest.mark.slow
 @pytest.mark.parametrize("file", [False, True])
-def test_a_change_of_somebody_else_stops_the_commit(boxes: list[Box], driver: Any, file: bool) -> None:
+def test_commit_stops_when_another_session_changed_the_switch(
+    boxes: list[Box], driver: Any, file: bool
+) -> None:
     sysctl = boxes[0].own.parent / "etc" / "sysctl.d" / "90-fabricc.conf"
     driver.load_replace_candidate(
         config=pack_bundle({"frr.conf": NEW, "sysctl.conf": "net.ipv4.ip_forward = 1\n"})
@@ -381,7 +381,7 @@ def test_a_full_disk_refuses_the_candidate_or_the_commit(boxes: list[Box], drive
 
 
 @pytest.mark.slow
-def test_what_was_begun_is_ended_on_a_disk_that_is_full_by_then(boxes: list[Box], driver: Any) -> None:
+def test_started_commit_can_end_on_a_full_disk(boxes: list[Box], driver: Any) -> None:
     driver.load_replace_candidate(config=NEW)
     driver.commit_config()
     with full(boxes[0]), boxes[0].device.connect(use_reserve=True) as ending:
@@ -500,7 +500,7 @@ def test_a_wrong_login_and_an_unknown_host_are_refused(boxes: list[Box], tmp_pat
 
 
 @pytest.mark.slow
-def test_the_getters_tell_what_runs(boxes: list[Box], driver: Any) -> None:
+def test_getters_return_the_running_state(boxes: list[Box], driver: Any) -> None:
     facts = driver.get_facts()
     assert (facts["vendor"], facts["hostname"]) == ("FRRouting", "box1")
     assert facts["interface_list"] == ["lo", "swp1"]
@@ -522,7 +522,7 @@ def test_the_getters_tell_what_runs(boxes: list[Box], driver: Any) -> None:
         driver.cli(["show nonsense"])
 
 
-def test_commands_after_the_connection_is_gone_say_so(boxes: list[Box]) -> None:
+def test_commands_after_disconnect_raise_not_connected(boxes: list[Box]) -> None:
     one = boxes[0].device.connect()
     with pytest.raises(NapalmException, match="not connected"):
         one.get_facts()

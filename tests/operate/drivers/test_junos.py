@@ -172,7 +172,7 @@ def test_a_commit_that_did_not_arrive_is_reported(switch: JunosSwitch, driver: A
     assert (switch.running, commits(switch)) == (NEW, 1)
 
 
-def test_a_commit_of_somebody_else_is_not_taken_for_the_lost_one(
+def test_foreign_commit_is_not_mistaken_for_the_lost_commit(
     switch: JunosSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     switch.faults.drop_commit, switch.faults.drop_once = "before", True

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize("nos", sorted(DRIVERS))
-def test_every_driver_is_found_and_says_how_it_confirms(nos: str) -> None:
+def test_every_driver_is_found_and_states_its_confirm_step(nos: str) -> None:
     found = get_network_driver(DRIVERS[nos])
     assert issubclass(found, NetworkDriver)
     assert found.__module__ == f"fabricc.operate.drivers.{nos}"

@@ -315,7 +315,7 @@ def test_an_account_that_stays_is_no_difference_of_a_push(switch: NxosSwitch, dr
     assert extra.path == "user[eve]/role"
 
 
-def test_a_switch_that_runs_its_plan_is_unchanged_and_asked_little(switch: NxosSwitch, driver: Any) -> None:
+def test_unchanged_switch_gets_few_requests(switch: NxosSwitch, driver: Any) -> None:
     switch.running = FACTORY
     driver.load_replace_candidate(config=PLAN)
     driver.commit_config()
@@ -387,7 +387,7 @@ def test_an_empty_answer_is_no_configuration(switch: NxosSwitch, driver: Any) ->
         driver.load_replace_candidate(config=NEW)
 
 
-def test_a_change_of_somebody_else_stops_the_commit(switch: NxosSwitch, driver: Any) -> None:
+def test_commit_stops_when_another_session_changed_the_switch(switch: NxosSwitch, driver: Any) -> None:
     driver.load_replace_candidate(config=NEW)
     switch.running += "vlan 7\n"
     with pytest.raises(CommitError, match="has changed since"):

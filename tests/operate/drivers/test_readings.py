@@ -73,7 +73,7 @@ def grown(before: Counters, now: Counters) -> dict[str, dict[str, dict[str, int]
 
 
 @pytest.mark.parametrize("nos", SERVERS)
-def test_what_a_device_counts_is_reported_by_kind_port_and_class(nos: str, tmp_path: Path) -> None:
+def test_counters_are_returned_by_kind_port_and_class(nos: str, tmp_path: Path) -> None:
     first, second = PORTS[nos]
     with asked(tmp_path, nos) as (server, driver):
         counted = server.counted
@@ -93,7 +93,7 @@ def test_what_a_device_counts_is_reported_by_kind_port_and_class(nos: str, tmp_p
 
 
 @pytest.mark.parametrize("nos", SERVERS)
-def test_a_device_tells_what_is_not_well(nos: str, tmp_path: Path) -> None:
+def test_get_alarms_returns_failed_parts(nos: str, tmp_path: Path) -> None:
     with asked(tmp_path, nos) as (server, driver):
         assert driver.get_alarms() == []
         server.counted.alarms = {"power supply 1": "failed"}
@@ -112,7 +112,7 @@ def test_next_hops_of_a_route_are_counted(nos: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("nos", "refused"), [(nos, one) for nos, table in REFUSED.items() for one in table])
-def test_what_a_platform_does_not_have_is_absent_and_not_zero(nos: str, refused: str, tmp_path: Path) -> None:
+def test_missing_counters_are_absent_instead_of_zero(nos: str, refused: str, tmp_path: Path) -> None:
     with asked(tmp_path, nos) as (server, driver):
         server.counted.ports = PORTS[nos]
         server.counted.refused = (refused,)
@@ -124,7 +124,7 @@ def test_what_a_platform_does_not_have_is_absent_and_not_zero(nos: str, refused:
 
 
 @pytest.mark.parametrize("nos", ["eos", "nxos"])
-def test_health_that_a_platform_does_not_tell_is_absent(nos: str, tmp_path: Path) -> None:
+def test_unreported_health_raises_not_implemented(nos: str, tmp_path: Path) -> None:
     with asked(tmp_path, nos) as (server, driver):
         server.counted.refused = ("show system environment", "show environment")
         with pytest.raises(NotImplementedError):
@@ -150,7 +150,7 @@ def test_a_lost_connection_is_an_error_and_no_absence(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("nos", DRIVERS)
-def test_every_driver_tells_what_push_and_verify_read(nos: str) -> None:
+def test_every_driver_has_the_getters_of_push_and_verify(nos: str) -> None:
     wanted = {"get_ecmp_widths", "get_lossless_counters", "get_alarms"}
     assert wanted <= GETTERS.keys()
     lacking = {name for name in wanted if not hasattr(get_network_driver(DRIVERS[nos]), name)}

@@ -232,7 +232,7 @@ def test_a_wrong_candidate_is_refused(switch: LinuxSwitch, driver: Any, candidat
 
 
 @pytest.mark.slow
-def test_what_the_updater_refuses_is_reloaded_only_when_allowed(switch: LinuxSwitch) -> None:
+def test_rejected_updates_reload_only_with_permission(switch: LinuxSwitch) -> None:
     switch.faults.reject = True
     with switch.device.connect(reload=True) as driver:
         driver.load_replace_candidate(config=json.dumps(NEW))
@@ -258,7 +258,7 @@ def process(switch: LinuxSwitch, *words: str) -> Iterator[None]:
         (("/usr/local/bin/config", "load_minigraph"), "load_minigraph"),
     ],
 )
-def test_an_update_of_somebody_else_is_a_hold_as_long_as_it_runs(
+def test_foreign_update_is_a_hold_while_it_runs(
     switch: LinuxSwitch, driver: Any, words: tuple[str, ...], update: str
 ) -> None:
     with process(switch, *words):

@@ -180,7 +180,7 @@ def test_the_speed_of_a_lossless_port_changes_on_a_switch_that_needs_a_reload(sw
 
 
 @pytest.mark.slow
-def test_nobody_confirms_a_reload_and_the_switch_reloads_its_checkpoint(switch: LinuxSwitch) -> None:
+def test_unconfirmed_reload_restores_the_checkpoint(switch: LinuxSwitch) -> None:
     with switch.device.connect(timeout=20, reload=True) as driver:
         push(driver, planned(*TWO, cable="20m"), revert_in=1)
         limit = time.monotonic() + 30
@@ -201,7 +201,7 @@ def test_stock_ports_that_a_reload_adds_are_an_error_and_go_with_the_way_back(sw
     assert running(switch) == before
 
 
-def test_what_the_models_refuse_is_never_reloaded(switch: LinuxSwitch) -> None:
+def test_configuration_rejected_by_yang_models_is_never_reloaded(switch: LinuxSwitch) -> None:
     wrong = planned(*TWO, BOGUS={"a": {"b": "c"}})
     with (
         switch.device.connect(reload=True) as driver,
@@ -234,7 +234,7 @@ def test_the_guard_ends_the_replacement_that_it_guards(switch: LinuxSwitch) -> N
 
 
 @pytest.mark.slow
-def test_somebody_changes_config_db_after_the_candidate_was_loaded(switch: LinuxSwitch, driver: Any) -> None:
+def test_commit_stops_when_config_db_changes_after_loading(switch: LinuxSwitch, driver: Any) -> None:
     driver.load_replace_candidate(config=bundle(planned(*THREE)))
     other = run_by(planned(*TWO, NTP_SERVER={"192.0.2.1": {}}))
     (switch.root / "running.json").write_text(json.dumps(other))
@@ -243,7 +243,7 @@ def test_somebody_changes_config_db_after_the_candidate_was_loaded(switch: Linux
     assert running(switch) == other
 
 
-def test_somebody_changes_frr_after_the_comparison(switch: LinuxSwitch, driver: Any) -> None:
+def test_commit_stops_when_frr_changes_after_the_comparison(switch: LinuxSwitch, driver: Any) -> None:
     driver.load_replace_candidate(config=pack_bundle({"frr.conf": "hostname new\n"}))
     driver.compare_config()
     (switch.root / "frr").write_text(FRR + "ip route 192.0.2.0/24 blackhole\n")

@@ -117,7 +117,7 @@ def spec(folder: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_what_a_tree_plants_stays_in_the_box(
+def test_lab_files_cannot_affect_the_host(
     tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lifecycle, "build_blueprint", planted)

@@ -112,7 +112,7 @@ def test_every_switch_boots_from_its_own_emitted_files(spec: Path) -> None:
             assert set(named) <= files.keys()
 
 
-def test_a_port_map_tells_the_container_the_names_that_its_configuration_uses() -> None:
+def test_containerlab_port_map_uses_configured_names() -> None:
     spec = next(path for path in INVENTORIES if path.parent.name == "rack-zone-512")
     files = render_containerlab(sample(spec))
     mapping = json.loads(files["spine01a/EosIntfMapping.json"])
@@ -122,7 +122,7 @@ def test_a_port_map_tells_the_container_the_names_that_its_configuration_uses() 
         assert re.search(rf"^interface {re.escape(port)}$", text, re.M)
 
 
-def test_every_built_in_nos_has_an_emulation_that_says_what_it_assumes() -> None:
+def test_every_built_in_system_has_an_emulation_with_its_assumptions() -> None:
     for name in nos.BUILT_IN:
         found = load_emulation(name)
         assert found is not None
@@ -165,7 +165,7 @@ def test_unnumbered_links_stay_so(tmp_path: Path) -> None:
     assert link["spine01a"] == {"ifname": "swp1"}
 
 
-def test_the_verb_tells_where_the_topology_is_and_what_is_assumed(tmp_path: Path) -> None:
+def test_lab_export_prints_the_file_and_its_assumptions(tmp_path: Path) -> None:
     spec = specs.two_tiers(tmp_path / "spec")
     ran = CliRunner().invoke(
         command, ["export", "--format", "containerlab", str(spec), "--units", "1", "-o", str(tmp_path)]

@@ -55,7 +55,7 @@ def gone(lab: Lab) -> bool:
     return not any((kernel.NAMESPACES / name).exists() for name in lab.record.namespaces)
 
 
-def test_the_smallest_fabric_does_what_its_plan_says_and_leaves_nothing(tmp_path: Path, folder: Path) -> None:
+def test_smallest_lab_agrees_with_its_plan_and_leaves_nothing(tmp_path: Path, folder: Path) -> None:
     network = booted(specs.two_tiers(tmp_path / "spec"), folder)
     lab = network.lab
     agrees(try_out(lab, network, quick=True))
@@ -186,7 +186,7 @@ def test_a_wrong_cable_is_seen(tmp_path: Path, folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_two_labs_of_one_cluster_run_side_by_side_and_end_apart(tmp_path: Path, folder: Path) -> None:
+def test_two_labs_of_one_cluster_are_independent(tmp_path: Path, folder: Path) -> None:
     spec = specs.two_tiers(tmp_path / "spec")
     network = booted(spec, folder)
     other, _ = lifecycle.boot_lab(spec, tmp_path / "other")

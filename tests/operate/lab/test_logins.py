@@ -86,7 +86,7 @@ def test_a_secret_has_a_value_of_the_lab_s_own(lab: Lab) -> None:
     assert value not in (lab.folder / state.RECORD).read_text()
 
 
-def test_another_system_has_nobody_to_speak_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lab_ssh_rejects_systems_other_than_frr(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demands, "require_root", lambda: None)
     monkeypatch.setattr(demands, "require_programs", lambda: None)
     monkeypatch.setattr(demands, "frr_version", lambda: "8.4.4")

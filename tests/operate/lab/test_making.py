@@ -63,7 +63,7 @@ def test_more_units_than_there_are_is_refused(tmp_path: Path) -> None:
         specs.source(specs.two_tiers(tmp_path), units=3)
 
 
-def test_who_is_not_root_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lab_requires_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     with pytest.raises(LabError) as refused:
         demands.require_root()
@@ -128,7 +128,7 @@ def test_too_few_neighbor_entries_are_refused_with_both_families_in_the_remedy(
     )
 
 
-def test_more_bfd_than_the_processors_bear_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lab_warns_of_too_many_bfd_sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fabric = specs.source(specs.two_tiers(tmp_path)).fabric
     assert demands.describe_strain(fabric) is None
     many = demands.Demand(switches=48, hosts=128, sessions=2048, cables=2048)
@@ -139,7 +139,7 @@ def test_more_bfd_than_the_processors_bear_is_said(tmp_path: Path, monkeypatch: 
     assert demands.describe_strain(quiet) is None
 
 
-def test_what_lldpcli_answers_is_read(tmp_path: Path) -> None:
+def test_lldpcli_output_is_parsed(tmp_path: Path) -> None:
     heard = {
         "name": "swp1",
         "chassis": [{"name": [{"value": "spine01a"}]}],
@@ -149,7 +149,7 @@ def test_what_lldpcli_answers_is_read(tmp_path: Path) -> None:
     assert lldp.parse_neighbors({"lldp": [{}]}) == {}
 
 
-def test_what_is_silent_is_found_within_the_timers_of_the_plan(tmp_path: Path) -> None:
+def test_silent_failures_are_noticed_within_the_planned_timers(tmp_path: Path) -> None:
     silent = scenarios.Scenario("", "", silent=True)
     network = specs.network(specs.two_tiers(tmp_path))
     assert scenarios.notice_s(network, silent) == pytest.approx(0.9)
@@ -160,7 +160,7 @@ def test_what_is_silent_is_found_within_the_timers_of_the_plan(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("target", ["spine09a", "spine01a:swp16", "su001-host01", ""])
-def test_what_is_no_link_or_switch_cannot_be_broken(lab: Lab, target: str) -> None:
+def test_lab_break_rejects_unknown_targets(lab: Lab, target: str) -> None:
     with pytest.raises(LabError) as refused:
         faults.ends_of(lab, target)
     assert refused.value.diagnostic.code == "FAB8011"
@@ -172,7 +172,7 @@ def test_a_record_is_read_as_it_was_written(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"format": 0}', '{"format": 1}'])
-def test_what_is_no_record_is_no_lab(tmp_path: Path, text: str) -> None:
+def test_damaged_lab_record_is_rejected(tmp_path: Path, text: str) -> None:
     (tmp_path / state.RECORD).write_text(text)
     with pytest.raises(LabError) as refused:
         state.load_record(tmp_path)
@@ -211,7 +211,7 @@ def test_a_choice_of_pairs_keeps_every_relation_of_rails() -> None:
     assert all(many[a].version == many[b].version and many[a].node != many[b].node for a, b in drawn)
 
 
-def test_a_start_time_tells_a_process_from_a_later_one_of_its_number() -> None:
+def test_start_time_distinguishes_reused_process_ids() -> None:
     assert kernel.start_time(1) == kernel.start_time(1) is not None
     assert kernel.start_time(1 << 22) is None
 
@@ -236,7 +236,7 @@ def test_a_disagreement_stands_in_every_form_of_the_report() -> None:
     assert [case.find("failure") is not None for case in suite] == [True, False]
 
 
-def test_agreement_is_said_plainly() -> None:
+def test_agreement_is_summarized_in_one_line() -> None:
     found = trial()
     found.checks[0] = replace(found.checks[0], agreed=2, wrong=[])
     assert agreement.table_lines(found)[-1] == "3 of 3 facts agree: the live network agrees with the plan."

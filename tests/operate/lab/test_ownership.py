@@ -89,7 +89,7 @@ def test_a_lab_removes_its_own_entries_only(tmp_path: Path, there: bool) -> None
     assert not running.is_own(folder)
 
 
-def test_what_the_user_adds_stays_and_no_link_is_followed(tmp_path: Path) -> None:
+def test_lab_down_keeps_user_files_and_follows_no_links(tmp_path: Path) -> None:
     folder, other = tmp_path / "lab", tmp_path / "other"
     running.claim(folder)
     state.save_record(folder, RECORD)

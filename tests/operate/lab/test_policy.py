@@ -59,7 +59,7 @@ def test_a_route_in_graceful_shutdown_is_the_last_choice() -> None:
     assert found.local_preference == 0
 
 
-def test_what_a_spine_has_from_above_never_goes_up_again() -> None:
+def test_spine_does_not_announce_core_routes_to_cores() -> None:
     spine = bgp(TierName.SPINE)
     learned = apply_route_map(spine, "FROM-UPSTREAM", AGGREGATE, ROUTE)
     assert learned is not None

@@ -28,7 +28,7 @@ def devices(fabric: Fabric) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("spec", INVENTORIES, ids=lambda spec: spec.parent.name)
-def test_what_a_sample_keeps_is_as_in_the_whole(spec: Path) -> None:
+def test_sampled_devices_equal_those_of_the_whole_fabric(spec: Path) -> None:
     fabric = whole(spec)
     part = sample_fabric(fabric)
     for at in part.switch_ids():

@@ -71,7 +71,7 @@ def reloaded(network: Network, name: str, wanted: Prediction, stream: Stream) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["spine01a", "su001-tor1a"])
-def test_what_is_drained_goes_off_and_comes_back_and_no_datagram_is_lost(
+def test_maintenance_window_loses_no_datagram(
     tmp_path: Path, network: Network, fabricc: Callable[..., Ran], name: str
 ) -> None:
     spec, window, lab = tmp_path / "spec" / "cluster.yaml", tmp_path / "window", network.lab

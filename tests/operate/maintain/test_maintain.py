@@ -146,7 +146,7 @@ def test_two_tors_of_the_same_nics_cut_them_off_together_and_not_one_at_a_time(
     assert ran.status == 1
 
 
-def test_what_verify_found_down_is_out_already(tmp_path: Path, fabricc: Callable[..., Ran]) -> None:
+def test_maintain_counts_outages_found_by_verify(tmp_path: Path, fabricc: Callable[..., Ran]) -> None:
     told = {
         "not_asked": {"spine01a": [{"code": "FAB9110", "message": "no answer"}]},
         "findings": [
@@ -252,7 +252,7 @@ def test_specs_that_are_written_build_drain_and_end_as_they_began(
     ("words", "code"),
     [(["spine99z"], "FAB9400"), (["spine01a:nowhere"], "FAB9401"), (["spine01a", "--down", "x"], "FAB9400")],
 )
-def test_what_is_not_there_is_refused_with_what_is(
+def test_maintain_rejects_unknown_devices_with_suggestions(
     fabricc: Callable[..., Ran], words: list[str], code: str
 ) -> None:
     ran = fabricc("maintain", *words, "--window", "1h", str(SUPERPOD))

@@ -181,7 +181,7 @@ def test_a_spine_of_another_name_forwards_on(live: Live, fabricc: Callable[..., 
         ),
     ],
 )
-def test_what_renumbers_a_spine_at_a_time_loses_nothing(
+def test_renumbering_one_spine_at_a_time_loses_no_packets(
     live: Live, fabricc: Callable[..., Ran], change: str, names: list[str]
 ) -> None:
     way = steps(live, fabricc, "priorities:", f"{change}\npriorities:")

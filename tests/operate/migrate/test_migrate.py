@@ -180,7 +180,7 @@ def test_another_release_goes_from_one_switch_to_a_half_to_all_from_the_top_down
         ("priorities:", "routing: {spine_asn: unique}\npriorities:"),
     ],
 )
-def test_what_both_ends_of_links_agree_on_goes_a_few_spines_at_a_time(
+def test_settings_of_both_link_ends_change_a_few_spines_at_a_time(
     tmp_path: Path, change: tuple[str, str]
 ) -> None:
     found = migrated(tmp_path, change, keep=Fraction(3, 4), base=NARROW)
@@ -315,7 +315,7 @@ def test_tors_get_their_asns_a_few_units_at_a_time_between_two_halves_of_the_spi
     assert (wanted.review.impact.label, wanted.review.gpus_affected) == ("hitless", 0)
 
 
-def test_both_ends_in_one_window_is_said_where_no_order_is_found_alone(
+def test_migrate_names_links_whose_ends_must_change_together(
     fabricc: Callable[..., Any], tmp_path: Path
 ) -> None:
     pair(tmp_path, ASNS, base=FOUR.replace("hosts: 4,", "hosts: 2,"))
@@ -386,7 +386,7 @@ def test_larger_strides_and_pools_renumber_a_few_switches_at_a_time(
         ),
     ],
 )  # fmt: skip
-def test_cables_move_in_rounds_that_keep_what_they_say(
+def test_cable_rounds_keep_the_stated_capacity(
     tmp_path: Path, base: str, change: tuple[str, str], least: Fraction
 ) -> None:
     """Each round only uses free ports; shares kept on remaining switches are those of the worksheet."""
@@ -444,7 +444,7 @@ def test_another_name_of_a_switch_moves_no_cable(tmp_path: Path) -> None:
     [("count: 4", "count: 4, reserved_ports: 1"), ("cluster: zone", "mtu: {host: 4200}\ncluster: zone")],
 )
 @pytest.mark.spread(2)
-def test_what_one_step_does_takes_one_step(tmp_path: Path, change: tuple[str, str]) -> None:
+def test_change_that_needs_one_step_has_one_step(tmp_path: Path, change: tuple[str, str]) -> None:
     assert [name for name, _, _ in said(migrated(tmp_path, change))] == ["wanted"]
 
 
@@ -463,7 +463,7 @@ def test_a_step_without_room_is_refused_with_its_own_errors(
 
 
 @pytest.mark.slow
-def test_what_is_deployed_comes_from_git(fabricc: Callable[..., Any], tmp_path: Path) -> None:
+def test_migrate_reads_the_deployed_spec_from_git(fabricc: Callable[..., Any], tmp_path: Path) -> None:
     spec = tmp_path / "cluster.yaml"
     spec.write_text(SPEC)
     spec.with_name("fabricc.lock").write_text(sound(spec).lock_text)

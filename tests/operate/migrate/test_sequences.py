@@ -144,7 +144,7 @@ CHECKS = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 
 @settings(max_examples=2, deadline=None, derandomize=True, suppress_health_check=CHECKS)
 @given(st.lists(CHANGES, min_size=2, max_size=3))
-def test_what_is_deployed_after_any_changes_is_a_build_of_the_last_spec(
+def test_deployed_steps_end_with_a_build_of_the_last_spec(
     changes: list[dict[str, object]],
 ) -> None:
     with TemporaryDirectory() as folder:
@@ -154,7 +154,7 @@ def test_what_is_deployed_after_any_changes_is_a_build_of_the_last_spec(
 @pytest.mark.slow
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=CHECKS)
 @given(st.lists(CHANGES, min_size=3, max_size=7))
-def test_what_is_deployed_after_many_changes_is_a_build_of_the_last_spec(
+def test_many_deployed_steps_end_with_a_build_of_the_last_spec(
     changes: list[dict[str, object]],
 ) -> None:
     with TemporaryDirectory() as folder:
@@ -164,7 +164,7 @@ def test_what_is_deployed_after_many_changes_is_a_build_of_the_last_spec(
 @pytest.mark.slow
 @settings(max_examples=examples(40), deadline=None, suppress_health_check=CHECKS)
 @given(st.lists(NUMBERS, min_size=2, max_size=5))
-def test_what_is_deployed_after_other_numbers_and_models_is_a_build_of_the_last_spec(
+def test_steps_with_new_numbers_and_models_end_with_a_build_of_the_last_spec(
     changes: list[dict[str, object]],
 ) -> None:
     with TemporaryDirectory() as folder:

@@ -75,7 +75,7 @@ def test_a_secret_comes_from_the_keyring_under_its_service_and_account(tmp_path:
         ("port: 0x16", "FAB9101"),
     ],
 )
-def test_an_access_file_says_no_secret_and_nothing_unknown(text: str, code: str, tmp_path: Path) -> None:
+def test_access_file_rejects_plain_secrets_and_unknown_keys(text: str, code: str, tmp_path: Path) -> None:
     file = tmp_path / "access.yaml"
     file.write_text(text)
     with pytest.raises(DeviceError) as error:
@@ -118,14 +118,14 @@ def test_ports_and_deadlines_have_a_range(text: str, tmp_path: Path) -> None:
         read_access(file)
 
 
-def test_what_an_access_file_states_twice_is_reported_at_its_line(tmp_path: Path) -> None:
+def test_duplicate_key_of_an_access_file_is_reported_at_its_line(tmp_path: Path) -> None:
     file = tmp_path / "access.yaml"
     file.write_text("verify: true\nnos:\n  eos: {port: 1}\nverify: false\n")
     with pytest.raises(DeviceError, match=r"access\.yaml:4: duplicate key 'verify'"):
         read_access(file)
 
 
-def test_an_access_file_shares_values_and_says_no_as_yaml_1_1_does(tmp_path: Path) -> None:
+def test_access_file_supports_anchors_and_yaml_1_1_booleans(tmp_path: Path) -> None:
     file = tmp_path / "access.yaml"
     file.write_text("password: &p {env: A}\nverify: no\ndevices: {a: {password: *p, timeout_s: 9}}\n")
     access = read_access(file)
@@ -133,9 +133,7 @@ def test_an_access_file_shares_values_and_says_no_as_yaml_1_1_does(tmp_path: Pat
     assert access.unverified
 
 
-def test_a_secret_comes_from_the_environment_and_shows_itself_to_nobody(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_secret_from_the_environment_is_never_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "access.yaml"
     file.write_text("password: {env: FABRICC_TEST_SECRET}")
     monkeypatch.setitem(os.environ, "FABRICC_TEST_SECRET", "hunter2")
@@ -157,5 +155,5 @@ def test_a_secret_comes_from_the_environment_and_shows_itself_to_nobody(
         (ValueError("the\nsecret"), "the <hidden>"),
     ],
 )
-def test_what_went_wrong_with_a_device_is_reported_in_words(error: Exception, words: str) -> None:
+def test_device_errors_are_described(error: Exception, words: str) -> None:
     assert reason_of(error, lambda text: excerpt(text, "secret")) == words

@@ -58,9 +58,7 @@ def code(folder: Path, system: str, /, **file: object) -> str:
 
 @pytest.mark.parametrize("name", REFUSED)
 @pytest.mark.parametrize("nos", DRIVERS)
-def test_what_names_a_file_or_a_command_or_weakens_verification_is_refused(
-    tmp_path: Path, nos: str, name: str
-) -> None:
+def test_unsafe_access_options_are_rejected(tmp_path: Path, nos: str, name: str) -> None:
     options = {name: REFUSED[name]}
     for verify in (True, False):
         assert code(tmp_path, nos, verify=verify, options=options) == "FAB9170"
@@ -75,9 +73,7 @@ def test_a_secret_among_the_options_is_refused(tmp_path: Path, name: str) -> Non
 
 @pytest.mark.parametrize("nos", DRIVERS)
 @pytest.mark.parametrize("transport", TRANSPORTS)
-def test_no_transport_goes_without_verification_unless_the_file_says_so(
-    tmp_path: Path, nos: str, transport: str
-) -> None:
+def test_unverified_transport_requires_verify_false(tmp_path: Path, nos: str, transport: str) -> None:
     found = code(tmp_path, nos, options={"transport": transport})
     assert found in ("FAB9170", "FAB9171")
     if found == "FAB9171":
@@ -87,7 +83,7 @@ def test_no_transport_goes_without_verification_unless_the_file_says_so(
         assert code(tmp_path, nos, verify=False, options={"transport": transport}) == "FAB9170"
 
 
-def test_what_gives_verification_up_is_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_disabled_verification_warns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = stated(tmp_path, nos={"eos": {"verify": False, "options": {"transport": "http"}}})
     assert logins.access(tmp_path / "cluster.yaml", path).login(device("eos")).options == {
         "transport": "http"
@@ -95,7 +91,7 @@ def test_what_gives_verification_up_is_warned_of(tmp_path: Path, capsys: pytest.
     assert "turns off the verification" in capsys.readouterr().err
 
 
-def test_an_exception_that_asks_for_verification_does_not_inherit_an_open_transport(tmp_path: Path) -> None:
+def test_verified_device_does_not_inherit_an_unverified_transport(tmp_path: Path) -> None:
     file = {"verify": False, "options": {"transport": "http"}, "devices": {"spine01a": {"verify": True}}}
     assert code(tmp_path, "eos", **file) == "FAB9171"
 
@@ -138,7 +134,7 @@ def test_no_driver_is_found_by_a_path(tmp_path: Path, driver: str) -> None:
         ("frr", {"systemd": False, "system_host_keys": False}),
     ],
 )
-def test_what_is_harmless_may_be_set(tmp_path: Path, nos: str, options: dict[str, object]) -> None:
+def test_harmless_access_options_are_accepted(tmp_path: Path, nos: str, options: dict[str, object]) -> None:
     assert code(tmp_path, nos, nos={nos: {"options": options}}) == ""
     other = "junos" if nos != "junos" else "frr"
     assert code(tmp_path, other, nos={other: {"options": options}}) == "FAB9170"

@@ -51,7 +51,7 @@ def test_a_storm_that_the_canary_causes_on_a_neighbor_takes_the_canary_back(netw
     network.truthful(NEW)
 
 
-def test_a_switch_that_somebody_changes_meanwhile_is_left_as_it_is(network: Network) -> None:
+def test_push_leaves_a_switch_that_changed_after_it_was_read(network: Network) -> None:
     network.edit(HITLESS)
     network.fault("spine02a", "get_config", 2, "before", "drift")
     said = network.push("--adopt", status=3).stderr
@@ -72,7 +72,7 @@ def test_alarms_refuse_a_push_before_it_starts_and_new_ones_stop_it(network: Net
     assert network.states() == {"spine01a": "rolled-back"}
 
 
-def test_congestion_is_told_or_stops_the_push(network: Network) -> None:
+def test_congestion_warns_or_stops_the_push(network: Network) -> None:
     network.edit(HITLESS)
     network.fault("spine01a", "commit_config", 1, "after", "pause")
     said = network.push("--adopt", "--only", "spine01a", status=0).stderr
@@ -83,7 +83,7 @@ def test_congestion_is_told_or_stops_the_push(network: Network) -> None:
     assert network.states() == {"spine02a": "rolled-back"}
 
 
-def test_what_is_not_stated_is_reported_before_the_start(network: Network) -> None:
+def test_push_lists_missing_counters_before_it_starts(network: Network) -> None:
     network.edit(HITLESS)
     line = "not stated by frr, so not watched: next hops (6), PFC frames sent (6), ECN marks (6)"
     assert line in network.push("--adopt", "--dry-run", status=0).stdout
@@ -123,12 +123,12 @@ def test_a_time_that_a_driver_would_refuse_is_refused_before_the_start(
         ("frr", 10, 10, ""),
     ],
 )
-def test_drivers_say_which_times_they_take(nos: str, wanted: int, taken: int, limits: str) -> None:
+def test_drivers_state_their_confirm_times(nos: str, wanted: int, taken: int, limits: str) -> None:
     driver = reverting_of_driver(nos, Login())
     assert (driver.time(wanted), driver.refuses(wanted)) == (taken, limits)
 
 
-def test_a_driver_that_counts_in_minutes_says_so_before_the_start(
+def test_confirm_time_is_rounded_to_minutes_before_the_start(
     network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     network.push(status=0)

@@ -155,7 +155,7 @@ def test_equal_places_are_distinguished_by_their_order() -> None:
     assert patch_text(f"{old}three\n{old}", old, new) is None
 
 
-def test_the_journal_tells_what_a_switch_last_ran_and_is_private(tmp_path: Path) -> None:
+def test_journal_records_the_last_state_and_is_private(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "journal.sqlite"
     journal = Journal(path)
     for end, known in ((State.CONFIRMED, "new"), (State.ROLLED_BACK, "old"), (State.UNKNOWN, "")):

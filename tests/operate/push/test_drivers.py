@@ -230,7 +230,7 @@ def eos_commands(switch: Bench, *commands: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["edits", "commits"])
-def test_what_a_person_does_on_a_drained_switch_is_kept(tmp_path: Path, how: str) -> None:
+def test_manual_change_on_a_drained_switch_is_kept(tmp_path: Path, how: str) -> None:
     with bench(tmp_path, "eos") as switch:
         process = drained(switch)
         server = switch.server

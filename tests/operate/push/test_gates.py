@@ -63,7 +63,7 @@ def test_sessions_of_the_plan_are_those_of_its_files(nos: str, tmp_path: Path) -
     assert list_sessions(nos, back_ends.load(nos).render(switch)) == sessions
 
 
-def test_numbers_of_before_that_nobody_announces_any_more_may_go_and_nothing_else(tmp_path: Path) -> None:
+def test_only_unplanned_prefixes_may_disappear(tmp_path: Path) -> None:
     """Another block of hosts leaves its own ToR and its neighbors; a host block that is planned has to stay."""
     spec = specs.two_tiers(tmp_path)
     source = built(spec, tmp_path / "out")
@@ -118,13 +118,13 @@ def test_a_neighbor_that_the_plan_has_no_longer_takes_its_next_hops_along(spine:
     assert len(find_regressions(spine, stays, now, (), (), widths=True)) == 3
 
 
-def test_a_new_alarm_is_told_and_an_old_one_is_not(spine: Switch) -> None:
+def test_only_new_alarms_are_reported(spine: Switch) -> None:
     before, now = {"alarms": ["fan 1"]}, {"alarms": ["fan 1", "fan 2"]}
     assert find_regressions(spine, before, now, (), (), widths=True) == ["alarm: fan 2"]
     assert find_regressions(spine, now, before, (), (), widths=True) == []
 
 
-def test_what_a_device_states_no_more_is_reported(spine: Switch) -> None:
+def test_counters_that_disappear_are_reported(spine: Switch) -> None:
     before = {"alarms": [], "lossless": {kind: {} for kind in KINDS}}
     now = {"alarms": [], "lossless": {kind: {} for kind in KINDS if kind != STORMS}}
     assert find_regressions(spine, before, now, (), (), widths=True) == [
@@ -176,7 +176,7 @@ def test_congestion_is_a_rate(spine: Switch) -> None:
     )
 
 
-def test_what_is_not_stated_has_words(spine: Switch) -> None:
+def test_missing_measurements_have_names(spine: Switch) -> None:
     assert list_unstated(
         {"sessions": {}, "widths": {}, "errors": {}, "lossless": {kind: {} for kind in KINDS}}
     ) == ["alarms"]

@@ -135,7 +135,7 @@ def test_a_push_killed_while_an_image_is_installed_is_ended_by_resume(upgrading:
     assert set(upgrading.states().values()) == {"undrained"}
 
 
-def test_an_image_that_is_not_what_the_table_says_installs_nothing(upgrading: Network) -> None:
+def test_image_with_a_wrong_checksum_is_not_installed(upgrading: Network) -> None:
     table = images(upgrading)
     (upgrading.folder / "frr.img").write_bytes(b"other")
     ran = upgrading.push("--hook", str(hook(upgrading)), "--images", str(table), status=1)

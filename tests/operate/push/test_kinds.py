@@ -77,7 +77,7 @@ def spine(tmp_path_factory: pytest.TempPathFactory) -> Switch:
     return fabric.switch(next(at for at in fabric.switch_ids() if fabric.name(at) == "spine01a"))
 
 
-def test_what_is_promised_arrives() -> None:
+def test_getter_results_arrive_in_measurements() -> None:
     assert HONEST.keys() == GETTERS.keys()
     found = gates.measure_switch(connection(**HONEST))
     assert found["sessions"] == {"192.0.2.2": [True, 7]}
@@ -112,7 +112,7 @@ def test_digits_and_nothing_are_numbers() -> None:
 
 
 @pytest.mark.parametrize("method", sorted(GETTERS))
-def test_whatever_a_getter_returns_is_measured_or_refused(method: str, spine: Switch) -> None:
+def test_malformed_getter_results_are_measured_or_rejected(method: str, spine: Switch) -> None:
     judge: dict[str, Callable[[Any], Any]] = {
         "get_bgp_neighbors": lambda told: verify_switch.compare_sessions(spine, told),
         "get_interfaces": lambda told: verify_switch.compare_ports(spine, told, None, 0),

@@ -109,7 +109,7 @@ def vouched(live: Live, text: str) -> str:
 
 
 @pytest.mark.slow
-def test_whatever_happens_at_whichever_step_the_live_fabric_is_whole_and_the_journal_true(
+def test_live_fabric_survives_faults_at_every_step(
     tmp_path: Path,
 ) -> None:
     if os.geteuid() != 0 or demands.missing_programs() or not shutil.which("sshd"):

@@ -85,7 +85,7 @@ def test_a_password_fits_no_account_of_a_key_alone(made: Made, nos: str) -> None
 
 
 @pytest.mark.parametrize("nos", STATING)
-def test_servers_that_serve_the_login_are_told_and_let_it_pass(made: Made, nos: str) -> None:
+def test_remote_login_servers_are_noted_and_pass_the_lockout_check(made: Made, nos: str) -> None:
     (told,) = judged(made(nos, SERVERS), username="operator", password=PASSWORD)
     assert (told.code, told.severity) == ("FAB9161", Severity.NOTE)
     assert "172.16.0.5" in told.message
@@ -120,7 +120,7 @@ def test_the_account_is_let_in_by_its_own_key_and_by_no_other(made: Made, nos: s
 
 
 @pytest.mark.parametrize("passphrase", ["", "a passphrase"])
-def test_a_private_key_tells_its_public_one_without_its_passphrase(tmp_path: Path, passphrase: str) -> None:
+def test_public_key_is_read_from_an_encrypted_private_key(tmp_path: Path, passphrase: str) -> None:
     path = key(tmp_path, passphrase=passphrase)
     public = path.with_suffix(".pub")
     wanted = public.read_text().split()
@@ -131,7 +131,7 @@ def test_a_private_key_tells_its_public_one_without_its_passphrase(tmp_path: Pat
 @pytest.mark.parametrize(
     "content", [b"", b"\0", b"-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl\n-----END OPENSSH PRIVATE KEY-----"]
 )
-def test_what_is_no_key_tells_none(tmp_path: Path, content: bytes) -> None:
+def test_invalid_private_key_has_no_public_key(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "key").write_bytes(content)
     assert public_key(tmp_path / "key") == ""
     assert public_key(tmp_path) == ""
@@ -195,7 +195,7 @@ def test_a_configuration_without_accounts_takes_those_of_the_switch_away(made: M
 
 
 @pytest.mark.parametrize("mode", [(), ("--dry-run",), ("--plan",)])
-def test_nothing_is_sent_and_no_switch_is_asked(tmp_path: Path, mode: tuple[str, ...]) -> None:
+def test_lockout_stops_the_push_before_any_connection(tmp_path: Path, mode: tuple[str, ...]) -> None:
     with bench(tmp_path, "eos") as switch:
         switch.server.faults.refuse_login = True
         switch.consents = ()

@@ -34,7 +34,7 @@ def test_a_password_fits_an_account_with_a_hash() -> None:
     assert login_refusal(hashed, "other", {PASSWORD}) == "it has no account other"
 
 
-def test_an_account_that_is_not_there_is_refused_whatever_proves_it() -> None:
+def test_missing_account_is_rejected_for_every_credential() -> None:
     for proofs in ({KEY}, {PASSWORD}, {KEY, PASSWORD}):
         assert login_refusal(ACCOUNT, "admin", proofs) == "it has no account admin"
 
@@ -48,7 +48,7 @@ def test_a_configuration_without_accounts_does_not_affect_logins() -> None:
     assert login_refusal({"system/hostname": "a"}, "admin", {PASSWORD}) == ""
 
 
-def test_every_driver_says_what_it_proves_a_login_by() -> None:
+def test_every_driver_states_its_login_credentials() -> None:
     assert PROOFS.keys() == DRIVERS.keys()
     assert all(proofs and proofs <= {KEY, PASSWORD} for proofs in PROOFS.values())
 
@@ -64,7 +64,7 @@ def _limits(nos: str) -> tuple[Limit, ...]:
     return tuple(import_module(f"fabricc.back.nos.{nos}.limits").LIMITS)
 
 
-def test_what_a_device_runs_is_judged_as_what_is_planned() -> None:
+def test_lockout_check_accepts_running_and_planned_facts() -> None:
     switch = variant("trident-numbered")
     running = EOS.read(EOS.render(switch)).facts
     for facts in (running, EOS.planned(switch)):

@@ -35,7 +35,7 @@ def test_a_renamed_switch_is_known_by_its_former_name_and_keeps_its_traffic(netw
     assert "hostname spine-e\n" in network.runs("spine-e")
 
 
-def test_what_a_switch_ran_under_its_former_name_is_brought_back(network: Network) -> None:
+def test_rollback_restores_a_renamed_switch(network: Network) -> None:
     network.push("--adopt", status=0)
     network.edit(HITLESS)
     network.push(status=0)

@@ -113,7 +113,7 @@ def test_a_dead_run_that_is_ended_late_does_not_undo_what_another_one_did(networ
     assert network.interval(NAME) == "first"
 
 
-def test_a_change_of_somebody_else_that_is_running_refuses_the_push(network: Network) -> None:
+def test_push_is_rejected_while_another_change_runs(network: Network) -> None:
     network.edit(HITLESS)
     network.ask("update", NAME, by="`config reload`")
     for options in (("--adopt",), ("--adopt", "--dry-run"), ("--adopt", "--take-over", "`config reload`")):
@@ -176,7 +176,7 @@ def test_an_edit_between_confirmation_and_undrain_is_kept_and_reported(network: 
     assert network.states() == {NAME: "unknown"}
 
 
-def test_a_commit_of_somebody_else_is_not_undone_on_the_way_back(network: Network) -> None:
+def test_rollback_does_not_undo_a_foreign_commit(network: Network) -> None:
     network.edit(DISRUPTIVE)
     network.fault(NAME, "commit_config", 1, "after", "foreign")
     network.extra += ["--confirm-within", "10"]
@@ -186,7 +186,7 @@ def test_a_commit_of_somebody_else_is_not_undone_on_the_way_back(network: Networ
     assert network.interval(NAME) == "first", "the drain was taken back"
 
 
-def test_a_refused_login_is_asked_again_only_a_few_times(network: Network) -> None:
+def test_rejected_login_is_retried_only_a_few_times(network: Network) -> None:
     network.edit(DISRUPTIVE)
     address = network.source.devices[NAME].address
     lines = [f"{address} open before deny {count}\n" for count in range(3, 40)]

@@ -37,7 +37,7 @@ def test_a_push_goes_in_waves_and_back_again(network: Network) -> None:
     assert "rollback of 2" in network.push("--status", status=0).stdout
 
 
-def test_programs_are_told_what_changes_and_how_it_ended(network: Network) -> None:
+def test_push_json_contains_changes_and_outcome(network: Network) -> None:
     network.edit(HITLESS)
     before = network.runs("spine01a")
     dry = json.loads(network.push("--dry-run", "--adopt", "--format", "json", status=0).stdout)
@@ -97,7 +97,7 @@ def test_every_fault_at_every_step_leaves_a_whole_fabric_and_a_true_journal(tmp_
     assert [matrix.line(row) for row in rows if row.wrong] == []
 
 
-def test_resume_undrains_what_it_cannot_go_on_with_and_asks_what_was_unknown_again(network: Network) -> None:
+def test_resume_undrains_blocked_switches_and_reads_unknown_ones_again(network: Network) -> None:
     network.edit(DISRUPTIVE)
     network.fault("spine01a", "commit_config", 1, "after", "kill")
     network.direct = False
@@ -225,7 +225,7 @@ def test_a_good_rollback_of_a_killed_run_is_a_success(network: Network) -> None:
     network.truthful(matrix.NEW[DISRUPTIVE])
 
 
-def test_a_resumed_rollback_undoes_its_run_on_switches_that_it_had_not_asked(network: Network) -> None:
+def test_resumed_rollback_covers_unread_switches(network: Network) -> None:
     network.edit(DISRUPTIVE)
     network.push("--adopt", "--only", "spine01a", status=0)
     network.fault("spine01a", "get_config", 1, "before", "kill")
@@ -238,7 +238,7 @@ def test_a_resumed_rollback_undoes_its_run_on_switches_that_it_had_not_asked(net
     assert network.interval("spine01a") == "first"
 
 
-def test_nobody_is_told_of_a_resume_who_did_not_ask_for_one(network: Network) -> None:
+def test_resume_is_suggested_only_when_possible(network: Network) -> None:
     network.edit(HITLESS)
     network.fault("spine01a", "commit_config", 1, "after", "interrupt")
     network.direct = False
@@ -286,9 +286,7 @@ def test_no_guard_stays_behind_whichever_way_a_push_ends(network: Network) -> No
     assert guarded(network) == set()
 
 
-def test_what_becomes_of_drained_switches_is_reported_in_the_plan(
-    network: Network, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_dry_run_reports_drained_switches(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
     network.edit(DISRUPTIVE)
     said = network.push("--adopt", "--dry-run", status=0).stdout
     assert "6 switches with frr drained" in said
@@ -311,7 +309,7 @@ def test_waves_are_shown_without_an_access_file_and_nothing_else_starts(network:
     assert "FAB9101" in network.push("--plan", "--access", "/nowhere", status=1).stderr
 
 
-def test_a_switch_that_goes_alone_may_be_ahead_of_neighbors_that_were_not_asked(network: Network) -> None:
+def test_push_of_one_switch_tolerates_unread_neighbors(network: Network) -> None:
     network.edit("addressing: {family: dual}")
     said = network.push("--adopt", "--only", "spine01a", status=0).stderr
     assert (

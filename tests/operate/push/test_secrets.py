@@ -113,7 +113,7 @@ def apart(network: Network) -> list[str]:
         return [row[0] for row in base.execute("SELECT secret FROM apart").fetchall()]
 
 
-def test_an_earlier_value_lies_apart_until_the_push_after_the_next(
+def test_earlier_secret_is_stored_until_the_second_next_push(
     network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with access_file(network).open("a") as file:

@@ -60,7 +60,7 @@ def turned(network: Network, spec: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_code_point_that_nobody_sends_changes_its_class_without_a_drain(
+def test_unsent_code_point_changes_class_without_a_drain(
     network: Network, fabricc: Callable[..., Ran]
 ) -> None:
     network.push(status=0)
@@ -108,7 +108,9 @@ def test_a_step_before_its_turn_is_reported_before_anything_is_touched(
 
 
 @pytest.mark.slow
-def test_what_runs_may_be_taken_for_the_step_before(network: Network, fabricc: Callable[..., Ran]) -> None:
+def test_adopted_configuration_counts_as_the_previous_step(
+    network: Network, fabricc: Callable[..., Ran]
+) -> None:
     network.push(status=0)
     *_, wanted = steps(network, fabricc)
     turned(network, wanted)

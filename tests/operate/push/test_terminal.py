@@ -98,7 +98,7 @@ def test_a_push_leaves_its_waves_and_its_outcome_on_the_screen(network: Network)
     assert "━" not in shown, "no bar is left"
 
 
-def test_after_an_interrupt_the_screen_says_what_was_done(network: Network) -> None:
+def test_interrupt_prints_what_was_done(network: Network) -> None:
     network.fault("spine01a", "commit_config", 1, "after", "interrupt")
     status, shown = on_terminal(network, "--adopt", "--only", "spine01a")
     assert status == 130, shown
@@ -111,9 +111,7 @@ def test_after_an_interrupt_the_screen_says_what_was_done(network: Network) -> N
 @pytest.mark.spread(8)
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("where", ["full device", "closed pipe", "closed"])
-def test_a_run_ends_once_whatever_becomes_of_its_output(
-    network: Network, where: str, unbuffered: str
-) -> None:
+def test_run_ends_once_when_output_fails(network: Network, where: str, unbuffered: str) -> None:
     words = [
         *FABRICC,
         "push",
@@ -160,7 +158,7 @@ def test_a_run_ends_once_whatever_becomes_of_its_output(
 @pytest.mark.parametrize("sign", ["interrupt", "hangup"])
 @pytest.mark.parametrize("words", [(), ("--dry-run",)])
 @pytest.mark.slow
-def test_a_push_that_is_stopped_while_it_asks_has_not_begun(
+def test_push_interrupted_while_reading_has_not_started(
     network: Network, words: tuple[str, ...], sign: str
 ) -> None:
     network.fault("spine01a", "get_config", 1, "before", sign)

@@ -81,7 +81,7 @@ def test_a_device_takes_all_or_refuses_a_line_and_is_left_as_it_was(switch: Benc
 
 @pytest.mark.spread(8)
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
-def test_a_candidate_is_dropped_whatever_ends_its_check(switch: Bench, error: type[BaseException]) -> None:
+def test_candidate_is_discarded_after_every_failure(switch: Bench, error: type[BaseException]) -> None:
     def strike(*_: object, **__: object) -> None:
         raise error
 
@@ -96,7 +96,7 @@ def test_a_candidate_is_dropped_whatever_ends_its_check(switch: Bench, error: ty
         assert not left_behind(switch.server)
 
 
-def test_eos_tells_every_refused_line_and_none_twice(tmp_path: Path) -> None:
+def test_eos_reports_every_rejected_line_once(tmp_path: Path) -> None:
     with bench(tmp_path, "eos") as switch:
         switch.server.faults.planted = ("timers bgp 3 12", "ip routing", "update wait-install")
         planned = [line.strip() for line in switch.source.files(NAME)["running-config.cfg"].splitlines()]
@@ -133,7 +133,7 @@ def test_junos_checks_the_commit_and_names_its_place(tmp_path: Path) -> None:
         assert (switch.server.checked, len(switch.server.history)) == (1, 1)
 
 
-def test_a_device_that_cannot_be_asked_is_no_device_that_takes_all(tmp_path: Path) -> None:
+def test_unreachable_device_is_reported_as_not_tried(tmp_path: Path) -> None:
     with bench(tmp_path, "eos") as switch:
         switch.server.faults.refuse_login = True
         said = switch.push("--try", status=3)

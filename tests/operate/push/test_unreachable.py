@@ -79,7 +79,7 @@ def test_no_wave_relies_on_a_switch_that_does_not_answer(network: Network) -> No
     )
 
 
-def test_a_login_that_is_refused_leaves_nobody_out(network: Network) -> None:
+def test_rejected_login_is_not_skipped_as_unreachable(network: Network) -> None:
     network.ask("mend", GONE)
     network.fault(GONE, "open", 1, "before", "deny")
     ran = network.push(*SKIP, status=3)
@@ -88,7 +88,7 @@ def test_a_login_that_is_refused_leaves_nobody_out(network: Network) -> None:
     assert network.states() == {}
 
 
-def test_a_push_that_reaches_nobody_does_not_start(network: Network) -> None:
+def test_push_without_reachable_switches_does_not_start(network: Network) -> None:
     ran = network.push(*SKIP, "--only", GONE, status=3)
     assert "FAB9110" in ran.stderr
     assert network.states() == {}

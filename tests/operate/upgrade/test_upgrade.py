@@ -97,7 +97,7 @@ def test_features_are_those_that_the_capability_rows_give_one_release_and_not_th
 
 
 @pytest.mark.parametrize("nos", sorted(back_ends.BUILT_IN))
-def test_every_system_tells_its_releases_apart(nos: str) -> None:
+def test_every_system_recognizes_its_releases(nos: str) -> None:
     fabric = compile_spec(SUPERPOD).fabric
     switch = fabric.switch(next(iter(fabric.switch_ids())))
     models = {"eos": "7060x6-64pe", "nxos": "9332d-gx2b", "junos": "qfx5240-64od", "frr": "linux-64x400"}
@@ -109,7 +109,7 @@ def test_every_system_tells_its_releases_apart(nos: str) -> None:
 
 
 @pytest.mark.parametrize("nos", sorted(back_ends.BUILT_IN))
-def test_every_system_says_how_it_takes_an_image_and_how_it_goes_back_and_who_says_so(nos: str) -> None:
+def test_every_system_has_image_and_rollback_steps_with_a_source(nos: str) -> None:
     releases = back_ends.load(nos).releases
     step = image_step(nos, releases[-2], releases[-1])
     assert step is not None
@@ -214,7 +214,9 @@ def test_every_network_goes_with_its_own_words_and_waves(fabricc: Callable[..., 
         (("--to", "sonic-202511", "--from", "sonic-202405"), "FAB9421"),
     ],
 )
-def test_what_cannot_be_is_refused(fabricc: Callable[..., Ran], words: tuple[str, ...], code: str) -> None:
+def test_impossible_upgrades_are_rejected(
+    fabricc: Callable[..., Ran], words: tuple[str, ...], code: str
+) -> None:
     ran = fabricc("upgrade", str(SUPERPOD), *words)
     assert (ran.status, code in ran.err) == (1, True), ran.err
 
@@ -249,7 +251,9 @@ def test_images_are_held_to_their_checksums(tmp_path: Path, fabricc: Callable[..
         assert (ran.status, "FAB9424" in ran.err) == (1, True), wrong
 
 
-def test_what_one_release_alone_can_do_is_told_both_ways(tmp_path: Path, fabricc: Callable[..., Ran]) -> None:
+def test_upgrade_and_downgrade_list_release_specific_features(
+    tmp_path: Path, fabricc: Callable[..., Ran]
+) -> None:
     spec = specs.write(tmp_path, SONIC)
     late = {"FAB5327", "FAB5632", "FAB5633", "FAB5635"}
     up = upgrade(fabricc, spec, "--to", "sonic-202505", "--keep", "50%")

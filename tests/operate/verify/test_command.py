@@ -92,7 +92,9 @@ def test_nothing_is_as_planned_of_which_nothing_was_compared(
     assert "nothing was compared" in verify()[1]
 
 
-def test_what_it_refuses(network: Network, verify: Callable[..., tuple[int, str, str]]) -> None:
+def test_verify_rejects_unknown_devices_and_aspects(
+    network: Network, verify: Callable[..., tuple[int, str, str]]
+) -> None:
     assert "FAB9127" in verify("--devices", "nobody")[2]
     assert verify("--only", "weather")[0] == 2
     (network.spec.parent / "fabricc-access.yaml").unlink()

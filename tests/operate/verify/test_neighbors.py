@@ -53,7 +53,7 @@ RIGHT = {
 }
 
 
-def test_names_have_no_case_and_one_device_that_is_heard_twice_is_one() -> None:
+def test_lldp_names_ignore_case_and_duplicates() -> None:
     capitals = {**RIGHT, "tor1": {"p1": ("SPINE1", "q1", ""), "p2": ("Spine2.Example.NET", "q1", "")}}
     cabling = judged({**capitals, "spine1": {"q1": ("TOR1", "p1", "")}})
     assert (words(cabling), codes(cabling)) == ([], [])
@@ -61,7 +61,7 @@ def test_names_have_no_case_and_one_device_that_is_heard_twice_is_one() -> None:
     assert max(len(one.diagnostic.message) for one in long.findings) < 400
 
 
-def test_what_is_as_planned_needs_no_word_and_hosts_may_be_silent() -> None:
+def test_cabling_as_planned_has_no_finding_and_hosts_may_be_silent() -> None:
     cabling = judged(RIGHT)
     assert (words(cabling), codes(cabling), cabling.silent) == ([], [], 2)
 
@@ -105,7 +105,7 @@ def test_a_cable_that_one_end_hears_is_there_with_a_doubt() -> None:
     assert set(codes(contradiction)) == {"FAB9204"}
 
 
-def test_a_switch_that_was_not_asked_is_known_from_its_neighbors() -> None:
+def test_unread_switch_is_known_from_its_neighbors() -> None:
     crossed = {"p1": ("spine2", "q1", ""), "p2": ("spine1", "q1", "")}
     cabling = judged({"tor1": crossed})
     assert words(cabling) == ["swap the cables in ports p1 and p2 of tor1"]

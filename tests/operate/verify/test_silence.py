@@ -77,7 +77,7 @@ def asking(
 
 
 @pytest.mark.spread(4)
-def test_verify_asks_it_once(asking: tuple[BuiltTree, str, Access, Silence]) -> None:
+def test_verify_tries_a_silent_switch_once(asking: tuple[BuiltTree, str, Access, Silence]) -> None:
     source, name, access, silence = asking
     report = verify(source, access, only=[name])
     assert silence.asked - silence.answered == 1
@@ -86,7 +86,9 @@ def test_verify_asks_it_once(asking: tuple[BuiltTree, str, Access, Silence]) -> 
 
 
 @pytest.mark.spread(4)
-def test_collect_asks_it_once(asking: tuple[BuiltTree, str, Access, Silence], tmp_path: Path) -> None:
+def test_collect_tries_a_silent_switch_once(
+    asking: tuple[BuiltTree, str, Access, Silence], tmp_path: Path
+) -> None:
     source, name, access, silence = asking
     chosen = {name: source.devices[name]}
     (fetched,) = collect(chosen, access, tmp_path / "collected", 1, lambda *_: None).values()

@@ -51,7 +51,7 @@ def test_json_keeps_its_schema(fabricc: Callable[..., tuple[int, str, str]], pai
     schema("policy")
 
 
-def test_exit_status_tells_changes_only_on_request(
+def test_diff_exit_status_reports_changes_only_on_request(
     fabricc: Callable[..., tuple[int, str, str]], pair: tuple[str, str]
 ) -> None:
     assert fabricc("diff", *pair)[0] == 0
@@ -60,7 +60,7 @@ def test_exit_status_tells_changes_only_on_request(
     assert fabricc("diff", pair[0], "missing.yaml", "--detailed-exitcode")[0] == 1
 
 
-def test_a_policy_violation_is_exit_status_1_whatever_is_asked(
+def test_policy_violation_always_exits_with_1(
     fabricc: Callable[..., tuple[int, str, str]], pair: tuple[str, str], tmp_path: Path
 ) -> None:
     policy = tmp_path / "p.yaml"

@@ -78,5 +78,5 @@ def test_a_family_more_on_an_unnumbered_session_is_agreed_in_a_new_one(
 
 
 @pytest.mark.parametrize("setting", ["ttl_security_hops", "families", "remote_asn"])
-def test_what_is_added_to_a_session_that_runs_resets_it(setting: str) -> None:
+def test_added_session_settings_reset_the_session(setting: str) -> None:
     assert judge_statement(f"session[up]/{setting}", "+", "frr").impact >= Impact.SESSION_RESET

@@ -136,7 +136,7 @@ def overlaid(folder: Path, nos: str, text: str = "", *, removes: str = "", accep
 
 
 @pytest.mark.parametrize("nos", LINES)
-def test_an_overlay_line_that_nobody_interprets_is_the_most_severe(nos: str, tmp_path: Path) -> None:
+def test_uninterpreted_overlay_line_has_the_highest_impact(nos: str, tmp_path: Path) -> None:
     review = compared(overlaid(tmp_path / "base", nos), overlaid(tmp_path / "head", nos, LINES[nos][1]))
     assert (review.risk, review.impact) == ("high", Impact.RELOAD)
     assert wording.verdict_line(review).startswith("HIGH risk, ")

@@ -70,7 +70,7 @@ def test_a_row_of_an_access_list_carries_no_traffic() -> None:
 
 
 @pytest.mark.parametrize("nos", sorted(back_ends.list_names()))
-def test_settings_that_a_spec_must_ask_for_have_an_impact_on_every_nos(nos: str) -> None:
+def test_requested_settings_have_an_impact_on_every_system(nos: str) -> None:
     keyed = {
         "bgp/neighbor[": "x]/secret",
         "interface[": "x]/set_dscp",
@@ -83,7 +83,7 @@ def test_settings_that_a_spec_must_ask_for_have_an_impact_on_every_nos(nos: str)
         assert found.why != UNKNOWN
 
 
-def test_what_no_rule_describes_is_taken_to_lose_traffic() -> None:
+def test_unknown_paths_are_rated_as_traffic_loss() -> None:
     assert judge_statement("flux/capacitor", "~", "sonic").impact is Impact.TRAFFIC_LOSS
 
 

@@ -66,7 +66,7 @@ def test_a_comment_keeps_the_limit_in_whole_sections(
     assert f"fabricc:diff:{review.spec}" in text.strip().splitlines()[-1]
 
 
-def test_what_is_left_out_is_said_with_where_it_is(review: Review) -> None:
+def test_shortened_comment_links_to_the_full_review(review: Review) -> None:
     text = render(enlarged(review, 3, 2000), FORGES["bitbucket"], "https://example.org/run/1")
     assert "Left out to fit" in text
     assert "[the whole review](https://example.org/run/1)" in text

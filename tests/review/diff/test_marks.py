@@ -42,9 +42,7 @@ def reviewed(folder: Path, nos: str, before: str, after: str) -> Review:
         ("[26, 34], sends: 34", "[34, 40], sends: 34"),
     ],
 )
-def test_nobody_notices_what_nobody_sends_or_both_classify_alike(
-    tmp_path: Path, nos: str, before: str, after: str
-) -> None:
+def test_unsent_code_points_are_hitless(tmp_path: Path, nos: str, before: str, after: str) -> None:
     review = reviewed(tmp_path, nos, before, after)
     assert review.differs
     assert (review.impact, review.gpus_affected) == (Impact.HITLESS, 0)
@@ -60,6 +58,6 @@ def test_nobody_notices_what_nobody_sends_or_both_classify_alike(
         ("[26, 34, 40], sends: 34", "[26, 40], sends: 26"),
     ],
 )
-def test_what_may_be_sent_is_lost(tmp_path: Path, before: str, after: str) -> None:
+def test_sent_code_points_are_rated_as_traffic_loss(tmp_path: Path, before: str, after: str) -> None:
     review = reviewed(tmp_path, "sonic", before, after)
     assert (review.impact, review.gpus_affected) == (Impact.TRAFFIC_LOSS, 16)

@@ -53,7 +53,7 @@ def test_a_renamed_device_is_compared_with_itself(
     assert f"{old}" in text(review)
 
 
-def test_trees_tell_it_too_and_keep_silent_once_it_is_built(bench: Bench, tmp_path: Path) -> None:
+def test_diff_of_trees_reports_a_rename_once(bench: Bench, tmp_path: Path) -> None:
     base, head = bench.spec(LAB, "base"), bench.spec(LAB, "head", more="moved: {spine02a: spine-east}\n")
     for side in (base, head):
         assert build_tree(side, side.parent / "out", jobs=1)[0].exit_status == 0

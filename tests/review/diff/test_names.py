@@ -28,11 +28,11 @@ def test_two_numbers_fold_to_one_pattern() -> None:
     assert fold_names(names) == "su[001-004]-tor[1-8]a"
 
 
-def test_planes_and_gaps_stay_apart() -> None:
+def test_fold_names_separates_planes_and_gaps() -> None:
     assert fold_names(["spine01a", "spine01b", "spine02a", "spine04a"]) == "spine[01-02]a, spine04a, spine01b"
 
 
-def test_what_is_cut_is_counted_by_name() -> None:
+def test_fold_names_counts_omitted_names() -> None:
     assert fold_names([f"n{2 * i}" for i in range(10)], 3) == "n0, n2, n4 and 7 more"
 
 

@@ -56,13 +56,13 @@ def test_nothing_changes_between_equals(compared) -> None:  # type: ignore[no-un
     assert found.devices == 16 + 1 + 2 + 1 + 8 + 8
 
 
-def test_a_change_in_one_network_is_told_of_its_devices_alone(compared) -> None:  # type: ignore[no-untyped-def]
+def test_change_in_one_network_lists_only_its_devices(compared) -> None:  # type: ignore[no-untyped-def]
     found = compared(SPEC, SPEC.replace("host: 8000", "host: 7000"))
     changed = {name for group in found.groups for name in group.devices}
     assert changed == {f"su00{unit}-host0{host} (storage)" for unit in (1, 2) for host in range(1, 5)}
 
 
-def test_what_loses_storage_counts_its_gpus_and_names_the_hosts(compared) -> None:  # type: ignore[no-untyped-def]
+def test_storage_loss_counts_gpus_and_names_hosts(compared) -> None:  # type: ignore[no-untyped-def]
     before = SPEC + "    priorities: {storage: {dscp: 26, lossless: true}, default: {}}\n"
     found = compared(before, before.replace("lossless: true", "lossless: true, weight_percent: 70"))
     assert found.gpus_affected == 64

@@ -79,7 +79,7 @@ def change_tree(repository: Repository) -> str:
 )
 @pytest.mark.spread(3)
 @pytest.mark.slow
-def test_another_cluster_is_named_and_nothing_is_said_of_it(
+def test_diff_names_other_changed_clusters(
     repository: Repository, fabricc: Callable[..., Ran], change: Callable[[Repository], str]
 ) -> None:
     where = change(repository)

@@ -84,7 +84,7 @@ def test_longer_prefixes_in_it_count_as_they_come_or_go(
     assert {(s[1], s[2], s[3]) for s in told(review)} == {("~", before, after)}
 
 
-def test_the_order_of_accepted_prefixes_says_nothing(tmp_path: Path) -> None:
+def test_order_of_accepted_prefixes_is_no_change(tmp_path: Path) -> None:
     review = reviewed(tmp_path, "frr", "[203.0.113.0/24 le 28, 0.0.0.0/0]")
     assert review.impact <= Impact.HITLESS
     assert all("prefix_list" not in subject for subject, *_ in told(review))

@@ -139,7 +139,7 @@ def test_a_policy_is_no_assumption(bench: Bench) -> None:
     assert not [path for path in loaded.assumptions if path.startswith("policy")]
 
 
-def test_a_policy_file_with_the_key_of_a_spec_is_told_what_to_remove() -> None:
+def test_policy_file_with_a_policy_key_gets_a_remedy() -> None:
     policy, found = read_policy(b"policy:\n  forbid_removal: true\n", "fabricc-policy.yaml")
     assert policy == Policy()
     assert [each.code for each in found] == ["FAB9023"]

@@ -166,7 +166,7 @@ def named_racks(bench: Bench, side: str, *, without: int = 0) -> tuple[str, str]
     return "  racks: 32\n", f"  racks:\n{racks}"
 
 
-def test_a_rack_that_leaves_renumbers_nobody(bench: Bench) -> None:
+def test_removed_rack_renumbers_no_other_device(bench: Bench) -> None:
     from fabricc.compiler.compiled import compile_spec
 
     base = bench.spec(ZONE, "base", named_racks(bench, "base"), lock=False)

@@ -55,7 +55,7 @@ def test_the_work_tree_against_a_branch(repo: Path, fabricc: Callable[..., Ran])
     assert (git(repo, "status", "--porcelain"), (repo / ".git" / "index").read_bytes()) == before
 
 
-def test_what_main_did_meanwhile_is_not_ours(repo: Path, fabricc: Callable[..., Ran]) -> None:
+def test_diff_ignores_later_changes_of_main(repo: Path, fabricc: Callable[..., Ran]) -> None:
     git(repo, "checkout", "-q", "main")
     edit(repo, "dscp: 26", "dscp: 34")
     git(repo, "commit", "-qam", "meanwhile")
@@ -95,7 +95,7 @@ def test_a_lock_renamed_to_that_of_its_spec_changes_no_number(
 
 
 @pytest.mark.parametrize("revision", ["nowhere", "--upload-pack=touch hacked", "-h", "main:site", ""])
-def test_what_is_no_commit_is_refused(repo: Path, fabricc: Callable[..., Ran], revision: str) -> None:
+def test_invalid_revisions_are_rejected(repo: Path, fabricc: Callable[..., Ran], revision: str) -> None:
     status, out, err = fabricc("diff", "site/cluster.yaml", f"--base={revision}")
     assert (status, "FAB9020" in err) == (1, True) if revision else (status in (0, 1), True)
     assert not (repo / "hacked").exists()

@@ -136,7 +136,7 @@ def test_only_a_person_who_may_write_and_is_not_the_author_approves(
     assert approvals(forge, head) == wanted, "what an earlier run recorded"
 
 
-def test_a_label_that_somebody_else_sets_again_ends_its_approval(forge: Forge) -> None:
+def test_label_set_again_by_another_user_ends_its_approval(forge: Forge) -> None:
     use_stand_in(forge)
     head = forge.propose()
     set_labels(forge, "ok", "other")
@@ -225,7 +225,7 @@ def test_a_path_that_git_cannot_write_is_no_command_of_a_runner(forge: Forge) ->
 
 
 @pytest.mark.slow
-def test_a_policy_asks_for_the_label_that_was_set(forge: Forge) -> None:
+def test_policy_requires_the_label_that_is_set(forge: Forge) -> None:
     with_policy(forge)
     recode(forge.author, 34)
     head = forge.propose()
@@ -235,7 +235,7 @@ def test_a_policy_asks_for_the_label_that_was_set(forge: Forge) -> None:
 
 
 @pytest.mark.slow
-def test_an_approval_that_somebody_writes_into_a_comment_counts_for_nothing(forge: Forge) -> None:
+def test_approval_written_into_a_comment_is_ignored(forge: Forge) -> None:
     import base64
 
     with_policy(forge)
@@ -405,7 +405,7 @@ def test_a_change_does_not_lift_its_policy(forge: Forge) -> None:
 
 
 @pytest.mark.slow
-def test_a_comment_of_somebody_else_with_the_marker_is_left_alone(forge: Forge) -> None:
+def test_foreign_comment_with_the_marker_is_not_edited(forge: Forge) -> None:
     marker = "<!-- fabricc:diff:cluster.yaml -->"
     others = (
         {"login": "mallory", "type": "User"},
@@ -530,7 +530,7 @@ def test_only_what_is_pinned_by_hash_is_installed(forge: Forge) -> None:
 
 
 @pytest.mark.slow
-def test_what_pin_writes_is_what_install_takes(forge: Forge) -> None:
+def test_pinned_wheels_are_installed(forge: Forge) -> None:
     index = forge.folder / "index"
     index.mkdir()
     for name in ("setuptools", "wheel"):

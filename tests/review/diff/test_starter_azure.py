@@ -104,7 +104,7 @@ def test_each_cluster_has_one_comment_and_edits_its_own(azure: Azure, tmp_path: 
 
 
 @pytest.mark.parametrize("text", ["no marker\n", "x" * 200_000 + "\n<!-- fabricc:diff:a.yaml -->\n", None])
-def test_what_is_no_review_is_not_posted(azure: Azure, tmp_path: Path, text: str | None) -> None:
+def test_invalid_review_is_not_posted(azure: Azure, tmp_path: Path, text: str | None) -> None:
     if text is not None:
         (tmp_path / "comment.md").write_text(text)
     assert (post(azure, tmp_path, "a.yaml"), azure.threads) == (1, [])

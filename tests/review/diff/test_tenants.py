@@ -79,7 +79,7 @@ def test_the_policy_forbids_moves_and_not_new_hosts() -> None:
     assert grown.impact <= Impact.TRAFFIC_LOSS
 
 
-def test_a_change_without_tenants_says_nothing_of_them() -> None:
+def test_diff_without_tenant_changes_has_no_tenant_section() -> None:
     found = reviewed("frr", TENANTS, TENANTS)
     assert (found.tenants, found.tenant_moves) == ((), ())
     assert "tenants" not in as_json(found)

@@ -40,7 +40,7 @@ def built(spec: Path) -> Path:
 
 
 @pytest.mark.parametrize(("inventory", "old", "new"), EDITS)
-def test_trees_and_specs_tell_the_same(bench: Bench, inventory: str, old: str, new: str) -> None:
+def test_diff_of_trees_equals_diff_of_specs(bench: Bench, inventory: str, old: str, new: str) -> None:
     base, head = bench.spec(inventory, "base"), bench.spec(inventory, "head", (old, new))
     of_specs, of_trees = compared(base, head), compared(built(base), built(head))
     assert of_trees.differs
@@ -122,7 +122,7 @@ def test_a_tree_and_a_spec_with_overrides_do_not_differ(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("nos", ["vax", 5, None])
-def test_a_plan_with_a_system_of_nobody_is_refused(bench: Bench, nos: object) -> None:
+def test_plan_with_an_unknown_system_is_rejected(bench: Bench, nos: object) -> None:
     tree = built(bench.spec("lab-smallest", "base", more=OVERRIDES % "8.4"))
     place = tree / "plan" / "fabric.json"
     plan = json.loads(place.read_text())

@@ -125,7 +125,7 @@ def test_an_assigned_address_is_that_of_the_port_that_has_it(
 
 @settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(documents(), st.data())
-def test_nobody_has_an_address_that_was_not_assigned(text: dict[str, Any], data: st.DataObject) -> None:
+def test_unassigned_addresses_have_no_owner(text: dict[str, Any], data: st.DataObject) -> None:
     plan = known(text)
     everyone = owners(plan.fabric)
     for found in list_pools(plan.fabric):
@@ -183,7 +183,7 @@ def test_an_address_in_no_pool_names_the_nearest() -> None:
     assert outside.details[0] == ("nearest pool", "loopbacks 10.128.0.0/12")
 
 
-def test_an_unassigned_address_says_which_coordinate_there_is_not() -> None:
+def test_unassigned_address_explains_the_missing_coordinate() -> None:
     explanation = explain_address(PLAN, "10.64.3.255")
     assert explanation.title == "not assigned"
     assert details(explanation)["nobody's"]

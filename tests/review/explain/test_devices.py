@@ -111,7 +111,7 @@ def test_a_word_or_a_path_chooses_facts() -> None:
     assert port.subject == "su001-tor1a:swp1 mtu"
 
 
-def test_what_a_system_does_not_express_is_explained_all_the_same() -> None:
+def test_explain_covers_facts_that_a_system_omits() -> None:
     subject = subject_of(KNOWN, next(KNOWN.fabric.switch_ids()))
     explanation = explain_facts(Explainer(KNOWN), subject, "swp1", "xoff")
     (statement,) = explanation.statements

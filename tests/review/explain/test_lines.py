@@ -57,7 +57,7 @@ def found(subject: Subject, texts: Texts, text: str) -> Explanation:
 
 
 @pytest.mark.parametrize("nos", [*(name for name, _ in MODELS), "host"])
-def test_every_line_states_facts_as_planned_or_says_what_it_is_for(nos: str) -> None:
+def test_explain_describes_every_line(nos: str) -> None:
     subject = subject_on(nos)
     texts = texts_of(subject, nos)
     reading = texts.reader(texts.found)
@@ -111,7 +111,7 @@ def test_a_line_that_was_edited_shows_what_is_planned() -> None:
     assert dict(explanation.details)["build"].startswith("a build of the spec as it is now does not write")
 
 
-def test_an_unknown_line_is_said_to_be_one() -> None:
+def test_explain_marks_unknown_lines() -> None:
     subject = subject_on("eos")
     texts = texts_of(subject, "eos")
     file, content = next(iter(texts.found.items()))

@@ -58,7 +58,7 @@ def test_an_as_number_of_a_party_is_not_unknown() -> None:
     assert "not assigned" in explain_name(plan, "AS64998").title
 
 
-def test_nobody_is_a_party_of_another_name() -> None:
+def test_unknown_party_name_is_rejected() -> None:
     with pytest.raises(SubjectError, match="dc-cor"):
         explain_name(plan_sources(compiled("frr")), "dc-cor")
 

@@ -85,7 +85,7 @@ def test_every_fact_of_an_inventory_is_explained(name: str) -> None:
                 assert origin.position is None or known.snippet(origin.position), origin
 
 
-def test_a_fact_of_a_third_party_says_that_the_table_has_no_row_for_it() -> None:
+def test_undeclared_fact_is_explained_as_unknown() -> None:
     known = known_of(document())
     tor = next(subjects(known))
     theirs = Subject(known, tor.at, tor.device, {"theirs/thing": "on"}, tor.waist)
@@ -188,7 +188,7 @@ def test_a_value_that_the_system_holds_otherwise_shows_both() -> None:
     ]
 
 
-def test_a_rail_without_link_local_addresses_is_told_so_by_its_operating_system() -> None:
+def test_link_local_setting_comes_from_the_host_system() -> None:
     reason = vocabulary_of("host").row("interface[rail0]/link_local").reason
     assert reason
     assert reason.keys == ("@os",)

@@ -98,7 +98,7 @@ def edge(chromium: Chromium, side: str) -> str:
     return picture
 
 
-def test_a_table_that_goes_on_says_so_at_its_edge(chromium: Chromium, page: Path) -> None:
+def test_scrollable_table_shows_an_edge_shadow(chromium: Chromium, page: Path) -> None:
     chromium.show(page, 390)
     chromium.ask("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     wide = (

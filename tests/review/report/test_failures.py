@@ -114,7 +114,7 @@ def hit(fabric: Fabric, gone: set[CableRow], cables: list[CableRow]) -> tuple[in
     return sum(1 for host in hosts if not left[host]), cut, len(fewer), min(fewer, default=Fraction(1))
 
 
-def test_what_a_part_takes_from_hosts_is_what_its_cables_take(fabric: Fabric) -> None:
+def test_losses_of_a_part_equal_the_losses_of_its_cables(fabric: Fabric) -> None:
     cables = list(fabric.cables())
     for part, singles in losses(fabric, cables).items():
         row = exactly(fabric, part)

@@ -54,7 +54,7 @@ def test_the_same_spec_gives_the_same_bytes_wherever_it_lies(both: Planned, tmp_
     assert str(both.spec.parent) not in both.html
 
 
-def test_what_users_name_is_text_and_nothing_else(tmp_path: Path) -> None:
+def test_user_names_are_escaped(tmp_path: Path) -> None:
     front = front_of(tmp_path, SMALL["single links"])
     fabric, spec = front.fabric, front.spec
     assert fabric is not None
@@ -206,7 +206,7 @@ def test_a_file_that_is_no_report_is_not_replaced(spec: Path, capsys: pytest.Cap
     assert spec.read_bytes() == before
 
 
-def test_what_cannot_be_written_is_reported(spec: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unwritable_report_is_an_error(spec: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["report", "cluster.yaml", "-o", "missing/report.html"]) == 3
     assert "FAB7001" in capsys.readouterr().err
     assert run(["report", "cluster.yaml", "-o", "."]) == 2

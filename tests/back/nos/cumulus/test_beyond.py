@@ -35,7 +35,7 @@ def left(files: dict[str, str]) -> list[str]:
     return [text for file, line, text in plain if (file, line) not in aside]
 
 
-def test_every_statement_of_others_is_understood_or_aside_but_one() -> None:
+def test_foreign_statements_are_understood_or_irrelevant_except_one() -> None:
     assert left({FILE: TEXT}) == ["level: 7"]
     assert sorted(left(FLAT)) == ["frobnicate 7", "no assignment"]
 
@@ -53,7 +53,7 @@ def test_commands_are_statements_one_by_one() -> None:
     assert facts["vxlan/vrf[RED]/vni"] == 4001
 
 
-def test_what_a_plan_would_have_counts_against_fabricc_s_own_files_alone() -> None:
+def test_missing_plan_lines_count_only_in_own_files() -> None:
     lacking = [each for each in NVUE.unknown if isinstance(each, Unplanned) and "missing" in each.text]
     assert lacking
     assert {each[:2] for each in lacking} <= CUMULUS.aside({FILE: TEXT}, NVUE)
@@ -121,7 +121,7 @@ def test_what_a_plan_would_have_counts_against_fabricc_s_own_files_alone() -> No
         ("ospf[default]/network[10.2.0.0/24]", "0.0.0.0"),
     ],
 )
-def test_what_others_configure_with_nvue_is_a_fact(path: str, value: object) -> None:
+def test_foreign_nvue_settings_become_facts(path: str, value: object) -> None:
     assert NVUE.facts[path] == value
 
 
@@ -173,7 +173,7 @@ def test_settings_of_a_peer_group_stand_at_the_group_s_line() -> None:
         ("interface[swp9]/flow_control", "both"),
     ],
 )
-def test_what_others_configure_without_nvue_is_a_fact(path: str, value: object) -> None:
+def test_foreign_settings_without_nvue_become_facts(path: str, value: object) -> None:
     assert FLAT_READING.facts[path] == value
 
 
@@ -259,7 +259,7 @@ def test_no_foreign_text_is_too_broken_to_read() -> None:
                 assert reading.lines.keys() <= reading.facts.keys()
 
 
-def test_routing_goes_with_the_interfaces_beside_it() -> None:
+def test_frr_conf_next_to_cumulus_files_belongs_to_the_same_switch() -> None:
     """A lone `frr.conf` is FRR's; with a file of Cumulus Linux it belongs to that box."""
     claims = {name: CUMULUS.found.takes(f"leaf1/{name}", text) for name, text in FLAT.items()}
     routing = frr.takes("leaf1/frr.conf", FLAT["frr.conf"])

@@ -199,7 +199,7 @@ def test_a_condition_that_does_not_hold_is_a_finding_at_its_line(
     assert f"unread[{path}]" in {each.path for each in mismatches}
 
 
-def test_what_is_off_needs_nothing_and_a_range_is_each_of_its_ports() -> None:
+def test_disabled_settings_need_nothing_and_ranges_cover_each_port() -> None:
     off = settings("5.14").replace("  enable: 'on'\n", "  enable: 'off'\n")
     assert not any(path.endswith("adaptive-routing") for path in unread(off))
     ranged = """

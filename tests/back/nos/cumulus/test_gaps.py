@@ -126,7 +126,7 @@ def test_the_samples_have_none(name: str, release: str) -> None:
         (replace(PLAIN, qos=replace(PLAIN.qos, link_retry=True)), "FAB5724"),
     ],
 )
-def test_what_cannot_be_written_stops_the_build(switch: Switch, code: str) -> None:
+def test_unsupported_settings_are_fatal_gaps(switch: Switch, code: str) -> None:
     assert found(switch)[code].fatal
 
 
@@ -140,14 +140,14 @@ def test_what_cannot_be_written_stops_the_build(switch: Switch, code: str) -> No
         (with_users(), "FAB5716"),
     ],
 )
-def test_what_is_written_otherwise_is_a_warning_and_reads_back(switch: Switch, code: str) -> None:
+def test_approximated_settings_warn_and_read_back(switch: Switch, code: str) -> None:
     assert [gap.fatal for gap in found(switch).values()] == [False]
     assert code in found(switch)
     assert CUMULUS.read(CUMULUS.render(switch)).facts == CUMULUS.planned(switch)
 
 
 @pytest.mark.parametrize("release", CUMULUS.releases)
-def test_what_a_spec_asks_for_is_expressed_or_refused_once(release: str) -> None:
+def test_requested_settings_are_expressed_or_rejected_once(release: str) -> None:
     """A gap of this back end's own stands for what its facts do not state, so nothing is refused twice."""
     wish = LoadBalancing(Spreading.FLOWLET, queue_pairs=True, flowlet_idle_us=64)
     for switch in (VARIANTS["settings"], replace(VARIANTS["settings"], load_balancing=wish)):

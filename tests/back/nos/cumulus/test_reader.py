@@ -65,7 +65,7 @@ def with_entry(path: str, value: Any) -> str:
         ("service/ntp/default/server/192.0.2.1", {}),
     ],
 )
-def test_what_fabricc_would_not_write_is_listed(path: str, value: Any) -> None:
+def test_unplanned_settings_are_listed(path: str, value: Any) -> None:
     text = with_entry(path, value)
     reading = CUMULUS.read({FILE: text})
     assert reading.unknown
@@ -103,7 +103,7 @@ def test_a_setting_that_the_plan_lacks_is_a_fact(path: str, value: Any, fact: st
     assert fact in reading.facts.keys() - CUMULUS.planned(SWITCH).keys()
 
 
-def test_a_list_that_lets_everyone_in_says_so() -> None:
+def test_access_list_that_permits_everyone_is_read_as_open() -> None:
     switch = variant("settings")
     text = CUMULUS.render(switch)[FILE]
     planned = CUMULUS.planned(switch)["management/access"]

@@ -154,13 +154,13 @@ def test_tacacs_servers_are_named_by_their_address_from_5_12_on() -> None:
     }
 
 
-def test_local_accounts_are_asked_after_tacacs_in_a_list_from_5_15_on() -> None:
+def test_cumulus_5_15_lists_local_accounts_after_tacacs() -> None:
     before, after = (content("settings", release)["system"]["aaa"] for release in ("5.14", "5.15"))
     assert before["authentication-order"] == {"1": {"tacacs": {}}, "2": {"local": {}}}
     assert after["authentication"] == {"order": ["tacacs", "local"]}
 
 
-def test_an_ipv6_server_says_so() -> None:
+def test_ipv6_tacacs_server_sets_its_address_family() -> None:
     switch = variant("settings")
     tacacs = Tacacs(("fd00::5",), "FABRICC-SECRET-tacacs")
     switch = replace(switch, management=replace(switch.management, tacacs=tacacs))
@@ -207,7 +207,7 @@ def admitted(rules: dict[str, Any], protocol: str, port: str) -> list[tuple[str,
 @pytest.mark.parametrize(
     ("protocol", "port"), [("tcp", "22"), ("tcp", "443"), ("tcp", "8765"), ("tcp", "9339"), ("udp", "161")]
 )
-def test_access_networks_reach_the_services_and_nobody_else_does(protocol: str, port: str) -> None:
+def test_only_access_networks_reach_management_services(protocol: str, port: str) -> None:
     tree = content("settings", "5.14")
     assert set(tree["system"]["control-plane"]["acl"]) == {
         "acl-default-dos", "acl-default-whitelist", "FABRICC-ACCESS", "FABRICC-ACCESS-V6",
@@ -334,7 +334,7 @@ TREES: Any = st.recursive(
 
 
 @given(st.dictionaries(PRINTABLE, TREES, max_size=4))
-def test_whatever_is_written_is_read_back_by_a_yaml_library(tree: dict[str, Any]) -> None:
+def test_written_yaml_is_read_by_a_yaml_library(tree: dict[str, Any]) -> None:
     assert yaml.safe_load(write([{"set": tree}])) == [{"set": tree}]
 
 
@@ -345,7 +345,7 @@ def test_any_text_stays_text(text: str) -> None:
 
 
 @given(st.dictionaries(PRINTABLE.filter(bool), TREES, max_size=4))
-def test_whatever_is_written_is_read_back_here(tree: dict[str, Any]) -> None:
+def test_written_yaml_is_read_by_our_own_reader(tree: dict[str, Any]) -> None:
     found = parse_startup(write([{"set": tree}]))
     assert found.faults == []
     root = find_node(found.nodes, "set")

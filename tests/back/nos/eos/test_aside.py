@@ -13,7 +13,7 @@ frobnicate the fabric
 """
 
 
-def test_lines_about_the_system_itself_are_aside_with_what_is_below_them() -> None:
+def test_system_lines_and_their_children_are_irrelevant() -> None:
     files = {FILE: TEXT}
     reading = EOS.read(files)
     assert EOS.aside(files, reading) == {(FILE, 2), (FILE, 3), (FILE, 4), (FILE, 5)}

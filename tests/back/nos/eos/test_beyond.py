@@ -46,7 +46,7 @@ def check_declared(facts: dict[str, str | int]) -> None:
     assert wrong == set()
 
 
-def test_every_line_says_what_it_means() -> None:
+def test_every_line_of_a_foreign_leaf_has_its_facts() -> None:
     """The facts of a leaf of another design, each checked by hand against its line."""
     lines = TEXT.split("\n")
     said = {path: (READING.facts[path], lines[line - 1].strip()) for path, (_, line) in READING.lines.items()}
@@ -67,7 +67,7 @@ def test_only_lines_about_the_system_itself_are_left() -> None:
     }
 
 
-def test_what_a_neighbor_has_from_its_group_stands_at_the_line_of_the_group() -> None:
+def test_inherited_neighbor_settings_point_to_the_group_line() -> None:
     lines = TEXT.split("\n")
     _, at = READING.lines["bgp/neighbor[10.1.0.0]/export"]
     assert lines[at - 1].strip() == "neighbor SPINES route-map TO-SPINES out"
@@ -91,7 +91,7 @@ def test_all_rows_compile() -> None:
     assert compiled_blocks(EOS.asides.start) > 100
 
 
-def test_what_a_neighbor_does_not_have_its_group_does_not_give_it() -> None:
+def test_neighbors_do_not_inherit_settings_that_they_negate() -> None:
     group = (
         "router bgp 1\n   neighbor G peer group\n   neighbor G route-map OUT out\n   neighbor G remote-as 2\n"
     )

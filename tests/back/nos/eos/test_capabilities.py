@@ -45,7 +45,7 @@ def test_access_networks_do_not_guard_an_ipv6_management_address() -> None:
     assert "FAB5122" in fatal(replace(switch, management=management))
 
 
-def test_spraying_is_said_to_be_untried() -> None:
+def test_packet_spraying_warns_that_it_is_untested() -> None:
     before = EOS.gaps(variant("trident-numbered"))
     gaps = EOS.gaps(balanced("trident-numbered", "", LoadBalancing(Spreading.PACKET)))
     assert [(gap.code, gap.fatal) for gap in gaps if gap not in before] == [("FAB5121", False)]

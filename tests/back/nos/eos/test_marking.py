@@ -112,7 +112,7 @@ def test_the_line_stands_on_the_port_and_no_queue_has_thresholds() -> None:
 
 
 @pytest.mark.parametrize("step_us", [1, 7, 1000])
-def test_what_the_device_does_is_what_is_planned(step_us: int) -> None:
+def test_rounded_marking_delays_are_planned_as_the_device_rounds_them(step_us: int) -> None:
     switch = by_step(step_us)
     reading = EOS.read(EOS.render(switch))
     assert reading.unknown == []

@@ -29,7 +29,7 @@ def read(text: str) -> dict[str, str | int]:
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_what_is_rendered_reads_back_as_planned(name: str) -> None:
+def test_rendered_configuration_reads_back_as_planned(name: str) -> None:
     switch = variant(name)
     reading = EOS.read(EOS.render(switch))
     assert reading.unknown == []
@@ -162,7 +162,7 @@ def test_older_spellings_and_dotted_numbers_are_understood() -> None:
     assert read(older) == read(text)
 
 
-def test_interfaces_that_only_exist_say_nothing() -> None:
+def test_empty_interfaces_add_no_facts() -> None:
     text = text_of()
     more = text.replace("interface Ethernet1/5\n", "interface Ethernet1/2\n!\ninterface Ethernet1/5\n")
     assert read(more) == read(text)
@@ -187,7 +187,7 @@ def test_the_spellings_of_queues_and_buffer_profiles_mean_the_same() -> None:
     assert read(other) == read(text)
 
 
-def test_a_threshold_of_all_priority_groups_is_told_from_that_of_one() -> None:
+def test_port_threshold_differs_from_a_priority_group_threshold() -> None:
     text = text_of()
     whole = read(text.replace("ingress priority-group 3 threshold 1", "ingress threshold 1"))
     port = "interface[Ethernet1/1]/headroom/"
@@ -266,7 +266,7 @@ def test_a_statement_about_several_interfaces_is_one_about_each() -> None:
     assert read(bgp.format("Ethernet1-3"))["bgp/neighbor[Ethernet2]/remote_asn"] == 65001
 
 
-def test_defaults_said_aloud_say_nothing_more() -> None:
+def test_explicit_defaults_add_no_facts() -> None:
     text = text_of("trident-dual")
     aloud = text.replace("   no switchport\n", "   no switchport\n   no priority-flow-control priority 1\n")
     aloud += "no aaa root\nspanning-tree mode mstp\nlldp timer 30\nlldp hold-time 120\n"
@@ -368,7 +368,7 @@ def test_a_login_banner_is_read_whole(text: str, banner: str | None) -> None:
     assert EOS.read({FILE: f"{text}"}).facts.get("management/banner") == banner
 
 
-def test_lines_that_somebody_typed_are_read_whatever_their_indentation() -> None:
+def test_typed_lines_are_read_with_any_indentation() -> None:
     printed = """\
 interface Ethernet1
    no switchport

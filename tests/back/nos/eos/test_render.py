@@ -227,7 +227,7 @@ def test_management_over_ipv6_has_an_ipv6_default_route() -> None:
     assert EOS.read(files).facts == EOS.planned(switch)
 
 
-def test_an_account_with_a_key_alone_has_a_password_that_nobody_can_type() -> None:
+def test_account_with_only_a_key_has_an_unusable_password() -> None:
     text = EOS.render(variant("trident-numbered"))[FILE]
     assert "username netops privilege 15 role network-admin secret *\nusername netops ssh-key ssh-" in text
     assert "nopassword" not in text
@@ -300,7 +300,7 @@ def test_rendering_costs_in_proportion_to_the_ports() -> None:
     assert calls(lambda: EOS.render(many)) < 5 * calls(lambda: EOS.render(few))
 
 
-def test_the_account_that_eos_comes_with_goes_where_somebody_else_can_log_in() -> None:
+def test_default_account_is_removed_when_another_account_can_log_in() -> None:
     """It has no password, and a replace brings it back."""
     switch = variant("trident-numbered")
     assert "no username admin" in lines("trident-numbered")
@@ -343,7 +343,7 @@ def test_marks_are_counted_on_ports_before_4_31(family: str) -> None:
     }
 
 
-def test_the_sand_family_counts_marks_once_its_hardware_is_told_to() -> None:
+def test_sand_platforms_enable_ecn_mark_counters() -> None:
     assert "hardware counter feature ecn out" in lines("sand-numbered")
     for name in ("trident-numbered", "trident-lossy", "sand-lossy"):
         marks = any("random-detect ecn" in line for line in lines(name))

@@ -25,7 +25,7 @@ OF_SONIC = re.compile(r"(vrf\[.*\]/)?(bgp/graceful_restart/|bgp/source\[|zebra/f
 """Facts that the vocabulary declares for SONiC, whose image has them."""
 
 
-def test_every_line_of_a_foreign_configuration_is_understood_or_aside() -> None:
+def test_foreign_lines_are_understood_or_irrelevant() -> None:
     aside = FRR.aside({FILE: TEXT}, READING)
     left = [text for file, line, text in READING.unknown if (file, line) not in aside]
     assert left == ["network swp1"]
@@ -134,7 +134,7 @@ def test_every_line_of_a_foreign_configuration_is_understood_or_aside() -> None:
         ("mpls/setting[router-id]", "10.255.0.7"),
     ],
 )
-def test_what_others_configure_is_a_fact(path: str, value: object) -> None:
+def test_foreign_settings_become_facts(path: str, value: object) -> None:
     assert READING.facts[path] == value
 
 
@@ -144,7 +144,7 @@ def test_settings_of_a_peer_group_stand_at_the_group_s_line() -> None:
     assert file == FILE
 
 
-def test_old_releases_say_ipv4_in_the_process() -> None:
+def test_old_releases_state_ipv4_settings_in_the_bgp_process() -> None:
     text = (
         "router bgp 65001\n neighbor 10.0.0.1 remote-as 65002\n neighbor 10.0.0.1 route-map IN in\n"
         " network 10.9.0.0/16\n maximum-paths 4\n redistribute connected\n!\n"

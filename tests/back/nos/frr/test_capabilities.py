@@ -50,7 +50,7 @@ def test_more_paths_than_the_build_holds_is_a_fatal_gap() -> None:
     assert [gap.code for gap in FRR.gaps(switch) if gap.fatal] == ["FAB5205"]
 
 
-def test_a_release_nobody_knows_is_a_fatal_gap() -> None:
+def test_unknown_release_is_a_fatal_gap() -> None:
     assert [(gap.code, gap.fatal) for gap in FRR.gaps(replace(sample(), release="7.5"))] == [
         ("FAB5206", True)
     ]
@@ -98,7 +98,7 @@ def test_trimming_and_link_layer_retry_are_refused() -> None:
     assert [gap.code for gap in gaps] == ["FAB5209", "FAB5209"]
 
 
-def test_nobody_logs_in_over_the_fabric_s_ports() -> None:
+def test_logins_over_fabric_ports_are_blocked() -> None:
     rendered = FRR.render(VARIANTS["settings"])
     rules = rendered["nftables.conf"].split("policy accept;\n")[1].split("\n")
     assert [line.strip() for line in rules[:3]] == [

@@ -250,7 +250,7 @@ def test_an_address_family_that_is_not_known_ends_alone() -> None:
     assert [text for _, _, text in reading.unknown] == [line.strip() for line in flows[:2]]
 
 
-def test_a_process_that_requires_no_policy_says_so() -> None:
+def test_process_without_required_policies_is_read() -> None:
     files = FRR.render(VARIANTS["numbered"])
     line = " bgp ebgp-requires-policy\n"
     reading = FRR.read({**files, "frr.conf": files["frr.conf"].replace(line, f" no{line}")})

@@ -105,7 +105,7 @@ def test_the_running_configuration_states_the_planned_facts(site: Site) -> None:
 
 
 @needs_frr
-def test_what_is_accepted_reaches_every_tor_and_nothing_else(site: Site) -> None:
+def test_accepted_external_prefixes_reach_every_tor(site: Site) -> None:
     theirs = site[OTHER_TOR].switch.bgp.aggregates[0]
     accepted = {"0.0.0.0/0", "203.0.113.16/28", theirs}
     for name in (SPINE, TOR, OTHER_TOR):
@@ -136,7 +136,7 @@ def test_hosts_of_one_tor_reach_the_filer_at_another(site: Site) -> None:
 
 
 @needs_frr
-def test_what_is_for_an_address_that_nobody_has_ends_at_the_edge(site: Site) -> None:
+def test_packets_to_unassigned_addresses_are_dropped_at_the_spine(site: Site) -> None:
     assert until(lambda: "0.0.0.0/0" in routes(site[SPINE], "ipv4"), 30)
     gone = str(site[SPINE].show("ip route 10.63.255.254"))
     assert "10.0.0.0/10" in gone

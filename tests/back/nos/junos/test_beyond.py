@@ -121,7 +121,7 @@ def test_every_fact_is_stated_in_both_forms(topic: str, form: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["braces", "set"])
-def test_what_is_left_does_not_affect_forwarding(form: str) -> None:
+def test_unknown_lines_of_the_sample_do_not_affect_forwarding(form: str) -> None:
     text = LEAF if form == "braces" else "\n".join(as_commands(LEAF))
     reading = JUNOS.read({FILE: text})
     unknown = {(file, line) for file, line, _ in reading.unknown}
@@ -168,7 +168,7 @@ def test_every_fact_has_its_row() -> None:
         assert rows.row(path), path
 
 
-def test_no_two_rows_say_the_same() -> None:
+def test_reader_rows_are_distinct() -> None:
     met: set[int] = set()
     waiting: list[State] = [JUNOS.reader.start]
     while waiting:

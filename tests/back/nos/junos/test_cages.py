@@ -62,7 +62,7 @@ def test_a_classic_switch_names_a_port_after_its_speed(
     )
 
 
-def test_evolved_names_every_port_alike() -> None:
+def test_junos_evolved_uses_one_port_prefix() -> None:
     model = load_catalog()[0].switches["qfx5130-32cd"]
     assert back_ends.port_name_at_speed(back_ends.load("junos"), model, 0, 1, 4, 10) == "et-0/0/0:0"
 

@@ -104,7 +104,7 @@ def test_each_gap_is_found_with_reason_and_remedy(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", sorted(CASES.keys() - FATAL))
-def test_what_works_less_well_still_reads_back_as_planned(code: str) -> None:
+def test_settings_with_warnings_read_back_as_planned(code: str) -> None:
     switch = CASES[code]
     reading = JUNOS.read(JUNOS.render(switch))
     assert reading.unknown == []

@@ -72,7 +72,7 @@ protocols {
 """
 
 
-def test_a_group_says_what_nothing_else_says_at_its_own_line() -> None:
+def test_inherited_group_settings_point_to_the_group_line() -> None:
     reading = JUNOS.read({FILE: GROUPED})
     facts = reading.facts
     assert facts["interface[et-0/0/1]/physical_mtu"] == 9216
@@ -83,7 +83,7 @@ def test_a_group_says_what_nothing_else_says_at_its_own_line() -> None:
     assert facts["interface[et-0/0/2]/physical_mtu"] == 1600
 
 
-def test_a_range_says_it_of_each_member_and_goes_before_groups() -> None:
+def test_interface_range_applies_to_members_and_overrides_groups() -> None:
     reading = JUNOS.read({FILE: GROUPED})
     for port in ("et-0/0/3", "et-0/0/5", "et-0/0/6"):
         assert reading.facts[f"interface[{port}]/physical_mtu"] == 4000
@@ -126,7 +126,7 @@ def test_statements_of_a_device_override_its_group(said: str) -> None:
     assert reading.lines[f"interface[et-0/0/1]/{own}"] == (FILE, 4)
 
 
-def test_what_a_terminal_adds_is_no_statement() -> None:
+def test_terminal_prompts_are_ignored() -> None:
     text = "netops@leaf1> show configuration | no-more\nsystem {\n    host-name a;\n}\n\n{master:0}\n"
     reading = JUNOS.read({FILE: text})
     assert (reading.facts, reading.unknown) == ({"system/hostname": "a"}, [])

@@ -55,7 +55,7 @@ def as_commands(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_what_is_rendered_reads_back_as_planned(name: str) -> None:
+def test_rendered_configuration_reads_back_as_planned(name: str) -> None:
     switch = variant(name)
     reading = JUNOS.read(JUNOS.render(switch))
     assert reading.unknown == []
@@ -215,7 +215,7 @@ def test_a_classifier_may_be_the_whole_interface_s_instead_of_its_unit_s() -> No
     assert read(whole) == read(text)
 
 
-def test_what_a_group_leaves_to_the_protocol_is_inherited() -> None:
+def test_bgp_groups_inherit_protocol_settings() -> None:
     text = text_of()
     bfd = (
         "            bfd-liveness-detection {\n                minimum-interval 1000;\n"
@@ -230,7 +230,7 @@ def test_what_a_group_leaves_to_the_protocol_is_inherited() -> None:
 
 
 @pytest.mark.parametrize("form", ["curly", "set"])
-def test_what_is_inactive_counts_as_unknown(form: str) -> None:
+def test_inactive_statements_are_unknown(form: str) -> None:
     text = text_of()
     if form == "curly":
         changed = text.replace("        multiplier 3;", "        inactive: multiplier 3;").replace(
@@ -265,7 +265,7 @@ def test_statements_of_unknown_meaning_are_listed_with_their_lines() -> None:
     ]
 
 
-def test_of_a_value_said_twice_the_last_counts_and_the_first_is_unknown() -> None:
+def test_last_of_repeated_values_counts_and_the_first_is_unknown() -> None:
     reading = JUNOS.read({FILE: "set system host-name a\nset system host-name b\ndelete system ntp\n"})
     assert reading.facts == {"system/hostname": "b"}
     assert reading.unknown == [(FILE, 1, "system host-name a"), (FILE, 3, "delete system ntp")]

@@ -146,7 +146,7 @@ def test_no_spanning_tree_runs(name: str) -> None:
     assert "    rstp {\n        disable;\n    }\n" in section(text_of(name), "protocols {") + "\n"
 
 
-def test_snmp_is_asked_by_way_of_the_management_instance() -> None:
+def test_snmp_uses_the_management_instance() -> None:
     snmp = section(text_of("evo-settings"), "snmp {")
     assert "authorization read-only;\n        routing-instance mgmt_junos;" in snmp
     assert snmp.endswith("    routing-instance-access;")
@@ -178,7 +178,7 @@ def test_without_access_networks_the_filter_only_looks_at_the_ttl() -> None:
     assert JUNOS.read(files).facts == JUNOS.planned(switch)
 
 
-def test_buffers_are_split_and_counted_as_the_catalog_says() -> None:
+def test_buffer_shares_follow_the_catalog() -> None:
     text = text_of()
     assert re.findall(r"percent (\d+);", section(text, "    dedicated-buffer {")) == ["15", "30"]
     assert "buffer-monitor-enable;" in section(text, "chassis {")
@@ -202,7 +202,7 @@ def test_all_paths_are_used_only_with_a_policy_on_the_forwarding_table() -> None
     assert "    maximum-ecmp 64;\n" in text
 
 
-def test_what_an_aggregate_stands_for_is_held_back_before_anything_is_passed_on() -> None:
+def test_contributing_routes_are_suppressed_before_other_policy_terms() -> None:
     policy = section(text_of(), "    policy-statement CONNECTED {")
     terms = re.findall(r"term (\S+) \{", policy)
     assert terms == ["SUMMARY-ONLY", "AGGREGATES", "BGP", "10", "DEFAULT"]

@@ -50,7 +50,7 @@ def test_every_fact_of_them_has_its_line(name: str) -> None:
     assert reading.facts.keys() == reading.lines.keys()
 
 
-def test_lines_about_the_system_itself_are_aside_with_what_is_below_them() -> None:
+def test_system_lines_and_their_children_are_irrelevant() -> None:
     text = (
         "snmp-server host 192.0.2.1 traps version 2c X\nbanner motd @\nfrobnicate\n@\nline vty\n  exec-timeout 5\n"
         "class-map type control-plane match-any copp-x\n  match access-group name y\n"
@@ -62,7 +62,7 @@ def test_lines_about_the_system_itself_are_aside_with_what_is_below_them() -> No
     assert [line for _, line, _ in reading.unknown] == [1, 7, 8, 10, 11, 12]
 
 
-def test_what_a_port_does_when_nothing_is_said_depends_on_its_kind_and_the_release() -> None:
+def test_port_defaults_depend_on_kind_and_release() -> None:
     ports = "interface Ethernet1/1\n  no switchport\n  mtu 9000\ninterface Ethernet1/2\n  switchport\n"
     ports += "interface Vlan7\n  mtu 9000\ninterface port-channel1\n  mtu 9000\n"
     ports += "interface loopback7\n  ip address 10.0.0.1/32\n"
@@ -129,7 +129,7 @@ def test_a_vlan_whose_vni_is_a_routing_instance_s_is_no_segment() -> None:
     assert unknown["evpn/vni[20010]/route_target"] == "65010:20010"
 
 
-def test_two_lines_of_a_template_may_begin_alike() -> None:
+def test_template_lines_may_share_a_prefix() -> None:
     facts = facts_of(
         "router bgp 65001\n  template peer FAR\n    bfd singlehop\n    bfd multihop interval 300 min_rx 300\n"
         "    capability suppress 4-byte-as\n    capability extended-nexthop\n"
@@ -140,7 +140,7 @@ def test_two_lines_of_a_template_may_begin_alike() -> None:
     assert facts["bgp/neighbor[10.0.0.1]/setting[capability suppress]"] == "4-byte-as"
 
 
-def test_a_rule_that_was_cut_off_lets_nobody_in() -> None:
+def test_truncated_access_rule_permits_nothing() -> None:
     facts = facts_of(
         "ip access-list IN\n  10 permit ip\n  20 permit ip 10.0.0.0/8 any\n"
         "  30 permit ip host 192.0.2.9 any\nline vty\n  access-class IN in\n"

@@ -90,7 +90,7 @@ def test_every_code_of_the_back_end_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("code", sorted(NOT_FATAL))
-def test_what_works_less_well_still_reads_back_as_planned(code: str) -> None:
+def test_settings_with_warnings_read_back_as_planned(code: str) -> None:
     switch = CASES[code]
     reading = NXOS.read(NXOS.render(switch))
     assert reading.unknown == []

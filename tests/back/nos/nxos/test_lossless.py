@@ -119,7 +119,7 @@ def test_a_moved_class_keeps_its_pause_priority() -> None:
 
 
 @given(st.sets(st.integers(0, 63), min_size=1))
-def test_lists_of_ranges_say_the_same_numbers(numbers: set[int]) -> None:
+def test_range_lists_round_trip(numbers: set[int]) -> None:
     assert listed(format_ranges(numbers)) == tuple(sorted(numbers))
 
 

@@ -33,7 +33,7 @@ def read(text: str) -> dict[str, str | int]:
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_what_is_rendered_reads_back_as_planned(name: str) -> None:
+def test_rendered_configuration_reads_back_as_planned(name: str) -> None:
     switch = variant(name)
     reading = NXOS.read(NXOS.render(switch))
     assert reading.unknown == []
@@ -178,7 +178,7 @@ def test_defaults_that_a_device_hides_are_understood() -> None:
     assert after.keys() == before.keys()
 
 
-def test_a_routed_port_that_does_not_say_so_is_shut() -> None:
+def test_routed_port_without_no_shutdown_is_disabled() -> None:
     facts = read(text_of().replace("  no shutdown\n", ""))
     assert facts["interface[Ethernet1/1/1]/enabled"] == "false"
 
@@ -227,7 +227,7 @@ def test_prefix_rules_follow_their_numbers_and_not_their_lines() -> None:
     assert read(swapped)["prefix_list[FABRIC-V4]/0"] == "10.128.0.0/12 ge 32 le 32"
 
 
-def test_interfaces_that_only_exist_say_nothing() -> None:
+def test_empty_interfaces_add_no_facts() -> None:
     text = text_of()
     more = text.replace("interface Ethernet1/1/2\n", "interface Ethernet1/9\n\ninterface Ethernet1/1/2\n")
     assert read(more) == read(text)
@@ -372,7 +372,7 @@ def test_services_without_their_feature_are_off() -> None:
     assert read(text.replace("grpc port 9339\n", ""))["management/gnmi_port"] == 50051
 
 
-def test_a_list_that_denies_first_lets_nobody_in() -> None:
+def test_access_list_with_a_leading_deny_permits_nothing() -> None:
     text = text_of("cloudscale/settings")
     first = "ip access-list FABRICC-ACCESS\n"
     assert read(text.replace(first, first + "  5 deny ip any any\n"))["management/access"] == ""
@@ -388,7 +388,7 @@ def test_a_list_that_is_not_there_is_reported() -> None:
     assert [line for _, _, line in reading.unknown] == ["access list OTHER"]
 
 
-def test_an_interface_said_twice_is_reported_at_both_places() -> None:
+def test_repeated_interface_is_reported_at_both_places() -> None:
     text = text_of().replace("interface Ethernet1/1/1\n", "interface Ethernet1/1/2\n")
     lines = [n for n, line in enumerate(text.splitlines(), 1) if line == "interface Ethernet1/1/2"]
     assert [number for _, number, _ in NXOS.read({FILE: text}).unknown] == lines
@@ -463,7 +463,7 @@ def test_unnumbered_ports_advertise_themselves_and_others_are_left_alone() -> No
     }
 
 
-def test_lines_that_are_typed_and_not_printed_say_the_same() -> None:
+def test_typed_forms_give_the_same_facts_as_printed_forms() -> None:
     text = text_of("cloudscale/dual")
     for old, new in (
         (

@@ -188,7 +188,7 @@ def test_classes_without_marking_have_none() -> None:
     assert NXOS.read(files).facts == NXOS.planned(switch)
 
 
-def test_cages_split_alike_share_a_line_and_come_before_their_ports() -> None:
+def test_breakout_lines_group_cages_and_precede_their_ports() -> None:
     text = lines("cloudscale/numbered")
     assert text.index("interface breakout module 1 port 1-4 map 400g-2x") < text.index(
         "interface Ethernet1/1/1"
@@ -252,7 +252,7 @@ def settings_text(**changes: object) -> str:
     return NXOS.render(replace(switch, management=replace(switch.management, **changes)))[FILE]
 
 
-def test_servers_of_tacacs_are_asked_in_the_order_given() -> None:
+def test_tacacs_servers_keep_their_order() -> None:
     text = settings_text()
     assert re.findall(r"^    server (\S+)$", text, re.MULTILINE) == ["172.16.0.6", "172.16.0.5"]
     assert "feature tacacs+\n" in text
@@ -277,7 +277,7 @@ def test_without_networks_nothing_is_guarded() -> None:
     assert "snmp-server community FABRICC-SECRET-snmp group network-operator\n" in text
 
 
-def test_a_service_that_nobody_asks_for_is_off() -> None:
+def test_unrequested_services_are_disabled() -> None:
     text = settings_text(tacacs=None, snmp=None, gnmi_port=None)
     assert not re.search("tacacs|aaa|snmp|grpc", text)
 

@@ -27,13 +27,13 @@ OF_FRR = re.compile(r"unread\[|(vrf\[.*\]/)?evpn/advertises_all")
 """Facts without a row of this back end: what nothing reads, and what the vocabulary declares for FRR alone."""
 
 
-def test_every_line_of_a_foreign_configuration_is_understood_or_aside() -> None:
+def test_foreign_lines_are_understood_or_irrelevant() -> None:
     aside = SONIC.aside({FILE: TEXT}, READING)
     assert [text for file, line, text in READING.unknown if (file, line) not in aside] == []
     assert aside
 
 
-def test_an_unknown_field_is_neither_understood_nor_aside() -> None:
+def test_unknown_fields_are_not_understood_and_not_irrelevant() -> None:
     tables = json.loads(TEXT)
     tables["PORT"]["Ethernet0"]["flux"] = "7"
     tables["FROBNICATION"] = {"a": {"b": "c"}}
@@ -44,7 +44,7 @@ def test_an_unknown_field_is_neither_understood_nor_aside() -> None:
     assert left == {"PORT|Ethernet0 flux: 7", "table FROBNICATION"}
 
 
-def test_what_a_plan_would_have_counts_against_fabricc_s_own_files_alone() -> None:
+def test_missing_plan_lines_count_only_in_own_files() -> None:
     lacking = [each for each in READING.unknown if isinstance(each, Unplanned)]
     assert "MGMT_VRF_CONFIG|vrf_global is missing" in {each.text for each in lacking}
     assert {each[:2] for each in lacking} <= SONIC.aside({FILE: TEXT}, READING)
@@ -133,7 +133,7 @@ def test_what_a_plan_would_have_counts_against_fabricc_s_own_files_alone() -> No
         ("interface[Ethernet0]/ospf_cost", 10),
     ],
 )
-def test_what_others_configure_is_a_fact(path: str, value: object) -> None:
+def test_foreign_settings_become_facts(path: str, value: object) -> None:
     assert READING.facts[path] == value
 
 

@@ -148,7 +148,7 @@ def test_bfd_of_frr_without_a_bfdd_is_a_finding_on_its_line() -> None:
     assert " bfd" in files["frr.conf"].splitlines()[line - 1]
 
 
-def test_what_an_older_release_does_not_read_is_a_finding() -> None:
+def test_settings_that_an_older_release_ignores_are_findings() -> None:
     _, files = rendered("trimming", "202505")
     older = files["config_db.json"].replace("version_202505_01", "version_202411_01")
     facts = SONIC.read({**files, "config_db.json": older}).facts

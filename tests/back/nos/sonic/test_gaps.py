@@ -117,7 +117,7 @@ def test_trimming_came_with_202505() -> None:
         assert all(gap.fatal and release in gap.reason for gap in gaps)
 
 
-def test_trimming_on_a_chip_that_nobody_vouches_for_is_told_and_built() -> None:
+def test_trimming_on_an_unverified_asic_warns_and_builds() -> None:
     qos = replace(PLAIN.qos, trimming=VARIANTS["trimming"].qos.trimming)
     (gap,) = SONIC.gaps(replace(PLAIN, qos=qos))
     assert (gap.code, gap.fatal) == ("FAB5319", False)

@@ -28,7 +28,7 @@ def test_layout_does_not_change_the_facts(indent: int | None) -> None:
     assert reading.unknown == []
 
 
-def test_what_a_running_device_adds_is_no_difference() -> None:
+def test_tables_added_by_a_running_device_are_no_difference() -> None:
     tables = json.loads(RENDERED["config_db.json"])
     tables["FEATURE"] = {"bgp": {"state": "enabled"}}
     tables["CRM"] = {"Config": {"polling_interval": "300"}}
@@ -56,9 +56,7 @@ def test_what_a_running_device_adds_is_no_difference() -> None:
         ("LOOPBACK_INTERFACE", "Loopback1", {}),
     ],
 )
-def test_what_fabricc_would_not_write_is_listed_with_its_line(
-    table: str, key: str, row: dict[str, object]
-) -> None:
+def test_unplanned_settings_are_listed_with_their_lines(table: str, key: str, row: dict[str, object]) -> None:
     tables = json.loads(RENDERED["config_db.json"])
     tables.setdefault(table, {})[key] = row
     text = json.dumps(tables, indent=4)
@@ -117,7 +115,7 @@ def damaged(draw: st.DrawFn) -> str:
     return json.dumps(tables)
 
 
-def test_a_list_of_profiles_is_told_of() -> None:
+def test_list_of_buffer_profiles_is_reported() -> None:
     tables = json.loads(SONIC.render(VARIANTS["dual"])["config_db.json"])
     tables["BUFFER_QUEUE"]["Ethernet0|0"] = {"profile": ["a", "b"]}
     reading = SONIC.read({"config_db.json": json.dumps(tables)})

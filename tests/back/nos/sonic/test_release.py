@@ -20,7 +20,7 @@ NAMES = [name for name in VARIANTS if name != "trimming"]
 
 @pytest.mark.parametrize("release", SONIC.releases)
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_rendered_for_a_release_reads_back_as_planned(release: str, name: str) -> None:
+def test_rendered_configuration_of_each_release_reads_back_as_planned(release: str, name: str) -> None:
     switch = replace(VARIANTS[name], release=release)
     if release < "202405":  # FAB5841: no banner before
         switch = replace(switch, management=replace(switch.management, banner=""))
@@ -39,7 +39,7 @@ def test_no_field_is_written_that_the_release_does_not_know(release: str) -> Non
 
 
 @pytest.mark.parametrize("release", SONIC.releases)
-def test_a_file_says_of_which_release_it_is(release: str) -> None:
+def test_schema_version_names_the_release(release: str) -> None:
     assert RELEASES[release].schema.split("_")[:2] == ["version", release]
 
 
@@ -106,7 +106,7 @@ def test_bfd_of_links_to_switches_is_let_in_and_all_else_of_the_front_panel_is_n
     assert not any(key.startswith("FABRICC_ANY") for key in tables(as_run(older))["ACL_TABLE"])
 
 
-def test_an_lldp_interval_of_one_s_own_is_told_to_have_no_reader() -> None:
+def test_custom_lldp_interval_warns_that_sonic_ignores_it() -> None:
     found = {gap.code: gap for gap in SONIC.gaps(VARIANTS["settings"])}
     assert not found["FAB5325"].fatal
     assert "FAB5325" not in {gap.code for gap in SONIC.gaps(VARIANTS["numbered"])}
@@ -132,7 +132,7 @@ def test_bfd_is_written_where_the_image_runs_bfdd(release: str) -> None:
     assert planned.get("daemon[bfdd]") == ("enabled" if runs else None)
 
 
-def test_the_gap_of_bfd_says_what_then_notices_a_failure() -> None:
+def test_bfd_gap_names_the_hold_timer_as_fallback() -> None:
     (gap,) = (
         gap for gap in SONIC.gaps(replace(VARIANTS["spine"], release="202411")) if gap.code == "FAB5630"
     )

@@ -194,7 +194,7 @@ def test_unused_ports_are_shut_and_without_policy() -> None:
         assert port not in read["INTERFACE"]
 
 
-def test_a_user_whom_a_tacacs_server_refuses_gets_no_second_chance() -> None:
+def test_tacacs_rejection_is_final() -> None:
     aaa = tables("settings")["AAA"]
     assert aaa["authentication"] == {"login": "tacacs+,local"}
     assert "authorization" not in aaa, (

@@ -89,7 +89,7 @@ def test_rows_of_the_image_are_no_change() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"PORT": []}', '{"PORT": {"Ethernet0": 1}}', "[" * 100_000])
-def test_what_is_no_configuration_has_no_way(text: str) -> None:
+def test_invalid_configuration_has_no_application_plan(text: str) -> None:
     whole = {"config_db.json": json.dumps(tables())}
     assert back_ends.plan_application("sonic", {"config_db.json": text}, whole) is None
     assert back_ends.plan_application("sonic", whole, {"config_db.json": text}) is None

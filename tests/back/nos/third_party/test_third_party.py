@@ -83,7 +83,7 @@ def test_without_the_package_there_is_no_such_nos(tmp_path: Path) -> None:
     assert "FAB3014" in ran.stderr
 
 
-def test_what_it_cannot_express_stops_the_build_under_its_name(site: Path, tmp_path: Path) -> None:
+def test_third_party_gap_stops_the_build_with_its_name(site: Path, tmp_path: Path) -> None:
     (tmp_path / "cluster.yaml").write_text(SPEC)
     ran = fabricc(site, tmp_path, "build", "cluster.yaml")
     assert ran.returncode == 1
@@ -134,7 +134,7 @@ def test_an_overlay_goes_into_its_file_too(site: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("drained", [False, True])
-def test_what_it_reads_is_what_it_planned(back_end: Nos, drained: bool) -> None:
+def test_third_party_reading_equals_its_plan(back_end: Nos, drained: bool) -> None:
     switch = tor(nos="openconfig", drained=drained)
     reading = back_end.read(back_end.render(switch))
     assert reading.unknown == []
