@@ -322,10 +322,10 @@ def _names_its_end(shape: Shape, own: Mapping[str, Values], port: str) -> bool:
 
 @lru_cache(maxsize=64)
 def _routed_ports(
-    shape: Shape, addressed: tuple[str, ...], spoken: tuple[str, ...]
+    shape: Shape, addressed: tuple[str, ...], named_ports: tuple[str, ...]
 ) -> SharedTable[str, bool]:
     """Return the ports that route, for a device with addresses on some and neighbors on others."""
-    found = {shape.port(each) or each for each in spoken}
+    found = {shape.port(each) or each for each in named_ports}
     found.update(map(shape.base, (*shape.unnumbered, *addressed)))
     members = [port for bundle, ports in shape.bundles.items() if bundle in found for port in ports]
     return SharedTable(dict.fromkeys(sorted({*found, *members}), True))
@@ -334,12 +334,12 @@ def _routed_ports(
 def _used_ports(
     shape: Shape,
     addresses: Mapping[str, Sequence[tuple[str, Address]]],
-    spoken: tuple[str, ...],
+    named_ports: tuple[str, ...],
     peers: frozenset[int],
     facts: Facts,
 ) -> SharedTable[str, int]:
     """Return used ports, see `Placement.used`; ports that are shut or in a bundle are left out."""
-    outward = {shape.port(each) for each in spoken}
+    outward = {shape.port(each) for each in named_ports}
     found: dict[str, int] = {}
     for port, values in shape.ports.items():
         some = addresses.get(port, ())

@@ -267,14 +267,14 @@ def _is_outside_devices(name: str, trees: Collection[str]) -> bool:
 
 
 def _read_piece(
-    folder: Folder, groups: Sequence[tuple[str, Sequence[str]]], alike: KnownTexts
+    folder: Folder, groups: Sequence[tuple[str, Sequence[str]]], known: KnownTexts
 ) -> _GroupResult:
     found = _GroupResult([], [], 0)
     used = 0
     for key, paths in groups:
         texts, unread = texts_of(folder, paths)
         found.findings.extend(unread)
-        if len(texts) == 1 and (read := alike.read(key, *texts[0])):
+        if len(texts) == 1 and (read := known.read(key, *texts[0])):
             found.devices.append(read)
             used += 1
             continue
@@ -283,7 +283,7 @@ def _read_piece(
         found.findings.extend(listed)
         used += len(taken)
         if len(devices) == len(texts) == 1 and not listed:
-            alike.learn(*texts[0], devices[0])
+            known.learn(*texts[0], devices[0])
     return found._replace(used=used)
 
 

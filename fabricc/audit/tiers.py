@@ -183,11 +183,13 @@ class _Policies:
         return {policy for far, some in self.of(spine).items() if far in switches for policy in some}
 
 
-def _assign_tiers(graph: Graph, signs: Mapping[str, _TierEvidence], policies: _Policies) -> dict[str, Tier]:
-    tors = _find_tors(graph, signs)
+def _assign_tiers(
+    graph: Graph, evidence: Mapping[str, _TierEvidence], policies: _Policies
+) -> dict[str, Tier]:
+    tors = _find_tors(graph, evidence)
     for part in connected_parts(graph):
         if not tors.intersection(part):
-            tors |= _lower_side(graph, part, signs)
+            tors |= _lower_side(graph, part, evidence)
     distance = _tor_distances(graph, tors)
     tiers = dict.fromkeys(tors, Tier.TOR)
     spines = {name for name, far in distance.items() if far == 1}
@@ -206,25 +208,25 @@ def _assign_tiers(graph: Graph, signs: Mapping[str, _TierEvidence], policies: _P
             tiers[name] = Tier.CORE
         else:
             below = policies.as_a_tor(name, above, theirs)
-            below = _is_tor(name, signs[name]) if below is None else below
+            below = _is_tor(name, evidence[name]) if below is None else below
             tiers[name] = Tier.TOR if below else Tier.CORE
     return {name: tiers.get(name, Tier.OTHER) for name in graph}
 
 
-def _find_tors(graph: Graph, signs: Mapping[str, _TierEvidence]) -> set[str]:
+def _find_tors(graph: Graph, evidence: Mapping[str, _TierEvidence]) -> set[str]:
     """Return switches that serve hosts; one with few such ports and mostly links to such switches is a spine."""
-    tors = {name for name, sign in signs.items() if sign.hosts}
+    tors = {name for name, sign in evidence.items() if sign.hosts}
     shown = bool(tors)
-    likely = [name for name, sign in signs.items() if not sign.hosts and sign.served]
-    for name in sorted(likely, key=lambda each: (signs[each].strength, in_order(each)), reverse=True):
+    likely = [name for name, sign in evidence.items() if not sign.hosts and sign.served]
+    for name in sorted(likely, key=lambda each: (evidence[each].strength, in_order(each)), reverse=True):
         below = len(graph[name] & tors)
-        if below <= (0 if shown else max(1, signs[name].served)):
+        if below <= (0 if shown else max(1, evidence[name].served)):
             tors.add(name)
-    bare = {name for name, sign in signs.items() if sign.vtep} - tors
+    bare = {name for name, sign in evidence.items() if sign.vtep} - tors
     return tors | {name for name in bare if not graph[name] & tors}
 
 
-def _lower_side(graph: Graph, part: set[str], signs: Mapping[str, _TierEvidence]) -> set[str]:
+def _lower_side(graph: Graph, part: set[str], evidence: Mapping[str, _TierEvidence]) -> set[str]:
     """The ToRs of switches none of which shows hosts: the one of two sides that does not reflect, or the larger one."""
     start = min(part, key=in_order)
     side = {start: 0}
@@ -243,7 +245,7 @@ def _lower_side(graph: Graph, part: set[str], signs: Mapping[str, _TierEvidence]
     def lower(number: int) -> tuple[int, int, int, int]:
         names, others = sides[number], sides[1 - number]
         return (
-            sum(signs[each].reflects for each in others) - sum(signs[each].reflects for each in names),
+            sum(evidence[each].reflects for each in others) - sum(evidence[each].reflects for each in names),
             len(names) - len(others),
             sum(bool(_LOWER.search(each)) for each in names),
             -number,
@@ -275,11 +277,11 @@ def _outside_routers(graph: Graph, tors: set[str], spines: set[str]) -> set[str]
     return {name for name in spines if degree[name] * _FEW < max(most[tor] for tor in graph[name] & tors)}
 
 
-def _is_tor(name: str, signs: _TierEvidence) -> bool:
+def _is_tor(name: str, evidence: _TierEvidence) -> bool:
     """Return whether a switch with links to the spines of one pod only is a ToR without hosts."""
     if bool(_UPPER.search(name)) != bool(_LOWER.search(name)):
         return bool(_LOWER.search(name))
-    return signs.vtep or bool(signs.outward) or signs.announces
+    return evidence.vtep or bool(evidence.outward) or evidence.announces
 
 
 Graph = dict[str, set[str]]

@@ -26,9 +26,9 @@ from fabricc.front.planning.alternatives import (
     find_alternatives,
     find_equal_models,
     is_better,
+    is_uniformly_wired,
     list_candidates,
     own_shape,
-    wired_alike,
 )
 from fabricc.front.planning.topology.models import UnfitError
 from fabricc.front.spec.canonical import edit_text
@@ -83,7 +83,7 @@ class Row(NamedTuple):
         return self.shape.fabric is not None
 
 
-def show_shapes(compiled: Compiled, wish: AlternativesRequest, format_: str) -> int:
+def show_shapes(compiled: Compiled, request: AlternativesRequest, format_: str) -> int:
     """Print the shapes, and write the requested one.
 
     Raises:
@@ -97,14 +97,14 @@ def show_shapes(compiled: Compiled, wish: AlternativesRequest, format_: str) -> 
         return exit_status(told)
     folder = compiled.path.parent
     catalog, _ = load_catalog([folder / name for name in spec.catalog_files], folder=folder)
-    prices = read_prices(wish.prices, catalog) if wish.prices else None
+    prices = read_prices(request.prices, catalog) if request.prices else None
     planner = partial(plan_buildable, folder=folder, catalog=catalog)
     text, found = compiled.sources[str(compiled.path)], Alternatives((), 0, 0)
     rows: tuple[Row, ...] = ()
     told += prices.findings if prices else ()
     if prices is None or not exit_status(prices.findings):
         own = None
-        if compiled.planned is not None and not wired_alike(compiled.planned.attachments):
+        if compiled.planned is not None and not is_uniformly_wired(compiled.planned.attachments):
             help_ = "Vary the spec by hand, or list the shapes of one with the hosts that have GPUs alone."
             message = "no other shapes are listed for `beside` hosts, or hosts on fewer ToRs than a unit has"
             told.append(spec.warning("FAB3164", message, "gpus", help=help_))
@@ -116,11 +116,11 @@ def show_shapes(compiled: Compiled, wish: AlternativesRequest, format_: str) -> 
         except UnfitError:  # among the findings already
             sized = []
         found = find_alternatives(sized, planner, Naming(), prices.of if prices else None)
-        told += prices.lacking(each.candidate for each in found.best) if prices else ()
+        told += prices.missing_prices(each.candidate for each in found.best) if prices else ()
         rows = _shape_rows(found, own, prices)
     wrote: Path | None = None  # before any output: it may fail
-    if wish.write is not None and exit_status(prices.findings if prices else ()) == 0:
-        number, wrote = wish.write
+    if request.write is not None and exit_status(prices.findings if prices else ()) == 0:
+        number, wrote = request.write
         if not 1 <= number <= len(found.best):
             raise click.BadParameter(f"there are shapes 1 to {len(found.best)}", param_hint="--write")
         write_file(wrote, write_shape(text, found.best[number - 1], planner).encode())
@@ -217,9 +217,9 @@ def _row_cells(row: Row) -> tuple[str, ...]:
 
 
 def _render_json(
-    rows: Sequence[Row], found: Alternatives, catalog: Catalog, told: Sequence[Diagnostic]
+    rows: Sequence[Row], found: Alternatives, catalog: Catalog, diagnostics: Sequence[Diagnostic]
 ) -> Rendered:
-    findings = [dataclasses.asdict(each) for each in told]
+    findings = [dataclasses.asdict(each) for each in diagnostics]
     shapes = [_shape_document(row, catalog) for row in rows]
     rest = {"bettered": found.bettered, "unpriced": found.unpriced, "findings": findings}
     return json_document({"alternatives": shapes, **rest}, sort_keys=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Bars:
-    """Progress bars on a terminal, one call per step; `say` prints a line above them."""
+    """Progress bars on a terminal, one call per step; `print_line` prints a line above them."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -30,7 +30,7 @@ class Bars:
             self._tasks[what] = self._progress.add_task(safe_line(what), total=total)
         self._progress.update(self._tasks[what], completed=done, total=total)
 
-    def say(self, text: str) -> None:
+    def print_line(self, text: str) -> None:
         """Print a line that stays."""
         self._progress.console.print(Text(neutral_text(safe_line(text))), soft_wrap=True)
 

@@ -208,11 +208,11 @@ def _network_sheets(part: Compiled) -> tuple[QosWorksheet, ...]:
     return list_worksheets(part.loaded, computed) if computed is not None and part.loaded is not None else ()
 
 
-def _show_network(part: Compiled, sheets: Sequence[QosWorksheet] | None) -> Iterator[Table]:
+def _show_network(part: Compiled, worksheets: Sequence[QosWorksheet] | None) -> Iterator[Table]:
     """Yield the tables of a network: of its worksheets if requested, else of its plan."""
     found: Iterable[_Table] = ()
-    if sheets is not None:
-        found = _worksheet_tables(sheets)
+    if worksheets is not None:
+        found = _worksheet_tables(worksheets)
     elif part.planned is not None and part.loaded is not None:
         found = chain(growth.repinned_tables(part), _plan_tables(part.planned, part.loaded))
     for title, head, rows in found:
@@ -220,16 +220,16 @@ def _show_network(part: Compiled, sheets: Sequence[QosWorksheet] | None) -> Iter
 
 
 def _render_json(
-    compiled: Compiled, found: Iterable[object], sheets: Mapping[str, Sequence[QosWorksheet]] | None
+    compiled: Compiled, found: Iterable[object], worksheets: Mapping[str, Sequence[QosWorksheet]] | None
 ) -> Rendered:
     findings = [dataclasses.asdict(d) for d in found]  # type: ignore[call-overload]
-    whole = {**_part_json(compiled, sheets), "findings": findings}
+    whole = {**_part_json(compiled, worksheets), "findings": findings}
     if compiled.networks:
-        whole["networks"] = {name: _part_json(each, sheets) for name, each in compiled.networks.items()}
+        whole["networks"] = {name: _part_json(each, worksheets) for name, each in compiled.networks.items()}
     return json_document(whole, sort_keys=True)
 
 
-def _part_json(part: Compiled, sheets: Mapping[str, Sequence[QosWorksheet]] | None) -> dict[str, object]:
+def _part_json(part: Compiled, worksheets: Mapping[str, Sequence[QosWorksheet]] | None) -> dict[str, object]:
     fabric, spec = part.planned, part.loaded
     found: dict[str, object] = {
         "plan": tables.fabric_summary(fabric, spec.assumptions) if fabric and spec else None
@@ -239,15 +239,15 @@ def _part_json(part: Compiled, sheets: Mapping[str, Sequence[QosWorksheet]] | No
         if not fabric.network:
             found["host_facts"] = [fact._asdict() for fact in host_facts(fabric, spec)] if spec else []
         found["power"] = {what: draw._asdict() for what, draw in growth.power_by_tier(fabric).items()}
-    if sheets is not None:
-        found["worksheet"] = tables.worksheet_summary(sheets[_network_name(part)])
+    if worksheets is not None:
+        found["worksheet"] = tables.worksheet_summary(worksheets[_network_name(part)])
     return found
 
 
-def _draw_panels(part: Compiled, sheets: Iterable[QosWorksheet]) -> list[Panel]:
+def _draw_panels(part: Compiled, worksheets: Iterable[QosWorksheet]) -> list[Panel]:
     return [
         panel_of(f"{_table_label(part)}{s.switches}, {s.model.title}: {s.profile.name}", s.profile, s.rows)
-        for s in sheets
+        for s in worksheets
     ]
 
 
@@ -276,7 +276,7 @@ def _render_png(text: str) -> bytes:
     raise FindingsError("FAB3148", message, "Write a .svg, or install one.")
 
 
-def _write_csv(fabric: Fabric, sheets: Sequence[QosWorksheet], folder: Path) -> list[str]:
+def _write_csv(fabric: Fabric, worksheets: Sequence[QosWorksheet], folder: Path) -> list[str]:
     make_folder(folder)
     shares: list[tables.Share] = []
 
@@ -300,7 +300,7 @@ def _write_csv(fabric: Fabric, sheets: Sequence[QosWorksheet], folder: Path) -> 
         ("addresses.csv", tables.ADDRESSES, addresses()),
         ("sessions.csv", tables.SESSIONS, sessions()),
         ("qos.csv", tables.QOS, profiles()),
-        ("worksheet.csv", tables.WORKSHEET, tables.worksheet_rows(sheets)),
+        ("worksheet.csv", tables.WORKSHEET, tables.worksheet_rows(worksheets)),
     ]
     for name, head, rows in parts:
         texts = chain([csv_text([tuple(head)])], tables.in_chunks(rows))
@@ -311,9 +311,9 @@ def _write_csv(fabric: Fabric, sheets: Sequence[QosWorksheet], folder: Path) -> 
     return [*(name for name, _, _ in parts), *further]
 
 
-def _worksheet_tables(sheets: Iterable[QosWorksheet]) -> Iterator[_Table]:
+def _worksheet_tables(worksheets: Iterable[QosWorksheet]) -> Iterator[_Table]:
     """Yield one table per kind of switch and lossless profile."""
-    for sheet in sheets:
+    for sheet in worksheets:
         rows = [(line.label, line.value, line.unit, line.source) for line in sheet.rows]
         title = f"{sheet.switches}, {sheet.model.title}: {sheet.profile.name}"
         yield title, ("step", "value", "unit", "rule or source"), rows

@@ -122,16 +122,16 @@ def _attended_setting(setting: Setting) -> Iterator[Setting]:
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         signs.remove(signal.SIGHUP)
     with output.progress() as bars:
-        teller = Reporter(bars.say if bars else output.err, bars or (lambda *_: None)).ignore_errors()
+        teller = Reporter(bars.print_line if bars else output.err, bars or (lambda *_: None)).ignore_errors()
 
         def stop(*_: object) -> None:
             if not setting.stop.is_set():
                 setting.stop.set()
-                teller.say("Stopping: switches that are being changed are rolled back first.")
+                teller.print_line("Stopping: switches that are being changed are rolled back first.")
 
         before = {sign: signal.signal(sign, stop) for sign in signs}
         try:
-            yield replace(setting, teller=teller)
+            yield replace(setting, reporter=teller)
         finally:
             for sign, handler in before.items():
                 signal.signal(sign, handler)

@@ -189,15 +189,15 @@ class Vocabulary:
         self._add_to(said, self.rows[name] if name else ())
         return said
 
-    def _add_to(self, said: dict[str, Any], rows: Iterable[dict[str, Any]]) -> None:
+    def _add_to(self, values: dict[str, Any], rows: Iterable[dict[str, Any]]) -> None:
         """Add the properties of rows: tags and sections are merged, a reason replaces the other."""
         for row in rows:
-            united = {key: said.get(key, frozenset()).union(row.get(key, ())) for key in _UNITED}
+            united = {key: values.get(key, frozenset()).union(row.get(key, ())) for key in _UNITED}
             if "rule" in row or "like" in row:
-                for key in _REASON & said.keys():
-                    del said[key]
-            said.update(row, **self._reason_of(row["like"]) if "like" in row else {})
-            said.update(united)
+                for key in _REASON & values.keys():
+                    del values[key]
+            values.update(row, **self._reason_of(row["like"]) if "like" in row else {})
+            values.update(united)
 
     def _reason_of(self, name: str) -> dict[str, Any]:
         """Return the reason that a row, a family or nothing else has by that name."""
@@ -231,18 +231,18 @@ def neutral_vocabulary() -> Vocabulary:
     return Vocabulary(_WAIST, _BEYOND)
 
 
-def _reason_text(said: Mapping[str, Any]) -> Reason:
-    fixed = said.get("fixed", False)
+def _reason_text(values: Mapping[str, Any]) -> Reason:
+    fixed = values.get("fixed", False)
     return Reason(
-        text=said["rule"],
-        keys=tuple(said.get("from", ())),
-        strides=tuple(said.get("lock", ())),
-        figures=tuple(said.get("catalog", ())),
-        nic=tuple(said.get("nic", ())),
-        steps=tuple(said.get("steps", ())),
-        formula=said.get("formula", ""),
+        text=values["rule"],
+        keys=tuple(values.get("from", ())),
+        strides=tuple(values.get("lock", ())),
+        figures=tuple(values.get("catalog", ())),
+        nic=tuple(values.get("nic", ())),
+        steps=tuple(values.get("steps", ())),
+        formula=values.get("formula", ""),
         fixed=fixed,
-        docs=said.get("docs", "fabricc docs nos-{nos}" if fixed else ""),
+        docs=values.get("docs", "fabricc docs nos-{nos}" if fixed else ""),
     )
 
 

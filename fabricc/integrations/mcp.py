@@ -157,7 +157,7 @@ class Tools:
         return await self._run_verb(words, [path], most)
 
     async def _run_verb(self, words: list[str], operands: list[str], most: int) -> dict[str, Any]:
-        return (await self.place.tell(words, operands, most))._asdict()
+        return (await self.place.run_verb(words, operands, most))._asdict()
 
 
 def build_server(root: Path, access: Path | None) -> Any:
@@ -283,7 +283,7 @@ class ReadableFolder:
         limits = {READ_BELOW: str(self.root), READ_ALSO: str(self.access) if self.access else ""}
         return {**os.environ, **limits}
 
-    async def tell(self, words: Sequence[str], operands: Sequence[str], most: int) -> VerbOutput:
+    async def run_verb(self, words: Sequence[str], operands: Sequence[str], most: int) -> VerbOutput:
         """Run a verb with its options and `--format json`.
 
         Args:

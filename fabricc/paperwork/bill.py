@@ -140,48 +140,48 @@ def _cable_key(kind: str) -> KeyPath:
     return ("external",) if kind == "external" else ("cables", kind)
 
 
-def _possible_fits(lack: MissingParts, medium: str) -> Sequence[Fit]:
-    if lack.lower is None or lack.upper is None:
+def _possible_fits(missing: MissingParts, medium: str) -> Sequence[Fit]:
+    if missing.lower is None or missing.upper is None:
         return ()
-    return find_fits(lack.lower, lack.upper, medium, alone=lack.alone)
+    return find_fits(missing.lower, missing.upper, medium, alone=missing.alone)
 
 
-def _explain_lack(lack: MissingParts) -> str:
-    if lack.lower is None or lack.upper is None:
+def _explain_lack(missing: MissingParts) -> str:
+    if missing.lower is None or missing.upper is None:
         return "the catalog has no cage of this NIC at that speed"
-    joined = f"{_describe_end(lack.lower)} and {_describe_end(lack.upper)}"
-    if found := _possible_fits(lack, lack.medium):
+    joined = f"{_describe_end(missing.lower)} and {_describe_end(missing.upper)}"
+    if found := _possible_fits(missing, missing.medium):
         return f"between {joined} the catalog's reaches {max(map(reach_of, found))} m"
-    if _is_split_twice(lack):
+    if _is_split_twice(missing):
         return f"{joined} are both split, which no such cable is"
-    if lack.medium == "dac" and lane_gbps(lack.lower.use) != lane_gbps(lack.upper.use):
+    if missing.medium == "dac" and lane_gbps(missing.lower.use) != lane_gbps(missing.upper.use):
         return f"{joined} have lanes of different speed, which passive copper does not convert"
     return f"no part in the catalog joins {joined}"
 
 
-def _is_split_twice(lack: MissingParts) -> bool:
-    ends = (lack.lower, lack.upper)
-    return not lack.alone and all(end is not None and end.use.children > 1 for end in ends)
+def _is_split_twice(missing: MissingParts) -> bool:
+    ends = (missing.lower, missing.upper)
+    return not missing.alone and all(end is not None and end.use.children > 1 for end in ends)
 
 
 def _describe_end(end: End) -> str:
     return f"{end.use.children}x{end.use.speed_gbps}G in {end.form_factor} ({end.use.lanes} lanes each)"
 
 
-def _suggest_media(lack: MissingParts) -> str:
+def _suggest_media(missing: MissingParts) -> str:
     """Return other media that reach, or the longest length of this one, by the look-up of the catalog."""
     media: Mapping[str, object] = load_reaches()
     others = [
         medium
         for medium in media
-        if any(reach_of(fit) >= lack.metres for fit in _possible_fits(lack, medium))
+        if any(reach_of(fit) >= missing.metres for fit in _possible_fits(missing, medium))
     ]
-    longest = max(map(reach_of, _possible_fits(lack, lack.medium)), default=0)
+    longest = max(map(reach_of, _possible_fits(missing, missing.medium)), default=0)
     ways = [f"{' or '.join(others)} of that length"] if others else []
-    ways += [f"a {lack.medium} cable of {longest} m at the most"] if longest else []
+    ways += [f"a {missing.medium} cable of {longest} m at the most"] if longest else []
     if ways:
         return f"Use {', or '.join(ways)}."
-    if _is_split_twice(lack):
+    if _is_split_twice(missing):
         return "Plan an optical shuffle panel between them, or fewer `planes`, or a switch whose ports are not split."
     return "See `fabricc docs catalog` for its contents."
 
@@ -212,7 +212,7 @@ class Prices(NamedTuple):
         parts = (self.known.get(item.number, 0) * count for item, count in link_parts(candidate).items())
         return Fraction(sum(priced) + sum(parts))
 
-    def lacking(self, shown: Iterable[Candidate]) -> Iterator[Diagnostic]:
+    def missing_prices(self, shown: Iterable[Candidate]) -> Iterator[Diagnostic]:
         """Report FAB3162 for parts without a price."""
         parts = dict.fromkeys(item.number or item.title for each in shown for item in link_parts(each))
         without = [part for part in parts if part not in self.known]

@@ -199,14 +199,14 @@ def qos_text(shares: Iterable[Share]) -> str:
     return csv_text([QOS, *qos_rows(total_ports(shares))])
 
 
-def worksheet_rows(sheets: Iterable[QosWorksheet]) -> Iterator[Row]:
+def worksheet_rows(worksheets: Iterable[QosWorksheet]) -> Iterator[Row]:
     """Yield every step of the lossless arithmetic as a row."""
-    for sheet in sheets:
+    for sheet in worksheets:
         for line in sheet.rows:
             yield sheet.switches, sheet.model.name, sheet.profile.name, *line
 
 
-def worksheet_summary(sheets: Iterable[QosWorksheet]) -> list[dict[str, object]]:
+def worksheet_summary(worksheets: Iterable[QosWorksheet]) -> list[dict[str, object]]:
     """Return the same as JSON holds it: one object per profile, with its steps in order."""
     return [
         {
@@ -215,7 +215,7 @@ def worksheet_summary(sheets: Iterable[QosWorksheet]) -> list[dict[str, object]]
             "profile": sheet.profile.name,
             "steps": [line._asdict() for line in sheet.rows],
         }
-        for sheet in sheets
+        for sheet in worksheets
     ]
 
 

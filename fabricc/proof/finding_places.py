@@ -105,16 +105,16 @@ def place_findings(
         placing.add(_Placed(finding, text, (file, line), None))
     if reader and placing.open and 1 < len(passages) <= _TRIALS:
         placing.try_each(reader, expected.reading)
-    placing.settle()
+    placing.assign_open_findings()
     yield from _limit_findings(placing.findings())
     if reader:
         yield from (placing.plain(device, number) for number in placing.unexplained())
 
 
-def _limit_findings(told: Iterable[Finding]) -> Iterator[Finding]:
+def _limit_findings(findings: Iterable[Finding]) -> Iterator[Finding]:
     """Yield at most a few findings of one code for each line; the first of them counts the others."""
     by_place: dict[tuple[str, int, str], list[Finding]] = {}
-    for finding in told:
+    for finding in findings:
         by_place.setdefault((finding.file, finding.line, finding.code), []).append(finding)
     for (file, _, _), group in by_place.items():
         if file and len(group) > _SHOWN:
@@ -172,7 +172,7 @@ class _FindingPlacement:
                     left.append(each)
             self.open = left
 
-    def settle(self) -> None:
+    def assign_open_findings(self) -> None:
         """Assign open findings to the nearest change that explains nothing yet."""
         free = self.unexplained() or (range(1) if len(self.passages) == 1 else ())
         for each in self.open:
@@ -338,10 +338,10 @@ def with_one(each: Change, expected: Mapping[str, str], found: Mapping[str, str]
     return {**expected, each.file: text}
 
 
-def is_similar(passages: Iterable[Change], expected: Mapping[str, str], found: Mapping[str, str]) -> bool:
+def is_similar(changes: Iterable[Change], expected: Mapping[str, str], found: Mapping[str, str]) -> bool:
     """Return whether at least half of the lines are in both, so that one text is a changed version of the other."""
     total = sum(text.count("\n") for files in (expected, found) for text in files.values())
-    return 2 * sum(len(each.expected) + len(each.found) for each in passages) <= total
+    return 2 * sum(len(each.expected) + len(each.found) for each in changes) <= total
 
 
 @dataclass(slots=True)

@@ -39,7 +39,7 @@ class Census:
     switches: list[SwitchDigest] = field(default_factory=list)
     policies: dict[bytes, Policy] = field(default_factory=dict)
     contracts: Contracts = field(default_factory=Contracts)
-    landings: dict[tuple[int, int, int], set[str]] = field(default_factory=dict)
+    attachments: dict[tuple[int, int, int], set[str]] = field(default_factory=dict)
     hosts: int = 0
     host_ports: int = 0
     largest_host: tuple[int, str, str, int] = (0, "", "", 0)
@@ -96,9 +96,9 @@ class Census:
 
     def _add_host(self, host: HostDigest) -> None:
         self.hosts += 1
-        self.host_ports += len(host.landings)
-        for unit, rail, nic_port, tor in host.landings:
-            self.landings.setdefault((unit, rail, nic_port), set()).add(tor)
+        self.host_ports += len(host.attachments)
+        for unit, rail, nic_port, tor in host.attachments:
+            self.attachments.setdefault((unit, rail, nic_port), set()).add(tor)
         place = (host.name, host.file, host.line)
         if host.mtu and (host.mtu > self.largest_host[0] or (host.mtu, *place) < self.largest_host):
             self.largest_host = (host.mtu, *place)
@@ -205,7 +205,7 @@ RULES_OF_THE_WHOLE: tuple[tuple[frozenset[str], Callable[[FabricInputs], Iterato
     (frozenset({"tier", "above", "below", "peers", "host_links"}), _check_counts),
     (frozenset(), lambda w: clos.check_oversubscription(w.switches, w.declared)),
     (frozenset({"tier", "plane", "pod", "above", "peers"}), lambda w: clos.check_planes(w.switches)),
-    (frozenset({"name"}), lambda w: clos.check_rails(w.switches, w.census.landings, w.wired)),
+    (frozenset({"name"}), lambda w: clos.check_rails(w.switches, w.census.attachments, w.wired)),
     (frozenset({"blocks"}), lambda w: overlapping_blocks(_owned_blocks(w))),
     (frozenset({"tier", "asn"}), lambda w: _repeated_asns(w.switches)),
     (frozenset({"asn", "outer_asns"}), lambda w: _outer_asns(w.switches)),

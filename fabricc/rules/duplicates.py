@@ -53,7 +53,7 @@ class UniqueValues:
     management: str = ""
 
 
-def owned_by(statement: Statement) -> UniqueValues:
+def unique_values_of(statement: Statement) -> UniqueValues:
     """Return what a device has; addresses that switches share by design left out."""
     facts = statement.rest
     pair = any(path.startswith("mlag/") for path in statement.rest)

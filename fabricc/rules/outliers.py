@@ -103,10 +103,10 @@ class OutlierPlace(NamedTuple):
     word: str = ""
 
 
-def _odd_word(mine: Value | None, value: Value | None) -> str:
+def _odd_word(own: Value | None, value: Value | None) -> str:
     """Return the word of a value that the expected one does not have."""
     words = set(str(value).split())
-    return next((word for word in str(mine).split() if word not in words), "") if " " in str(value) else ""
+    return next((word for word in str(own).split() if word not in words), "") if " " in str(value) else ""
 
 
 def _compare_ports(
@@ -166,9 +166,9 @@ def _find_statement(
 
 
 def _outlier_finding(
-    statement: Statement, where: OutlierPlace, what: str, mine: Value | None, value: Value | None, who: str
+    statement: Statement, where: OutlierPlace, what: str, own: Value | None, value: Value | None, who: str
 ) -> Finding:
-    here = "nothing here" if mine is None else f"{_show_value(mine)} here"
+    here = "nothing here" if own is None else f"{_show_value(own)} here"
     there = "nothing" if value is None else _show_value(value)
     message, group = f"{statement.name} {what}: {here}, {there} on {who}", f"unlike {statement.name}"
     remedy, (paths, like, word) = "Use the value of its peers, or state there why it differs.", where

@@ -303,9 +303,9 @@ def bfd_of(runs: tuple[bool, ...], multiplier: Value | None) -> str:
     return f"x {multiplier}{which}"
 
 
-def ordered_statement(first: bool, mine: str, other: str) -> str:
+def ordered_statement(first: bool, own: str, other: str) -> str:
     """Return the statements of both ends of a link about themselves and each other, the same at either end."""
-    return f"{mine} - {other}" if first else f"{other} - {mine}"
+    return f"{own} - {other}" if first else f"{other} - {own}"
 
 
 def locate_end(end: LinkEnd, reading: FileContents) -> LinkEnd:

@@ -174,7 +174,7 @@ def _compare_setting(
 ) -> Iterator[Report]:
     if len(by_switch) < 2:
         return
-    alone = [name for name in by_switch if not _meets_others(name, by_switch)]
+    alone = [name for name in by_switch if not _exchanges_routes(name, by_switch)]
     pair = kind != "VNI" and len(by_switch) == 2  # both are wrong: one of them has another value
     if len(alone) == len(by_switch) and not pair:
         return
@@ -191,17 +191,17 @@ def _compare_setting(
         yield Report(SEGMENT, name, (mine.path,), message, f"segment {kind}", Severity.WARNING, remedy)
 
 
-def _meets_others(name: str, by_switch: Mapping[str, SegmentSetting]) -> bool:
+def _exchanges_routes(name: str, by_switch: Mapping[str, SegmentSetting]) -> bool:
     """Return whether another switch takes what a switch announces, and the other way."""
     out, taken = by_switch[name].values
     others = [each.values for other, each in by_switch.items() if other != name]
     return any(out & theirs for _, theirs in others) and any(taken & theirs for theirs, _ in others)
 
 
-def _is_used_elsewhere(fabric: Switches, name: str, mine: SegmentSetting) -> bool:
+def _is_used_elsewhere(fabric: Switches, name: str, own: SegmentSetting) -> bool:
     """Return whether another switch has the VNI, for whatever VLAN."""
     others = (each for other, each in fabric.summaries.items() if other != name)
-    return any(each.kind == "VNI" and each.values == mine.values for one in others for each in one.segments)
+    return any(each.kind == "VNI" and each.values == own.values for one in others for each in one.segments)
 
 
 def _describe(setting: SegmentSetting) -> str:

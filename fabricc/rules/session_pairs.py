@@ -82,7 +82,7 @@ class SessionTable:
             return False
         return not self.shared or not (key[1] in self.shared or opposite_address(key[1]) in self.shared)
 
-    def said(self, peer: Peer) -> SessionValues:
+    def values_of(self, peer: Peer) -> SessionValues:
         """Return the statements of an end."""
         return self.sessions[peer.device].said[peer.key]
 
@@ -90,7 +90,7 @@ class SessionTable:
         """Return the port of an end's device that leads to the other end, "" without one."""
         return self.sessions[peer.device].near[peer.key]
 
-    def settled(self, device: str, vrf: str) -> bool:
+    def agrees(self, device: str, vrf: str) -> bool:
         """Return whether a device agrees with some neighbor in a routing instance."""
         each = self.sessions[device]
         return any(key[0] == vrf and self._is_agreed(each, key) for key in each.accords)
@@ -119,8 +119,8 @@ class SessionTable:
         found = [self._end_on(peer, device) for device in devices]
         ends = [each for each in found if isinstance(each, Peer)]
         if len(ends) > 1:
-            remote = self.said(peer).remote
-            ends.sort(key=lambda each: self.said(each).asn != remote)
+            remote = self.values_of(peer).remote
+            ends.sort(key=lambda each: self.values_of(each).asn != remote)
         return ends[0] if ends else devices[0] if len(devices) == 1 else None
 
     def _end_on(self, peer: Peer, device: str) -> Peer | str:
@@ -148,7 +148,7 @@ class SessionTable:
                 return Peer(device, key)
         return None
 
-    def taken(self, device: str, by: str) -> bool:
+    def accepts_from(self, device: str, by: str) -> bool:
         """Return whether a device accepts sessions from another one's addresses without naming them."""
         ranges = self.sessions[device].listens
         return any(_is_within(address, each) for each in ranges for address in self.sessions[by].addresses)
@@ -161,15 +161,15 @@ def _is_within(address: str, network: str) -> bool:
         return False
 
 
-def session_findings(meeting: SessionTable, devices: Mapping[str, Device]) -> Iterator[Finding]:
+def session_findings(table: SessionTable, devices: Mapping[str, Device]) -> Iterator[Finding]:
     """Report what the ends of all sessions do not agree on; sessions with equal digests are skipped."""
     pairs: list[tuple[Peer, Peer, bool, list[str]]] = []
     disagree: Counter[tuple[str, str]] = Counter()
     agree: set[tuple[str, str]] = set()
-    for peer in meeting.unmatched_peers():
-        other = meeting.other(peer)
+    for peer in table.unmatched_peers():
+        other = table.other(peer)
         if isinstance(other, Peer):
-            mine, its = meeting.said(peer), meeting.said(other)
+            mine, its = table.values_of(peer), table.values_of(other)
             if right := _expects_asn(mine.remote, its.asn, mine.asn):
                 agree.add((other.device, other.key[0]))
             else:
@@ -178,11 +178,11 @@ def session_findings(meeting: SessionTable, devices: Mapping[str, Device]) -> It
             if not right or unlike:
                 pairs.append((peer, other, right, unlike))
         elif isinstance(other, str):
-            yield from _one_sided(meeting, peer, other, devices)
+            yield from _one_sided(table, peer, other, devices)
         else:
-            yield from _report_nobody(meeting, peer, devices)
+            yield from _report_nobody(table, peer, devices)
     guilty = {
-        at for at, times in disagree.items() if times > 1 and at not in agree and not meeting.settled(*at)
+        at for at, times in disagree.items() if times > 1 and at not in agree and not table.agrees(*at)
     }  # its own number is wrong, not the statement of each neighbor
     for device, vrf in sorted(guilty):
         near = [
@@ -190,16 +190,16 @@ def session_findings(meeting: SessionTable, devices: Mapping[str, Device]) -> It
             for peer, other, right, _ in pairs
             if not right and (other.device, other.key[0]) == (device, vrf)
         ]
-        named = {meeting.said(peer).remote for peer in near}
+        named = {table.values_of(peer).remote for peer in near}
         yield _own_number(devices[device], vrf, list(dict.fromkeys(peer.device for peer in near)), named)
     told_of: set[frozenset[Peer]] = set()
     for peer, other, right, unlike in pairs:
         if not right and (other.device, other.key[0]) not in guilty:
-            yield _wrong_number(meeting, peer, other, devices)
+            yield _wrong_number(table, peer, other, devices)
         both = frozenset((peer, other))
         if both not in told_of or "source" in unlike:
             told_of.add(both)
-            yield from _differences(meeting, peer, other, unlike, devices)
+            yield from _differences(table, peer, other, unlike, devices)
 
 
 def _expects_asn(remote: Value | None, asn: int | None, own: int | None) -> bool:
@@ -216,8 +216,8 @@ def _peer_name(peer: Peer) -> str:
     return f"{peer.device}: neighbor {neighbor}" + (f" of VRF {vrf}" if vrf else "")
 
 
-def _wrong_number(meeting: SessionTable, peer: Peer, other: Peer, devices: Mapping[str, Device]) -> Finding:
-    named, has = meeting.said(peer).remote, meeting.said(other).asn
+def _wrong_number(table: SessionTable, peer: Peer, other: Peer, devices: Mapping[str, Device]) -> Finding:
+    named, has = table.values_of(peer).remote, table.values_of(other).asn
     message = f"{_peer_name(peer)} is to have AS {named}, {other.device} has AS {has}: no session comes up"
     at = [session_path(peer.key, leaf) for leaf in ("remote_asn", "remote_kind")]
     return finding_at(
@@ -238,27 +238,27 @@ def _own_number(device: Device, vrf: str, near: list[str], named: set[Value | No
 
 
 def _one_sided(
-    meeting: SessionTable, peer: Peer, other: str, devices: Mapping[str, Device]
+    table: SessionTable, peer: Peer, other: str, devices: Mapping[str, Device]
 ) -> Iterator[Finding]:
-    if not meeting.sessions[other].speaks or meeting.taken(other, peer.device):
+    if not table.sessions[other].speaks or table.accepts_from(other, peer.device):
         return
     vrf, neighbor = peer.key
     message = f"{other} has no session with {peer.device}, which has one with its {neighbor}"
     paths = [f"{scope_of(vrf)}bgp/asn", "bgp/asn", "bgp/router_id"]
-    if near := meeting.far(peer.device, meeting.near(peer)):
+    if near := table.far(peer.device, table.near(peer)):
         paths = [f"interface[{near[1]}]/ipv6" if ":" in neighbor else f"interface[{near[1]}]/ipv4", *paths]
     remedy = "State the session at both ends, or remove it."
-    joined = meeting.groups[other] == meeting.groups[peer.device]
+    joined = table.groups[other] == table.groups[peer.device]
     # Where nothing joins them, a device that is not here may have the address.
     severity = Severity.ERROR if joined else Severity.NOTE
     yield finding_at(SESSION, devices[other], paths, message, "session one end", severity, remedy)
 
 
-def _report_nobody(meeting: SessionTable, peer: Peer, devices: Mapping[str, Device]) -> Iterator[Finding]:
+def _report_nobody(table: SessionTable, peer: Peer, devices: Mapping[str, Device]) -> Iterator[Finding]:
     """Report a neighbor in the subnet of a link whose other end is in the folder with another address."""
-    near = meeting.near(peer)
-    far = meeting.far(peer.device, near)
-    if not far or far[0] not in meeting.sessions or peer.key[1] == near or peer.key[1] in meeting.owners:
+    near = table.near(peer)
+    far = table.far(peer.device, near)
+    if not far or far[0] not in table.sessions or peer.key[1] == near or peer.key[1] in table.owners:
         return
     facts = devices[far[0]].reading.facts
     family = "ipv6" if ":" in peer.key[1] else "ipv4"
@@ -272,31 +272,31 @@ def _report_nobody(meeting: SessionTable, peer: Peer, devices: Mapping[str, Devi
     )
 
 
-def _unlike_leaves(mine: SessionValues, its: SessionValues) -> list[str]:
+def _unlike_leaves(own: SessionValues, its: SessionValues) -> list[str]:
     """Return statements of two ends of a session that differ; nothing more if the other end has shut it."""
     if not its.enabled:
         return ["enabled"]
     unlike = {
-        "families": mine.families and its.families and mine.families != its.families,
-        "password": mine.password != its.password,
-        "ttl": mine.ttl != its.ttl,
-        "bfd": (mine.bfd == "true") != (its.bfd == "true"),
-        "timers": mine.timers != its.timers and None not in (*mine.timers, *its.timers),
-        "passive": mine.passive and its.passive,
+        "families": own.families and its.families and own.families != its.families,
+        "password": own.password != its.password,
+        "ttl": own.ttl != its.ttl,
+        "bfd": (own.bfd == "true") != (its.bfd == "true"),
+        "timers": own.timers != its.timers and None not in (*own.timers, *its.timers),
+        "passive": own.passive and its.passive,
     }
     return [what for what, differs in unlike.items() if differs]
 
 
-def _connection_faults(mine: SessionValues, peer: Peer, other: Peer) -> list[str]:
+def _connection_faults(own: SessionValues, peer: Peer, other: Peer) -> list[str]:
     """Return whether this end connects from another address than the one that the other end names."""
     named = other.key[1]
-    if peer.key[0] or not mine.source or not is_address(named):
+    if peer.key[0] or not own.source or not is_address(named):
         return []  # in other routing instances, several subnets may join the two
-    return [] if named in mine.source else ["source"]
+    return [] if named in own.source else ["source"]
 
 
 def _differences(
-    meeting: SessionTable, peer: Peer, other: Peer, unlike: list[str], devices: Mapping[str, Device]
+    table: SessionTable, peer: Peer, other: Peer, unlike: list[str], devices: Mapping[str, Device]
 ) -> Iterator[Finding]:
     """Report the differences of two ends of a session at the end that must change."""
 
@@ -305,7 +305,7 @@ def _differences(
         message = f"{_peer_name(one)}: {what}"
         return finding_at(SESSION, devices[one.device], paths, message, f"session {group}", severity, _ALIKE)
 
-    mine, its = meeting.said(peer), meeting.said(other)
+    mine, its = table.values_of(peer), table.values_of(other)
     if "enabled" in unlike:
         text = f"the session is shut, not so at {peer.device}"
         yield finding(other, ("enabled",), text, "shut", Severity.WARNING)
@@ -333,7 +333,7 @@ def _differences(
         one, who = (peer, other.device) if mine.bfd != "true" else (other, peer.device)
         text = f"runs no BFD, {who} at the other end does: failures are found by the hold time alone"
         severity = (
-            Severity.WARNING if meeting.has_bfd(one.device) else Severity.NOTE
+            Severity.WARNING if table.has_bfd(one.device) else Severity.NOTE
         )  # its system may have none
         yield finding(one, ("bfd", "remote_asn"), text, "BFD", severity)
     if "timers" in unlike:
@@ -347,8 +347,8 @@ def _differences(
 _ALIKE = "Set both ends of the session to the same value."
 
 
-def _format_timers(said: SessionValues) -> str:
-    return f"{said.timers[0]}/{said.timers[1]}"
+def _format_timers(values: SessionValues) -> str:
+    return f"{values.timers[0]}/{values.timers[1]}"
 
 
 def _hops_beyond(one: Value | None, other: Value | None) -> str:

@@ -156,13 +156,13 @@ def opposite_address(neighbor: str) -> str:
     return sibling_address(f"{neighbor}/127" if ":" in neighbor else f"{neighbor}/31")
 
 
-def _session_digest(vrf: str, own: str, neighbor: str, said: SessionValues) -> bytes:
+def _session_digest(vrf: str, own: str, neighbor: str, values: SessionValues) -> bytes:
     """Return the matching statements of two ends of a sound session in 16 bytes; empty if more must be compared."""
-    asn, remote = said.asn, said.remote
-    if not said.enabled or said.passive or said.source or asn is None or not isinstance(remote, int):
+    asn, remote = values.asn, values.remote
+    if not values.enabled or values.passive or values.source or asn is None or not isinstance(remote, int):
         return b""
     ends = (own, asn, neighbor, remote) if own < neighbor else (neighbor, remote, own, asn)
-    rest = said.families, said.bfd, said.timers, said.password, said.ttl
+    rest = values.families, values.bfd, values.timers, values.password, values.ttl
     return blake2b(repr((vrf, ends, rest)).encode(), digest_size=16).digest()
 
 

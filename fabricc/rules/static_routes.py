@@ -76,11 +76,11 @@ def find_origins(fabric: Switches) -> dict[Block, set[str]]:
     return origins
 
 
-def _covering(mine: Block, by_length: Mapping[tuple[int, int], Mapping[int, Block]]) -> Block | None:
+def _covering(own: Block, by_length: Mapping[tuple[int, int], Mapping[int, Block]]) -> Block | None:
     """Return the longest prefix that contains a block."""
-    for length in range(mine.length, 0, -1):
-        known = by_length.get((mine.family, length))
-        first = mine.first >> (mine.bits - length) << (mine.bits - length)
+    for length in range(own.length, 0, -1):
+        known = by_length.get((own.family, length))
+        first = own.first >> (own.bits - length) << (own.bits - length)
         if known and first in known:
             return known[first]
     return None

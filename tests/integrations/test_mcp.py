@@ -201,7 +201,7 @@ def test_mcp_stops_a_verb_with_too_much_output(
     tracemalloc.start()
     try:
         with pytest.raises(RequestError) as caught:
-            asyncio.run(asyncio.wait_for(place.tell(["plan"], [], 50), 60))
+            asyncio.run(asyncio.wait_for(place.run_verb(["plan"], [], 50), 60))
         assert tracemalloc.get_traced_memory()[1] < 4 << 20
     finally:
         tracemalloc.stop()
@@ -215,7 +215,7 @@ def test_a_verb_that_takes_too_long_is_ended(
     monkeypatch.setattr(confined, "_LONGEST_S", 1)
     place = other("sys.stdout.write('x' * 1_000_000)\nsys.stdout.flush()\ntime.sleep(300)")
     with pytest.raises(RequestError) as caught:
-        asyncio.run(asyncio.wait_for(place.tell(["plan"], [], 50), 60))
+        asyncio.run(asyncio.wait_for(place.run_verb(["plan"], [], 50), 60))
     assert caught.value.code == "FAB0073"
     assert not running(tmp_path)
 
@@ -223,7 +223,7 @@ def test_a_verb_that_takes_too_long_is_ended(
 def test_of_what_is_no_answer_the_end_is_reported(other: Callable[[str], ReadableFolder]) -> None:
     place = other("sys.stderr.write('x' * 100_000 + 'what went wrong')\nsys.exit(3)")
     with pytest.raises(RequestError, match=r"ended with status 3: x+what went wrong$") as caught:
-        asyncio.run(place.tell(["plan"], [], 50))
+        asyncio.run(place.run_verb(["plan"], [], 50))
     assert len(caught.value.diagnostic.message) < 9000
 
 
@@ -234,7 +234,7 @@ def test_a_question_that_is_cancelled_ends_its_process(
 
     async def asking() -> None:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(place.tell, ["plan"], [], 50)
+            tasks.start_soon(place.run_verb, ["plan"], [], 50)
             while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
                 await anyio.sleep(0.01)
             tasks.cancel_scope.cancel()

@@ -20,7 +20,7 @@ COMMAND = re.compile(rf"`(?:<\d+>)?(?:fabricc|cd|git|chmod|bash)\b[^`]*`|\bfabri
 VALUE = re.compile(r"<(\d+)>")
 SAFE = frozenset((
     "NAME", "MAIN", "BRANCH", "__version__", "code", "found.code", "arguments[0]", "words[0]", "link[2]", "text",
-    "verb", "lab.record.cluster", "trial.cluster", "format_share_option(found.wish.keep)", "self.executor.run",
+    "verb", "lab.record.cluster", "trial.cluster", "format_share_option(found.request.keep)", "self.executor.run",
     "commit[:12]", "example_repository.MAIN", "example_repository.BRANCH",
 ))  # fmt: skip
 """Numbers, words of fabricc itself, and names of models and clusters, which have no blanks or signs of a shell."""

@@ -158,7 +158,7 @@ def _looked_at(
         [],
         links.ends_of(one),
         sessions.pack_sessions(mine),
-        duplicates.owned_by(one),
+        duplicates.unique_values_of(one),
         *consensus.vote_of(one, mine.near),
     )
     if device.kind is Kind.HOST:
@@ -253,7 +253,7 @@ def _tiers_of(found: FoundFabric) -> dict[str, Tier]:
 def _of_links(found: FoundFabric, digests: Digests) -> Iterator[Finding]:
     tiers = _tiers_of(found)
     for link in found.links:
-        yield from design.said_otherwise(link, found.devices)
+        yield from design.find_contradictions(link, found.devices)
         a = links.side_of(link.a, link.b, found.devices, digests.ends, tiers)
         b = links.side_of(link.b, link.a, found.devices, digests.ends, tiers)
         if a is not None and b is not None:

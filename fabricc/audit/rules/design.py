@@ -125,7 +125,7 @@ def report_ratios(
         )
 
 
-def said_otherwise(link: Link, devices: Mapping[str, Device]) -> Iterator[Finding]:
+def find_contradictions(link: Link, devices: Mapping[str, Device]) -> Iterator[Finding]:
     """Report descriptions and LLDP statements that contradict a link."""
     shown = link.evidence[0].value
     for claim in link.against:

@@ -168,9 +168,9 @@ def render_text(host: Host) -> str:
 
 
 @lru_cache(maxsize=256)
-def as_text(told: tuple[tuple[str, Value], ...]) -> str:
+def as_text(pairs: tuple[tuple[str, Value], ...]) -> str:
     """Settings by the leaves of their facts, a line each."""
-    return "".join([f"{_KEYS[leaf].name}={_KEYS[leaf].write(value)}\n" for leaf, value in told])
+    return "".join([f"{_KEYS[leaf].name}={_KEYS[leaf].write(value)}\n" for leaf, value in pairs])
 
 
 def render(host: Host) -> dict[str, str]:

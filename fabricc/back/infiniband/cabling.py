@@ -183,15 +183,15 @@ def _find_swap(wanted: _Cables, there: _Cables, one: End) -> tuple[End, End, End
 
 
 def _report_moved(
-    wanted: _Cables, there: _Cables, end: End, peer: End, told: set[frozenset[End]]
+    wanted: _Cables, there: _Cables, end: End, peer: End, reported: set[frozenset[End]]
 ) -> Iterator[Difference]:
     """Report a planned cable that is not in place: moved (each moved cable once) or missing."""
     elsewhere = [(at, far) for at in (end, peer) if (far := there.peers.get(at)) is not None]
-    fresh = [(at, far) for at, far in elsewhere if frozenset((at, far)) not in told]
+    fresh = [(at, far) for at, far in elsewhere if frozenset((at, far)) not in reported]
     if not fresh and len(elsewhere) < len((end, peer)):
         yield Difference("FAB6330", f"no link from {end} to {peer}", False, wanted.lines[end.device])
     for at, far in fresh:
-        told.add(frozenset((at, far)))
+        reported.add(frozenset((at, far)))
         message = f"{at} is cabled to {far}; planned is {peer if at == end else end}"
         yield Difference("FAB6332", message, True, there.lines[at.device])
 

@@ -91,7 +91,7 @@ class HostFiles:
             "service": self._service,
             "sockets": self._sockets[self._group[host.name]],
             "devices": rdma_ports(host),
-            "pkey_index": TENANT if of_one_tenant_each(host, tenants) else None,
+            "pkey_index": TENANT if has_one_tenant_per_port(host, tenants) else None,
             "cross_nic": 0 if shape.rails_apart else 1 if shared else 2,
             "gpus_joined": self._joined[self._group[host.name]],
         }
@@ -103,7 +103,7 @@ def rdma_class(classes: tuple[ServiceClass, ...]) -> ServiceClass:
     return next((each for each in classes if each.name == "rdma"), classes[default_lane(classes)])
 
 
-def of_one_tenant_each(host: Host, tenants: Sequence[Partition]) -> bool:
+def has_one_tenant_per_port(host: Host, tenants: Sequence[Partition]) -> bool:
     """Return whether each port of a host is in exactly one of its tenants, so that its P_Key has the same index."""
     return {len(tenants_of(port, tenants)) for port in host.ports} == {1}
 

@@ -8,7 +8,7 @@ from fabricc.back.hosts.nccl import FILES
 from fabricc.back.infiniband.host_files import (
     TENANT,
     HostFiles,
-    of_one_tenant_each,
+    has_one_tenant_per_port,
     rdma_class,
     rdma_ports,
     tenants_by_host,
@@ -90,7 +90,7 @@ def _library_files(ib: InfinibandFabric, hosts: Roster[Host]) -> dict[str, str]:
     for each in hosts.hosts:
         host = host_at(ib, *each.at)
         own = tenants.get(each.name, ())
-        number = 1 if of_one_tenant_each(host, own) else 2 * bool(own)
+        number = 1 if has_one_tenant_per_port(host, own) else 2 * bool(own)
         if (each.kind, number) in told:
             continue
         told.add((each.kind, number))

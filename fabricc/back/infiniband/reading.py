@@ -68,7 +68,7 @@ class ReadSubnet:
     names: dict[str, str] = field(default_factory=dict)
     levels: dict[int | None, int] = field(default_factory=dict)
     topology: ReadTopology = field(default_factory=lambda: ReadTopology({}, ()))
-    odd: list[UnknownText] = field(default_factory=list)
+    unknown: list[UnknownText] = field(default_factory=list)
 
 
 def read_subnet(files: Mapping[str, str]) -> ReadSubnet:
@@ -86,22 +86,22 @@ def read_subnet(files: Mapping[str, str]) -> ReadSubnet:
     for file, reader in readers.items():
         if file not in files:
             if file != sm_files.POLICY:
-                found.odd.append(UnknownText(file, 0, "the file is missing"))
+                found.unknown.append(UnknownText(file, 0, "the file is missing"))
             continue
         lines = (
             _split_statements(files[file]) if file == sm_files.PARTITIONS else _numbered_lines(files[file])
         )
         for number, line in lines:
             if not reader(found, line, number):
-                found.odd.append(UnknownText(file, number, f"not understood: {line[:80]}"))
+                found.unknown.append(UnknownText(file, number, f"not understood: {line[:80]}"))
     if sm_files.TOPOLOGY in files:
         found.topology = read_topology(files[sm_files.TOPOLOGY])
-        found.odd += [
+        found.unknown += [
             UnknownText(sm_files.TOPOLOGY, number, f"not understood: {line[:80]}")
             for number, line in found.topology.unknown
         ]
     else:
-        found.odd.append(UnknownText(sm_files.TOPOLOGY, 0, "the file is missing"))
+        found.unknown.append(UnknownText(sm_files.TOPOLOGY, 0, "the file is missing"))
     return found
 
 

@@ -17,7 +17,7 @@ _WORD = re.compile(r"[\w-]+")
 
 def state_isolation(
     reading: Reading,
-    apart: bool,
+    isolated: bool,
     place: tuple[str, int],
     joins: re.Pattern[str] | None = None,
     instance: str = "",
@@ -26,7 +26,7 @@ def state_isolation(
 
     Args:
         reading: the reading of all files, with its unknown lines.
-        apart: whether the files have the statements that separate the two on this system.
+        isolated: whether the files have the statements that separate the two on this system.
         place: file and line of these statements, or of their place.
         joins: text of a line that leaks routes between the two; no plan has one, so it is unknown, or a setting that is
             reported by its words.
@@ -39,7 +39,7 @@ def state_isolation(
         settings = (path for path in reading.facts if _SETTING in path and joins.search(path))
         found += [reading.lines[path] for path in settings if _concerns(reading, path, instance)]
     file, line = found[0] if found else place
-    reading.put(ISOLATED, format_boolean(apart and not found), file, line)
+    reading.put(ISOLATED, format_boolean(isolated and not found), file, line)
 
 
 def _concerns(reading: Reading, path: str, instance: str) -> bool:

@@ -37,7 +37,7 @@ class Limit(limits.Limit["Switch"]):
     Attributes:
         code: as in the base; also empty for features that no release lacks, which have a source.
         setting: its subject, if that is one of `fabric.facts.SETTINGS`: its words are the feature, and the facts of a
-            switch about it decide whether it is needed, unless `feature` and `asked` override this.
+            switch about it decide whether it is needed, unless `feature` and `predicate` override this.
         reason: as in the base; empty if the system's sentence about releases states it.
         since: the first release without the limit, where families differ by family; None where none is known.
         where: the limit exists only if the switch's release has this.
@@ -204,27 +204,29 @@ def mtu_limit(code: str, most: int, reason: str) -> Limit:
     )  # fmt: skip
 
 
-def priorities_limit(code: str, reason: str, remedy: str, asked: DevicePredicate = class_figures) -> Limit:
+def priorities_limit(
+    code: str, reason: str, remedy: str, predicate: DevicePredicate = class_figures
+) -> Limit:
     """A class has no priority from 0 to 7."""
     feature, taken = "class {name} on priority {priority}", Range(0, 7)
     return Limit(
-        code, feature=feature, asked=asked, allowed={"priority": taken}, reason=reason, remedy=remedy
+        code, feature=feature, asked=predicate, allowed={"priority": taken}, reason=reason, remedy=remedy
     )
 
 
-def shares_limit(code: str, reason: str, asked: DevicePredicate = class_figures) -> Limit:
+def shares_limit(code: str, reason: str, predicate: DevicePredicate = class_figures) -> Limit:
     """A weighted class has no share from 1 to 100 %."""
-    return Limit(code, feature="class {name} with {share} % of the bandwidth", asked=asked,
+    return Limit(code, feature="class {name} with {share} % of the bandwidth", asked=predicate,
         allowed={"share": Range(1, 100)}, reason=reason, remedy="give the class at least one percent",
     )  # fmt: skip
 
 
 def marking_limit(
-    code: str, reason: str, asked: DevicePredicate = marking_figures, *, least_percent: int = 1
+    code: str, reason: str, predicate: DevicePredicate = marking_figures, *, least_percent: int = 1
 ) -> Limit:
     """ECN thresholds that do not ascend from 1 byte, or a probability below `least_percent` or above 100 %."""
     return Limit(code, feature="ECN from {min_bytes} to {max_bytes} bytes at {max_percent} % on {profile}",
-        asked=asked,
+        asked=predicate,
         allowed={"min_bytes": Range(1), "ramp_bytes": Range(0), "max_percent": Range(least_percent, 100)},
         reason=reason, remedy="set ECN thresholds and probability within these ranges",
     )  # fmt: skip

@@ -48,10 +48,10 @@ def _of_json(answer: Any) -> Iterator[tuple[str, str, str]]:
                 yield port, chassis, far_port
 
 
-def _parse_ends(told: Any) -> Iterator[tuple[str, str]]:
-    if not isinstance(told, dict):
+def _parse_ends(answer: Any) -> Iterator[tuple[str, str]]:
+    if not isinstance(answer, dict):
         return
-    chassis, port = told.get("chassis"), told.get("port")
+    chassis, port = answer.get("chassis"), answer.get("port")
     chassis = chassis[0] if isinstance(chassis, list) and chassis else chassis
     port = port[0] if isinstance(port, list) and port else port
     if not isinstance(chassis, dict):

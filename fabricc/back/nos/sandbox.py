@@ -52,7 +52,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         except Exception as error:
             raise TemplateAssertionError(_compile_reason(error), 1, name, filename) from None
 
-    def refuse_circles(self, names: Iterable[str]) -> None:
+    def reject_cycles(self, names: Iterable[str]) -> None:
         """Follow the templates independent of the view; an unreadable one is reported when it is used.
 
         Raises:

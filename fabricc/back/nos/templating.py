@@ -263,7 +263,7 @@ def _make_environment(nos: str, overrides: tuple[Path, ...], objects: bool) -> E
         loaders = [*(_user_loader(folder, nos) for folder in overrides), FileSystemLoader(builtin)]
         own = Sandbox(loader=ChoiceLoader(loaders), **common)
         _sandboxes[nos, objects] = own
-        own.refuse_circles(file.name for file in _template_files() if file.parent.name == nos)
+        own.reject_cycles(file.name for file in _template_files() if file.parent.name == nos)
         return own
     made = Environment(
         loader=FunctionLoader(lambda name: (_inline_includes(builtin / name), str(builtin / name), None)),

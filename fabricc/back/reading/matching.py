@@ -55,7 +55,7 @@ def fill_effect(match: Match, outer: Captures) -> Effect:
         return Effect(match, opens)
     if meaning.alone is not None:
         return Effect(match, opens, (), ((meaning.alone, captures[-1]),), (), False, not opens)  # type: ignore[arg-type]
-    said = meaning.said(captures)
+    said = meaning.capture(captures)
     if said is None:
         return UNKNOWN
     facts, keeps, entries = said

@@ -43,7 +43,7 @@ class Meaning(NamedTuple):
     alone: str | None
     states: Callable[[Captures, Captures], States | None]
 
-    def said(self, captures: Captures) -> States | None:
+    def capture(self, captures: Captures) -> States | None:
         """Return facts, kept values and entries of a line from all captures of it and of the outer blocks."""
         if self.plain:
             return self.states(captures[self.outer :], captures)
@@ -127,15 +127,15 @@ def _compile_text(template: str) -> str | Maker:
     return _compile_value(template, 0) if "{" in template else template
 
 
-def _compile_value(said: ValueRule, count: int) -> Maker:
+def _compile_value(rule: ValueRule, count: int) -> Maker:
     """Return a function that computes a value from the `count` own captures of the row, or from all captures."""
-    if said is None:
+    if rule is None:
         return (lambda own, _: own[-1]) if count else (lambda _own, _: "true")
-    if callable(said):
-        return lambda own, _: said(*own)
-    if isinstance(said, int) or "{" not in said:
-        return lambda _own, _: said
-    if alone := _NUMBER.fullmatch(said):
+    if callable(rule):
+        return lambda own, _: rule(*own)
+    if isinstance(rule, int) or "{" not in rule:
+        return lambda _own, _: rule
+    if alone := _NUMBER.fullmatch(rule):
         at = int(alone[1])
         return lambda _, whole: whole[at]
-    return lambda _, whole: _NUMBER.sub(lambda number: str(whole[int(number[1])]), said)
+    return lambda _, whole: _NUMBER.sub(lambda number: str(whole[int(number[1])]), rule)

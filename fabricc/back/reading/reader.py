@@ -85,14 +85,14 @@ class Reader:
         ragged: Collection[str] | None = None,
         blanked: Callable[[str], str] | None = None,
         once: bool = False,
-        told: Callable[[Words], str] = " ".join,
+        describe: Callable[[Words], str] = " ".join,
         whole: bool = False,
     ) -> None:
         self.topics = topics
         self.types = types
         self.tree = tree
         self.once = once
-        self.told = told
+        self.told = describe
         self.whole = whole
         self.leave = leave
         self.ragged = ragged
@@ -288,22 +288,22 @@ def _match_remembered(state: State, raw: str, outer: Captures) -> Effect:
     return known
 
 
-def _place_below(place: Place, said: Effect, scope: Scope) -> Place:
+def _place_below(place: Place, effect: Effect, scope: Scope) -> Place:
     """Return the place in which the lines below a line are read."""
-    block = said.match.state.inner if said.match else None
-    if said.match is None or block is None or not block.below:
+    block = effect.match.state.inner if effect.match else None
+    if effect.match is None or block is None or not block.below:
         return _NOWHERE
-    return block.state, scope, place[2] + said.match.captures, ()
+    return block.state, scope, place[2] + effect.match.captures, ()
 
 
-def _remember_line(state: State, key: str | tuple[str, ...], column: int, said: Effect) -> None:
+def _remember_line(state: State, key: str | tuple[str, ...], column: int, effect: Effect) -> None:
     """Remember the effect of a line in its place if it was seen before."""
     if len(key) > _LONGEST_KEPT:
         return
     if key in state.seen:
         if len(state.memo) >= _MOST_KEPT:
             state.memo.clear()
-        state.memo[key] = (column, said)
+        state.memo[key] = (column, effect)
     else:
         if len(state.seen) >= _MOST_KEPT:
             state.seen.clear()
@@ -311,9 +311,9 @@ def _remember_line(state: State, key: str | tuple[str, ...], column: int, said: 
 
 
 def _read_nodes(
-    document: Document, nodes: Sequence[Node], place: Place, told: Callable[[Words], str] | None
+    document: Document, nodes: Sequence[Node], place: Place, describe: Callable[[Words], str] | None
 ) -> None:
-    """Read the nodes of a tree; `told` is None if an unknown one is reported once, as its line."""
+    """Read the nodes of a tree; `describe` is None if an unknown one is reported once, as its line."""
     state, scope, outer, above = place
     memo, leading, values, once = state.memo, state.leading, scope.values, document.once
     for node in nodes:
@@ -333,10 +333,10 @@ def _read_nodes(
             if said.late and said.match:
                 said = fill_effect(said.match, outer)
             if said.match is None:
-                if told is None:
+                if describe is None:
                     document.reject(line)
                     continue
-                found = leaf_statements([node], above, told)
+                found = leaf_statements([node], above, describe)
                 document.reading.unknown += [(document.file, *each) for each in found]
                 _open_blocks(document, node, place)
                 continue
@@ -345,11 +345,11 @@ def _read_nodes(
             match = said.match
             if match.state.whole:
                 parts = [Node(words, at) for at, words in leaf_paths([node])]
-                _read_nodes(document, parts, place, told)
+                _read_nodes(document, parts, place, describe)
                 continue
             ends = match.state.inner.state if match.state.inner else match.state
-            words = above if told is None else above + key
-            _read_nodes(document, children, (ends, inner, outer + match.captures, words), told)
+            words = above if describe is None else above + key
+            _read_nodes(document, children, (ends, inner, outer + match.captures, words), describe)
 
 
 def _read_inherited(document: Document, nodes: Sequence[Node], place: Place) -> None:

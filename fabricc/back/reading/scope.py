@@ -33,11 +33,11 @@ class OnceValues(dict[str, "StoredValue"]):
         self._document = document
         self._listed = 0
 
-    def __setitem__(self, name: str, said: StoredValue) -> None:
-        if name in self and said[1] != self._listed:
-            self._listed = said[1]
-            self._document.reject(said[1])
-        super().__setitem__(name, said)
+    def __setitem__(self, name: str, stored: StoredValue) -> None:
+        if name in self and stored[1] != self._listed:
+            self._listed = stored[1]
+            self._document.reject(stored[1])
+        super().__setitem__(name, stored)
 
 
 class Scope:
@@ -97,26 +97,26 @@ class Scope:
         merged.scopes = outer.scopes | self.scopes
         return merged
 
-    def said(self) -> Iterator[StoredValue]:
+    def stored_values(self) -> Iterator[StoredValue]:
         """Yield everything that was kept here and in the scopes below."""
         yield from self.values.values()
         for table in self.tables.values():
             yield from table.values()
         for scopes in self.scopes.values():
             for scope in scopes.values():
-                yield from scope.said()
+                yield from scope.stored_values()
 
 
-def agreed_facts(path: str, said: Mapping[Value, int]) -> Iterator[tuple[str, Value, int]]:
-    """Yield one fact for a value that several blocks state; `said` has the line of each value.
+def agreed_facts(path: str, values: Mapping[Value, int]) -> Iterator[tuple[str, Value, int]]:
+    """Yield one fact for a value that several blocks state; `stored_values` has the line of each value.
 
     If the values differ, each becomes a fact of its own at its line.
     """
-    if len(said) == 1:
-        yield path, *next(iter(said.items()))
-    elif said:
-        yield path, ",".join(sorted(map(str, said))), max(said.values())
-        for value, line in said.items():
+    if len(values) == 1:
+        yield path, *next(iter(values.items()))
+    elif values:
+        yield path, ",".join(sorted(map(str, values))), max(values.values())
+        for value, line in values.items():
             yield f"{path}[{value}]", value, line
 
 
@@ -175,9 +175,9 @@ class Document:
         same = self.reading.facts.get(path, value) == value
         self.put(*((path, value) if same else (f"{path}/also[{value}]", "true")), line)
 
-    def say(self, said: Effect, scope: Scope, line: int) -> Scope:
+    def say(self, effect: Effect, scope: Scope, line: int) -> Scope:
         """Apply the effect of a line in a scope; return the scope in which it ends."""
-        _, opens, facts, keeps, entries, _, _ = said
+        _, opens, facts, keeps, entries, _, _ = effect
         for name, key, once in opens:
             named = scope.scopes.setdefault(name, {})
             known = named.get(key)
@@ -236,9 +236,9 @@ class Document:
             if leaf in values:
                 self.put(prefix + leaf, *values[leaf])
 
-    def put_places(self, path: str, said: Iterable[tuple[Value, int]]) -> None:
+    def put_places(self, path: str, values: Iterable[tuple[Value, int]]) -> None:
         """State each of a list by its place below `path`."""
-        for place, (value, line) in enumerate(said):
+        for place, (value, line) in enumerate(values):
             self.put(f"{path}/{place}", value, line)
 
     def put_set(self, path: str, table: Mapping[Value, StoredValue]) -> None:
@@ -284,7 +284,7 @@ class Document:
 
     def reject_all(self, scope: Scope) -> None:
         """List all lines that kept something in a scope or below."""
-        for line in sorted({line for _, line in scope.said()}):
+        for line in sorted({line for _, line in scope.stored_values()}):
             self.reject(line)
 
     def _statement_texts(self, line: int) -> list[str]:

@@ -98,10 +98,10 @@ def find_node(nodes: Sequence[Node] | None, *words: str) -> Node | None:
 
 
 def leaf_statements(
-    nodes: Sequence[Node], above: tuple[str, ...] = (), told: Callable[[tuple[str, ...]], str] = " ".join
+    nodes: Sequence[Node], above: tuple[str, ...] = (), describe: Callable[[tuple[str, ...]], str] = " ".join
 ) -> Iterator[tuple[int, str]]:
-    """Yield (line, words) of every leaf, with the words formatted by `told`."""
-    return ((line, told(words)) for line, words in leaf_paths(nodes, above))
+    """Yield (line, words) of every leaf, with the words formatted by `describe`."""
+    return ((line, describe(words)) for line, words in leaf_paths(nodes, above))
 
 
 def statements_at(nodes: Sequence[Node], line: int, above: tuple[str, ...] = ()) -> Iterator[str]:

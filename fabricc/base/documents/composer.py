@@ -108,7 +108,7 @@ class Composer:
             Diagnostic(code, Severity.ERROR, message.format(**values), position, help.format(**values))
         )
 
-    def tell(self, what: str, position: Position, **values: object) -> None:
+    def add_error(self, what: str, position: Position, **values: object) -> None:
         """Note an error in the words that the rules have for it."""
         self.note(what, position, **values)
         if len(self.diagnostics) >= self.rules.max_problems:
@@ -116,7 +116,7 @@ class Composer:
 
     def stop(self, what: str, position: Position, **values: object) -> NoReturn:
         """Note an error after which reading on is of no use."""
-        self.tell(what, position, **values)
+        self.add_error(what, position, **values)
         raise StopReadingError
 
     def feed(self, event: yaml.Event) -> None:
@@ -144,7 +144,7 @@ class Composer:
 
     def _refuse_tag(self, event: Any, position: Position) -> None:
         if event.tag is not None:
-            self.tell("tag", position, text=event.tag, shown=clip(event.tag))
+            self.add_error("tag", position, text=event.tag, shown=clip(event.tag))
 
     def _scalar(self, event: yaml.ScalarEvent) -> None:
         position = self._position(event)
@@ -179,14 +179,14 @@ class Composer:
             return
         if type(value) is not str:
             word = "nothing" if value is None else str(value).lower() if type(value) is bool else str(value)
-            self.tell("key", position, shown=clip(word))
+            self.add_error("key", position, shown=clip(word))
         elif longest and (len(value) > longest or not value.isprintable()):
-            self.tell("key", position, shown=clip(value))
+            self.add_error("key", position, shown=clip(value))
         elif plain and value == "<<" and not longest:
-            self.tell("merge", position)
+            self.add_error("merge", position)
         elif (first := self.positions.get((*frame.path, value))) is not None:
             place = f"{first.line}:{first.column}"
-            self.tell("twice", position, text=value, shown=clip(value), first=place)
+            self.add_error("twice", position, text=value, shown=clip(value), first=place)
         else:
             self.positions[(*frame.path, value)] = position
             frame.key = value
@@ -224,7 +224,7 @@ class Composer:
         is_key = frame is not None and type(frame.value) is dict and not frame.have_key
         path = None if is_key else self._place(value, position)
         if is_key:
-            self.tell("collection as key", position)
+            self.add_error("collection as key", position)
         if event.anchor is not None:
             self.anchors[event.anchor] = _Anchor(value, done=False)
         self.stack.append(_Open(value, path, is_key, event.anchor, self.nodes))
@@ -257,7 +257,7 @@ class Composer:
         self._count(position, anchor.nodes)
         frame = self.stack[-1] if self.stack else None
         if frame is not None and type(frame.value) is dict and not frame.have_key:
-            self.tell("alias as key", position)
+            self.add_error("alias as key", position)
             frame.have_key, frame.key = True, None
             return
         if frame is not None:

@@ -168,7 +168,7 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "LC_ALL": "C"}
 
 
-def _signing_error(fault: Fault, said: bytes) -> SignatureError:
+def _signing_error(fault: Fault, output: bytes) -> SignatureError:
     """Return the error with the last line of a program's output."""
-    lines = said.decode("utf-8", "replace").strip().splitlines()
+    lines = output.decode("utf-8", "replace").strip().splitlines()
     return SignatureError(fault, lines[-1] if lines else "")

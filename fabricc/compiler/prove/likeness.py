@@ -18,7 +18,12 @@ from fabricc.proof.invariants.contract import host_contracts, switch_contracts
 from fabricc.proof.invariants.digest import HostDigest, SwitchDigest
 from fabricc.proof.invariants.policy import policy_of_alike
 from fabricc.proof.invariants.ports import is_private_asn
-from fabricc.proof.invariants.prefixes import lie_in_aggregates, owned_blocks, packed_blocks, servers_asked
+from fabricc.proof.invariants.prefixes import (
+    lie_in_aggregates,
+    management_servers,
+    owned_blocks,
+    packed_blocks,
+)
 from fabricc.proof.invariants.survey import Survey, digest_of, host_digest, host_landings
 from fabricc.proof.invariants.view import leads_out, make_view, sibling_address
 from fabricc.rules.planned_links import (
@@ -133,7 +138,7 @@ class Likeness:
                   or (port.direction is Direction.HOST and not seen.aggregates)),
             tuple(map(switch.bgp.aggregates.index, seen.aggregates)),
             tuple(lines.get(path, ("", 0))[1] for path in own),
-            servers_asked(seen),
+            management_servers(seen),
             digest_of(seen, b"", switch_contracts(seen), "")._replace(
                 name="", plane=0, pod=0, unit=0, asn=0, above=(), below=(), widest=("", 0), blocks=b"",
             ),
@@ -261,7 +266,9 @@ class HostLikeness:
                 ends.append((family, name))
             values = host_values(facts.get(prefix + "mtu"), facts.get(prefix + "pfc"))
             ports.append(_HostPort(tuple(ends), values))
-        digest = replace(host_digest(host, reading, host_contracts(host, reading), ""), name="", landings=())
+        digest = replace(
+            host_digest(host, reading, host_contracts(host, reading), ""), name="", attachments=()
+        )
         return HostLikeness(tuple(ports), digest)
 
     def add(self, host: Host, folder: str, survey: Survey) -> list[LinkEnd]:

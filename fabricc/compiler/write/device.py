@@ -72,7 +72,7 @@ class TreeFiles:
         """Return the number of files that differ from the present tree."""
         return len(self.sums) - len(self.kept)
 
-    def take(self, written: Iterable[StagedFile]) -> None:
+    def add_staged(self, written: Iterable[StagedFile]) -> None:
         """Add staged files.
 
         Raises:
@@ -91,7 +91,7 @@ class TreeFiles:
         """Add the files of another collection.
 
         Raises:
-            EmitError: FAB7004, as `take`.
+            EmitError: FAB7004, as `add_staged`.
         """
         if not self.sums.keys().isdisjoint(other.sums):
             raise _duplicate_path(min(self.sums.keys() & other.sums.keys()))
@@ -259,7 +259,7 @@ class Work:
         piece = Piece()
         if number == len(self.pieces):
             if self.whole is not None and self.stage is not None:
-                piece.written.take([put_text(self.stage, path, text) for path, text in self.whole()])
+                piece.written.add_staged([put_text(self.stage, path, text) for path, text in self.whole()])
             return piece
         devices, piece.devices = self._work_devices(number, piece), len(self.pieces[number])
         if not self.check:
@@ -329,7 +329,7 @@ class Work:
 
     def _write_device(self, folder: str, files: Mapping[str, str], piece: Piece) -> None:
         if self.stage is not None:
-            piece.written.take(put_device(self.stage, folder, files))
+            piece.written.add_staged(put_device(self.stage, folder, files))
         elif not files:
             message = f"{folder} has no files"
             piece.findings.add([Finding("FAB6011", message, folder, group="no files")])

@@ -85,13 +85,13 @@ class InfinibandRun:
     def plan_files(self) -> None:
         """Write the plan's tables and summary, and what schedulers, launchers and collective libraries read."""
         for path, text in _shared_texts(self.ib, self.spec).items():
-            self.gathered.take([put_text(self.stage, path, text)])
+            self.gathered.add_staged([put_text(self.stage, path, text)])
 
     def _write_folder(
         self, folder: str, files: Mapping[str, str], mode: Callable[[str], int] = lambda _: 0o644
     ) -> None:
         for name, text in sorted(files.items()):
-            self.gathered.take([self.stage.put(f"{folder}/{name}", text.encode(), mode=mode(name))])
+            self.gathered.add_staged([self.stage.put(f"{folder}/{name}", text.encode(), mode=mode(name))])
 
 
 def _shared_texts(ib: InfinibandFabric, spec: ClusterSpec) -> dict[str, str]:

@@ -195,7 +195,7 @@ class _Run:
     def plan_files(self) -> None:
         """Write the tables whose rows the devices brought."""
         while self._tables:  # each leaves room for the next
-            self.gathered.take([self.stage.put_parts(*self._tables.pop(0))])
+            self.gathered.add_staged([self.stage.put_parts(*self._tables.pop(0))])
 
 
 def _keep_rejected(result: BuildResult, stage: Stage, out: Path, name: str) -> BuildResult:

@@ -202,7 +202,7 @@ def own_shape(spec: ClusterSpec, fabric: Fabric) -> Candidate:
 def list_candidates(
     spec: ClusterSpec, catalog: Catalog, naming: Naming, apart: Collection[str] = ()
 ) -> Iterator[Candidate]:
-    """List the shapes for the hosts of a spec that closed forms can size; none unless the hosts are `wired_alike`.
+    """List the shapes that closed forms can size; none unless the hosts are `is_uniformly_wired`.
 
     Args:
         spec: the spec.
@@ -232,7 +232,7 @@ def list_candidates(
                         yield found
 
 
-def wired_alike(attached: Sequence[Attachment]) -> bool:
+def is_uniformly_wired(attached: Sequence[Attachment]) -> bool:
     """Return whether all groups have their own units and use every rail, as closed forms assume.
 
     Border leaves have no hosts.
@@ -261,7 +261,7 @@ def _size_candidate(
         leaves = border_units(spec, models.hosts, attached)
         units += tuple(FilledUnit(len(units) + n, len(attached) + n, 0) for n in range(len(leaves)))
         wanted = max(len(units), capacity_units(spec, models.hosts, attached))
-        if not wired_alike(attached) or (
+        if not is_uniformly_wired(attached) or (
             spec.spines and not spec.cores and not find_spines(spec, models, wanted)
         ):
             return None

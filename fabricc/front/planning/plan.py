@@ -30,7 +30,7 @@ from fabricc.front.planning.networks.tenants import with_tenants
 from fabricc.front.planning.quality import plan_quality
 from fabricc.front.planning.topology import strides as stride_plan
 from fabricc.front.planning.topology.attachments import attach_groups, refuse_renumbering
-from fabricc.front.planning.topology.beside import beside_pins, refuse_unplaced
+from fabricc.front.planning.topology.beside import refuse_unplaced, shared_tor_pins
 from fabricc.front.planning.topology.border import border_findings, with_border, with_leaves
 from fabricc.front.planning.topology.clos import refuse_unpaired, with_present_planes
 from fabricc.front.planning.topology.models import (
@@ -146,7 +146,7 @@ def plan_fabric(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming)
         | {"unit_digits": width.unit, "host_digits": width.host}
     )
     pinned |= spread_pins(sizing, uplinks, lock)
-    pinned |= beside_pins(spec, sizing.bottom.attached, sizing.bottom.beside)
+    pinned |= shared_tor_pins(spec, sizing.bottom.attached, sizing.bottom.beside)
     new_lock = Lock(
         strides=pinned,
         units=found.locked_units,

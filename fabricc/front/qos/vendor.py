@@ -46,9 +46,13 @@ def fit_vendor_classes(
     return tuple(settled), tuple(findings)
 
 
-def _differences(own: TrafficClass, fixed: TrafficClass, asked: RequestedClass | None) -> Iterator[str]:
+def _differences(own: TrafficClass, fixed: TrafficClass, requested: RequestedClass | None) -> Iterator[str]:
     """Yield how a class of the spec differs from the class that its packets get."""
-    if own.priority != fixed.priority and asked is not None and (asked.dscps or asked.priority is not None):
+    if (
+        own.priority != fixed.priority
+        and requested is not None
+        and (requested.dscps or requested.priority is not None)
+    ):
         yield f"has priority {fixed.priority}, not {own.priority},"
     if own.lossless != fixed.lossless:
         yield "is lossless" if fixed.lossless else "is lossy"
@@ -56,11 +60,11 @@ def _differences(own: TrafficClass, fixed: TrafficClass, asked: RequestedClass |
         yield "is strict" if fixed.strict else "is not strict"
     if own.ecn != fixed.ecn:
         yield "is marked" if fixed.ecn else "is not marked"
-    if asked is None:
+    if requested is None:
         return
-    if asked.weight_percent is not None and asked.weight_percent != fixed.weight_percent:
-        yield f"has {fixed.weight_percent} % of the bandwidth, not {asked.weight_percent},"
-    if outside := [str(point) for point in asked.dscps if point not in fixed.dscps]:
+    if requested.weight_percent is not None and requested.weight_percent != fixed.weight_percent:
+        yield f"has {fixed.weight_percent} % of the bandwidth, not {requested.weight_percent},"
+    if outside := [str(point) for point in requested.dscps if point not in fixed.dscps]:
         yield f"does not have code point {outside[0]}"
 
 

@@ -36,7 +36,7 @@ def build_priorities(
     if not rest and not any(each.name == REST for each in classes):
         classes.append(Priority(REST, (), False, False, None, None, None))
         classes.sort(key=lambda each: each.name)
-        assumptions.take({}, "priorities", REST)
+        assumptions.add_default({}, "priorities", REST)
     _check_rest(classes, rest, findings)
     _check_priorities(classes, findings)
     _check_congestion_control(classes, congestion, findings)

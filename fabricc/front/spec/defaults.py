@@ -23,17 +23,17 @@ class Assumptions:
     def __init__(self) -> None:
         self.by_path: dict[KeyPath, Any] = {}
 
-    def take(self, value: Any, *path: str | int) -> None:
+    def add_default(self, value: Any, *path: str | int) -> None:
         """Note a default; a mapping is noted by its leaves."""
         if path[:1] in NO_ASSUMPTIONS and len(path) > 1:
             return
         if isinstance(value, dict) and value:
             for key, part in value.items():
-                self.take(part, *path, key)
+                self.add_default(part, *path, key)
         else:
             self.by_path[path] = value
 
-    def forget(self, *path: str | int) -> None:
+    def remove_default(self, *path: str | int) -> None:
         """Drop a default that does not apply after all."""
         self.by_path.pop(path, None)
 
@@ -50,7 +50,7 @@ def fill_defaults(value: Any, assumptions: Assumptions) -> dict[str, Any]:
         for pool in (
             unused_pools(addressing, joined=joins_switches(value)).keys() - value.get("addressing", {}).keys()
         ):
-            assumptions.forget("addressing", pool)
+            assumptions.remove_default("addressing", pool)
             if addressing["family"] == "ipv4" and pool in IPV6_POOLS:
                 del addressing[pool]
     return whole
@@ -94,7 +94,7 @@ def _fill_value(value: Any, schema: dict[str, Any], path: KeyPath, assumptions: 
         elif "default" in part:
             default = part["default"]
             if default != {}:
-                assumptions.take(default, *path, key)
+                assumptions.add_default(default, *path, key)
             result[key] = _fill_value(default, part, (*path, key), assumptions)
     if isinstance(others := schema.get("additionalProperties"), dict):
         for key, part in value.items():

@@ -35,15 +35,17 @@ def build_gpus(raw: Mapping[str, Any], findings: Findings, assumptions: Assumpti
         groups = [group and replace(group, rails_per_tor=None) for group in groups]
     known = [group for group in groups if group is not None]
     _check_names(raw, known, findings)
-    _check_beside(known, findings)
+    _check_shared_group(known, findings)
     if len(known) < len(groups) or not groups:
         return None
     rails_per_tor = raw.get("rails_per_tor")
     if rails_per_tor is None:
         rails_per_tor = 1 if wiring == "rail" else ALL_RAILS
-        assumptions.take(rails_per_tor, "gpus", "rails_per_tor")
+        assumptions.add_default(rails_per_tor, "gpus", "rails_per_tor")
     if "capacity" not in raw:
-        assumptions.take(sum(group.hosts for group in known if group.beside is None), "gpus", "capacity")
+        assumptions.add_default(
+            sum(group.hosts for group in known if group.beside is None), "gpus", "capacity"
+        )
     return Gpus(tuple(known), wiring, rails_per_tor, _read_capacity(raw, known, findings), rails_apart)
 
 
@@ -230,7 +232,7 @@ def _check_names(raw: Mapping[str, Any], groups: list[HostGroup], findings: Find
                 once("host", host, *group.path, "racks", rack, index)
 
 
-def _check_beside(groups: Sequence[HostGroup], findings: Findings) -> None:
+def _check_shared_group(groups: Sequence[HostGroup], findings: Findings) -> None:
     for group, message, remedy in find_misplaced(groups):
         findings.error("FAB2077", message, *group.path, "beside", help=remedy)
 

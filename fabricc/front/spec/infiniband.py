@@ -99,7 +99,7 @@ def forget_ethernet(assumptions: Assumptions) -> None:
     """Drop the defaults of sections and keys that mean nothing on InfiniBand."""
     for path in tuple(assumptions.by_path):
         if path[0] in MEANINGLESS or (path[0] == "priorities" and path[-1] in CLASS_KEYS):
-            assumptions.forget(*path)
+            assumptions.remove_default(*path)
 
 
 def _reject_ethernet_keys(findings: Findings) -> None:

@@ -325,10 +325,10 @@ def _assemble_spec(
         return None, accept
     if {"cores", "spines"} <= fit.keys() and "oversubscription" not in fit["spines"]:
         fit["spines"]["oversubscription"] = 1.0
-        assumptions.take(1.0, "spines", "oversubscription")
+        assumptions.add_default(1.0, "spines", "oversubscription")
     if "spines" not in fit:
-        assumptions.forget("tors", "oversubscription")
-        assumptions.forget("addressing", "fabric_links")
+        assumptions.remove_default("tors", "oversubscription")
+        assumptions.remove_default("addressing", "fabric_links")
     if infiniband is not None:
         forget_ethernet(assumptions)
     moved, retired = dict(sorted(fit.get("moved", {}).items())), tuple(fit.get("retired", ()))

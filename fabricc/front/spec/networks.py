@@ -72,7 +72,7 @@ def section_of(document: Document, name: str, number: int) -> Section:
         section, key = path
         if key not in stated.get(section, {}):
             value[section] = {**value.get(section, {}), key: part}
-            assumptions.take(part, *path)
+            assumptions.add_default(part, *path)
     wiring = stated.get("wiring", "rack")
     units, capacity = stated.get("hosts_per_unit"), stated.get("capacity")
     network = Network(name, number, stated.get("ports", name), units, capacity)
@@ -100,7 +100,7 @@ def as_network(document: Document, assumptions: Assumptions) -> tuple[Document, 
         section, key = path
         if key not in value.get(section, {}):
             value[section] = {**value.get(section, {}), key: part}
-            assumptions.take(part, *path)
+            assumptions.add_default(part, *path)
     return replace(document, value=value), network
 
 
@@ -111,7 +111,7 @@ def _with_ipoib_pool(value: Mapping[str, Any], number: int, assumptions: Assumpt
     if ipoib is False or "pool" in ipoib:
         return dict(value)
     pool = f"10.{_BLOCKS[(number - 1) % len(_BLOCKS)]}.0.0/12"
-    assumptions.take(pool, "infiniband", "ipoib", "pool")
+    assumptions.add_default(pool, "infiniband", "ipoib", "pool")
     return {**value, "infiniband": {**section, "ipoib": {**ipoib, "pool": pool}}}
 
 
@@ -161,7 +161,7 @@ def _map_positions(positions: Mapping[KeyPath, Position], name: str) -> dict[Key
     return found
 
 
-def _hosts_beside(spec: ClusterSpec, group: HostGroup, wanted: int | None) -> int:
+def _shared_hosts_per_unit(spec: ClusterSpec, group: HostGroup, wanted: int | None) -> int:
     """Return the hosts of a group in each unit of another: as on the rails, and more in proportion to the unit."""
     home = next((each.hosts_per_unit for each in spec.gpus.groups if each.name == group.beside), 0)
     if wanted is None or not home:
@@ -191,7 +191,7 @@ def hosts_of(spec: ClusterSpec, fabric: Fabric, left_out: frozenset[int]) -> Clu
         )  # fmt: skip
         if wanted is not None or group.beside is not None or fabric.attachments[index].sets > 1:
             names = tuple(host for hosts in racks.values() for host in hosts)
-            each = _hosts_beside(spec, group, wanted) if wanted is None or beside else wanted
+            each = _shared_hosts_per_unit(spec, group, wanted) if wanted is None or beside else wanted
             whole = replace(whole, hosts_per_unit=each, host_names=names, racks={})
         groups.append(whole)
     groups += [replace(group, alone=spec.network.capacity is None) for group in spec.network.groups]

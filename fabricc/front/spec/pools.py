@@ -81,7 +81,7 @@ def build_management(
         network = network_of(raw["network"], ("management", "network"), findings)
         gateway = network and _read_gateway(raw, network, ("management",), findings, assumptions)
     else:
-        assumptions.forget("management", "network")
+        assumptions.remove_default("management", "network")
     servers = {
         service: tuple(
             _parse_server(each, ("management", service, i), findings) for i, each in enumerate(raw[service])
@@ -305,7 +305,7 @@ def _read_gateway(
     """Return the gateway that a section names, or the first address of its network."""
     first = IPAddress(network.first + (1 if network.size > 2 else 0), network.version)
     if "gateway" not in raw:
-        assumptions.take(str(first), *path, "gateway")
+        assumptions.add_default(str(first), *path, "gateway")
         return first
     text = raw["gateway"]
     try:

@@ -109,7 +109,7 @@ class ShareError(Exception):
         self.member, self.resource, self.best = member, resource, best
 
 
-def compute_waves(plant: CapacityModel, keep: Fraction, most: int | None = None) -> list[Wave]:
+def compute_waves(capacity: CapacityModel, keep: Fraction, most: int | None = None) -> list[Wave]:
     """Compute the waves, upper tiers first: a receiver of routes is ready before their sender.
 
     A tier is left half done for the one below where that alone keeps the share, as when addresses change at both ends
@@ -119,12 +119,12 @@ def compute_waves(plant: CapacityModel, keep: Fraction, most: int | None = None)
     Raises:
         ShareError: it cannot be kept.
     """
-    state = _State(plant, keep)
+    state = _State(capacity, keep)
     waiting: dict[int, dict[str, Member]] = {2: {}, 1: {}, 0: {}}
-    for member in plant.members.values():
+    for member in capacity.members.values():
         waiting[member.tier][member.name] = member
     waves: list[Wave] = []
-    if most is None and plant.members and all(member.confined for member in plant.members.values()):
+    if most is None and capacity.members and all(member.confined for member in capacity.members.values()):
         return [state.fill_all()]
     while any(waiting.values()):
         wave = next(
@@ -133,17 +133,17 @@ def compute_waves(plant: CapacityModel, keep: Fraction, most: int | None = None)
         if wave is None:
             raise state.refusal(member for queue in waiting.values() for member in queue.values())
         for name in wave.members:
-            del waiting[plant.members[name].tier][name]
+            del waiting[capacity.members[name].tier][name]
         waves.append(wave)
     return waves
 
 
-def find_largest_keep(plant: CapacityModel, most: int | None = None) -> Fraction | None:
+def find_largest_keep(capacity: CapacityModel, most: int | None = None) -> Fraction | None:
     """Return the largest share that some order keeps, in twentieths; None when there is none above 0."""
     for twentieths in range(19, 0, -1):
         keep = Fraction(twentieths, 20)
         try:
-            compute_waves(plant, keep, most)
+            compute_waves(capacity, keep, most)
         except ShareError:
             continue
         return keep
@@ -171,21 +171,21 @@ class _Mesh:
 class _State:
     """The changed switches so far, and the links that are down because their ends disagree."""
 
-    def __init__(self, plant: CapacityModel, keep: Fraction) -> None:
-        self.plant, self.keep = plant, keep
+    def __init__(self, capacity: CapacityModel, keep: Fraction) -> None:
+        self.plant, self.keep = capacity, keep
         self.changed: set[str] = set()
         self.seen: set[tuple[int, str]] = set()
         self.broken: defaultdict[str, int] = defaultdict(int)
         self.above: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
-        links = {(lower, m.name): n for m in plant.members.values() for lower, n in m.below.items()}
+        links = {(lower, m.name): n for m in capacity.members.values() for lower, n in m.below.items()}
         self.partners: defaultdict[str, list[tuple[str, str, int]]] = defaultdict(list)
-        for lower, upper in plant.breaking:
+        for lower, upper in capacity.breaking:
             count = links.get((lower, upper), 0)
             if count:
                 self.partners[lower].append((upper, lower, count))
                 self.partners[upper].append((lower, lower, count))
         self.absent: Counter[str] = Counter()
-        for member in plant.absent:
+        for member in capacity.absent:
             self.absent.update({**member.carries, **member.below})
         self.mesh_of = self._meshes(links)
         self.meshes = list({id(mesh): mesh for mesh in self.mesh_of.values()}.values())

@@ -140,7 +140,7 @@ class Access:
         """
         return REFERENCE.sub(lambda match: self.secret(match[1]).reveal(), text)
 
-    def hidden(self, text: str) -> str:
+    def hide_secrets(self, text: str) -> str:
         """Return a text of a device with references in place of the values looked up so far."""
         for name, secret in sorted(self._named.items(), key=lambda item: -len(item[1].reveal())):
             text = text.replace(secret.reveal(), f"{SECRET_PREFIX}{name}")

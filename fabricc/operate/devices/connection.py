@@ -75,7 +75,7 @@ class Connection:
             self._silence = found
         return found
 
-    def shown(self, text: str) -> str:
+    def without_secrets(self, text: str) -> str:
         """Return a text of the device without the secrets that fabricc logs in with or loads."""
         return self._mask(text)
 
@@ -124,7 +124,7 @@ class Connection:
             raise self._failure("FAB9105", "asking for the identity", error) from None
         return found
 
-    def heard(self) -> tuple[tuple[str, str, str], ...]:
+    def lldp_neighbors(self) -> tuple[tuple[str, str, str], ...]:
         """Return system name, port ID and port description of every LLDP neighbor; none where it reports none."""
         try:
             found = self.getter("get_lldp_neighbors_detail") or {}

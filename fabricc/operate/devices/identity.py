@@ -202,14 +202,14 @@ class Roster:
             return ""
         return next((f"it is {owner} (loopback {address})" for address, owner in owners.items() if owner), "")
 
-    def _by_neighbors(self, name: str, heard: LldpNeighbors) -> str:
-        votes = Counter(owner for one in heard if (owner := self._end_of(*one)))
+    def _by_neighbors(self, name: str, seen: LldpNeighbors) -> str:
+        votes = Counter(owner for one in seen if (owner := self._end_of(*one)))
         if not votes:
             return ""
         other, count = votes.most_common(1)[0]
         if other == name or count <= votes[name]:
             return ""
-        return f"its LLDP neighbors are those of {other} ({count} of {len(heard)} ports)"
+        return f"its LLDP neighbors are those of {other} ({count} of {len(seen)} ports)"
 
     def foreign(self, identity: Identity) -> str:
         """Return why a device is no switch of the plan at all, in words; "" where it may be one.
@@ -319,7 +319,7 @@ def identify_device(
     identity = identity_of(live.stated_identity(), facts)
     proved = roster.accepted(name, identity, planned)
     if not proved and files:
-        identity = replace(identity, heard=live.heard())
+        identity = replace(identity, heard=live.lldp_neighbors())
     return Answering(identity, proved, roster.other(name, identity, planned))
 
 

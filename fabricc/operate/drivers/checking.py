@@ -61,24 +61,24 @@ class Checking(NetworkDriver):  # type: ignore[misc]
                 self.discard_config()
         return []
 
-    def _refusals(self, said: str, config: str) -> list[Refusal]:
+    def _refusals(self, output: str, config: str) -> list[Refusal]:
         """Return the messages of a device as refusals, with the lines that it names."""
-        said = said.removeprefix(f"{self.hostname}: ")
-        file, line = locate_refusal(said, self._files_of(config))
-        return [Refusal(said, file, line)]
+        output = output.removeprefix(f"{self.hostname}: ")
+        file, line = locate_refusal(output, self._files_of(config))
+        return [Refusal(output, file, line)]
 
     def _files_of(self, config: str) -> dict[str, str]:  # noqa: ARG002
         """Return the files of a whole configuration by name; none for a driver that finds the place by itself."""
         return {}
 
 
-def vtysh_refusals(said: str, file: str) -> Iterator[Refusal]:
+def vtysh_refusals(output: str, file: str) -> Iterator[Refusal]:
     """Yield the lines that `vtysh -C` refuses: `line 12: % Unknown command: …`."""
-    for number, text in _VTYSH.findall(said):
+    for number, text in _VTYSH.findall(output):
         yield Refusal(text.strip(), file, int(number))
 
 
-def locate_refusal(said: str, files: dict[str, str]) -> tuple[str, int]:
+def locate_refusal(output: str, files: dict[str, str]) -> tuple[str, int]:
     """Return the line that a device's message is about: the longest line that it repeats, else the line that it quotes.
 
     Returns:
@@ -89,11 +89,11 @@ def locate_refusal(said: str, files: dict[str, str]) -> tuple[str, int]:
         for file, text in files.items()
         for number, line in enumerate(text.splitlines(), 1)
     ]
-    whole = [one for one in lines if len(one[2]) >= _LEAST and one[2] in said and " " in one[2]]
+    whole = [one for one in lines if len(one[2]) >= _LEAST and one[2] in output and " " in one[2]]
     if whole:
         file, number, _ = max(whole, key=lambda one: len(one[2]))
         return file, number
-    quoted = {next(filter(None, found)) for found in _QUOTED.findall(said)}
+    quoted = {next(filter(None, found)) for found in _QUOTED.findall(output)}
     scores = [len(quoted & set(_WORD.findall(one[2]))) for one in lines]
     best = max(scores, default=0)
     fitting = [one for one, score in zip(lines, scores, strict=True) if score == best]

@@ -351,10 +351,10 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
             _take_out(lines, refused[0].line - 1)
         return found
 
-    def _refusals(self, said: str, config: str) -> list[Refusal]:
-        named = _REFUSED.fullmatch(said[max(0, said.find("CLI command")) :])
+    def _refusals(self, output: str, config: str) -> list[Refusal]:
+        named = _REFUSED.fullmatch(output[max(0, output.find("CLI command")) :])
         if named is None:
-            return [Refusal(said)]
+            return [Refusal(output)]
         lines = config.splitlines()
         sent = [number for number, line in enumerate(lines, 1) if not line.lstrip().startswith("!")]
         at = int(named[1]) - 1 - _BEFORE

@@ -205,8 +205,8 @@ class FrrDriver(LinuxDriver):
     def _files_of(self, config: str) -> dict[str, str]:
         return unpack_bundle(config, MAIN)
 
-    def _refusals(self, said: str, config: str) -> list[Refusal]:
-        return list(vtysh_refusals(said, MAIN)) or super()._refusals(said, config)
+    def _refusals(self, output: str, config: str) -> list[Refusal]:
+        return list(vtysh_refusals(output, MAIN)) or super()._refusals(output, config)
 
     def compare_config(self) -> str:
         """Return the changes of a commit: lines of frr-reload.py for FRR, a unified diff for each other file."""

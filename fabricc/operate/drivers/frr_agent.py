@@ -63,7 +63,7 @@ class Refusal(Exception):  # noqa: N818 - not an error of this program
         self.kind = kind
 
 
-def ran(words: list[str], limit_s: float = LIMIT_S) -> tuple[int, str, str]:
+def run_program(words: list[str], limit_s: float = LIMIT_S) -> tuple[int, str, str]:
     """Run a program; return exit status, standard output and standard error."""
     try:
         done = subprocess.run(
@@ -78,7 +78,7 @@ def ran(words: list[str], limit_s: float = LIMIT_S) -> tuple[int, str, str]:
 
 def run_checked(words: list[str], *, logged: bool = False) -> str:
     """Return the standard output of a program that must succeed; with `logged`, standard error stands before it."""
-    status, out, err = ran(words)
+    status, out, err = run_program(words)
     if status:
         said = ERROR_LINE.findall(f"{out}\n{err}") or (out + err).splitlines()[-3:]
         raise Refusal("failed", f"{' '.join(words[:2])} ended with {status}: {'; '.join(said[:5])}")
@@ -95,7 +95,7 @@ def process_start(pid: int) -> str | None:
     return None if fields[0] == "Z" else f"{fields[19]}@{boot}"
 
 
-def here() -> dict[str, Any]:
+def current_process() -> dict[str, Any]:
     """Return this process by its number and start time, which `started` returns."""
     return {"pid": os.getpid(), "started": process_start(os.getpid())}
 
@@ -209,22 +209,22 @@ def set_hostname(folder: str, name: str) -> None:
                         raise ConnectionError(f"{place.stem} closed its socket")
 
 
-def differences(told: str) -> list[str]:
+def differences(log: str) -> list[str]:
     """Return the changes that `frr-reload.py --test` reports: lines that begin with `-` or `+`.
 
     Args:
-        told: its log, which goes to standard error, and its output.
+        log: its log, which goes to standard error, and its output.
 
     Raises:
         Refusal: it is the output of something else, or of two runs.
     """
-    if any(told.count(mark) != 1 for mark in TESTED):
-        shown = " ".join(told.split())[:200] or "nothing"
+    if any(log.count(mark) != 1 for mark in TESTED):
+        shown = " ".join(log.split())[:200] or "nothing"
         raise Refusal(
             "failed", f"frr-reload.py --test did not compare the configurations, it printed: {shown}"
         )
     lines, sign = [], ""
-    for line in told.splitlines():
+    for line in log.splitlines():
         if line.strip() in HEADINGS:
             sign = HEADINGS[line.strip()]
         elif sign and line.strip() and not line.startswith("===") and not LOGGED.match(line):
@@ -285,7 +285,7 @@ class Switch:
     def __init__(self, table: dict[str, dict[str, str]], *, namespaces: bool = False) -> None:
         self.table, self.namespaces = table, namespaces
 
-    def adapted(self, text: str, files: dict[str, str]) -> str:
+    def adapt_config(self, text: str, files: dict[str, str]) -> str:
         """Return the `frr.conf` of a candidate as this FRR prints it."""
         if not self.namespaces:
             return text
@@ -313,7 +313,7 @@ class Switch:
         """Return the changes that a configuration would make in the running FRR."""
         return differences(self.reload("--test", str(wanted)))
 
-    def bring(self, wanted: Path) -> None:
+    def apply_config(self, wanted: Path) -> None:
         """Make the running FRR equal a configuration, keeping the sessions it does not touch.
 
         A second run deletes lines that the first one created again: it enters the section `bfd` after `no bfd`.
@@ -362,11 +362,11 @@ class Box:
 
     # What is kept.
 
-    def kept(self, name: str) -> Any:
+    def load_object(self, name: str) -> Any:
         """Return a kept object; None when there is none."""
         return json.loads(text_of(self.folder / f"{name}.json") or "null")
 
-    def keep(self, name: str, value: Any) -> None:
+    def store_object(self, name: str, value: Any) -> None:
         """Keep an object, or remove it when it is None."""
         self.put(self.folder / f"{name}.json", None if value is None else json.dumps(value))
 
@@ -389,14 +389,14 @@ class Box:
 
     def state(self) -> dict[str, Any]:
         """Return the state of the last commit."""
-        return self.kept("state") or {"phase": "idle", "why": ""}
+        return self.load_object("state") or {"phase": "idle", "why": ""}
 
     def enter(self, phase: str, why: str = "", **more: Any) -> None:
         """Set the phase of a commit."""
-        self.keep("state", {**self.state(), "phase": phase, "why": why, **more})
+        self.store_object("state", {**self.state(), "phase": phase, "why": why, **more})
 
     @contextlib.contextmanager
-    def alone(self) -> Iterator[None]:
+    def run_exclusively(self) -> Iterator[None]:
         """Run one request at a time on the switch."""
         with (self.folder / "guard").open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -412,11 +412,11 @@ class Box:
         if held and held["session"] != self.session:
             left = f"{held['until'] - now:.0f} s more"
             raise Refusal("locked", f"session {held['session']} holds the candidate for {left}")
-        self.keep("lock", {"session": self.session, "until": now + self.request["lock_s"]})
+        self.store_object("lock", {"session": self.session, "until": now + self.request["lock_s"]})
 
     def lock(self) -> Any:
         """Return the lock of the candidate; None when there is none or it has expired."""
-        held, now = self.kept("lock"), time.time()
+        held, now = self.load_object("lock"), time.time()
         return held if held and now < held["until"] < now + 86400 else None
 
     def refuse_guarded(self) -> None:
@@ -425,7 +425,7 @@ class Box:
         Raises:
             Refusal: such a guard stands.
         """
-        guard = self.kept("guard")
+        guard = self.load_object("guard")
         if guard and guard["session"] != self.session:
             left = max(0.0, guard["deadline"] - time.monotonic())
             raise Refusal(
@@ -445,15 +445,15 @@ class Box:
 
     def mine(self) -> bool:
         """Return whether the session holds the lock."""
-        held: dict[str, Any] = self.kept("lock") or {}
+        held: dict[str, Any] = self.load_object("lock") or {}
         return bool(held.get("session") == self.session)
 
-    def forget(self) -> None:
+    def discard_candidate(self) -> None:
         """Drop the candidate and the lock; after a commit, a switch keeps a reserve."""
         for name in ("candidate", "lock", "compared"):
-            self.keep(name, None)
+            self.store_object(name, None)
         put_back(self.main, None)
-        if self.kept("state"):
+        if self.load_object("state"):
             self.set_aside()
 
     def recover(self) -> None:
@@ -461,9 +461,9 @@ class Box:
         state = self.state()
         if state["phase"] in BUSY and process_start(state["worker"]["pid"]) != state["worker"]["started"]:
             self.detach("reverting", "the process of the commit died", self.revert)
-        guard = self.kept("guard")
+        guard = self.load_object("guard")
         if guard and process_start(guard["worker"]["pid"]) != guard["worker"]["started"]:
-            self.watch(guard)
+            self.start_guard(guard)
 
     # Requests.
 
@@ -477,28 +477,28 @@ class Box:
             base = re.sub(r"(?m)^end\s*$", "", self.switch.running())
             files[MAIN] = f"{base}\n{files[MAIN]}"
         try:
-            self.keep("candidate", files)
-            self.keep("compared", None)
+            self.store_object("candidate", files)
+            self.store_object("compared", None)
             if MAIN in files:
-                self.put(self.main, self.switch.adapted(files[MAIN], files))
-                status, out, err = ran(["vtysh", "-C", "-f", str(self.main)])
+                self.put(self.main, self.switch.adapt_config(files[MAIN], files))
+                status, out, err = run_program(["vtysh", "-C", "-f", str(self.main)])
                 said = [line for line in (out + err).splitlines() if line.strip()]
                 if status or any("% " in line for line in said):
                     raise Refusal("rejected", "; ".join(said[:10]) or f"vtysh -C ended with {status}")
         except (Refusal, OSError):
-            self.forget()
+            self.discard_candidate()
             raise
         return {}
 
     def changed(self) -> dict[str, str]:
         """Return the files of the candidate, other than `frr.conf`, that differ on the machine, in table order."""
-        files = self.kept("candidate") or {}
+        files = self.load_object("candidate") or {}
         rest = [name for name in self.switch.table if name in files and name != MAIN]
         return {name: files[name] for name in rest if text_of(self.switch.path(name)) != files[name]}
 
     def do_compare(self) -> dict[str, Any]:
         """Return the device's own difference for FRR, and a unified diff of each other file."""
-        if not self.mine() or self.kept("candidate") is None:
+        if not self.mine() or self.load_object("candidate") is None:
             raise Refusal("lost", "the candidate is gone: another session took over, or it was discarded")
         self.refuse_others()
         parts: list[str] = []
@@ -509,24 +509,24 @@ class Box:
         if self.main.exists():
             lines = self.switch.differences(self.main)
             parts += ["--- FRR, running", "+++ FRR, candidate", *lines] if lines else []
-        self.keep("compared", self.backup(self.kept("candidate")))
+        self.store_object("compared", self.backup(self.load_object("candidate")))
         return {"diff": "\n".join(parts)}
 
     def do_commit(self) -> dict[str, Any]:
         """Start a commit; `do_status` returns its progress."""
         if self.state()["phase"] in BUSY:
             raise Refusal("pending", f"a commit is {self.state()['phase']}")
-        if not self.mine() or self.kept("candidate") is None:
+        if not self.mine() or self.load_object("candidate") is None:
             raise Refusal("lost", "the candidate is gone: another session took over, or it was discarded")
         self.refuse_others()
         self.refuse_guarded()
-        files = self.kept("candidate")
+        files = self.load_object("candidate")
         self.require_space(files)
         backup = self.backup(files)
-        if self.kept("compared") not in (None, backup):
+        if self.load_object("compared") not in (None, backup):
             raise Refusal("failed", "the switch has changed since it was compared; nothing was changed")
-        self.keep("compared", None)
-        self.keep("backup", backup)
+        self.store_object("compared", None)
+        self.store_object("backup", backup)
         self.detach("committing", "", self.commit)
         return {}
 
@@ -570,29 +570,29 @@ class Box:
         An existing guard keeps its backup, and its time starts again.
         """
         self.refuse_guarded()
-        guard = self.kept("guard")
+        guard = self.load_object("guard")
         if not guard:
             if self.request["armed"]:
                 return {"armed": False}
-            if not self.mine() or self.kept("candidate") is None:
+            if not self.mine() or self.load_object("candidate") is None:
                 raise Refusal("lost", "the candidate is gone: another session took over, or it was discarded")
-            guard = {"session": self.session, "backup": self.backup(self.kept("candidate"))}
+            guard = {"session": self.session, "backup": self.backup(self.load_object("candidate"))}
         guard["seconds"] = self.request["seconds"]
-        self.watch(guard)
+        self.start_guard(guard)
         return {"armed": True}
 
     def do_release(self) -> dict[str, Any]:
         """Drop the session's guard, or that of a named owner; return whether it existed until now."""
-        guard = self.kept("guard")
+        guard = self.load_object("guard")
         if not guard or guard["session"] != self.request.get("owner", self.session):
             return {"released": False}
-        self.keep("guard", None)
+        self.store_object("guard", None)
         return {"released": True}
 
     def do_holds(self) -> dict[str, Any]:
         """Return the claims of sessions: a guard, a commit that has not ended, the lock of a candidate, a reload."""
         found, now = [], time.monotonic()
-        state, guard, held = self.state(), self.kept("guard"), self.lock()
+        state, guard, held = self.state(), self.load_object("guard"), self.lock()
         if guard:
             found.append({"claim": "guard", "owner": guard["session"], "left_s": guard["deadline"] - now})
         if state["phase"] in BUSY:
@@ -610,19 +610,19 @@ class Box:
         if self.state()["phase"] != "pending":
             raise Refusal("failed", f"no commit waits for confirmation (state: {self.state()['phase']})")
         self.refuse_foreign_commit()
-        self.keep("wish", "confirm")
+        self.store_object("wish", "confirm")
         return {}
 
     def do_rollback(self) -> dict[str, Any]:
         """Go back to before the last commit."""
-        if self.state()["phase"] == "pending" and self.kept("wish") != "revert":
+        if self.state()["phase"] == "pending" and self.load_object("wish") != "revert":
             self.refuse_foreign_commit()
-            self.keep("wish", "revert")
+            self.store_object("wish", "revert")
         elif self.state()["phase"] == "pending" or self.state()["phase"] == "reverting":
             return {}
         elif self.state()["phase"] in BUSY:
             raise Refusal("pending", f"a commit is {self.state()['phase']}")
-        elif self.kept("backup") is None:
+        elif self.load_object("backup") is None:
             raise Refusal("failed", "nothing to roll back to")
         else:
             self.refuse_others()
@@ -631,18 +631,23 @@ class Box:
 
     def do_discard(self) -> dict[str, Any]:
         """Drop the candidate of the session, or of a named owner; another session's stays."""
-        held = self.kept("lock")
+        held = self.load_object("lock")
         if held and held["session"] == self.request.get("owner", self.session):
-            self.forget()
+            self.discard_candidate()
         return {}
 
     def do_status(self) -> dict[str, Any]:
         """Return the state of the last commit, with the seconds left to confirm it."""
         state = self.state()
         left = state.get("deadline", 0) - time.monotonic() if state["phase"] == "pending" else -1
-        guard = self.kept("guard")
+        guard = self.load_object("guard")
         guarded = guard["deadline"] - time.monotonic() if guard else -1
-        told = {"phase": state["phase"], "why": state["why"], "left_s": left, "wish": self.kept("wish")}
+        told = {
+            "phase": state["phase"],
+            "why": state["why"],
+            "left_s": left,
+            "wish": self.load_object("wish"),
+        }
         return {**told, "guarded_s": guarded}
 
     def do_read(self) -> dict[str, Any]:
@@ -650,7 +655,7 @@ class Box:
 
         While a commit waits, the files on disk are those for a reboot; the active files, other than FRR's, are its own.
         """
-        table, candidate = self.switch.table, self.kept("candidate") or {}
+        table, candidate = self.switch.table, self.load_object("candidate") or {}
         saved = {name: text for name in table if (text := text_of(table[name]["path"])) is not None}
         if self.state()["phase"] == "pending":
             saved |= {name: text for name, text in candidate.items() if name != MAIN}
@@ -660,20 +665,22 @@ class Box:
 
     def do_run(self) -> dict[str, Any]:
         """Run programs, one after the other."""
-        return {"ran": [ran(words, self.request["limit_s"]) for words in self.request["commands"]]}
+        return {"ran": [run_program(words, self.request["limit_s"]) for words in self.request["commands"]]}
 
     # The process of a commit.
 
     def detach(self, phase: str, why: str, body: Any) -> None:
         """Run the rest of a commit in a process of its own."""
-        self.keep("wish", None)
+        self.store_object("wish", None)
 
         def begin() -> None:
-            self.enter(phase, why, worker=here(), by=self.session, message=self.request.get("message", ""))
+            self.enter(
+                phase, why, worker=current_process(), by=self.session, message=self.request.get("message", "")
+            )
 
-        self.apart(begin, body)
+        self.run_detached(begin, body)
 
-    def apart(self, begin: Any, body: Any) -> None:
+    def run_detached(self, begin: Any, body: Any) -> None:
         """Run something in a process that outlives the connection; return when it has begun."""
         reading, writing = os.pipe()
         if os.fork():
@@ -698,43 +705,43 @@ class Box:
         finally:
             os._exit(0)
 
-    def watch(self, guard: dict[str, Any]) -> None:
+    def start_guard(self, guard: dict[str, Any]) -> None:
         """Start a process that goes back when the guard's time is over; an earlier such process ends."""
 
         def begin() -> None:
             until = time.monotonic() + guard["seconds"]
-            self.keep("guard", {**guard, "deadline": until, "worker": here()})
+            self.store_object("guard", {**guard, "deadline": until, "worker": current_process()})
 
-        self.apart(begin, self.stand_guard)
+        self.run_detached(begin, self.stand_guard)
 
     def stand_guard(self) -> None:
         """Wait for the release or the deadline; a commit that is under way at the deadline ends first."""
         while True:
             time.sleep(0.5)
-            with self.alone():
-                guard = self.kept("guard")
-                if guard is None or guard["worker"] != here():
+            with self.run_exclusively():
+                guard = self.load_object("guard")
+                if guard is None or guard["worker"] != current_process():
                     return
                 if time.monotonic() < guard["deadline"] or self.state()["phase"] in BUSY:
                     continue
-                self.keep("backup", guard["backup"])
-                self.keep("wish", None)
+                self.store_object("backup", guard["backup"])
+                self.store_object("wish", None)
                 why = f"not released within {guard['seconds']} s"
-                self.enter("reverting", why, worker=here(), by=guard["session"])
-                self.keep("guard", None)
+                self.enter("reverting", why, worker=current_process(), by=guard["session"])
+                self.store_object("guard", None)
             self.revert()
             return
 
     def commit(self) -> None:
         """Apply the candidate; restore the backup when a step fails."""
-        files, seconds = self.kept("candidate"), self.request["revert_s"]
+        files, seconds = self.load_object("candidate"), self.request["revert_s"]
         try:
             changed = self.changed()
             for name, text in changed.items():
                 write(self.switch.path(name), text)
                 self.switch.activate(name)
             if MAIN in files:
-                self.switch.bring(self.main)
+                self.switch.apply_config(self.main)
                 write(self.switch.path(MAIN), files[MAIN])
             for name in changed:
                 self.switch.activate(name, "after")
@@ -743,7 +750,7 @@ class Box:
             self.revert()
             return
         if seconds:
-            self.save(self.kept("backup")["files"])
+            self.save(self.load_object("backup")["files"])
             until = time.monotonic() + seconds
             self.enter("pending", deadline=until)
             wish = self.pending_request(until)
@@ -753,7 +760,7 @@ class Box:
                 return
             put_back(self.reserve, None)
             self.save(files)
-        self.forget()
+        self.discard_candidate()
         self.enter("confirmed")
 
     def save(self, texts: dict[str, str | None]) -> None:
@@ -765,7 +772,7 @@ class Box:
         """Return the request before the deadline: `confirm` or `revert`; None when there is none."""
         while True:
             late = time.monotonic() >= until
-            wish: str | None = self.kept("wish")
+            wish: str | None = self.load_object("wish")
             if wish or late:
                 return wish
             time.sleep(0.1)
@@ -773,7 +780,7 @@ class Box:
     def revert(self) -> None:
         """Restore the backup in up to three attempts; the last state records the reason and the outcome."""
         put_back(self.reserve, None)
-        backup, why = self.kept("backup"), self.state()["why"]
+        backup, why = self.load_object("backup"), self.state()["why"]
         self.switch = Switch(backup["table"], namespaces=backup.get("namespaces", False))
         for attempt in range(3):
             try:
@@ -782,11 +789,11 @@ class Box:
             except (Refusal, OSError) as error:
                 self.enter("reverting", f"{why}; going back failed: {error}")
                 continue
-            self.keep("backup", None)
-            self.forget()
+            self.store_object("backup", None)
+            self.discard_candidate()
             self.enter("reverted", why)
             return
-        self.forget()
+        self.discard_candidate()
         self.enter("failed", self.state()["why"])
 
     def restore(self, backup: dict[str, Any]) -> None:
@@ -806,7 +813,7 @@ class Box:
                 attempt(lambda name=name: self.switch.activate(name))  # type: ignore[misc]
         if backup["running"] is not None:
             attempt(lambda: write(self.main, backup["running"]))
-            attempt(lambda: self.switch.bring(self.main))
+            attempt(lambda: self.switch.apply_config(self.main))
             attempt(lambda: put_back(self.switch.path(MAIN), backup["files"][MAIN]))
         for name in names:
             attempt(lambda name=name: self.switch.activate(name, "after"))  # type: ignore[misc]
@@ -821,7 +828,7 @@ def serve(request: dict[str, Any]) -> dict[str, Any]:
         box = Box(request)
         if request["do"] == "run":
             return {**did, **box.do_run()}
-        with box.alone():
+        with box.run_exclusively():
             box.recover()
             answer: dict[str, Any] = getattr(box, f"do_{request['do']}")()
             return {**did, **answer}

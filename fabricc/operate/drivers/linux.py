@@ -307,11 +307,11 @@ def _parse_duration(text: str) -> int:
     return sum(int(count) * units[unit] for count, unit in parts) if parts else -1
 
 
-def router_macs(told: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+def router_macs(answer: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """Return VNI -> VTEP -> router MAC from `show evpn rmac vni all json`; a count stands among the MAC addresses."""
     return {
         vni: {str(one["vtepIp"]): str(one["routerMac"]) for one in macs.values() if isinstance(one, dict)}
-        for vni, macs in told.items()
+        for vni, macs in answer.items()
         if isinstance(macs, dict)
     }
 

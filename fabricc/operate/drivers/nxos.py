@@ -196,7 +196,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             if connection is not None:
                 connection.close()
 
-    def _say(self, command: str, failure: type[NapalmException]) -> str:
+    def _command_text(self, command: str, failure: type[NapalmException]) -> str:
         """Return the text of a command's answer, without prompts that would wait for a person."""
         with self._clean(failure):
             assert self.device is not None
@@ -240,7 +240,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             return None
         with self._clean(ReplaceConfigException):
             super().load_replace_candidate(config=candidate)
-        return self._say(f"configure replace {self._target} verify-only", ReplaceConfigException)
+        return self._command_text(f"configure replace {self._target} verify-only", ReplaceConfigException)
 
     def _require_running(self, running: str) -> str:
         """Return a running configuration; an answer without a command, or a part of one, is an error."""
@@ -292,7 +292,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         """Return the commands that the device would run; none when it runs the candidate."""
         if not self.loaded or self._unchanged:
             return ""
-        said = self._say(f"configure replace {self._target} show-patch", CommitError)
+        said = self._command_text(f"configure replace {self._target} show-patch", CommitError)
         with self._clean(CommitError):
             return "\n".join(changing_commands(said))
 
@@ -392,8 +392,8 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
                 text = f"{self.hostname}: no outcome of `{command.split()[0]}` in {self._commit_timeout:g} s"
                 raise CommandTimeoutException(text)
 
-    def _failed_commit(self, said: str, status: str = "") -> CommitError:
-        text = excerpt(said.strip(), self.password, longest=500, end=True)
+    def _failed_commit(self, output: str, status: str = "") -> CommitError:
+        text = excerpt(output.strip(), self.password, longest=500, end=True)
         told = f"its log reports {status!r}: {text}" if status else text
         return CommitError(f"{self.hostname}: {told or 'no outcome is reported'}")
 
@@ -412,7 +412,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         Raises:
             CommitError: it is not saved.
         """
-        said = self._say("copy running-config startup-config", CommitError)
+        said = self._command_text("copy running-config startup-config", CommitError)
         if reports_outcome(said, SAVED):
             return
         (running,) = self._show(CommitError, _RUNNING)
@@ -474,7 +474,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             return differs(running, self._show_startup())
 
     def _confirm(self) -> None:
-        self._say("configure replace commit", CommitError)
+        self._command_text("configure replace commit", CommitError)
         if self._is_timer_running():
             raise CommitError(f"{self.hostname}: the commit timer still runs after the confirmation")
         self._save()
@@ -499,7 +499,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
                 raise CommitError(f"the checkpoint {self.rollback_cfg} is not on the switch")
         self._run_logged(f"rollback running-config file {self.rollback_cfg}", _ROLLBACK_LOG, ROLLED_BACK)
         if self.has_pending_commit():
-            self._say("configure replace commit", CommitError)
+            self._command_text("configure replace commit", CommitError)
         self._save()
 
     def discard_config(self) -> None:

@@ -214,8 +214,8 @@ class SonicDriver(LinuxSession):
     def _files_of(self, config: str) -> dict[str, str]:
         return {CONFIG_DB: unpack_bundle(config, CONFIG_DB).get(CONFIG_DB, "")}
 
-    def _refusals(self, said: str, config: str) -> list[Refusal]:
-        return list(vtysh_refusals(said, FRR)) or super()._refusals(said, config)
+    def _refusals(self, output: str, config: str) -> list[Refusal]:
+        return list(vtysh_refusals(output, FRR)) or super()._refusals(output, config)
 
     def compare_config(self) -> str:
         """How the commit goes about it, the fields of CONFIG_DB that change, and the lines of frr-reload.py."""

@@ -28,6 +28,6 @@ class Container(Switch):
 
 if __name__ == "__main__":
     try:
-        Container({}).bring(Path(sys.argv[1]))
+        Container({}).apply_config(Path(sys.argv[1]))
     except Refusal as error:
         sys.exit(str(error))

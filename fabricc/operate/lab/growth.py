@@ -93,7 +93,7 @@ def plan_step(before: Network, spec: Path, units: int | None, *, hands: bool = F
         differences=source.differences,
     )
     if hands:
-        record = replace(record, cables=_by_hands(lab.record.cables, record.cables))
+        record = replace(record, cables=_move_cables(lab.record.cables, record.cables))
     _require_growth(lab.record, record)
     demands.require_room(source.fabric, sum(lab.memory_kib().values()))
     after = Network.of(Lab(lab.folder, record), source.fabric)
@@ -111,7 +111,7 @@ def _list_idle_vrfs(old: state.Record, vrfs: Iterable[state.Vrf]) -> tuple[tuple
     return tuple(sorted(known - {(switch, vrf) for switch, vrf, _ in vrfs}))
 
 
-def _by_hands(old: Sequence[state.Cable], new: Iterable[state.Cable]) -> tuple[state.Cable, ...]:
+def _move_cables(old: Sequence[state.Cable], new: Iterable[state.Cable]) -> tuple[state.Cable, ...]:
     """Return the cables of before, and new ones between ports that are free."""
     busy = set(state.ends_of_cables(old))
     return (*old, *(cable for cable in new if busy.isdisjoint(state.ends_of_cables([cable]))))

@@ -49,7 +49,7 @@ def _find_differences(
 
 def read_sessions(lab: Lab, switch: str) -> dict[str, bool]:
     """Neighbor -> whether its session is Established, for every neighbor that the daemon has."""
-    answer = lab.ask(switch, "bgpd", "show bgp neighbors json")
+    answer = lab.query_daemon(switch, "bgpd", "show bgp neighbors json")
     return {
         name: found.get("bgpState") == "Established"
         for name, found in answer.items()

@@ -137,7 +137,7 @@ class Lab:
             raise LabError("FAB8012", f"{switch} does not run", "See `fabricc lab status`.")
         return process
 
-    def ask(self, switch: str, name: str, command: str) -> dict[str, Any]:
+    def query_daemon(self, switch: str, name: str, command: str) -> dict[str, Any]:
         """Return the JSON answer of a switch's daemon.
 
         Raises:

@@ -282,9 +282,9 @@ def _far_endpoints(near: Endpoint, endpoints: Sequence[Endpoint]) -> Iterator[En
             yield endpoint
 
 
-def _route_decisions(namespace: str, asked: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
+def _route_decisions(namespace: str, requested: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
     """(destination, source) -> interface, as the kernel of a namespace decides."""
-    text = "".join(f"route get {destination} from {source}\n" for destination, source in asked)
+    text = "".join(f"route get {destination} from {source}\n" for destination, source in requested)
     command = ["ip", "-n", namespace, "-force", "-batch", "-"]
     ran = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
     found = (_LINE.match(line) for line in ran.stdout.splitlines())

@@ -145,7 +145,7 @@ def _tunnel_devices(lab: Lab, switch: str, vrf: str) -> set[str]:
 
 def _known_devices(lab: Lab, switch: str, vrf: str) -> set[str]:
     try:
-        return set(lab.ask(switch, "zebra", f"show interface vrf {vrf} brief json"))
+        return set(lab.query_daemon(switch, "zebra", f"show interface vrf {vrf} brief json"))
     except LabError:  # zebra does not know the VRF yet
         return set()
 

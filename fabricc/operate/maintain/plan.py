@@ -58,7 +58,7 @@ class NetworkMaintenance:
     parts: Mapping[str, tuple[LinkShare, ...]]
     switches: Mapping[str, tuple[LinkShare, ...]]
     rails: Mapping[str, tuple[Fraction, ...]]
-    leasts: tuple[tuple[Fraction, str], ...]
+    minimums: tuple[tuple[Fraction, str], ...]
     touched: tuple[AffectedHost, ...]
     cut: tuple[int, ...]
     next: FurtherFailure
@@ -66,7 +66,7 @@ class NetworkMaintenance:
 
     def least(self, moment: Moment) -> tuple[Fraction, str]:
         """Return the smallest capacity of any part or rail, or of any switch in service, and its name."""
-        return self.leasts[tuple(Moment).index(moment)]
+        return self.minimums[tuple(Moment).index(moment)]
 
 
 def assess_network(name: str, wiring: Wiring, target: Outage, down: Outage) -> NetworkMaintenance:

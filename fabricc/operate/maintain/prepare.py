@@ -87,7 +87,7 @@ class MaintenancePlan:
     """
 
     cluster: str
-    wish: MaintenanceRequest
+    request: MaintenanceRequest
     target: Outage
     down: Outage
     networks: tuple[NetworkMaintenance, ...]
@@ -102,7 +102,7 @@ class MaintenancePlan:
 
 
 def prepare_maintenance(
-    compiled: Compiled, wish: MaintenanceRequest, progress: Callable[[str, int, int], None]
+    compiled: Compiled, request: MaintenanceRequest, progress: Callable[[str, int, int], None]
 ) -> MaintenancePlan:
     """Prepare a maintenance; with `write`, prove its specs and write them to that folder.
 
@@ -111,26 +111,28 @@ def prepare_maintenance(
         EmitError: a file cannot be written.
     """
     parts = {"": compiled, **compiled.networks}
-    if wish.network is not None:
-        own = compiled.of_network(wish.network)
+    if request.network is not None:
+        own = compiled.of_network(request.network)
         parts = {name: part for name, part in parts.items() if part is own}
     wirings = {name: Wiring(part.fabric) for name, part in parts.items()}
-    target = resolve_names(wish.devices, wirings)
-    told = [*wish.down, *(read_verify_result(wish.verified) if wish.verified else ())]
+    target = resolve_names(request.devices, wirings)
+    told = [*request.down, *(read_verify_result(request.verified) if request.verified else ())]
     known = [word for word in told if any(_has_element(wiring, word) for wiring in wirings.values())]
-    down = resolve_names([*wish.down, *(word for word in known if word not in wish.down)], wirings)
+    down = resolve_names([*request.down, *(word for word in known if word not in request.down)], wirings)
     concerned = {name: wiring for name, wiring in wirings.items() if _has_target(wiring, target)}
     networks = tuple(assess_network(name, wiring, target, down) for name, wiring in concerned.items())
-    found = [one for each in networks for one in check_network(each, concerned[each.name], target, wish.keep)]
+    found = [
+        one for each in networks for one in check_network(each, concerned[each.name], target, request.keep)
+    ]
     words = find_drain_keys(target, concerned)
-    reviews, written = _review_specs(compiled, wish, words, progress)
+    reviews, written = _review_specs(compiled, request, words, progress)
     jobs, leaving = _find_affected_jobs(compiled, networks)
     found += _note_undrained_hosts(concerned, target)
-    name = f"fabricc-{'-'.join(wish.devices[:3])}"
-    slurm = slurm_commands(name, leaving, wish.start, wish.minutes) if leaving else {}
+    name = f"fabricc-{'-'.join(request.devices[:3])}"
+    slurm = slurm_commands(name, leaving, request.start, request.minutes) if leaving else {}
     kubernetes = kubernetes_commands(leaving) if leaving else {}
     return MaintenancePlan(
-        compiled.fabric.cluster, wish, target, down, networks, jobs, leaving, words, reviews, written,
+        compiled.fabric.cluster, request, target, down, networks, jobs, leaving, words, reviews, written,
         slurm, kubernetes, tuple(found),
     )  # fmt: skip
 
@@ -181,7 +183,10 @@ def _note_undrained_hosts(wirings: Mapping[str, Wiring], target: Outage) -> list
 
 
 def _review_specs(
-    compiled: Compiled, wish: MaintenanceRequest, words: DrainKeys, progress: Callable[[str, int, int], None]
+    compiled: Compiled,
+    request: MaintenanceRequest,
+    words: DrainKeys,
+    progress: Callable[[str, int, int], None],
 ) -> tuple[dict[str, Review], tuple[Path, ...]]:
     """Return the reviews of the drain and of its reversal, and the files that were written."""
     if not words.keys:
@@ -189,7 +194,7 @@ def _review_specs(
     text, file = compiled.sources[str(compiled.path)], str(compiled.path)
     there = {path: None for path, now in words.keys.items() if now}
     with TemporaryDirectory(prefix="fabricc-maintain-") as scratch:
-        top = wish.write or Path(scratch)
+        top = request.write or Path(scratch)
         drained = edit_spec(text, file, dict.fromkeys(words.keys, "true"))
         drain = write_spec(compiled, drained, top / DRAIN)
         require_drain_keys(drain, words)
@@ -198,7 +203,7 @@ def _review_specs(
             DRAIN: review_variant(compiled, drain, ("as it is", DRAIN)),
             UNDRAIN: review_variant(drain, undrain, (DRAIN, UNDRAIN)),
         }
-        if wish.write is None:
+        if request.write is None:
             return reviews, ()
         for number, each in enumerate((drain, undrain)):
             progress("proving", number, 2)

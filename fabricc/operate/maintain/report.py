@@ -28,8 +28,8 @@ _SHOWN = 12
 
 def render_maintenance(found: MaintenancePlan) -> Iterator[Part]:
     """Render the maintenance as lines and tables."""
-    start = found.wish.start.isoformat(sep=" ", timespec="minutes") if found.wish.start else "at once"
-    what = f"{', '.join(found.wish.devices)} out for {found.wish.minutes} min, {start}"
+    start = found.request.start.isoformat(sep=" ", timespec="minutes") if found.request.start else "at once"
+    what = f"{', '.join(found.request.devices)} out for {found.request.minutes} min, {start}"
     yield Line(f"{found.cluster}: {what}", "bold")
     for network in found.networks:
         yield from _render_network(network)
@@ -132,7 +132,7 @@ def _render_specs(found: MaintenancePlan) -> Iterator[Line]:
 
 def as_json(found: MaintenancePlan) -> Rendered:
     """Return the maintenance as JSON; shares are numbers from 0 to 1."""
-    wish = found.wish
+    wish = found.request
     answer: dict[str, Any] = {
         "format": FORMAT,
         "cluster": found.cluster,

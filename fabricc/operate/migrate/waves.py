@@ -39,7 +39,7 @@ class Order(NamedTuple):
     possible: tuple[str, ...] = ()
 
 
-def order_networks(told: Review, after: Compiled, keep: Fraction) -> tuple[Order, ...]:
+def order_networks(review: Review, after: Compiled, keep: Fraction) -> tuple[Order, ...]:
     """Return the waves of every network where the change of a switch is disruptive.
 
     Every rail, plane and switch keeps the share `keep` of its paths.
@@ -49,7 +49,7 @@ def order_networks(told: Review, after: Compiled, keep: Fraction) -> tuple[Order
         places = {part.fabric.name(at): at for at in part.fabric.switch_ids()}
         changing = [
             (name, group, _find_changed_directions(group, part.fabric))
-            for group in told.groups
+            for group in review.groups
             if group.kind != "host"
             for name in group.devices
             if name in places

@@ -155,7 +155,7 @@ def try_canaries(setting: Setting) -> Trials:
             return (), error
 
     with hold_journal(setting) as journal:
-        progress = partial(setting.teller.progress, "trying")
+        progress = partial(setting.reporter.progress, "trying")
         answers = for_each(chosen.values(), one, setting.options.parallel, progress)
     trials = []
     for kind, name in chosen.items():
@@ -192,7 +192,7 @@ def _try_candidate(setting: Setting, journal: Journal, name: str) -> tuple[Rejec
     try:
         return tuple(
             RejectedLine(
-                " ".join(switch.shown(access.hidden(str(one.text))).split())[:_LONGEST],
+                " ".join(switch.without_secrets(access.hide_secrets(str(one.text))).split())[:_LONGEST],
                 str(one.file),
                 int(one.line),
             )

@@ -61,7 +61,7 @@ class Executor(RollbackRunner):
 
     # Before.
 
-    def ask(self, name: str) -> InitialState:
+    def read_state(self, name: str) -> InitialState:
         """Read the running configuration and the difference, and store what a rollback needs. Changes nothing.
 
         Raises:
@@ -249,7 +249,7 @@ class Executor(RollbackRunner):
         *,
         widths: bool,
         received: bool = True,
-        apart: frozenset[str] = frozenset(),
+        unread: frozenset[str] = frozenset(),
         state: State = State.VERIFIED,
     ) -> tuple[str, ...]:
         """Wait until the switch runs what it is to run and is no worse than before.
@@ -260,7 +260,7 @@ class Executor(RollbackRunner):
             later: switches that are yet to change: sessions that are new on this one need not be up.
             widths: whether next hops must be as many as before; `received`: whether prefixes must.
             received: see `widths`.
-            apart: switches that the push did not contact: new sessions to them need not be up either.
+            unread: switches that the push did not contact: new sessions to them need not be up either.
             state: what it has reached then.
 
         Returns:
@@ -287,7 +287,7 @@ class Executor(RollbackRunner):
                 crowded = gates.find_congestion(planned, before, now, self.options)
                 found = [*lasting, wrong] if wrong else [*lasting]
                 found += gates.find_regressions(
-                    planned, before, now, waiting, later | apart,
+                    planned, before, now, waiting, later | unread,
                     widths=widths, received=received, leaving=self.source.leaving, configured=configured,
                 )  # fmt: skip
                 found += crowded if self.options.congestion is Congestion.STOP else []
@@ -304,10 +304,10 @@ class Executor(RollbackRunner):
             time.sleep(pause)
         self.journal.record_state(self.run, name, state)
         if state is State.VERIFIED:
-            crowded += gates.report_pending_sessions(planned, before, now, apart)
+            crowded += gates.report_pending_sessions(planned, before, now, unread)
         return tuple(f"{name}: {one}" for one in crowded)
 
-    def watch(self, name: str) -> None:
+    def check_neighbor(self, name: str) -> None:
         """Check a neighbor of a changed switch; skip a neighbor that the push did not measure before.
 
         Raises:

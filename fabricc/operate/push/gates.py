@@ -257,7 +257,7 @@ def _check_sessions(
 
 
 def report_pending_sessions(
-    switch: Switch, before: Measurements, now: Measurements, apart: Collection[str]
+    switch: Switch, before: Measurements, now: Measurements, unread: Collection[str]
 ) -> list[str]:
     """Report new sessions that are down and lead to switches that the push did not contact."""
     old, new = before.get("sessions", {}), now.get("sessions", {})
@@ -265,7 +265,7 @@ def report_pending_sessions(
         session.peer
         for session in switch.bgp.sessions
         for key in [session.remote or session.port]
-        if session.peer in apart and key not in old and not new.get(key, [False])[0]
+        if session.peer in unread and key not in old and not new.get(key, [False])[0]
     ]
     words = plural(len(names), "new session")
     return [f"{words} down, such as to {names[0]}, which was not contacted"] if names else []

@@ -113,7 +113,7 @@ class Journal(JournalFile):
         """Remove the secrets of a run, or of all earlier ones of its switches."""
         if self._apart.exists():
             names = self.rows("SELECT name FROM device WHERE run=?", run)
-            self._apart.forget(run, [name for (name,) in names], earlier=earlier)
+            self._apart.remove_secrets(run, [name for (name,) in names], earlier=earlier)
 
     # Runs.
 
@@ -252,7 +252,7 @@ class Journal(JournalFile):
     ) -> None:
         """Record the former and planned configuration of a switch and its state; `secrets`: mark -> former secret."""
         if secrets:
-            self._apart.keep(run, name, secrets)
+            self._apart.store_secrets(run, name, secrets)
         self.write(
             "UPDATE device SET before=?, after=?, disruptive=?, baseline=?, at=? WHERE run=? AND name=?",
             _compress_text(before), _compress_text(after), int(disruptive), json.dumps(baseline), time.time(),
@@ -284,7 +284,7 @@ class Journal(JournalFile):
         """Return what a switch ran when a run last knew, under its name or its former one; "" when none does."""
         return self._known_state(device.name) or (self._known_state(device.former) if device.former else "")
 
-    def given(self, device: Device) -> str:
+    def deployed_files(self, device: Device) -> str:
         """Return the files that the run gave a switch by which it runs what it runs; "" when no run did."""
         for name in filter(None, (device.name, device.former)):
             for number in self._runs_behind(name).get(name, [])[-1:]:

@@ -185,7 +185,7 @@ class JournalFile:
         with self._guard:
             return self._run_transaction(self._base, act)
 
-    def written(self) -> bool:
+    def is_complete(self) -> bool:
         """Return whether the file has all that was written; what is in memory alone is tried again."""
         with self._guard:
             self._write_again()

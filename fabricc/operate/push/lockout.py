@@ -143,10 +143,10 @@ def _is_within(address: str, prefixes: Iterable[str]) -> bool:
     return False
 
 
-def _make_finding(case: _Case, names: Sequence[str], consents: Iterable[str]) -> Diagnostic | None:
+def _make_finding(case: _Case, names: Sequence[str], accepted: Iterable[str]) -> Diagnostic | None:
     switches = f"{plural(len(names), 'switch')} with {case.nos}, such as {names[0]}"
     if case.verdict.refused:
-        agreed = case.username in consents
+        agreed = case.username in accepted
         return Diagnostic(
             "FAB9160",
             Severity.WARNING if agreed else Severity.ERROR,

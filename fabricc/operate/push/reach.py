@@ -93,7 +93,7 @@ class RunConnections:
     def _files(self, switch: Connection, planned: Files) -> Files:
         """What a switch runs, with references in place of secrets: no value goes further than the connection."""
         found = read_files(self.source.devices[switch.name].nos, switch, planned)
-        return {file: self.access.hidden(text) for file, text in found.items()}
+        return {file: self.access.hide_secrets(text) for file, text in found.items()}
 
     @contextmanager
     def _connect_switch(self, name: str, *, ending: bool = False) -> Iterator[Connection]:
@@ -144,7 +144,11 @@ class RunConnections:
     def effect(self, name: str, before: Files, after: Files) -> Effect:
         """Return what going from one set of files to another does to a switch, the image step included."""
         device, silent = self.source.devices[name], self.silent.get(name, frozenset())
-        last = self.journal.given(device) if after == self.source.files(name) else running.pack_files(before)
+        last = (
+            self.journal.deployed_files(device)
+            if after == self.source.files(name)
+            else running.pack_files(before)
+        )
         known = self._unpack(name, last, after) if last else None
         text = find_text_changes(device.nos, before, after, known, self.source.vouched)
         found = assess_effect(device, self.source.switch(name), before, after, silent, text)
@@ -200,7 +204,7 @@ class RunConnections:
                 f"{switch.name}: its own difference has {len(diff):,} characters, more than any change has"
             )
             raise DeviceError("FAB9108", message, "Look at the device: it may not be in order.")
-        return self.access.hidden(switch.shown(diff))
+        return self.access.hide_secrets(switch.without_secrets(diff))
 
     def _load(self, switch: Connection, files: Files, code: str, what: str) -> None:
         """Commit what differs from some files for good; `code` and `what` for the error."""

@@ -221,7 +221,7 @@ def _finish_switches(push: Push, halfway: list[str], words: dict[str, str]) -> N
     executor = push.executor
     if not halfway:
         return
-    push.teller.say(f"{plural(len(halfway), 'switch')} with the new configuration already")
+    push.reporter.print_line(f"{plural(len(halfway), 'switch')} with the new configuration already")
 
     def end(name: str) -> DeviceError | None:
         try:

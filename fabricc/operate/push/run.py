@@ -37,9 +37,9 @@ _TOLD = 20
 
 @dataclass(slots=True)
 class Reporter:
-    """Receiver of progress reports: `say` takes a sentence; `progress` a phase, the number done and the total."""
+    """Receiver of progress: `print_line` takes a sentence, `progress` a phase, the number done and the total."""
 
-    say: Callable[[str], None] = lambda _: None
+    print_line: Callable[[str], None] = lambda _: None
     progress: Callable[[str, int, int], None] = lambda *_: None
 
     def ignore_errors(self) -> Reporter:
@@ -47,7 +47,7 @@ class Reporter:
 
         def say(text: str) -> None:
             with suppress(Exception):
-                self.say(text)
+                self.print_line(text)
 
         def progress(what: str, done: int, total: int) -> None:
             with suppress(Exception):
@@ -91,14 +91,14 @@ class Push:
     """
 
     executor: Executor
-    teller: Reporter
+    reporter: Reporter
     effects: dict[str, Effect] = field(default_factory=dict)
     failures: dict[str, DeviceError] = field(default_factory=dict)
     new: set[str] = field(default_factory=set)
     given_up: frozenset[str] = frozenset()
     skipped: frozenset[str] = frozenset()
     _broken_by: dict[str, frozenset[str]] = field(default_factory=dict)
-    _apart: frozenset[str] = frozenset()
+    _unread: frozenset[str] = frozenset()
 
     @property
     def _stopped(self) -> bool:
@@ -126,14 +126,14 @@ class Push:
             except DeviceError as error:
                 return None, error
 
-        progress = partial(self.teller.progress, what)
+        progress = partial(self.reporter.progress, what)
         parallel = self.executor.options.parallel
         found = for_each(names, run_guarded, parallel, progress, patience_s=patience_s)
         good = {name: value for name, (value, error) in found.items() if error is None}
         bad = {name: error for name, (_, error) in found.items() if error is not None}
         return good, bad  # type: ignore[return-value]
 
-    def ask(self, names: Iterable[str], *, resumed: bool = False) -> dict[str, InitialState]:
+    def read_switches(self, names: Iterable[str], *, resumed: bool = False) -> dict[str, InitialState]:
         """Read every switch; a resumed run continues without those that do not answer, even if none does.
 
         Raises:
@@ -142,7 +142,7 @@ class Push:
         wanted = list(names)
         require_secrets(self.executor.access, lambda name: self.executor.target(name).values(), wanted)
         self.executor.require_endpoints(wanted)
-        asked, failed = self._all("asking", wanted, self.executor.ask, patience_s=PATIENCE_S)
+        asked, failed = self._all("asking", wanted, self.executor.read_state, patience_s=PATIENCE_S)
         if self.executor.options.skip_unreachable and (asked or resumed):
             self._skip_unreachable(
                 {name: error for name, error in failed.items() if isinstance(error, UnreachableError)}
@@ -159,7 +159,7 @@ class Push:
             raise PushRefusedError("FAB9124", message, "Make space for it.")
         self.effects = {name: one.effect for name, one in asked.items() if one.diff}
         for line in sorted(self.executor.beside):
-            self.teller.say(line)
+            self.reporter.print_line(line)
         return asked
 
     def _skip_unreachable(self, failed: Mapping[str, DeviceError]) -> None:
@@ -168,7 +168,7 @@ class Push:
         for at, (name, error) in enumerate(failed.items()):
             self.executor.journal.record_state(self.executor.run, name, State.PLANNED, f"left out: {error}")
             if at < _TOLD:
-                self.teller.say(f"left out: {error}")
+                self.reporter.print_line(f"left out: {error}")
 
     def stop_guards(self) -> None:
         """Stop the guards of dead runs, which would undo this one later.
@@ -178,7 +178,9 @@ class Push:
         """
         stopping = self.executor.stopping
         for name, hold in stopping.items():
-            self.teller.say(f"{describe_guard(name, hold)}: it is stopped, and {name} stays as it runs")
+            self.reporter.print_line(
+                f"{describe_guard(name, hold)}: it is stopped, and {name} stays as it runs"
+            )
         _, failed = self._all("stopping guards", list(stopping), self.executor.stop_guard)
         if failed:
             raise PushRefusedError.of(_list_failures(failed))
@@ -204,14 +206,14 @@ class Push:
         """Wave by wave, until all is done, too much fails, or Ctrl-C."""
         journal, run = self.executor.journal, self.executor.run
         self._broken_by = _reverse_breaks(self.effects)
-        self._apart = self.skipped | (self.executor.source.places.keys() - journal.states(run).keys())
+        self._unread = self.skipped | (self.executor.source.places.keys() - journal.states(run).keys())
         journal.waves(run, {name: at for at, wave in enumerate(waves, 1) for name in wave.members})
         for number, wave in enumerate(waves, 1):
             if self._stopped or len(self.failures) > self.executor.options.failures:
                 return
             word = " (canary)" if wave.canary else ""
             named = f"{_shorten_names(wave.members)}, {describe_kept_share(wave)}"
-            self.teller.say(f"wave {number} of {len(waves)}{word}: {named}")
+            self.reporter.print_line(f"wave {number} of {len(waves)}{word}: {named}")
             try:
                 self._change_wave(list(wave.members), canary=wave.canary)
             except BaseException:
@@ -231,7 +233,7 @@ class Push:
             good, bad = self._all(what, [n for n in names if n not in failed], act, always=always)
             failed.update(bad)
             for warning in (word for words in good.values() if isinstance(words, tuple) for word in words):
-                self.teller.say(f"warning: {warning}")
+                self.reporter.print_line(f"warning: {warning}")
 
         go("draining", drains, executor.drain)
         if drains and not failed:
@@ -268,14 +270,14 @@ class Push:
         whole = not any(self.effects[other].breaks for other in later)
         received = whole and not self.effects[name].loses_vrf
         watched = {"widths": not self._broken_by, "received": received}
-        return self.executor.wait_for_gate(name, waiting, later, **watched, apart=self._apart, state=state)
+        return self.executor.wait_for_gate(name, waiting, later, **watched, unread=self._unread, state=state)
 
     def _check_neighbors(self, canaries: Sequence[str]) -> dict[str, DeviceError]:
         """Return failures of canaries whose neighbor had a storm since it was read, or stopped answering."""
         executor = self.executor
         beside = {one.peer: name for name in canaries for one in executor.source.switch(name).bgp.sessions}
         asked = executor.journal.states(executor.run).keys() - self.skipped
-        _, bad = self._all("neighbors", [one for one in beside if one in asked], executor.watch)
+        _, bad = self._all("neighbors", [one for one in beside if one in asked], executor.check_neighbor)
         return {beside[one]: DeviceError(error.code, f"{beside[one]}: {error}") for one, error in bad.items()}
 
     def _bring_back_begun(self, names: Sequence[str], failed: Mapping[str, DeviceError]) -> None:
@@ -289,7 +291,7 @@ class Push:
             reasons = {n: str(failed[n]) if n in failed else why for n in names}
         self.failures.update({n: failed[n] for n in names if n in failed})
         if begun:
-            self.teller.say(f"bringing back {_shorten_names(begun)}")
+            self.reporter.print_line(f"bringing back {_shorten_names(begun)}")
             self._all("bringing back", begun, lambda n: self.executor.restore(n, reasons[n]), always=True)
 
     def bring_back(self, names: Sequence[str], why: str) -> None:
@@ -331,7 +333,7 @@ class Push:
     def _report_journal(self) -> list[Diagnostic]:
         """Report a journal that was removed, or could not be written, and the states that it does not have."""
         journal = self.executor.journal
-        whole = journal.written()
+        whole = journal.is_complete()
         if journal.replaced or (journal.removed and whole and not journal.trouble):
             return [_make_journal_finding(journal)]
         if not journal.trouble:

@@ -52,7 +52,7 @@ class SecretStore:
                 message, remedy = f"cannot use {self._path}: {error}", "Make space, or move it away."
                 raise PushRefusedError("FAB9124", message, remedy) from None
 
-    def keep(self, run: int, name: str, secrets: Mapping[str, str]) -> None:
+    def store_secrets(self, run: int, name: str, secrets: Mapping[str, str]) -> None:
         """Keep the secrets of a switch in a run, mark -> secret, in the place of those it has."""
         rows = [(run, name, mark, secret) for mark, secret in secrets.items()]
         with self._open() as base, base:
@@ -75,7 +75,7 @@ class SecretStore:
         """Return whether any secret was ever stored."""
         return self._path.exists()
 
-    def forget(self, run: int, names: Iterable[str], *, earlier: bool) -> None:
+    def remove_secrets(self, run: int, names: Iterable[str], *, earlier: bool) -> None:
         """Remove the secrets of switches in a run, or in all earlier ones."""
         with self._open() as base, base:
             base.execute("BEGIN")

@@ -46,7 +46,7 @@ class Setting:
     access: Access
     journal: Path
     options: Options = field(default_factory=Options)
-    teller: Reporter = field(default_factory=Reporter)
+    reporter: Reporter = field(default_factory=Reporter)
     only: Sequence[str] = ()
     stop: threading.Event = field(default_factory=threading.Event)
     stated: frozenset[str] = frozenset()

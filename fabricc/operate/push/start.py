@@ -92,7 +92,7 @@ def check_prerequisites(
 
 def _report_findings(setting: Setting, findings: Sequence[Diagnostic]) -> None:
     for one in findings:
-        setting.teller.say(f"{one.severity.value}[{one.code}]: {one.message}")
+        setting.reporter.print_line(f"{one.severity.value}[{one.code}]: {one.message}")
 
 
 _UNJUDGED = Diagnostic(
@@ -150,9 +150,9 @@ def _run_push(
         _report_findings(setting, setting.check_step_order(journal))
     hooked = f", {action}{_HOOKED}" if setting.hook else ""
     run = _begin_run(setting, journal, kind + hooked, names)
-    flow = Push(setting.executor(journal, run, target, action, back=back), setting.teller)
+    flow = Push(setting.executor(journal, run, target, action, back=back), setting.reporter)
     try:
-        asked = flow.ask(names)
+        asked = flow.read_switches(names)
         waves = flow.waves()
         flow.stop_guards()
     except PushRefusedError:
@@ -164,28 +164,28 @@ def _run_push(
 
 
 def _report_start(
-    setting: Setting, flow: Push, asked: Mapping[str, InitialState], waves: Sequence[Wave]
+    setting: Setting, flow: Push, states: Mapping[str, InitialState], waves: Sequence[Wave]
 ) -> None:
-    say = setting.teller.say
+    say = setting.reporter.print_line
     drains = sum(1 for one in flow.effects.values() if one.disruptive)
     seconds, basis = estimate_s(waves, flow.effects, flow.executor)
     say(f"tree {setting.source.tree}, sha256 {setting.source.digest}")
     say(
-        f"run {flow.executor.run}: {len(flow.effects)} of {plural(len(asked), 'switch')} to change, "
+        f"run {flow.executor.run}: {len(flow.effects)} of {plural(len(states), 'switch')} to change, "
         f"{drains} disruptively; "
         f"{plural(len(waves), 'wave')}, about {format_duration(seconds)} ({basis})"
     )
-    for session in [text for one in asked.values() for text in one.down][:5]:
+    for session in [text for one in states.values() for text in one.down][:5]:
         say(f"down already: {session}")
-    for line in [*list_unwatched(setting, asked), *report_drain_timers(flow.executor, flow.effects, waves)]:
+    for line in [*list_unwatched(setting, states), *report_drain_timers(flow.executor, flow.effects, waves)]:
         say(line)
 
 
-def list_unwatched(setting: Setting, asked: Mapping[str, InitialState]) -> list[str]:
+def list_unwatched(setting: Setting, states: Mapping[str, InitialState]) -> list[str]:
     """Return what gates cannot watch, because switches do not state it: a line for each NOS."""
     devices = setting.source.devices
     return readings.describe_gaps(
-        ((devices[name].nos, one.unstated) for name, one in asked.items()), "watched"
+        ((devices[name].nos, one.unstated) for name, one in states.items()), "watched"
     )
 
 
@@ -229,16 +229,16 @@ def preview_push(setting: Setting) -> Preview:
     with hold_journal(setting) as journal:
         findings += setting.check_step_order(journal)
         run = _begin_run(setting, journal, "dry run", setting.names)
-        flow = Push(setting.executor(journal, run), setting.teller)
+        flow = Push(setting.executor(journal, run), setting.reporter)
         try:
-            asked = flow.ask(setting.names)
+            asked = flow.read_switches(setting.names)
             waves = flow.waves()
             seconds, basis = estimate_s(waves, flow.effects, flow.executor)
         finally:
             journal.drop(run)
     told = list_unwatched(setting, asked), report_drain_timers(flow.executor, flow.effects, waves)
     for name, hold in flow.executor.stopping.items():
-        setting.teller.say(f"{describe_guard(name, hold)}; the push stops it")
+        setting.reporter.print_line(f"{describe_guard(name, hold)}; the push stops it")
     findings += (*report_skipped(flow.skipped, Severity.WARNING),)
     digest = setting.source.digest
     return Preview(digest, flow.effects, waves, seconds, basis, asked, 0, *told, findings, flow.skipped)
@@ -366,7 +366,7 @@ def resume_run(setting: Setting) -> Outcome:
         target = _get_target(setting, journal, run)
         back = run.kind.startswith(_BACK)
         flow = Push(
-            setting.executor(journal, run.id, target, _get_hook_action(run), back=back), setting.teller
+            setting.executor(journal, run.id, target, _get_hook_action(run), back=back), setting.reporter
         )
         require_secrets(setting.access, _read_stored_texts(journal, run), journal.states(run.id))
         journal.reopen(run.id)
@@ -380,7 +380,7 @@ def resume_run(setting: Setting) -> Outcome:
                 journal.end(run.id, run.outcome or "failed")
             raise
         changing = sum(len(wave.members) for wave in waves)
-        setting.teller.say(
+        setting.reporter.print_line(
             f"run {run.id} goes on: {plural(changing, 'switch')} left in {plural(len(waves), 'wave')}"
         )
         flow.carry_out(waves)
@@ -398,7 +398,7 @@ def _remaining_waves(flow: Push) -> list[Wave]:
     states = journal.states(run)
     fresh = [n for n, (s, *_) in states.items() if s is State.PLANNED and not journal.entry(run, n).before]
     kept = dict(flow.effects)
-    asked = flow.ask(fresh, resumed=True) if fresh else {}
+    asked = flow.read_switches(fresh, resumed=True) if fresh else {}
     changing = {*old, *(name for name, one in asked.items() if one.diff)}
     flow.effects = {**kept, **flow.effects}
     waves = flow.waves([name for name in flow.effects if name in changing])
@@ -421,7 +421,7 @@ def roll_back_run(setting: Setting, number: int) -> Outcome:
         setting = replace(setting, options=replace(setting.options, adopt=adopt))
         target = _get_target(setting, journal, run)
         flow = Push(
-            setting.executor(journal, run.id, target, _get_hook_action(run), back=True), setting.teller
+            setting.executor(journal, run.id, target, _get_hook_action(run), back=True), setting.reporter
         )
         states = journal.states(run.id)
         require_secrets(setting.access, _read_stored_texts(journal, run), states)
@@ -437,7 +437,7 @@ def roll_back_run(setting: Setting, number: int) -> Outcome:
         ]
         begun = [n for n in begun if states[n][0] is not State.PLANNED or states[n][1]]
         if begun:
-            setting.teller.say(f"{plural(len(begun), 'switch')} left half way: going back first")
+            setting.reporter.print_line(f"{plural(len(begun), 'switch')} left half way: going back first")
             if not adopt:
                 flow.executor.suspects.update(begun)
             flow.bring_back(begun, f"rollback of run {run.id}")

@@ -107,8 +107,8 @@ class Upgrade:
     """
 
     cluster: str
-    wish: UpgradeRequest
-    takers: tuple[UpgradeTarget, ...]
+    request: UpgradeRequest
+    targets: tuple[UpgradeTarget, ...]
     features: tuple[Feature, ...]
     gaps: tuple[Gap, ...]
     closed: tuple[Gap, ...]
@@ -123,7 +123,7 @@ class Upgrade:
 
 
 def prepare_upgrade(
-    compiled: Compiled, wish: UpgradeRequest, progress: Callable[[str, int, int], None]
+    compiled: Compiled, request: UpgradeRequest, progress: Callable[[str, int, int], None]
 ) -> Upgrade:
     """Plan an upgrade; with `write`, prove the new spec and write it and the old one to the folder.
 
@@ -132,17 +132,19 @@ def prepare_upgrade(
         EmitError: a file cannot be written.
     """
     parts = {"": compiled, **compiled.networks}
-    takers = tuple(_find_targets(parts, wish))
-    _require_support(parts, takers, wish)
-    words = dict(_list_spec_keys(parts, takers, wish))
+    takers = tuple(_find_targets(parts, request))
+    _require_support(parts, takers, request)
+    words = dict(_list_spec_keys(parts, takers, request))
     text, file = compiled.sources[str(compiled.path)], str(compiled.path)
     with TemporaryDirectory(prefix="fabricc-upgrade-") as scratch:
-        top = wish.write or Path(scratch)
+        top = request.write or Path(scratch)
         after = write_spec(compiled, edit_spec(text, file, words), top / AFTER)
         ways = {"": after, **after.networks}
         names = {taker.name for taker in takers}
         wrong = [
-            t.name for t in takers if _find_switch(ways[t.network].fabric, t.name).release != wish.to.release
+            t.name
+            for t in takers
+            if _find_switch(ways[t.network].fabric, t.name).release != request.to.release
         ]
         if wrong:
             told = ", ".join(f"{'.'.join(map(str, path))}: {value}" for path, value in words.items())
@@ -150,29 +152,29 @@ def prepare_upgrade(
             raise FindingsError("FAB9423", message, f"Write it by hand: {told}.")
         found = review_variant(compiled, after, (BEFORE, AFTER))
         files: tuple[Path, ...] = ()
-        if wish.write is not None:
+        if request.write is not None:
             progress("proving", 0, 1)
             prove_spec(after)
             progress("proving", 1, 1)
             files = (write_spec(compiled, text, top / BEFORE).path, after.path)
     old, new = _collect_gaps(parts, names), _collect_gaps(ways, names)
-    used = {ImageKey(wish.to.nos, wish.to.release, taker.model) for taker in takers}
-    images = read_images(wish.images, used) if wish.images else Images({}, ())
-    nos, to, left = wish.to.nos, wish.to.release, sorted({taker.release for taker in takers})
+    used = {ImageKey(request.to.nos, request.to.release, taker.model) for taker in takers}
+    images = read_images(request.images, used) if request.images else Images({}, ())
+    nos, to, left = request.to.nos, request.to.release, sorted({taker.release for taker in takers})
     features = tuple(dict.fromkeys(_compare_features(parts, ways, takers)))
     gaps = tuple(gap for key, gap in new.items() if key not in old)
     closed = tuple(gap for key, gap in old.items() if key not in new)
     going = {name: [each.name for each in takers if each.network == name] for name in ways}
-    waves = {name: _plan_waves(part.fabric, going[name], wish) for name, part in ways.items()}
+    waves = {name: _plan_waves(part.fabric, going[name], request) for name, part in ways.items()}
     image_steps = dict.fromkeys(filter(None, (image_step(nos, release, to) for release in left)))
     returns = tuple(filter(None, (one_way(nos, release, to) for release in left)))
     return Upgrade(
-        compiled.fabric.cluster, wish, takers, features, gaps, closed, found, waves, images, tuple(image_steps),
+        compiled.fabric.cluster, request, takers, features, gaps, closed, found, waves, images, tuple(image_steps),
         returns, words, files, images.findings,
     )  # fmt: skip
 
 
-def _find_targets(parts: Mapping[str, Compiled], wish: UpgradeRequest) -> Iterator[UpgradeTarget]:
+def _find_targets(parts: Mapping[str, Compiled], request: UpgradeRequest) -> Iterator[UpgradeTarget]:
     """Yield the switches of the system that run another release, or the one to leave."""
     known: set[str] = set()
     count = 0
@@ -180,30 +182,30 @@ def _find_targets(parts: Mapping[str, Compiled], wish: UpgradeRequest) -> Iterat
         for at in part.fabric.switch_ids():
             name = part.fabric.name(at)
             known.add(name)
-            if wish.only and name not in wish.only:
+            if request.only and name not in request.only:
                 continue
             plan, change = part.fabric.tiers[at.tier], part.fabric.changes.get(name)
             nos = change.nos if change and change.nos else plan.nos
             release = change.release if change and change.release else plan.release
-            leaves = wish.since in (None, Release(nos, release))
-            if nos == wish.to.nos and release != wish.to.release and leaves:
+            leaves = request.since in (None, Release(nos, release))
+            if nos == request.to.nos and release != request.to.release and leaves:
                 count += 1
                 yield UpgradeTarget(name, network, at.tier.value, part.fabric.model(at).name, release)
-    if unknown := [name for name in wish.only if name not in known]:
+    if unknown := [name for name in request.only if name not in known]:
         message = f"the fabric has no switch {unknown[0]!r}"
         raise FindingsError("FAB9421", message, "`fabricc plan` has them all.")
     if not count:
         what = (
-            f"runs {wish.since}"
-            if wish.since
-            else f"runs another release of {wish.to.nos} than {wish.to.release}"
+            f"runs {request.since}"
+            if request.since
+            else f"runs another release of {request.to.nos} than {request.to.release}"
         )
         remedy = "See which releases `fabricc plan` shows."
         raise FindingsError("FAB9421", f"no selected switch {what}", remedy)
 
 
 def _require_support(
-    parts: Mapping[str, Compiled], takers: Iterable[UpgradeTarget], wish: UpgradeRequest
+    parts: Mapping[str, Compiled], takers: Iterable[UpgradeTarget], request: UpgradeRequest
 ) -> None:
     """Refuse models that the catalog does not know to run the release.
 
@@ -215,22 +217,22 @@ def _require_support(
     wrong = []
     for name, names in found.items():
         model = models[name]
-        if not runs_release(model, wish.to.nos, wish.to.release):
-            first = oldest_release(model, wish.to.nos, back_ends.load(wish.to.nos).releases)
-            source = model.sources.get(f"nos.{wish.to.nos}.support", "catalog")
+        if not runs_release(model, request.to.nos, request.to.release):
+            first = oldest_release(model, request.to.nos, back_ends.load(request.to.nos).releases)
+            source = model.sources.get(f"nos.{request.to.nos}.support", "catalog")
             message = (
-                f"{wish.to} is not known to run on {model.title}: it does since {model.support[wish.to.nos]} "
+                f"{request.to} is not known to run on {model.title}: it does since {model.support[request.to.nos]} "
                 f"({source}): {join_words(names, 4)}"
             )
             others = " or name the others with --only" if len(found) > 1 else ""
-            remedy = f"Take {wish.to.nos}-{first} or later{others}." if first else ""
+            remedy = f"Take {request.to.nos}-{first} or later{others}." if first else ""
             wrong.append(Diagnostic("FAB9422", Severity.ERROR, message, None, remedy))
     if wrong:
         raise FindingsError.of(wrong)
 
 
 def _list_spec_keys(
-    parts: Mapping[str, Compiled], takers: Sequence[UpgradeTarget], wish: UpgradeRequest
+    parts: Mapping[str, Compiled], takers: Sequence[UpgradeTarget], request: UpgradeRequest
 ) -> Iterator[tuple[KeyPath, str]]:
     """Keys of the spec: a tier's where all its switches go, else those of single switches."""
     for network, part in parts.items():
@@ -241,10 +243,10 @@ def _list_spec_keys(
         for tier, names in tiers.items():
             plain = [name for name in names if name not in overridden]
             if plain and going.issuperset(plain):
-                yield (*root, f"{tier}s", "nos"), str(wish.to)
+                yield (*root, f"{tier}s", "nos"), str(request.to)
                 plain = []
             for name in (each for each in names if each in going and (each in plain or each in overridden)):
-                yield (*root, "overrides", name, "nos"), str(wish.to)
+                yield (*root, "overrides", name, "nos"), str(request.to)
 
 
 def _find_switch(fabric: Fabric, name: str) -> Switch:
@@ -279,10 +281,10 @@ def _collect_gaps(parts: Mapping[str, Compiled], names: set[str]) -> dict[tuple[
     return found
 
 
-def _plan_waves(fabric: Fabric, names: Sequence[str], wish: UpgradeRequest) -> Sequence[Wave]:
+def _plan_waves(fabric: Fabric, names: Sequence[str], request: UpgradeRequest) -> Sequence[Wave]:
     """As a push would order them: each is out while its image is installed."""
     places = {fabric.name(at): at for at in fabric.switch_ids()}
-    effect = Effect(str(wish.to), Impact.RELOAD, "another release is installed")
+    effect = Effect(str(request.to), Impact.RELOAD, "another release is installed")
     return plan_waves(
-        build_capacity_model(fabric, places, dict.fromkeys(names, effect)), wish.keep, wish.most
+        build_capacity_model(fabric, places, dict.fromkeys(names, effect)), request.keep, request.most
     )

@@ -32,11 +32,13 @@ _SHOWN = 6
 
 def render_upgrade(found: Upgrade, spec: str) -> Iterator[Part]:
     """Render the upgrade as lines; `spec` is the spec's name, for commands."""
-    left = Counter(taker.release for taker in found.takers)
+    left = Counter(taker.release for taker in found.targets)
     told = ", ".join(
-        f"{count:,} run {found.wish.to.nos}-{release}" for release, count in sorted(left.items())
+        f"{count:,} run {found.request.to.nos}-{release}" for release, count in sorted(left.items())
     )
-    yield Line(f"{found.cluster}: {plural(len(found.takers), 'switch')} to {found.wish.to} ({told})", "bold")
+    yield Line(
+        f"{found.cluster}: {plural(len(found.targets), 'switch')} to {found.request.to} ({told})", "bold"
+    )
     yield from _render_features(found)
     yield from _render_configurations(found)
     for network, waves in found.waves.items():
@@ -94,10 +96,10 @@ def _render_configurations(found: Upgrade) -> Iterator[Line]:
 
 
 def _render_images(found: Upgrade) -> Iterator[str]:
-    if found.wish.images is None:
+    if found.request.images is None:
         yield "  no table is given (--images), so the hook must select its own files"
-    for model in dict.fromkeys(taker.model for taker in found.takers) if found.wish.images else ():
-        image = found.images.of(ImageKey(*found.wish.to, model))
+    for model in dict.fromkeys(taker.model for taker in found.targets) if found.request.images else ():
+        image = found.images.of(ImageKey(*found.request.to, model))
         if image is not None:
             state = "its checksum is right" if image.present else "not here, so not checked"
             yield f"  {model}: {image.file}, sha256 {image.sha256}, {state}"
@@ -117,13 +119,13 @@ def _render_return(found: Upgrade) -> Iterator[str]:
 
 def list_steps(found: Upgrade, spec: str) -> list[str]:
     """Return the steps in order."""
-    only = "".join(f" --only {shell_word(name)}" for name in found.wish.only)
-    images = f" --images {shell_path(found.wish.images)}" if found.wish.images else ""
+    only = "".join(f" --only {shell_word(name)}" for name in found.request.only)
+    images = f" --images {shell_path(found.request.images)}" if found.request.images else ""
     words = ", ".join(f"{format_path(path)}: {value}" for path, value in found.words.items())
     tree = shell_path(f"build/{found.cluster}")
-    push = f"fabricc push {tree} --hook HOOK{images} --keep {format_share_option(found.wish.keep)}{only}"
-    if found.wish.most:
-        push += f" --wave-size {found.wish.most}"
+    push = f"fabricc push {tree} --hook HOOK{images} --keep {format_share_option(found.request.keep)}{only}"
+    if found.request.most:
+        push += f" --wave-size {found.request.most}"
     return [
         f"in {spec}: {words}",
         f"fabricc build {shell_path(spec)}",
@@ -145,8 +147,8 @@ def as_json(found: Upgrade, spec: str) -> Rendered:
     answer: dict[str, Any] = {
         "format": FORMAT,
         "cluster": found.cluster,
-        "to": str(found.wish.to),
-        "switches": [taker._asdict() for taker in found.takers],
+        "to": str(found.request.to),
+        "switches": [taker._asdict() for taker in found.targets],
         "features": [feature._asdict() for feature in found.features],
         "gaps": [_gap_json(gap) for gap in found.gaps],
         "gaps_closed": [_gap_json(gap) for gap in found.closed],
@@ -170,8 +172,8 @@ def as_json(found: Upgrade, spec: str) -> Rendered:
             if waves
         },
         "images": {
-            model: image._asdict() if (image := found.images.of(ImageKey(*found.wish.to, model))) else None
-            for model in dict.fromkeys(taker.model for taker in found.takers)
+            model: image._asdict() if (image := found.images.of(ImageKey(*found.request.to, model))) else None
+            for model in dict.fromkeys(taker.model for taker in found.targets)
         },
         "image_step": [each._asdict() for each in found.image_steps],
         "return": list(found.returns),

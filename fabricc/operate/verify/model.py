@@ -80,7 +80,7 @@ class Report:
     tree: str
     aspects: tuple[Aspect, ...]
     compared: Mapping[Aspect, Mapping[str, int]]
-    unasked: Mapping[str, tuple[Diagnostic, ...]]
+    unread: Mapping[str, tuple[Diagnostic, ...]]
     unanswered: Mapping[Aspect, tuple[str, ...]]
     found: tuple[Deviation, ...]
     moves: tuple[tuple[Move, ...], ...] = ()
@@ -96,6 +96,6 @@ class Report:
     @property
     def exit_status(self) -> int:
         """0 when all is as planned, 1 for differences, 3 when a switch could not be read or nothing was compared."""
-        if self.unasked or self.empty:
+        if self.unread or self.empty:
             return 3
         return 1 if any(one.diagnostic.severity is Severity.ERROR for one in self.found) else 0

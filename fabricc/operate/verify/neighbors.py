@@ -85,7 +85,7 @@ class Cabling:
 
 
 def compare_cabling(
-    asked: Mapping[str, LldpView], names: Callable[[str], Mapping[str, str] | None]
+    views: Mapping[str, LldpView], names: Callable[[str], Mapping[str, str] | None]
 ) -> Cabling:
     """Compare the LLDP neighbors of switches with the plan.
 
@@ -93,9 +93,9 @@ def compare_cabling(
     for a system that is no switch of the plan.
     """
     cabling = Cabling()
-    heard = _resolve_ends(asked, names)
-    partner = _pair_ends(asked, heard, cabling)
-    _select_planned(asked, heard, partner, cabling)
+    heard = _resolve_ends(views, names)
+    partner = _pair_ends(views, heard, cabling)
+    _select_planned(views, heard, partner, cabling)
     cabling.found = sorted({(min(a, b), max(a, b)) for a, b in partner.items()})
     cabling.moves = find_fewest_moves(cabling.planned, cabling.found)
     _report_cables(cabling, partner)
@@ -103,33 +103,33 @@ def compare_cabling(
 
 
 def _resolve_ends(
-    asked: Mapping[str, LldpView], names: Callable[[str], Mapping[str, str] | None]
+    views: Mapping[str, LldpView], names: Callable[[str], Mapping[str, str] | None]
 ) -> dict[End, list[End]]:
     """Return for each local end the far ends that announce themselves there, by their names in the plan."""
     hosts: dict[str, set[str]] = {}
-    for one in asked.values():
+    for one in views.values():
         for device, port in one.planned.values():
             hosts.setdefault(device, set()).add(port)
     # Host names have no case (RFC 4343): firmware and BMCs announce capitals.
-    small = {name.lower(): name for name in (*hosts, *asked)}
+    small = {name.lower(): name for name in (*hosts, *views)}
     found: dict[End, list[End]] = {}
-    for device, one in asked.items():
+    for device, one in views.items():
         for port, announced in one.heard.items():
-            ends = (_resolve_end(neighbor, asked, hosts, names, small) for neighbor in announced)
+            ends = (_resolve_end(neighbor, views, hosts, names, small) for neighbor in announced)
             found[device, port] = list(dict.fromkeys(ends))
     return found
 
 
 def _resolve_end(
     neighbor: Neighbor,
-    asked: Mapping[str, LldpView],
+    views: Mapping[str, LldpView],
     planned: Mapping[str, Collection[str]],
     names: Callable[[str], Mapping[str, str] | None],
     small: Mapping[str, str],
 ) -> End:
     said = (neighbor.system, neighbor.system.partition(".")[0])
     for system in dict.fromkeys((*said, *(small.get(one.lower(), one.lower()) for one in said))):
-        ports = asked[system].ports if system in asked else planned.get(system, frozenset())
+        ports = views[system].ports if system in views else planned.get(system, frozenset())
         for port in (neighbor.port, neighbor.text):
             if port in ports:
                 return system, port
@@ -142,18 +142,18 @@ def _resolve_end(
 
 
 def _pair_ends(
-    asked: Mapping[str, LldpView], heard: Mapping[End, list[End]], cabling: Cabling
+    views: Mapping[str, LldpView], seen: Mapping[End, list[End]], cabling: Cabling
 ) -> dict[End, End]:
     """Return both ends of every present cable: first those that both ends report, then those that one end reports."""
     partner: dict[End, End] = {}
     later: list[tuple[End, End]] = []
-    for end, others in heard.items():
+    for end, others in seen.items():
         if len(others) > 1:
             several = ", ".join(f"{device} {port}" for device, port in sorted(others))
             message = f"port {end[1]} hears several devices: {several}"
             cabling.findings.append(_warn_about_end(end, message))
         for other in others:
-            if end in heard.get(other, ()) and end not in partner and other not in partner and end != other:
+            if end in seen.get(other, ()) and end not in partner and other not in partner and end != other:
                 partner[end], partner[other] = other, end
             else:
                 later.append((end, other))
@@ -161,12 +161,12 @@ def _pair_ends(
         if partner.get(end) == other:
             continue
         if end in partner or other in partner or end == other:
-            if len(heard[end]) == 1:
+            if len(seen[end]) == 1:
                 message = f"port {end[1]} hears {other[0]} {other[1]}, which hears something else"
                 cabling.findings.append(_warn_about_end(end, message))
             continue
         partner[end], partner[other] = other, end
-        if other[0] in asked:
+        if other[0] in views:
             message = f"port {end[1]} hears {other[0]} {other[1]}, which does not hear it"
             cabling.findings.append(_warn_about_end(end, message))
     return partner
@@ -178,21 +178,21 @@ def _warn_about_end(end: End, message: str) -> Deviation:
 
 
 def _select_planned(
-    asked: Mapping[str, LldpView],
-    heard: Mapping[End, list[End]],
+    views: Mapping[str, LldpView],
+    seen: Mapping[End, list[End]],
     partner: Mapping[End, End],
     cabling: Cabling,
 ) -> None:
     """Select the planned cables that can be compared, lower end first."""
-    speaking = {other[0] for others in heard.values() for other in others}
+    speaking = {other[0] for others in seen.values() for other in others}
     planned: dict[Cable, None] = {}
-    for device, one in asked.items():
+    for device, one in views.items():
         for port, peer in one.planned.items():
             end = (device, port)
             judged = end in partner or peer in partner
             if not judged and port in one.dark:
                 continue
-            if not judged and peer[0] not in asked and peer[0] not in speaking:
+            if not judged and peer[0] not in views and peer[0] not in speaking:
                 cabling.silent += 1
                 continue
             planned[min(end, peer), max(end, peer)] = None

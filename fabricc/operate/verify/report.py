@@ -75,7 +75,7 @@ def format_verdict(report: Report) -> str:
         if moves
         else []
     )
-    words += [f"not or only partly read: {len(report.unasked):,} of the switches"] if report.unasked else []
+    words += [f"not or only partly read: {len(report.unread):,} of the switches"] if report.unread else []
     return f"{report.tree}: {', '.join(words)}"
 
 
@@ -87,7 +87,7 @@ def list_remarks(report: Report) -> list[str]:
 
 def list_failures(report: Report) -> Iterator[str]:
     """Yield the reasons why switches, or aspects of them, could not be read."""
-    for diagnostics in report.unasked.values():
+    for diagnostics in report.unread.values():
         yield from (one.message for one in diagnostics)
 
 
@@ -101,7 +101,7 @@ def parts(report: Report) -> Iterator[Part]:
         yield from (Line(), Line("moves", "bold"))
         for number, move in enumerate((move for moves in report.moves for move in moves), 1):
             yield Line(f"  {number}. {move.words}")
-    if report.unasked:
+    if report.unread:
         yield from (Line(), Line("not read", "bold"))
         for line in list(list_failures(report))[:_SHOWN]:
             yield Line(f"  {line}", "yellow")
@@ -110,13 +110,13 @@ def parts(report: Report) -> Iterator[Part]:
     yield from (Line(), Line(format_verdict(report), "bold"))
 
 
-def _counter_parts(told: list[tuple[str, ...]]) -> Iterator[Part]:
-    if not told:
+def _counter_parts(reported: list[tuple[str, ...]]) -> Iterator[Part]:
+    if not reported:
         return
     yield Line()
-    yield Table("", ("counted since it was cleared", *_KINDS), told[:_SHOWN])
-    if len(told) > _SHOWN:
-        yield Line(f"and {len(told) - _SHOWN:,} more switches; --format json has them all")
+    yield Table("", ("counted since it was cleared", *_KINDS), reported[:_SHOWN])
+    if len(reported) > _SHOWN:
+        yield Line(f"and {len(reported) - _SHOWN:,} more switches; --format json has them all")
 
 
 def _finding_lines(aspect: Aspect, found: list[Deviation]) -> Iterator[Line]:
@@ -160,7 +160,7 @@ def as_markdown(report: Report) -> Markdown:
             _markdown_row((one.diagnostic.code, one.diagnostic.message + _format_position(one)))
             for one in report.found
         ]
-    if report.unasked:
+    if report.unread:
         lines += [Markdown(), Markdown("Not queried:"), Markdown()]
         lines += [Markdown("- {}").format(line) for line in list_failures(report)]
     if told_too := list_remarks(report):
@@ -198,7 +198,7 @@ def as_json(report: Report) -> Rendered:
         ],
         "not_asked": {
             name: [{"code": one.code, "message": one.message} for one in diagnostics]
-            for name, diagnostics in report.unasked.items()
+            for name, diagnostics in report.unread.items()
         },
         "counters": dict(report.counters),
         "unknown_lines": report.unknown_lines,
@@ -216,7 +216,7 @@ def as_junit(report: Report) -> Rendered:
         counts = dict.fromkeys(totals, 0)
         wrong = group_pairs((one.device, one) for one in report.found if one.aspect is aspect)
         silent = report.unanswered.get(aspect, ())
-        names = dict.fromkeys((*report.compared[aspect], *wrong, *silent, *report.unasked))
+        names = dict.fromkeys((*report.compared[aspect], *wrong, *silent, *report.unread))
         for name in names:
             named = {"classname": f"fabricc.{aspect.value}", "name": name}
             case = ElementTree.SubElement(suite, "testcase", named)
@@ -241,8 +241,8 @@ def _add_result(case: Any, report: Report, aspect: Aspect, name: str, wrong: lis
         first = errors[0].diagnostic
         SubElement(case, "failure", {"type": first.code, "message": first.message}).text = text
         return "failures"
-    if name in report.unasked and name not in report.compared[aspect]:
-        first = report.unasked[name][0]
+    if name in report.unread and name not in report.compared[aspect]:
+        first = report.unread[name][0]
         SubElement(case, "error", {"type": first.code, "message": first.message})
         return "errors"
     if name in report.unanswered.get(aspect, ()):

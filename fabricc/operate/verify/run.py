@@ -86,7 +86,7 @@ def _build_report(question: Question, answers: Mapping[str, Answer]) -> Report:
         tree=str(question.source.tree),
         aspects=aspects,
         compared=compared,
-        unasked={name: tuple(answer.failures) for name, answer in answers.items() if answer.failures},
+        unread={name: tuple(answer.failures) for name, answer in answers.items() if answer.failures},
         unanswered={aspect: tuple(names) for aspect, names in unanswered.items()},
         found=tuple(findings),
         moves=tuple(tuple(moves) for moves in cabling.moves),
@@ -106,11 +106,11 @@ def _require_distinct(question: Question, answers: Mapping[str, Answer]) -> None
             continue
         message = f"the same device answers at the address of {first} ({devices[second].identity.words})"
         answer.found = [make_finding(Aspect.IDENTITY, second, "FAB9206", message, remedy=LOOK)]
-        answer.compared, answer.ears, answer.counters = {Aspect.IDENTITY: 1}, None, None
+        answer.compared, answer.lldp_view, answer.counters = {Aspect.IDENTITY: 1}, None, None
 
 
 def _compare_cabling(source: BuiltTree, answers: Mapping[str, Answer]) -> Cabling:
-    asked = {name: answer.ears for name, answer in answers.items() if answer.ears is not None}
+    asked = {name: answer.lldp_view for name, answer in answers.items() if answer.lldp_view is not None}
 
     @cache
     def names(system: str) -> Mapping[str, str] | None:
@@ -138,7 +138,7 @@ def _list_remarks(question: Question, cabling: Cabling, answers: Mapping[str, An
         found.append(
             f"{cabling.silent} cables to hosts that send no LLDP are not compared; run lldpd on the hosts"
         )
-    if untold := Counter(file for answer in answers.values() for file in answer.untold):
+    if untold := Counter(file for answer in answers.values() for file in answer.unreported):
         files = ", ".join(f"{file} ({count})" for file, count in sorted(untold.items()))
         found.append(f"files that switches do not have or do not report are not compared: {files}")
     devices = question.source.devices

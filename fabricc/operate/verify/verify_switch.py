@@ -77,16 +77,16 @@ class Answer:
     """
 
     failures: list[Diagnostic] = field(default_factory=list)
-    ears: LldpView | None = None
+    lldp_view: LldpView | None = None
     compared: dict[Aspect, int] = field(default_factory=dict)
     unanswered: list[Aspect] = field(default_factory=list)
     found: list[Deviation] = field(default_factory=list)
     unknown_lines: int = 0
-    untold: tuple[str, ...] = ()
+    unreported: tuple[str, ...] = ()
     counters: Counters | None = None
     device: Answering | None = None
 
-    def take(self, aspect: Aspect, result: tuple[list[Deviation], int]) -> None:
+    def add_result(self, aspect: Aspect, result: tuple[list[Deviation], int]) -> None:
         """Add the findings and the count of a comparison."""
         self.found += result[0]
         self.compared[aspect] = self.compared.get(aspect, 0) + result[1]
@@ -96,7 +96,7 @@ class Answer:
         message = f"another switch answers at this address: {wrong}"
         self.found = [make_finding(Aspect.IDENTITY, name, "FAB9205", message, remedy=remedy)]
         self.compared, self.unanswered = {Aspect.IDENTITY: 1}, []
-        self.ears, self.counters = None, None
+        self.lldp_view, self.counters = None, None
 
 
 def verify_switch(question: Question, name: str) -> Answer:
@@ -151,26 +151,26 @@ def _build_comparisons(
         if (told := live.getter(method)) is None:
             answer.unanswered.append(aspect)
         else:
-            answer.take(aspect, judge(told))
+            answer.add_result(aspect, judge(told))
 
-    def listen(told: Any) -> tuple[list[Deviation], int]:
-        answer.ears = read_lldp_view(planned, told)
-        return [], len(answer.ears.planned)
+    def listen(answered: Any) -> tuple[list[Deviation], int]:
+        answer.lldp_view = read_lldp_view(planned, answered)
+        return [], len(answer.lldp_view.planned)
 
     def count() -> None:
         answer.counters = live.getter("get_lossless_counters") or {}
-        answer.take(Aspect.QOS, lossless.compare_counters(planned, answer.counters))
+        answer.add_result(Aspect.QOS, lossless.compare_counters(planned, answer.counters))
 
-    def reach(told: Any) -> tuple[list[Deviation], int]:
+    def reach(answer: Any) -> tuple[list[Deviation], int]:
         assert question.widths is not None
-        return compare_routes(name, at, question.widths, told)
+        return compare_routes(name, at, question.widths, answer)
 
-    def compare_tenants(told: Any) -> tuple[list[Deviation], int]:
+    def compare_tenants(answer: Any) -> tuple[list[Deviation], int]:
         assert question.widths is not None
-        return compare_peers(planned, question.peers, question.widths.expected(at), told)
+        return compare_peers(planned, question.peers, question.widths.expected(at), answer)
 
-    def interfaces(told: Any) -> tuple[list[Deviation], int]:
-        return compare_ports(planned, told, live.getter("get_interfaces_counters"), question.errors)
+    def interfaces(answer: Any) -> tuple[list[Deviation], int]:
+        return compare_ports(planned, answer, live.getter("get_interfaces_counters"), question.errors)
 
     getters: tuple[tuple[Aspect, str, Callable[[Any], tuple[list[Deviation], int]]], ...] = (
         (Aspect.CABLING, "get_lldp_neighbors_detail", listen),
@@ -197,8 +197,8 @@ def _compare_configuration(question: Question, name: str, live: Connection, answ
         return
     answer.found += seen.found
     for aspect, count in seen.counts.items():
-        answer.take(aspect, ([], count))
-    answer.unknown_lines, answer.untold = seen.unknown_lines, seen.untold
+        answer.add_result(aspect, ([], count))
+    answer.unknown_lines, answer.unreported = seen.unknown_lines, seen.unreported
 
 
 Files = Mapping[str, str]
@@ -222,7 +222,7 @@ class Drift:
     found: list[Deviation]
     counts: dict[Aspect, int]
     unknown_lines: int
-    untold: tuple[str, ...]
+    unreported: tuple[str, ...]
     facts: Mapping[str, object]
 
 
@@ -262,9 +262,9 @@ def _aspect_of_path(path: str) -> Aspect:
 _wrong_session = partial(make_finding, Aspect.BGP)
 
 
-def compare_sessions(switch: Switch, told: Mapping[str, Any]) -> tuple[list[Deviation], int]:
+def compare_sessions(switch: Switch, answer: Mapping[str, Any]) -> tuple[list[Deviation], int]:
     """Return the findings and the number of sessions that were compared."""
-    peers = {_neighbor_key(name): peer for name, peer in told.get("global", {}).get("peers", {}).items()}
+    peers = {_neighbor_key(name): peer for name, peer in answer.get("global", {}).get("peers", {}).items()}
     lit = {port.name for port in switch.ports if port.enabled}
     findings: list[Deviation] = []
     planned = set()
@@ -308,7 +308,7 @@ _NO_ROUTER = (
 
 
 def compare_routes(
-    device: str, at: SwitchId, widths: Widths, told: Mapping[str, int]
+    device: str, at: SwitchId, widths: Widths, answer: Mapping[str, int]
 ) -> tuple[list[Deviation], int]:
     """Return one finding for each class of prefixes and width, and the number of prefixes compared."""
     expected = widths.expected(at)
@@ -317,7 +317,7 @@ def compare_routes(
     for prefix, width in expected.items():
         kind = widths.kind(at, prefix)
         totals[kind] += 1
-        if (is_now := told.get(prefix, 0)) != width:
+        if (is_now := answer.get(prefix, 0)) != width:
             groups[kind, width, is_now].append(prefix)
     findings = []
     for (kind, width, is_now), prefixes in groups.items():
@@ -331,7 +331,7 @@ def compare_routes(
             are = "is" if len(prefixes) == 1 else "are"
             message = f"{count} {are} not reached: {join_words(prefixes, _SHOWN)}"
             findings.append(make_finding(Aspect.ROUTES, device, "FAB9222", message))
-    if extra := sorted(told.keys() - expected.keys() - widths.owners.keys()):
+    if extra := sorted(answer.keys() - expected.keys() - widths.owners.keys()):
         message = (
             f"{len(extra)} BGP route{'s' if len(extra) > 1 else ''} that the plan does not have: "
             f"{join_words(extra, _SHOWN)}"
@@ -356,7 +356,7 @@ def compare_peers(
     switch: Switch,
     peers: Mapping[str, Mapping[str, str]],
     reached: Collection[str],
-    told: Mapping[str, Mapping[str, str]],
+    answer: Mapping[str, Mapping[str, str]],
 ) -> tuple[list[Deviation], int]:
     """Compare the VTEPs that a ToR has a router MAC of, in each VRF of a tenant, with those of the plan.
 
@@ -366,13 +366,13 @@ def compare_peers(
         switch: as planned.
         peers: see `plan_peers`.
         reached: prefixes that it has routes to by the plan.
-        told: VNI -> VTEP -> router MAC.
+        answer: VNI -> VTEP -> router MAC.
     """
     findings, count = [], 0
     for tenant in switch.tenants.tenants if switch.tenants else ():
         known = peers.get(str(tenant.vni), {})
         wanted = {vtep: name for vtep, name in known.items() if f"{vtep}/32" in reached}
-        has = told.get(str(tenant.vni), {})
+        has = answer.get(str(tenant.vni), {})
         count += len(wanted)
         where = f"tenant {tenant.name} (VNI {tenant.vni})"
         if lost := sorted(f"{name} ({vtep})" for vtep, name in wanted.items() if not has.get(vtep)):
@@ -396,7 +396,7 @@ _ERRORS = ("rx_errors", "tx_errors")
 
 
 def compare_ports(
-    switch: Switch, told: Mapping[str, Any], counters: Mapping[str, Any] | None, errors: int
+    switch: Switch, answer: Mapping[str, Any], counters: Mapping[str, Any] | None, errors: int
 ) -> tuple[list[Deviation], int]:
     """Return the findings and the number of ports that were compared.
 
@@ -406,7 +406,7 @@ def compare_ports(
     findings: list[Deviation] = []
     planned = [port for port in switch.ports if port.peer]
     for port in planned:
-        one = told.get(port.name)
+        one = answer.get(port.name)
         if one is None:
             message = f"there is no port {port.name}"
             findings.append(_wrong_port(switch.name, "FAB9231", message, port_down=port.name))

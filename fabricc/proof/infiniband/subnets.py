@@ -38,7 +38,7 @@ _ENGINES = {"ftree", "updn", "minhop"}
 def prove_subnet(subnet: Subnet, files: Mapping[str, str]) -> Iterator[Finding]:
     """Yield every problem in the files of a subnet; nothing when they are proved."""
     read = read_subnet(files)
-    for odd in read.odd:
+    for odd in read.unknown:
         yield Finding("FAB6301", odd.text, odd.file, odd.line)
     yield from _as_planned(subnet, read)
     yield from check_cables(read.topology)

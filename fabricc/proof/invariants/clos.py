@@ -156,7 +156,7 @@ def check_planes(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
 
 def check_rails(
     switches: Sequence[SwitchDigest],
-    landings: Mapping[tuple[int, int, int], set[str]],
+    attachments: Mapping[tuple[int, int, int], set[str]],
     wired: Mapping[int, UnitWiring],
 ) -> Iterator[Finding]:
     """Check invariant 5: one ToR per unit, rail, NIC port and set, which serves one unit and one NIC port.
@@ -165,11 +165,11 @@ def check_rails(
 
     Args:
         switches: all of them.
-        landings: unit, rail and NIC port of hosts -> the ToRs that they lead to.
+        attachments: unit, rail and NIC port of hosts -> the ToRs that they lead to.
         wired: unit -> the planned wiring of its hosts.
     """
     served: dict[str, set[tuple[int, int, int]]] = {}
-    for (unit, rail, nic_port), tors in sorted(landings.items()):
+    for (unit, rail, nic_port), tors in sorted(attachments.items()):
         if len(tors) > wired[unit].sets:
             message = (
                 f"rail {rail} (NIC port {nic_port}) of one unit leads to {' and '.join(sorted(tors)[:3])}"

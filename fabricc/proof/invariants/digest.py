@@ -69,7 +69,7 @@ class HostDigest:
     """One host in the census; `timeout_ms` is how long its NICs wait for an acknowledgement, 0 when not stated."""
 
     name: str
-    landings: tuple[NicAttachment, ...]
+    attachments: tuple[NicAttachment, ...]
     mtu: int
     timeout_ms: int
     contracts: tuple[tuple[bytes, str, int], ...]

@@ -288,8 +288,8 @@ def _find_stances(seen: SwitchView) -> set[NeighborPolicy]:
     }  # fmt: skip
 
 
-def _stance_tuple(stance: NeighborPolicy) -> tuple[object, ...]:
-    return (stance.direction, sorted(stance.families), *stance[2:])
+def _stance_tuple(policy: NeighborPolicy) -> tuple[object, ...]:
+    return (policy.direction, sorted(policy.families), *policy[2:])
 
 
 def _parse_clause(facts: Mapping[str, Value], sequence: int, text: str, line: int) -> Clause:

@@ -118,7 +118,7 @@ def _check_management_address(seen: SwitchView) -> Iterator[Breach]:
             yield Breach(6, f"its management address {mine} is also {path.rpartition('/')[2]}", path)
 
 
-def servers_asked(seen: SwitchView) -> frozenset[str]:
+def management_servers(seen: SwitchView) -> frozenset[str]:
     """Return the machines of the management network that a switch names, but for its gateway."""
     named = (str(seen.facts.get(path, "")).split(",") for path in _SERVERS)
     return frozenset(name for names in named for name in names) - {""}

@@ -148,11 +148,11 @@ def _passed_on(seen: SwitchView) -> Iterator[Breach]:
         )
 
 
-def _check_numbers(said: dict[str, Statement]) -> Iterator[Breach]:
+def _check_numbers(statements: dict[str, Statement]) -> Iterator[Breach]:
     """Check that a VNI has one owner, and that routes of one are not imported as another's."""
     for leaf, what in (("vni", "VNI"), ("route_target", "route target")):
         first: dict[str, str] = {}
-        for owner, each in said.items():
+        for owner, each in statements.items():
             value = each.get(leaf)
             if value is None:
                 yield Breach(22, f"{owner} has no {what}", f"evpn/{owner}/vni")
@@ -160,13 +160,13 @@ def _check_numbers(said: dict[str, Statement]) -> Iterator[Breach]:
                 yield Breach(22, f"{owner} has {what} {value}, which {other} has too", f"evpn/{owner}/{leaf}")
 
 
-def _check_gateways(said: dict[str, Statement]) -> Iterator[Breach]:
+def _check_gateways(statements: dict[str, Statement]) -> Iterator[Breach]:
     """Check that a gateway is in its own subnet, and in a VRF that routes between ToRs."""
     subnets: list[tuple[IPv4Network | IPv6Network, str]] = []
-    for owner, each in said.items():
+    for owner, each in statements.items():
         if owner.startswith("vrf"):
             continue
-        if f"vrf[{each.get('vrf')}]" not in said:
+        if f"vrf[{each.get('vrf')}]" not in statements:
             message = (
                 f"{owner} is in the VRF {each.get('vrf')}, which has no VNI, so it is not routed between ToRs"
             )
@@ -198,23 +198,23 @@ def _subnet_order(subnet: tuple[IPv4Network | IPv6Network, str]) -> tuple[int, i
     return network.version, int(network.network_address), network.prefixlen, owner
 
 
-def _check_ports(seen: SwitchView, said: dict[str, Statement]) -> Iterator[Breach]:
+def _check_ports(seen: SwitchView, statements: dict[str, Statement]) -> Iterator[Breach]:
     """Check that every enabled port to a host is in an existing segment."""
     for link in seen.links:
         if link.port.direction is not Direction.HOST or not link.enabled:
             continue
         vlan = seen.evpn.get(f"port[{link.port.name}]")
-        if f"segment[{vlan}]" not in said:
+        if f"segment[{vlan}]" not in statements:
             message = f"{link.port.name} leads to a host and is in {f'VLAN {vlan}' if vlan else 'no VLAN'}: no segment"
             yield Breach(22, message, f"evpn/port[{link.port.name}]" if vlan else link.path + "description")
 
 
-def _check_sizes(seen: SwitchView, said: dict[str, Statement]) -> Iterator[Breach]:
+def _check_sizes(seen: SwitchView, statements: dict[str, Statement]) -> Iterator[Breach]:
     """Check that a packet of a segment with its VXLAN header fits every link between switches."""
     room = min(
         (link.mtu for link in seen.links if between_switches(link) and link.mtu is not None), default=None
     )
-    for owner, each in said.items():
+    for owner, each in statements.items():
         mtu = each.get("mtu")
         if room is not None and isinstance(mtu, int) and mtu + VXLAN_BYTES > room:
             message = f"{owner} has an MTU of {mtu}, and links between switches hold {room - VXLAN_BYTES} inside VXLAN"
@@ -299,11 +299,11 @@ def with_tenants(seen: SwitchView) -> bool:
     return any(path.startswith("vrf[") and path.endswith("]/prefixes") for path in seen.evpn)
 
 
-def tenant_breaches(seen: SwitchView, said: Mapping[str, Mapping[str, object]]) -> Iterator[Breach]:
-    """Yield breaches of invariant 23 on one switch; `said`: the statements about its VRFs, by `vrf[name]`."""
+def tenant_breaches(seen: SwitchView, values: Mapping[str, Mapping[str, object]]) -> Iterator[Breach]:
+    """Yield breaches of invariant 23 on one switch; `statements`: the statements about its VRFs, by `vrf[name]`."""
     if seen.switch.tier_index or not with_tenants(seen):
         return
-    vrfs = {owner: each for owner, each in said.items() if owner.startswith("vrf[")}
+    vrfs = {owner: each for owner, each in values.items() if owner.startswith("vrf[")}
     tunnels = bool(vrfs) or "source" in seen.evpn
     yield from _ports(seen, vrfs, tunnels=tunnels)
     yield from _leaks(seen)

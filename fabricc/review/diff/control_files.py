@@ -139,7 +139,7 @@ def _role_by_content(change: Change, repository: Repository, commit: str) -> str
     return "access file" if change.path.endswith((".yaml", ".yml")) and _LOGINS.search(text) else ""
 
 
-def changes_here(repository: Repository, commit: str, trees: Iterable[str]) -> list[Change]:
+def uncommitted_changes(repository: Repository, commit: str, trees: Iterable[str]) -> list[Change]:
     """Return the files that differ between a commit and the work tree, if they decide something or are in `trees`."""
     folders = tuple(f"{tree}/" for tree in trees)
     before = {entry.path: entry for entry in repository.all_entries(commit)}
@@ -217,7 +217,7 @@ def find_control_files(
     old = trees_of((entry.path for entry in before), cluster)
     if chosen.head is None:
         trees = trees_of(repository.files_here(), cluster)
-        changes = changes_here(repository, chosen.base, (*old, *trees))
+        changes = uncommitted_changes(repository, chosen.base, (*old, *trees))
         return control_files(changes, (*old, *trees), repository, ""), (), changes
     newer = chosen.head_history.repository
     after = newer.all_entries(chosen.head)

@@ -72,7 +72,7 @@ class Side:
         """Return the planned device; None if only its files are known."""
         return None
 
-    def suspects(self, other: Side) -> frozenset[str] | None:  # noqa: ARG002
+    def possible_changes(self, other: Side) -> frozenset[str] | None:  # noqa: ARG002
         """Return the only devices that can differ from the other side; None if any can."""
         return None
 
@@ -148,7 +148,7 @@ class SpecSide(Side):
         """Compare values: files and facts are functions of them."""
         return other.planned(name) == self.device(name)
 
-    def suspects(self, other: Side) -> frozenset[str] | None:
+    def possible_changes(self, other: Side) -> frozenset[str] | None:
         """If the fabrics differ in overrides and tenants only, return the devices concerned and their neighbors."""
         if not isinstance(other, SpecSide) or _without_overrides(self.fabric) != _without_overrides(
             other.fabric
@@ -290,12 +290,12 @@ class Networks(Side):
         network, own = self.places[name]
         return self.parts[network].planned(own)
 
-    def suspects(self, other: Side) -> frozenset[str] | None:
+    def possible_changes(self, other: Side) -> frozenset[str] | None:
         """Return those of every network; None if any device of one network can differ."""
         found: set[str] = set()
         theirs = parts_of(other)
         for network, side in self.parts.items():
-            named = side.suspects(theirs.get(network, _NOTHING))
+            named = side.possible_changes(theirs.get(network, _NOTHING))
             if named is None:
                 return None
             found |= {

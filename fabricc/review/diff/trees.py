@@ -63,7 +63,7 @@ class TreeSide(Side):
         found: Mapping[str, Mapping[str, str]] = self.plan.get("systems", {})
         return found
 
-    def suspects(self, other: Side) -> frozenset[str] | None:
+    def possible_changes(self, other: Side) -> frozenset[str] | None:
         """Return devices whose files or cables differ, if models and NOS of the tiers are the same."""
         if not isinstance(other, TreeSide) or self.plan["tiers"] != other.plan["tiers"]:
             return None

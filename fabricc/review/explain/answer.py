@@ -216,7 +216,7 @@ def find_line(file: Path, line: int, spec: Path | None = None) -> TreeLine:
     if above is None:
         why = "there is no such file" if not file.is_file() else "no folder above it has a manifest.json"
         raise _refuse_line(f"{file} is not in a built tree: {why}", "Name a file below build/<cluster>.")
-    tree = _from_here(above)
+    tree = _relative_path(above)
     manifest = read_manifest(tree)
     path = absolute.relative_to(above).as_posix()
     if path not in manifest.files:
@@ -242,7 +242,7 @@ def tree_above(path: Path) -> Path | None:
     return next((folder for folder in path.parents if (folder / manifests.NAME).is_file()), None)
 
 
-def _from_here(path: Path) -> Path:
+def _relative_path(path: Path) -> Path:
     """Return the path as seen from the working folder, where it is below it."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
@@ -258,7 +258,7 @@ def spec_of(tree: Path, manifest: Manifest) -> Path:
     if spec is None:
         message = f"the spec {manifest.spec} of {tree} is not where it was, nor above the tree"
         raise SubjectError("FAB6015", message, "Name it: `--spec PATH`.")
-    return _from_here(spec)
+    return _relative_path(spec)
 
 
 def report_stale(line: TreeLine, compiled: Compiled) -> list[Diagnostic]:

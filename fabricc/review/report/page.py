@@ -244,7 +244,10 @@ def _page_status(found: Sequence[Diagnostic]) -> str:
 
 
 def _verdict_lines(
-    compiled: Compiled, found: Sequence[Diagnostic], lost: tuple[Failure, ...], sheets: Sequence[QosWorksheet]
+    compiled: Compiled,
+    found: Sequence[Diagnostic],
+    lost: tuple[Failure, ...],
+    worksheets: Sequence[QosWorksheet],
 ) -> Iterator[str]:
     """Yield facts that a reader must know before signing."""
     number = sum(1 for each in found if each.severity is Severity.WARNING)
@@ -261,7 +264,10 @@ def _verdict_lines(
         hit = f"{plural(hardest.gpus_cut, 'GPU') if hardest.gpus_cut else 'no GPU'} off the fabric"
         yield f"The loss of any single cable, NIC or switch takes {hit} at most (one {_describe_part(hardest)})."
     assumed = {
-        (row.label, row.source) for sheet in sheets for row in sheet.rows if row.source.startswith("assumed")
+        (row.label, row.source)
+        for sheet in worksheets
+        for row in sheet.rows
+        if row.source.startswith("assumed")
     }
     if assumed:
         verb = "is" if len(assumed) == 1 else "are"

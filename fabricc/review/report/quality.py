@@ -91,14 +91,14 @@ def _host_rows(fabric: Fabric) -> Iterator[Row]:
 
 
 def buffers_section(
-    fabric: Fabric, kinds: tuple[Kind, ...], sheets: Sequence[QosWorksheet], where: str
+    fabric: Fabric, kinds: tuple[Kind, ...], worksheets: Sequence[QosWorksheet], where: str
 ) -> Section:
     """Return the section on lossless buffers: one row per profile, then the worksheet and picture of each."""
-    if not sheets:
+    if not worksheets:
         text = "No class is lossless on these switches, so there are no thresholds to compute."
         return Section("buffers", "Lossless buffers", text, ())
     shares = [(tables.switch_share(fabric.switch(kind.at)), kind.count) for kind in kinds]
-    grouped = _equal_sheets(fabric, sheets)
+    grouped = _equal_sheets(fabric, worksheets)
     lead = (
         "Headroom is the buffer for packets that arrive after a pause frame; marks come before pauses. Each worksheet "
         f"names every step, its unit and its source: {plural(len(grouped), 'kind')} of lossless port."
@@ -132,10 +132,10 @@ def buffers_section(
     return Section("buffers", "Lossless buffers", lead, tuple(parts))
 
 
-def _equal_sheets(fabric: Fabric, sheets: Sequence[QosWorksheet]) -> list[tuple[list[str], QosWorksheet]]:
+def _equal_sheets(fabric: Fabric, worksheets: Sequence[QosWorksheet]) -> list[tuple[list[str], QosWorksheet]]:
     """Return worksheets with equal values for one model and profile, with the names of all their switches."""
     found: dict[object, tuple[list[str], QosWorksheet]] = {}
-    for sheet in sheets:
+    for sheet in worksheets:
         key = (sheet.model.name, sheet.profile, sheet.rows)
         found.setdefault(key, ([], sheet))[0].append(_sheet_owner(fabric, sheet.switches))
     return list(found.values())

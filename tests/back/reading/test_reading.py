@@ -615,7 +615,7 @@ def test_unknown_nodes_of_a_tree_are_reported_as_the_syntax_spells_them() -> Non
     ):
         reading = Reading()
         reader = Reader((Topic((Block("interface <word>", "", (Fact("mtu <integer>", "mtu"),)),)),), {},
-                        tree.structured, told=told)  # fmt: skip
+                        tree.structured, describe=told)  # fmt: skip
         assert reader.read_file("f", text, reading).text == text
         assert reading.facts == {"mtu": 9000}
         assert sorted(words for _, _, words in reading.unknown) == sorted(wanted)

@@ -307,7 +307,7 @@ def test_a_link_in_place_of_a_daemon_is_not_followed(
     (tmp_path / link).symlink_to("/run/systemd")
     monkeypatch.setattr(Lab, "inside", lambda *_: tmp_path)
     with pytest.raises(LabError) as refused:
-        Lab(tmp_path, None).ask(SWITCH, "bgpd", "show bgp json")  # type: ignore[arg-type]
+        Lab(tmp_path, None).query_daemon(SWITCH, "bgpd", "show bgp json")  # type: ignore[arg-type]
     assert "by a link" in refused.value.diagnostic.message
 
 

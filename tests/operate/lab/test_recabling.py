@@ -126,4 +126,4 @@ def test_a_worksheet_is_read_and_what_is_none_is_reported(tmp_path: Path) -> Non
 def test_a_spec_that_moves_cables_leaves_them_to_the_worksheet() -> None:
     old = (("a", "p1", "b", "q1"), ("a", "p2", "b", "q2"))
     new = [("a", "p1", "b", "q1"), ("a", "p2", "c", "q1"), ("d", "p1", "c", "q2")]
-    assert growth._by_hands(old, new) == (*old, ("d", "p1", "c", "q2"))
+    assert growth._move_cables(old, new) == (*old, ("d", "p1", "c", "q2"))

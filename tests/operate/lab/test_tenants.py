@@ -179,7 +179,7 @@ def test_a_push_moves_a_host_and_verify_finds_a_lost_router_mac(tmp_path: Path, 
         assert ("1 confirmed, 3 unchanged" if moved else "4 unchanged") in ran.stdout
         ran = run_fabricc(lab, "verify", tree, "--format", "json")
         assert ran.returncode == 0, ran.stdout
-    assert lab.ask(FAR_TOR, "zebra", "show evpn vni json").keys() == {"20001"}
+    assert lab.query_daemon(FAR_TOR, "zebra", "show evpn vni json").keys() == {"20001"}
     # FRR 8.4 then forgets the router MAC of the peer and keeps its routes (FRRouting issue 12391).
     again = ["configure terminal", "vrf acme", "no vni 20001", "vni 20001"]
     assert lab.run(TOR, ["vtysh", *(word for one in again for word in ("-c", one))]).returncode == 0

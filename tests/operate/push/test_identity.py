@@ -63,7 +63,7 @@ def test_a_swapped_address_is_refused_by_every_verb(nos: str, tmp_path: Path) ->
         report = verify(source, access, only=[NAME], aspects=[Aspect.CONFIG, Aspect.BGP])
         assert [one.diagnostic.code for one in report.found] == ["FAB9205"]
         assert f"it is {OTHER}" in report.found[0].diagnostic.message
-        assert (report.exit_status, report.unasked) == (1, {})
+        assert (report.exit_status, report.unread) == (1, {})
 
 
 def test_two_names_on_one_device_are_refused(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_switch_of_another_cluster_with_the_same_name_is_refused(tmp_path: Pat
         access = read_access(tmp_path / "spec" / "fabricc-access.yaml")
         report = verify(source, access, only=[NAME], aspects=[Aspect.BGP, Aspect.CONFIG])
         assert [one.diagnostic.code for one in report.found] == ["FAB9205"]
-        assert (report.exit_status, report.unasked) == (1, {})
+        assert (report.exit_status, report.unread) == (1, {})
 
 
 @pytest.mark.slow

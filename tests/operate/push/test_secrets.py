@@ -208,5 +208,5 @@ def test_names_and_places(tmp_path: Path) -> None:
     path.write_text("secrets: {tacacs: {file: tacacs}}\n")
     access = read_access(path)
     assert access.fill_in("a FABRICC-SECRET-tacacs b") == f"a {KEY} b"
-    assert access.hidden(f"a {KEY} b") == "a FABRICC-SECRET-tacacs b"
+    assert access.hide_secrets(f"a {KEY} b") == "a FABRICC-SECRET-tacacs b"
     assert KEY in access.known()

@@ -207,7 +207,7 @@ def test_crossed_cables_are_found_through_the_driver(
                 far.username, Reference("env", "LAB_PASSWORD"), address=far.host, options=far.options
             )
             report = verify(source, Access(login), only=[name], aspects=[Aspect.CABLING])
-        assert report.unasked == {}
+        assert report.unread == {}
         assert [move.words for group in report.moves for move in group] == moves
         assert len(report.found) == 2 * len(moves)
         assert report.exit_status == len(moves)

@@ -47,7 +47,7 @@ def test_next_hops_are_compared_and_counters_shown(
             if nos in ("sonic", "cumulus"):
                 server.tell()
             told = verify(source, Access(login), only=[name], aspects=[Aspect.ROUTES])
-            assert (told.unasked, told.unanswered) == ({}, {})
+            assert (told.unread, told.unanswered) == ({}, {})
             assert told.compared[Aspect.ROUTES] == {name: len(planned)}
             assert [one.diagnostic.code for one in told.found] == codes
         counted.pfc_rx, counted.storms, counted.dropped = {port: {3: 7}}, {port: {3: 1}}, {port: {3: 2}}

@@ -81,7 +81,7 @@ def test_verify_tries_a_silent_switch_once(asking: tuple[BuiltTree, str, Access,
     source, name, access, silence = asking
     report = verify(source, access, only=[name])
     assert silence.asked - silence.answered == 1
-    assert [len(found) for found in report.unasked.values()] == [1]
+    assert [len(found) for found in report.unread.values()] == [1]
     assert report.exit_status == 3
 
 

@@ -190,7 +190,7 @@ def test_overrides_alone_are_found_without_looking_at_the_rest(bench: Bench) -> 
     from fabricc.review.diff.run import compare_device
 
     with open_inputs(base, head, None, None) as sides:
-        suspects = sides.head.suspects(sides.base)
+        suspects = sides.head.possible_changes(sides.base)
         assert suspects is not None
         assert len(suspects) < 20
         found = [n for n in sides.head.kinds if compare_device(sides.base, sides.head, n) is not None]

@@ -57,7 +57,7 @@ def test_a_move_touches_the_ports_of_one_host(nos: str) -> None:
 def test_only_the_tors_of_a_moved_host_and_their_neighbors_are_compared() -> None:
     base = side("frr", TENANTS)
     head = side("frr", MOVED, base.compiled.lock_text)
-    suspects = head.suspects(base)
+    suspects = head.possible_changes(base)
     assert suspects is not None
     assert "rack002-tor1a" in suspects
     assert "rack001-tor1a" not in suspects

@@ -196,7 +196,7 @@ class _Bgp(File):
             )
         else:
             self.missing(route.line, f"type of a next hop of {prefix} is missing")
-        self.tell(f"static_route[{prefix}]/family", route, "family")
+        self.state_stored(f"static_route[{prefix}]/family", route, "family")
 
     def _put_process(self, process: Scope) -> None:
         for attribute, (*above, key) in SWITCHES.items():
@@ -356,7 +356,7 @@ class _Bgp(File):
         for prefix, match in table_entries_at(rule, "match").items():
             text, line = str(prefix), match.line
             for key in ("ge", "le"):
-                self.tell(path + key, match, key)
+                self.state_stored(path + key, match, key)
                 text += f" {key} {match.values[key][0]}" if key in match.values else ""
             texts.append(text)
         return " or ".join(texts), line
@@ -375,7 +375,7 @@ class _Bgp(File):
         match, change = scope_at(rule, "match") or Scope(rule.line), scope_at(rule, "set") or Scope(rule.line)
         said = match.values | change.values
         for key in CLAUSE:
-            self.tell(f"{path}/{key}", match if key.endswith("list") else change, key)
+            self.state_stored(f"{path}/{key}", match if key.endswith("list") else change, key)
             if key.endswith("list") and key in said:
                 self._note_missing(key.replace("_", "-"), str(said[key][0]))
         if "prefix_list" in said:
@@ -387,7 +387,7 @@ class _Bgp(File):
         communities = change.table("communities")
         for community, (_, line) in communities.items():
             self.put(f"{path}/add_community", community, line)
-        self.tell(f"{path}/global_next_hop", change, "global_next_hop")
+        self.state_stored(f"{path}/global_next_hop", change, "global_next_hop")
         text = clause_text(
             Clause(
                 sequence=0,
@@ -401,8 +401,8 @@ class _Bgp(File):
         self.put(path, text, rule.line)
 
 
-def _text_of(said: Mapping[str, tuple[Value, int]], key: str) -> str | None:
-    return str(said[key][0]) if key in said else None
+def _text_of(values: Mapping[str, tuple[Value, int]], key: str) -> str | None:
+    return str(values[key][0]) if key in values else None
 
 
 def finish(file: File) -> None:

@@ -157,7 +157,7 @@ def _finish_interface(document: Document, name: str, each: Scope, automatic: boo
         or "native_vlan" in values
         or (each.table("vids") and "vlan aware" not in values)
     ):
-        line = max(line for _, line in each.said())
+        line = max(line for _, line in each.stored_values())
         document.put(paths["switchport"], "access" if "access_vlan" in values else "trunk", line)
     if vids := each.table("vids"):
         document.put(paths["vlans"], ",".join(map(str, vids)), max(line for _, line in vids.values()))

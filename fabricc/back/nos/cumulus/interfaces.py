@@ -285,7 +285,7 @@ def _finish_port(file: File, name: str, port: Scope, release: Release) -> None:
     file.put(f"interface[{name}]/configured", "true", port.line)
     paths, states = port_paths(name), port.table("states")
     for leaf in _STATED:
-        file.tell(paths[leaf], port, leaf)
+        file.state_stored(paths[leaf], port, leaf)
     if len(states) > 1:
         for _, line in states.values():
             file.reject(line)

@@ -237,18 +237,18 @@ def _pool_tree(qos: SwitchQos) -> Tree:
 _WITHOUT_PAUSE = ("/priority_group", "/pfc_priority[")
 
 
-def express(switch: Switch, alike: Facts, profile: PortProfile | None) -> None:
+def express(switch: Switch, shared: Facts, profile: PortProfile | None) -> None:
     """Change what ports of a profile state to what NVUE holds of it."""
     if switch.qos.vendor:
-        express_profile(switch.qos.vendor, alike)
+        express_profile(switch.qos.vendor, shared)
         return
-    alike.pop("headroom/xon_bytes", None)
-    alike.pop("headroom/xon_offset_bytes", None)
+    shared.pop("headroom/xon_bytes", None)
+    shared.pop("headroom/xon_offset_bytes", None)
     profiles = used_profiles(switch)
     alpha = shared_alpha(profiles)
     if alpha is not None and profile in profiles and profile is not None and profile.headroom:
-        alike["headroom/dynamic_th"] = alpha
-        alike["headroom/resume_distance_bytes"] = resume_distance_bytes(profile.headroom)
+        shared["headroom/dynamic_th"] = alpha
+        shared["headroom/resume_distance_bytes"] = resume_distance_bytes(profile.headroom)
 
 
 def state(facts: Facts, switch: Switch) -> None:

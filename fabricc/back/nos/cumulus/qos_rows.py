@@ -274,7 +274,7 @@ def finish(policy: Policy) -> None:
     for dscp, said in mapping.table("dscp").items() if mapping else ():
         policy.put(f"qos/dscp[{dscp}]/traffic_class", *said)
     for priority, scope in table_entries_at(qos, "egress-queue-mapping", GLOBAL, "switch-priority").items():
-        policy.tell(f"qos/traffic_class[{priority}]/queue", scope, "queue")
+        policy.state_stored(f"qos/traffic_class[{priority}]/queue", scope, "queue")
     _finish_roce(policy, qos)
     _finish_trimming(policy, root)
     _finish_pools(policy, qos)
@@ -319,7 +319,7 @@ def _finish_trimming(file: File, root: Scope) -> None:
 
 def _finish_pools(file: File, qos: Scope) -> None:
     for kind, pool in table_entries_at(qos, "traffic-pool").items():
-        file.tell(f"pool/{kind}_percent", pool, "percent")
+        file.state_stored(f"pool/{kind}_percent", pool, "percent")
         inside = scope_at(pool, "switch-priority")
         priorities = inside.table("priorities") if inside else {}
         for priority, (_, line) in priorities.items():
@@ -360,7 +360,7 @@ def _finish_marking(policy: Policy) -> None:
             if name != GLOBAL:
                 continue
             if "ecn" in scope.values or not policy.roce:
-                policy.tell(f"qos/queue[{queue}]/ecn", scope, "ecn")
+                policy.state_stored(f"qos/queue[{queue}]/ecn", scope, "ecn")
             if not policy.roce:  # no plan marks on every port
                 for leaf in _THRESHOLDS:
                     if leaf in scope.values:

@@ -114,11 +114,11 @@ def has_own_marking(ecn: Ecn) -> bool:
     return replace(ecn, above_pause=False) != VENDOR_POLICY.ecn
 
 
-def express_profile(policy: VendorPolicy, alike: Facts) -> None:
+def express_profile(policy: VendorPolicy, shared: Facts) -> None:
     """Change what ports state to what the RoCE profile sets: sizes of headroom are its own."""
-    for path in [path for path in alike if path.startswith("headroom/")]:
-        del alike[path]
-    alike["headroom/cable_m"] = policy.cable_m
+    for path in [path for path in shared if path.startswith("headroom/")]:
+        del shared[path]
+    shared["headroom/cable_m"] = policy.cable_m
 
 
 def state_profile(facts: Facts, switch: Switch, policy: VendorPolicy, ecn: Ecn) -> None:
@@ -231,6 +231,6 @@ def _pfc_facts(switch: _Switch, priorities: dict[str, int], line: int) -> Iterat
     yield "headroom/cable_m", *_number_or_default(switch.pfc.get("cable-length"), (CABLE_M, line))
 
 
-def _number_or_default(said: _PlacedText | None, usual: tuple[int, int]) -> tuple[int, int]:
+def _number_or_default(placed: _PlacedText | None, usual: tuple[int, int]) -> tuple[int, int]:
     """Return a number and its line from a file, else the defaults."""
-    return (int(said[0]), said[1]) if said and is_number(said[0]) else usual
+    return (int(placed[0]), placed[1]) if placed and is_number(placed[0]) else usual

@@ -171,7 +171,7 @@ def _finish_users(file: File, root: Scope) -> None:
             if {"key", "type"} <= given.values.keys() and prefix + "ssh_key" not in file.facts:
                 material, line = given.values["key"]
                 file.put(prefix + "ssh_key", f"{given.values['type'][0]} {material}", line)
-                file.tell(prefix + "ssh_key_type", given, "type")
+                file.state_stored(prefix + "ssh_key_type", given, "type")
             else:
                 file.missing(given.line, "a key without its other half, or a second one")
         _put_hash(file, user, prefix)

@@ -402,7 +402,7 @@ class File:
         """Remember the deepest scope there is on the way to what would state facts."""
         self.near(nearest_line(self.root, *words), *paths)
 
-    def tell(self, path: str, scope: Scope, name: str) -> None:
+    def state_stored(self, path: str, scope: Scope, name: str) -> None:
         """State what a scope keeps under a name; without it, remember where it would stand."""
         if name in scope.values:
             self.put(path, *scope.values[name])

@@ -133,7 +133,7 @@ def setting_rows(*beginnings: str, under: str = "setting", before: str = "") -> 
 
 def place_of(scope: Scope, unknown: frozenset[int]) -> int:
     """Return the first unknown line of a scope's values, else its own line."""
-    return min((line for _, line in scope.said() if line in unknown), default=scope.line)
+    return min((line for _, line in scope.stored_values() if line in unknown), default=scope.line)
 
 
 def gather_settings(scope: Scope, under: str = "setting") -> dict[str, tuple[str, int]]:

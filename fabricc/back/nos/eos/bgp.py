@@ -395,24 +395,24 @@ def _put_session(
         evpn.finish_session(document, name, said)
 
 
-def _further_families(said: Mapping[str, StoredValue]) -> list[str]:
+def _further_families(values: Mapping[str, StoredValue]) -> list[str]:
     """Read address families that no built fabric uses, or only with separate filters."""
-    found = ["evpn"] if "evpn active" in said and "evpn import" not in said else []
+    found = ["evpn"] if "evpn active" in values and "evpn import" not in values else []
     return found + [
         name.removeprefix("family ")
-        for name, (value, _) in said.items()
+        for name, (value, _) in values.items()
         if name.startswith("family ") and value == "true"
     ]
 
 
-def _put_beyond(document: Document, prefix: str, said: Mapping[str, StoredValue]) -> None:
+def _put_beyond(document: Document, prefix: str, values: Mapping[str, StoredValue]) -> None:
     """State values that sessions of our own fabrics never have."""
-    for key, (value, line) in said.items():
+    for key, (value, line) in values.items():
         if key in peering.STATED or key.startswith("setting["):
             document.put(prefix + key, value, line)
         elif key.startswith("ipv6 "):
             leaf = key.removeprefix("ipv6 ")
-            if said.get(leaf, (value, 0))[0] != value:
+            if values.get(leaf, (value, 0))[0] != value:
                 leaf = f"{leaf}[ipv6]"
             document.put(prefix + leaf, value, line)
 

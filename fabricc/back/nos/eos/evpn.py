@@ -288,14 +288,14 @@ def finish_interface(document: Document, vlan: str, block: Scope) -> Scope | Non
     return rest if rest.values or rest.tables else None
 
 
-def finish_session(document: Document, name: str, said: dict[str, StoredValue]) -> None:
+def finish_session(document: Document, name: str, values: dict[str, StoredValue]) -> None:
     """State the values of a session about EVPN routes."""
-    if "evpn active" not in said:
+    if "evpn active" not in values:
         return
     for leaf in ("import", "export", "next_hop"):
-        if f"evpn {leaf}" in said:
-            document.put(f"evpn/neighbor[{name}]/{leaf}", *said[f"evpn {leaf}"])
-    document.put("evpn/route_targets", "all", said["evpn active"][1])
+        if f"evpn {leaf}" in values:
+            document.put(f"evpn/neighbor[{name}]/{leaf}", *values[f"evpn {leaf}"])
+    document.put("evpn/route_targets", "all", values["evpn active"][1])
 
 
 _OF_EVPN = ("distinguisher", "router_id", "redistribute_connected", "announces_learned")

@@ -187,7 +187,7 @@ ROWS: Sequence[Row] = (
         Keep("shutdown", "enabled", "false"),
         Keep("no shutdown", "enabled", "true"),
         Keep("mtu <68-65535>", "mtu"),
-        Keep("speed <speed>", others.said_speed),
+        Keep("speed <speed>", others.speed_facts),
         Keep("error-correction encoding reed-solomon", "fec", "rs"),
         Silent("no error-correction encoding"),
         Keep("no switchport", "routed"),

@@ -357,35 +357,35 @@ def queue_facts(threshold_us: int, speed_gbps: int) -> dict[str, Value]:
 # --- the facts of that --------------------------------------------------------------------------------
 
 
-def express(switch: Switch, alike: Facts, profile: PortProfile | None) -> None:
+def express(switch: Switch, shared: Facts, profile: PortProfile | None) -> None:
     """Change what ports of a profile state to what EOS holds of it."""
     if profile is None:
         return
     for traffic_class in switch.qos.marked if profile.ecn else ():
         queue = f"queue[{traffic_class.priority}]/"
         if step_us(switch) is None:
-            alike[queue + "ecn_count"] = "true"
+            shared[queue + "ecn_count"] = "true"
             continue
         for leaf in ("ecn_min_bytes", "ecn_max_bytes", "ecn_max_percent"):
-            del alike[queue + leaf]
+            del shared[queue + leaf]
     lossless, headroom = switch.qos.lossless, profile.headroom
     if not lossless or headroom is None:
         return
-    alike["watchdog"] = format_boolean(_watchdog_guards(switch))
+    shared["watchdog"] = format_boolean(_watchdog_guards(switch))
     for traffic_class in lossless:
         if switch.qos.watchdog and not traffic_class.strict:
-            alike[f"queue[{traffic_class.priority}]/guaranteed"] = f"{GUARANTEED_PERCENT} percent"
+            shared[f"queue[{traffic_class.priority}]/guaranteed"] = f"{GUARANTEED_PERCENT} percent"
     trident = words.is_trident(switch)
     held = ("xoff_bytes", "dynamic_th", *(("xon_bytes",) if headroom.xon_bytes else ())) if trident else ()
     for leaf in ("size_bytes", "xon_offset_bytes", "cable_m", "xoff_bytes", "xon_bytes", "dynamic_th"):
         if leaf not in held:
-            alike.pop(f"headroom/{leaf}", None)
+            shared.pop(f"headroom/{leaf}", None)
     if not trident:
         return
-    alike["headroom/dynamic_th"] = words.alpha_exponent(headroom.dynamic_th)
-    alike["headroom/priority_groups"] = ",".join(sorted(str(c.priority) for c in lossless))
+    shared["headroom/dynamic_th"] = words.alpha_exponent(headroom.dynamic_th)
+    shared["headroom/priority_groups"] = ",".join(sorted(str(c.priority) for c in lossless))
     for traffic_class in lossless:
-        alike[f"queue[{traffic_class.priority}]/egress_dynamic_th"] = EGRESS_LOSSLESS_EXPONENT
+        shared[f"queue[{traffic_class.priority}]/egress_dynamic_th"] = EGRESS_LOSSLESS_EXPONENT
 
 
 def state(facts: Facts, switch: Switch) -> None:

@@ -163,7 +163,7 @@ def of_port(port: Scope) -> Iterator[Stated]:
         yield "pfc", ",".join(map(str, sorted(no_drop))), line
         yield "watchdog", format_boolean("watchdog" in values), values.get("watchdog", values["pfc"])[1]
     for number, queue in port.each("queue").items():
-        yield from _of_queue(number, queue, told=True)
+        yield from _of_queue(number, queue, only_stated=True)
 
 
 def default_mmu(document: Document) -> str | None:
@@ -193,11 +193,11 @@ def _of_profile(profile: Scope) -> list[Stated]:
     return stated
 
 
-def _of_queue(number: object, queue: Scope, *, told: bool = False) -> Iterator[Stated]:
-    """Yield the statements of a queue about its port; with `told`, its scheduler only if a line states one."""
+def _of_queue(number: object, queue: Scope, *, only_stated: bool = False) -> Iterator[Stated]:
+    """Yield the statements of a queue about its port; with `only_stated`, its scheduler only if a line states one."""
     said = [queue.values[name][1] for name in ("strict", "percent") if name in queue.values]
     weight = queue.values.get("percent", (0, 0))[0]
-    if not told or "percent" in queue.values or queue.values.get("strict", ("", 0))[0] == "true":
+    if not only_stated or "percent" in queue.values or queue.values.get("strict", ("", 0))[0] == "true":
         scheduler = "strict" if _is_strict(queue) else f"dwrr {weight}"
         yield f"queue[{number}]/scheduler", scheduler, max(said, default=queue.line)
     for name, (value, line) in queue.values.items():

@@ -147,9 +147,9 @@ def _put_entries(document: Document, path: str, *scopes: str) -> None:
                 document.put(f"{path}[{name}]/{place}", *said)
 
 
-def _clause_text(said: Mapping[str, StoredValue]) -> str:
+def _clause_text(stored: Mapping[str, StoredValue]) -> str:
     """Return all lines of a clause; those that a fabric of fabricc has none of stand as they are, in their order."""
-    values = {name: value for name, (value, _) in said.items()}
+    values = {name: value for name, (value, _) in stored.items()}
     clause = Clause(
         0,
         values["action"] == "permit",
@@ -158,11 +158,11 @@ def _clause_text(said: Mapping[str, StoredValue]) -> str:
         local_preference=values.get("local_preference"),  # type: ignore[arg-type]
         add_community=values.get("add_community"),  # type: ignore[arg-type]
     )
-    further = [(line, str(text)) for name, (text, line) in said.items() if name not in _OF_FABRIC]
-    if "ip" in said and "ipv6" in said:
-        further.append((said["ipv6"][1], f"match ipv6 address prefix-list {values['ipv6']}"))
-    if "source" in said:
-        further.append((said["source"][1], f"set src {values['source']}"))
+    further = [(line, str(text)) for name, (text, line) in stored.items() if name not in _OF_FABRIC]
+    if "ip" in stored and "ipv6" in stored:
+        further.append((stored["ipv6"][1], f"match ipv6 address prefix-list {values['ipv6']}"))
+    if "source" in stored:
+        further.append((stored["source"][1], f"set src {values['source']}"))
     return " ".join([clause_text(clause), *(text for _, text in sorted(further))])
 
 

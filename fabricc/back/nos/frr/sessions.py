@@ -187,24 +187,24 @@ def finish(document: Document, bgp: Scope, prefix: str = "") -> None:
 
 
 def _session_facts(
-    said: Mapping[str, StoredValue], default: Mapping[str, StoredValue]
+    values: Mapping[str, StoredValue], default: Mapping[str, StoredValue]
 ) -> list[tuple[str, Value, int]]:
     """Return statements of a session except its far end, (name, value, line), by its families.
 
     `default` are the families active by default. The line is 0 without a line.
     """
-    carried = {f: said.get(f"{f} active") or default.get(f, ("false", 0)) for f in (*FAMILIES, *FURTHER)}
+    carried = {f: values.get(f"{f} active") or default.get(f, ("false", 0)) for f in (*FAMILIES, *FURTHER)}
     active = [f for f, (value, _) in carried.items() if value == "true"]
     found: dict[str, StoredValue] = {"bfd": ("false", 0)}
     for key in _BFD:
-        if key in said:
-            found["bfd"] = ("true", said[key][1])
+        if key in values:
+            found["bfd"] = ("true", values[key][1])
     if active:
         found["families"] = (",".join(active), carried[active[0]][1])
     for key in _JOINT:
-        found |= join_families(key, {f: said.get(f"{f} {key}") for f in active})
-    if not said.keys() <= _PLAIN:
-        found |= _rare_facts(said, active)
+        found |= join_families(key, {f: values.get(f"{f} {key}") for f in active})
+    if not values.keys() <= _PLAIN:
+        found |= _rare_facts(values, active)
     return [(key, value, line) for key, (value, line) in found.items()]
 
 
@@ -213,38 +213,38 @@ _PLAIN = frozenset({
 })  # fmt: skip
 
 
-def _rare_facts(said: Mapping[str, StoredValue], active: list[str]) -> dict[str, StoredValue]:
+def _rare_facts(values: Mapping[str, StoredValue], active: list[str]) -> dict[str, StoredValue]:
     """Return rare statements of a session: the rest of its family values, and settings."""
-    found: dict[str, StoredValue] = dict(settings_in(said))
+    found: dict[str, StoredValue] = dict(settings_in(values))
     for key in _FURTHER_JOINT:
-        found |= join_families(key, {f: said.get(f"{f} {key}") for f in active})
-    speaking = [*active, *(["evpn"] if said.get("evpn active", ("false",))[0] == "true" else [])]
+        found |= join_families(key, {f: values.get(f"{f} {key}") for f in active})
+    speaking = [*active, *(["evpn"] if values.get("evpn active", ("false",))[0] == "true" else [])]
     for key in _FLAGS:
-        flagged = [(f, said[f"{f} {key}"]) for f in speaking if f"{f} {key}" in said]
+        flagged = [(f, values[f"{f} {key}"]) for f in speaking if f"{f} {key}" in values]
         if flagged:
             found[key] = (",".join(f for f, _ in flagged), flagged[0][1][1])
     for family in speaking:
-        for name, each in settings_in(said, f"{family} setting"):
+        for name, each in settings_in(values, f"{family} setting"):
             found[f"setting[{family} {name.removeprefix(f'{family} setting[')}"] = each
     if "evpn" in speaking:
         for key in ("maximum_prefixes", *_FURTHER_JOINT):
-            if f"evpn {key}" in said:
-                value, line = said[f"evpn {key}"]
+            if f"evpn {key}" in values:
+                value, line = values[f"evpn {key}"]
                 found[f"setting[evpn {key}]"] = (str(value), line)
     return found
 
 
-def _of_evpn(name: str, said: Mapping[str, StoredValue]) -> Iterator[tuple[str, Value, int]]:
+def _of_evpn(name: str, values: Mapping[str, StoredValue]) -> Iterator[tuple[str, Value, int]]:
     """Yield what a session states of EVPN routes, whose next hops FRR keeps by default; (path, value, line)."""
-    active, at = said.get("evpn active", ("false", 0))
+    active, at = values.get("evpn active", ("false", 0))
     if active == "false":
         return
     prefix = f"evpn/neighbor[{name}]/"
-    if "evpn next_hop_self" not in said:
+    if "evpn next_hop_self" not in values:
         yield prefix + "next_hop", "unchanged", at
     for leaf in ("import", "export"):
-        if f"evpn {leaf}" in said:
-            yield prefix + leaf, *said[f"evpn {leaf}"]
+        if f"evpn {leaf}" in values:
+            yield prefix + leaf, *values[f"evpn {leaf}"]
 
 
 def _finish_bfd(document: Document, used: Mapping[Value, int], prefix: str) -> None:

@@ -300,15 +300,15 @@ def _listed_asn(document: Document, group: Scope) -> dict[str, StoredValue]:
     return {"remote_asn": members[0]} if len(members) == 1 and isinstance(members[0][0], int) else {}
 
 
-def _put_session(document: Document, prefix: str, said: Scope, *, unnumbered: bool = False) -> None:
+def _put_session(document: Document, prefix: str, scope: Scope, *, unnumbered: bool = False) -> None:
     """State one session from its own settings, those of its group and of the protocol."""
-    values, imports, exports = said.values, said.table("import"), said.table("export")
+    values, imports, exports = scope.values, scope.table("import"), scope.table("export")
     document.put_leaves(prefix, values, _SAID)
     if "remote_asn" not in values and "type" in values:
         document.put(prefix + "remote_kind", *values["type"])
     if "next_hop_unchanged" in values and "multihop" not in values:
         document.put(prefix + "multihop", DEFAULT_MULTIHOP_TTL, values["next_hop_unchanged"][1])
-    private = dict(said.table("remove private"))
+    private = dict(scope.table("remove private"))
     if "removes private" in values:
         private.setdefault("true", values["removes private"])
     document.put_set(prefix + "remove_private", private)
@@ -321,21 +321,21 @@ def _put_session(document: Document, prefix: str, said: Scope, *, unnumbered: bo
         document.put(prefix + "import", " ".join(words), line)
     if exports:
         _put_exports(document, prefix, exports)
-    bfd = said.each("bfd")[""].values if said.each("bfd") else {}
-    interval_ms, line = bfd.get("interval_ms", (None, said.line))
+    bfd = scope.each("bfd")[""].values if scope.each("bfd") else {}
+    interval_ms, line = bfd.get("interval_ms", (None, scope.line))
     document.put(prefix + "bfd", format_boolean(interval_ms is not None), line)
     if interval_ms is not None:
         document.agree("bfd/interval_ms", interval_ms, line)
         document.agree("bfd/multiplier", *bfd.get("multiplier", (DEFAULT_BFD_MULTIPLIER, line)))
-    _put_families(document, prefix, said, ipv6=unnumbered or ":" in prefix, unnumbered=unnumbered)
+    _put_families(document, prefix, scope, ipv6=unnumbered or ":" in prefix, unnumbered=unnumbered)
 
 
-def _policy_chain(said: Mapping[Value, StoredValue]) -> tuple[list[str], int]:
+def _policy_chain(values: Mapping[Value, StoredValue]) -> tuple[list[str], int]:
     """Return the words of a chain of policies and its line; brackets around an expression have no meaning."""
-    words = [str(word) for word in said]
+    words = [str(word) for word in values]
     while words[:1] == ["("] and words[-1:] == [")"] and words[1:-1]:
         words = words[1:-1]
-    return words, max(line for _, line in said.values())
+    return words, max(line for _, line in values.values())
 
 
 def _put_exports(document: Document, prefix: str, exports: Mapping[Value, StoredValue]) -> None:
@@ -359,13 +359,13 @@ def _put_exports(document: Document, prefix: str, exports: Mapping[Value, Stored
         document.agree(f"bgp/redistribute[{protocol}]", " ".join(dict.fromkeys(names)), line)
 
 
-def _put_families(document: Document, prefix: str, said: Scope, *, ipv6: bool, unnumbered: bool) -> None:
+def _put_families(document: Document, prefix: str, block: Scope, *, ipv6: bool, unnumbered: bool) -> None:
     """State the families of a session and their limits; IPv4 has no next hop on a link without addresses."""
-    configured = said.each("family")
+    configured = block.each("family")
     families: list[str] = []
     limits: dict[Value, int] = {}
     loops: dict[Value, int] = {}
-    line = said.line
+    line = block.line
     order = [
         *(name for name in FAMILIES if name in configured),
         *(name for name in configured if name not in FAMILIES),
@@ -386,16 +386,16 @@ def _put_families(document: Document, prefix: str, said: Scope, *, ipv6: bool, u
                 limits[limit if "limit" not in values or "for good" in values else f"{limit} without end"] = (
                     at
                 )
-    families += [words for words, _ in kept_statements(said) if words.startswith("family route-target")]
+    families += [words for words, _ in kept_statements(block) if words.startswith("family route-target")]
     default = "ipv6" if ipv6 else "ipv4"  # Junos offers unicast routes of the family that carries the session
     document.put(prefix + "families", ",".join(families) or ("none" if configured else default), line)
     document.put_all(agreed_facts(prefix + "maximum_prefixes", limits))
     if loops:
         document.put(prefix + "allow_as_in", max(map(int, loops)), max(loops.values()))
-    if "as_override" in said.values:
-        document.put(prefix + "as_override", ",".join(families) or default, said.values["as_override"][1])
-    if "cluster" in said.values:
-        cluster, at = said.values["cluster"]
+    if "as_override" in block.values:
+        document.put(prefix + "as_override", ",".join(families) or default, block.values["as_override"][1])
+    if "cluster" in block.values:
+        cluster, at = block.values["cluster"]
         document.put(prefix + "reflector_client", ",".join(families) or default, at)
         document.agree("bgp/cluster_id", cluster, at)
 

@@ -199,7 +199,7 @@ def finish(document: Document) -> None:
             path = f"filter[{name}]/{at}/"
             document.put(f"structure/{path}name", str(term_name), term.line)
             if name not in guards or not _is_simple(each):
-                line = max([term.line, *(line for _, line in term.said())])
+                line = max([term.line, *(line for _, line in term.stored_values())])
                 document.put(f"access_list[{name}]/{at}", _term_entry(term), line)
                 continue
             document.put_kept(f"platform/{path}tcp_established", term.values, ESTABLISHED)

@@ -144,12 +144,12 @@ def _match_group(group: _Branch, own: _Branch, path: Words, words: Words = ()) -
                 yield from _match_group(below, own.below.get(name, _NOTHING), path, (*words, name))
 
 
-def _of_range(said: Sequence[Statement], whole: _Branch) -> Iterator[Statement]:
+def _of_range(values: Sequence[Statement], whole: _Branch) -> Iterator[Statement]:
     """Return the statements of a range for each of its members."""
     members: dict[str, None] = {}
     there = whole.below.get("interfaces", _NOTHING).below
     others: list[Statement] = []
-    for line, words in said:
+    for line, words in values:
         if words[0] == "member" and len(words) == 2:
             exact = not set(words[1]) & set("*?[")
             members |= dict.fromkeys([words[1]] if exact else [n for n in there if fnmatchcase(n, words[1])])

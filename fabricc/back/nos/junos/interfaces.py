@@ -363,9 +363,9 @@ def _put_rest(document: Document, name: str, unit: Scope) -> None:
     document.put_set(f"isis[{ISIS}]/net", unit.table("nets"))
 
 
-def _order_addresses(said: Scope) -> list[StoredValue]:
+def _order_addresses(scope: Scope) -> list[StoredValue]:
     """Return the addresses of a family, the primary one first: the stated one, else the lowest (Juniper, `primary`)."""
-    addresses = said.each("address")
+    addresses = scope.each("address")
     order = [*addresses]
     if len(order) > 1:
         order.sort(key=lambda each: ("primary" not in addresses[each].values, _address_order(str(each))))
@@ -381,26 +381,26 @@ def _address_order(address: str) -> tuple[bool, int]:
     return found.ip.is_loopback, int(found.ip)
 
 
-def _put_others(document: Document, name: str, said: Scope, others: Sequence[StoredValue]) -> None:
+def _put_others(document: Document, name: str, scope: Scope, others: Sequence[StoredValue]) -> None:
     """State further addresses, and those that other switches have as well."""
     prefix = port_paths(name).prefix
     for address, line in others:
         document.put(f"{prefix}secondary[{address}]", address, line)
-    for each in said.each("address").values():
+    for each in scope.each("address").values():
         if not (each.values or each.tables or each.scopes):
             continue
         for shared in (each, *each.each("shared").values()):
             for gateway, (_, line) in shared.table("gateways").items():
                 document.put(f"{prefix}gateway[{gateway}]", gateway, line)
             put_settings(document, prefix, shared)
-    put_settings(document, prefix, said)
+    put_settings(document, prefix, scope)
 
 
-def _put_filters(document: Document, name: str, family: str, said: Scope) -> None:
+def _put_filters(document: Document, name: str, family: str, scope: Scope) -> None:
     """State the filters of a family: in front of the switch itself, or of what passes."""
     itself = name == LOOPBACK or name in words.MANAGEMENT_INTERFACES.values()
     for way in ("in", "out"):
-        for listed, (_, line) in said.table(way).items():
+        for listed, (_, line) in scope.table(way).items():
             if itself and way == "in":
                 document.put(f"platform/filter_input[{name} {family}]", listed, line)
             else:

@@ -246,7 +246,9 @@ def _put_term(document: Document, policy: str, name: str, term: Scope) -> tuple[
         document.put(f"route_map[{policy}]/{name}", text, max(line, last))
         return f"{name} {summary}", line
     document.put(f"structure/policy[{policy}]/term[{name}]", "true", term.line)
-    for at in {at for _, at in term.said()} - {at for _, at in term.table("protocols").values()} - {line}:
+    for at in (
+        {at for _, at in term.stored_values()} - {at for _, at in term.table("protocols").values()} - {line}
+    ):
         if not ("contributes" in term.values and term.values["contributes"][1] == at):
             document.reject(at)
     return summary, line
@@ -287,7 +289,7 @@ def _term_clause(
         parts.append("set load-balance per-packet")
     if action is None or action == "next term":
         parts.append("continue")
-    return " ".join(parts), max([line for _, line in term.said()], default=term.line)
+    return " ".join(parts), max([line for _, line in term.stored_values()], default=term.line)
 
 
 _NAMED = {

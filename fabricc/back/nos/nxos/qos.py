@@ -336,19 +336,19 @@ def _output_policy(
 # --- the facts of that --------------------------------------------------------------------------------
 
 
-def express(switch: Switch, alike: Facts, _profile: PortProfile | None) -> None:
+def express(switch: Switch, shared: Facts, _profile: PortProfile | None) -> None:
     """Change the shared values of a profile's ports to those of NX-OS: queues by qos-group, platform buffers."""
     groups = qos_groups(switch.qos.classes)
     held = {
         _group_path(_QUEUE, leaf, groups): value
-        for leaf, value in alike.items()
+        for leaf, value in shared.items()
         if not leaf.startswith("headroom/")
     }
     for group in strict_queues(switch.qos.classes, groups):
         held[f"queue[{group}]/scheduler"] = "strict"
         held[f"queue[{group}]/level"] = priority_level(group)
-    alike.clear()
-    alike.update(held)
+    shared.clear()
+    shared.update(held)
 
 
 def state(facts: Facts, switch: Switch) -> None:

@@ -186,9 +186,11 @@ def defined_part(pattern: str, scope: str, rows: Sequence[Row], *, once: bool = 
     return Block(pattern, scope, rows, once), Keep(pattern, "defined", ONCE)
 
 
-def state_defined(facts: Facts, path: str, said: Mapping[str, Value] | None = None) -> None:
+def state_defined(facts: Facts, path: str, values: Mapping[str, Value] | None = None) -> None:
     """State that a part of the text is defined, with its content."""
-    facts |= {f"structure/{path}/{leaf}": value for leaf, value in {"defined": ONCE, **(said or {})}.items()}
+    facts |= {
+        f"structure/{path}/{leaf}": value for leaf, value in {"defined": ONCE, **(values or {})}.items()
+    }
 
 
 def state_part(document: Document, path: str, scope: Scope, *leaves: str) -> None:

@@ -163,7 +163,7 @@ def reader() -> Reader:
     )
     known = {row.pattern for topic in topics for row in topic.rows}
     types: Types = {"number": parse_number, **interfaces.TYPES, **qos_rows.TYPES}
-    return Reader(topics, types, partial(config_db.table_tree, known), told=config_db.format_unknown)
+    return Reader(topics, types, partial(config_db.table_tree, known), describe=config_db.format_unknown)
 
 
 def _read_tables(text: str, reading: Reading) -> Document | None:

@@ -83,7 +83,7 @@ class Condition:
     asked: str
     beside: str
 
-    def is_asked(self, rows: object) -> bool:
+    def is_needed(self, rows: object) -> bool:
         """Return whether some row needs the condition."""
         if not self.asked or not isinstance(rows, dict):
             return True
@@ -186,7 +186,7 @@ def refuted_conditions(consumer: Consumer, tables: Mapping[str, Any]) -> Iterato
     """Why a consumer does not read what it should, by the tables of a device."""
     needed = (load_consumers().conditions[name] for name in consumer.needs)
     rows = tables.get(consumer.table)
-    yield from filter(None, (each.explain_refuted(tables) for each in needed if each.is_asked(rows)))
+    yield from filter(None, (each.explain_refuted(tables) for each in needed if each.is_needed(rows)))
 
 
 def unread_lines(text: str, tables: Mapping[str, Any], release: str) -> Iterator[tuple[int, str, str]]:

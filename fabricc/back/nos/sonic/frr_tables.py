@@ -266,31 +266,31 @@ def _finish_sessions(document: Document) -> None:
         document.put(f"{_vrf_prefix(vrf)}bgp/listen[{heard}]", value_of(row, "peer_group"), row.line)
 
 
-def _of_session(peer: str, said: Mapping[str, StoredValue]) -> Iterator[tuple[str, Value, int]]:
+def _of_session(peer: str, values: Mapping[str, StoredValue]) -> Iterator[tuple[str, Value, int]]:
     """Yield what a neighbor states, with its group's fields; (leaf, value, line)."""
     for field, leaf in _SESSION.items():
-        if field in said:
-            value, line = said[field]
+        if field in values:
+            value, line = values[field]
             yield leaf, value if leaf == "description" else parse_number(str(value)), line
     flags = {"admin_status": "enabled", "bfd": "bfd", "capability_ext_nexthop": "extended_next_hop"}
     for field, leaf in flags.items():
-        if field in said:
-            value, line = said[field]
+        if field in values:
+            value, line = values[field]
             yield leaf, format_boolean(str(value).lower() in ("up", "true")), line
-    if "peer_type" in said:
-        value, line = said["peer_type"]
+    if "peer_type" in values:
+        value, line = values["peer_type"]
         yield "remote_kind", str(value), line
-    if "auth_password" in said:
-        yield "password", "set", said["auth_password"][1]
-    if "local_addr" in said:
-        yield "update_source", *said["local_addr"]
+    if "auth_password" in values:
+        yield "password", "set", values["auth_password"][1]
+    if "local_addr" in values:
+        yield "update_source", *values["local_addr"]
     own = "ipv6" if ":" in peer else "ipv4"
     for field, leaf in (("rrclient", "reflector_client"), ("nhopself", "next_hop_self")):
-        if said.get(field, ("0",))[0] in ("1", "true"):
-            yield leaf, own, said[field][1]
+        if values.get(field, ("0",))[0] in ("1", "true"):
+            yield leaf, own, values[field][1]
     for field in _SESSION_SETTINGS:
-        if field in said:
-            yield f"setting[{field}]", str(said[field][0]), said[field][1]
+        if field in values:
+            yield f"setting[{field}]", str(values[field][0]), values[field][1]
 
 
 def _of_families(by_family: Mapping[str, Mapping[str, StoredValue]]) -> Iterator[tuple[str, Value, int]]:

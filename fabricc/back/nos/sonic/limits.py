@@ -166,8 +166,8 @@ def _class_figures(switch: Switch) -> Iterator[dict[str, Any]]:
         yield {**c, "named": bool(_NAME.fullmatch(c["name"]))}
 
 
-def _bad_name(what: str, asked: DevicePredicate) -> Limit:
-    return Limit("FAB5306", feature=f"the name of {what}", asked=asked, allowed={"named": (True,)},
+def _bad_name(what: str, predicate: DevicePredicate) -> Limit:
+    return Limit("FAB5306", feature=f"the name of {what}", asked=predicate, allowed={"named": (True,)},
         reason="SONiC's names have 1 to 32 characters, letters, digits, - and _, and begin with a letter or digit",
         remedy="rename it",
     )  # fmt: skip

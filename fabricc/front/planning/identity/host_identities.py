@@ -46,7 +46,7 @@ class HostLinks:
         self._ports: dict[SwitchId, _Ports] = {}
         self._rows: dict[tuple[SwitchId, int], LinkRow] = {}
 
-    def take(self, row: LinkRow) -> Iterator[Diagnostic]:
+    def add_row(self, row: LinkRow) -> Iterator[Diagnostic]:
         """Add a row with one end that is no switch; an invalid row is a finding."""
         a_is_upper = row.a[0] in self._switches
         (tor, port), far = (row.a, row.b) if a_is_upper else (row.b, row.a)

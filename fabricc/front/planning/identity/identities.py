@@ -253,7 +253,7 @@ def given_links(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -
     to_hosts = HostLinks(fabric, switches)
     for row in spec.given_links:
         if row.a[0] not in switches or row.b[0] not in switches:
-            findings += to_hosts.take(row)
+            findings += to_hosts.add_row(row)
             continue
         end = _find_link(fabric, row, switches, seen)
         if end is None:

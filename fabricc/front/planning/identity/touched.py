@@ -338,14 +338,14 @@ def _find_conflict(
 
 
 def find_repin(
-    lock: Lock, asked: Sequence[str], plan: Callable[[Lock], P], touched: Callable[[P], ChangedParts]
+    lock: Lock, requested: Sequence[str], plan: Callable[[Lock], P], touched: Callable[[P], ChangedParts]
 ) -> tuple[P, RepinResult | None]:
     """Return the plan of a spec that may change pins, and the changes; None if no change of pins makes it possible.
 
     Args:
         lock: the lock as it is.
-        asked: the pins to choose afresh, no other changes; empty for the fewest that suffice, and among several such
-            sets that which touches least: GPUs, then devices, cables and addresses.
+        requested: the pins to choose again; empty for the fewest that suffice. Of several such sets, the one that
+            changes the fewest GPUs, then devices, cables and addresses is chosen.
         plan: the planner; pins that its lock lacks are chosen, the others are kept or it finds an error.
         touched: what of the fabric that the lock stands for becomes another by a plan.
     """
@@ -371,10 +371,10 @@ def find_repin(
             for name, old in sorted(lock.strides.items())
             if pins.get(name, old) != old
         }
-        return RepinResult(changed, touched(planned) if changed else ChangedParts(), tuple(asked), enough)
+        return RepinResult(changed, touched(planned) if changed else ChangedParts(), tuple(requested), enough)
 
-    wanted = frozenset(asked)
-    if asked and suffices(wanted):
+    wanted = frozenset(requested)
+    if requested and suffices(wanted):
         return without(wanted), outcome(wanted)
     everything = frozenset(lock.strides)
     most = [everything, *(everything - {name} for name in sorted(everything))]
@@ -384,6 +384,6 @@ def find_repin(
     if free is None:
         return without(everything), None
     sets = minimal_sets(free, suffices)
-    options = {keys: outcome(keys, enough=not asked) for keys in sets}
+    options = {keys: outcome(keys, enough=not requested) for keys in sets}
     best = min(options, key=lambda keys: (options[keys].touched.weight, len(keys), sorted(keys)))
-    return without(wanted if asked else best), options[best]
+    return without(wanted if requested else best), options[best]

@@ -91,7 +91,9 @@ def refuse_renumbering(spec: ClusterSpec, models: Models, lock: Lock, found: Seq
         )
 
 
-def refuse_apart(spec: ClusterSpec, found: Sequence[Attachment], lead: Attachment, planes: Planes) -> None:
+def reject_partial_rails(
+    spec: ClusterSpec, found: Sequence[Attachment], lead: Attachment, planes: Planes
+) -> None:
     """Reject hosts on some rails of a fabric whose rails are not joined.
 
     Raises:

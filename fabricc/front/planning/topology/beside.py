@@ -27,7 +27,7 @@ Placed = tuple[tuple[int, Block], ...]
 """Ports of groups that share a ToR, group by group, each with the cage position of the first port."""
 
 
-def placed_beside(
+def shared_tor_ports(
     spec: ClusterSpec,
     tor: SwitchModel,
     attached: Sequence[Attachment],
@@ -76,10 +76,10 @@ def placed_beside(
     return tuple(placed)
 
 
-def beside_pins(
+def shared_tor_pins(
     spec: ClusterSpec, attached: Sequence[Attachment], placed: Sequence[Placed]
 ) -> dict[str, int]:
-    """Return the pins that keep the first cage of each group that `placed_beside` assigned."""
+    """Return the pins that keep the first cage of each group that `shared_tor_ports` assigned."""
     found: dict[str, int] = {}
     for home, blocks in enumerate(placed):
         guests = [index for index, each in enumerate(attached) if each.beside == home]

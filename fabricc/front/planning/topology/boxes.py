@@ -77,14 +77,14 @@ def _far_end_ports(fabric: Fabric, at: SwitchId, tier: PortLayout) -> dict[int, 
     return found
 
 
-def _compatible_cages(group: CageGroup, spoken: Mapping[int, tuple[Slot, bool]]) -> CageGroup:
+def _compatible_cages(group: CageGroup, named_ports: Mapping[int, tuple[Slot, bool]]) -> CageGroup:
     """Return the cages with only those uses of the relevant speeds whose lanes fit the far ends."""
     uses: list[Breakout] = []
     for use in group.breakouts:
-        if use.speed_gbps not in spoken:
+        if use.speed_gbps not in named_ports:
             uses.append(use)
             continue
-        usual, copper = spoken[use.speed_gbps]
+        usual, copper = named_ports[use.speed_gbps]
         alike = [
             each
             for each in group.breakouts
@@ -150,12 +150,12 @@ def _report_unfit_model(
     at: SwitchId,
     model: SwitchModel,
     speaking: SwitchModel,
-    spoken: Mapping[int, tuple[Slot, bool]],
+    named_ports: Mapping[int, tuple[Slot, bool]],
 ) -> Iterator[Diagnostic]:
     """Report FAB3411 for a speed that the model lacks or has in other lanes, FAB3412 for too few paths."""
     name, path = fabric.name(at), ("overrides", fabric.name(at), "model")
-    for speed in sorted(spoken.keys() - port_speeds(speaking)):
-        usual, copper = spoken[speed]
+    for speed in sorted(named_ports.keys() - port_speeds(speaking)):
+        usual, copper = named_ports[speed]
         offered = ", ".join(f"{each}G" for each in sorted(port_speeds(model)))
         told = f"links of {name} run at {speed}G, and {model.title} has ports of {offered}"
         if speed in port_speeds(model):

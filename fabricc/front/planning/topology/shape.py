@@ -285,7 +285,7 @@ def _find_planes(
 
 
 def _find_pod(
-    asked: RequestedTier,
+    requested: RequestedTier,
     per_pod: int,
     uplinks: int,
     count: int | None,
@@ -295,7 +295,7 @@ def _find_pod(
     pins: Mapping[str, int],
 ) -> tuple[int, int, int, int, int] | None:
     """(units, spines, links per spine, uplinks per spine, first uplink cage) of the fitting pod of fewest spines."""
-    wish, model = asked
+    wish, model = requested
     options = (
         [(count, links)] if count and links else [(n, uplinks // n) for n in clos.list_divisors(uplinks)]
     )

@@ -14,8 +14,12 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass, replace
 from fabricc.front.planning.topology import clos
-from fabricc.front.planning.topology.attachments import attach_groups, find_leading_group, refuse_apart
-from fabricc.front.planning.topology.beside import NoCagesError, add_remedy, placed_beside
+from fabricc.front.planning.topology.attachments import (
+    attach_groups,
+    find_leading_group,
+    reject_partial_rails,
+)
+from fabricc.front.planning.topology.beside import NoCagesError, add_remedy, shared_tor_ports
 from fabricc.front.planning.topology.clos import planes_of
 from fabricc.front.planning.topology.layout import (
     Block,
@@ -121,11 +125,11 @@ def _turned_bottom(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -
         raise UnfitError(spec.error("FAB3020", told, "tors", "uplinks_first", help=help_)) from None
 
 
-def up_pin(tier: str, asked: Tier, model: SwitchModel, up_cage: int) -> dict[str, int]:
+def up_pin(tier: str, requested: Tier, model: SwitchModel, up_cage: int) -> dict[str, int]:
     """Return what the lock keeps of where the uplinks of a tier begin, or the links down behind them."""
     return {
-        UP_CAGES[asked.uplinks_first].format(tier): cage_count(model) - up_cage
-        if asked.uplinks_first
+        UP_CAGES[requested.uplinks_first].format(tier): cage_count(model) - up_cage
+        if requested.uplinks_first
         else up_cage
     }
 
@@ -159,7 +163,7 @@ def _bottom_of(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> To
         for each in attached
     )
     planes = planes_of(spec, lead.rails, lead.rails_per_tor, lead.nic_ports, one_tor)
-    refuse_apart(spec, attached, lead, planes)
+    reject_partial_rails(spec, attached, lead, planes)
     slots = max(each.hosts for each in attached)
     up_gbps = link_speed(spec, models.tor, models.spine or models.tor, spec.tors.uplink_gbps, "tors")
     hosts = tuple(Block(each.gbps, each.ports) for each in attached)
@@ -168,19 +172,21 @@ def _bottom_of(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> To
     return TorTier(attached, lead, slots, planes, sides, hosts, beside, up_gbps, needed, start, most)
 
 
-def link_speed(spec: ClusterSpec, low: SwitchModel, high: SwitchModel, asked: int | None, tier: str) -> int:
+def link_speed(
+    spec: ClusterSpec, low: SwitchModel, high: SwitchModel, requested: int | None, tier: str
+) -> int:
     """Return the speed of the links between two tiers: the requested one, or the fastest that both models offer."""
     common = port_speeds(low) & port_speeds(high)
-    if asked is not None and asked not in common:
+    if requested is not None and requested not in common:
         offered = ", ".join(f"{s}" for s in sorted(common)) or "none"
-        message = f"{low.title} and {high.title} share no {asked}G port"
+        message = f"{low.title} and {high.title} share no {requested}G port"
         help_ = f"Speeds they share: {offered}."
         raise UnfitError(spec.error("FAB3005", message, tier, "uplink_gbps", help=help_))
     if not common:
         raise UnfitError(
             spec.error("FAB3005", f"{low.title} and {high.title} share no port speed", tier, "model")
         )
-    return asked or max(common)
+    return requested or max(common)
 
 
 def _tor_uplinks(
@@ -220,7 +226,7 @@ def _tor_uplinks(
             )
         ends.append(end)
     own = [index for index, each in enumerate(attached) if each.beside is None]
-    placed = placed_beside(spec, tor, attached, {index: ends[index] for index in own}, pins)
+    placed = shared_tor_ports(spec, tor, attached, {index: ends[index] for index in own}, pins)
     start = max(ends[index] for index in own)
     if "tor_up_cage" in pins:
         start = max(start, pins["tor_up_cage"])

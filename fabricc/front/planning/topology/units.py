@@ -271,7 +271,7 @@ def assign_identities(
         found[coordinate] = Unit(coordinate, f"border{number + 1}", len(groups) + number, {}, border=before)
     for index, group in enumerate(groups):
         if group.beside is not None:
-            _add_beside(group, index, memory, found, attached[index])
+            _add_shared_hosts(group, index, memory, found, attached[index])
     ordered = sorted(found.values(), key=lambda unit: (unit.home, unit.coordinate))
     return Identities({unit.coordinate: unit for unit in ordered}, memory.units, memory.hosts)
 
@@ -328,7 +328,7 @@ def _add_named(group: HostGroup, index: int, memory: _Memory, found: dict[int, U
             found[coordinate] = Unit(coordinate, name, index, dict(sorted(hosts.items())))
 
 
-def _add_beside(
+def _add_shared_hosts(
     group: HostGroup, index: int, memory: _Memory, found: dict[int, Unit], attached: Attachment
 ) -> None:
     """Add hosts on the ToRs of another group's units, in the order of these, as a unit of guests of each."""

@@ -36,7 +36,7 @@ def _parse_spans(text: str) -> str | None:
 TYPES: Types = {"speed": _parse_speed, "spans": _parse_spans}
 
 
-def said_speed(speed: tuple[int, ...]) -> dict[str, Value]:
+def speed_facts(speed: tuple[int, ...]) -> dict[str, Value]:
     """Return the facts of a speed."""
     return dict(zip(("speed_gbps", "lanes"), speed, strict=False))
 
@@ -96,9 +96,9 @@ ROWS: Sequence[Row] = (
     Keep("shut", "enabled", "false"),
     Keep("vrf forwarding <word>", "vrf"),
     Keep("l2 mtu <integer>", "layer2_mtu"),
-    Keep("speed forced <speed>", said_speed),
+    Keep("speed forced <speed>", speed_facts),
     Keep("speed auto", "autoneg"),
-    Keep("speed auto <speed>", lambda speed: {**said_speed(speed), "autoneg": "true"}),
+    Keep("speed auto <speed>", lambda speed: {**speed_facts(speed), "autoneg": "true"}),
     Keep("error-correction encoding fire-code", "fec", "fc"),
     Keep("media <rest>", "media"),
     Keep("transceiver media override <word>", "media"),

@@ -166,8 +166,8 @@ def finish(document: Document) -> None:
 _TIMERS = ("profile", "multiplier", "transmit", "receive")
 
 
-def _put_bfd(document: Document, owner: str, said: Scope) -> None:
-    for name, each in settings_in(said.values):
+def _put_bfd(document: Document, owner: str, scope: Scope) -> None:
+    for name, each in settings_in(scope.values):
         document.put(f"bfd/setting[{owner} {name.removeprefix('setting[')}", *each)
 
 

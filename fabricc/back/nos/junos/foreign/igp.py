@@ -103,8 +103,8 @@ def finish(document: Document) -> None:
         _put_isis(document, isis)
 
 
-def _put_exports(document: Document, prefix: str, said: Scope) -> None:
-    if exports := said.table("export"):
+def _put_exports(document: Document, prefix: str, scope: Scope) -> None:
+    if exports := scope.table("export"):
         line = max(line for _, line in exports.values())
         document.put(f"{prefix}redistribute[all]", " ".join(map(str, exports)), line)
 

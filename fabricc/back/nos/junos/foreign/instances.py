@@ -217,12 +217,12 @@ def _put_common(document: Document, scope: Scope) -> dict[str, int]:
     return ids
 
 
-def _put_overlay(document: Document, prefix: str, place: str, said: Scope) -> None:
+def _put_overlay(document: Document, prefix: str, place: str, scope: Scope) -> None:
     """State distinguisher, targets and VTEP: of `vrf-target` both ways where none is named."""
-    document.put_kept(f"{prefix}distinguisher", said.values, "distinguisher")
+    document.put_kept(f"{prefix}distinguisher", scope.values, "distinguisher")
     for way in ("import", "export"):
-        document.put_set(f"{prefix}{way}", said.table("both") | said.table(way))
-    document.put_kept(f"{place}vxlan/source", said.values, "vtep")
+        document.put_set(f"{prefix}{way}", scope.table("both") | scope.table(way))
+    document.put_kept(f"{place}vxlan/source", scope.values, "vtep")
 
 
 def _put_relays(document: Document, scope: Scope) -> None:
