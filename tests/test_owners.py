@@ -14,7 +14,7 @@ CUTTING = re.compile(
     r'(?:removeprefix|startswith|len|partition|split)\("interface\[|partition\("\]/"\)|\[len\(PORT\)'
 )
 CUTS_PORT_PATHS = {
-    "audit/adopt/sides.py", "audit/coverage.py", "audit/rules/invariant_rules.py",
+    "audit/adopt/found_tiers.py", "audit/coverage.py", "audit/rules/invariant_rules.py",
     "operate/migrate/waves.py", "operate/verify/verify_switch.py",
     "proof/invariants/segments.py", "proof/invariants/view.py",
     "review/diff/compare.py", "review/diff/trees.py",

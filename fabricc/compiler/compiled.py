@@ -31,7 +31,7 @@ from fabricc.front.planning import plan_fabric
 from fabricc.front.planning.hosts import with_host_cable
 from fabricc.front.planning.identity.lock_renames import carry_lock, with_switches_called
 from fabricc.front.planning.identity.renaming import report_unknown_names
-from fabricc.front.planning.identity.touched import find_touched
+from fabricc.front.planning.identity.repinning import find_touched
 from fabricc.front.planning.networks.endpoints import has_endpoints, with_out_of_band
 from fabricc.front.planning.networks.tenants import reach_findings
 from fabricc.front.spec.document import join_words

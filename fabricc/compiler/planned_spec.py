@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.infiniband.model import InfinibandFabric
-    from fabricc.front.planning.identity.touched import RepinResult
+    from fabricc.front.planning.identity.repinning import RepinResult
     from fabricc.front.spec.model import ClusterSpec
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.front.planning.identity.touched import RepinResult
+    from fabricc.front.planning.identity.repinning import RepinResult
     from fabricc.rules.answers import TopicResult
 
 OK, WRONG, ENVIRONMENT = 0, 1, 3

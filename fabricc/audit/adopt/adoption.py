@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.audit.adopt import tables
 from fabricc.audit.adopt.choices import SpecSearch
+from fabricc.audit.adopt.found_tiers import FoundTiers, number_of
 from fabricc.audit.adopt.order import order_of
 from fabricc.audit.adopt.overlays import ENDS, add_overlays
 from fabricc.audit.adopt.pinning import settle_draft
 from fabricc.audit.adopt.shape import KEYS, rail_name
-from fabricc.audit.adopt.sides import FoundTiers, number_of
 from fabricc.audit.adopt.trial import Site, built_files, compiled_of, error_codes, find_mismatches
 from fabricc.audit.device import without_no_addresses
 from fabricc.audit.model import FoundFabric

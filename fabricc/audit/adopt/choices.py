@@ -10,9 +10,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from fabricc.audit.adopt import models, words
+from fabricc.audit.adopt.found_tiers import infer_weights
 from fabricc.audit.adopt.outward import exits_of, infer_parties, rename_switches
 from fabricc.audit.adopt.shape import KEYS, Choice, reserved_ports, shape_words, unit_rooms, uplink_ratios
-from fabricc.audit.adopt.sides import infer_weights
 from fabricc.audit.adopt.tables import misplaced_links
 from fabricc.audit.adopt.trial import (
     CATALOG,

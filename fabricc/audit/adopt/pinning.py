@@ -27,8 +27,8 @@ from fabricc.facts.statement import Tier
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from fabricc.audit.adopt.found_tiers import Words
     from fabricc.audit.adopt.groups import FoundHost, Group
-    from fabricc.audit.adopt.sides import Words
     from fabricc.audit.adopt.trial import Draft, Site
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.facts import Facts

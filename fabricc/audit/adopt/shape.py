@@ -15,9 +15,9 @@ from fabricc.facts.statement import Tier
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
+    from fabricc.audit.adopt.found_tiers import Words
     from fabricc.audit.adopt.groups import Group
     from fabricc.audit.adopt.order import Order
-    from fabricc.audit.adopt.sides import Words
     from fabricc.audit.adopt.trial import Site
     from fabricc.audit.model import FoundFabric
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ipaddress import ip_interface, ip_network
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.adopt.sides import Network, covering_block
+from fabricc.audit.adopt.found_tiers import Network, covering_block
 from fabricc.audit.adopt.trial import match_switches
 from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import computed_name

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from fabricc.audit.adopt.found_tiers import FoundTiers
     from fabricc.audit.adopt.groups import FoundHost
     from fabricc.audit.adopt.order import Order
-    from fabricc.audit.adopt.sides import FoundTiers
     from fabricc.audit.model import FoundFabric
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric

@@ -14,7 +14,7 @@ from itertools import groupby, pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fabricc.audit.adopt.sides import (
+from fabricc.audit.adopt.found_tiers import (
     EVERY,
     POOLS,
     infer_addressing,
@@ -30,8 +30,8 @@ from fabricc.front.spec.networks import ADDRESSES, free_numbers
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from fabricc.audit.adopt.found_tiers import FoundTiers, Words
     from fabricc.audit.adopt.order import Order
-    from fabricc.audit.adopt.sides import FoundTiers, Words
     from fabricc.audit.model import FoundFabric
     from fabricc.fabric.facts import Value
 

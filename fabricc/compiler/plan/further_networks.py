@@ -18,7 +18,7 @@ from fabricc.compiler.render.overlays import add_overlays
 from fabricc.front.planning import plan_fabric
 from fabricc.front.planning.hosts import with_host_cable
 from fabricc.front.planning.identity.lock_renames import with_hosts_called
-from fabricc.front.planning.identity.touched import PlanResult, find_repin, find_touched
+from fabricc.front.planning.identity.repinning import PlanResult, find_repin, find_touched
 from fabricc.front.planning.networks.further_networks import (
     check_networks,
     join_networks,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.qos import VendorPolicy
     from fabricc.fabric.shape import Slot
-    from fabricc.front.planning.identity.touched import ChangedParts, RepinResult
+    from fabricc.front.planning.identity.repinning import ChangedParts, RepinResult
     from fabricc.front.planning.plan import Plan
     from fabricc.front.spec.lock import Lock
     from fabricc.front.spec.model import ClusterSpec

@@ -30,7 +30,6 @@ from fabricc.front.planning.networks.tenants import with_tenants
 from fabricc.front.planning.quality import plan_quality
 from fabricc.front.planning.topology import strides as stride_plan
 from fabricc.front.planning.topology.attachments import attach_groups, refuse_renumbering
-from fabricc.front.planning.topology.beside import refuse_unplaced, shared_tor_pins
 from fabricc.front.planning.topology.border import border_findings, with_border, with_leaves
 from fabricc.front.planning.topology.clos import refuse_unpaired, with_present_planes
 from fabricc.front.planning.topology.models import (
@@ -49,6 +48,7 @@ from fabricc.front.planning.topology.resilience import (
     spine_findings,
 )
 from fabricc.front.planning.topology.shape import Sizing, check_joined, size_fabric
+from fabricc.front.planning.topology.shared_tors import refuse_unplaced, shared_tor_pins
 from fabricc.front.planning.topology.tors import REPIN, spread_findings, spread_links, spread_pins
 from fabricc.front.planning.topology.units import (
     assign_identities,

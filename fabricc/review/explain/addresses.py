@@ -13,7 +13,7 @@ from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import TierName
 from fabricc.review.explain import asns, coordinates, formulas
 from fabricc.review.explain.formulas import address_formula
-from fabricc.review.explain.given import (
+from fabricc.review.explain.given_values import (
     coordinates_text,
     given_address,
     given_origins,

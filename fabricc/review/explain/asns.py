@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.fabric import links
 from fabricc.fabric.shape import TierName
 from fabricc.review.explain import coordinates, formulas
-from fabricc.review.explain.given import TIERS, explain_given, identity_origins, switch_text
+from fabricc.review.explain.given_values import TIERS, explain_given, identity_origins, switch_text
 from fabricc.review.explain.model import single_explanation
 from fabricc.review.explain.origins import stride_origins
 

@@ -20,7 +20,7 @@ from fabricc.front.planning.topology.tors import PIN
 from fabricc.front.qos.worksheet import Row
 from fabricc.front.spec.document import format_path
 from fabricc.review.explain.formulas import make_formula
-from fabricc.review.explain.given import TIERS, given_origins, identity_origins, switch_text
+from fabricc.review.explain.given_values import TIERS, given_origins, identity_origins, switch_text
 from fabricc.review.explain.model import Explanation, Source, Statement, SubjectError
 
 if TYPE_CHECKING:

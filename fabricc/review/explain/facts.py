@@ -24,7 +24,7 @@ from fabricc.front.qos.worksheet import Row
 from fabricc.review.explain import formulas
 from fabricc.review.explain.addresses import explain_address
 from fabricc.review.explain.asns import asn_origins
-from fabricc.review.explain.given import DOCS, RULE, TABLES, given_origins
+from fabricc.review.explain.given_values import DOCS, RULE, TABLES, given_origins
 from fabricc.review.explain.model import Origin, Source, Statement
 from fabricc.review.explain.origins import catalog_origin, stride_origins
 

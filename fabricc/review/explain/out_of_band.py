@@ -9,7 +9,7 @@ from fabricc.fabric.management import OtherDevices, address_owners, host_block, 
 from fabricc.fabric.out_of_band import management_cables, management_endpoints
 from fabricc.fabric.shape import HostId
 from fabricc.review.explain import formulas
-from fabricc.review.explain.given import RULE, TABLES, identity_origins
+from fabricc.review.explain.given_values import RULE, TABLES, identity_origins
 from fabricc.review.explain.model import Origin, Source, single_explanation
 from fabricc.review.explain.origins import stride_origins
 from fabricc.review.explain.pools import DOCS, management_rule

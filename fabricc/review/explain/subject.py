@@ -13,7 +13,7 @@ from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.model import Direction, Host, Switch
 from fabricc.fabric.shape import HostId
 from fabricc.front.spec.document import format_path
-from fabricc.review.explain.given import TIERS, switch_text
+from fabricc.review.explain.given_values import TIERS, switch_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

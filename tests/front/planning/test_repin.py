@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from fabricc.front.planning import plan_fabric
-from fabricc.front.planning.identity.touched import (
+from fabricc.front.planning.identity.repinning import (
     ChangedParts,
     RepinResult,
     compare_fabrics,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.base.numbers import is_number
 from fabricc.base.values import replace
-from fabricc.front.planning.topology.beside import PIN
+from fabricc.front.planning.topology.shared_tors import PIN
 from fabricc.front.planning.topology.units import retired_units
 from fabricc.front.spec.document import join_words
 from fabricc.front.spec.moves import KINDS, fitting_kinds, kinds_of, list_renames, names_of, path_of

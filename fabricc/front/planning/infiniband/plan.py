@@ -15,7 +15,7 @@ from fabricc.fabric.plans import AddressPlan, RoutingPlan, TierPlan
 from fabricc.fabric.routing import BgpSettings
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning.hosts import domain_groups, host_cable, rack_findings, racks_of
-from fabricc.front.planning.identity.touched import ChangedParts, as_pinned, compare_fabrics
+from fabricc.front.planning.identity.repinning import ChangedParts, as_pinned, compare_fabrics
 from fabricc.front.planning.infiniband.engines import choose_engine, subnet_manager_findings
 from fabricc.front.planning.infiniband.guids import read_guids
 from fabricc.front.planning.infiniband.members import partitions_of, tenant_partitions
