@@ -160,6 +160,45 @@ stage check sh "$folder/tree/apply" --check
 
 
 @needs_networkd
+def test_a_card_with_one_port_of_two_planned_is_named(tmp_path: Path) -> None:
+    script = """
+sed -i 's/^Path=.*/Path=pci-0000:18:00.1/' "$folder/tree/etc/systemd/network/10-fabricc-rail1.link"
+ip link del rail1
+mkdir -p /run/pci/0000:18:00.0
+sed -i "s,/sys/bus/pci/devices,/run/pci," "$folder/tree/apply"
+stage check sh "$folder/tree/apply" --check
+"""
+    seen = run(WORLD + TOOL + script, tmp_path)
+    assert "no port rail1 (card 0000:18:00 has fewer ports, and none at 0000:18:00.1; split" in seen["check"]
+
+
+@needs_networkd
+@pytest.mark.slow
+def test_a_tool_that_fails_is_no_state_as_planned(tmp_path: Path) -> None:
+    script = """
+sh "$folder/tree/apply" --firmware > /dev/null 2>&1 || true
+stage clean sh "$folder/tree/apply" --check
+printf '#!/bin/sh\\nexit 1\\n' | tool mlnx_qos
+stage check sh "$folder/tree/apply" --check
+"""
+    seen = run(RUNNING + script, tmp_path)
+    assert seen["clean"].endswith("as planned\n")
+    assert "differs: rail0: its NIC cannot be read (fabricc-roce --check fails)" in seen["check"]
+    assert seen["check"].endswith("status 1\n")
+
+
+@needs_networkd
+@pytest.mark.slow
+def test_a_second_run_leaves_the_network_alone_where_rings_wait_for_a_boot(tmp_path: Path) -> None:
+    seen = run(
+        RUNNING + 'stage apply sh "$folder/tree/apply"\nstage again sh "$folder/tree/apply"\n', tmp_path, "thor2"
+    )
+    assert "changed: network\n" in seen["apply"]
+    assert "differs: rail0: RX ring is 8192, planned 2047 (a reboot sets it)" in seen["again"]
+    assert "changed" not in seen["again"]
+
+
+@needs_networkd
 @pytest.mark.slow
 def test_a_host_whose_cards_the_catalog_does_not_place_is_looked_at(tmp_path: Path) -> None:
     script = """
