@@ -71,7 +71,7 @@ _NICS: tuple[Limit[Host], ...] = (
         remedy="leave its cable length to the firmware",
         fatal=False),
     Limit("FAB5610", feature="{family.kept} of {device.nic.title}",
-        asked=lambda host: bool(FAMILIES[host.nic.driver].kept and _lossless_classes(host)),
+        asked=lambda host: bool(FAMILIES[host.nic.driver].kept and (_lossless_classes(host) or not host.guest)),
         reason="the NIC's firmware stores them, and `fabricc-roce --firmware` does not write them",
         remedy="for each NIC of `niccli --list`: `niccli -i N nvm -setoption support_rdma -value 1 -scope 0`, then "
         "the others of the maker's sheet, then restart the host",

@@ -250,6 +250,12 @@ def test_missing_nic_features_are_reported_and_not_fatal(name: str, codes: list[
     assert [(gap.code, gap.fatal) for gap in gaps(VARIANTS[name])] == [(code, False) for code in codes]
 
 
+def test_settings_that_a_nic_keeps_are_listed_without_a_lossless_class() -> None:
+    host = replace(VARIANTS["thor2"], classes=VARIANTS["lossy"].classes)
+    assert [gap.code for gap in gaps(host)] == ["FAB5610"]
+    assert gaps(replace(host, guest=True)) == []
+
+
 @pytest.mark.parametrize("name", ["thor2", "pollara", "e810"])
 def test_two_lossless_classes_are_too_many_for_some_nics(name: str) -> None:
     host = replace(VARIANTS[name], classes=VARIANTS["two-lossless"].classes)
