@@ -300,6 +300,10 @@ class NicCage:
     lanes: int
 
 
+CARD_MODE = "INTERNAL_CPU_OFFLOAD_ENGINE"
+"""Stored setting of a BlueField: 1 is NIC mode, 0 is DPU mode, in which the card's own system has the ports."""
+
+
 @dataclass(frozen=True, slots=True)
 class NicModel:
     """A NIC family: how it is named by the kernel, what its port can be split into, and its QoS figures.

@@ -84,6 +84,10 @@ verify_mlnx_qos() {
 }
 
 verify_nic() {
+    if has_own_system; then
+        not_seen 'classes, PFC and ECN: the card is in DPU mode, and its own system sets them'
+        return 0
+    fi
     if has_mlnx_qos; then
         verify_mlnx_qos
     else
@@ -132,6 +136,7 @@ configure_pause() {
 }
 
 configure_nic() {
+    ! has_own_system || return 0
     refuse_dpu
     if has_mlnx_qos; then
         configure_mlnx_qos
@@ -153,6 +158,7 @@ SETTINGS
 }
 
 configure_device() {
+    ! has_own_system || return 0
     if spread; then
         mlxreg -d "$address" --yes --reg_name ROCE_ACCL --set adaptive_routing_forced_en=0x1 ||
             echo "fabricc-roce: $netdev: adaptive routing is refused: run --firmware and reset the NIC" >&2

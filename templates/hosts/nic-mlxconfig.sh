@@ -36,7 +36,7 @@ lacks() {
 # In DPU mode a BlueField's own system owns the port, and the settings of this host have no effect.
 refuse_dpu() {
     case $FIRMWARE in
-    *INTERNAL_CPU_OFFLOAD_ENGINE=*) ;;
+    *INTERNAL_CPU_OFFLOAD_ENGINE=1*) ;;
     *) return 0 ;;
     esac
     address=$(pci_address)

@@ -10,6 +10,7 @@ import pytest
 from fabricc.back.hosts import planned, read, render
 from fabricc.back.jobs.files import job_files
 from fabricc.catalog.load import load_catalog
+from fabricc.catalog.model import CARD_MODE
 from fabricc.cli.entry import run
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.plan.host_facts import host_facts
@@ -255,7 +256,9 @@ def test_the_mode_of_a_bluefield_is_stated_or_reported(tmp_path: Path, model: st
     spec = compiled(tmp_path, f"model: {model}, nic: bluefield-3, nic_mode: nic")
     assert not found(spec, "FAB5624")
     assert "nic_mode" not in {fact.fact for fact in host_facts(spec.fabric, spec.spec)}
-    (message,) = found(compiled(tmp_path, f"model: {model}, nic: bluefield-3, nic_mode: dpu"), "FAB5624")
+    spec = compiled(tmp_path, f"model: {model}, nic: bluefield-3, nic_mode: dpu")
+    assert dict(next(spec.hosts()).nic.firmware)[CARD_MODE] == 0
+    (message,) = found(spec, "FAB5624")
     assert "DPU mode" in message
     assert not found(compiled(tmp_path, "model: dgx-h100, nic_mode: dpu"), "FAB5624")
 

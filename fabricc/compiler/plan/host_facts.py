@@ -8,6 +8,7 @@ from fabricc.back.hosts.nccl import ALL_JOINED
 from fabricc.back.hosts.nics import GPUS
 from fabricc.back.hosts.words import ACCESS_CONTROL
 from fabricc.back.jobs.kubernetes import unmapped_classes
+from fabricc.catalog.model import CARD_MODE
 from fabricc.fabric.shape import HostId
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 ASSUMED = "assumed"
 """The prefix of a figure's source that marks an assumption."""
 SOCKETS = "socket_interface"
-CARD_MODE = "INTERNAL_CPU_OFFLOAD_ENGINE"
-"""The BlueField setting that decides whether its own system or the host owns the ports."""
 
 
 class HostFact(NamedTuple):

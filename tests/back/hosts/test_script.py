@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from fabricc.back.hosts import qos, render, services
+from fabricc.catalog.model import CARD_MODE
 from tests.back.hosts.variants import VARIANTS
 
 TOOLS = Path(__file__).with_name("nic_tools.py")
@@ -451,6 +452,23 @@ def test_a_bluefield_in_dpu_mode_is_reported_and_not_configured(tmp_path: Path) 
     assert "rail0: INTERNAL_CPU_OFFLOAD_ENGINE is 0, planned 1\n" in checked.stdout
     assert run(tmp_path, "bluefield-3", "--firmware", "rail0").returncode == 0
     assert run(tmp_path, "bluefield-3", "rail0").returncode == 0
+
+
+def test_a_card_stays_in_dpu_mode_where_the_spec_states_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = VARIANTS["bluefield-3"]
+    kept = tuple((dict(host.nic.firmware) | {CARD_MODE: 0}).items())
+    host = replace(host, model=replace(host.model, nic=replace(host.nic, firmware=kept)))
+    monkeypatch.setitem(VARIANTS, "bluefield-3", host)
+    machine(tmp_path, "rail0", "mlx5_r0")
+    assert run(tmp_path, "bluefield-3", "--firmware", "rail0").returncode == 0
+    assert run(tmp_path, "bluefield-3", "rail0").returncode == 0
+    calls = recorded(tmp_path)
+    assert [call for call in calls if call.startswith("mlxconfig") and f"{CARD_MODE}=0" in call]
+    assert not [call for call in calls if call.startswith(("mlnx_qos", "dcb", "ethtool"))]
+    checked = run(tmp_path, "bluefield-3", "--check", "rail0")
+    assert (checked.returncode, "its own system sets them" in checked.stdout) == (4, True)
 
 
 def test_access_control_stays_where_the_spec_leaves_it_out(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fabricc.base.values import dataclass, replace
 from fabricc.catalog.library import find_printed_name, find_titled_name, suggestion_remedy
+from fabricc.catalog.model import CARD_MODE
 from fabricc.catalog.optics import find_reach, load_reaches, longest_reach
 from fabricc.catalog.support import (
     find_flavor,
@@ -108,10 +109,13 @@ def models_of(spec: ClusterSpec, catalog: Catalog) -> Models:
         UnfitError: the catalog has no such model.
     """
     hosts = [
-        _host_model(spec, catalog, i)
-        if spec.network is None
-        else _network_model(spec, spec.network, catalog, i)
-        for i in range(len(spec.gpus.groups))
+        _with_card_mode(
+            _host_model(spec, catalog, i)
+            if spec.network is None
+            else _network_model(spec, spec.network, catalog, i),
+            group.nic_mode,
+        )
+        for i, group in enumerate(spec.gpus.groups)
     ]
     switches = {
         name: _known_switch(spec, catalog, tier.model, name)
@@ -181,6 +185,14 @@ def _with_nic(spec: ClusterSpec, catalog: Catalog, model: HostModel, index: int)
         message = f"{nic.title} has no port of {model.port_gbps}G, which {model.title} is cabled with"
         raise UnfitError(spec.error("FAB3041", message, *at, help=f"NICs that have one: {able or 'none'}."))
     return replace(model, nic=nic)
+
+
+def _with_card_mode(model: HostModel, mode: str) -> HostModel:
+    """Return the host model with cards that stay in DPU mode where the spec states it."""
+    kept = dict(model.nic.firmware)
+    if mode != "dpu" or CARD_MODE not in kept:
+        return model
+    return replace(model, nic=replace(model.nic, firmware=tuple((kept | {CARD_MODE: 0}).items())))
 
 
 def _known_switch(spec: ClusterSpec, catalog: Catalog, name: str, *path: str) -> SwitchModel:
