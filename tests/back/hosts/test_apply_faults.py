@@ -191,7 +191,9 @@ stage check sh "$folder/tree/apply" --check
 @pytest.mark.slow
 def test_a_second_run_leaves_the_network_alone_where_rings_wait_for_a_boot(tmp_path: Path) -> None:
     seen = run(
-        RUNNING + 'stage apply sh "$folder/tree/apply"\nstage again sh "$folder/tree/apply"\n', tmp_path, "thor2"
+        RUNNING + 'stage apply sh "$folder/tree/apply"\nstage again sh "$folder/tree/apply"\n',
+        tmp_path,
+        "thor2",
     )
     assert "changed: network\n" in seen["apply"]
     assert "differs: rail0: RX ring is 8192, planned 2047 (a reboot sets it)" in seen["again"]

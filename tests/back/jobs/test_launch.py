@@ -90,6 +90,19 @@ def test_ray_joins_the_first_host_and_names_its_unit(tree: Path) -> None:
     assert json.loads(resources.removeprefix("--resources=")) == {"unit_su002": 8}
 
 
+@pytest.mark.parametrize(("version", "status"), [("2.48.0", 2), ("2.49.2", 0), ("3.0.0", 0)])
+def test_a_release_of_ray_without_ipv6_is_named(tree: Path, version: str, status: int) -> None:
+    ray = tree / "old/ray"
+    ray.parent.mkdir()
+    ray.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo "ray, version {version}" || echo "$@"\n')
+    ray.chmod(0o755)
+    path = f"{tree / 'old'}:{os.environ['PATH']}"
+    for address, expected in (("2001:db8::7", status), ("192.0.2.7", 0)):
+        done = run(tree, "ray.sh", VLLM_HOST_IP=address, PATH=path)
+        assert done.returncode == expected, done.stderr
+        assert ("before 2.49" in done.stderr) == bool(expected)
+
+
 def with_ip(tree: Path, *answers: str) -> dict[str, str]:
     """Put a stand-in for `ip` on the path that prints an answer to every call, and none to further ones."""
     (tree / "bin").mkdir(exist_ok=True)
