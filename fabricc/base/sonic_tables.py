@@ -16,15 +16,17 @@ Tables = dict[str, dict[str, Row]]
 
 KEPT_TABLES = frozenset({
     # files/build_templates/init_cfg.json.j2, and the tables that its features write.
-    "AUTO_TECHSUPPORT", "AUTO_TECHSUPPORT_FEATURE", "BANNER_MESSAGE", "BGP_DEVICE_GLOBAL", "CRM", "FEATURE", "KDUMP",
-    "LOGGER", "PASSW_HARDENING", "SYSLOG_CONFIG", "SYSLOG_CONFIG_FEATURE", "VERSIONS",
+    "AUTO_TECHSUPPORT", "AUTO_TECHSUPPORT_FEATURE", "BGP_DEVICE_GLOBAL", "CRM", "FEATURE", "KDUMP", "LOGGER",
+    "PASSW_HARDENING", "SYSLOG_CONFIG", "SYSLOG_CONFIG_FEATURE", "VERSIONS",
     # Operators' own: they neither forward a packet nor steer one, and fabricc has no setting for them.
     "ASIC_SENSORS", "CONSOLE_SWITCH", "COPP_GROUP", "COPP_TRAP", "DEBUG_COUNTER", "DEBUG_DROP_MONITOR", "DNS_OPTIONS",
     "FIPS", "GNMI_CLIENT_CERT", "GRPCCLIENT", "HEARTBEAT", "KUBERNETES_MASTER", "LDAP", "LDAP_SERVER", "LLDP_PORT",
     "MEMORY_STATISTICS", "MGMT_RATE", "NTP_KEY", "RADIUS", "RADIUS_SERVER", "RESTAPI", "SERIAL_CONSOLE", "SFLOW",
-    "SNMP_USER", "SSH_SERVER", "TELEMETRY", "XCVRD_LOG",
+    "SSH_SERVER", "TELEMETRY", "XCVRD_LOG",
 })  # fmt: skip
 """Tables that a replacement leaves as the switch has them, unless the plan has rows of them."""
+BANNER = "BANNER_MESSAGE"
+"""The table whose rows stay, but disabled, where the plan has no banner: so the image has them (init_cfg.json.j2)."""
 IMAGE_VERSION = "VERSIONS"
 """The table that a running switch has always right: db_migrator.py of its image wrote it."""
 MERGED_TABLES = {
@@ -113,6 +115,8 @@ def merge(running: Tables, wanted: Tables) -> Tables:
             rows = {**kept, **{key: {**old.get(key, {}), **row} for key, row in new.items()}}
         elif name == IMAGE_VERSION:
             rows = old or new
+        elif name == BANNER:
+            rows = new or {key: {**row, "state": "disabled"} for key, row in old.items()}
         elif name in KEPT_TABLES:
             rows = new or old
         else:

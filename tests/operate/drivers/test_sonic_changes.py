@@ -12,6 +12,7 @@ from napalm.base.exceptions import CommandErrorException, CommitError, ReplaceCo
 
 from fabricc.back.nos.sonic.config_db import IGNORED
 from fabricc.base import sonic_tables
+from fabricc.operate.devices.running import find_differences
 from fabricc.operate.drivers.bundle import pack_bundle, unpack_bundle
 from tests.operate.drivers.servers.linux_switch import LinuxSwitch, linux_switch
 
@@ -115,14 +116,23 @@ def test_tables_that_are_not_compared_are_the_ones_that_stay() -> None:
         "DEFAULT_LOSSLESS_BUFFER_PARAMETER",
         "LOSSLESS_TRAFFIC_PATTERN",
     }
-    planned = {"BANNER_MESSAGE"}  # kept without a banner in the plan, compared with one
-    assert sonic_tables.KEPT_TABLES - {"VERSIONS"} - planned == IGNORED - stock
+    assert sonic_tables.KEPT_TABLES - {"VERSIONS"} == IGNORED - stock
 
 
-def test_users_of_the_plan_replace_those_of_the_switch_and_stay_without_a_plan_of_them() -> None:
+def test_rows_that_verify_reports_do_not_survive_a_replacement() -> None:
     mine, other = {"SNMP_USER": {"monitor": {"a": "1"}}}, {"SNMP_USER": {"monitor": {"a": "2"}, "old": {}}}
     assert sonic_tables.merge(other, mine) == mine, "a rotated password is applied, another user is removed"
-    assert sonic_tables.merge(other, {}) == other
+    assert sonic_tables.merge(other, {}) == {}
+    banner = {"BANNER_MESSAGE": {"global": {"state": "enabled", "login": "by hand", "motd": "hello"}}}
+    stock = {"BANNER_MESSAGE": {"global": {**banner["BANNER_MESSAGE"]["global"], "state": "disabled"}}}
+    assert sonic_tables.merge(banner, {}) == sonic_tables.merge(stock, {}) == stock
+    assert sonic_tables.merge(stock, banner) == banner
+    image = {"config_db.json": json.dumps(stock)}
+    assert find_differences("sonic", {"config_db.json": json.dumps(banner)}, image)
+    assert not find_differences("sonic", image, {"config_db.json": "{}"})
+
+
+def test_a_kept_version_is_the_one_of_the_running_image() -> None:
     versions = {"VERSIONS": {"DATABASE": {"VERSION": "version_202505_02"}}}
     assert (
         sonic_tables.merge(versions, {"VERSIONS": {"DATABASE": {"VERSION": "version_202505_01"}}}) == versions
