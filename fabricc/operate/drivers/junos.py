@@ -97,14 +97,28 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         self.device._look_for_keys = bool(options.get("use_keys", False))
         self.device._allow_agent = bool(options.get("allow_agent", False))
         self.device._conn_open_timeout = timeout
+        self._errors: list[RpcError] = []
         self._request = self.device.execute
         self.device.execute = self._execute
         self._known_hosts = options.get("alt_key_file")
 
     def _execute(self, request: Any, ignore_warning: Any = False, **named: Any) -> Any:
-        """Send a request as PyEZ does; warnings are ignored in each answer, and its kind is checked."""
-        reply = self._request(request, ignore_warning=ignore_warning or self.ignore_warning, **named)
+        """Send a request as PyEZ does; warnings are ignored in each answer, and its kind is checked.
+
+        For its tables PyEZ sets a function that cleans answers. With it, it cannot skip warnings, and after an error
+        it keeps the function: the driver calls it itself.
+        """
+        clean = self.device.transform()
+        if callable(clean):
+            self.device.transform = self.device._nc_transform
+        try:
+            reply = self._request(request, ignore_warning=ignore_warning or self.ignore_warning, **named)
+        except RpcError as error:
+            self._errors.append(error)
+            raise
         reply = skip_warnings(reply)
+        if callable(clean) and hasattr(reply, "iter"):
+            reply = clean(reply)
         if hasattr(request, "tag"):
             require_kind(request, reply)
         return reply
@@ -385,6 +399,17 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
                 found[kind] = "" if text == _NO_TEXT else text
                 if format == "text":
                     require_braces(found[kind], f"the {kind} configuration")
+            return found
+
+    def get_lldp_neighbors_detail(self, interface: str = "") -> dict[str, Any]:
+        """Neighbors by port. A refused request is an error: NAPALM returns none, or those of another port."""
+        with self._clean(CommandErrorException):
+            self._errors.clear()
+            found: dict[str, Any] = super().get_lldp_neighbors_detail(interface)
+            # NAPALM itself asks in other words after a syntax error.
+            errors = [one for one in self._errors if "lldp" in str(getattr(one.cmd, "tag", ""))]
+            if wrong := [one for one in errors if not found or "syntax error" not in str(one)]:
+                raise wrong[0]
             return found
 
     def get_ecmp_widths(self) -> dict[str, int]:

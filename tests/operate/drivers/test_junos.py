@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from napalm.base.exceptions import (
+    CommandErrorException,
     CommitConfirmException,
     CommitError,
     ConnectAuthError,
@@ -372,6 +373,27 @@ def test_a_warning_is_no_failure(switch: JunosSwitch, driver: Any) -> None:
     assert not driver.has_pending_commit()
     assert driver.check_candidate(OLD) == []
     assert switch.running == NEW
+
+
+def test_a_warning_in_an_answer_to_a_getter_is_no_failure(switch: JunosSwitch, driver: Any) -> None:
+    """PyEZ itself fails at one in an answer for a table: "'str' object has no attribute '_root'"."""
+    switch.neighbors = lambda: {"192.0.2.1": 20}
+    getters = (
+        driver.get_bgp_neighbors, driver.get_ecmp_widths, driver.get_interfaces_counters, driver.get_alarms,
+        driver.get_lldp_neighbors_detail, driver.get_config, driver.has_pending_commit,
+    )  # fmt: skip
+    before = [getter() for getter in getters]
+    switch.faults.warning, switch.warns_getters = "requires 'bgp' license", True
+    assert [getter() for getter in getters] == before
+    assert list(before[0]["global"]["peers"]) == ["192.0.2.1"]
+
+
+def test_refused_neighbors_of_lldp_are_an_error(driver: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NAPALM returns no neighbor, which says that nothing is connected."""
+    assert driver.get_lldp_neighbors_detail() == {}
+    monkeypatch.setattr(JunosSwitch, "_get_lldp_neighbors_information", JunosSwitch._unknown)
+    with pytest.raises(CommandErrorException, match="syntax error"):
+        driver.get_lldp_neighbors_detail()
 
 
 def test_an_error_next_to_a_warning_is_a_failure(switch: JunosSwitch, driver: Any) -> None:

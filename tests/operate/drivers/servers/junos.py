@@ -71,6 +71,7 @@ class JunosSwitch:
         release: see `marks`.
         checks_confirm: whether a check of the candidate confirms the commit that waits.
         checked: how often a commit was only checked.
+        warns_getters: whether the warning of `faults` stands in answers to other requests too.
         unsound: path and element that such a check refuses, as in Juniper/ansible-junos-stdlib pull 73.
         holder: the session that holds the lock.
         neighbors: returns the established sessions, neighbor -> received prefixes.
@@ -91,6 +92,7 @@ class JunosSwitch:
     minute: float = 60.0
     holder: object = None
     checked: int = 0
+    warns_getters: bool = False
     unsound: tuple[str, str] | None = None
     faults: Faults = field(default_factory=Faults)
     neighbors: Callable[[], dict[str, int]] = dict
@@ -139,6 +141,8 @@ class JunosSwitch:
             assert self.running
             try:
                 content = getattr(self, f"_{verb}", self._unknown)(me, asked)
+                if verb.startswith("get_") and self.warns_getters:
+                    content = self._warning() + content
             except Refused as error:
                 content = (
                     "<rpc-error><error-type>protocol</error-type><error-tag>operation-failed</error-tag>"
@@ -276,6 +280,9 @@ class JunosSwitch:
         if command != "show interfaces queue":
             raise Refused("unknown command")
         return junos_shows.queues(self.counted)
+
+    def _get_lldp_neighbors_information(self, me: object, asked: Any) -> str:
+        return "<lldp-neighbors-information/>"
 
     def _get_alarm_information(self, me: object, asked: Any) -> str:
         return junos_shows.alarms(self.counted)
