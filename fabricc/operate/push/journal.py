@@ -101,7 +101,7 @@ class Entry:
 class Journal(JournalFile):
     """One cluster's pushes. It holds running configurations, so its file is for its owner alone (mode 0600).
 
-    Their secrets are in a separate file next to the journal, for as long as the last push of a switch can be undone.
+    Their secrets are in a separate file next to the journal, for as long as the last change of a switch can be undone.
     """
 
     def __init__(self, path: Path) -> None:
@@ -110,10 +110,11 @@ class Journal(JournalFile):
         self._apart = SecretStore(path)
 
     def _forget(self, run: int, *, earlier: bool) -> None:
-        """Remove the secrets of a run, or of all earlier ones of its switches."""
+        """Remove the secrets of a run, or of all earlier ones of the switches that it changed."""
         if self._apart.exists():
-            names = self.rows("SELECT name FROM device WHERE run=?", run)
-            self._apart.remove_secrets(run, [name for (name,) in names], earlier=earlier)
+            rows = self.rows("SELECT name, state FROM device WHERE run=?", run)
+            names = [name for name, state in rows if not earlier or state in NEW]
+            self._apart.remove_secrets(run, names, earlier=earlier)
 
     # Runs.
 

@@ -430,7 +430,7 @@ def roll_back_run(setting: Setting, number: int) -> Outcome:
             raise PushRefusedError(
                 "FAB9153",
                 f"what {gone[0]} ran before run {run.id} had secrets that are not stored now",
-                "Only the last push of a switch with secrets can be undone: build the former state, and push it.",
+                "Only the last change of a switch with secrets can be undone: build the former state, and push it.",
             )
         begun = [
             name for name in rollback.list_unfinished(flow.executor) if journal.entry(run.id, name).before
