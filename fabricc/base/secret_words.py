@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 SECRET_PREFIX = "FABRICC-SECRET-"
 """Beginning of a reference, which stands for a secret until it is pushed."""
@@ -43,9 +43,9 @@ _FORMS = (
     rf"\bkey[^\S\n]+config-key[^\S\n]+ascii[^\S\n]+{_KINDS}{{}}",
     rf"\blicense\b{_GAP}\bkey[^\S\n]+{{}}",
     # SNMP: communities, and the passwords of users.
-    r"\bsnmp-server[^\S\n]+(?:mib[^\S\n]+)?community(?:-map)?[^\S\n]+{}",
+    r"(?<![\w-])snmp[\w-]{{0,60}}[^\S\n]+(?:[^\s:]{{1,60}}[^\S\n]+){{0,3}}?[\w-]{{0,20}}community(?:-map)?[^\S\n]+{}",
     rf"\bsnmp-server[^\S\n]+host{_GAP}\bversion[^\S\n]+(?:1|2c)[^\S\n]+{{}}",
-    r"\bsnmp[^\S\n]+(?:community|trap-group)[^\S\n]+{}",
+    r"\bsnmp[^\S\n]+trap-group[^\S\n]+{}",
     r"\breadonly-community(?:-v6)?[^\S\n]+{}",
     r"(?<!send-)\b(?:community|trap-group)[^\S\n]+{}(?=[^\S\n]*\{{)",
     r"SNMP_COMMUNITY\|{}(?=[\s\"])",
@@ -54,6 +54,7 @@ _FORMS = (
     r"\bpriv[^\S\n]+(?!(?:read|write|notify|context|match)\b)(?:(?:3?des|aes)[-\d]*[^\S\n]+)?{}",
     r"\b(?:auth-(?:md5|sha)|encrypt-(?:aes|des))\b\W+{}",
     # Logins in commands and addresses, tokens, and private keys.
+    rf"api[-_]?key{_BETWEEN}{_KINDS}{{}}",
     r"\btoken[\w-]{{0,60}}(?:[=:,][^\S\n]*|[^\S\n]+){}",
     r"^[^\S\n]*(?:-[^\S\n]+)?[\"']?key[\"']?:[^\S\n]+{}",
     r"(?<!\S)(?:-u|--user)[^\S\n]+[\w.-]+:{}",
@@ -79,6 +80,9 @@ _KEYED_BY_SECRET = frozenset(
 _KEYS_WITH_VALUE = frozenset(["NTP_KEY", "key"])
 """Keys of YAML and JSON below which `value` is a secret."""
 _ENTRY = re.compile(r"^(\s*)(?:- )?[\"']?([^\s\"':{}]+)[\"']?\s*:\s*[\"']?([^\s\"',{}]*)")
+_ITEM = re.compile(r"^(\s*)- [\"']?([^\s\"':{}]+)[\"']?\s*$")
+"""An item of a list in YAML."""
+_INLINE_KEY = re.compile(r"([^\s\"':{},]+)[\"']?\s*:(?=\s|$)|[{}]")
 
 
 @cache
@@ -138,12 +142,36 @@ def secrets_by_line(text: str) -> Iterator[tuple[int, str]]:
         for begin, end in secret_spans(line):
             yield number, line[begin:end]
         if not (entry := _ENTRY.match(line)):
+            item = _ITEM.match(line) if above and _is_keyed_by_secret(above) else None
+            if item and above[-1][0] <= len(item[1]) and _is_secret(item[2]):
+                yield number, item[2]
             continue
         depth, key, value = len(entry[1]), entry[2], entry[3]
         while above and above[-1][0] >= depth:
             above.pop()
-        if above and above[-1][1] in _KEYED_BY_SECRET and _is_secret(key):
+        if above and _is_keyed_by_secret(above) and _is_secret(key):
             yield number, key
         if key == "value" and _is_secret(value) and any(each in _KEYS_WITH_VALUE for _, each in above):
             yield number, value
         above.append((depth, key))
+        if _is_keyed_by_secret(above):
+            inline = _inline_keys(line[entry.start(3) :]) if value == "" else [value]
+            yield from ((number, word) for word in inline if _is_secret(word))
+
+
+def _is_keyed_by_secret(above: Sequence[tuple[int, str]]) -> bool:
+    """Return whether the keys and values below a key, the last one, are secrets."""
+    key = above[-1][1]
+    if key in _KEYED_BY_SECRET:
+        return True
+    return "communit" in key.lower() and any("snmp" in each.lower() for _, each in above)
+
+
+def _inline_keys(text: str) -> list[str]:
+    """Return the keys of a mapping in one line, not those of its values."""
+    found, depth = [], 0
+    for match in _INLINE_KEY.finditer(text):
+        if match[1] and depth == 1:
+            found.append(match[1])
+        depth += {"{": 1, "}": -1}.get(match[0], 0)
+    return found

@@ -67,6 +67,11 @@ set snmp v3 usm local-engine user bob privacy-aes128 privacy-password S29privacy
 telemetry collector token S53plainword
     key: S54plainword
   - "key": "S55plainword"
+    use-apikey S55api
+   "api_key": "S55api"
+telemetry-x api-key 7 S55api
+snmp-x community S55community ro
+snmp view all rw-community S55community
 """.strip("\n").splitlines()
 PLAIN_LINES = """
 snmp-server group g v3 priv read all
@@ -88,6 +93,8 @@ community FABRIC members 65000:1;
 from community FABRIC;
 neighbor X send-community standard extended
 the password of the session is not set
+snmp-server enable traps snmp authentication
+the SNMP community is not set
 "FEATURE": {"state": "enabled"}
 password <hidden>
 """.strip("\n").splitlines()
@@ -117,6 +124,11 @@ def test_a_line_without_a_secret_stays_as_it_is(line: str) -> None:
             [(4, "clock")],
         ),
         ('"QUEUE": {\n    "4": {\n        "value": "clock"\n    }\n}', []),
+        ("readonly-community: {ours1: {access: {any: {}}}, ours2: {}}", [(1, "ours1"), (1, "ours2")]),
+        ("snmp:\n  communities:\n    ours1: {}\n    ours2:\n      access: any", [(3, "ours1"), (4, "ours2")]),
+        ("snmp:\n  communities:\n    - ours1\n    - 'ours2'", [(3, "ours1"), (4, "ours2")]),
+        ("snmp:\n  rw-community: ours1\n  port: 161", [(2, "ours1")]),
+        ("bgp:\n  community:\n    no-export: {}\n  community-list:\n    BLOCK: {}", []),
     ],
 )
 def test_a_key_of_a_structured_file_can_be_the_secret(text: str, found: list[tuple[int, str]]) -> None:
@@ -127,7 +139,7 @@ def test_a_key_of_a_structured_file_can_be_the_secret(text: str, found: list[tup
     "words",
     [
         "a", "-", "tacacs ", "radius-server ", "snmp-server host ", "license ", "token-", "://a", "key 7 ", "_cak_",
-        'password "a', "secret 1 ", "x_",
+        'password "a', "secret 1 ", "x_", "snmp ", "snmp-", "api-key", "snmp community ",
     ],
 )  # fmt: skip
 def test_the_time_for_a_line_is_proportional_to_its_length(words: str) -> None:

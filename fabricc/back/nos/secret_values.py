@@ -5,25 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.defaults import unsafe_line
-from fabricc.base.secret_words import SECRET_PREFIX, hide_secret_words
+from fabricc.base.secret_words import HIDDEN, SECRET_PREFIX, hide_secret_words, secrets_by_line
 from fabricc.fabric.facts import Unplanned
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fabricc.fabric.facts import Reading, Value
 
 _SET = "set"
 _KNOWN_TO_EVERYONE = ("public", "private")
 """Communities that each rule about them may name."""
+_STRUCTURED = (".yaml", ".yml", ".json")
 _STATEMENT_PATHS = ("setting[", "table[")
 """Beginnings of parts of paths whose facts quote a configuration."""
 
 
-def hide_values(reading: Reading) -> Reading:
+def hide_values(reading: Reading, files: Mapping[str, str]) -> Reading:
     """Replace each secret in the facts and unknown lines of a reading: a fact states only that there is one.
 
-    References to secrets stay. The reading is changed and returned.
+    References to secrets stay. The reading is changed and returned. `files` are what was read.
     """
     facts, lines = reading.facts, reading.lines
+    keys = _secret_keys(files) if reading.unknown else {}
     quoting = []
     for path, value in facts.items():
         if path.endswith("/secret"):
@@ -41,13 +45,25 @@ def hide_values(reading: Reading) -> Reading:
     hidden_lines: dict[str, str] = {}  # hundreds of unknown settings may quote one line of JSON
     for at, unknown in enumerate(reading.unknown):
         file, line, text = unknown
+        for word in keys.get((file, line), ()):
+            text = text.replace(word, HIDDEN)
         if text not in hidden_lines:
             # A password or community that everybody tries stays, and a rule reports it.
             hidden_lines[text] = text if unsafe_line(text) else hide_secret_words(text)
-        if (hidden := hidden_lines[text]) != text:
+        if (hidden := hidden_lines[text]) != unknown[2]:
             kind = Unplanned if isinstance(unknown, Unplanned) else None
             reading.unknown[at] = kind(file, line, hidden) if kind else (file, line, hidden)
     return reading
+
+
+def _secret_keys(files: Mapping[str, str]) -> dict[tuple[str, int], set[str]]:
+    """Return file and line of each secret of YAML and JSON: only other lines show that a key is one."""
+    found: dict[tuple[str, int], set[str]] = {}
+    for file, text in files.items():
+        if file.endswith(_STRUCTURED):
+            for line, word in secrets_by_line(text):
+                found.setdefault((file, line), set()).add(word)
+    return found
 
 
 def _shown_value(value: Value) -> Value:

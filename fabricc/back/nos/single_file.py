@@ -84,7 +84,7 @@ class SingleFileNos:
 
     def read(self, files: Mapping[str, str]) -> Reading:
         """Return the facts of a switch's files."""
-        return hide_values(self.reader.read(files))
+        return hide_values(self.reader.read(files), files)
 
     def aside(self, files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
         """File and line of each unknown line of a reading that is known to be irrelevant."""

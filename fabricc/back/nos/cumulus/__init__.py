@@ -101,7 +101,7 @@ def read(files: Mapping[str, str]) -> Reading:
         roce.expand_roce(text, words.FILE, reading)
     else:
         flat.read_files(files, reading)
-    return hide_values(reading)
+    return hide_values(reading, files)
 
 
 def aside(files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:

@@ -193,7 +193,7 @@ class FrrLinux:
         _state_stopped(reading)
         unknown = "an unknown file for this system"
         reading.unknown += [(name, 1, unknown) for name in sorted(files.keys() - readers.keys())]
-        return hide_values(reading)
+        return hide_values(reading, files)
 
     def aside(self, files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
         """File and line of each unknown line of a reading that is known to be irrelevant."""

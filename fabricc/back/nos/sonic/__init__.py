@@ -91,7 +91,7 @@ class Sonic:
                     reading.put(f"unread[{FRR_FILE}/{consumer.split()[0]}]", why, FRR_FILE, line)
             interfaces.read_isolation(document, reading)
             tenants.finish_names(document, reading)
-        return hide_values(reading)
+        return hide_values(reading, files)
 
     def typical_applications(self, switch: Switch) -> Iterator[tuple[str, Application]]:
         """Yield what is often done to a switch, and how it is applied."""
