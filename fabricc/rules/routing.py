@@ -7,6 +7,7 @@ Find links between switches over which no route comes: sessions that are shut, a
 
 from __future__ import annotations
 
+from functools import cache, partial
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
@@ -72,13 +73,14 @@ def _without_policy(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 def _closed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report sessions with known switches, or with EVPN, whose policy permits no route."""
+    permits_nothing = cache(partial(_permits_nothing, statement))
     for direction, effect in (("import", "accepts no route from"), ("export", "announces no route to")):
         closed = []
         for key, says in external_sessions(statement):
             far = statement.fars.get(sessions.near.get(key, ""))
             known = far is not None and far.known and far.tier in _HEIGHT
             overlay = "evpn" in str(says.get("families", "")).split(",")
-            if (known or overlay) and direction in says and _permits_nothing(statement, str(says[direction])):
+            if (known or overlay) and direction in says and permits_nothing(str(says[direction])):
                 closed.append(key)
         if closed:
             who = join_words([neighbor for _, neighbor in closed], 2)

@@ -171,8 +171,15 @@ class UnfitLine(NamedTuple):
     remedy: str
 
 
+_HINTS = ("key", "pass", "secret", "token", "community", "auth", "priv", "value")
+"""Each line with a secret has one of these, in small letters or capitals."""
+
+
 def holds_secret(line: str) -> bool:
     """Return whether a line seems to contain a secret instead of a reference to one."""
+    small = line.casefold()
+    if not any(hint in small for hint in _HINTS):
+        return False
     server = _SERVER.search(line)
     found = _SECRET.search(line) or (server and _KEY.search(line, server.end()))
     return found is not None
