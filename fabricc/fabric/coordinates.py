@@ -29,7 +29,7 @@ class Coordinates(NamedTuple):
         names: of devices; `ports`: of far ends, as their devices name them.
         addresses: without the lengths of prefixes.
         asns: AS numbers, as text; `labels`: words of the spec's own for ports and sessions.
-        networks: those of the addresses where a file contains them; they follow from the addresses.
+        networks: those of the addresses where a file contains them, without lengths; they follow from the addresses.
     """
 
     names: tuple[str, ...]
@@ -63,8 +63,13 @@ _ENDS = ("ipv4", "gateway4", "ipv6", "gateway6")
 _OF_HOST_PORT = _other_fields(HostPort, "peer", *_ENDS)
 
 
-def of_switch(switch: Switch) -> tuple[Rest, Coordinates]:
-    """Return all of a switch but its coordinates, and these."""
+def of_switch(switch: Switch, joined: Iterable[str] = ()) -> tuple[Rest, Coordinates]:
+    """Return all of a switch but its coordinates, and these.
+
+    Args:
+        switch: the switch.
+        joined: further networks that its files contain and its addresses determine.
+    """
     bgp, management, vtep = switch.bgp, switch.management, switch.vtep
     own = _originated_prefixes(switch)
     rules = [rule for each in bgp.prefix_lists for rule in each.rules]
@@ -82,6 +87,7 @@ def of_switch(switch: Switch) -> tuple[Rest, Coordinates]:
     for session in bgp.sessions:
         addresses += (session.local, session.remote)
     heads, lengths = _split_addresses(addresses)
+    networks, joined_lengths = _split_addresses(joined)
     rest = (
         *(_OF_SWITCH(switch), _OF_MANAGEMENT(management), _OF_BGP(bgp), lengths, len(bgp.aggregates)),
         *(
@@ -90,6 +96,7 @@ def of_switch(switch: Switch) -> tuple[Rest, Coordinates]:
         ),
         *([_OF_PORT(port) for port in switch.ports], [_OF_SESSION(session) for session in bgp.sessions]),
         vtep and replace(vtep, source=""),
+        joined_lengths,
     )
     return rest, Coordinates(
         (switch.name, *[peer.device for peer in peers], *[session.peer for session in bgp.sessions]),
@@ -97,7 +104,7 @@ def of_switch(switch: Switch) -> tuple[Rest, Coordinates]:
         heads,
         (str(bgp.asn), *[str(session.remote_asn) for session in bgp.sessions]),
         (*[port.label for port in switch.ports], *[session.label for session in bgp.sessions]),
-        (_network_address(management.address),),
+        (_network_address(management.address), *networks),
     )
 
 

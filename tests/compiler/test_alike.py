@@ -135,6 +135,13 @@ def test_substitution_gives_what_reading_gives(nos: str, family: str, links: str
 
 
 @pytest.mark.parametrize("nos", SYSTEMS)
+def test_two_of_all_tors_are_read_and_the_others_substituted(nos: str) -> None:
+    of = fabric(nos, "racks")
+    found = [device for _, device, _ in substituted(of) if not isinstance(device, Host)]
+    assert len(found) == of.counts()["tors"] - 2
+
+
+@pytest.mark.parametrize("nos", SYSTEMS)
 @pytest.mark.spread(3)
 def test_every_altered_word_and_line_is_left_to_the_reader(nos: str) -> None:
     for alike, device in first_of_each(nos):

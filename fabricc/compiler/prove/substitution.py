@@ -3,9 +3,10 @@
 A device whose files match the plan is planned, rendered and read once more with placeholders for its coordinates: other
 names, addresses and AS numbers, in the same order, and equal where the originals are equal. When the result matches
 this second plan, and the original coordinates put back in their places give the original reading, the place of every
-coordinate in files and facts is known. For another device whose plan differs in coordinates only, the files must equal
-the pattern with its coordinates filled in, byte for byte; its reading then follows from the same substitution, because
-readers do not interpret coordinates. Any other device is read.
+coordinate in files and facts is known. Placeholders of addresses keep the last bytes, so that links that join in one
+network still do. For another device whose plan differs in coordinates only, the files must equal the pattern with its
+coordinates filled in, byte for byte; its reading then follows from the same substitution, because readers do not
+interpret coordinates. Any other device is read.
 
 Measured in nine paired runs: to read an EOS ToR takes 2.5 ms of CPU, to substitute it 0.24 ms.
 """
@@ -48,16 +49,29 @@ _MOST = 8
 """Devices of an outline that patterns are made of; where none is like the next, it does not pay."""
 
 
+_LOW = 2
+"""Bytes at the end of an address that its placeholder keeps, so that networks join where those of the device do."""
+
+
 def _placeholder_address(number: int, own: str) -> str:
-    high, middle, low = number // 10**4, number // 100 % 100, number % 100
+    """Return the placeholder of an address whose first bytes are those with that number.
+
+    The second byte of IPv4 is odd, so that no placeholder is the network of a shorter prefix.
+    """
     if ":" in own:
-        return f"fdee:e1{high:02}:e1{middle:02}:e1{low:02}:eeee:eeee:eeee:eeee"
-    return f"240.1{high:02}.1{middle:02}.1{low:02}"
+        low = int.from_bytes(inet_pton(AF_INET6, own)[-_LOW:])
+        return f"fdee:e1{number // 10**4:02}:e1{number // 100 % 100:02}:e1{number % 100:02}:eeee:eeee:eeee:{low:x}"
+    return f"{240 + number // 128}.{number % 128 * 2 + 1}.{own.split('.', _LOW)[-1]}"
 
 
 def _pack_address(address: str) -> tuple[int, bytes]:
     family = AF_INET6 if ":" in address else AF_INET
     return family, inet_pton(family, address)
+
+
+def _high_bytes(address: str) -> tuple[int, bytes]:
+    family, packed = _pack_address(address)
+    return family, packed[:-_LOW]
 
 
 _ORDERS: tuple[Callable[[str], Any], ...] = (_pack_address, natural_key)
@@ -69,8 +83,10 @@ _KINDS: Mapping[str, Callable[[int, str], str]] = {
     "asns": lambda number, _: f"42949{number:05}",
     "labels": lambda number, own: f"zl{number:06}{' ' if ' ' in own else ''}l",
 }
-"""Kind of coordinates -> the letter that replaces one, by its place in their order."""
-_LETTER = r"z[np]\d{6}[np]|zl\d{6} ?l|240\.1\d\d\.1\d\d\.1\d\d|fdee(?::e1\d\d){3}(?::eeee){4}|42949\d{5}"
+"""Kind of coordinates -> the letter that replaces one, by its place in their order; of addresses, that of its group."""
+_LETTER = (
+    r"z[np]\d{6}[np]|zl\d{6} ?l|24\d(?:\.\d{1,3}){3}|fdee(?::e1\d\d){3}(?::eeee){3}:[\da-f]{1,4}|42949\d{5}"
+)
 
 
 _WORDS = re.compile(r"(?=.*\d)(?=[A-Za-z])[\w./:-]*[\w./-](?: [\w./:-]*[\w./-])*", re.ASCII)
@@ -238,7 +254,10 @@ class PatternCache:
 
 
 def _split_device(device: Switch | Host) -> tuple[Rest, Coordinates]:
-    return of_host(device) if isinstance(device, Host) else of_switch(device)
+    if isinstance(device, Host):
+        return of_host(device)
+    derived = getattr(back_ends.load(device.nos), "joined_networks", None)
+    return of_switch(device, derived(device) if derived else ())
 
 
 def _is_plain(own: Coordinates) -> bool:
@@ -323,7 +342,11 @@ def _device_pattern(
 def _letter_values(kind: str, values: Sequence[str], order: Callable[[str], Any]) -> tuple[str, ...]:
     """Letters in place of the coordinates of a kind; "" in place of none."""
     different = sorted({*values} - {""}, key=order)
-    table = {own: _KINDS[kind](number, own) for number, own in enumerate(different)}
+    numbers = {own: number for number, own in enumerate(different)}
+    if kind == "addresses":
+        groups = {group: number for number, group in enumerate(dict.fromkeys(map(_high_bytes, different)))}
+        numbers = {own: groups[_high_bytes(own)] for own in different}
+    table = {own: _KINDS[kind](number, own) for own, number in numbers.items()}
     return tuple([table.get(own, "") for own in values])
 
 

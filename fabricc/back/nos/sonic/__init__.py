@@ -93,6 +93,10 @@ class Sonic:
             tenants.finish_names(document, reading)
         return hide_values(reading, files)
 
+    def joined_networks(self, switch: Switch) -> tuple[str, ...]:
+        """Return the networks of several links that the files contain."""
+        return control_plane.joined_networks(bgp.as_run(switch))
+
     def typical_applications(self, switch: Switch) -> Iterator[tuple[str, Application]]:
         """Yield what is often done to a switch, and how it is applied."""
         return typical_applications(switch, self.render)

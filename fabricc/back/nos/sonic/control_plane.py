@@ -65,6 +65,12 @@ def _bfd_sources(run: Switch, version: int) -> list[Rule]:
     return found
 
 
+def joined_networks(run: Switch) -> tuple[str, ...]:
+    """Return the networks of several links that rules of the lists contain."""
+    rules = [rule for version in LISTS for rule in _ordered_rules(run, version)]
+    return tuple(rule.network for rule in rules if rule.network and not rule.port)
+
+
 def _ordered_rules(run: Switch, version: int) -> list[Rule]:
     """Return the rules in the order of evaluation."""
     if not has(run, KEEPING_OUT):
