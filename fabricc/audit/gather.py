@@ -303,11 +303,11 @@ def _name_devices(read: list[PackedDevice]) -> tuple[dict[str, PackedDevice], li
             continue
         both = f"{_device_path(first)} and {path} have the host name {device.name}"
         if _is_copy(first, device):
-            message = f"{both} and addresses in common: {path} is a copy, and is not compared"
+            message = f"{both} and common addresses: {path} is a copy and is ignored"
             remedy = f"Remove {path}, or the other file if {path} is the present configuration."
         else:
             named[path] = device
-            message = f"{both}; the second is called {path} here"
+            message = f"{both}; this report calls the second one {path}"
             remedy = "Remove duplicates, or rename one of the devices."
         findings.append(Finding("FAB9504", message, path, 1, "twice", Severity.WARNING, remedy))
     return dict(sorted(named.items())), findings

@@ -105,7 +105,7 @@ def show_shapes(compiled: Compiled, request: AlternativesRequest, format_: str) 
     if prices is None or not exit_status(prices.findings):
         own = None
         if compiled.planned is not None and not is_uniformly_wired(compiled.planned.attachments):
-            help_ = "Vary the spec by hand, or list the shapes of one with the hosts that have GPUs alone."
+            help_ = "Change the spec by hand, or list the shapes of a spec that has only hosts with GPUs."
             message = "no other shapes are listed for `beside` hosts, or hosts on fewer ToRs than a unit has"
             told.append(spec.warning("FAB3164", message, "gpus", help=help_))
         elif compiled.planned is not None:
@@ -147,7 +147,7 @@ def write_shape(text: str, wanted: Alternative, planner: Callable[[ClusterSpec],
         keys = ", ".join(
             f"`{format_path(path)}: {value}`" for path, value in wanted.candidate.changes.items()
         )
-        message = "the spec does not take this shape where other keys hang on those that change"
+        message = "this shape cannot be written: other keys depend on those that change"
         raise FindingsError("FAB3163", message, f"Write it by hand: {keys}.")
     return changed
 

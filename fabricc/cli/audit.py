@@ -30,7 +30,7 @@ def command(folder: Path, format_: str, target: Path | None, every: bool, jobs: 
     problem, 1 problems found.
     """
     if target is not None and format_ == "text":
-        raise click.UsageError("-o goes with a --format other than text.")
+        raise click.UsageError("-o needs a --format other than text.")
     from fabricc.cli.audit_run import run_audit  # readers of every system; `--help` and completion need none
 
     return run_audit(folder, format_, target, jobs, every=every)

@@ -216,7 +216,7 @@ def test(
     Exit status: 0 all is as predicted, 1 something differs.
     """
     if spec is None and (units is not None or sample or network):
-        raise click.UsageError("--units, --sample and --network go with SPEC.")
+        raise click.UsageError("--units, --sample and --network need SPEC.")
     lab, running = _boot_lab(spec, units, sample, network, state) if spec else (_open_lab(name, state), None)
     try:
         with states.lock_lab(lab.folder), output.progress() as bar:

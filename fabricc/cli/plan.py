@@ -108,7 +108,9 @@ def command(
     if alternatives and (
         qos or any((csv_folder, picture, bom_file, labels_file, elevations_file, proposal_file))
     ):
-        raise click.UsageError("--alternatives shows no plan: --write a shape, then plan that spec.")
+        raise click.UsageError(
+            "--alternatives prints no plan: write a shape with --write, and plan that spec."
+        )
     for option, file, *endings in (
         ("--plot", picture, ".svg", ".png"), ("--bom", bom_file, ".csv", ".xlsx"),
         ("--labels", labels_file, ".csv"), ("--elevations", elevations_file, ".csv"),

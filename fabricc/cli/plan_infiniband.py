@@ -57,7 +57,7 @@ def show_plan(
     if ib is None:
         raise ValueError("not an InfiniBand fabric")
     if ethernet_only:
-        raise click.UsageError("--qos and --plot are of lossless Ethernet; InfiniBand has link credits.")
+        raise click.UsageError("--qos and --plot are for lossless Ethernet; InfiniBand uses link credits.")
     pinned = compiled.lock_before is not None
     found = (*compiled.diagnostics, *report_full(spec, ib.wiring, list_rooms(ib), pinned=pinned))
     bought = bill.list_parts(wanted, [("", spec, ib.wiring)], "infiniband") if wanted else None

@@ -98,15 +98,15 @@ def command(mode: str | None, rollback: int | None, inventory_out: Path | None, 
             "--plan, --dry-run, --try, --resume, --rollback, --status and --inventory-out exclude each other."
         )
     if chosen["lock"] and mode not in ("plan", "dry-run", "try"):
-        raise click.UsageError("--lock goes with --plan, --dry-run and --try.")
+        raise click.UsageError("--lock needs --plan, --dry-run or --try.")
     if chosen["record"] and mode != "try":
         raise click.UsageError("--record saves the results of --try.")
     if chosen["hook"] and (chosen["no_drain"] or mode == "try"):
-        raise click.UsageError("--hook acts on drained switches: leave --no-drain and --try out.")
+        raise click.UsageError("--hook needs drained switches: it excludes --no-drain and --try.")
     if chosen["images"] and not chosen["hook"]:
-        raise click.UsageError("--images are for a --hook.")
+        raise click.UsageError("--images needs --hook.")
     if chosen["format_"] != "text" and inventory_out is not None:
-        raise click.UsageError("--inventory-out writes files: leave --format out.")
+        raise click.UsageError("--inventory-out and --format exclude each other.")
     from fabricc.cli.push_run import run_push  # loads the drivers, unlike `--help`
 
     return run_push(mode, rollback, inventory_out, chosen)

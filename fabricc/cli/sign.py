@@ -30,7 +30,7 @@ def command(
     if (key is None) == (allowed is None):
         raise click.UsageError("Name either --key, to sign, or --verify.")
     if (out and allowed) or (signature and key):
-        raise click.UsageError("--out goes with --key, --signature with --verify.")
+        raise click.UsageError("--out needs --key, and --signature needs --verify.")
     if allowed is not None:
         output.out(f"{tree}: as {signatures.verify_signer(tree, allowed, signature)} signed it")
     elif key is not None:

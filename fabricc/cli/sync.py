@@ -73,7 +73,9 @@ def command(
     an answer is wrong, 3 the server cannot be reached.
     """
     if apply and folder is not None:
-        raise click.UsageError("--apply writes to the server and --pull reads from it: leave one out.")
+        raise click.UsageError(
+            "--apply and --pull exclude each other: one writes to the server, one reads from it."
+        )
     which = PRODUCTS[product]
     client = _connect(which, url, token, ca)
     compiled = compile_spec(spec, gaps=False, ethernet_only=True)

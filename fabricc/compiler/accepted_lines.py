@@ -200,10 +200,10 @@ def unaccepted_warnings(fabric: Fabric, tried: Iterable[TriedLines]) -> Iterator
         yield Diagnostic(
             "FAB9046",
             Severity.WARNING,
-            f"no device has accepted {plural(len(new), 'form')} of lines of {' '.join(platform).strip()}, "
+            f"no device has accepted {plural(len(new), 'kind')} of line of {' '.join(platform).strip()}, "
             f"such as {forms[worst].strip()!r}{told}",
             None,
-            "Let one decide: `fabricc push TREE --try --record`.",
+            "Test them on a device: `fabricc push TREE --try --record`.",
         )
 
 

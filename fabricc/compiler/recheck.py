@@ -88,7 +88,7 @@ def _check_tree(
         return BuildResult(diagnostics=error.diagnostics), {}
     spec_path = spec_path or find_spec(tree, manifest)
     if spec_path is None:
-        message = f"the spec {manifest.spec} of {tree} is not where it was, nor above the tree"
+        message = f"the spec {manifest.spec} of {tree} is neither at its former path nor above the tree"
         remedy = f"Name it: `fabricc check {shell_path(tree)} --spec PATH`."
         return BuildResult(diagnostics=(Diagnostic("FAB6015", Severity.ERROR, message, None, remedy),)), {}
     compiled = compile_spec(spec_path, gaps=False, lock_path=lock)

@@ -71,7 +71,9 @@ def _unsafe_logins(statement: Statement, _: Sessions) -> Iterator[Finding]:
             )
         elif _VTY.fullmatch(path) and value not in _LOCAL:
             message = f"{statement.name}: a daemon listens for Telnet at {value}, not on the loopback alone"
-            yield _unsafe_finding(statement, path, message, "Telnet", "Let the daemons listen at 127.0.0.1.")
+            yield _unsafe_finding(
+                statement, path, message, "Telnet", "Configure the daemons to listen on 127.0.0.1 only."
+            )
 
 
 def _unsafe_lines(statement: Statement, _: Sessions) -> Iterator[Finding]:

@@ -38,7 +38,7 @@ def _silent_tors(fabric: Switches) -> Iterator[Report]:
         prefix, path = summary.silent
         if _announces_connected(fabric.policy(name), prefix):
             continue
-        message = f"{name} puts no route of its own into BGP: no other switch reaches its hosts ({prefix})"
+        message = f"{name} announces no route of its own in BGP: no other switch reaches its hosts ({prefix})"
         remedy = "Announce the prefix of the hosts, by an aggregate or by redistribution with a policy."
         paths = ("bgp/asn", "bgp/router_id", path)
         yield Report(SILENT, name, paths, message, "nothing announced", Severity.WARNING, remedy)

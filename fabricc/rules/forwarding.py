@@ -68,7 +68,7 @@ def _checks_sources(statement: Statement, _: Sessions) -> Iterator[Finding]:
     found |= {"all ports": whole} if whole else {}
     if found:
         message = f"{statement.name} {join_words(list(found), 2)}: packets with another way back are lost"
-        remedy = "Turn the check of sources off between switches, or make it loose."
+        remedy = "Disable the source check between switches, or make it loose."
         path = next(iter(found.values()))
         yield finding_at(STRICT, statement.device, path, message, "source check", Severity.WARNING, remedy)
 

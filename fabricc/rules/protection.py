@@ -161,7 +161,7 @@ def _report_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
     for leaf, ports in lossy.items():
         profile = statement.ports[ports[0]][leaf]
         message = (
-            f"{statement.name} {join_words(ports, 2)}: PFC, and the buffer {profile}, which has no "
+            f"{statement.name} {join_words(ports, 2)}: PFC uses the buffer {profile}, which has no "
             f"headroom: RDMA drops"
         )
         yield finding_at(
@@ -169,14 +169,16 @@ def _report_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
         )
     for leaf, ports in dropping.items():
         profile = statement.ports[ports[0]][leaf]
-        message = f"{statement.name} {join_words(ports, 2)}: PFC, an egress buffer that drops ({profile}): RDMA drops"
+        message = (
+            f"{statement.name} {join_words(ports, 2)}: PFC, but its egress buffer {profile} drops: RDMA drops"
+        )
         yield finding_at(
             BUFFER, statement.device, f"{PORT}{ports[0]}]/{leaf}", message, "lossy egress", remedy=remedy
         )
     if bare:
         message = (
-            f"{statement.name} {join_words(bare, 2)}: PFC without a buffer and without the length of a "
-            f"cable: no headroom"
+            f"{statement.name} {join_words(bare, 2)}: PFC has neither a buffer nor a cable length, so "
+            f"it has no headroom"
         )
         yield finding_at(
             BUFFER, statement.device, f"{PORT}{bare[0]}]/pfc", message, "no headroom", remedy=remedy

@@ -307,7 +307,7 @@ def _differences(
 
     mine, its = table.values_of(peer), table.values_of(other)
     if "enabled" in unlike:
-        text = f"the session is shut, not so at {peer.device}"
+        text = f"the session is shut, but not at {peer.device}"
         yield finding(other, ("enabled",), text, "shut", Severity.WARNING)
     if "families" in unlike:
         lacking = _hops_beyond(mine.families, its.families)

@@ -215,7 +215,7 @@ def test_an_aggregation_that_is_too_small_is_refused_with_models_that_suffice(tm
         more = managed(uplinks=2, aggregation={"model": "sn2201", "count": number})
         assert (errors(compiled(tmp_path, text | {"management": more})) == []) is sound
     wide = refusal(tmp_path, text | {"management": managed(uplinks=5)})
-    assert "has 4 ports for them Write `uplinks: 4`." in wide
+    assert "has 4 uplink ports Write `uplinks: 4`." in wide
     assert errors(compiled(tmp_path, text | {"management": managed(uplinks=4)})) == []
 
 

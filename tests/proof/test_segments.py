@@ -131,7 +131,7 @@ def test_a_fault_is_reported_with_its_code(fault: str) -> None:
 ON_EOS = {
     "a spine that is the next hop": (
         change_files(SPINE, (r"      neighbor DOWNSTREAM next-hop-unchanged\n", "")),
-        f"FAB6340 {SPINE}: it puts itself as next hop into EVPN routes for 10.64.0.1, and is no VTEP",
+        f"FAB6340 {SPINE}: it puts itself as the next hop of EVPN routes for 10.64.0.1, and is no VTEP",
     ),
     "a VRF without a VNI": (
         change_files(TOR, (r"   vxlan vrf tenants vni 13001\n", "")),

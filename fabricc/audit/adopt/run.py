@@ -179,7 +179,9 @@ def _adoption_findings(found: FoundFabric, adopted: Adopted) -> Iterator[Finding
             yield from _command_findings(device)
     for name, lines in adopted.lost.items():
         device, first = found.devices[name], lines[0]
-        message = f"{name}: {plural(len(lines), 'line')} without a fact are in no spec, and a build does not write them"
+        message = (
+            f"{name}: {plural(len(lines), 'line')} have no key in the spec, so a build does not write them"
+        )
         help_ = "adoption.txt lists them; keep those that you need in an overlay (`fabricc docs overlays`)."
         path = _finding_path(device, first.file)
         yield Finding("FAB9706", message, path, first.line, "lost", Severity.WARNING, help_)

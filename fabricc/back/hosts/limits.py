@@ -84,7 +84,7 @@ _NICS: tuple[Limit[Host], ...] = (
         remedy="capture one notification on the switch and compare its DSCP with the spec's", fatal=False),
     Limit("FAB5605", feature="the lossless class {lossless}",
         asked=lambda host: over_tcp(host) and bool(_lossless_classes(host)),
-        reason="RDMA of {device.nic.title} runs over TCP, which recovers from loss and stays out of it",
+        reason="RDMA of {device.nic.title} runs over TCP, which recovers from loss and does not use it",
         remedy="keep it for hosts with RoCE; without such hosts, remove `lossless`, because no PFC is needed",
         fatal=False),
     Limit("FAB5608", feature="NCCL over RDMA", asked=over_tcp,

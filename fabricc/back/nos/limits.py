@@ -170,7 +170,7 @@ def segments_limit(reason: str, *, on_tors: bool = False) -> Limit:
     """No segments, or, `on_tors`, none where hosts are: switches above pass EVPN routes on."""
     return Limit("FAB5830", setting="evpn/",
         asked=(lambda switch: switch.vtep is not None) if on_tors else None, reason=reason,
-        remedy="leave the network routed, or take a system that has segments, by `fabricc docs evpn`",
+        remedy="keep the network routed, or use a system that supports segments (`fabricc docs evpn`)",
     )  # fmt: skip
 
 

@@ -77,7 +77,7 @@ def _check_yaml(text: str) -> None:
     except RecursionError:
         raise OverlayError(1, "this is nested too deeply") from None
     except (ValueError, AttributeError) as error:  # a number or a date that is none, such as 2026-13-01
-        raise OverlayError(1, f"a value has another type than it seems: {error}") from None
+        raise OverlayError(1, f"a value has an unexpected type: {error}") from None
 
 
 def _load_json(text: str) -> dict[str, Any]:

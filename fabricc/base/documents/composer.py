@@ -299,7 +299,7 @@ def resolve_scalar(text: str) -> Any:
     if text[0] not in "-+.0123456789":
         return text
     if NOT_FINITE.fullmatch(text):
-        message = f"{text} is not a number that can be planned with"
+        message = f"{text} is not a finite number"
         raise ScalarError("FAB0014", message, "Write a finite number.")
     if INTEGER.fullmatch(text) or FLOAT.fullmatch(text):
         digits = sum(character.isdigit() for character in text)

@@ -230,7 +230,7 @@ def syntax_diagnostic(error: yaml.MarkedYAMLError, text: str, file: str) -> Diag
     if glued and (at < line or "expected ':'" in problem):
         indent = len(lines[at]) - len(lines[at].lstrip())
         place = Position(file, at + 1, indent + 1)
-        remedy = f"Put a blank after the colon: `{glued[1]}: {clip(glued[2])}`."
+        remedy = f"Add a space after the colon: `{glued[1]}: {clip(glued[2])}`."
         return Diagnostic("FAB0007", Severity.ERROR, "a key without `:`", place, remedy)
     return Diagnostic("FAB0007", Severity.ERROR, message, Position(file, line + 1, column + 1), remedy)
 

@@ -298,7 +298,7 @@ class Folder:
         """Return the folders above a file, its name there, and open folders that nobody else uses."""
         *folders, last = parts = name.split("/")
         if not _UNCLEAN.isdisjoint(parts):
-            raise ForeignFileError("its name is no clean relative path", name)
+            raise ForeignFileError("its name is not a clean relative path", name)
         try:
             return folders, last, self._idle.pop()
         except IndexError:

@@ -94,7 +94,7 @@ def _borrow_objects(repository: Repository, scratch: Path) -> Repository:
     )  # fmt: skip
     objects, shallow, hash_, *rest = os.fsdecode(places.out).split("\n")
     if places.status or rest != [""]:
-        raise GitError(f"Git cannot locate the objects of {repository.folder} are", _REPAIR)
+        raise GitError(f"Git cannot locate the objects of {repository.folder}", _REPAIR)
     own = scratch / ".git"
     for folder in (own / "refs", own / "objects" / "info"):
         folder.mkdir(parents=True)

@@ -211,7 +211,7 @@ class GitProcess:
 
     def _late(self) -> GitError:
         seconds = _SECONDS if time.monotonic() >= self._deadline else _SILENT_S
-        remedy = "Look for FIFOs, devices and slow disks in the repository."
+        remedy = "Check the repository for FIFOs, devices and slow disks."
         return GitError(f"`{self._what}` did not answer within {seconds:.0f} seconds", remedy)
 
 

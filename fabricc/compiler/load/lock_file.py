@@ -35,7 +35,7 @@ def read_lock(path: Path) -> tuple[str | None, list[Diagnostic]]:
     except UnicodeDecodeError:
         why = f"{path} is not UTF-8 text"
     at = Position(str(path), 1)
-    return None, [Diagnostic("FAB7010", Severity.ERROR, why, at, "Take it from Git again.")]
+    return None, [Diagnostic("FAB7010", Severity.ERROR, why, at, "Restore it from Git.")]
 
 
 def lost_lock(plan: PlannedSpec, trees: Iterable[Path]) -> Diagnostic | None:

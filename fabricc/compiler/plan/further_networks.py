@@ -182,7 +182,7 @@ class Repinning:
             if key.removeprefix("unit ") in self.lock.units or key.removeprefix("host ").split()[:1] in (
                 [name] for name in self.lock.hosts
             ):
-                message = f"{key!r} is the place of a unit or host, which no repinning changes"
+                message = f"{key!r} is the place of a unit or host, which repinning does not change"
             else:
                 message = f"the lock has no pin {key!r}"
             known = ", ".join(sorted(self.lock.strides))
@@ -204,7 +204,7 @@ class Repinning:
         at = self._pin_position(found.pins)
         if not found.enough:
             asked = ", ".join(found.asked)
-            what = f"changing {asked} does not suffice: it takes {found.changes}"
+            what = f"changing {asked} is not enough; required: {found.changes}"
             named, alone = "--repin={}", "--repin"
             if self.network:
                 named = f'--repin="network {self.network} stride {{}}"'

@@ -101,7 +101,7 @@ def _topology_names(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
     places = {"spine", "core", *(unit.name for unit in units), *fabric.racks.values()}
     if same := [host for unit in units for host in unit.hosts.values() if host in places]:
         more = f" and {len(same) - 1} more" if same[1:] else ""
-        message = f"{same[0]}{more}: hosts with the name of a place in jobs/slurm and jobs/kubernetes"
+        message = f"{same[0]}{more}: the name is also that of a unit, rack or tier in jobs/slurm and jobs/kubernetes"
         help_ = (
             "Rename them: Kueue leaves out such nodes (issue 14009), and Slurm's switch has the same name."
         )

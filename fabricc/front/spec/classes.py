@@ -139,7 +139,7 @@ def _check_priorities(classes: list[Priority], findings: Findings) -> None:
             findings.error("FAB2013", message, "priorities", each.name, *key, help=help_)
         taken.setdefault(priority, each.name)
         if priority == 7 and each.name != CNP:
-            message = f"'{each.name}' uses priority 7, which switches keep for network control"
+            message = f"'{each.name}' uses priority 7, which switches reserve for network control"
             help_ = f"Add `priority: {free[-1]}`." if free else ""
             findings.warning("FAB2017", message, "priorities", each.name, help=help_)
 

@@ -210,7 +210,9 @@ def _link_networks(
                 "FAB2093", f"{format_path(at)}: the fabric carries no IPv{family}", *at, help=_DUAL
             )
         elif network.num_addresses < 2:
-            findings.error("FAB2093", f"{format_path(at)}: {network} has no two addresses for a link", *at)
+            findings.error(
+                "FAB2093", f"{format_path(at)}: {network} has fewer than two addresses for a link", *at
+            )
         elif _claim_subnet(network, taken, at, findings):
             found[family] = network
     return PartyNetworks(found, UsedNetworks())

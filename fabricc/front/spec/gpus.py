@@ -270,7 +270,7 @@ def check_senders(groups: Sequence[HostGroup], priorities: Sequence[Priority], f
     used = {group.rdma_class or default for group in groups}
     if "" in used:
         names = [f"`{each.name}`" for each in priorities if each.dscps and not each.strict]
-        message = "hosts have no class for RDMA: none is lossless, and " + (
+        message = "hosts have no class for RDMA: no class is lossless, and " + (
             f"{len(names)} have a code point" if names else "none has a code point"
         )
         help_ = (

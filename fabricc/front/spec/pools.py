@@ -258,7 +258,7 @@ def network_of(text: str, path: KeyPath, findings: Findings) -> IPNetwork | None
         return None
     if any(network in special or special in network for special in _parse_networks(SPECIAL)):
         message = f"{name}: {text} holds addresses that no interface can have"
-        help_ = "Take a private network, such as 10.0.0.0/10 or fd00::/48."
+        help_ = "Use a private network, such as 10.0.0.0/10 or fd00::/48."
         findings.error("FAB2034", message, *path, help=help_)
         return None
     if not any(network in private for private in _parse_networks(PRIVATE)):

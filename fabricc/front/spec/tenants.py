@@ -47,7 +47,7 @@ def build_tenants(
         )
         gpus = _expand_gpus(each["gpus"], (*path, "gpus"), findings) if "gpus" in each else None
         if gpus is not None and not hosts:
-            message = f"{format_path(path)} names GPUs of no host"
+            message = f"{format_path(path)} lists GPUs but no hosts"
             findings.error(
                 "FAB3316", message, *path, "gpus", help="Name the hosts that have them, as `hosts`."
             )
@@ -58,7 +58,7 @@ def build_tenants(
 def _check_fabric(spec: Mapping[str, Any], findings: Findings) -> None:
     """Report sections that tenants do not go with."""
     if "evpn" in spec:
-        message = "hosts are in segments already, and a port is in one VRF"
+        message = "hosts are in segments already, and a port can be in only one VRF"
         help_ = "Keep `evpn` for a front end, in `networks`, or remove one of the two sections."
         findings.error("FAB3320", message, SECTION, help=help_)
     if "external" in spec:

@@ -127,7 +127,7 @@ class Access:
                 raise DeviceError("FAB9131", f"the secret {name!r}: {error}", error.diagnostic.help) from None
             if not is_safe_value(found.reveal()):
                 message = f"the secret {name!r} has a character that some configuration cannot hold"
-                remedy = "Take printable ASCII without blanks, quotes, brackets, and \\ ; # & ?."
+                remedy = "Use printable ASCII without blanks, quotes, brackets, and \\ ; # & ?."
                 raise DeviceError("FAB9131", message, remedy)
             self._named[name] = found
         return self._named[name]
@@ -337,7 +337,7 @@ def _parse_reference(path: Path, value: object, where: str) -> Reference:
             root = files.repository_of(path)
             return Reference(kind, str(file), str(root if file.is_relative_to(root) else "/"))
     remedy = "Write {env: NAME}, {file: PATH} or {keyring: SERVICE}; never the secret itself."
-    raise DeviceError("FAB9102", f"{path}: {where} names no place of a secret", remedy)
+    raise DeviceError("FAB9102", f"{path}: {where} does not name the source of a secret", remedy)
 
 
 def require_known(where: str, nos: str, driver: str, options: Mapping[str, Any]) -> None:

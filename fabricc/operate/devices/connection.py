@@ -97,11 +97,9 @@ class Connection:
         texts = found if isinstance(found, dict) else {}
         texts = {name: text for name, text in texts.items() if isinstance(text, str)}
         if "running" not in texts:
-            raise DeviceError("FAB9105", f"{self.name}: get_config gives no text as running", _LATER)
+            raise DeviceError("FAB9105", f"{self.name}: get_config returned no running configuration", _LATER)
         if not texts["running"].strip():
-            raise DeviceError(
-                "FAB9105", f"{self.name}: the running configuration that it answers is empty", _LATER
-            )
+            raise DeviceError("FAB9105", f"{self.name}: it returned an empty running configuration", _LATER)
         return texts
 
     def stated_identity(self) -> dict[str, str]:

@@ -110,5 +110,5 @@ def _from_keyring(service: str, account: str) -> str:
 
 
 def _missing_secret(what: str) -> DeviceError:
-    remedy = "See `fabricc docs push` for the places a secret may be in."
-    return DeviceError("FAB9102", f"a secret cannot be had: {what}", remedy)
+    remedy = "See `fabricc docs push` for the possible sources of a secret."
+    return DeviceError("FAB9102", f"a secret cannot be read: {what}", remedy)

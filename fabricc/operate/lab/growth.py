@@ -291,7 +291,7 @@ def _parse_cable(row: Mapping[str, str | None], which: str) -> Cable | None:
     if device and port and far and far_port:
         return device, port, far, far_port
     if device or port or far or far_port:
-        raise ValueError(f"half of a cable in round {row['round']}")
+        raise ValueError(f"only one end of a cable in round {row['round']}")
     return None
 
 

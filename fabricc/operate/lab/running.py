@@ -89,7 +89,7 @@ class Lab:
         """
         root, path = self.inside(switch), Path(below)
         if any((root / each).is_symlink() for each in (path, *path.parents[:-1])):
-            raise LabError("FAB8012", f"{below} of {switch} leads elsewhere by a link")
+            raise LabError("FAB8012", f"{below} of {switch} is a symbolic link to another place")
         return root / path
 
     def fill_in(self, text: str) -> str:

@@ -170,7 +170,9 @@ def _find_conflicts(
     only = Remainder(wiring, target)
     alone, known = count_cut_gpus(only), count_cut_gpus(Remainder(wiring, network.standing))
     if network.standing != Outage() and out > alone + known:
-        message = f"{names} out while {beside} is: {plural(out - alone - known, 'GPU')} lose their last port"
+        message = (
+            f"{names} and {beside} out together: {plural(out - alone - known, 'GPU')} lose their last port"
+        )
         remedy = f"Bring {beside} back first, or choose another time."
         yield Diagnostic("FAB9402", Severity.ERROR, message, None, remedy)
     elif network.standing != Outage():
@@ -179,25 +181,29 @@ def _find_conflicts(
         own = links.capacity if links else only.rails.get(at)
         if own is not None and now < own:
             message = (
-                f"{names} out while {beside} is leaves {format_share(now)} of {at}; alone it would leave "
+                f"{names} and {beside} out together leave {format_share(now)} of {at}; {names} alone leaves "
                 f"{format_share(own)}"
             )
             yield Diagnostic("FAB9403", Severity.WARNING, message, None, f"Bring {beside} back first.")
     singly = sum(count_cut_gpus(Remainder(wiring, one)) for one in target.split())
     if alone > singly:
-        message = f"{names} together leave {plural(alone - singly, 'GPU')} without a port that one at a time would not"
+        message = (
+            f"{names} together leave {plural(alone - singly, 'GPU')} without a port, one at a time does not"
+        )
         yield Diagnostic("FAB9407", Severity.WARNING, message, None, "Take them one at a time.")
     for moment in (Moment.DRAINED, Moment.OUT):
         least, at = network.least(moment)
         if keep is not None and least < keep:
             message = (
                 f"{format_share(least)} of {at} is left while {names} is {moment}; "
-                f"to be kept is {format_share(keep)}"
+                f"required is {format_share(keep)}"
             )
             best, rounds = plan_rounds(wiring, target, network.standing, keep)
             remedy = "Maintain these rounds one after the other."
             if best < keep:
-                remedy = f"--keep {format_share_option(best)} is the most that one at a time leaves: its rounds follow."
+                remedy = (
+                    f"--keep {format_share_option(best)} is the most that rounds of one keep: they follow."
+                )
             yield Diagnostic("FAB9404", Severity.ERROR, message, None, remedy)
             for number, each in enumerate(rounds, 1):
                 share, at = _find_least_of_round(wiring, each, network.standing)

@@ -225,7 +225,7 @@ def _read_source(
     manifest = held.manifest
     path = spec or find_spec(tree, manifest)
     if path is None:
-        message = f"the spec {manifest.spec} of {tree} is not where it was, nor above the tree"
+        message = f"the spec {manifest.spec} of {tree} is neither at its former path nor above the tree"
         raise PushRefusedError("FAB6015", message, "Name it with --spec.")
     compiled = compile_spec(path, gaps=False, ethernet_only=True, lock_path=lock)
     if not compiled.sound:

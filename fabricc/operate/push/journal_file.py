@@ -80,7 +80,7 @@ class JournalFile:
 
     def make_damage_error(self, what: str) -> PushRefusedError:
         """Return FAB9124: the content of the journal is not valid."""
-        remedy = "Look at the switches; then move the file away and push with --adopt."
+        remedy = "Check the switches, then move the file away and push with --adopt."
         return PushRefusedError("FAB9124", f"the journal {self.path} is damaged: {what}", remedy)
 
     def rows(self, statement: str, *values: Any) -> list[Any]:

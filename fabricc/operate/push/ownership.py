@@ -84,13 +84,13 @@ class Ownership(RunConnections):
             left = f", {max(0.0, hold.left_s):.0f} s more"
         if hold.claim is Claim.COMMIT:
             message = f"{name}: a commit of {owner} waits for its confirmation{left}"
-            return DeviceError("FAB9111", message, "Let it be confirmed or undone first.")
+            return DeviceError("FAB9111", message, "Confirm or undo it first.")
         if hold.claim is Claim.UPDATE:
             message = f"{name}: {owner} is changing the configuration"
             return DeviceError(
                 "FAB9136", message, "Wait until it has ended, then run the same command again."
             )
-        remedy = "Let it be committed or dropped first."
+        remedy = "Commit or discard it first."
         if hold.claim is Claim.CANDIDATE:
             message = f"{name}: {owner} has a candidate that is not committed{left}"
             if hold.left_s is not None:

@@ -201,9 +201,9 @@ class RunConnections:
         diff = str(switch.call("FAB9114", "comparing the candidate", "compare_config"))
         if len(diff) > _LARGEST_DIFF:
             message = (
-                f"{switch.name}: its own difference has {len(diff):,} characters, more than any change has"
+                f"{switch.name}: its own difference has {len(diff):,} characters, more than a change can have"
             )
-            raise DeviceError("FAB9108", message, "Look at the device: it may not be in order.")
+            raise DeviceError("FAB9108", message, "Check the device: its state may be inconsistent.")
         return self.access.hide_secrets(switch.without_secrets(diff))
 
     def _load(self, switch: Connection, files: Files, code: str, what: str) -> None:

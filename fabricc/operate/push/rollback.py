@@ -110,7 +110,7 @@ class RollbackRunner(Ownership):
     def _load_before(self, name: str, switch: Connection, old: Files) -> None:
         self._load(switch, old, "FAB9117", "going back")
         if wrong := self._describe_difference(name, self._files(switch, old), old):
-            raise DeviceError("FAB9117", f"{name} does not go back: {wrong}")
+            raise DeviceError("FAB9117", f"{name} cannot be rolled back: {wrong}")
 
     def _keep_foreign_change(self, name: str, switch: Connection, files: Files) -> _ForeignChangeError:
         """Keep the change of somebody else, undo only the drain, and return a finding about it."""

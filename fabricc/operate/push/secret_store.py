@@ -113,7 +113,7 @@ def require_secrets(access: Access, texts: Callable[[str], Iterable[str]], names
             if told := next((secret for value, secret in values.items() if value in text), None):
                 raise PushRefusedError(
                     "FAB9131",
-                    f"the value of the secret {told!r} is also an ordinary word in the configuration of {name}",
+                    f"the value of the secret {told!r} also occurs as an ordinary word in the configuration of {name}",
                     "Choose a secret that does not occur in the configuration.",
                 )
 

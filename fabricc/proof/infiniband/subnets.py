@@ -113,7 +113,7 @@ def _check_lids(read: ReadSubnet) -> Iterator[Finding]:
         if owners[lid] > 1:
             yield Finding("FAB6304", f"{name} shares LID {lid}", file)
         if guid not in nodes:
-            yield Finding("FAB6304", f"{guid} has a LID and is not in the topology", file)
+            yield Finding("FAB6304", f"{guid} has a LID but is not in the topology", file)
         elif nodes[guid].lid != lid:
             yield Finding("FAB6304", f"{name} has LID {nodes[guid].lid} in the topology and {lid} here", file)
     for guid in nodes.keys() - read.lids.keys():

@@ -140,7 +140,7 @@ def _passed_on(seen: SwitchView) -> Iterator[Breach]:
     for name in sorted(names):
         if seen.evpn.get(f"{name}]/next_hop") != "unchanged":
             neighbor = name.partition("[")[2]
-            message = f"it puts itself as next hop into EVPN routes for {neighbor}, and is no VTEP"
+            message = f"it puts itself as the next hop of EVPN routes for {neighbor}, and is no VTEP"
             yield Breach(22, message, f"evpn/{name}]/import")
     if seen.evpn.get("route_targets") != "all":
         yield Breach(

@@ -256,7 +256,7 @@ def spec_of(tree: Path, manifest: Manifest) -> Path:
     """
     spec = find_spec(tree, manifest)
     if spec is None:
-        message = f"the spec {manifest.spec} of {tree} is not where it was, nor above the tree"
+        message = f"the spec {manifest.spec} of {tree} is neither at its former path nor above the tree"
         raise SubjectError("FAB6015", message, "Name it: `--spec PATH`.")
     return _relative_path(spec)
 

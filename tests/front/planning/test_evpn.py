@@ -86,7 +86,7 @@ def test_a_subnet_that_is_too_small_is_reported_with_one_that_is_not() -> None:
 def test_every_group_is_in_one_segment() -> None:
     twice = {name: {**each, "groups": ["gpu", "cpu"]} for name, each in TWO.items()}
     assert refused(segmented(twice))[0] == (
-        "FAB3309 hosts of gpu are in tenant-a already: a port is in one segment | Name the group once."
+        "FAB3309 hosts of gpu are in tenant-a already: a port can be in only one segment | Name the group once."
     )
     assert refused(segmented({"tenant-a": TWO["tenant-a"]})) == [
         "FAB3309 no segment contains the hosts of cpu | None takes the other hosts: name `groups: [cpu]` in one."
@@ -104,5 +104,5 @@ def test_planes_that_no_switch_joins_have_no_common_segment() -> None:
         )
     )  # fmt: skip
     assert [each.split(" |")[0] for each in found] == [
-        "FAB3310 no switch joins the 2 planes, and a segment would be one of each"
+        "FAB3310 no switch joins the 2 planes, so a segment cannot span them"
     ]

@@ -90,9 +90,8 @@ def test_a_port_that_the_plan_may_need_is_refused_with_free_ones() -> None:
     )
     free = refusals(with_links({**LINK, "port": "swp50"}))[0].rpartition(": ")[2].rstrip(".").split(", ")
     assert refusals(with_links({**LINK, "port": free[0]})) == [
-        "FAB3084 external.core is reached over 1 switch alone | The loss of one takes the way out away; give it "
-        "a link at "
-        "a second one."
+        "FAB3084 external.core is reached over 1 switch alone | If it fails, the party is "
+        "unreachable: add a link at a second one."
     ]
 
 
@@ -131,9 +130,8 @@ def test_two_links_do_not_end_at_one_far_port() -> None:
 def test_a_plane_without_a_way_out_is_reported() -> None:
     text = with_links(LINK, planes=2, gpus={"hosts": 8, "hosts_per_unit": 4}, spines={"reserved_ports": 4})
     assert [each for each in refusals(text) if each.startswith("FAB3083")] == [
-        "FAB3083 external.core has no link in 1 plane of 2: b | NICs' ports of that plane do not reach it; give "
-        "it a link "
-        "at a switch there."
+        "FAB3083 external.core has no link in 1 plane of 2: b | NIC ports of that plane cannot reach it: "
+        "add a link at one of its switches."
     ]
 
 

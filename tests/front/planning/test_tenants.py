@@ -81,7 +81,7 @@ WRONG = {
     "  acme: {hosts: [rack009-host01]}\n": "FAB3313 acme: no host is named rack009-host01",
     "  acme: {racks: [rack009]}\n": "FAB3313 acme: no rack or unit is named rack009",
     "  acme: {racks: [rack001]}\n  globex: {hosts: [rack001-host02]}\n": "FAB3314 rack001-host02 belongs to acme and "
-    "to globex: a port is in one tenant",
+    "to globex: a port can be in only one tenant",
     "  acme: {hosts: [rack001-host01], gpus: [7, 8]}\n": "FAB3316 acme: rack001-host01 has 8 GPUs, and no GPU 8",
     "  acme: {hosts: [rack001-host01], reach: [storage]}\n": "FAB3317 acme reaches storage, which is no "
     "further network",

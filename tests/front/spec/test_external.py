@@ -132,7 +132,7 @@ def test_link_network_is_unique_and_of_a_used_family() -> None:
     )
     assert said(f"{{asn: 64999, network: 192.0.2.1/24, links: [{NUMBERED}]}}")[0].startswith("FAB2031 ")
     assert said(f"{{asn: 64999, network: 192.0.2.1/32, links: [{NUMBERED}]}}")[0].startswith(
-        "FAB2093 external.core.network: 192.0.2.1/32 has no two addresses for a link"
+        "FAB2093 external.core.network: 192.0.2.1/32 has fewer than two addresses for a link"
     )
     assert said(f"{{asn: 64999, network: 192.0.2.0/24, network6: '2001:db8::/64', links: [{NUMBERED}]}}") == [
         "FAB2093 external.core.network6: the fabric carries no IPv6 | Remove it, or write `addressing: {family: dual}`."

@@ -197,15 +197,15 @@ CASES = {
     ),
     "a value glued to its key": (
         changed("hosts: 128", "hosts:128"),
-        ["3:3 FAB0007 a key without `:` | Put a blank after the colon: `hosts: 128`."],
+        ["3:3 FAB0007 a key without `:` | Add a space after the colon: `hosts: 128`."],
     ),
     "a no-break space after the colon": (
         changed("hosts: 128", "hosts:\u00a0128"),
-        ["3:3 FAB0007 a key without `:` | Put a blank after the colon: `hosts: 128`."],
+        ["3:3 FAB0007 a key without `:` | Add a space after the colon: `hosts: 128`."],
     ),
     "a value glued to a later key": (
         changed("_unit: 32", "_unit:32"),
-        ["6:3 FAB0007 a key without `:` | Put a blank after the colon: `hosts_per_unit: 32`."],
+        ["6:3 FAB0007 a key without `:` | Add a space after the colon: `hosts_per_unit: 32`."],
     ),
     "a section indented into another": (
         changed(

@@ -32,7 +32,7 @@ WRONG = {
     "example `su001-host01..16`.",
     "{acme: {hosts: [su001-host01], gpus: [3-1]}}": "FAB3316 tenants.acme.gpus[0]: 3-1 does not ascend | Write for "
     "example `0-3`.",
-    "{acme: {racks: [su001], gpus: [0]}}": "FAB3316 tenants.acme names GPUs of no host | Name the hosts that have "
+    "{acme: {racks: [su001], gpus: [0]}}": "FAB3316 tenants.acme lists GPUs but no hosts | Name the hosts that have "
     "them, as `hosts`.",
     "{default: {hosts: [su001-host01]}}": "FAB1006 the name 'default' in tenants is not 1 to 12 lower-case letters, "
     "digits and inner hyphens, a letter first, and no name that systems have for their own | For example: tenants",
@@ -49,7 +49,7 @@ BESIDE = {
     "addressing: {family: ipv6}\n": "FAB3301 VTEPs send VXLAN over IPv4, and the fabric is IPv6 only | Write "
     "`addressing: {family: dual}`, or ipv4.",
     "evpn: {segments: {a: {vlan: 110, subnet: 10.20.0.0/16}}}\n": "FAB3320 hosts are in segments already, and a port "
-    "is in one VRF | Keep `evpn` for a front end, in `networks`, or remove one of the two sections.",
+    "can be in only one VRF | Keep `evpn` for a front end, in `networks`, or remove one of the two sections.",
     "external: {dc: {asn: 64999, links: [{at: spine01a, port: Ethernet0, speed_gbps: 400, local: 192.0.2.0/31, "
     "peer: r1, peer_port: x1}]}}\n": "FAB3302 `external` leads out of the fabric's own routing table, where no tenant "
     "is | Remove `external`: ways out of a VRF are not planned.",

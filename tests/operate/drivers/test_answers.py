@@ -199,4 +199,4 @@ def test_an_empty_answer_of_junos_is_no_configuration(
 ) -> None:
     monkeypatch.setattr(JunosSwitch, "_get_configuration", lambda *_: "<configuration-text/>")
     with junos_switch(tmp_path) as server:
-        assert "the running configuration that it answers is empty" in asked(server, "junos", monkeypatch)
+        assert "it returned an empty running configuration" in asked(server, "junos", monkeypatch)

@@ -203,7 +203,7 @@ def test_names_and_places(tmp_path: Path) -> None:
     assert secret_names_in("key FABRICC-SECRET-tacacs\n{FABRICC-SECRET-snmp-ro;}") == {"tacacs", "snmp-ro"}
     path = tmp_path / "fabricc-access.yaml"
     path.write_text("secrets: {tacacs: swordfish}\n")
-    with pytest.raises(DeviceError, match=r"secrets\.tacacs names no place of a secret") as refused:
+    with pytest.raises(DeviceError, match=r"secrets\.tacacs does not name the source of a secret") as refused:
         read_access(path)
     assert "swordfish" not in str(refused.value)
     secret = tmp_path / "tacacs"

@@ -86,7 +86,9 @@ def read_startup(text: str) -> Startup:
     for number, line in enumerate(text.split("\n"), 1):
         found = _LINE.fullmatch(line)
         if found is None:
-            raise DaemonsError(number, f"no assignment of plain words to a known name: {line.strip()[:60]!r}")
+            raise DaemonsError(
+                number, f"not an assignment of plain words to a known variable: {line.strip()[:60]!r}"
+            )
         if name := found["name"]:
             values[name] = number, found["word"] or found["double"] or found["single"] or ""
     at, files = values.get("MAX_FDS", (0, str(_FEWEST_FILES)))
@@ -105,9 +107,9 @@ def _split_options(line: int, text: str) -> tuple[str, ...]:
         if waiting:
             waiting = False
         elif word not in _OPTIONS:
-            raise DaemonsError(line, f"the option {word!r} is none that a lab starts daemons with")
+            raise DaemonsError(line, f"the option {word!r} is not supported for daemons in a lab")
         else:
             waiting = _OPTIONS[word]
     if waiting:
-        raise DaemonsError(line, f"a word is missing after the option {words[-1]!r}")
+        raise DaemonsError(line, f"no value follows the option {words[-1]!r}")
     return words

@@ -223,15 +223,15 @@ def _check_names(spec: ClusterSpec, lock: Lock) -> Iterator[Diagnostic]:
             yield spec.error("FAB3401", told, *path_of(spec, old), help=help_)
         elif len(kinds) > 1:
             told = f"'{new}' is {join_words(['a ' + KINDS[kind] for kind in kinds], 'and')}"
-            help_ = f"Rename one of them, to make clear which '{old}' became."
+            help_ = f"Rename one of them, so that it is clear which '{old}' became."
             yield spec.error("FAB3403", told, *path_of(spec, old), help=help_)
         elif old in spec.replaced and kinds and kinds[0] != "hosts":
             told = f"'{new}' is a {KINDS[kinds[0]]}, no host and no switch"
-            help_ = "Its switches and hosts are replaced one by one; another name is a matter of `moved`."
+            help_ = "Replace its switches and hosts one by one. For a new name, use `moved`."
             yield spec.error("FAB3408", told, *path_of(spec, old), help=help_)
         elif kinds and kinds[0] in known and {old, new} <= known[kinds[0]]:
             told = f"'{new}' is another {KINDS[kinds[0]]} than '{old}': the lock has a place for each"
-            help_ = f"Leave this out, or list '{new}' under `retired` in a build before this one."
+            help_ = f"Remove this entry, or list '{new}' under `retired` in a build before this one."
             yield spec.error("FAB3403", told, *path_of(spec, old), help=help_)
 
 

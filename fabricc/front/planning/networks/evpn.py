@@ -26,12 +26,12 @@ def with_segments(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic])
     if wish is None:
         return fabric
     if (apart := fabric.fabrics) > 1:
-        message = f"no switch joins the {apart} planes, and a segment would be one of each"
+        message = f"no switch joins the {apart} planes, so a segment cannot span them"
         help_ = "Leave the network routed, or give it one plane: `planes: 1`, and no `wiring: rail-only`."
         findings.append(spec.error("FAB3310", message, SECTION, help=help_))
     given = fabric.given
     if given.hosts or any((each.hosts4, each.hosts6) != (None, None) for each in given.switches.values()):
-        message = "tables of identities give links of hosts their addresses, and hosts of segments have none of a link"
+        message = "identity tables set addresses of host links, which hosts in segments do not have"
         help_ = "Remove these addresses from the tables: those of a segment follow from `subnet`."
         findings.append(spec.error("FAB3312", message, SECTION, help=help_))
     of_group = _of_groups(spec, wish, findings)
@@ -52,7 +52,7 @@ def _of_groups(spec: ClusterSpec, wish: EvpnWish, findings: list[Diagnostic]) ->
                 findings.append(spec.error("FAB3309", f"no host group is named {group}", *path, help=help_))
             elif said.setdefault(group, index) != index:
                 other = wish.segments[said[group]].name
-                message = f"hosts of {group} are in {other} already: a port is in one segment"
+                message = f"hosts of {group} are in {other} already: a port can be in only one segment"
                 findings.append(spec.error("FAB3309", message, *path, help="Name the group once."))
     rest = [index for index, segment in enumerate(wish.segments) if segment.name not in wish.groups]
     for group in names:

@@ -275,11 +275,11 @@ def _ways_out(spec: ClusterSpec, fabric: Fabric, switches: Mapping[str, SwitchId
         if missing:
             which = ", ".join(PLANE_LETTERS[plane] for plane in missing)
             message = f"external.{outsider.name} has no link in {plural(len(missing), 'plane')} of {planes}: {which}"
-            help_ = "NICs' ports of that plane do not reach it; give it a link at a switch there."
+            help_ = "NIC ports of that plane cannot reach it: add a link at one of its switches."
             yield spec.warning("FAB3083", message, "external", outsider.name, help=help_)
         elif len(at) <= planes:
             message = f"external.{outsider.name} is reached over {plural(len(at), 'switch')} alone" + (
                 " of each plane" if planes > 1 else ""
             )
-            help_ = "The loss of one takes the way out away; give it a link at a second one."
+            help_ = "If it fails, the party is unreachable: add a link at a second one."
             yield spec.warning("FAB3084", message, "external", outsider.name, help=help_)

@@ -274,13 +274,13 @@ def _report_unjoined(
 
 
 def _report_few_ports(spec: ClusterSpec, model: SwitchModel, ports: int, uplinks: int) -> Diagnostic:
-    told = f"{plural(uplinks, 'uplink')} of each management switch: {model.title} has {ports} ports for them"
+    told = f"each management switch needs {plural(uplinks, 'uplink')}, and {model.title} has {ports} uplink ports"
     help_ = f"Write `uplinks: {ports}`." if ports else "Name `aggregation`."
     return spec.error("FAB3216", told, *_AT, "uplinks", help=help_)
 
 
 def _report_isolated(spec: ClusterSpec, count: int) -> Diagnostic:
-    told = f"nothing joins the {plural(count, 'management switch')}, and they lead nowhere"
+    told = f"the {plural(count, 'management switch')} have no uplinks and are not connected to each other"
     return spec.warning(
         "FAB3217", told, *_AT, help="Name an `aggregation`, or the devices above them in `to`."
     )

@@ -75,7 +75,7 @@ def assign_rails(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) 
             taken = sorted({own[rail] for rail in rails} - {NOBODY, index})
             if taken:
                 other = spec.tenants[taken[0]].name
-                message = f"{host} belongs to {other} and to {wish.name}: a port is in one tenant"
+                message = f"{host} belongs to {other} and to {wish.name}: a port can be in only one tenant"
                 help_ = "Name the host in one of them, or divide it by `gpus`."
                 findings.append(spec.error("FAB3314", message, *path, help=help_))
             for rail in rails:
@@ -108,7 +108,9 @@ def _rails_of(
         findings.append(spec.error("FAB3316", message, *path, help="Name GPUs from 0 that the hosts have."))
         return []
     if (shared := _divided_rail(model, rails, gpus)) is not None:
-        message = f"{wish.name}: GPU {shared[0]} of {host} shares a NIC with GPU {shared[1]}, and a NIC has one tenant"
+        message = (
+            f"{wish.name}: GPU {shared[0]} of {host} shares a NIC with GPU {shared[1]}: a NIC has one tenant"
+        )
         findings.append(spec.error("FAB3316", message, *path, help="Name all GPUs of a NIC, or none."))
         return []
     return sorted({rail for gpu in gpus for rail in _rails_of_gpu(model, rails, gpu)})
@@ -158,11 +160,11 @@ def _report_capability(spec: ClusterSpec, fabric: Fabric, *, tunnels: bool) -> I
         found = find_capability(nos, box)
         where = f"{nos} on {model} as VTEP of tenants"
         if found.verdict is Verdict.CONTRADICTED:
-            help_ = "Take ToRs that terminate routed VRFs, by `fabricc docs tenants`."
+            help_ = "Use ToRs that terminate routed VRFs (`fabricc docs tenants`)."
             yield spec.error("FAB3318", f"{where}: {found.reason}", "tors", "model", help=help_)
         elif found.verdict is Verdict.UNVERIFIED:
             help_ = (
-                "Confirm it with the maker, test one ToR, and accept FAB3319 with the result as the reason."
+                "Confirm it with the vendor, test one ToR, and accept FAB3319 with the result as the reason."
             )
             yield spec.error("FAB3319", f"{where}: {found.reason}", "tors", "model", help=help_)
 

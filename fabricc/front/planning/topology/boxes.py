@@ -167,14 +167,14 @@ def _report_unfit_model(
                 f"links of {name} run at {speed}G over {usual.lanes} lanes {how}, and ports of {model.title} have "
                 f"{join_words([str(each) for each in lanes])}"
             )
-        help_ = "Both ends of a link have one speed and one FEC, and over copper as many lanes: take a model that fits."
+        help_ = "Both ends of a link need the same speed and FEC, and over copper as many lanes: use a model that fits."
         yield spec.error("FAB3411", told, *path, help=help_)
     if model.ecmp_max_paths < fabric.routing.maximum_paths:
         told = (
-            f"{fabric.routing.maximum_paths} equal-cost paths are planned, and {model.title}, which {name} is to be, "
-            f"holds {model.ecmp_max_paths}"
+            f"{fabric.routing.maximum_paths} equal-cost paths are planned, and {model.title}, the model of {name}, "
+            f"supports {model.ecmp_max_paths}"
         )
-        yield spec.error("FAB3412", told, *path, help="Take a model that holds as many.")
+        yield spec.error("FAB3412", told, *path, help="Use a model that supports as many.")
 
 
 def _too_small(
@@ -190,5 +190,5 @@ def _too_small(
     name = fabric.name(at)
     together = " when every cage serves one speed" if len(has) > 1 else ""
     told = f"{name} has {' and '.join(wanted)}, and {model.title} has {' or '.join(has)}{together}"
-    help_ = "Take a model with as many, or leave the one of the tier."
+    help_ = "Use a model with as many, or the model of the tier."
     return spec.error("FAB3410", told, "overrides", name, "model", help=help_)

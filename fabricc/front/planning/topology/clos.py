@@ -126,7 +126,7 @@ def with_present_planes(spec: ClusterSpec, fabric: Fabric) -> Fabric:
         return fabric
     shape = fabric.shape
     if shape.rail_planes > 1:
-        message = "planes by stages are for the ports of a NIC, and here rails have planes of their own too"
+        message = "`planes_present` is for planes by NIC port, and this fabric also has planes by rail"
         help_ = "Remove `planes_present`, or join the rails: `wiring: rail` without `spines.rails`."
         raise UnfitError(spec.error("FAB3078", message, "planes_present", help=help_))
     later = range(spec.planes_present, shape.port_planes)

@@ -104,8 +104,8 @@ def refuse_unplaced(spec: ClusterSpec, attached: Sequence[Attachment], units: Co
         if placed < group.hosts:
             each = -(-group.hosts // homes)
             message = (
-                f"{group.name} has {plural(group.hosts, 'host')}; beside {plural(homes, 'unit')} of "
-                f"{group.beside}, {group.hosts_per_unit} to each, there is room for {placed}"
+                f"{group.name} has {plural(group.hosts, 'host')}, but {plural(homes, 'unit')} of {group.beside} "
+                f"with {group.hosts_per_unit} each have room for {placed}"
             )
             help_ = f"Write `hosts_per_unit: {each}`, or leave out `beside`: the hosts get their own units."
             raise UnfitError(spec.error("FAB3074", message, *group.path, "hosts", help=help_))

@@ -120,7 +120,9 @@ def _turned_bottom(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -
     try:
         return _bottom_of(spec, replace(models, tor=tor), {**pins, "tor_up_cage": every - before})
     except _UplinkCagesError as beyond:
-        told = f"{before} cages of a ToR are the uplinks', which leaves {every - before}; hosts need {beyond.needed}"
+        told = (
+            f"uplinks use {before} cages of a ToR, which leaves {every - before}; hosts need {beyond.needed}"
+        )
         help_ = REPIN if name in pins else "Leave it out: uplinks follow the ports of hosts."
         raise UnfitError(spec.error("FAB3020", told, "tors", "uplinks_first", help=help_)) from None
 
