@@ -34,7 +34,7 @@ LEDGER = "accepted.yaml"
               help="Folder of output trees; the tree is named after the cluster.")  # fmt: skip
 @click.option("--frozen", is_flag=True, help="Fail if fabricc.lock would change (for CI).")
 @repin_option(
-    "Change the fewest numbers of fabricc.lock that the spec has outgrown, or KEY alone: may renumber."
+    "Change outgrown numbers of fabricc.lock, as few as possible, or only KEY; may renumber devices."
 )
 @click.option("--only", multiple=True, metavar="DEVICE", shell_complete=complete_planned,
               help="Write only the files of this switch or host below the output folder; repeatable.")  # fmt: skip

@@ -14,7 +14,7 @@ from fabricc.cli import options
 @click.option("--output", "-o", "folder", type=options.PATH, metavar="FOLDER", required=True,
               help="Output folder, with one folder per switch.")  # fmt: skip
 @click.option("--access", "access_file", type=options.PATH, metavar="FILE",
-              help="The access file. [default: fabricc-access.yaml by the file of targets, else here]")  # fmt: skip
+              help="The access file. [default: fabricc-access.yaml next to TARGETS, else here]")  # fmt: skip
 @options.parallel_option
 @click.option("--audit", "audits", is_flag=True, help="Then run `fabricc audit FOLDER`.")
 def command(

@@ -28,7 +28,7 @@ from fabricc.tree.file import write_file
 def command(files: tuple[Path, ...], check: bool, changed: bool, format_: str) -> int:
     """Format FILEs (specs, policies, catalogs): indentation, spacing, blank lines.
 
-    The order of keys, quotes and comments stay, and the result is read again and compared before it is written. Exit
+    The order of keys, quotes and comments do not change. fabricc parses the result and compares it before writing. Exit
     status: 0 all formatted, 1 a file cannot be formatted, or would change with --check, 3 it cannot be written.
     """
     found: list[Diagnostic] = []

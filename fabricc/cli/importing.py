@@ -32,7 +32,7 @@ def command() -> None:
     help="Tier (tor, spine, core) of a role whose name does not show it; repeatable.",
 )
 @click.option("-o", "--output", "folder", type=options.FilePath(path_type=Path),
-              help="Folder for devices.csv and links.csv; that of the spec otherwise.")  # fmt: skip
+              help="Folder for devices.csv and links.csv. [default: folder of the spec]")  # fmt: skip
 def netbox(path: Path, spec: Path, roles: tuple[str, ...], folder: Path | None) -> int:
     """Write tables of identities from PATH: devices, addresses and cables of a NetBox as JSON or CSV."""
     stated = dict(_parse_role(each) for each in roles)

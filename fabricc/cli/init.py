@@ -92,7 +92,7 @@ def command(folder: Path, example: bool, **given: Any) -> int:
     """Write a commented spec, CI for GitHub and GitLab, and pre-commit hooks into DIR (default: here).
 
     On a terminal, the verb prompts for hosts, switches and networks, unless one of the options is given.
-    Existing files are not overwritten. There is no lock before the first build: until then nothing is pinned.
+    Existing files are not overwritten. The first build creates the lock, which pins names and addresses.
     """
     taken = [name for name in (*FILES.values(), LOCK_NAME, _SCHEMA) if os.path.lexists(folder / name)]
     if taken:

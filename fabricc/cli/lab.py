@@ -40,7 +40,7 @@ units_option = click.option(
     "--units", type=click.IntRange(1), help="Boot only this number of units, the first ones."
 )
 sample_option = click.option(
-    "--sample", is_flag=True, help="A part of the spines and cores too: the smallest with every prefix class."
+    "--sample", is_flag=True, help="Boot fewer spines and cores too: as few as have every class of prefixes."
 )
 
 
@@ -56,8 +56,10 @@ def _open_lab(name: str | None, folder: Path | None) -> Lab:
 @options.network_option
 @click.option("--state", type=options.PATH, help="State folder. [default: /run/fabricc-lab/<cluster>]")
 @click.option("--swap", nargs=2, metavar="DEVICE:PORT DEVICE:PORT",
-              help="Miswire: exchange the cables at two ports.")  # fmt: skip
-@click.option("--ssh", is_flag=True, help="Let `push` and `verify` log in to the switches: a rehearsal.")
+              help="Exchange the cables of two ports, to test wrong cabling.")  # fmt: skip
+@click.option(
+    "--ssh", is_flag=True, help="Start SSH servers, so that `push` and `verify` can log in to the switches."
+)
 def up(
     spec: Path,
     units: int | None,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.option("--check", is_flag=True,
               help="Write nothing; end with status 1 if fabricc.lock does not match SPEC.")  # fmt: skip
 @options.changed_option
-@repin_option("Change the fewest numbers that the spec has outgrown, or KEY alone: may renumber.")
+@repin_option("Change outgrown numbers, as few as possible, or only KEY; may renumber devices.")
 @click.option("--own", is_flag=True,
               help="Write NAME.lock next to NAME.yaml, for one of several specs in a folder.")  # fmt: skip
 @options.format_option

@@ -51,7 +51,7 @@ specs_argument = click.argument(
 )
 changed_option = click.option(
     "--changed", is_flag=True, is_eager=True,
-    help="Take changed files for SPEC: check every spec of the repository that reads one of them.",
+    help="SPEC are changed files: check every spec of the repository that reads one of them.",
 )  # fmt: skip
 tree_argument = click.argument("tree", type=PATH)
 spec_option = click.option("--spec", type=PATH, help="The tree's spec, if it is not found automatically.")

@@ -82,7 +82,7 @@ _RENDERERS = (("rsvg-convert", ()), ("magick", ("svg:-", "png:-")), ("convert", 
 @click.option("--write", "write", type=(click.IntRange(1), options.PATH), metavar="SHAPE FILE",
               help="Write the numbered shape of --alternatives as a spec to FILE.")  # fmt: skip
 @repin_option(
-    "Plan with the fewest numbers of fabricc.lock changed that the spec has outgrown, or with KEY alone."
+    "Plan with new values for outgrown numbers of fabricc.lock, as few as possible, or only for KEY."
 )
 def command(
     spec: Path,

@@ -19,7 +19,7 @@ from fabricc.cli.words import complete_switches
 @click.option("--dry-run", "mode", flag_value="dry-run",
               help="Read the diff of every switch; change nothing.")  # fmt: skip
 @click.option("--try", "mode", flag_value="try",
-              help="Let one switch of each kind check its configuration and discard it; change nothing.")  # fmt: skip
+              help="Have one switch of each kind check its configuration and discard it; change nothing.")  # fmt: skip
 @click.option("--record", is_flag=True, help="With --try: record accepted lines in the ledger.")
 @click.option("--ledger", type=options.PATH, metavar="FILE",
               help="The ledger that --record writes. [default: accepted.yaml in the spec's folder]")  # fmt: skip
@@ -47,7 +47,7 @@ from fabricc.cli.words import complete_switches
               help="Only this switch; repeatable.")  # fmt: skip
 @click.option("--keep", type=Share(), default="75%", show_default=True,
               help="Share of its paths that every rail, plane and switch keeps at each step.")  # fmt: skip
-@click.option("--wave-size", "most", type=click.IntRange(1), help="The most switches in one wave.")
+@click.option("--wave-size", "most", type=click.IntRange(1), help="Maximum number of switches in one wave.")
 @options.parallel_option
 @click.option("--settle", "settle_s", type=click.FloatRange(0), default=60.0, show_default=True, metavar="SECONDS",
               help="Time for a switch to become healthy after its change.")  # fmt: skip
@@ -63,9 +63,9 @@ from fabricc.cli.words import complete_switches
 @click.option("--max-drops", "drops", type=click.IntRange(0), default=0, show_default=True,
               help="Packets of lossless classes that a port may drop.")  # fmt: skip
 @click.option("--max-pauses", "pauses", type=click.IntRange(0), default=1000, show_default=True,
-              help="PFC frames of a port in a second, sent and received, that are no congestion.")  # fmt: skip
+              help="PFC frames per second, sent and received, above which a port is congested.")  # fmt: skip
 @click.option("--max-marks", "marks", type=click.IntRange(0), default=100_000, show_default=True,
-              help="Packets that a port may mark (ECN) in a second without it being congestion.")  # fmt: skip
+              help="Packets marked (ECN) per second above which a port is congested.")  # fmt: skip
 @click.option("--congestion", type=click.Choice(["warn", "stop"]), default="warn", show_default=True,
               help="Report more pauses or marks, or stop the push.")  # fmt: skip
 @click.option("--allow-alarms", "alarms", is_flag=True,

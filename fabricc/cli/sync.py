@@ -68,8 +68,8 @@ def command(
 ) -> int:
     """Compare a NetBox or Nautobot with SPEC, and make the changes with --apply.
 
-    Devices, interfaces, cables, prefixes, addresses, ASNs, VRFs and tenants follow the plan. What sync creates has the
-    tag fabricc-CLUSTER; it changes and deletes only objects with this tag. Exit status: 0 done or shown, 1 the spec or
+    Devices, interfaces, cables, prefixes, addresses, ASNs, VRFs and tenants follow the plan. Objects that sync creates
+    have the tag fabricc-CLUSTER; it changes and deletes only these objects. Exit status: 0 done or shown, 1 the spec or
     an answer is wrong, 3 the server cannot be reached.
     """
     if apply and folder is not None:

@@ -22,7 +22,7 @@ from fabricc.cli.options import Share
               help="Table of image files: nos, release, model, file, sha256.")  # fmt: skip
 @click.option("--keep", type=Share(), default="75%", show_default=True,
               help="Share of its paths that every rail, plane and switch keeps at each step.")  # fmt: skip
-@click.option("--wave-size", "most", type=click.IntRange(1), help="The most switches in one wave.")
+@click.option("--wave-size", "most", type=click.IntRange(1), help="Maximum number of switches in one wave.")
 @click.option("--write", type=options.PATH, metavar="DIR",
               help="Prove the spec of the new release, and write it and the present one to DIR.")  # fmt: skip
 @options.data_option()
