@@ -63,12 +63,14 @@ def _reviewed_spec(folder: Path, nos: str, edits: dict[str, object], kind: str) 
 
 
 @pytest.mark.parametrize(("kind", "nos"), _cases({**SPECS}))
+@pytest.mark.spread(2)
 def test_a_harmless_edit_of_a_spec_is_never_red(kind: str, nos: str, tmp_path: Path) -> None:
     review = _reviewed_spec(tmp_path, nos, {**SPECS}, kind)
     assert review.risk in ("none", "low"), [line.statement for group in review.groups for line in group.lines]
 
 
 @pytest.mark.parametrize(("kind", "nos"), _cases({**HARMFUL_SPECS}))
+@pytest.mark.spread(2)
 def test_a_harmful_edit_of_a_spec_among_harmless_ones_is_seen(kind: str, nos: str, tmp_path: Path) -> None:
     assert _reviewed_spec(tmp_path, nos, {**HARMFUL_SPECS}, kind).risk in ("medium", "high")
 

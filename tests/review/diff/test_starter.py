@@ -122,6 +122,7 @@ def use_stand_in(forge: Forge) -> None:
         pytest.param("approvals[bot]", APP, True, marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.spread(2)
 def test_only_a_person_who_may_write_and_is_not_the_author_approves(
     forge: Forge, login: str, kind: str, counts: bool
 ) -> None:
