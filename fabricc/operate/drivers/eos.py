@@ -161,6 +161,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
             self.transport_class = _Https if self.transport == "https" else _Http
         name = re.sub(r"[^A-Za-z0-9-]", "-", str(options.get("session") or uuid.uuid4().hex[:12]))
         self._session_name = f"{_PREFIX}{name}"
+        self._waits = not options.get("session")
         self._take_over = bool(options.get("take_over", False))
         self._identity: dict[str, str] | None = None
         self._compared: str | None = None
@@ -300,7 +301,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
         return {waiting: -1} if waiting else {}
 
     def _require_free(self) -> None:
-        """Wait for sessions of others, and abort those that are this driver's to abort.
+        """Abort sessions that are this driver's to abort, and wait for those of others unless it has a `session`.
 
         Raises:
             CommitConfirmException: a commit waits for confirmation.
@@ -315,7 +316,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
             for name in [one for one in others if self._is_left_behind(one)]:
                 self._run_commands([f"configure session {name} abort"], encoding="text")
                 others.remove(name)
-            if not others or self.lock_disable:
+            if not others or self.lock_disable or not self._waits:
                 return
             if time.monotonic() > until:
                 raise SessionLockedException(f"configuration session {others[0]} is open")

@@ -151,6 +151,21 @@ def test_a_persons_session_is_never_taken(switch: EosSwitch, driver: Any) -> Non
     assert "by-hand" in switch.sessions
 
 
+def test_a_named_session_does_not_wait_for_open_sessions_of_others(switch: EosSwitch) -> None:
+    switch.sessions |= {"by-hand": [], "napalm_fabricc-1-dead": []}
+    with switch.device.connect(session="fabricc-2-mine") as driver:
+        assert {(hold.owner, hold.blocks) for hold in driver.get_holds()} == {
+            ("by-hand", False),
+            ("fabricc-1-dead", False),
+        }
+        driver.load_replace_candidate(config=NEW)
+        driver.compare_config()
+        switch.running = ["hostname other"]
+        with pytest.raises(CommitError, match="has changed since it was compared"):
+            driver.commit_config()
+    assert {"by-hand", "napalm_fabricc-1-dead"} <= switch.sessions.keys()
+
+
 @pytest.mark.parametrize("revert_in", [None, 60])
 def test_a_commit_whose_answer_is_lost_is_looked_up(
     switch: EosSwitch, driver: Any, revert_in: int | None
