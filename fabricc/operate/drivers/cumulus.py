@@ -44,6 +44,8 @@ _SAVE = (
 """Save, and report whether the startup configuration is the applied one, or has changed at least."""
 _POLL_S = 1.0
 _MINUTE_S = 60
+_LOADED = "loaded"
+"""File on the switch with the name of the revision that a session of this driver loaded last."""
 _SHARED = {"vtysh": ("frrvty", "-c 'show version'", "-h"), "lldpcli": ("_lldpd", "show configuration", "-v")}
 """Programs whose sockets only root and one group may use: the group, a request, and an option that needs no daemon."""
 _ACCESS = frozenset({"plain", "sudo", "none"})
@@ -264,6 +266,7 @@ class CumulusDriver(LinuxSession):
                 )
                 raise failure(f"{self.hostname}: nv config {verb} made no pending revision: {reason}")
             (self._candidate,) = found
+            self._keep(_LOADED, f"{self._candidate}\n", failure)
 
     def _files_of(self, config: str) -> dict[str, str]:
         return {FILE: one_text(None, config, FILE, ReplaceConfigException)}
@@ -295,7 +298,7 @@ class CumulusDriver(LinuxSession):
         if self._candidate:
             self._run(f"nv config delete {shlex.quote(self._candidate)} || true")
         self._candidate = ""
-        self._unlock(FILE)
+        self._unlock(FILE, _LOADED)
 
     def commit_config(self, message: str = "", revert_in: int | None = None) -> None:
         """Apply the pending revision.
@@ -350,10 +353,14 @@ class CumulusDriver(LinuxSession):
         return [*found, Hold(Claim.CANDIDATE, self.username)] if self._has_foreign_revision() else found
 
     def _has_foreign_revision(self) -> bool:
-        """Return whether this account has a pending revision that no session of this driver made."""
-        if self._kept("lock"):
+        """Return whether this account has a pending revision that no session of this driver made.
+
+        A session that died leaves its revision behind, also after its lock has expired or was removed.
+        """
+        owner, _ = self._lock_owner()
+        if owner or not self._read_commands(self._run("nv config diff -o commands 2> /dev/null || true")):
             return False
-        return bool(self._read_commands(self._run("nv config diff -o commands 2> /dev/null || true")))
+        return self._kept(_LOADED) not in nvue_views.names_in(self._revisions(), PENDING)
 
     def confirm_commit(self) -> None:
         """Confirm the commit that waits, and save it.

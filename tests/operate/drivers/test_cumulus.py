@@ -62,6 +62,34 @@ def test_a_pending_revision_of_a_person_is_neither_loaded_over_nor_dropped(
     assert "person" in driver.cli(["nv config diff"])["nv config diff"]
 
 
+@pytest.mark.parametrize("how", ["expires", "is removed"])
+def test_a_revision_of_a_dead_session_does_not_block_after_its_lock(
+    switch: LinuxSwitch, driver: Any, how: str
+) -> None:
+    driver.load_replace_candidate(config=NEW)
+    driver._shell.close()  # the session dies
+    with switch.device.connect(session="run-2") as other:
+        (hold,) = other.get_holds()
+        assert (hold.claim, hold.owner) == (Claim.CANDIDATE, "run-1")
+        if how == "is removed":
+            other.end_hold(hold)
+        else:
+            other.cli(["printf 'run-1\\n1\\n' > ~/.napalm-cumulus/lock"])
+        assert other.get_holds() == []
+        other.load_replace_candidate(config=NEW)
+        other.commit_config()
+    assert switch.text("running.json") == NEW
+
+
+def test_an_expired_lock_hides_no_pending_revision_of_a_person(switch: LinuxSwitch, driver: Any) -> None:
+    driver.cli(["mkdir -p ~/.napalm-cumulus; printf 'run-0\\n1\\n' > ~/.napalm-cumulus/lock"])
+    driver.cli(["echo '- set: {system: {hostname: person}}' > ~/person.yaml; nv config patch ~/person.yaml"])
+    (hold,) = driver.get_holds()
+    assert (hold.claim, hold.owner, hold.own) == (Claim.CANDIDATE, "admin", False)
+    with pytest.raises(SessionLockedException, match="pending revision"):
+        driver.load_replace_candidate(config=NEW)
+
+
 def test_a_commit_waits_for_its_confirmation_and_is_saved_then(switch: LinuxSwitch, driver: Any) -> None:
     driver.load_replace_candidate(config=NEW)
     driver.commit_config(revert_in=60)
