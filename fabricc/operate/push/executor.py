@@ -338,10 +338,8 @@ class Executor(RollbackRunner):
                 self._require_proved(name, switch)
                 if not commit:
                     switch.confirm_unseen()
-        drained = self.needs_drain(name)
-        self.journal.record_state(self.run, name, State.CONFIRMED, "drained" if drained else "")
-        if drained:
-            self.journal.record_intent(self.run, name, "undrain")
+        detail, intent = ("drained", "undrain") if self.needs_drain(name) else ("", "")
+        self.journal.record_state(self.run, name, State.CONFIRMED, detail, intent=intent)
 
     def _require_proved(self, name: str, switch: Connection) -> None:
         wanted = self._files_until_confirmed(name)

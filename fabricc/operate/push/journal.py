@@ -270,13 +270,15 @@ class Journal(JournalFile):
         """Write what is about to be done, before it is."""
         self.write("UPDATE device SET intent=?, at=? WHERE run=? AND name=?", act, time.time(), run, name)
 
-    def record_state(self, run: int, name: str, state: State, detail: str = "", seconds: float = 0.0) -> None:
-        """Write that a switch reached a state; nothing is about to be done any more."""
+    def record_state(
+        self, run: int, name: str, state: State, detail: str = "", seconds: float = 0.0, intent: str = ""
+    ) -> None:
+        """Write that a switch reached a state, and what is about to be done next, in one step."""
         now = time.time()
 
         def act(base: sqlite3.Connection) -> None:
-            statement = "UPDATE device SET state=?, intent='', detail=?, at=? WHERE run=? AND name=?"
-            base.execute(statement, (state.value, detail, now, run, name))
+            statement = "UPDATE device SET state=?, intent=?, detail=?, at=? WHERE run=? AND name=?"
+            base.execute(statement, (state.value, intent, detail, now, run, name))
             base.execute("INSERT INTO step VALUES (?, ?, ?, ?, ?)", (run, name, now, state.value, seconds))
 
         self.transaction(act)

@@ -6,10 +6,12 @@ import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fabricc.operate.push import reach
+from fabricc.operate.push.journal import Journal, State
 from tests.operate.push import matrix
 from tests.operate.push.network import DISRUPTIVE, HITLESS, Network
 
@@ -123,6 +125,23 @@ def test_push_is_rejected_while_another_change_runs(network: Network) -> None:
     network.ask("update", NAME, by="")
     network.push("--adopt", "--only", NAME, status=0)
     assert network.interval(NAME) == NEW
+
+
+def test_a_drained_switch_is_not_confirmed_without_an_undrain_to_come(
+    network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A push that is killed right then would otherwise leave it drained, and its resume would find nothing to do."""
+    record, seen = Journal.record_state, []
+
+    def note(self: Journal, run: int, name: str, state: State, *rest: Any, **named: Any) -> None:
+        record(self, run, name, state, *rest, **named)
+        if state is State.CONFIRMED:
+            seen.append(network.states()[NAME])
+
+    monkeypatch.setattr(Journal, "record_state", note)
+    network.edit(DISRUPTIVE)
+    network.push("--adopt", "--only", NAME, status=0)
+    assert seen == ["confirmed (undrain)"]
 
 
 def test_two_journals_never_give_a_session_the_same_name(network: Network) -> None:
