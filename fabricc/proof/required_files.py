@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
-from fabricc.back.jobs.files import HOSTS, required_files
+from fabricc.back.infiniband.host_files import SCRIPT, required_host_files
+from fabricc.back.infiniband.job_files import required_job_files
+from fabricc.back.infiniband.sm_files import required_subnet_files
+from fabricc.back.jobs.files import HOSTS, required_files, required_one_sided
+from fabricc.back.jobs.kubernetes import NIC_TEMPLATES, has_nic_template
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.values import dataclass
 from fabricc.tree.manifest import NAME
@@ -46,6 +50,8 @@ class _Plan:
     Attributes:
         cluster: the name of the cluster, "" if unknown.
         infiniband: whether the fabric is of InfiniBand.
+        networks: how many networks the tree has.
+        subnets: paths of the files of subnet managers.
         hosts: host -> its ports, by network and name.
         switches: switch with files -> its system.
         tables: paths of the tables that every plan has.
@@ -54,6 +60,8 @@ class _Plan:
 
     cluster: str = ""
     infiniband: bool = False
+    networks: int = 1
+    subnets: set[str] = field(default_factory=set)
     hosts: dict[str, set[tuple[str, str]]] = field(default_factory=lambda: defaultdict(set))
     switches: dict[str, str] = field(default_factory=dict)
     tables: set[str] = field(default_factory=set)
@@ -97,14 +105,14 @@ def completeness_findings(
         at = Position(str(folder.path / NAME), 1)
         message = f"{NAME} names the cluster {manifest.cluster!r}, and its plan names {plan.cluster!r}"
         yield Diagnostic("FAB6010", Severity.ERROR, message, at, _REBUILD)
-    required = (
-        {*plan.tables, *_required_job_files(folder, manifest, plan)} if expected is None else {*expected}
-    )
+    names, texts = _names_by_device(manifest), _SharedTexts(folder, manifest)
+    required = {*expected} if expected is not None else {*plan.tables, *plan.subnets}
+    if expected is None and manifest.version == __version__:
+        required |= {*_required_job_files(folder, plan, names, texts)}
     for path in sorted(required - manifest.files.keys()):
         yield _absence(folder, path, f"{path} is a part of every such tree, and missing")
     if not plan.readable:
         return
-    names = _names_by_device(manifest)
     planned = {*(f"hosts/{name}" for name in plan.hosts), *(f"switches/{name}" for name in plan.switches)}
     for device in sorted(planned - names.keys()):
         if device not in proved:
@@ -114,7 +122,7 @@ def completeness_findings(
     present = {device: names[device] for device in sorted(planned & names.keys()) if device not in proved}
     for path in (
         *_absent_switch_files(plan, present, manifest),
-        *_absent_host_files(folder, manifest, plan, present),
+        *_absent_host_files(plan, present, texts),
     ):
         yield _absence(folder, path, f"{path} is required by the plan, and missing")
 
@@ -139,6 +147,7 @@ def _read_plan(folder: Folder, manifest: Manifest) -> _Plan:
     """Return what the tables of all networks state."""
     plan = _Plan()
     networks = {found["network"] or "" for path in manifest.files if (found := _PLAN.fullmatch(path))}
+    plan.networks = len(networks | {""})
     for network in sorted(networks | {""}):
         place = f"plan/{network}".rstrip("/")
         tables: tuple[str, ...] = _EVERY_VERSION
@@ -148,6 +157,9 @@ def _read_plan(folder: Folder, manifest: Manifest) -> _Plan:
             plan.infiniband = summary.get("fabric") == "infiniband"
             if manifest.version == __version__:
                 tables = _INFINIBAND_TABLES if plan.infiniband else _TABLES
+                if plan.infiniband:
+                    classes = folder.read(f"{place}/classes.csv", limit=_LARGEST).count(b"\n") - 1
+                    plan.subnets |= {*required_subnet_files(int(summary["counts"]["subnets"]), classes)}
             text = folder.read(f"{place}/cabling.csv", limit=_LARGEST).decode()
             plan.add_cables(network, summary, csv.reader(StringIO(text)))
         except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, csv.Error):
@@ -156,25 +168,50 @@ def _read_plan(folder: Folder, manifest: Manifest) -> _Plan:
     return plan
 
 
-def _required_job_files(folder: Folder, manifest: Manifest, plan: _Plan) -> Iterator[str]:
+def _required_job_files(
+    folder: Folder, plan: _Plan, names: Mapping[str, set[str]], texts: _SharedTexts
+) -> Iterator[str]:
     """Yield the files for jobs and acceptance tests that every tree of this version has whose hosts have GPUs."""
-    if manifest.version != __version__ or plan.infiniband:
-        return
-    if not any(path.endswith(tuple(f"/{name}" for name in host_files.WITH_GPUS)) for path in manifest.files):
+    files = texts.manifest.files.keys()
+    settings = {
+        device: (name, texts.read(f"{device}/{name}"))
+        for device, own in names.items()
+        for name in host_files.WITH_GPUS
+        if name in own
+    }
+    if not settings and not any(path.startswith(("jobs/", "acceptance/")) for path in files):
         return
     yield f"jobs/{HOSTS}"
-    try:
-        rows = [*csv.DictReader(StringIO(folder.read(f"jobs/{HOSTS}", limit=_LARGEST).decode()))]
-        domains = {row["nvlink_domain"] for row in rows if row.get("nvlink_domain")}
-    except (OSError, ValueError, csv.Error):
+    rows = _read_rows(folder, f"jobs/{HOSTS}")
+    domains = {row["nvlink_domain"] for row in rows if row.get("nvlink_domain")}
+    if plan.infiniband:
+        yield from required_job_files(files, domains)
+        yield from required_one_sided(files, "jobs", settings.values(), marked=False)
         return
     tenants = {
-        path.split("/")[2]
-        for path in manifest.files
-        if path.startswith(("jobs/tenants/", "acceptance/tenants/"))
+        path.split("/")[2] for path in files if path.startswith(("jobs/tenants/", "acceptance/tenants/"))
     }
     for below in (f"/tenants/{name}" for name in tenants) if tenants else [""]:
-        yield from required_files(manifest.files.keys(), below, () if tenants else domains)
+        yield from required_files(files, below, () if tenants else domains)
+        hosts = [f"hosts/{row.get('host')}" for row in _read_rows(folder, f"jobs{below}/{HOSTS}")]
+        own = [settings[host] for host in hosts if host in settings]
+        yield from required_one_sided(files, f"jobs{below}", own, marked=True)
+        scripts = {
+            texts.read(f"{host}/{name}")
+            for host in hosts
+            for name in names.get(host, ())
+            if host_files.is_settings_script(name) and not host_files.network_of(name)
+        }
+        if any(map(has_nic_template, scripts)):
+            yield f"jobs{below}/kubernetes/{NIC_TEMPLATES}"
+
+
+def _read_rows(folder: Folder, path: str) -> list[dict[str, str]]:
+    """Return the rows of a table; none if it cannot be read, which is reported elsewhere."""
+    try:
+        return [*csv.DictReader(StringIO(folder.read(path, limit=_LARGEST).decode()))]
+    except (OSError, ValueError, csv.Error):
+        return []
 
 
 # --- files of devices ----------------------------------------------------------------------------------
@@ -194,12 +231,10 @@ def _absent_switch_files(plan: _Plan, names: Mapping[str, set[str]], manifest: M
             yield from (f"{device}/{file}" for file in sorted(required - names[device]))
 
 
-def _absent_host_files(
-    folder: Folder, manifest: Manifest, plan: _Plan, names: Mapping[str, set[str]]
-) -> Iterator[str]:
+def _absent_host_files(plan: _Plan, names: Mapping[str, set[str]], texts: _SharedTexts) -> Iterator[str]:
     """Yield the files that a host lacks: those that belong to others that it has, and those of hosts of its kind."""
     hosts = {device: files for device, files in names.items() if device.startswith("hosts/")}
-    texts = _SharedTexts(folder, manifest)
+    manifest = texts.manifest
     alike: dict[object, set[str]] = defaultdict(set)
     kinds: dict[str, object] = {}
     for device, files in hosts.items():
@@ -209,9 +244,13 @@ def _absent_host_files(
         ]
         ports = frozenset(plan.hosts[device.removeprefix("hosts/")])
         kinds[device] = kind = (ports, manifest.files.get(f"{device}/{host_files.APPLY}"), *settings)
+        if manifest.version == __version__ and not plan.infiniband and kind not in alike:
+            alike[kind] |= _files_by_texts(device, files, texts)
         alike[kind] |= {name for name in files if host_files.is_common_to_kind(name)}
     for device, files in hosts.items():
-        required = host_files.companions(files) if manifest.version == __version__ else {host_files.APPLY}
+        required = {host_files.APPLY}
+        if manifest.version == __version__:
+            required |= _required_by_texts(device, files, plan, texts)
         if not plan.infiniband:
             required |= alike[kinds[device]]
             if any(map(host_files.is_kernel_settings, required - files)):
@@ -221,6 +260,37 @@ def _absent_host_files(
                 )
             required |= _absent_links(device, files, plan.hosts[device.removeprefix("hosts/")], texts)
         yield from (f"{device}/{file}" for file in sorted(required - files))
+
+
+def _required_by_texts(device: str, files: Collection[str], plan: _Plan, texts: _SharedTexts) -> set[str]:
+    """Return the files that a host must have because of some others, and of what those contain."""
+    apply = texts.read(f"{device}/{host_files.APPLY}") if host_files.APPLY in files else ""
+    if plan.infiniband:
+        script = texts.read(f"{device}/{SCRIPT}") if SCRIPT in files else ""
+        found = host_files.limits(files) | required_host_files(apply, script)
+    else:
+        found = host_files.companions(files)
+        if plan.networks > 1 or host_files.has_common_files(apply):
+            found.add(host_files.MODULES)
+        for name in files:
+            if host_files.lists_devices(name):
+                found |= host_files.keyfiles(texts.read(f"{device}/{name}"))
+    if host_files.MODULES in files:
+        found.add(host_files.library_settings(texts.read(f"{device}/{host_files.MODULES}")))
+    return found - {""}
+
+
+def _files_by_texts(device: str, files: Collection[str], texts: _SharedTexts) -> set[str]:
+    """Return the kernel settings that a host needs for ports that share a subnet, by network."""
+    own = {file: texts.read(f"{device}/{file}") for file in files if not file.startswith(host_files.APPLY)}
+    networks = {host_files.network_of(name) for name in files}
+    return {
+        host_files.kernel_settings(network)
+        for network in networks
+        if _shares_subnet(
+            {name: text for name, text in own.items() if host_files.network_of(name) == network}
+        )
+    }
 
 
 def _shares_subnet(files: Mapping[str, str]) -> bool:

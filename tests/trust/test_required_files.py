@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from tests.trust.conftest import Clone
 
 _INVENTORIES = Path(__file__).parents[2] / "inventories"
-_FREE = re.compile(r"jobs/(kubernetes/nic-configuration\.yaml|(nvshmem|mori)(-.*)?\.env)")
-"""Files that depend on models of the catalog, which no plan of a tree states; `check` compares them with the spec."""
+_FREE = re.compile(r"switches/[^/]+/timesyncd\.conf")
+"""A file of FRR that all switches have or none, by a key of the spec that no table of the plan states."""
 
 
 def kind_of(path: str) -> str:
@@ -31,15 +31,15 @@ def kind_of(path: str) -> str:
     return re.sub(r"\d+", "N", re.sub(r"^(hosts|switches)/[^/]+/", r"\1/*/", path))
 
 
-def lacking(tree: Path, path: str) -> Manifest:
-    """Return the manifest of a tree without the row of a file."""
+def lacking(tree: Path, *paths: str) -> Manifest:
+    """Return the manifest of a tree without the rows of some files."""
     manifest = Manifest.parse((tree / NAME).read_bytes())
     return Manifest(
         manifest.cluster,
         manifest.version,
         manifest.spec,
         manifest.inputs,
-        {each: digest for each, digest in manifest.files.items() if each != path},
+        {each: digest for each, digest in manifest.files.items() if each not in paths},
     )
 
 
@@ -48,6 +48,21 @@ def remove(tree: Path, *paths: str) -> None:
     for path in paths:
         (tree / path).unlink()
         (tree / NAME).write_bytes(b"".join(lacking(tree, path).parts()))
+
+
+def accepted(tree: Path) -> set[str]:
+    """Return the files of a tree that may be missing, on one device or on all of them, without a finding."""
+    manifest = Manifest.parse((tree / NAME).read_bytes())
+    groups = {path: {path} for path in kinds(tree)}
+    for path in manifest.files:
+        groups.setdefault(f"all {re.sub('^(hosts|switches)/[^/]+/', '', path)}", set()).add(path)
+    with Folder(tree) as folder:
+        assert not [*completeness_findings(folder, manifest)]
+        return {
+            next(iter(paths))
+            for paths in groups.values()
+            if not [*completeness_findings(folder, lacking(tree, *paths))]
+        }
 
 
 def kinds(tree: Path) -> Iterator[str]:
@@ -79,13 +94,58 @@ def test_every_kind_of_file_is_required_by_the_plan(tmp_path: Path, name: str) -
     shutil.copytree(_INVENTORIES / name, tmp_path / name)
     assert run(["build", str(tmp_path / name / "cluster.yaml"), "-o", str(tmp_path / "out")]) == 0
     tree = next(path for path in (tmp_path / "out").iterdir() if (path / NAME).is_file())
-    accepted = set()
-    with Folder(tree) as folder:
-        assert not [*completeness_findings(folder, Manifest.parse((tree / NAME).read_bytes()))]
-        for path in kinds(tree):
-            if not [*completeness_findings(folder, lacking(tree, path))]:
-                accepted.add(path)
-    assert not {path for path in accepted if not _FREE.fullmatch(path)}
+    assert not {path for path in accepted(tree) if not _FREE.fullmatch(path)}
+
+
+INFINIBAND = """\
+cluster: {name}
+fabric: infiniband
+gpus: {{model: dgx-h100, hosts: 4, hosts_per_unit: 2, os: {system}}}
+tors: {{model: qm9700, uplinks: 2}}
+spines: {{model: qm9700, count: 2}}
+infiniband:
+  partitions:
+    a: {{pkey: 17, units: [su001]}}
+    b: {{pkey: 18, units: [su001, su002]}}
+"""
+ROCE = """\
+cluster: {name}
+gpus: {{model: {model}, hosts: 4, hosts_per_unit: 2, os: rhel-9}}
+tors: {{model: sn5600, nos: sonic, uplinks: 2}}
+spines: {{model: sn5600, nos: sonic, count: 2}}
+priorities:
+  rdma: {{dscp: 26, lossless: true}}
+  default: {{}}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "text",
+    [
+        INFINIBAND.format(name="ubuntu", system="ubuntu-24.04"),
+        INFINIBAND.format(name="rhel", system="rhel-9"),
+        INFINIBAND.format(name="plain", system="rhel-9").partition("infiniband:\n  part")[0],
+        ROCE.format(name="nvidia", model="dgx-h100"),
+        ROCE.format(name="amd", model="mi325x-pollara"),
+    ],
+    ids=["infiniband-ubuntu", "infiniband-rhel", "infiniband-plain", "roce-nvidia", "roce-amd"],
+)
+def test_files_that_all_hosts_of_a_kind_lack_are_required(tmp_path: Path, text: str) -> None:
+    (tmp_path / "cluster.yaml").write_text(text)
+    assert run(["build", str(tmp_path / "cluster.yaml"), "-o", str(tmp_path / "out")]) == 0
+    assert accepted(next(path for path in (tmp_path / "out").iterdir() if (path / NAME).is_file())) == set()
+
+
+def test_files_that_depend_on_the_models_of_nics_and_gpus_are_required(clone: Clone) -> None:
+    for path in ("jobs/nvshmem.env", "jobs/kubernetes/nic-configuration.yaml"):
+        other = clone.top / "other"
+        shutil.copytree(clone.tree, other)
+        remove(other, path)
+        status, printed = clone.reading("diff", str(other), str(other))
+        assert status == 1
+        assert f"{path} is a part of every such tree" in printed
+        shutil.rmtree(other)
 
 
 @pytest.mark.parametrize(

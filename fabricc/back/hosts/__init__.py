@@ -13,8 +13,9 @@ from ipaddress import ip_interface
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabricc.back.hosts import interfaces, keyfile, nccl, netplan, outputs, qos, services
+from fabricc.back.hosts import interfaces, keyfile, nccl, netplan, outputs, qos, services, words
 from fabricc.back.hosts.limits import gaps
+from fabricc.back.hosts.nics import GPUS
 from fabricc.back.hosts.words import mark_path
 from fabricc.fabric.facts import Reading
 from fabricc.fabric.vocabulary import neutral_vocabulary
@@ -86,6 +87,9 @@ _OF_NETWORK = re.compile(
 _OF_PORT = re.compile(r".*fabricc-([a-z]+)\d+[a-z]{0,2}\.(?:link|nmconnection)")
 
 
+_MATCHED = re.compile(r"interface-name:=([^,\s]+)")
+
+
 def network_of(path: str) -> str:
     """The further network that a file of a host is of; "" for the files of its rails and of the host itself."""
     found = _OF_NETWORK.fullmatch(path) or _OF_PORT.fullmatch(path)
@@ -145,8 +149,16 @@ APPLY = services.APPLY
 """The script that every host has."""
 WITH_GPUS = nccl.FILES
 """Settings of collective libraries, one of which every host with GPUs has."""
-_TOGETHER = ((qos.SCRIPT, qos.UNIT, qos.HOOK), (services.LIMITS, services.SERVICE_LIMITS))
+MODULES = services.MODULES
+"""The list of kernel modules, which a host has once."""
+_LIMITS = (services.LIMITS, services.SERVICE_LIMITS)
+_TOGETHER = ((qos.SCRIPT, qos.UNIT, qos.HOOK), _LIMITS)
 """Files that a host has all of or none of, for each network."""
+
+
+def limits(names: Collection[str]) -> set[str]:
+    """Return the files that let programs lock memory, if a host has one of them."""
+    return {*_LIMITS} if {*_LIMITS} & {*names} else set()
 
 
 def companions(names: Collection[str]) -> set[str]:
@@ -167,6 +179,34 @@ def companions(names: Collection[str]) -> set[str]:
     return found
 
 
+def has_common_files(apply: str) -> bool:
+    """Return whether a host with this script `apply` has its kernel modules and limits in the same tree.
+
+    The script of a host whose rails another spec describes is that of a further network, as is that of some others.
+    """
+    system = services.system_of(apply)
+    return system in interfaces.SYSTEMS and apply in {
+        services.apply_script(system, several) for several in (False, True)
+    }
+
+
+def library_settings(modules: str) -> str:
+    """Return the path of the collective library's settings by a list of modules; "" for a host without GPUs."""
+    head = modules.partition("\n")[0]
+    lists = {words.read_template(gpu.modules_template).partition("\n")[0]: gpu for gpu in GPUS.values()}
+    return lists[head].settings if head in lists else ""
+
+
+def lists_devices(name: str) -> bool:
+    """Return whether a file lists the ports of a network that NetworkManager has."""
+    return fnmatchcase(name, mark_path(keyfile.DEVICES, "*"))
+
+
+def keyfiles(devices: str) -> set[str]:
+    """Return the keyfiles of the ports in the text of such a file."""
+    return {f"{keyfile.FOLDER}fabricc-{port}.nmconnection" for port in _MATCHED.findall(devices)}
+
+
 def is_common_to_kind(name: str) -> bool:
     """Return whether all hosts of a kind have a file, whatever is known about the PCI addresses of their NICs."""
     return not name.endswith(".link") and not is_naming_rules(name)
@@ -175,6 +215,11 @@ def is_common_to_kind(name: str) -> bool:
 def is_kernel_settings(name: str) -> bool:
     """Return whether a file has the settings of ports that share a subnet, which not every host of a kind has."""
     return fnmatchcase(name, mark_path(interfaces.SYSCTL, "*"))
+
+
+def kernel_settings(network: str) -> str:
+    """Return the path of the settings of ports that share a subnet; "" for those of the rails."""
+    return mark_path(interfaces.SYSCTL, f"-{network}" if network else "")
 
 
 def shares_subnet(files: Mapping[str, str]) -> bool:

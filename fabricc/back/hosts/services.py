@@ -101,6 +101,12 @@ def apply_script(system: str, networks: bool = False, home: str = "") -> str:
     )
 
 
+def system_of(apply: str) -> str:
+    """Return the operating system that a script `apply` is for; "" where it names none."""
+    lines = (line for line in apply.split("\n") if line.startswith(_SYSTEM_LINE))
+    return next(lines, "").removeprefix(_SYSTEM_LINE)
+
+
 def apply_template(*networks: str) -> str:
     """Return the script that installs the files, with templates that activate the network in its place for them."""
     owner = [] if _BY_NETWORKD.isdisjoint(networks) else ["apply-owner-networkd.sh"]

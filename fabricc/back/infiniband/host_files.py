@@ -5,6 +5,7 @@ The system of an InfiniBand host below its addresses: limits, modules, adapters,
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,14 @@ from fabricc.back.hosts.keyfile import DEVICES, connection_uuid
 from fabricc.back.hosts.nccl import ALL_JOINED, as_text
 from fabricc.back.hosts.nics import GPUS
 from fabricc.back.hosts.qos import with_common_parts
-from fabricc.back.hosts.services import APPLY, MODULES, apply_template, limit_files, modules_text
+from fabricc.back.hosts.services import (
+    APPLY,
+    MODULES,
+    apply_template,
+    limit_files,
+    modules_text,
+    system_of,
+)
 from fabricc.back.hosts.words import check_word, fill_template, mark_path, network_path, read_template
 from fabricc.back.infiniband.sm_files import default_lane
 from fabricc.back.nos.templating import template_environment
@@ -258,6 +266,46 @@ def system_files(
     names = "|".join([check_word(port.rdma) for port in host.ports])
     yield network_path(HOOK, host), fill_template(read_template("ib-hook.rules.j2"), names=names, script=name)
     yield APPLY, apply_script(host.os, network_of(host, ipoib, tenants), host.network)
+
+
+_ROW = re.compile(r"(?m)^\S+\) port=\d+ .* ipoib=(\S*) ipoib_mode=(\S*) pkeys=(\S*) ;;$")
+
+
+def required_host_files(apply: str, script_text: str) -> set[str]:
+    """Return the files that a host of the rails must have; empty for one whose files are of a further network.
+
+    Args:
+        apply: the script that applies its files, which differs by what configures the interfaces.
+        script_text: the script with the settings of its adapters, which has a row for each port.
+    """
+    system = system_of(apply)
+    network = next((one for one in _ACTIVATION if system and apply == apply_script(system, one)), None)
+    if network is None:
+        return set()
+    found = {RULES, SCRIPT, UNIT, HOOK, MODULES}
+    rows = [
+        (name, mode, [key for key in pkeys.split(",") if key])
+        for name, mode, pkeys in _ROW.findall(script_text)
+    ]
+    if any(mode == "connected" for _, mode, _ in rows):
+        found.add(MODULE)
+    children = {
+        name: [f"{name}.{key.removeprefix('0x')}" for key in pkeys] for name, _, pkeys in rows if name
+    }
+    if network == "netplan":
+        found.add(NETPLAN)
+    elif network == "NetworkManager":
+        found |= {
+            DEVICES,
+            *(keyfile_of(one) for name, several in children.items() for one in (name, *several)),
+        }
+    elif network == "networkd":
+        names = [one for name, several in children.items() for one in (name, *several[:1])]
+        found |= {f"{NETWORKD}/60-fabricc-{name}.network" for name in names}
+        found |= {
+            f"{NETWORKD}/60-fabricc-{name}.netdev" for several in children.values() for name in several[:1]
+        }
+    return found
 
 
 def network_of(host: Host, ipoib: IpoibPlan | None, tenants: Sequence[Partition]) -> str:

@@ -13,6 +13,7 @@ from fabricc.back.infiniband.host_files import (
     rdma_ports,
     tenants_by_host,
 )
+from fabricc.back.jobs.files import required_settings
 from fabricc.back.jobs.kubernetes_topology import topology_files
 from fabricc.back.jobs.roster import list_hosts, read_scripts
 from fabricc.back.jobs.settings import library_files, nvshmem_devices, per_kind, table_files
@@ -20,7 +21,7 @@ from fabricc.back.jobs.slurm import slurm_files
 from fabricc.fabric.infiniband.wiring import host_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from fabricc.back.jobs.roster import JobHost, Roster
     from fabricc.fabric.infiniband.model import Host, InfinibandFabric
@@ -52,6 +53,12 @@ def job_files(ib: InfinibandFabric) -> dict[str, str]:
     }
     files = {f"{folder}/{name}": text for folder, texts in folders.items() for name, text in texts.items()}
     return dict(sorted(files.items()))
+
+
+def required_job_files(names: Collection[str], domains: Collection[str]) -> Iterator[str]:
+    """Yield the files for jobs that every tree of such a fabric has, by the names of all of its files."""
+    yield from (f"jobs/launch/{name}" for name in read_scripts("launch") if name not in _ROCE_ALONE)
+    yield from required_settings(names, "jobs", domains)
 
 
 def ucx_settings(ib: InfinibandFabric, host: Host) -> str:

@@ -65,6 +65,12 @@ def sm_files(subnet: Subnet) -> Iterator[tuple[str, str]]:
     yield TOPOLOGY, "".join(topology_records(switches, ports))
 
 
+def required_subnet_files(planes: int, classes: int) -> Iterator[str]:
+    """Yield the path of every file of the subnet managers of a fabric with these numbers of planes and classes."""
+    files = (CONF, PARTITIONS, ROOTS, COMPUTE, NAMES, *((POLICY,) if classes > 1 else ()), LIDS, TOPOLOGY)
+    yield from (f"{subnet_folder(plane)}/{file}" for plane in range(planes) for file in files)
+
+
 def root_switches(switches: Iterable[Switch]) -> Iterator[Switch]:
     """Yield the switches of the topmost tier."""
     found = list(switches)

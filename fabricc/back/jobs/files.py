@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from fabricc.back.hosts.nics import GPUS
 from fabricc.back.hosts.words import check_word
 from fabricc.back.jobs.acceptance import PLAN, acceptance_files
 from fabricc.back.jobs.kubernetes import OBJECTS, kubernetes_files
@@ -13,7 +15,7 @@ from fabricc.back.jobs.settings import LIBRARIES, TABLES, settings_files
 from fabricc.back.jobs.slurm import BLOCKS, SLURM, slurm_files
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from fabricc.back.jobs.roster import Roster
     from fabricc.fabric.fabric import Fabric
@@ -84,11 +86,23 @@ def required_files(names: Collection[str], below: str, domains: Collection[str])
     jobs, acceptance = f"jobs{below}", f"acceptance{below}"
     yield from (f"{acceptance}/{name}" for name in (*read_scripts("acceptance"), PLAN))
     yield from (f"{jobs}/launch/{name}" for name in read_scripts("launch"))
-    yield from (f"{jobs}/kubernetes/{name}" for name in (*OBJECTS, *TOPOLOGY))
-    yield from (f"{jobs}/slurm/{name}" for name in (*SLURM, *(BLOCKS for _ in [*domains][:1])))
-    yield from (f"{jobs}/{name}" for name in TABLES)
+    yield from (f"{jobs}/kubernetes/{name}" for name in OBJECTS)
     if any(name.startswith(f"{jobs}/imex/") for name in names):
         yield from (f"{jobs}/imex/{name}.cfg" for name in domains)
+    yield from required_settings(names, jobs, domains)
+
+
+def required_settings(names: Collection[str], jobs: str, domains: Collection[str]) -> Iterator[str]:
+    """Yield the settings and tables that every tree has whose hosts have GPUs, whatever its fabric is.
+
+    Args:
+        names: all files of the tree.
+        jobs: the folder.
+        domains: the NVLink domains of the hosts.
+    """
+    yield from (f"{jobs}/kubernetes/{name}" for name in TOPOLOGY)
+    yield from (f"{jobs}/slurm/{name}" for name in (*SLURM, *(BLOCKS for _ in [*domains][:1])))
+    yield from (f"{jobs}/{name}" for name in TABLES)
     own = [
         name.removeprefix(f"{jobs}/")
         for name in names
@@ -99,6 +113,38 @@ def required_files(names: Collection[str], below: str, domains: Collection[str])
             yield f"{jobs}/{stem}.conf"
     yield from (f"{jobs}/r{name[1:]}" for name in own if name.startswith("nccl"))
     yield from (f"{jobs}/n{name[1:]}" for name in own if name.startswith("rccl"))
+
+
+_ONE_SIDED = (
+    ("nvshmem", GPUS["nvidia"].settings, re.compile(r"(?m)^NCCL_IB_(?:TC|SL|PKEY|ADDR_\w+)=.*$")),
+    ("mori", GPUS["amd"].settings, re.compile(r"(?m)^NCCL_IB_TC=.*$")),
+)
+"""Files for one-sided libraries -> the settings of the collective library on the same hosts, and what decides them."""
+_DEVICES = re.compile(r"(?m)^NCCL_IB_HCA=(.*)$")
+_PORT = re.compile(r"[^,:=]+:\d+")
+
+
+def required_one_sided(
+    names: Collection[str], jobs: str, settings: Iterable[tuple[str, str]], *, marked: bool
+) -> Iterator[str]:
+    """Yield `nvshmem.env` or `mori.env` if there are fewer such files than hosts have different settings for them.
+
+    Args:
+        names: all files of the tree.
+        jobs: the folder.
+        settings: path and text of the settings of collective libraries on the hosts.
+        marked: whether only hosts that set a traffic class have such files.
+    """
+    found = [(path, text) for path, text in settings if "NCCL_IB_TC=" in text or not marked]
+    for stem, path, keys in _ONE_SIDED:
+        wanted = {
+            (*keys.findall(text), *(_PORT.findall(_DEVICES.findall(text)[-1]) if stem == "nvshmem" else ()))
+            for each, text in found
+            if each == path and _DEVICES.search(text)
+        }
+        own = [name for name in names if re.fullmatch(rf"{re.escape(jobs)}/{stem}(?:-.+)?\.env", name)]
+        if len(own) < len(wanted):
+            yield f"{jobs}/{stem}.env"
 
 
 def is_executable(path: str, text: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.hosts import nccl
@@ -58,7 +59,7 @@ def kubernetes_files(fabric: Fabric, hosts: Roster[Host]) -> dict[str, str]:
         **topology_files(hosts),
     }
     if templates := _nic_templates(hosts):
-        files["nic-configuration.yaml"] = render_documents(templates)
+        files[NIC_TEMPLATES] = render_documents(templates)
     return files
 
 
@@ -195,6 +196,32 @@ def unmapped_classes(kind: Host) -> list[str]:
         for c in kind.classes
         if any(dscp >> 3 != c.priority for dscp in ((c.data_dscp,) if c is rest else c.dscps))
     ]
+
+
+NIC_TEMPLATES = "nic-configuration.yaml"
+_TITLE = re.compile(r"(?m)^# Configures a port of a (\S+) for ")
+_MAPPED = re.compile(r"(?<![\d,])(\d+),(\d)(?=\s)")
+_TOS = re.compile(r"(?m)^ROCE_TOS=(\d+)$")
+
+
+def has_nic_template(script: str) -> bool:
+    """Return whether the NIC operator sets up adapters with this script of settings; False where it does not show.
+
+    The script maps code points to priorities as the class of each has them. See `unmapped_classes`.
+    """
+    title, tos = _TITLE.search(script), _TOS.search(script)
+    if title is None or title[1] not in _NIC_TYPES:
+        return False
+    classes: dict[int, list[int]] = {}
+    for dscp, priority in _MAPPED.findall(script):
+        classes.setdefault(int(priority), []).append(int(dscp))
+    rest = max(classes, key=lambda priority: len(classes[priority]), default=0)
+    used = {priority: dscps for priority, dscps in classes.items() if priority != rest}
+    if tos and int(tos[1]) >> 2 in classes.get(rest, ()):
+        used[rest] = [int(tos[1]) >> 2]
+    return all(dscp >> 3 == priority for priority, dscps in used.items() for dscp in dscps) and (
+        rest == 0 or rest in used
+    )
 
 
 def _nic_selector(kind: Host, nic_type: str) -> Object:
