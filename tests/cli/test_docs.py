@@ -269,3 +269,14 @@ def test_topics_are_completed() -> None:
             "lock",
             "lossless",
         ]
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.stem)
+def test_tables_of_a_page_have_no_blank_lines(page: Path) -> None:
+    lines = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE).split("\n")
+    starts = [
+        number
+        for number, line in enumerate(lines)
+        if line.startswith("|") and not lines[number - 1].startswith("|")
+    ]
+    assert [lines[number] for number in starts if not re.fullmatch(r"\|[ :|-]+\|", lines[number + 1])] == []
