@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import threading
+from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.operate.devices.access import Access
+from fabricc.operate.devices.connection import open_connection
+from fabricc.operate.devices.device import Device, RefusedLoginError
 from fabricc.operate.devices.fanout import for_each
+from fabricc.operate.devices.login import Login
+from fabricc.operate.devices.secrets import Reference
+from tests.operate.drivers.servers.eos import eos_switch
+from tests.operate.drivers.servers.junos import junos_switch
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 WORKERS = 4
 LIMIT_S = 60
@@ -68,3 +79,37 @@ def test_progress_is_reported_of_every_switch() -> None:
     told: list[tuple[int, int]] = []
     for_each(["a", "b", "c"], str.upper, 1, lambda done, of: told.append((done, of)), patience_s=1.0)
     assert told == [(1, 3), (2, 3), (3, 3)]
+
+
+@pytest.mark.parametrize("nos", ["eos", "junos"])
+def test_a_wrong_password_is_not_tried_on_every_switch(
+    nos: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A TACACS+ server counts the refusals of all switches, and locks the account after a few."""
+    names = [f"su001-tor{n}a" for n in range(12)]
+    with {"eos": eos_switch, "junos": junos_switch}[nos](tmp_path) as server:
+        place = server.device
+        login = Login(
+            "admin", Reference("env", "LAB_PASSWORD"), address=place.host, timeout_s=20, options=place.options
+        )
+
+        def log_in(access: Access, name: str) -> str:
+            try:
+                with open_connection(Device(name, "tor", nos, "", place.host), access):
+                    return "accepted"
+            except RefusedLoginError as error:
+                return "not asked" if "was not asked: 3 switches" in str(error) else "refused"
+
+        monkeypatch.setenv("LAB_PASSWORD", "wrong")
+        wrong = Access(login)
+        found = for_each(names, lambda name: log_in(wrong, name), 8)
+        assert sorted(found.values()) == ["not asked"] * 9 + ["refused"] * 3
+        again = next(name for name, word in found.items() if word == "refused")
+        assert log_in(wrong, again) == "refused", "its own pauses apply"
+
+        monkeypatch.setenv("LAB_PASSWORD", place.password)
+        right = Access(login)
+        assert set(for_each(names, lambda name: log_in(right, name), 8).values()) == {"accepted"}
+        server.faults.refuse_login = True
+        found = for_each(names, lambda name: log_in(right, name), 8)
+        assert set(found.values()) == {"refused"}, "a password that a switch has accepted is right"

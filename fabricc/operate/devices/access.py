@@ -23,7 +23,7 @@ from fabricc.base.values import replace
 from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.operate.devices.device import DeviceError
 from fabricc.operate.devices.driver_classes import find_driver
-from fabricc.operate.devices.login import Login
+from fabricc.operate.devices.login import Login, LoginLimit
 from fabricc.operate.devices.secrets import KINDS, REFERENCE, Reference, Secret, is_safe_value
 from fabricc.operate.devices.trust import record_trust, require_trust
 from fabricc.operate.drivers import DRIVERS
@@ -69,6 +69,7 @@ class Access:
         self._places = secrets or {}
         self._named: dict[str, Secret] = {}
         self._known: dict[tuple[Reference, str], Secret] = {}
+        self.limit = LoginLimit()
 
     def login(self, device: Device) -> Login:
         """Return the login of a device: its own exceptions, also under its former name, before those of its NOS.

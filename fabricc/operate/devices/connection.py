@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.operate.devices.device import DeviceError, RefusedLoginError, UnreachableError
 from fabricc.operate.devices.driver_classes import driver_class, napalm_base
+from fabricc.operate.devices.login import MOST_REFUSING
 from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.redact import excerpt, mask_secrets
 
@@ -281,11 +282,23 @@ def open_connection(
         return mask_secrets(text, *secrets())
 
     address = login.address or device.address
+    # Keys are no guesses that a server counts.
+    credential = hash((login.username, secret.reveal() or device.name))
     try:
-        live = driver(
-            address, login.username, secret.reveal(), timeout=login.timeout_s, optional_args=arguments
-        )
-        live.open()
+        with access.limit.attempt(credential, device.name) as allowed:
+            if not allowed:
+                raise _limit_refusal(device.name, login.username)
+            try:
+                live = driver(
+                    address, login.username, secret.reveal(), timeout=login.timeout_s, optional_args=arguments
+                )
+                live.open()
+            except Exception as error:
+                if _refuses_login(error):
+                    access.limit.refuse(credential, device.name)
+                raise
+    except DeviceError:
+        raise
     except Exception as error:
         message = f"{device.name} ({address}) cannot be logged in to: {reason_of(error, clean)}"
         remedy = "See that it is up, that its host key is known and that the access file is right."
@@ -299,6 +312,13 @@ def open_connection(
         close = getattr(live, "abandon", live.close) if connection.silent else live.close
         with suppress(Exception):
             close()
+
+
+def _limit_refusal(name: str, account: str) -> RefusedLoginError:
+    message = (
+        f"{name} was not asked: {MOST_REFUSING} switches refused the login of {account}, and none accepted it"
+    )
+    return RefusedLoginError("FAB9110", message, "Correct the account or its password in the access file.")
 
 
 def _refuses_login(error: BaseException) -> bool:

@@ -1,14 +1,16 @@
-"""The login of one device."""
+"""The login of one device, and the limit of logins that are refused."""
 
 from __future__ import annotations
 
+import threading
+from contextlib import contextmanager
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from fabricc.operate.devices.secrets import Reference
 
@@ -51,3 +53,55 @@ class Login:
         if self.ca_file and self.verify:
             found["ssl_verify"] = self.ca_file
         return {**found, **self.options}
+
+
+MOST_REFUSING = 3
+"""Switches that may refuse a login that none has accepted. Servers such as TACACS+ lock an account after 3 to 10."""
+_WAIT_S = 5.0
+"""Seconds that a login waits for the result of others: a silent switch does not hold up all."""
+
+
+class LoginLimit:
+    """Stop a wrong password after a few switches: one server may count the refusals of all of them.
+
+    Until a switch accepts a login, no more than `MOST_REFUSING` switches are asked at once.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._accepted: set[int] = set()
+        self._refusing: dict[int, set[str]] = {}
+        self._open: dict[int, int] = {}
+
+    def _is_free(self, login: int) -> bool:
+        begun = len(self._refusing.get(login, ())) + self._open.get(login, 0)
+        return login in self._accepted or begun < MOST_REFUSING
+
+    @contextmanager
+    def attempt(self, login: int, name: str) -> Iterator[bool]:
+        """Wait until a switch may be asked; the value is whether it may. The login is accepted unless it raises.
+
+        Args:
+            login: stands for account and password.
+            name: the switch. One that has refused may be asked again: its own pauses apply.
+        """
+        with self._changed:
+            refusing = self._refusing.setdefault(login, set())
+            self._changed.wait_for(lambda: self._is_free(login) or len(refusing) >= MOST_REFUSING, _WAIT_S)
+            free = login in self._accepted or len(refusing) < MOST_REFUSING or name in refusing
+            self._open[login] = self._open.get(login, 0) + free
+        accepted = False
+        try:
+            yield free
+            accepted = free
+        finally:
+            with self._changed:
+                self._open[login] -= free
+                if accepted:
+                    self._accepted.add(login)
+                self._changed.notify_all()
+
+    def refuse(self, login: int, name: str) -> None:
+        """Count a switch that refuses the login."""
+        with self._changed:
+            self._refusing.setdefault(login, set()).add(name)
