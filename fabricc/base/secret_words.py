@@ -30,6 +30,7 @@ _BETWEEN = r"""["']?(?:[^\S\n]*[:=][^\S\n]*|[^\S\n]+)"""
 _GAP = r"[^\n]{{0,400}}?"
 """Bounded, so that the time for a line of a million characters is proportional to these."""
 _FORMS = (
+    r"authentication-key[^\S\n]+\d+[^\S\n]+type[^\S\n]+\S{{1,20}}[^\S\n]+value[^\S\n]+{}",
     # A name and the kind of encryption: `password 7 X`, `"passkey": "X"`, `authentication-key 4 md5 7 X`.
     r"(?:(?:password|passwd|passphrase|passkey|pre-shared-key|privacy-key|authentication-key|auth[-_]key|md5-key"
     rf"|key-string|key-octet-string|community-name|_cak)|(?<![\w-])(?:[\w-]*_)?secret|(?<![\w-])cak){_BETWEEN}{_KINDS}{{}}",
@@ -43,7 +44,7 @@ _FORMS = (
     rf"\bkey[^\S\n]+config-key[^\S\n]+ascii[^\S\n]+{_KINDS}{{}}",
     rf"\blicense\b{_GAP}\bkey[^\S\n]+{{}}",
     # SNMP: communities, and the passwords of users.
-    r"(?<![\w-])snmp[\w-]{{0,60}}[^\S\n]+(?:[^\s:]{{1,60}}[^\S\n]+){{0,3}}?[\w-]{{0,20}}community(?:-map)?[^\S\n]+{}",
+    r"(?<![\w-])snmp[\w-]{{0,60}}[^\S\n]+(?:[^\s:]{{1,60}}[^\S\n]+){{0,3}}?[\w-]{{0,20}}communit(?:y|y-map|ies)[^\S\n]+{}",
     rf"\bsnmp-server[^\S\n]+host{_GAP}\bversion[^\S\n]+(?:1|2c)[^\S\n]+{{}}",
     r"\bsnmp[^\S\n]+trap-group[^\S\n]+{}",
     r"\breadonly-community(?:-v6)?[^\S\n]+{}",
@@ -59,6 +60,7 @@ _FORMS = (
     r"^[^\S\n]*(?:-[^\S\n]+)?[\"']?key[\"']?:[^\S\n]+{}",
     r"(?<!\S)(?:-u|--user)[^\S\n]+[\w.-]+:{}",
     r"://[^\s:/@]{1,400}:(?P<{0}w>[^\s\"']{1,400})(?=@)",
+    r"\"(?P<{0}w>[^\"\n]{1,400})\"[^\S\n]*;[^\S\n]*##[^\S\n]*SECRET-DATA",
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?P<{0}w>[^\"\n]+)",
 )  # fmt: skip
 _HASH = r"(?<![\w$])(?P<hash>\$(?:[0-9]{1,2}|2[aby]|y|nvsec|sha512)\$[^\s\"',;{}\[\]]+)"

@@ -71,7 +71,10 @@ telemetry collector token S53plainword
    "api_key": "S55api"
 telemetry-x api-key 7 S55api
 snmp-x community S55community ro
+snmp-x communities S55community
 snmp view all rw-community S55community
+        authentication-key 1 type md5 value "S55clock";
+        shared "S55word"; ## SECRET-DATA
 """.strip("\n").splitlines()
 PLAIN_LINES = """
 snmp-server group g v3 priv read all
@@ -139,7 +142,7 @@ def test_a_key_of_a_structured_file_can_be_the_secret(text: str, found: list[tup
     "words",
     [
         "a", "-", "tacacs ", "radius-server ", "snmp-server host ", "license ", "token-", "://a", "key 7 ", "_cak_",
-        'password "a', "secret 1 ", "x_", "snmp ", "snmp-", "api-key", "snmp community ",
+        'password "a', "secret 1 ", "x_", "snmp ", "snmp-", "api-key", "snmp community ", '"a', '"a"; ',
     ],
 )  # fmt: skip
 def test_the_time_for_a_line_is_proportional_to_its_length(words: str) -> None:
