@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import binascii
+import html
 import re
 import unicodedata
 from base64 import b32encode, b64decode, b64encode
 from functools import lru_cache
 from html.entities import html5
+from typing import TYPE_CHECKING
+from urllib.parse import unquote_plus
 
 from fabricc.base.secret_words import HIDDEN, hide_secret_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
 
 _AFTER_WORD = re.compile(
     r"(?i)\b(passwords?|passphrase|passkey|passwd|secret|community|authentication-key|encrypted-password|auth-key|key|md5)"
@@ -25,12 +31,27 @@ _LEAST_CHARACTERS = 4
 _ALPHABET = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=")
 _READ = 1 << 16
 """Characters of a text that may come into a message."""
-_GAP = r"(?:\s|\\+[rn])*"
+_GAP = r"(?:\s|\\{1,8}[rn])*"
 """Between two characters of Base64 that was wrapped, or printed as a string."""
-_NUL = r"(?:\x00|\\+x00|\\+u0000|\\+0{1,3}|%(?:25)*00|=00|&#0+;)?"
+_NUL = r"\x00|\\{1,8}x00|\\{1,8}u0000|\\{1,8}0{1,3}|%(?:25)*00|=00|&#0+;"
 """Between two characters of a text in UTF-16 that was read as another encoding."""
+_BREAK = (
+    r"[=\\]?[ \t]{0,40}[\r\n]{1,3}[ \t]{0,40}|\\{1,8}[rn]|\s"  # a line that was wrapped, with a mark of it or without
+    r"|\x1b\[[0-9;?]{0,20}[A-Za-z]|[\x08\x16^\u00ad\u200b-\u200f\u2060\ufeff]"  # colors, and what is not shown
+    r"|\]\]><!\[CDATA\[|[\"']\s?[,+.]?\s?[\"']"  # strings in pieces
+)
+_BETWEEN = rf"(?:{_NUL}|{_BREAK}){{0,2}}"
+"""Between two characters of a secret that is no short word."""
 _BETWEEN_NUMBERS = r"[\s,;]{1,3}"
-_BETWEEN_BYTES = r"(?:0x|\\+x|[\s:,.\-]){0,2}"
+_BETWEEN_BYTES = r"(?:0x|\\{1,8}x|[\s:,.\-]){0,4}"
+_WORDY = 8
+"""Characters of a secret from which its case does not count, and it is also found in pieces and by a half."""
+_LAYERS = 3
+"""Encodings, one in another, that are looked through."""
+_WRAPPED = re.compile(r"[^\s\"'<>]{12,8192}")
+_UNICODE = re.compile(r"%(?:25)*u([0-9a-fA-F]{4})")
+_PAIRS = re.compile(r"(?:[0-9a-fA-F]{2}){6,}")
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{11,}")
 
 
 def redact_text(text: str, *known: str) -> str:
@@ -38,7 +59,8 @@ def redact_text(text: str, *known: str) -> str:
 
     `known` are secrets that the caller holds; empty ones are ignored.
     """
-    return hide_secret_words(_AFTER_WORD.sub(_hide_word, mask_secrets(text, *known)))
+    masked = _mask_ends(mask_secrets(text, *known), known)
+    return hide_secret_words(_AFTER_WORD.sub(_hide_word, masked))
 
 
 def mask_secrets(text: str, *known: str) -> str:
@@ -46,13 +68,60 @@ def mask_secrets(text: str, *known: str) -> str:
 
     A secret is found as it is; escaped for URLs, JSON, XML, HTML, mail (quoted-printable) or a shell; in hexadecimal
     and as decimal bytes; in UTF-8, Latin-1 and UTF-16, also when one was read as another; and in Base64 and Base32 at
-    any alignment, such as in `Basic` of `user:password` (RFC 7617).
+    any alignment, such as in `Basic` of `user:password` (RFC 7617). It may be split over lines. Encodings in one
+    another are looked through in texts that may come into messages.
     """
-    for secret in sorted(filter(None, known), key=len, reverse=True):
+    secrets = sorted(filter(None, known), key=len, reverse=True)
+    text = _mask_forms(text, secrets)
+    if len(text) <= _READ:
+        long = [secret for secret in secrets if len(secret) >= _LEAST_CHARACTERS]
+        text = _WRAPPED.sub(lambda word: HIDDEN if _wraps_secret(word[0], long, _LAYERS) else word[0], text)
+    return _BASIC.sub(_hide_login, text)
+
+
+def _mask_forms(text: str, secrets: Sequence[str]) -> str:
+    for secret in secrets:
         plain, encoded = _secret_patterns(secret)
         text = plain.sub(HIDDEN, text)
         text = _without_words(text, encoded) if encoded else text
-    return _BASIC.sub(_hide_login, text)
+    return text
+
+
+def _wraps_secret(word: str, secrets: Sequence[str], layers: int) -> bool:
+    """Return whether a word is an encoding of a text that has a secret in some form."""
+    for inner in _decoded_forms(word):
+        if _mask_forms(inner, secrets) != inner or (layers > 1 and _wraps_secret(inner, secrets, layers - 1)):
+            return True
+    return False
+
+
+def _decoded_forms(word: str) -> Iterator[str]:
+    """Yield what a word means if it is escaped for HTML or URLs, or has Base64 or hexadecimal digits in it."""
+    if "&" in word and (plain := html.unescape(word)) != word:
+        yield plain
+    if (
+        "%" in word
+        and (plain := unquote_plus(_UNICODE.sub(lambda code: chr(int(code[1], 16)), word))) != word
+    ):
+        yield plain
+    for digits in _PAIRS.findall(word):
+        yield bytes.fromhex(digits).decode("latin-1")
+    for encoded in _BASE64.findall(word):
+        plain_word = encoded.replace("-", "+").replace("_", "/")
+        whole = plain_word[: len(plain_word) - (len(plain_word) % 4 == 1)]
+        yield b64decode(whole + "=" * (-len(whole) % 4)).decode("latin-1")
+
+
+def _mask_ends(text: str, secrets: Iterable[str]) -> str:
+    """Hide the beginning of a secret at the end of a text that was cut off there, and its end at the beginning."""
+    for secret in secrets:
+        least = max(_LEAST_CHARACTERS, len(secret) // 2)
+        for size in range(len(secret) - 1, least - 1, -1) if len(secret) >= _WORDY else ():
+            if text.endswith(secret[:size]):
+                text = text[:-size] + HIDDEN
+            if text.startswith(secret[-size:]):
+                text = HIDDEN + text[size:]
+    return text
 
 
 def _without_words(text: str, encoded: re.Pattern[str]) -> str:
@@ -104,7 +173,9 @@ def _hide_login(match: re.Match[str]) -> str:
 def _secret_patterns(secret: str) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
     """Return the patterns of every form of a secret: as text, and in Base64."""
     words: list[str] = []
-    forms = [_NUL.join(_character_pattern(one) for one in unicodedata.normalize("NFC", secret))]
+    between, fold = (_BETWEEN, "(?i:") if len(secret) >= _WORDY else (f"(?:{_NUL})?", "(?:")
+    plain = between.join(_character_pattern(one) for one in unicodedata.normalize("NFC", secret))
+    forms = [f"{fold}{plain})"]
     for encoding in _ENCODINGS:
         try:
             content = secret.encode(encoding)
@@ -122,25 +193,29 @@ def _secret_patterns(secret: str) -> tuple[re.Pattern[str], re.Pattern[str] | No
 def _character_pattern(one: str) -> str:
     """Return the pattern of a character in every escape."""
     code = ord(one)
-    forms = [re.escape(one), rf"\\+{re.escape(one)}"]
-    forms += [rf"\\+u(?i:{code:04x})", rf"\\+u\{{0*(?i:{code:x})\}}", rf"\\+U(?i:{code:08x})"]
-    forms += [rf"&(?:amp;)*#0*{code};", rf"&(?:amp;)*#[xX]0*(?i:{code:x});"]
+    forms = [re.escape(one), rf"\\{{1,8}}{re.escape(one)}"]
+    forms += [
+        rf"(?:\\{{1,8}}|%(?:25)*)u(?i:{code:04x})",
+        rf"\\{{1,8}}u\{{0*(?i:{code:x})\}}",
+        rf"\\{{1,8}}U(?i:{code:08x})",
+    ]
+    forms += [rf"&(?:amp;)*#0*{code}(?:;|(?!\d))", rf"&(?:amp;)*#[xX]0*(?i:{code:x})(?:;|(?![0-9a-fA-F]))"]
     forms += [rf"&(?:amp;)*{name};" for name in _ENTITIES.get(one, ())]
     forms += _ESCAPES.get(one, ())
     if one == " ":
         forms += [r"\+", "\u00a0"]
     if code > 0xFFFF:
         high, low = 0xD800 + ((code - 0x10000) >> 10), 0xDC00 + (code & 0x3FF)
-        forms.append(rf"\\+u(?i:{high:04x})\\+u(?i:{low:04x})")
+        forms.append(rf"\\{{1,8}}u(?i:{high:04x})\\{{1,8}}u(?i:{low:04x})")
     for encoding in ("utf-8", "latin-1"):
         try:
             content = one.encode(encoding)
         except UnicodeEncodeError:
             continue
         forms.append("".join(rf"%(?:25)*(?i:{byte:02x})" for byte in content))
-        forms.append("".join(rf"\\+x(?i:{byte:02x})" for byte in content))
+        forms.append("".join(rf"\\{{1,8}}x(?i:{byte:02x})" for byte in content))
         forms.append("".join(rf"=(?i:{byte:02x})" for byte in content))
-        forms.append("".join(rf"\\+{byte:03o}" for byte in content))
+        forms.append("".join(rf"\\{{1,8}}{byte:03o}" for byte in content))
         forms += [re.escape(content.decode(other, "replace")) for other in ("latin-1", "cp1252", "utf-8")]
     if code > 0x7F:
         forms += [re.escape(unicodedata.normalize("NFD", one)), r"\?", "\ufffd{1,4}"]
@@ -151,7 +226,7 @@ _ENTITIES: dict[str, list[str]] = {}
 for _name, _value in html5.items():
     if len(_value) == 1 and _name.endswith(";"):
         _ENTITIES.setdefault(_value, []).append(_name[:-1])
-_ESCAPES = {"'": (r"'\\''", r"'\"'\"'"), "/": (r"\\+/",), "\\": (r"\\\\+",)}
+_ESCAPES = {"'": (r"'\\''", r"'\"'\"'"), "/": (r"\\{1,8}/",), "\\": (r"\\\\{1,8}",)}
 """How shells and JSON write these."""
 
 
@@ -168,7 +243,7 @@ def _base64_pattern(content: bytes, skipped: int) -> str:
     certain = encoded[-(-skipped * 8 // 6) : (skipped + len(content)) * 8 // 6]
     if len(certain) < _LEAST_CHARACTERS:
         return ""
-    variants = {"+": r"(?:\+|-|%2[bB]|\\+u002[bB])", "/": r"(?:\\*/|_|%2[fF]|\\+u002[fF])"}
+    variants = {"+": r"(?:\+|-|%2[bB]|\\{1,8}u002[bB])", "/": r"(?:\\{0,8}/|_|%2[fF]|\\{1,8}u002[fF])"}
     return _GAP.join(variants.get(one, one) for one in certain)
 
 

@@ -129,6 +129,36 @@ def test_a_known_secret_is_hidden_in_every_encoding(encoding: str, before: str) 
         assert mask_secrets(f"said: {form} (end)", SECRET).endswith(" (end)")
 
 
+PASSPHRASE = "Correct-Horse7"
+_BASIC = base64.b64encode(f"admin:{PASSPHRASE}".encode()).decode()
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        *(f"Correct{mark}-Horse7" for mark in ("\n", "\r\n", " \r", "\n        ", "\\\n", "=\n", "\x1b[0m", "\\n")),
+        *(mark.join(PASSPHRASE) for mark in ("\n", " ", "\u200b", "^", "\x16")),
+        json.dumps(list(PASSPHRASE)), "'Correct' + '-Horse7'", "Correct]]><![CDATA[-Horse7", PASSPHRASE.upper(),
+        "".join(f"&#{ord(one)}" for one in PASSPHRASE), "".join(f"&#x{ord(one):x}" for one in PASSPHRASE),
+        "".join(f"%u{ord(one):04x}" for one in PASSPHRASE), ", ".join(f"0x{one:02x}" for one in PASSPHRASE.encode()),
+        base64.b64encode(_BASIC.encode()).decode(), _BASIC.encode().hex(), "".join(f"&#{ord(one)};" for one in _BASIC),
+        "".join(f"%{ord(one):02X}" for one in _BASIC),
+        base64.b64encode(quote(f"a b:{PASSPHRASE}&").encode()).decode(),
+    ],
+)  # fmt: skip
+def test_a_known_secret_is_hidden_in_pieces_and_in_encodings_of_encodings(form: str) -> None:
+    left = mask_secrets(f"said {form} end", f"admin:{PASSPHRASE}", PASSPHRASE)
+    assert HIDDEN in left
+    assert left.replace(HIDDEN, "").strip("said en[]'\"0x") == ""
+
+
+def test_half_a_secret_is_hidden_where_a_message_is_cut_off() -> None:
+    assert excerpt("password of admin, Correct-Hor", PASSPHRASE) == f"password of admin, {HIDDEN}"
+    assert excerpt("rect-Horse7 was refused", PASSPHRASE) == f"{HIDDEN} was refused"
+    assert mask_secrets("spine01a", "spine01admin") == "spine01a", "names that are compared stay"
+    assert mask_secrets("a b", "ab") == "a b"
+
+
 def test_a_login_of_http_is_hidden_also_when_it_is_cut_off() -> None:
     word = base64.b64encode(b"somebody:else's password").decode()
     for text in (f"Authorization: Basic {word}", f"'basic {word[:20]}'"):
@@ -143,5 +173,11 @@ def test_secrets_are_hidden_before_text_is_cut() -> None:
 
 
 def test_a_long_text_is_searched_in_time_that_grows_with_it() -> None:
-    text = "QWxh" * 100_000
-    assert mask_secrets(text, SECRET) == text
+    for text in (
+        "QWxh" * 100_000,
+        "C" + "\\" * 100_000,
+        "p" + "\n" * 100_000,
+        "&amp;" * 10_000,
+        "%25" * 10_000,
+    ):
+        assert mask_secrets(text, SECRET) == text
