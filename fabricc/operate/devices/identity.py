@@ -223,18 +223,25 @@ class Roster:
         return f"it is no switch of this plan ({identity.words}, loopback {sorted(identity.addresses)[0]})"
 
     def namesake(self, name: str, identity: Identity) -> str:
-        """Return why a device with the name of a switch belongs to another plan, in words; "" if it may be that switch.
+        """Return why a device with the name of a switch may be another one, in words; "" if nothing contradicts.
 
         Clusters often have switches of the same names. Such a device has neither a loopback or router ID of this plan
-        nor the management address of the switch. The serial number of `replaced` outweighs both.
+        nor the management address of the switch. A device that gets its hostname by its address, as from DHCP, has
+        the loopback of another switch of the plan. The serial number of `replaced` outweighs all of these.
         """
-        if not identity.addresses or not identity.management or self._serials.get(name):
+        if not identity.addresses or self._serials.get(name):
             return ""
+        owners = {address: self._owners.get(address, "") for address in sorted(identity.addresses)}
+        if name in owners.values():
+            return ""
+        for address, owner in owners.items():
+            if owner:
+                return f"it has this name, but the loopback of {owner} ({address})"
         planned = str(self._fabric.switch(self._places[name]).management.address).partition("/")[0]
-        if identity.management == planned or any(self._owners.get(each) for each in identity.addresses):
+        if not identity.management or identity.management == planned:
             return ""
         return (
-            f"it has this name, but loopback {shorten_word(sorted(identity.addresses)[0])} and management address "
+            f"it has this name, but loopback {shorten_word(next(iter(owners)))} and management address "
             f"{shorten_word(identity.management)}, as a switch of another cluster"
         )
 

@@ -115,6 +115,22 @@ def test_a_switch_of_another_cluster_with_the_same_name_is_refused(tmp_path: Pat
         assert (report.exit_status, report.unread) == (1, {})
 
 
+def test_a_switch_that_has_its_name_from_dhcp_is_known_by_its_loopback(
+    tmp_path: Path, fabric: BuiltTree
+) -> None:
+    text = fabric.files(OTHER)["running-config.cfg"].replace(f"hostname {OTHER}", f"hostname {NAME}")
+    with swapped(tmp_path, "eos", {"running-config.cfg": text}) as (source, server, words):
+        ran = run_here([*words, "--only", NAME])
+        assert ran.returncode == 1
+        assert (
+            f"FAB9106: {NAME}: another switch answers at its address: it has this name, but the" in ran.stderr
+        )
+        assert server.files == {}
+        access = read_access(tmp_path / "spec" / "fabricc-access.yaml")
+        report = verify(source, access, only=[NAME], aspects=[Aspect.CONFIG])
+        assert [one.diagnostic.code for one in report.found] == ["FAB9205"]
+
+
 @pytest.mark.slow
 def test_a_switch_that_gets_other_addresses_is_known_from_the_journal(tmp_path: Path) -> None:
     spec = specs.write(tmp_path / "spec", SPEC.format(model=MODELS["eos"], nos="eos"))
@@ -138,14 +154,16 @@ def test_a_switch_that_gets_other_addresses_is_known_from_the_journal(tmp_path: 
         ("203.0.113.9", "own", False),
         ("own", "203.0.113.8", False),
         ("", "203.0.113.8", False),
+        ("other", "", True),
+        ("other", "own", True),
     ],
 )
 def test_a_namesake_has_no_address_of_the_plan(
     fabric: BuiltTree, loopback: str, management: str, refused: bool
 ) -> None:
     switch = fabric.switch(NAME)
-    if loopback == "own":
-        loopback = str(switch.loopback4)
+    if loopback in ("own", "other"):
+        loopback = str(fabric.switch(NAME if loopback == "own" else OTHER).loopback4)
     if management == "own":
         management = switch.management.address.partition("/")[0]
     identity = Identity(frozenset({NAME}), addresses=frozenset({loopback} - {""}), management=management)
