@@ -24,6 +24,7 @@ from fabricc.fabric.model import (
     Direction,
     Host,
     HostPort,
+    LoginServers,
     Management,
     NtpKey,
     Peer,
@@ -31,7 +32,6 @@ from fabricc.fabric.model import (
     Snmp,
     SnmpUser,
     Switch,
-    Tacacs,
 )
 from fabricc.fabric.qos import BufferPools, Ecn, Headroom, PortProfile, SwitchQos, TrafficClass, Watchdog
 from fabricc.fabric.routing import (
@@ -310,7 +310,7 @@ def with_settings(switch: Switch, mode: Spreading = Spreading.FLOWLET) -> Switch
     management = replace(
         switch.management,
         access=("172.16.9.0/24", "172.16.8.0/24"),
-        tacacs=Tacacs(("172.16.0.6", "172.16.0.5"), "FABRICC-SECRET-tacacs"),
+        tacacs=LoginServers(("172.16.0.6", "172.16.0.5"), "FABRICC-SECRET-tacacs"),
         snmp=Snmp(
             "FABRICC-SECRET-snmp",
             "hall-3",
@@ -329,6 +329,13 @@ def with_settings(switch: Switch, mode: Spreading = Spreading.FLOWLET) -> Switch
         load_balancing=LoadBalancing(mode, queue_pairs=True),
         bgp=replace(switch.bgp, **dict.fromkeys(OPTIONS, True)),
     )
+
+
+def with_radius(switch: Switch) -> Switch:
+    """Return the switch with RADIUS servers and access networks."""
+    servers = LoginServers(("172.16.0.6", "fd00::5"), "FABRICC-SECRET-radius")
+    management = replace(switch.management, access=("172.16.9.0/24",), radius=servers)
+    return replace(switch, management=management)
 
 
 HOST_MODEL = HostModel(

@@ -21,8 +21,8 @@ KEPT_TABLES = frozenset({
     # Operators' own: they neither forward a packet nor steer one, and fabricc has no setting for them.
     "ASIC_SENSORS", "CONSOLE_SWITCH", "COPP_GROUP", "COPP_TRAP", "DEBUG_COUNTER", "DEBUG_DROP_MONITOR", "DNS_OPTIONS",
     "FIPS", "GNMI_CLIENT_CERT", "GRPCCLIENT", "HEARTBEAT", "KUBERNETES_MASTER", "LDAP", "LDAP_SERVER", "LLDP_PORT",
-    "MEMORY_STATISTICS", "MGMT_RATE", "NTP_KEY", "RADIUS", "RADIUS_SERVER", "RESTAPI", "SERIAL_CONSOLE", "SFLOW",
-    "SSH_SERVER", "TELEMETRY", "XCVRD_LOG",
+    "MEMORY_STATISTICS", "MGMT_RATE", "NTP_KEY", "RESTAPI", "SERIAL_CONSOLE", "SFLOW", "SSH_SERVER", "TELEMETRY",
+    "XCVRD_LOG",
 })  # fmt: skip
 """Tables that a replacement leaves as the switch has them, unless the plan has rows of them."""
 BANNER = "BANNER_MESSAGE"

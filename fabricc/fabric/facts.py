@@ -156,6 +156,7 @@ def _quality_facts(qos: SwitchQos, profile: PortProfile | None, *, trusted: bool
 SETTINGS = {
     "management/access": "access networks of the management services",
     "management/tacacs/": "TACACS+",
+    "management/radius/": "RADIUS",
     "management/ntp_key": "NTP authentication",
     "management/banner": "a login banner",
     "management/snmp/": "SNMP",
@@ -272,9 +273,10 @@ def _service_facts(facts: Facts, management: Management) -> None:
     facts["lldp/interval_s"] = management.lldp_interval_s
     if management.access:
         facts["management/access"] = ",".join(sorted(management.access))
-    if management.tacacs:
-        facts["management/tacacs/servers"] = ",".join(management.tacacs.servers)
-        facts["management/tacacs/secret"] = management.tacacs.key
+    for protocol, asked in (("tacacs", management.tacacs), ("radius", management.radius)):
+        if asked:
+            facts[f"management/{protocol}/servers"] = ",".join(asked.servers)
+            facts[f"management/{protocol}/secret"] = asked.key
     if management.banner:
         facts["management/banner"] = management.banner
     if (key := management.ntp_key) and management.ntp:

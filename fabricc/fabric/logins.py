@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 PASSWORD = "password"
 KEY = "key"
-SERVERS = "management/tacacs/servers"
+SERVERS = {"management/tacacs/servers": "TACACS+", "management/radius/servers": "RADIUS"}
+"""Path of the servers that check passwords -> their protocol."""
 _ACCOUNT = re.compile(r"user\[([^\]]+)\]/.+")
 _KEY_WORDS = 2
 """Of a public key: its type and its material; what follows is a comment."""
@@ -41,7 +42,7 @@ class Verdict:
 
     Attributes:
         refused: why the switch refuses it, a clause; "" when the configuration does not refuse it.
-        servers: the TACACS+ servers that decide about it, "" when the switch itself does.
+        servers: the servers that decide about it, such as `TACACS+ servers 172.16.0.5`; "" when the switch itself does.
         known: whether the configuration decides at all; otherwise accounts stay as they are on the switch.
     """
 
@@ -73,15 +74,15 @@ def login_refusal(facts: Facts, username: str, proofs: Collection[str]) -> str:
 def judge_login(facts: Facts, login: Login, keeping: ProtectedAccounts) -> Verdict:
     """Return what becomes of a login once a configuration is loaded.
 
-    A password is checked by TACACS+ servers, or against an account that has one or that the system keeps, or by
-    nobody.
+    A password is checked by servers, or against an account that has one or that the system keeps, or by nobody.
 
     Args:
         facts: what the configuration states.
         login: of whoever loads it.
         keeping: what the system does with accounts that the configuration does not state.
     """
-    accounts, servers = _account_facts(facts), str(facts.get(SERVERS, ""))
+    accounts = _account_facts(facts)
+    servers = next((f"{name} servers {facts[path]}" for path, name in SERVERS.items() if path in facts), "")
     key = str(facts.get(f"user[{login.username}]/ssh_key", ""))
     if KEY in login.proofs and key and (not login.key or _same_key(key, login.key)):
         return Verdict()

@@ -116,8 +116,8 @@ SECRET_PREFIX = secret_words.SECRET_PREFIX
 
 
 @dataclass(frozen=True, slots=True)
-class Tacacs:
-    """TACACS+ (RFC 8907): servers in the order of use; `key` is a reference to a secret."""
+class LoginServers:
+    """Servers of TACACS+ (RFC 8907) or RADIUS (RFC 2865) in the order of use; `key` is a reference to a secret."""
 
     servers: tuple[str, ...]
     key: str
@@ -172,7 +172,7 @@ class Services:
 
     Attributes:
         access: IPv4 networks that may reach the device's management services; empty for everyone.
-        tacacs, snmp, gnmi_port: None where the service is off.
+        tacacs, radius, snmp, gnmi_port: None where the service is off; at most one of `tacacs` and `radius` is on.
         lldp_interval_s: seconds between LLDP announcements; a neighbor forgets after four of them.
         ntp_key: None where time servers need no key.
         banner: a line before a login; "" for none.
@@ -183,12 +183,20 @@ class Services:
     syslog: tuple[str, ...]
     users: tuple[Account, ...]
     access: tuple[str, ...] = ()
-    tacacs: Tacacs | None = None
+    tacacs: LoginServers | None = None
+    radius: LoginServers | None = None
     snmp: Snmp | None = None
     gnmi_port: int | None = None
     lldp_interval_s: int = 30
     ntp_key: NtpKey | None = None
     banner: str = ""
+
+    @property
+    def login(self) -> tuple[str, LoginServers] | None:
+        """Return the protocol whose servers check logins, `tacacs` or `radius`, and the servers; None without."""
+        if self.tacacs:
+            return "tacacs", self.tacacs
+        return ("radius", self.radius) if self.radius else None
 
     @property
     def snmp_users(self) -> tuple[SnmpUser, ...]:

@@ -30,7 +30,7 @@ _STATIC = "static_route["
 _ORIGINS = ("bgp/aggregate[", "bgp/network[")
 _ENTERING = (*_ORIGINS, "bgp/redistribute", "bgp/setting[redistribute", "bgp/static", "bgp/advertise")
 _SEED = re.compile(r"[/[](?:ecmp_)?hash_seed\]?$")
-_BESIDE = ("management/access", "management/tacacs")
+_BESIDE = ("management/access", "management/tacacs", "management/radius")
 
 
 class OuterSession(NamedTuple):

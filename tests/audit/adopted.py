@@ -97,7 +97,10 @@ SHAPES: dict[str, dict[str, Any]] = {
     "out-of-band networks": small(
         management={"networks": [{"network": "172.20.0.0/19", "prefix_length": 24, "units": 1},
                                  {"tier": "spine", "network": "172.21.0.0/21"}]}),
-    "border leaves": small(tors={**ARISTA, "uplinks": 4, "border": 2}),
+    "border leaves, RADIUS": small(
+        tors={**ARISTA, "uplinks": 4, "border": 2},
+        management={"radius": {"servers": ["172.16.0.6", "172.16.0.5"], "key": {"secret": "radius"}}},
+    ),
     "moved": small(moved={"spine01a": "spine-east", "su001": "hall-a"}),
     "named hosts": small(gpus={"model": "dgx-h100", "hosts": ["ada", "bob", "cy", "di", "eve"], "hosts_per_unit": 4}),
     "services": small(management={

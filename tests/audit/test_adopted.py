@@ -100,7 +100,7 @@ def words_of(adoption):
 @pytest.mark.parametrize(
     "name",
     slow_but(
-        ["groups, small", "groups of three kinds", "hosts of networks alone", "border leaves", "ways out, eos",
+        ["groups, small", "groups of three kinds", "hosts of networks alone", "border leaves, RADIUS", "ways out, eos",
          "spines by rail and cores", "storage-zone", "whole-cluster-256", "tenant-front-end", "superpod-four-networks"],
         ("groups, small",),
     ),
@@ -117,7 +117,7 @@ def test_names_decide_nothing(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["spines by rail", "border leaves", "groups, small"])
+@pytest.mark.parametrize("name", ["spines by rail", "border leaves, RADIUS", "groups, small"])
 def test_asns_and_addresses_that_follow_no_rule_stay_in_every_shape(name, tmp_path):
     compiled, _ = plain(name)
     accept = [{"code": code, "reason": "no part of what is tried"} for code in GAPS]

@@ -13,7 +13,7 @@ from fabricc.back.nos.frr import FrrLinux
 from fabricc.compiler.render.overlays import find_unexpressed
 from fabricc.fabric import facts, routing
 from fabricc.fabric.facts import SETTINGS, Facts, Reading, setting_facts
-from fabricc.fabric.model import NtpKey, Snmp, Switch, Tacacs
+from fabricc.fabric.model import LoginServers, NtpKey, Snmp, Switch
 from fabricc.fabric.qos import Trimming
 from fabricc.fabric.routing import OPTIONS, LoadBalancing, Reassignment, Spreading, StaticRoute
 from fabricc.fabric.tenants import Tenant, TenantVrfs
@@ -28,7 +28,7 @@ TOR = tor()
 MANAGEMENT = replace(
     TOR.management,
     access=("172.16.9.0/24", "172.16.8.0/24"),
-    tacacs=Tacacs(("172.16.0.6", "172.16.0.5"), "FABRICC-SECRET-tacacs"),
+    tacacs=LoginServers(("172.16.0.6", "172.16.0.5"), "FABRICC-SECRET-tacacs"),
     snmp=Snmp("FABRICC-SECRET-snmp", "hall-3", ""),
     gnmi_port=9339,
     ntp_key=NtpKey(4, "sha1", "FABRICC-SECRET-ntp"),
@@ -68,6 +68,11 @@ class Silent(FrrLinux):
 
 def test_settings_are_facts_only_when_requested() -> None:
     assert setting_facts(TOR) == {"lldp/interval_s": 30}
+    assert setting_facts(replace(TOR, management=replace(TOR.management, radius=MANAGEMENT.tacacs))) == {
+        "lldp/interval_s": 30,
+        "management/radius/servers": "172.16.0.6,172.16.0.5",
+        "management/radius/secret": "FABRICC-SECRET-tacacs",
+    }
     assert setting_facts(ASKED) == {
         "lldp/interval_s": 30,
         "management/access": "172.16.8.0/24,172.16.9.0/24",
@@ -98,6 +103,7 @@ def test_a_setting_that_a_back_end_does_not_state_is_refused_once_by_name() -> N
     ultra = replace(TOR.qos, trimming=Trimming(256, 48, 6, (0,)), link_retry=True)
     tenants = TenantVrfs(None, (Tenant("acme", 1),), ("ipv4",), 9000)
     asked = replace(ASKED, qos=ultra, bgp=replace(ASKED.bgp, evpn_transit=True), tenants=tenants)
+    asked = replace(asked, management=replace(MANAGEMENT, radius=MANAGEMENT.tacacs))
     refused = list(find_unexpressed(asked, Silent(), ()))
     assert [gap.feature for gap in refused] == list(SETTINGS.values())
     assert {(gap.code, gap.fatal) for gap in refused} == {("FAB5001", True)}

@@ -157,12 +157,11 @@ def infer_management(sides: FoundTiers, usual: SpecDefaults, networks: list[Word
         words["banner"] = banner
     if ntp := _ntp_words(sides):
         words["ntp_authentication"] = ntp
-    servers, key = sides.most("management/tacacs/servers"), sides.most("management/tacacs/secret")
-    if servers is not None:
-        words["tacacs"] = {
-            "servers": str(servers).split(","),
-            "key": {"secret": _secret_words(key, "tacacs")},
-        }
+    for protocol in ("tacacs", "radius"):
+        servers = sides.most(f"management/{protocol}/servers")
+        if servers is not None and "tacacs" not in words:
+            key = _secret_words(sides.most(f"management/{protocol}/secret"), protocol)
+            words[protocol] = {"servers": str(servers).split(","), "key": {"secret": key}}
     if snmp := _snmp_words(sides):
         words["snmp"] = snmp
     if (port := sides.most("management/gnmi_port")) is not None:

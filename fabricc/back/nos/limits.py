@@ -308,7 +308,7 @@ def login_limit(code: str, transport: str) -> Limit:
 
     return Reservation(code, feature=f"a login of `fabricc push` over {transport}", asked=is_refused,
         reason=f"{transport} takes a password, and accounts have a key alone: a switch refuses the push that loaded it",
-        remedy="give an account a `password`, name TACACS+ servers under `management`, or load the files over SSH",
+        remedy="give an account a `password`, name TACACS+ or RADIUS servers, or load the files over SSH",
         section="management",
     )  # fmt: skip
 

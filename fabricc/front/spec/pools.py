@@ -13,7 +13,16 @@ from netaddr import AddrFormatError, IPAddress, IPNetwork, IPSet
 from fabricc.base.values import replace
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.management import IN_UNITS, ManagementNetwork, OtherDevices
-from fabricc.fabric.model import SECRET_PREFIX, Account, CableKind, NtpKey, Services, Snmp, SnmpUser, Tacacs
+from fabricc.fabric.model import (
+    SECRET_PREFIX,
+    Account,
+    CableKind,
+    LoginServers,
+    NtpKey,
+    Services,
+    Snmp,
+    SnmpUser,
+)
 from fabricc.fabric.shape import TierName
 from fabricc.front.spec.defaults import IPV4_POOLS, IPV6_POOLS, unused_pools
 from fabricc.front.spec.document import format_path
@@ -104,7 +113,8 @@ def build_management(
         **servers,
         users=users,
         access=_read_access(raw["access"], findings),
-        tacacs=_read_tacacs(raw["tacacs"], findings) if "tacacs" in raw else None,
+        tacacs=_read_login_servers(raw, "tacacs", findings),
+        radius=_read_login_servers(raw, "radius", findings),
         snmp=_read_snmp(raw["snmp"], {user.name for user in users}, findings) if "snmp" in raw else None,
         gnmi_port=raw["telemetry"]["gnmi_port"] if "telemetry" in raw else None,
         lldp_interval_s=raw["lldp"]["interval_s"],
@@ -154,12 +164,23 @@ def _read_access(networks: Sequence[str], findings: Findings) -> tuple[str, ...]
     return tuple(networks)
 
 
-def _read_tacacs(raw: Mapping[str, Any], findings: Findings) -> Tacacs:
+def _read_login_servers(raw: Mapping[str, Any], protocol: str, findings: Findings) -> LoginServers | None:
+    """Return the servers of one protocol; FAB2064 for RADIUS beside TACACS+.
+
+    Cumulus Linux tries no RADIUS login where it has both clients (NVIDIA, RADIUS AAA), and SONiC's PAM template has
+    no order of both (`common-auth-sonic.j2`).
+    """
+    if protocol not in raw:
+        return None
+    if protocol == "radius" and "tacacs" in raw:
+        message = "management has both 'tacacs' and 'radius', and not every system can use both for logins"
+        findings.error("FAB2064", message, "management", "radius", help="Keep one of the two.")
+    section = raw[protocol]
     servers = tuple(
-        _parse_server(text, ("management", "tacacs", "servers", index), findings)
-        for index, text in enumerate(raw["servers"])
+        _parse_server(text, ("management", protocol, "servers", index), findings)
+        for index, text in enumerate(section["servers"])
     )
-    return Tacacs(servers, _reference_to(raw["key"]))
+    return LoginServers(servers, _reference_to(section["key"]))
 
 
 def _read_ntp_key(raw: Mapping[str, Any], findings: Findings) -> NtpKey:

@@ -180,7 +180,7 @@ def read_sessions(answer: Any) -> Sessions:
     return Sessions(states, waiting, until)
 
 
-_SECRET = r"(?m)^(tacacs-server host \S+(?: vrf \S+)? key|ntp authentication-key \d+ \S+)"
+_SECRET = r"(?m)^((?:tacacs|radius)-server host \S+(?: vrf \S+)? key|ntp authentication-key \d+ \S+)"
 _CLEAR = re.compile(_SECRET + r" 0 (\S+)[ \t]*$")
 _STORED = re.compile(_SECRET + r" 7 (\S+)[ \t]*$")
 _PAD = b"dsfd;kfoA,.iyewrkldJKDHSUBsgvca69834ncxv9873254k;fg87"

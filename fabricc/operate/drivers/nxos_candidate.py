@@ -7,10 +7,10 @@ lines that every switch prints. Lines are written as the switch prints them.
 
 Remember how a switch prints secrets that it encrypts, so that an unchanged one is no difference.
 
-NX-OS stores a TACACS+ key as type 7 in a way that Cisco does not publish, and keys of SNMPv3 users that it makes of
-their passwords and its engine ID. After a replace that set one in clear text, its printed form is written to a file on
-the switch with a salted digest of the clear line. A secret that was changed has another digest, and is sent in clear
-text again.
+NX-OS stores keys of TACACS+ and RADIUS as type 7 in a way that Cisco does not publish, and keys of SNMPv3 users that it
+makes of their passwords and its engine ID. After a replace that set one in clear text, its printed form is written to a
+file on the switch with a salted digest of the clear line. A secret that was changed has another digest, and is sent in
+clear text again.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _ONLY_HEADS = re.compile(r"line vty$|vlan 1$|interface Ethernet\d+/\d+$")
 """First lines of blocks that cannot be removed, and that are printed without content where nothing is configured."""
 _SUPPRESS = "no ipv6 nd suppress-ra"
 _CLEAR_SECRET = re.compile(
-    r"tacacs-server host \S+ key 0 .+$|ntp authentication-key \d+ md5 .+ 0$"
+    r"(?:tacacs|radius)-server host \S+ key 0 .+$|ntp authentication-key \d+ md5 .+ 0$"
     r"|snmp-server user \S+ \S+ auth (?!.* localized(?:V2)?key$).+$"
 )
 _PRINTED_SECRET = re.compile(
-    r"tacacs-server host \S+ key (?!0 )\d+ .+$|ntp authentication-key \d+ md5 .+ 7$"
+    r"(?:tacacs|radius)-server host \S+ key (?!0 )\d+ .+$|ntp authentication-key \d+ md5 .+ 7$"
     r"|snmp-server user \S+ \S+ auth .+ localized(?:V2)?key$"
 )
 _ACCOUNT = re.compile(r"username (\S+) (\S+)(?: +\d+ +(\S+))?")
@@ -223,7 +223,7 @@ def _list_statements(text: str) -> Iterator[tuple[str, ...]]:
 
 
 _OWNER = re.compile(
-    r"(tacacs-server host \S+) key |(ntp authentication-key \d+) md5 |(snmp-server user \S+) \S+ auth "
+    r"((?:tacacs|radius)-server host \S+) key |(ntp authentication-key \d+) md5 |(snmp-server user \S+) \S+ auth "
 )
 FORMS_FILE = "fabricc_forms.json"
 _COST = {"n": 2**14, "r": 8, "p": 1}

@@ -49,7 +49,7 @@ def require_login(setting: Setting, names: Iterable[str], *, trial: bool = False
     A trial commits nothing, so it only warns.
 
     Returns:
-        What to know all the same: FAB9160 as a warning where it is agreed to, FAB9161 where TACACS+ servers decide,
+        What to know all the same: FAB9160 as a warning where it is agreed to, FAB9161 where servers decide,
         FAB9162 where the configurations do not.
 
     Raises:
@@ -153,11 +153,11 @@ def _make_finding(case: _Case, names: Sequence[str], accepted: Iterable[str]) ->
             f"{switches}: the new configuration removes the login of this push: {case.verdict.refused}",
             None,
             "" if agreed else
-            "Log in as an account of the spec, name TACACS+ servers under `management`, or agree to it: "
+            "Log in as an account of the spec, name TACACS+ or RADIUS servers under `management`, or agree to it: "
             f"--allow-lockout {case.username}.",
         )  # fmt: skip
     if case.verdict.servers:
-        text = f"TACACS+ servers {case.verdict.servers} decide about the login of {case.username} and what it may do"
+        text = f"{case.verdict.servers} decide about the login of {case.username} and what it may do"
         return Diagnostic("FAB9161", Severity.NOTE, f"{switches}: {text}")
     if not case.verdict.known:
         text = f"no configuration contains the account {case.username}, so it is assumed to stay"

@@ -86,7 +86,9 @@ def _host_bits(length: str, bits: int) -> int | None:
     return None
 
 
-_SERVERS = tuple(f"management/{kind}" for kind in ("ntp", "dns", "syslog", "tacacs/servers"))
+_SERVERS = tuple(
+    f"management/{kind}" for kind in ("ntp", "dns", "syslog", "tacacs/servers", "radius/servers")
+)
 """Facts that name machines of the management network, comma-separated."""
 _ASKED = ("management/gateway", *_SERVERS)
 

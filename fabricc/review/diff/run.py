@@ -325,6 +325,7 @@ _SPEC = (
     "management.users",
     "management.access",
     "management.tacacs",
+    "management.radius",
     "management.snmp",
     "management.telemetry",
 )

@@ -269,8 +269,9 @@ def _named_servers(plan: PlanSources, address: Address) -> Iterator[tuple[str, s
     for title, kind in (("NTP server", "ntp"), ("DNS server", "dns"), ("syslog server", "syslog")):
         if text in getattr(services, kind):
             yield title, f"management.{kind}"
-    if services.tacacs and text in services.tacacs.servers:
-        yield "TACACS+ server", "management.tacacs.servers"
+    for title, kind, asked in (("TACACS+", "tacacs", services.tacacs), ("RADIUS", "radius", services.radius)):
+        if asked and text in asked.servers:
+            yield f"{title} server", f"management.{kind}.servers"
 
 
 def _explain_outside(plan: PlanSources, address: Address, named: Details) -> Explanation:

@@ -88,6 +88,7 @@ FEATURES: dict[str, dict[str, Any]] = {
     "a way out whose packets are marked": {"external": {"core": WAY_OUT}},
     "access networks of management": {"management": {"access": ["172.16.9.0/24"]}},
     "TACACS+": {"management": {"tacacs": {"servers": ["172.16.0.5"], "key": {"secret": "tacacs"}}}},
+    "RADIUS": {"management": {"radius": {"servers": ["172.16.0.5"], "key": {"secret": "radius"}}}},
     "a login banner": {"management": {"banner": "Authorized use only."}},
     "NTP authentication, MD5": {
         "management": {

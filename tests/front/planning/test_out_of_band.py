@@ -28,6 +28,10 @@ def address_of(name: str) -> str:
             "management.tacacs.servers[0]",
             lambda at: {"tacacs": {"servers": [at], "key": {"secret": "tacacs"}}},
         ),
+        (
+            "management.radius.servers[0]",
+            lambda at: {"radius": {"servers": [at], "key": {"secret": "radius"}}},
+        ),
     ],
 )
 @pytest.mark.parametrize("switch", ["su001-tor5a", "su004-tor8a", "spine02a"])

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from fabricc.base.diagnostics import Position, Severity
-from fabricc.fabric.model import NtpKey, Snmp, SnmpUser, Tacacs
+from fabricc.fabric.model import LoginServers, NtpKey, Snmp, SnmpUser
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from fabricc.front.spec.load import load_spec
 from fabricc.front.spec.model import HostGroup, NosChoice, Override, PortOverride, TrimmingWish
@@ -52,7 +52,9 @@ def test_every_section_reaches_the_value() -> None:
     assert (spec.cables.host.medium, spec.cables.core.length_m) == ("dac", 300)
     assert spec.management.services.syslog == ("fd00:9::1",)
     assert spec.management.services.access == ("172.20.9.0/24",)
-    assert spec.management.services.tacacs == Tacacs(("172.20.0.6", "172.20.0.5"), "FABRICC-SECRET-tacacs")
+    assert spec.management.services.tacacs == LoginServers(
+        ("172.20.0.6", "172.20.0.5"), "FABRICC-SECRET-tacacs"
+    )
     assert spec.management.services.snmp == Snmp(
         "FABRICC-SECRET-ro-snmp",
         "hall-3",

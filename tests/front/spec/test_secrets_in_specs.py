@@ -26,6 +26,7 @@ management:
     "line",
     [
         "tacacs: {servers: [172.16.0.4], key: PLANTED01}",
+        "radius: {servers: [172.16.0.4], key: PLANTED01}",
         "snmp: {community: PLANTED01}",
         "snmp: {community: {secret: PLANTED01}}",
         "snmp: {users: [{name: monitor, auth: PLANTED01, privacy: 'PLANTED02'}]}",

@@ -46,6 +46,12 @@ FIRES = {
     "FAB2030 access": (FULL.replace("172.20.9.0/24", "172.20.9.0/44"), {"FAB2030"}),
     "FAB2031 access": (FULL.replace("172.20.9.0/24", "172.20.9.1/24"), {"FAB2031"}),
     "FAB2030 TACACS+": (FULL.replace("172.20.0.6", "172.20.0.600"), {"FAB2030"}),
+    "FAB2030 RADIUS": (
+        FULL.replace("tacacs: {servers: [172.20.0.6", "radius: {servers: [172.20.0.600"), {"FAB2030"}
+    ),
+    "FAB2064": (
+        FULL.replace("  tacacs:", "  radius: {servers: [172.20.0.6], key: {secret: radius}}\n  tacacs:"), {"FAB2064"}
+    ),
     "FAB2043": (FULL.replace("mode: flowlet", "mode: packet"), {"FAB2043"}),
     "FAB2044": (SHORT + "\nplanes: 2\nplanes_present: 2\n", {"FAB2044"}),
     "FAB2005 too full with rail wiring": (

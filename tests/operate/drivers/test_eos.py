@@ -52,7 +52,12 @@ def test_a_replace_is_compared_committed_and_saved(switch: EosSwitch, driver: An
 
 
 @pytest.mark.parametrize(
-    "owner", ["tacacs-server host 172.16.0.5 vrf MGMT key", "ntp authentication-key 1 sha1"]
+    "owner",
+    [
+        "tacacs-server host 172.16.0.5 vrf MGMT key",
+        "radius-server host 172.16.0.5 vrf MGMT key",
+        "ntp authentication-key 1 sha1",
+    ],
 )
 def test_a_switch_that_runs_the_keys_of_its_plan_is_unchanged(
     switch: EosSwitch, driver: Any, owner: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +63,7 @@ feature scp-server
 username carol password 5 !  role network-admin
 username carol sshkey ssh-ed25519 BBBB
 tacacs-server host 192.0.2.9 key 0 "s3cret-key"
+radius-server host 192.0.2.8 key 0 "s3cret-key" authentication accounting
 ntp authentication-key 1 md5 s3cret-ntp 0
 snmp-server user monitor network-operator auth sha s3cret-auth priv aes-128 s3cret-privacy
 snmp-server user monitor use-ipv4acl FABRICC-ACCESS
@@ -320,6 +322,7 @@ def test_unchanged_switch_gets_few_requests(switch: NxosSwitch, driver: Any) -> 
     driver.load_replace_candidate(config=PLAN)
     driver.commit_config()
     assert 'tacacs-server host 192.0.2.9 key 7 "' in switch.running
+    assert re.search(r'radius-server host 192\.0\.2\.8 key 7 ".+" authentication accounting', switch.running)
     assert "ntp authentication-key 1 md5 PTN-TERC3S 7" in switch.running
     driver.load_replace_candidate(config=PLAN)
     assert driver.compare_config() == ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos import BUILT_IN
 from fabricc.back.nos.eos import EOS
-from fabricc.fabric.logins import KEY, PASSWORD, login_refusal
+from fabricc.fabric.logins import KEY, PASSWORD, Keeping, Login, judge_login, login_refusal
 from fabricc.operate.drivers import DRIVERS, PROOFS
 from tests.back.nos.eos.variants import variant
 
@@ -42,6 +42,9 @@ def test_missing_account_is_rejected_for_every_credential() -> None:
 def test_servers_decide_about_passwords_and_not_about_keys() -> None:
     assert login_refusal(ACCOUNT | SERVERS, "admin", {PASSWORD}) == ""
     assert login_refusal(ACCOUNT | SERVERS, "admin", {KEY}) == "it has no account admin"
+    radius = {"management/radius/servers": "172.16.0.5"}
+    verdict = judge_login(ACCOUNT | radius, Login("admin", {PASSWORD}), Keeping())
+    assert verdict.servers == "RADIUS servers 172.16.0.5"
 
 
 def test_a_configuration_without_accounts_does_not_affect_logins() -> None:

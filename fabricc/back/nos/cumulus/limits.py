@@ -203,12 +203,17 @@ NTP_KEYS = Limit("FAB5841", setting="management/ntp_key",
     reason="`system ntp key` begins with {since}, this is {release}",
     remedy="use release {since} or later, or leave it out and set it with your configuration management", since="5.15",
 )  # fmt: skip
+RADIUS_ACCOUNTING = Reservation("FAB5842", setting="management/radius/", feature="accounting by RADIUS",
+    reason="`system aaa radius accounting` begins with {since}, this is {release}", source="NVUE object model",
+    remedy="use release {since} or later, or TACACS+", since="5.11",
+)  # fmt: skip
 TRIMMING = Limit("FAB5723", setting="trimming/",
     reason="`packet-trim` begins with {since}, this is {release}", remedy="use release {since} or later",
     since="5.14",
 )  # fmt: skip
 LIMITS = (
     NTP_KEYS,
+    RADIUS_ACCOUNTING,
     limits.segments_limit("fabricc does not write it for Cumulus yet", on_tors=True),
     Limit("FAB5726", feature="{it} VRFs of tenants",
         asked=lambda switch: [len(switch.tenants.tenants)] if switch.tenants else [],

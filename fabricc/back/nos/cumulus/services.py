@@ -1,4 +1,4 @@
-"""The system and its management services: accounts, hashing, NTP, DNS, syslog, LLDP, TACACS+, SNMP, gNMI, access."""
+"""The system and its management services: accounts, hashing, NTP, DNS, syslog, LLDP, logins, SNMP, gNMI, access."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.base import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.cumulus import qos
-from fabricc.back.nos.cumulus.limits import GNMI_SERVER, NTP_KEYS, has, release_of
+from fabricc.back.nos.cumulus.limits import GNMI_SERVER, NTP_KEYS, RADIUS_ACCOUNTING, has, release_of
 from fabricc.back.nos.cumulus.tenants import reserved_vlans
 from fabricc.back.nos.cumulus.words import (
     ADMINISTRATOR,
@@ -36,8 +36,7 @@ HASH_FIELDS = ("destination-ip", "destination-port", "ip-protocol", "ipv6-label"
 LLDP_HOLD = 4
 """Announcements that may be lost until a neighbor forgets (IEEE 802.1AB, msgTxHold)."""
 
-LOGIN_METHODS = ("tacacs", "local")
-TACACS_PORT = 49
+LOGIN_PORTS = {"tacacs": 49, "radius": 1812}
 
 ACCESS, ACCESS_V6, OPEN = "FABRICC-ACCESS", "FABRICC-ACCESS-V6", "FABRICC-GNMI"
 LIST_TYPES = {ACCESS: "ipv4", ACCESS_V6: "ipv6", OPEN: "ipv4"}
@@ -134,7 +133,7 @@ def system_tree(switch: Switch, release: Release) -> Tree:
     tree = factory_tree(release)
     aaa = tree["aaa"]
     if isinstance(aaa, dict):
-        aaa.update(tacacs_tree(switch.management, release))
+        aaa.update(login_tree(switch.management, release))
         aaa["user"] = _user_tree(switch.management.users)
     lists = (*CONTROL_PLANE_LISTS, *access_rules(switch.management, release))
     tree["control-plane"] = {"acl": {name: {"inbound": {}} for name in lists}}
@@ -247,31 +246,40 @@ def _snmp_tree(management: Management, snmp: Snmp, release: Release) -> Tree:
     return tree
 
 
-def tacacs_tree(management: Management, release: Release) -> Tree:
-    """Return what TACACS+ adds below `system aaa`: the servers, accounting, and local accounts when none answers."""
-    if management.tacacs is None:
+def login_tree(management: Management, release: Release) -> Tree:
+    """Return what servers add below `system aaa`: the servers, accounting, and local accounts when none answers."""
+    if management.login is None:
         return {}
+    protocol, asked = management.login
     servers: Tree = {}
-    for rank, server in enumerate(management.tacacs.servers, 1):
-        row: Tree = {"port": TACACS_PORT, "secret": management.tacacs.key}
-        if ":" in server:
+    for rank, server in enumerate(asked.servers, 1):
+        row: Tree = {"port": LOGIN_PORTS[protocol], "secret": asked.key}
+        if ":" in server and protocol == "tacacs":
             row["prefer-ip-version"] = 6
-        if release.tacacs_by_address:
+        if servers_by_address(protocol, release):
             servers[server] = {**row, "priority": rank}
         else:
             servers[str(rank)] = {**row, "host": server}
-    tree: Tree = {"server": servers, "vrf": MANAGEMENT_VRF, **login_switches(release)}
+    tree: Tree = {"server": servers, "vrf": MANAGEMENT_VRF, **login_switches(protocol, release)}
+    methods = (protocol, "local")
     if release.login_list:
-        return {"tacacs": tree, "authentication": {"order": LOGIN_METHODS}}
-    order: Tree = {str(rank): {method: {}} for rank, method in enumerate(LOGIN_METHODS, 1)}
-    return {"tacacs": tree, "authentication-order": order}
+        return {protocol: tree, "authentication": {"order": methods}}
+    order: Tree = {str(rank): {method: {}} for rank, method in enumerate(methods, 1)}
+    return {protocol: tree, "authentication-order": order}
 
 
-def login_switches(release: Release) -> Tree:
-    """Return what switches TACACS+ and its accounting on."""
-    if release.tacacs_by_address:
-        return {"accounting": {"state": "enabled"}}
-    return {"accounting": {"enable": release.on}, "enable": release.on}
+def servers_by_address(protocol: str, release: Release) -> bool:
+    """Return whether servers of a protocol are named by their addresses, and have a priority."""
+    return protocol == "radius" or release.tacacs_by_address
+
+
+def login_switches(protocol: str, release: Release) -> Tree:
+    """Return what switches a protocol and its accounting on; PAP is what RFC 2865 defines and other systems use."""
+    enabled: Tree = {} if release.tacacs_by_address else {"enable": release.on}
+    if protocol == "tacacs":
+        return {"accounting": {"enable": release.on} if enabled else {"state": "enabled"}, **enabled}
+    accounting: Tree = {"accounting": {"state": "enabled"}} if has(release.name, RADIUS_ACCOUNTING) else {}
+    return {**accounting, **({"auth-type": "pap"} if release.tacacs_by_address else {}), **enabled}
 
 
 def access_rules(management: Management, release: Release) -> dict[str, tuple[Rule, ...]]:
@@ -362,10 +370,11 @@ def state(facts: Facts, switch: Switch) -> None:
     for kind in server_settings(release):
         for server in getattr(management, kind):
             facts[f"management/{kind}[{server}]"] = "asked"
-    if management.tacacs:
-        for rank, server in enumerate(management.tacacs.servers, 1):
-            facts[f"management/tacacs_server[{server}]/configured"] = "true"
-            facts[f"management/tacacs_server[{server}]/priority"] = rank
+    if management.login:
+        protocol, asked = management.login
+        for rank, server in enumerate(asked.servers, 1):
+            facts[f"management/{protocol}_server[{server}]/configured"] = "true"
+            facts[f"management/{protocol}_server[{server}]/priority"] = rank
     if management.snmp:
         facts[f"snmp/listening[{host_address(management)}]"] = "true"
         facts[f"snmp/listening[{host_address(management)}]/vrf"] = MANAGEMENT_VRF

@@ -9,13 +9,13 @@ from fabricc.back.nos.cumulus.limits import GNMI_SERVER, NTP_KEYS, has
 from fabricc.back.nos.cumulus.services import (
     ACCESS,
     ITSELF,
-    LOGIN_METHODS,
-    TACACS_PORT,
+    LOGIN_PORTS,
     factory_tree,
     hashing_tree,
     lldp_settings,
     login_switches,
     server_settings,
+    servers_by_address,
 )
 from fabricc.back.nos.cumulus.startup import (
     File,
@@ -125,25 +125,29 @@ _ACL = table_part("acl", "<word>",
 
 
 def _login_rows(release: Release) -> tuple[Row, ...]:
-    server: tuple[Row, ...] = (
-        fixed_text(f"port: {TACACS_PORT}"),
-        Keep("secret <word>", "secret"),
-        Keep("prefer-ip-version 6", "version"),
-    )
-    if release.tacacs_by_address:
-        servers = table_part("server", "<word>", Keep("priority <integer>", "priority"), *server)
-    else:
-        servers = table_part("server", "<integer>", Keep("host <word>", "host"), *server)
     order = table_part("authentication-order", "<integer>", Keep("<word>", "method"))
     if release.login_list:
         order = node_part("authentication", Entry("order <word>", "methods"))
-    return node_part(
-        "tacacs", *constant_rows(login_switches(release)), fixed_text(f"vrf: {MANAGEMENT_VRF}"), servers
-    ), order
+    return *(_protocol_rows(protocol, release) for protocol in LOGIN_PORTS), order
+
+
+def _protocol_rows(protocol: str, release: Release) -> Row:
+    """Return the rows about servers of one protocol that check logins."""
+    server: tuple[Row, ...] = (
+        fixed_text(f"port: {LOGIN_PORTS[protocol]}"),
+        Keep("secret <word>", "secret"),
+        *((Keep("prefer-ip-version 6", "version"),) if protocol == "tacacs" else ()),
+    )
+    if servers_by_address(protocol, release):
+        servers = table_part("server", "<word>", Keep("priority <integer>", "priority"), *server)
+    else:
+        servers = table_part("server", "<integer>", Keep("host <word>", "host"), *server)
+    switches = constant_rows(login_switches(protocol, release))
+    return node_part(protocol, *switches, fixed_text(f"vrf: {MANAGEMENT_VRF}"), servers)
 
 
 def finish(file: File) -> None:
-    """State accounts, servers, TACACS+, SNMP, gNMI and who may reach them."""
+    """State accounts, servers, TACACS+, RADIUS, SNMP, gNMI and who may reach them."""
     root, release = file.root, file.release
     tenants.finish_system(file)
     _finish_users(file, root)
@@ -154,7 +158,7 @@ def finish(file: File) -> None:
         if servers:
             line = next(iter(servers.values())).line
             file.put(f"management/{kind}", ",".join(sorted(map(str, servers))), line)
-    _finish_tacacs(file, root, release)
+    _finish_logins(file, root, release)
     _finish_snmp(file, root, release)
     if gnmi := scope_at(root, "system", "gnmi-server"):
         _need_address(file, gnmi)
@@ -213,42 +217,49 @@ def _finish_ntp_keys(file: File, root: Scope) -> None:
     state_keys(file.put, keys, servers, trusted, line if state == "enabled" else None)
 
 
-def _finish_tacacs(file: File, root: Scope, release: Release) -> None:
+def _finish_logins(file: File, root: Scope, release: Release) -> None:
     aaa = scope_at(root, "system", "aaa")
-    file.note_expected(("system", "aaa", "tacacs", "server"), "management/tacacs/servers")
-    tacacs = scope_at(aaa, "tacacs")
     place = "authentication" if release.login_list else "authentication-order"
     order = scope_at(aaa, place)
-    if aaa is None or tacacs is None:
-        if order:
-            file.reject(order.line)
-        return
+    used = []
+    for protocol in LOGIN_PORTS:
+        file.note_expected(("system", "aaa", protocol, "server"), f"management/{protocol}/servers")
+        if (section := scope_at(aaa, protocol)) is not None:
+            _finish_servers(file, section, protocol, release)
+            used.append(protocol)
+    if aaa is not None and used:
+        _finish_login(file, aaa, order, used[0], release)
+    elif order:
+        file.reject(order.line)
+
+
+def _finish_servers(file: File, section: Scope, protocol: str, release: Release) -> None:
+    """State the servers of one protocol in the order of their priorities."""
     ranked: list[tuple[int, str, int]] = []
-    for key, server in table_entries_at(tacacs, "server").items():
+    by_address = servers_by_address(protocol, release)
+    for key, server in table_entries_at(section, "server").items():
         own = (key, server.line)
-        by_address = release.tacacs_by_address
         rank, line = server.values.get("priority", (0, 0)) if by_address else own
         host, host_line = own if by_address else server.values.get("host", ("", 0))
         if not (line and host_line) or not isinstance(rank, int):
-            file.missing(server.line, "a TACACS+ server without its address or priority")
+            file.missing(server.line, f"a {protocol} server without its address or priority")
             continue
-        file.put(f"management/tacacs_server[{host}]/configured", "true", host_line)
-        file.put(f"management/tacacs_server[{host}]/priority", rank, line)
+        file.put(f"management/{protocol}_server[{host}]/configured", "true", host_line)
+        file.put(f"management/{protocol}_server[{host}]/priority", rank, line)
         ranked.append((rank, str(host), line))
-        if ":" in str(host) and "version" not in server.values:
+        if protocol == "tacacs" and ":" in str(host) and "version" not in server.values:
             file.missing(server.line, "prefer-ip-version: 6 is missing")
         if "secret" in server.values:
-            file.agree("management/tacacs/secret", *server.values["secret"])
+            file.agree(f"management/{protocol}/secret", *server.values["secret"])
         else:
             file.missing(server.line, "secret is missing")
     if ranked:
         servers = ",".join(host for _, host, _ in sorted(ranked))
-        file.put("management/tacacs/servers", servers, ranked[-1][2])
-    _finish_login(file, aaa, order, release)
+        file.put(f"management/{protocol}/servers", servers, ranked[-1][2])
 
 
-def _finish_login(file: File, aaa: Scope, order: Scope | None, release: Release) -> None:
-    """State that TACACS+ comes first and local accounts when no server answers; any other order is unknown."""
+def _finish_login(file: File, aaa: Scope, order: Scope | None, protocol: str, release: Release) -> None:
+    """State that the servers come first and local accounts when no server answers; any other order is unknown."""
     if order is None:
         words = "authentication order" if release.login_list else "authentication-order"
         file.missing(aaa.line, f"{words} is missing")
@@ -256,7 +267,7 @@ def _finish_login(file: File, aaa: Scope, order: Scope | None, release: Release)
     given = {place: (said, said[1]) for place, said in enumerate(order.table("methods").values(), 1)}
     for place, scope in table_entries_at(order).items():
         given[int(str(place))] = (scope.values.get("method", ("", scope.line)), scope.line)
-    for place, method in enumerate(LOGIN_METHODS, 1):
+    for place, method in enumerate((protocol, "local"), 1):
         (said, line), _ = given.pop(place, (("", order.line), 0))
         if not said:
             file.missing(line, f"{method} is missing")

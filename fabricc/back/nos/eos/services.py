@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fabricc.fabric.facts import Facts
-    from fabricc.fabric.model import Account, NtpKey, Snmp, Switch, Tacacs
+    from fabricc.fabric.model import Account, NtpKey, Snmp, Switch
 
 DEFAULT_ACCOUNT = "admin"  # without a password; `rollback clean-config` brings it back
 ACCESS_LIST = "FABRICC-ACCESS"
@@ -40,14 +40,24 @@ LLDP_HOLD = 4  # announcements that may be lost until a neighbor forgets, IEEE 8
 
 # Without it a session opens unprivileged, whatever the account's level (Arista, Common AAA Requirements).
 LOCAL_AAA = {"authorization exec default": "local"}
-# `aaa` statements about the group of TACACS+ servers; local accounts answer when no server does.
-AAA = {
+# `aaa` statements about the group of servers; local accounts answer when no server does.
+TACACS_AAA = {
     "authentication login default": f"group {SERVER_GROUP} local",
     "authorization exec default": f"group {SERVER_GROUP} local",
     "authorization commands all default": f"group {SERVER_GROUP} local",
     "accounting exec default": f"start-stop group {SERVER_GROUP}",
     "accounting commands all default": f"start-stop group {SERVER_GROUP}",
 }
+# The roles that an answer names authorize commands, since RADIUS has no request for one (RFC 2865; published
+# configurations of Arista Test Drive).
+RADIUS_AAA = {
+    "authentication login default": f"group {SERVER_GROUP} local",
+    "authorization exec default": f"group {SERVER_GROUP} local",
+    "authorization commands all default": "local",
+    "accounting exec default": f"start-stop group {SERVER_GROUP}",
+}
+AAA = {"tacacs": TACACS_AAA, "radius": RADIUS_AAA}
+GROUP_TYPES = {"tacacs": "tacacs+", "radius": "radius"}
 
 
 # --- what EOS makes of the Fabric's statements --------------------------------------------------------
@@ -64,6 +74,7 @@ class ManagementView:
         removes_default_account: whether EOS's own `admin` goes; it stays where nobody else could log in, and where
             the spec has an account of that name.
         aaa: (statement, methods) of each `aaa` line.
+        login_protocol: `tacacs` or `radius`, whose servers check logins; "" without servers.
         lldp_s, lldp_hold_s: announcements, and until a neighbor forgets; `lldp_printed`: those not at the default.
     """
 
@@ -74,7 +85,10 @@ class ManagementView:
     access: list[str]
     aaa: list[tuple[str, str]]
     server_group: str
-    tacacs: Tacacs | None
+    login_protocol: str
+    login_servers: tuple[str, ...]
+    login_key: str
+    group_type: str
     snmp: Snmp | None
     snmp_group: str
     gnmi_port: int | None
@@ -100,6 +114,7 @@ def management_view(switch: Switch, balancing: BalancingView) -> ManagementView:
     """Return what EOS makes of the out-of-band side."""
     management = switch.management
     lldp_s = management.lldp_interval_s
+    protocol, asked = management.login or ("", None)
     lldp = (("timer", lldp_s, DEFAULT_LLDP_S), ("hold-time", LLDP_HOLD * lldp_s, DEFAULT_LLDP_HOLD_S))
     return ManagementView(
         vrf=words.MANAGEMENT_VRF,
@@ -107,9 +122,12 @@ def management_view(switch: Switch, balancing: BalancingView) -> ManagementView:
         access_list=ACCESS_LIST if management.access else None,
         nobody_list=NOBODY_LIST if management.access and balancing.ipv6 else None,
         access=in_address_order(management.access),
-        aaa=list((AAA if management.tacacs else LOCAL_AAA).items()),
+        aaa=list(AAA.get(protocol, LOCAL_AAA).items()),
         server_group=SERVER_GROUP,
-        tacacs=management.tacacs,
+        login_protocol=protocol,
+        login_servers=asked.servers if asked else (),
+        login_key=asked.key if asked else "",
+        group_type=GROUP_TYPES.get(protocol, ""),
         snmp=management.snmp,
         snmp_group=SNMP_GROUP,
         gnmi_port=management.gnmi_port,
@@ -179,10 +197,11 @@ def state(facts: Facts, switch: Switch) -> None:
         facts["management/gnmi_ssl_profile"] = profile
         facts[f"management/gnmi_certificate[{profile}]"] = f"{profile}.crt {profile}.key"
         facts |= {f"management/control_plane/{at}": rule for at, rule in enumerate(view.control_plane)}
-    if view.tacacs:
-        facts["management/tacacs/group"] = view.server_group
-        facts["management/tacacs/source"] = view.interface
-        facts |= {f"management/tacacs[{server}]/secret": view.tacacs.key for server in view.tacacs.servers}
+    if view.login_protocol:
+        path = f"management/{view.login_protocol}"
+        facts[f"{path}/group"] = view.server_group
+        facts[f"{path}/source"] = view.interface
+        facts |= {f"{path}[{server}]/secret": view.login_key for server in view.login_servers}
 
 
 # --- and back -----------------------------------------------------------------------------------------
@@ -209,6 +228,20 @@ def _snmp_user_facts(
         prefix + "auth/secret": password,
         prefix + "privacy/secret": key,
     }
+
+
+def _server_rows(protocol: str, group_type: str) -> tuple[Row, ...]:
+    """Return the rows about servers of one protocol that check logins."""
+    return (
+        Fact(f"aaa group server {group_type} <word>", f"management/{protocol}/group"),
+        Block(
+            f"aaa group server {group_type} <word>",
+            "",
+            (Entry(f"server <word> {_VRF}", f"{protocol} servers"),),
+        ),
+        Entry(f"{protocol}-server host <word> {_VRF} key <word> <word>", f"{protocol} keys", _key_value),
+        Fact(f"ip {protocol} {_VRF} source-interface <word>", f"management/{protocol}/source"),
+    )
 
 
 ROWS: Sequence[Row] = (
@@ -300,11 +333,8 @@ ROWS: Sequence[Row] = (
     Fact("snmp-server group <word> v3 <rest>", "management/snmp_group[{0}]"),
     Fact("snmp-server user <word> <word> v3 [localized <word>] auth <word> <word> priv <word> <word>",
         _snmp_user_facts),
-    *(Fact(f"aaa {statement} <rest>", f"management/aaa[{statement}]") for statement in AAA),
-    Fact("aaa group server tacacs+ <word>", "management/tacacs/group"),
-    Block("aaa group server tacacs+ <word>", "", (Entry(f"server <word> {_VRF}", "tacacs servers"),)),
-    Entry(f"tacacs-server host <word> {_VRF} key <word> <word>", "tacacs keys", _key_value),
-    Fact(f"ip tacacs {_VRF} source-interface <word>", "management/tacacs/source"),
+    *(Fact(f"aaa {statement} <rest>", f"management/aaa[{statement}]") for statement in TACACS_AAA),
+    *(row for protocol, group_type in GROUP_TYPES.items() for row in _server_rows(protocol, group_type)),
 )  # fmt: skip
 
 
@@ -316,7 +346,8 @@ def finish(document: Document) -> None:
     document.default("lldp/interval_s", DEFAULT_LLDP_S)
     document.default("lldp/hold_s", DEFAULT_LLDP_HOLD_S)
     _finish_access(document)
-    _finish_tacacs(document)
+    for protocol in GROUP_TYPES:
+        _finish_login_servers(document, protocol)
 
 
 def _finish_ntp_keys(document: Document) -> None:
@@ -354,17 +385,18 @@ def _finish_access(document: Document) -> None:
         document.put("management/gnmi_port", *values.get("gnmi port", (words.GRPC_PORT, line)))
 
 
-def _finish_tacacs(document: Document) -> None:
-    """A group whose servers do not share one key has none."""
-    keys, servers = document.scope.table("tacacs keys"), document.scope.table("tacacs servers")
+def _finish_login_servers(document: Document, protocol: str) -> None:
+    """State the servers of the group of one protocol, and their key if they share one."""
+    keys, servers = document.scope.table(f"{protocol} keys"), document.scope.table(f"{protocol} servers")
+    path = f"management/{protocol}"
     for host, said in keys.items():
-        document.put(f"management/tacacs[{host}]/secret", *said)
+        document.put(f"{path}[{host}]/secret", *said)
     if servers:
         line = max(line for _, line in servers.values())
-        document.put("management/tacacs/servers", ",".join(map(str, servers)), line)
+        document.put(f"{path}/servers", ",".join(map(str, servers)), line)
         used = [keys.get(server, ("", 0)) for server in servers]
         one = len({key for key, _ in used}) == 1
-        document.put("management/tacacs/secret", used[0][0] if one else "", min(line for _, line in used))
+        document.put(f"{path}/secret", used[0][0] if one else "", min(line for _, line in used))
 
 
 TOPIC = Topic(ROWS, finish)

@@ -41,6 +41,7 @@ _HASH = "Linux hashes addresses, protocol and ports (FAB5208)"
 DEPARTURES = (
     Departure("user[*]/*", LEFT_OUT, "accounts belong to the installation (FAB5204)"),
     Departure("management/tacacs/*", LEFT_OUT, _PACKAGE),
+    Departure("management/radius/*", LEFT_OUT, _PACKAGE),
     Departure("management/ntp_key*", LEFT_OUT, _PACKAGE),
     Departure("management/banner", LEFT_OUT, _PACKAGE),
     Departure("management/snmp/*", LEFT_OUT, _PACKAGE),

@@ -35,6 +35,7 @@ QUERY_PORT = "snmp"
 _ICMP = {"inet": "icmp", "inet6": "icmp6"}
 BFD_PORTS = ("3784", "3785", "4784")  # RFC 5881 (control, echo) and RFC 5883
 REPLY_PORTS = ("domain", "ntp")
+RADIUS_PORTS = ("radius", "radacct")  # 1812 and 1813
 ESTABLISHED = "tcp-established"
 
 
@@ -103,7 +104,8 @@ def _filter_terms(switch: Switch, family: str) -> Iterator[FilterTermView]:
         yield FilterTermView("BGP", [(protocol, ["tcp"]), ("port", ["bgp"])], ACCEPT)
         yield FilterTermView("BFD", [(protocol, ["udp"]), ("destination-port", [*BFD_PORTS])], ACCEPT)
         yield FilterTermView("ICMP", [(protocol, [_ICMP[family]])], ACCEPT)
-        yield FilterTermView("REPLIES", [(protocol, ["udp"]), ("source-port", [*REPLY_PORTS])], ACCEPT)
+        replies = [*REPLY_PORTS, *(RADIUS_PORTS if switch.management.radius else ())]
+        yield FilterTermView("REPLIES", [(protocol, ["udp"]), ("source-port", replies)], ACCEPT)
         yield FilterTermView("SESSIONS", [(protocol, ["tcp"]), (ESTABLISHED, [])], ACCEPT)
     yield FilterTermView("OTHERS", [], DISCARD if switch.management.access else ACCEPT)
 

@@ -277,13 +277,13 @@ LIMITS = (
         source="Juniper, configure gRPC services",
         remedy=f"load it once: `request security pki local-certificate load certificate-id "
         f"{words.CERTIFICATE} …`"),
-    Limit("FAB5521", feature=f"an account named {words.TEMPLATE_USER} with TACACS+",
+    Limit("FAB5521", feature=f"an account named {words.TEMPLATE_USER} with TACACS+ or RADIUS",
         asked=lambda switch: (
-            switch.management.tacacs is not None
+            switch.management.login is not None
             and any(user.name == words.TEMPLATE_USER for user in switch.management.users)
         ),
-        reason="Junos gives its rights to every user of TACACS+ who has no account",
-        source="Juniper, TACACS+ authentication",
+        reason="Junos gives its rights to every user whom a server accepts and who has no account",
+        source="Juniper, TACACS+ authentication, RADIUS authentication",
         remedy="choose another name"),
     Limit("FAB5725", setting="interface[",
         reason="`forwarding-class` of an interface sets only the class, and rewrite rules also change code points of "

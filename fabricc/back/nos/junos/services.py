@@ -31,7 +31,7 @@ ROLE = "super-user"
 TEMPLATE_CLASS = "read-only"
 SNMP_GROUP = "FABRICC"  # of SNMPv3 users, and the view that they read
 SNMP_PROTOCOLS = {"aes128": "aes-128"}
-AUTHENTICATION_ORDER = ("tacplus", "password")
+PROTOCOL_WORDS = {"tacacs": "tacplus", "radius": "radius"}
 ACCOUNTED = ("login", "change-log", "interactive-commands")
 
 DEFAULT_LLDP_S = 30
@@ -86,8 +86,10 @@ class ServicesView:
     Attributes:
         instance, interface: of the out-of-band side; `family` and `default`: of its address and default route.
         root: whose key satisfies `root-authentication`; None without users.
-        template_user: account whose rights TACACS+ users get that have none of their own; None without TACACS+.
-        accounted: the events that are reported to TACACS+ servers.
+        login_word: what Junos calls the protocol whose servers check logins; "" without servers.
+        login_servers, login_key: those servers in the order of use, and a reference to their key.
+        template_user: account whose rights users get that have no account; None where no server checks logins.
+        accounted: the events that are reported to the servers.
         certificate: name of the certificate that gNMI shows.
         lldp_s, lldp_delay_s: None at Junos's defaults.
     """
@@ -98,7 +100,9 @@ class ServicesView:
     default: str
     users: list[UserView]
     root: UserView | None
-    authentication_order: tuple[str, ...]
+    login_word: str
+    login_servers: tuple[str, ...]
+    login_key: str
     template_user: str | None
     template_class: str
     accounted: tuple[str, ...]
@@ -113,6 +117,7 @@ def services_view(switch: Switch) -> ServicesView:
     management = switch.management
     ipv6 = ":" in management.address
     users = [_user_view(user) for user in management.users]
+    protocol, asked = management.login or ("", None)
     return ServicesView(
         instance=words.MANAGEMENT_INSTANCE,
         interface=words.MANAGEMENT_INTERFACES[words.junos_flavor(switch)],
@@ -120,8 +125,10 @@ def services_view(switch: Switch) -> ServicesView:
         default="::/0" if ipv6 else "0.0.0.0/0",
         users=users,
         root=users[0] if users else None,
-        authentication_order=AUTHENTICATION_ORDER,
-        template_user=words.TEMPLATE_USER if management.tacacs else None,
+        login_word=PROTOCOL_WORDS.get(protocol, ""),
+        login_servers=asked.servers if asked else (),
+        login_key=asked.key if asked else "",
+        template_user=words.TEMPLATE_USER if asked else None,
         template_class=TEMPLATE_CLASS,
         accounted=ACCOUNTED,
         snmp=_snmp_view(management.snmp) if management.snmp else None,
@@ -206,14 +213,14 @@ def state(facts: Facts, switch: Switch) -> None:
         facts["platform/gnmi/certificate"] = view.certificate
         facts["platform/gnmi/pki"] = "true"
         facts["platform/gnmi/instance"] = view.instance
-    if management.tacacs:
-        for server in management.tacacs.servers:
-            facts[f"platform/tacacs[{server}]/instance"] = view.instance
-            facts[f"platform/tacacs[{server}]/secret"] = management.tacacs.key
+    if management.login:
+        for server in view.login_servers:
+            facts[f"platform/{management.login[0]}[{server}]/instance"] = view.instance
+            facts[f"platform/{management.login[0]}[{server}]/secret"] = view.login_key
         facts[f"user[{view.template_user}]/role"] = view.template_class
-        facts["platform/authentication_order"] = ",".join(view.authentication_order)
+        facts["platform/authentication_order"] = f"{view.login_word},password"
         facts["platform/accounting/events"] = ",".join(sorted(view.accounted))
-        facts["platform/accounting/destination"] = "tacplus"
+        facts["platform/accounting/destination"] = view.login_word
 
 
 # --- and back -----------------------------------------------------------------------------------------
@@ -267,10 +274,13 @@ ROWS: Sequence[Row] = (
     Entry("system ntp trusted-key <word>", "ntp trusted"),
     Entry(f"system name-server <word> {_HERE}", "dns"),
     # Who authenticates, and what watches.
-    Block("system tacplus-server <word>", "tacacs", (
-        Keep("routing-instance <word>", "instance"),
-        Keep("secret <word>", "secret", words.secret_reference),
-    )),
+    *(
+        Block(f"system {word}-server <word>", protocol, (
+            Keep("routing-instance <word>", "instance"),
+            Keep("secret <word>", "secret", words.secret_reference),
+        ))
+        for protocol, word in PROTOCOL_WORDS.items()
+    ),
     Entry("system authentication-order <word>", "authentication order"),
     Entry("system accounting events <word>", "accounted"),
     Fact("system accounting destination <word>", "platform/accounting/destination"),
@@ -331,7 +341,8 @@ def finish(document: Document) -> None:
             logging[str(host)] = said.values["any"]
             document.put(f"platform/syslog[{host}]/any", *said.values["any"])
     document.put_set("management/syslog", logging)
-    _finish_tacacs(document)
+    for protocol in PROTOCOL_WORDS:
+        _finish_login_servers(document, protocol)
     _finish_snmp_users(document)
     _finish_management(document)
     for lldp in scope.each("lldp").values():
@@ -387,23 +398,23 @@ def _finish_snmp_users(document: Document) -> None:
         document.put(prefix + "level", " ".join(level), line)
 
 
-def _finish_tacacs(document: Document) -> None:
-    """Servers in their order; where they do not share one key there is none."""
+def _finish_login_servers(document: Document, protocol: str) -> None:
+    """State the servers of one protocol in their order, and their key if they share one."""
     servers: list[tuple[str, int]] = []
     keys: dict[Value, int] = {}
-    for name, server in document.scope.each("tacacs").items():
+    for name, server in document.scope.each(protocol).items():
         for word, said in server.values.items():
-            document.put(f"platform/tacacs[{name}]/{word}", *said)
+            document.put(f"platform/{protocol}[{name}]/{word}", *said)
         if server.values.get("instance", ("", 0))[0] == words.MANAGEMENT_INSTANCE:
             servers.append((str(name), server.line))
         if "secret" in server.values:
             keys.setdefault(*server.values["secret"])
     if servers:
-        document.put("management/tacacs/servers", ",".join([name for name, _ in servers]), servers[-1][1])
+        names = ",".join(name for name, _ in servers)
+        document.put(f"management/{protocol}/servers", names, servers[-1][1])
     if keys:
-        document.put(
-            "management/tacacs/secret", next(iter(keys)) if len(keys) == 1 else "", max(keys.values())
-        )
+        key = next(iter(keys)) if len(keys) == 1 else ""
+        document.put(f"management/{protocol}/secret", key, max(keys.values()))
 
 
 TOPIC = Topic(ROWS, finish)

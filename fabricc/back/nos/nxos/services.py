@@ -1,4 +1,4 @@
-"""Services of NX-OS: features, accounts, who may reach the switch, TACACS+, SNMP and LLDP."""
+"""Services of NX-OS: features, accounts, who may reach the switch, TACACS+, RADIUS, SNMP and LLDP."""
 
 from __future__ import annotations
 
@@ -38,13 +38,25 @@ HTTPS_PORT = 443  # of the NX-API by default
 GRPC_PORT = 50051  # of the gRPC agent unless `grpc port` sets another
 
 SERVER_GROUP = "FABRICC"
-# `aaa` statements about the group of TACACS+ servers; local accounts answer when no server does.
-AAA = {
+# `aaa` statements about the group of servers; local accounts answer when no server does.
+TACACS_AAA = {
     "authentication login default": f"group {SERVER_GROUP} local",
     "authorization config-commands default": f"group {SERVER_GROUP} local",
     "authorization commands default": f"group {SERVER_GROUP} local",
     "accounting default": f"group {SERVER_GROUP}",
 }
+# RADIUS authorizes no command: an answer names the roles of the user (Cisco, Configuring RADIUS).
+RADIUS_AAA = {
+    statement: TACACS_AAA[statement] for statement in ("authentication login default", "accounting default")
+}
+AAA = {"tacacs": TACACS_AAA, "radius": RADIUS_AAA}
+
+GROUP_TYPES = {"tacacs": "tacacs+", "radius": "radius"}
+SERVER_PATHS = {
+    "tacacs": ("management/aaa/server", "management/aaa/host"),
+    "radius": ("management/aaa/radius", "management/aaa/radius_host"),
+}
+"""Protocol -> where the servers of its group are stated by place, and by address."""
 
 LLDP_HOLD = 4  # announcements that may be lost until a neighbor forgets, IEEE 802.1AB msgTxHold
 DEFAULT_LLDP_S = 30
@@ -89,10 +101,10 @@ def access_lists(management: Management) -> dict[tuple[str, str], list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class ManagementView:
-    """The out-of-band side; servers ascending, but those of TACACS+ in the order of use.
+    """The out-of-band side; servers ascending, but those of logins in the order of use.
 
     Attributes:
-        asked: the services of the fabric: TACACS+, SNMP, gNMI, address and gateway.
+        asked: the services of the fabric: TACACS+, RADIUS, SNMP, gNMI, address and gateway.
         access_lists: (family, name) -> rules, empty if access is open; `access_list` and `access_list_v6` guard
             SSH and SNMP, `api_access_list` the interface.
         aaa: (statement, methods) of each `aaa` line.
@@ -134,7 +146,7 @@ def management_view(management: Management) -> ManagementView:
         dns=in_address_order(management.dns),
         syslog=in_address_order(management.syslog),
         users=sorted(management.users, key=lambda user: natural_key(user.name.lower())),
-        aaa=list(AAA.items()),
+        aaa=list(AAA[management.login[0]].items()) if management.login else [],
     )
 
 
@@ -164,14 +176,16 @@ def state(facts: Facts, switch: Switch) -> None:
         facts["management/syslog_severity"] = SYSLOG_SEVERITY
     if management.access:
         _state_guards(facts, management)
-    if management.tacacs:
+    if management.login:
+        protocol, asked = management.login
         facts["management/aaa/group"] = SERVER_GROUP
         facts["management/aaa/use-vrf"] = MANAGEMENT_VRF
         facts["management/aaa/source-interface"] = MANAGEMENT_INTERFACE
-        facts |= {f"management/aaa/{statement}": methods for statement, methods in AAA.items()}
-        for index, server in enumerate(management.tacacs.servers):
-            facts[f"management/aaa/server[{index}]"] = server
-            facts[f"management/aaa/host[{server}]/secret"] = management.tacacs.key
+        facts |= {f"management/aaa/{statement}": methods for statement, methods in AAA[protocol].items()}
+        server_path, host_path = SERVER_PATHS[protocol]
+        for index, server in enumerate(asked.servers):
+            facts[f"{server_path}[{index}]"] = server
+            facts[f"{host_path}[{server}]/secret"] = asked.key
 
 
 def _state_guards(facts: Facts, management: Management) -> None:
@@ -204,6 +218,21 @@ def _secret_value(kind: str, key: str) -> str:
     """Parse a key; type 0 is clear text."""
     key = key.strip('"')
     return key if kind == "0" else f"{kind} {key}"
+
+
+def _server_rows(protocol: str, group_type: str) -> tuple[Row, ...]:
+    """Return the rows about servers of one protocol that check logins."""
+    return (
+        Each(f"{protocol}-server host <word>", f"{protocol} host", (
+            Keep("key <word> <word> [authentication accounting]", "secret", _secret_value),
+        ), once=True),
+        Fact(f"aaa group server {group_type} <word>", "management/aaa/group"),
+        Block(f"aaa group server {group_type} <word>", f"{protocol} group", (
+            Entry("server <word>", "servers"),
+            Fact("use-vrf <word>", "management/aaa/use-vrf"),
+            Fact("source-interface <word>", "management/aaa/source-interface"),
+        )),
+    )  # fmt: skip
 
 
 def _banner_text(text: str) -> Mapping[str, Value] | None:
@@ -262,16 +291,8 @@ ROWS: Sequence[Row] = (
         Fact("ipv6 route (::/0|0::/0) <word>", dict.fromkeys(_GATEWAY, "{0}")),
         Entry("ip name-server <word>...", "dns"),
     )),
-    Each("tacacs-server host <word>", "tacacs host", (
-        Keep("key <word> <word>", "secret", _secret_value),
-    ), once=True),
-    Fact("aaa group server tacacs+ <word>", "management/aaa/group"),
-    Block("aaa group server tacacs+ <word>", "server group", (
-        Entry("server <word>", "servers"),
-        Fact("use-vrf <word>", "management/aaa/use-vrf"),
-        Fact("source-interface <word>", "management/aaa/source-interface"),
-    )),
-    *(Fact(f"aaa {statement} <rest>", f"management/aaa/{statement}") for statement in AAA),
+    *(row for protocol, group_type in GROUP_TYPES.items() for row in _server_rows(protocol, group_type)),
+    *(Fact(f"aaa {statement} <rest>", f"management/aaa/{statement}") for statement in TACACS_AAA),
     Block("(ip|ipv6) access-list <word>", "access list", (
         Entry("<integer> <permit|deny> <ip|ipv6> <word> any", "rules", "{2} {3} {4} any"),
         Entry("<integer> <permit|deny> tcp <word> any eq <integer>", "rules", "{2} tcp {3} any eq {4}"),
@@ -329,7 +350,8 @@ def finish(document: Document) -> None:
     for severity, line in scope.table("syslog").values():
         document.put("management/syslog_severity", severity, line)
     _finish_access(document)
-    _finish_tacacs(document)
+    for protocol in GROUP_TYPES:
+        _finish_login_servers(document, protocol)
     hidden = {"lldp/interval_s": DEFAULT_LLDP_S, "management/lldp_hold_s": DEFAULT_LLDP_HOLD_S}
     on = {
         name: lines[f"system/feature[{name}]"][1]
@@ -377,22 +399,23 @@ def _admitted_networks(listed: Scope) -> str:
     return ",".join(sorted(found))
 
 
-def _finish_tacacs(document: Document) -> None:
-    hosts = document.scope.each("tacacs host")
+def _finish_login_servers(document: Document, protocol: str) -> None:
+    """State the servers of the groups of one protocol, and their key if they share one."""
+    hosts, (server_path, host_path) = document.scope.each(f"{protocol} host"), SERVER_PATHS[protocol]
     for host, scope in hosts.items():
         secret, line = scope.values["secret"]
-        document.put(f"management/aaa/host[{host}]/secret", secret, line)
-    for group in document.scope.each("server group").values():
+        document.put(f"{host_path}[{host}]/secret", secret, line)
+    for group in document.scope.each(f"{protocol} group").values():
         servers = group.table("servers")
         for index, (server, line) in enumerate(servers.values()):
-            document.put(f"management/aaa/server[{index}]", server, line)
+            document.put(f"{server_path}[{index}]", server, line)
         if servers:
             last = max(line for _, line in servers.values())
-            document.put("management/tacacs/servers", ",".join(map(str, servers)), last)
+            document.put(f"management/{protocol}/servers", ",".join(map(str, servers)), last)
             keys = [hosts[server].values["secret"] if server in hosts else ("", 0) for server in servers]
             first, line = min(keys, key=lambda each: each[1])
             document.put(
-                "management/tacacs/secret", first if len({key for key, _ in keys}) == 1 else "", line
+                f"management/{protocol}/secret", first if len({key for key, _ in keys}) == 1 else "", line
             )
 
 

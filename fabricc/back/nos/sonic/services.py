@@ -20,8 +20,11 @@ FIRST_PRIORITY = 9999
 DROP_RULE = "DEFAULT_RULE"
 DROP_PRIORITY = 1
 IPV4 = "0x0800"
-AAA_LOGIN = "tacacs+,local"
-AAA_KINDS = ("authentication", "accounting")
+AAA = {
+    "tacacs": {"authentication": "tacacs+,local", "accounting": "tacacs+,local"},
+    "radius": {"authentication": "radius,local"},
+}
+"""Protocol -> the methods of each row; `hostcfgd` has authorization and accounting by TACACS+ alone."""
 LLDP_HOLD = 4  # announcements that may be lost until a neighbor forgets, IEEE 802.1AB msgTxHold
 SNMP_USER: Row = {
     "SNMP_USER_TYPE": "Priv",
@@ -61,7 +64,7 @@ def identity_tables(switch: Switch) -> Tables:
 
 def service_tables(management: Management) -> Tables:
     """Return the services; tables of those that are off are empty."""
-    tacacs, snmp = management.tacacs, management.snmp
+    tacacs, radius, snmp = management.tacacs, management.radius, management.snmp
     guards = guarded_services(management)
     return {
         "NTP": {"global": {"admin_state": "enabled", "src_intf": "eth0", "vrf": "mgmt"}}
@@ -78,6 +81,8 @@ def service_tables(management: Management) -> Tables:
         },
         "TACPLUS": {"global": {"passkey": tacacs.key}} if tacacs else {},
         "TACPLUS_SERVER": _tacacs_servers(tacacs.servers) if tacacs else {},
+        "RADIUS": {"global": {"passkey": radius.key}} if radius else {},
+        "RADIUS_SERVER": _radius_servers(radius.servers) if radius else {},
         "AAA": {kind: {"login": login} for kind, login in _login_fields(management).items()},
         "SNMP": {key.upper(): {key: text} for key, text in _snmp_texts(management).items()},
         "SNMP_COMMUNITY": {snmp.community: {"TYPE": "RO"}} if snmp and snmp.community else {},
@@ -123,13 +128,25 @@ def _tacacs_servers(servers: tuple[str, ...]) -> Table:
     }
 
 
+def _radius_servers(servers: tuple[str, ...]) -> Table:
+    """Return the servers, used from the highest priority down.
+
+    `hostcfgd` takes an IPv4 address of `src_intf` for every server, so the VRF alone chooses the source.
+    """
+    count = len(servers)
+    return {
+        server: {"priority": str(count - index), "auth_port": "1812", "vrf": "mgmt"}
+        for index, server in enumerate(servers)
+    }
+
+
 def _login_fields(management: Management) -> dict[str, str]:
     """Local accounts serve when no server answers; one that a server refuses is refused (`common-auth-sonic.j2`).
 
     `failthrough` would let a refused user try the local accounts, `authorization` would contact the servers for every
     command.
     """
-    return dict.fromkeys(AAA_KINDS, AAA_LOGIN) if management.tacacs else {}
+    return AAA[management.login[0]] if management.login else {}
 
 
 def _snmp_texts(management: Management) -> dict[str, str]:

@@ -35,6 +35,7 @@ _STATED = {
     "NTP_SERVER": {"association_type": "server"},
     "SYSLOG_SERVER": {"port": "514", "protocol": "udp", "vrf": "mgmt"},
     "TACPLUS_SERVER": {"vrf": "mgmt"},
+    "RADIUS_SERVER": {"vrf": "mgmt"},
     "SNMP_COMMUNITY": {"TYPE": "RO"},
     "SNMP_USER": {"SNMP_USER_PERMISSION": "RO"},
     "ACL_TABLE": {"type": "CTRLPLANE"},
@@ -85,6 +86,10 @@ ROWS: tuple[PatternRow, ...] = (
     table_block("TACPLUS", Silent("auth_type pap"), *kept_fields("passkey"), *silent_fields("timeout", "src_intf")),
     _stated_row("TACPLUS_SERVER", Silent("tcp_port 49"), *kept_fields("priority"), *silent_fields("timeout",
         "auth_type")),
+    table_block("RADIUS", Silent("auth_type pap"), *kept_fields("passkey"), *silent_fields("timeout", "retransmit",
+        "src_ip", "nas_ip", "statistics")),
+    _stated_row("RADIUS_SERVER", Silent("auth_port 1812"), *kept_fields("priority"), *silent_fields("timeout",
+        "retransmit", "auth_type", "src_intf")),
     table_block("AAA", *kept_fields("login", "failthrough"), *silent_fields("fallback", "debug", "trace")),
     table_block("SNMP", *kept_fields("Location", "Contact")),
     _stated_row("SNMP_COMMUNITY"),
@@ -127,7 +132,7 @@ def finish(document: Document) -> None:
     banner = rows_of(document, "BANNER_MESSAGE").get("global")
     if banner and value_of(banner, "state") == "enabled":
         document.put("management/banner", value_of(banner, "login"), line_of(banner, "login"))
-    _finish_tacacs(document)
+    _finish_logins(document)
     _finish_snmp(document)
     _finish_gnmi(document)
     lldp = rows_of(document, "LLDP").get("GLOBAL") or table_scope(document, "LLDP")
@@ -161,12 +166,13 @@ def _finish_ntp(document: Document) -> None:
         report_strange(document, table_scope(document, "NTP").line, "NTP|global is missing")
 
 
-def _finish_tacacs(document: Document) -> None:
-    put_field(document, "management/tacacs/secret", "TACPLUS", "global", "passkey")
-    if servers := rows_of(document, "TACPLUS_SERVER"):
-        order = sorted(servers, key=lambda name: -_priority_rank(servers[name], "priority", "1"))
-        line = line_of(servers[order[-1]], "priority")
-        document.put("management/tacacs/servers", ",".join(order), line)
+def _finish_logins(document: Document) -> None:
+    for protocol, table in (("tacacs", "TACPLUS"), ("radius", "RADIUS")):
+        put_field(document, f"management/{protocol}/secret", table, "global", "passkey")
+        if servers := rows_of(document, f"{table}_SERVER"):
+            order = sorted(servers, key=lambda name: -_priority_rank(servers[name], "priority", "1"))
+            line = line_of(servers[order[-1]], "priority")
+            document.put(f"management/{protocol}/servers", ",".join(order), line)
     for kind, row in rows_of(document, "AAA").items():
         value = value_of(row, "login")
         if value_of(row, "failthrough") == "True":

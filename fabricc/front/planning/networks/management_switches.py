@@ -382,8 +382,9 @@ def named_addresses(spec: ClusterSpec) -> Iterator[tuple[KeyPath, str]]:
     for service in ("ntp", "dns", "syslog"):
         for index, server in enumerate(getattr(services, service)):
             yield ("management", service, index), server
-    for index, server in enumerate(services.tacacs.servers if services.tacacs else ()):
-        yield ("management", "tacacs", "servers", index), server
+    for protocol, asked in (("tacacs", services.tacacs), ("radius", services.radius)):
+        for index, server in enumerate(asked.servers if asked else ()):
+            yield ("management", protocol, "servers", index), server
 
 
 def _is_switch_address(network: ManagementNetwork, text: str, reserved: int) -> bool:

@@ -59,15 +59,17 @@ def written(folder: Path, switches: dict[str, Switch], release: str) -> list[Pat
 
 
 def assert_accepted(release: str, files: list[Path], but: str = "") -> None:
-    """No remark on any file, but for one remark `but` on one file."""
+    """No remark on any file, but for one remark `but` on each file of which the judge has one."""
     verdict = judge(release, files)
     remarks = [line.strip() for line in verdict.stdout.splitlines() if ": ok (" not in line]
     if not but:
         assert (verdict.returncode, remarks) == (0, []), verdict.stdout + verdict.stderr
         return
-    remark, invalid = remarks
-    assert remark.startswith(but), verdict.stdout
-    assert ": INVALID (" in invalid
+    invalid = [line for line in remarks if ": INVALID (" in line]
+    assert invalid
+    assert [line.startswith(but) for line in remarks if line not in invalid] == [True] * len(invalid), (
+        verdict.stdout
+    )
 
 
 def of_catalog(wanted: Callable[[str], bool]) -> dict[str, Switch]:

@@ -16,7 +16,7 @@ from fabricc.back.nos.cumulus import CUMULUS
 from fabricc.back.nos.cumulus.startup import format_scalar, parse_startup, write
 from fabricc.back.reading.tree import find_node
 from fabricc.base.order import natural_key
-from fabricc.fabric.model import Switch, Tacacs
+from fabricc.fabric.model import LoginServers, Switch
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from tests.back.nos.cumulus.variants import VARIANTS, parallel, tor, variant
 
@@ -27,6 +27,7 @@ GOLDEN = Path(__file__).with_name("golden")
 CASES = [
     ("dual", "5.14"), ("unnumbered", "5.15"), ("drained", "5.9"),
     ("settings", "5.14"), ("settings", "5.15"), ("settings", "5.10"),
+    ("radius", "5.10"), ("radius", "5.14"), ("radius", "5.15"),
 ]  # fmt: skip
 
 
@@ -162,7 +163,7 @@ def test_cumulus_5_15_lists_local_accounts_after_tacacs() -> None:
 
 def test_ipv6_tacacs_server_sets_its_address_family() -> None:
     switch = variant("settings")
-    tacacs = Tacacs(("fd00::5",), "FABRICC-SECRET-tacacs")
+    tacacs = LoginServers(("fd00::5",), "FABRICC-SECRET-tacacs")
     switch = replace(switch, management=replace(switch.management, tacacs=tacacs))
     text = CUMULUS.render(switch)["startup.yaml"]
     assert "prefer-ip-version: 6\n" in text

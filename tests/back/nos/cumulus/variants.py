@@ -89,6 +89,7 @@ VARIANTS: dict[str, Switch] = {
     "lossy": tor(lossless=False),
     "whole-cages": whole_cages(),
     "settings": with_everything(),
+    "radius": samples.with_radius(tor()),
     "open-gnmi": open_gnmi(),
     "parallel": parallel(dual=True),
     "alone": alone(),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.back.nos.eos import EOS, FILE
-from fabricc.fabric.model import Tacacs
+from fabricc.fabric.model import LoginServers
 from fabricc.fabric.qos import Watchdog
 from tests.back.nos.changed import watched, with_bgp, with_class, with_management, with_port, with_profile
 from tests.back.nos.eos.variants import VARIANTS, variant
@@ -34,7 +34,7 @@ FATAL = {
 def fitting() -> Switch:
     """A switch EOS expresses fully: the sample with servers that check passwords."""
     switch = watched(variant("trident-numbered"), Watchdog(200, 400, 100, "drop"))
-    tacacs = Tacacs(("172.16.0.5",), "FABRICC-SECRET-tacacs")
+    tacacs = LoginServers(("172.16.0.5",), "FABRICC-SECRET-tacacs")
     return replace(switch, management=replace(switch.management, tacacs=tacacs))
 
 

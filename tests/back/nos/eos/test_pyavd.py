@@ -5,6 +5,7 @@ Runs where `pyavd` is installed. The model is built from the switch and its fact
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -431,6 +432,35 @@ def test_arista_s_renderer_writes_the_same_lines(family: str, choice: str) -> No
         model |= avd_settings(switch, family)
         for peer_group in model["router_bgp"]["peer_groups"]:
             peer_group["ttl_maximum_hops"] = 1
+    assert_same_lines(switch, model)
+
+
+def test_arista_s_renderer_writes_the_same_lines_about_radius() -> None:
+    switch = variant("trident-radius")
+    switch = replace(switch, management=replace(switch.management, access=()))
+    assert switch.management.radius
+    servers = [
+        {"host": host, "key": switch.management.radius.key, "key_type": "0"}
+        for host in switch.management.radius.servers
+    ]
+    group = [{"server": each["host"], "vrf": "MGMT"} for each in servers]
+    start = {"type": "start-stop", "methods": [{"method": "group", "group": "FABRICC"}]}
+    model = avd(switch, "trident") | {
+        "radius_server": {"vrfs": [{"name": "MGMT", "servers": servers}]},
+        "aaa_server_groups": [{"name": "FABRICC", "type": "radius", "servers": group}],
+        "aaa_authentication": {"login": {"default": "group FABRICC local"}},
+        "aaa_authorization": {
+            "exec": {"default": "group FABRICC local"},
+            "commands": {"all_default": "local"},
+        },
+        "aaa_accounting": {"exec": {"default": start}},
+        "ip_radius": {"vrfs": [{"name": "MGMT", "source_interface": "Management1"}]},
+        "eos_config_future": {"new_ip_radius_cli_order": True},
+    }
+    assert_same_lines(switch, model)
+
+
+def assert_same_lines(switch: Switch, model: dict[str, Any]) -> None:
     validated = pyavd.validate_structured_config(model)
     assert validated.validated_data is not None, [
         (v.path, v.message) for v in validated.validation_result.violations

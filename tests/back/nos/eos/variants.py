@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.fabric.routing import Spreading
 from tests.back.nos.enlarged import enlarge
-from tests.samples import switch_model, tor, with_settings
+from tests.samples import switch_model, tor, with_radius, with_settings
 
 if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
@@ -22,7 +22,10 @@ CHOICES: dict[str, dict[str, Any]] = {
     "lossy": {"lossless": False},
 }
 FAMILIES = ("trident", "sand", "delay")  # `delay` is the sand family where EOS marks by delay
-VARIANTS = [f"{family}-{choice}" for family in FAMILIES for choice in (*CHOICES, "settings")]
+VARIANTS = [
+    *(f"{family}-{choice}" for family in FAMILIES for choice in (*CHOICES, "settings")),
+    "trident-radius",
+]
 GOLDENS = [name for name in VARIANTS if name.startswith("trident-")] + [
     "sand-numbered",
     "sand-dual-unnumbered",
@@ -41,6 +44,8 @@ def variant(name: str) -> Switch:
     if choice == "settings":
         mode = Spreading.FLOWLET if family == "trident" else Spreading.HASH
         return with_settings(tor(PORTS, model=model, nos="eos", release="4.33", dual=True), mode)
+    if choice == "radius":
+        return with_radius(tor(PORTS, model=model, nos="eos", release="4.33"))
     release = "4.33" if family == "delay" else "4.32"
     return tor(PORTS, model=model, nos="eos", release=release, **CHOICES[choice])
 

@@ -19,7 +19,7 @@ from fabricc.fabric.routing import (
     Session,
 )
 from fabricc.fabric.shape import TierName
-from tests.samples import switch_model, tor, with_settings
+from tests.samples import switch_model, tor, with_radius, with_settings
 
 MODEL = switch_model(frr={"port": "swp{cage}"})
 CHILDREN = ((1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (4, 1))
@@ -56,6 +56,7 @@ VARIANTS = {
     "dual-unnumbered": sample(dual=True, unnumbered=True),
     "drained": sample(dual=True, drained=True),
     "settings": with_settings(sample(dual=True)),
+    "radius": with_radius(sample()),
 }
 
 

@@ -13,7 +13,7 @@ from fabricc.back.nos.junos import FILE, JUNOS
 from fabricc.back.nos.junos.bgp import maximum_ecmp
 from fabricc.back.nos.junos.qos import percent_of, queue_bytes
 from fabricc.compiler.render.overlays import find_unexpressed
-from fabricc.fabric.model import Account, Tacacs
+from fabricc.fabric.model import Account, LoginServers
 from fabricc.fabric.qos import Ecn, Watchdog
 from fabricc.fabric.routing import LoadBalancing, PrefixList, PrefixRule
 from tests.back.nos.changed import watched, with_bgp, with_class, with_management, with_port, with_profile
@@ -79,7 +79,7 @@ CASES = {
     "FAB5521": with_management(
         fitting(),
         users=(Account("remote", "ssh-ed25519 AAAA"),),
-        tacacs=Tacacs(("172.16.0.5",), "FABRICC-SECRET-t"),
+        tacacs=LoginServers(("172.16.0.5",), "FABRICC-SECRET-t"),
     ),
     "FAB5522": replace(fitting(), load_balancing=LoadBalancing(queue_pairs=True)),
     "FAB5523": replace(variant("classic-settings"), release="21.4"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.fabric.routing import Reassignment, Spreading
 from tests.back.nos.enlarged import enlarge
-from tests.samples import switch_model, tor, with_settings
+from tests.samples import switch_model, tor, with_radius, with_settings
 
 if TYPE_CHECKING:
     from fabricc.catalog.model import SwitchModel
@@ -26,7 +26,7 @@ VARIANTS = [
     f"{flavour}-{choice}"
     for flavour in ("evo", "classic")
     for choice in (*CHOICES, "settings", "settings-unnumbered")
-]
+] + ["evo-radius"]
 GOLDENS = [name for name in VARIANTS if name.startswith("evo-")] + [
     "classic-dual-unnumbered",
     "classic-settings",
@@ -53,7 +53,7 @@ def variant(name: str) -> Switch:
     flavour, _, choice = name.partition("-")
     if choice.startswith("settings"):
         return _with_settings(flavour, unnumbered=choice == "settings-unnumbered")
-    return _tor(flavour, **CHOICES[choice])
+    return with_radius(_tor(flavour)) if choice == "radius" else _tor(flavour, **CHOICES[choice])
 
 
 def _with_settings(flavour: str, unnumbered: bool) -> Switch:

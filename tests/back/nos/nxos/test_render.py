@@ -32,7 +32,7 @@ ORDER = (
     "hostname", "policy-map type network-qos", "feature", "username", "banner motd", "no ip source-route",
     "ip domain-lookup",
     "ip name-server",
-    "tacacs-server", "aaa group", "ip access-list", "ipv6 access-list",
+    "tacacs-server", "radius-server", "aaa group", "ip access-list", "ipv6 access-list",
     "class-map type qos", "policy-map type qos", "policy-map type queuing", "system qos", "copp",
     "priority-flow-control", "no cdp enable", "lldp", "snmp-server", "ntp", "aaa a", "logging", "ip load-sharing",
     "ip prefix-list",

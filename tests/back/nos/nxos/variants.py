@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.fabric.model import Direction
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from tests.back.nos.enlarged import enlarge
-from tests.samples import switch_model, tor, with_settings
+from tests.samples import switch_model, tor, with_radius, with_settings
 
 if TYPE_CHECKING:
     from fabricc.catalog.model import SwitchModel
@@ -27,7 +27,10 @@ CHOICES: dict[str, dict[str, Any]] = {
     "long": {},
 }
 RELEASES = {"cloudscale": "10.4", "silicon-one": "10.5"}
-VARIANTS = [f"{family}/{choice}" for family in RELEASES for choice in (*CHOICES, "settings")]
+VARIANTS = [
+    *(f"{family}/{choice}" for family in RELEASES for choice in (*CHOICES, "settings")),
+    "cloudscale/radius",
+]
 GOLDENS = [name for name in VARIANTS if name.startswith("cloudscale")]
 PAUSE = [
     {
@@ -62,6 +65,8 @@ def variant(name: str) -> Switch:
     model = switch_model(nxos={"family": family, "pause": PAUSE, **PATTERNS})
     if choice == "settings":
         return settings(family, model)
+    if choice == "radius":
+        return with_radius(tor(PORTS, model=model, nos="nxos", release="10.4"))
     switch = tor(PORTS, model=model, nos="nxos", release=RELEASES[family], **CHOICES[choice])
     if choice == "long":
         switch = cabled(switch, 150)

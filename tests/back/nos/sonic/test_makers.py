@@ -28,8 +28,12 @@ SOFTWARE_BFD = "202505"
 
 
 def rendered(name: str, release: str) -> tuple[Switch, dict[str, str]]:
+    """Return a variant for a release, without a key of time servers and a banner that the release refuses."""
     needs_sources()
     switch = replace(VARIANTS[name], release=release)
+    if name == "settings":
+        banner = switch.management.banner if release >= "202405" else ""
+        switch = replace(switch, management=replace(switch.management, ntp_key=None, banner=banner))
     if any(gap.fatal for gap in SONIC.gaps(switch)):
         pytest.skip("the release refuses it")
     return switch, SONIC.render(switch)
@@ -197,6 +201,29 @@ def test_hostcfgd_takes_each_row_of_a_first_push(release: str, tmp_path: Path) -
         assert "vrf=mgmt" in words
     accounts = re.findall(r"^server=(\S+)", found["files"]["/etc/tacplus_nss.conf"], re.MULTILINE)
     assert [line.partition(":")[0] for line in accounts] == [*servers]
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_hostcfgd_asks_radius_servers_in_order_and_local_accounts_after_them(
+    release: str, tmp_path: Path
+) -> None:
+    switch, files = rendered("radius", release)
+    tables = json.loads(files["config_db.json"])
+    found = hostcfgd(release, tmp_path, tables)
+    assert found["errors"] == []
+    assert {"RADIUS", "RADIUS_SERVER"} <= set(found["tables"])
+    text = found["files"]["/etc/pam.d/common-auth-sonic"]
+    login = re.findall(r"^auth\s.*?(pam_radius_auth|pam_unix)\.so(.*)", text, re.MULTILINE)
+    assert switch.management.radius
+    servers = switch.management.radius.servers
+    assert [name for name, _ in login] == [*("pam_radius_auth",) * len(servers), "pam_unix"]
+    for server, (_, words) in zip(servers, login, strict=False):
+        assert f"/{server}_1812.conf " in words
+        assert "protocol=pap" in words
+        row = found["files"][f"/etc/pam_radius_auth.d/{server}_1812.conf"]
+        assert re.search(
+            rf"^\[{re.escape(server)}\]:1812\s+FABRICC-SECRET-radius\s.*\bmgmt$", row, re.MULTILINE
+        )
 
 
 def test_a_priority_that_is_no_number_ends_hostcfgd(tmp_path: Path) -> None:

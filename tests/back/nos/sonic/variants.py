@@ -88,6 +88,7 @@ VARIANTS: dict[str, Switch] = {
     "broadcom": broadcom_tor(),
     "trimming": trimming_tor(),
     "settings": replace(samples.with_settings(tor(dual=True)), load_balancing=LoadBalancing()),
+    "radius": samples.with_radius(tor()),
     "spine": replace(tor(dual=True), tier=TierName.SPINE, unit=None),
 }
 

@@ -14,7 +14,7 @@ def printed(text: str) -> str:
     while lines and not lines[0].strip():
         del lines[0]
     lines = [line for line in lines if line.strip() != "no ipv6 nd suppress-ra"]
-    lines = [re.sub(r"(tacacs-server host \S+ key) 0 (.*)", _encrypted, line) for line in lines]
+    lines = [re.sub(r"((?:tacacs|radius)-server host \S+ key) 0 (\S+)", _encrypted, line) for line in lines]
     lines = [re.sub(r"(ntp authentication-key \d+ md5) (\S+) 0$", _encrypted_ntp, line) for line in lines]
     lines = [re.sub(r"(snmp-server user (\S+) \S+ auth) (\S+) (?!0x)(\S+) priv aes-128 (\S+)$", _localized, line)
              for line in lines]  # fmt: skip
