@@ -29,7 +29,7 @@ class Coordinates(NamedTuple):
         names: of devices; `ports`: of far ends, as their devices name them.
         addresses: without the lengths of prefixes.
         asns: AS numbers, as text; `labels`: words of the spec's own for ports and sessions.
-        networks: those of the addresses where a file contains them, without lengths; they follow from the addresses.
+        derived: networks, without lengths, and other texts in files that follow from the addresses.
     """
 
     names: tuple[str, ...]
@@ -37,7 +37,7 @@ class Coordinates(NamedTuple):
     addresses: tuple[str, ...]
     asns: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
-    networks: tuple[str, ...] = ()
+    derived: tuple[str, ...] = ()
 
 
 Rest = tuple[object, ...]
@@ -50,7 +50,18 @@ def _other_fields(kind: type, *coordinates: str) -> Callable[[Any], Any]:
 
 
 _OF_SWITCH = _other_fields(
-    Switch, "name", "plane", "pod", "unit", "loopback4", "loopback6", "management", "ports", "bgp", "vtep"
+    Switch,
+    "name",
+    "plane",
+    "pod",
+    "unit",
+    "loopback4",
+    "loopback6",
+    "management",
+    "ports",
+    "bgp",
+    "vtep",
+    "tenants",
 )
 _OF_MANAGEMENT = _other_fields(Management, "address", "gateway")
 _OF_BGP = _other_fields(Bgp, "asn", "router_id", "aggregates", "sessions", "prefix_lists")
@@ -63,14 +74,14 @@ _ENDS = ("ipv4", "gateway4", "ipv6", "gateway6")
 _OF_HOST_PORT = _other_fields(HostPort, "peer", *_ENDS)
 
 
-def of_switch(switch: Switch, joined: Iterable[str] = ()) -> tuple[Rest, Coordinates]:
+def of_switch(switch: Switch, derived: Iterable[str] = ()) -> tuple[Rest, Coordinates]:
     """Return all of a switch but its coordinates, and these.
 
     Args:
         switch: the switch.
-        joined: further networks that its files contain and its addresses determine.
+        derived: what else its files contain and its addresses determine, such as networks and MAC addresses.
     """
-    bgp, management, vtep = switch.bgp, switch.management, switch.vtep
+    bgp, management, vtep, tenants = switch.bgp, switch.management, switch.vtep, switch.tenants
     own = _originated_prefixes(switch)
     rules = [rule for each in bgp.prefix_lists for rule in each.rules]
     peers = [port.peer or _NOWHERE for port in switch.ports]
@@ -78,6 +89,7 @@ def of_switch(switch: Switch, joined: Iterable[str] = ()) -> tuple[Rest, Coordin
         *(switch.loopback4, switch.loopback6, management.address, management.gateway, bgp.router_id),
         *(
             vtep.source if vtep else "",
+            tenants.source if tenants else "",
             *bgp.aggregates,
             *[rule.prefix for rule in rules if rule.prefix in own],
         ),
@@ -87,7 +99,7 @@ def of_switch(switch: Switch, joined: Iterable[str] = ()) -> tuple[Rest, Coordin
     for session in bgp.sessions:
         addresses += (session.local, session.remote)
     heads, lengths = _split_addresses(addresses)
-    networks, joined_lengths = _split_addresses(joined)
+    texts, text_lengths = _split_addresses(derived)
     rest = (
         *(_OF_SWITCH(switch), _OF_MANAGEMENT(management), _OF_BGP(bgp), lengths, len(bgp.aggregates)),
         *(
@@ -96,7 +108,8 @@ def of_switch(switch: Switch, joined: Iterable[str] = ()) -> tuple[Rest, Coordin
         ),
         *([_OF_PORT(port) for port in switch.ports], [_OF_SESSION(session) for session in bgp.sessions]),
         vtep and replace(vtep, source=""),
-        joined_lengths,
+        tenants and replace(tenants, source=tenants.source and ""),
+        text_lengths,
     )
     return rest, Coordinates(
         (switch.name, *[peer.device for peer in peers], *[session.peer for session in bgp.sessions]),
@@ -104,7 +117,7 @@ def of_switch(switch: Switch, joined: Iterable[str] = ()) -> tuple[Rest, Coordin
         heads,
         (str(bgp.asn), *[str(session.remote_asn) for session in bgp.sessions]),
         (*[port.label for port in switch.ports], *[session.label for session in bgp.sessions]),
-        (_network_address(management.address), *networks),
+        (_network_address(management.address), *texts),
     )
 
 
@@ -141,12 +154,14 @@ def _network_address(address: str) -> str:
 
 def switch_with(switch: Switch, coordinates: Coordinates) -> Switch:
     """Return the switch with other coordinates, in the order of `of_switch`."""
-    of, bgp, management, vtep = _Others(coordinates), switch.bgp, switch.management, switch.vtep
+    of, bgp, management = _Others(coordinates), switch.bgp, switch.management
+    vtep, tenants = switch.vtep, switch.tenants
     name, loopback4, loopback6 = of.name(), of.address(switch.loopback4), of.address(switch.loopback6)
     management = replace(
         management, address=of.address(management.address), gateway=of.address(management.gateway)
     )
     router_id, source = of.address(bgp.router_id), of.address(vtep.source if vtep else None)
+    tenant_source = of.address(tenants.source if tenants else None)
     aggregates = tuple([of.address(each) for each in bgp.aggregates])
     own, lists = _originated_prefixes(switch), []
     for each in bgp.prefix_lists:
@@ -170,6 +185,7 @@ def switch_with(switch: Switch, coordinates: Coordinates) -> Switch:
     return replace(
         switch, name=name, plane=ELSEWHERE, pod=ELSEWHERE, unit=ELSEWHERE, loopback4=loopback4, loopback6=loopback6,
         management=management, ports=tuple(ports), bgp=bgp, vtep=vtep and replace(vtep, source=source),
+        tenants=tenants and replace(tenants, source=tenant_source),
     )  # fmt: skip
 
 

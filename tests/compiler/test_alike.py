@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from itertools import pairwise, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -28,7 +28,7 @@ from tests.effort import examples
 from tests.inventories.test_shapes import BOXES, spec_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.compiler.prove.likeness import CommonFacts
@@ -52,6 +52,10 @@ def fabric(nos: str, shape: str = "rails that meet", family: str = "ipv4", links
     spec = spec_of(nos, shape) | {"addressing": {"family": family, "fabric_links": links}}
     if family != "ipv4":
         spec["descriptions"] = {"fabric": "to {peer} at {peer_port}", "session": "{peer}_{peer_port}"}
+    return _compile(spec)
+
+
+def _compile(spec: Mapping[str, Any]) -> Fabric:
     with TemporaryDirectory() as folder:
         path = Path(folder, "cluster.yaml")
         path.write_text(json.dumps(spec))
@@ -121,9 +125,15 @@ def test_coordinates_are_taken_out_and_put_in(nos: str, shape: str) -> None:
 @pytest.mark.parametrize("nos", SYSTEMS)
 def test_substitution_gives_what_reading_gives(nos: str, family: str, links: str) -> None:
     found = list(substituted(fabric(nos, family=family, links=links)))
-    # Of 16 ToRs, 2 spines and 8 hosts; SONiC switches with lists of numbered IPv6 links are each read.
-    merged = nos == "sonic" and family != "ipv4" and links == "numbered"
-    assert len(found) >= (6 if merged else 16)
+    assert len(found) >= 16  # of 16 ToRs, 2 spines and 8 hosts
+    alone = _compare_with_reading(found)
+    assert alone == len(found) - 2  # the first ToR and host, which are looked at as wholes
+
+
+def _compare_with_reading(
+    found: Iterable[tuple[PatternCache, Device, tuple[FileContents, CommonFacts]]],
+) -> int:
+    """Return of how many devices what they share with their pattern is known."""
     alone = 0
     for _, device, (reading, common) in found:
         full = read(device, rendered(device))
@@ -131,7 +141,19 @@ def test_substitution_gives_what_reading_gives(nos: str, family: str, links: str
         assert (reading.lines, []) == (full.lines, full.unknown)
         alone += common.proved and common.add(device, "x", Survey()) is not None
         assert told(device, (reading, common)) == told(device, (full, None))
-    assert alone == len(found) - (1 if merged else 2)  # the first ToR and host, which are looked at as wholes
+    return alone
+
+
+@pytest.mark.parametrize("nos", ["cumulus", "frr"])
+def test_tors_of_a_tenant_are_substituted(nos: str) -> None:
+    found = [each for each in substituted(_compile(_with_tenants(nos))) if not isinstance(each[1], Host)]
+    assert len(found) == 16 - 3  # ToRs; two of one tenant and one of the other are read
+    _compare_with_reading(found)
+
+
+def _with_tenants(nos: str) -> dict[str, Any]:
+    tenants = {name: {"hosts": [f"su00{unit}-host01..04"]} for unit, name in enumerate("ab", 1)}
+    return spec_of(nos, "rails that meet") | {"tenants": tenants}
 
 
 @pytest.mark.parametrize("nos", SYSTEMS)

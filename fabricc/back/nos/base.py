@@ -54,7 +54,8 @@ class Nos(Protocol):
     of shared headroom has `sets_headroom_pool = True`. One with a command that sets a documented lossless policy has
     it as `vendor_policy`, and writes the command for a switch whose `qos.vendor` is set. One whose port names
     depend on speeds has `name_at_speed(model, name, speed_gbps)`, which changes a name that `port_name` returned. One
-    whose files contain networks that several links join in has `joined_networks(switch)`, which returns them.
+    whose files contain texts that follow from addresses, such as a MAC address or the network that several links join
+    in, has `derived_texts(switch)`, which returns them.
     """
 
     name: str

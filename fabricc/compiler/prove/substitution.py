@@ -256,7 +256,7 @@ class PatternCache:
 def _split_device(device: Switch | Host) -> tuple[Rest, Coordinates]:
     if isinstance(device, Host):
         return of_host(device)
-    derived = getattr(back_ends.load(device.nos), "joined_networks", None)
+    derived = getattr(back_ends.load(device.nos), "derived_texts", None)
     return of_switch(device, derived(device) if derived else ())
 
 
@@ -297,7 +297,7 @@ def _device_pattern(
     lettered = _split_device(other)[1]
     letters = [letter for kind in lettered for letter in kind]
     numbers = {letter: number for number, letter in enumerate(dict.fromkeys(filter(None, letters)))}
-    letter_of = re.compile("|".join(["(" + _LETTER, *map(re.escape, filter(None, lettered.networks))]) + ")")
+    letter_of = re.compile("|".join(["(" + _LETTER, *map(re.escape, filter(None, lettered.derived))]) + ")")
     addresses = [numbers[letter] for letter in dict.fromkeys(lettered.addresses) if letter]
     try:
         files, facts, reading = _prove_device(other)

@@ -216,6 +216,11 @@ class FrrLinux:
         text = files.get(daemons.FILE, "")
         return [(daemons.FILE, line, foreign) for line, foreign in daemons.foreign_lines(text)]
 
+    def derived_texts(self, switch: Switch) -> tuple[str, ...]:
+        """Return the MAC address that other VTEPs send to."""
+        vtep = evpn.local_vtep(switch)
+        return (evpn.router_mac(vtep.source),) if vtep else ()
+
     def planned(self, switch: Switch) -> Facts:
         """Return the Fabric's facts except `DEPARTURES`, with daemons, kernel settings and frr.conf's own settings."""
         neutral = switch_facts(switch) | setting_facts(switch)

@@ -93,8 +93,8 @@ class Sonic:
             tenants.finish_names(document, reading)
         return hide_values(reading, files)
 
-    def joined_networks(self, switch: Switch) -> tuple[str, ...]:
-        """Return the networks of several links that the files contain."""
+    def derived_texts(self, switch: Switch) -> tuple[str, ...]:
+        """Return the networks that several links join in."""
         return control_plane.joined_networks(bgp.as_run(switch))
 
     def typical_applications(self, switch: Switch) -> Iterator[tuple[str, Application]]:
