@@ -112,6 +112,8 @@ class EosSwitch:
             return self._line(text)
         if text.startswith("show session-config named "):
             name = text.split()[3]
+            if name not in self.sessions:
+                raise Refused("invalid command", 1000)
             old, new = self.running, self.sessions[name]
             names = ("system:/running-config", f"session:/{name}-session-config")
             return {"output": "\n".join(difflib.unified_diff(old, new, *names, lineterm=""))}
