@@ -24,22 +24,30 @@ for name in ucx.conf nvshmem.env mori.env; do
   done < "$file"
 done
 # Open MPI's daemons would try the rails first, which answer to their own source addresses only: 135 s for each.
-# `oob_tcp` is of release 4, `prte_if` of 5; a release ignores the parameter of the other. Where this host has none of
-# the interfaces, as in a pod, the rails are excluded.
+# `oob_tcp` is of release 4, `prte_if` of 5, which warns of the former. Where this host has none of the interfaces, as in
+# a pod, the rails are excluded.
 interfaces=$(socket_interfaces) present=
 for interface in ${interfaces//,/ }; do
   if [[ -e ${SYSFS:-/sys}/class/net/$interface ]]; then present=yes; fi
 done
+# KIND INTERFACES: of the daemons.
+limit_daemons() {
+  if [[ $(mpirun --version) =~ \(Open\ MPI\)\ [5-9] ]]; then
+    export "PRTE_MCA_prte_if_$1=$2"
+  else
+    settings+=(--mca "oob_tcp_if_$1" "$2")
+  fi
+}
 rails=$(awk -F, 'NR > 1 && !seen[$4]++ { print $4 }' "$FOLDER/../rails.csv" | paste -sd,)
 if [[ -z $present && -n $rails ]]; then
   if [[ -n $interfaces ]]; then
     echo "note: this host has none of $interfaces: Open MPI uses all interfaces but the rails" >&2
   fi
-  settings+=(--mca oob_tcp_if_exclude "$rails" --mca btl_tcp_if_exclude "127.0.0.0/8,$rails")
-  export PRTE_MCA_prte_if_exclude=$rails
+  settings+=(--mca btl_tcp_if_exclude "127.0.0.0/8,$rails")
+  limit_daemons exclude "$rails"
 elif [[ -n $present ]]; then
-  settings+=(--mca oob_tcp_if_include "$interfaces" --mca btl_tcp_if_include "$interfaces")
-  export PRTE_MCA_prte_if_include=$interfaces
+  settings+=(--mca btl_tcp_if_include "$interfaces")
+  limit_daemons include "$interfaces"
 fi
 read -ra options <<< "${MPIRUN_OPTIONS:-}"
 exec mpirun --hostfile "$HOSTFILE" -np "$ranks" --map-by slot --bind-to none \

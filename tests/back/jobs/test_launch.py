@@ -238,7 +238,22 @@ def test_open_mpi_connects_over_the_socket_interface_alone(tree: Path) -> None:
     done = run(tree, "mpirun.sh", "env", FABRICC_HOSTFILE=str(tree / "here"), SYSFS="/sys", **ROOT)
     values = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
     assert values["OMPI_MCA_oob_tcp_if_include"] == values["OMPI_MCA_btl_tcp_if_include"] == "lo"
-    assert values["PRTE_MCA_prte_if_include"] == "lo"
+    assert "PRTE_MCA_prte_if_include" not in values
+
+
+def test_open_mpi_5_gets_no_deprecated_parameter(tree: Path) -> None:
+    """Its mpirun warns of `oob_tcp_if_include` (seen with 5.0.7)."""
+    (tree / "here").write_text("localhost slots=1\n")
+    mpirun = tree / "five/mpirun"
+    mpirun.parent.mkdir()
+    mpirun.write_text(
+        '#!/bin/sh\n[ "$1" = --version ] && echo "mpirun (Open MPI) 5.0.7" || { env; echo "$@"; }\n'
+    )
+    mpirun.chmod(0o755)
+    path = f"{tree / 'five'}:{os.environ['PATH']}"
+    done = run(tree, "mpirun.sh", "env", FABRICC_HOSTFILE=str(tree / "here"), PATH=path)
+    assert "PRTE_MCA_prte_if_include=eno3\n" in done.stdout
+    assert "oob_tcp" not in done.stdout
 
 
 @MPIRUN
@@ -247,7 +262,7 @@ def test_open_mpi_leaves_the_rails_out_where_the_interface_has_another_name(tree
     done = run(tree, "mpirun.sh", "env", FABRICC_HOSTFILE=str(tree / "here"), **HERE)
     values = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
     rails = ",".join(f"rail{rail}" for rail in range(8))
-    assert values["OMPI_MCA_oob_tcp_if_exclude"] == values["PRTE_MCA_prte_if_exclude"] == rails
+    assert values["OMPI_MCA_oob_tcp_if_exclude"] == rails
     assert values["OMPI_MCA_btl_tcp_if_exclude"] == f"127.0.0.0/8,{rails}"
     assert "OMPI_MCA_oob_tcp_if_include" not in values
 
