@@ -5,6 +5,7 @@ decides which tool it is; RECORD lists every call that changes something, STATE 
 hundreds of times, so it imports little.
 """
 
+import fcntl
 import itertools
 import marshal
 import os
@@ -292,6 +293,8 @@ def nicctl(state, arguments):
     return ""
 
 
+LOCK = open(STATE + ".lock", "w")  # noqa: PTH123, SIM115  # units of several ports start together
+fcntl.flock(LOCK, fcntl.LOCK_EX)
 QUESTIONS = ("show", "query", "-a", "-g", "--get", "--show-priv-flags")
 try:
     with open(STATE, "rb") as stored:  # noqa: PTH123
