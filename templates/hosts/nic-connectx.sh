@@ -132,7 +132,7 @@ configure_mlnx_qos() {
 }
 
 configure_pause() {
-    turn_pause_off autoneg off
+    has_own_system || turn_pause_off autoneg off
 }
 
 configure_nic() {

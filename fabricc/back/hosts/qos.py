@@ -282,7 +282,7 @@ _BLOCKS = {
 _FRAME = frozenset(
     (
         "#!/bin/sh",
-        "# shellcheck disable=SC2034  # no family of NICs uses all of these",
+        "# shellcheck disable=SC2034,SC2119,SC2120  # no family of NICs uses all of these",
         "set -eu",
         "mode=apply",
         "source6=''",
