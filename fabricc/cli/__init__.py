@@ -9,7 +9,10 @@ import sys
 import threading
 
 _COLLECT_AFTER = 1_000_000
-"""Objects; by default Python looks for cycles among the last 700, and a verb that does little makes 200,000."""
+"""Objects before Python looks for cycles, by default 700.
+
+With the default, `validate` and a build of 512 GPUs take 1.08 times the CPU time (medians of alternating runs).
+"""
 
 
 def main() -> int:
@@ -25,8 +28,8 @@ def main() -> int:
 def _end_process(status: int) -> int:
     """End the process without freeing its objects one by one.
 
-    A build of 24,576 GPUs without changes takes 0.95 of the time, one override 0.97 (medians of alternating runs). It
-    ends as Python does if something must run at exit, another thread runs, or a tracer or profiler is active.
+    With the usual end, `validate` takes 1.10 and a build of 512 GPUs 1.20 times the CPU time (medians of alternating
+    runs). The process ends as usual if an exit handler, another thread, a tracer or a profiler is active.
     """
     for stream in (sys.stdout, sys.stderr):
         try:

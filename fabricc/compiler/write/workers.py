@@ -234,7 +234,6 @@ def run_checks_in_process(*questions: Callable[[], bool]) -> Iterator[Callable[[
     pid = os.fork()
     if not pid:
         try:
-            gc.disable()
             for question in questions:
                 os.write(told, _YES if question() else _NO)
         finally:
