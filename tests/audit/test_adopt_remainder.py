@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +15,7 @@ from fabricc.audit.adopt.trial import Draft
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
 from fabricc.compiler.compiled import compile_spec
 from tests.audit import corpora
+from tests.audit.fabrics import collected
 from tests.audit.test_adopt import SPINE
 
 if TYPE_CHECKING:
@@ -204,3 +206,64 @@ def test_overlays_with_sessions_of_single_devices_are_listed_for_growth(
     entry |= {"devices": devices} if devices else {}
     draft = Draft({"overlays": [entry]}, more={entry["file"]: f"router bgp *\n   {line}\n"})
     assert [entry["file"] in words for words in describe_growth(draft)] == [True] * listed
+
+
+JUNOS = """
+cluster: zone
+gpus: {model: grand-teton, racks: 2, hosts_per_rack: 2, wiring: rack}
+tors: {model: qfx5240-64od, nos: junos, uplinks: 2}
+spines: {model: qfx5240-64od, nos: junos, count: 2}
+priorities: {rdma: {dscp: 26, lossless: true}, cnp: {dscp: 48, strict: true}, default: {}}
+cables: {host: {medium: smf, length_m: 7}, spine: {medium: smf, length_m: 35}}
+accept: [{code: FAB5510, reason: the fabric runs so}, {code: FAB5513, reason: the fabric runs so}]
+"""
+POLICY = """\
+policy-options {
+    policy-statement OURS {
+        term OURS-10 {
+            from {
+                protocol bgp;
+                community FROM_SPINES;
+            }
+            then reject;
+        }
+    }
+    community FROM_SPINES members 0:14;
+"""
+SERVICE = """\
+    services {
+        extension-service {
+            request-response {
+                grpc {
+                    ssl {
+                        local-certificate aos;
+                    }
+                }
+            }
+        }
+"""
+STANZA = re.compile(
+    r"(?ms)^(class-of-service \{.*?^    interfaces \{\n)        et-\S+ (\{.*?^            unit) \d+ "
+    r"(\{.*?^        \}\n).*?^    \}\n"
+)
+
+
+@pytest.mark.slow
+def test_stanzas_with_stars_and_names_in_upper_case_are_kept(tmp_path: Path) -> None:
+    spec = tmp_path / "cluster.yaml"
+    spec.write_text(JUNOS)
+    for name, device in collected(compile_spec(spec), hosts=False).items():
+        (text,) = device.files.values()
+        text, stanzas = STANZA.subn(r"\1        et-* \2 * \3    }\n", text)
+        assert stanzas == 1
+        text = text.replace(f"host-name {name};", f"host-name {name.upper()};")
+        text = text.replace("policy-options {\n", POLICY).replace("    services {\n", SERVICE)
+        (tmp_path / "running").mkdir(exist_ok=True)
+        (tmp_path / "running" / f"{name}.conf").write_text(text)
+    adoption = run.adopt(tmp_path / "running", jobs=1)
+    assert adoption.adopted.left == ()
+    assert {name: wrong for name, wrong in adoption.adopted.differences.items() if wrong} == {}
+    overlays = "".join(text for name, text in adoption.files.items() if name.startswith("overlays/"))
+    assert "et-\\* {" in overlays
+    assert "host-name RACK001-TOR1A;" in overlays
+    assert "community FROM_SPINES;" in overlays

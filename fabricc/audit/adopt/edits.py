@@ -7,9 +7,9 @@ from collections import defaultdict
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.overlay_text import outline_text
+from fabricc.back.nos.overlay_text import compile_starred, escape_stars, outline_text, unescape_stars
 from fabricc.base.values import dataclass, replace
-from fabricc.compiler.render.switch_files import holds_secret
+from fabricc.compiler.render.switch_files import secret_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -55,6 +55,7 @@ class FilePair:
         built_lines, found_lines: those of facts that this side states alone; `aside`: found ones not to be kept.
         reach: how far edits go beyond these lines; `keyed`: lines are `key: value`, of which none has a pattern.
         barred: found lines by which a switch runs a command or that state a secret, which are never kept.
+        renewed: built lines that are taken away and added again: the found lines around them change their meaning.
     """
 
     built: str
@@ -65,11 +66,14 @@ class FilePair:
     reach: EditScope = EditScope.SIMILAR
     keyed: bool = False
     barred: Collection[int] = ()
+    renewed: Collection[int] = ()
 
 
 def compute_edits(sides: FilePair) -> list[Edit]:
     """Return the edits that turn the built file into one with the lines of the found file that matter."""
     built, found = outline_text(sides.built), outline_text(sides.found)
+    secret = {line for line, *_ in secret_lines(sides.found)}
+    sides = replace(sides, barred={*sides.barred, *secret})
     removed = list(_removed_lines(built.children, found.children, sides, (), False))
     if calling := _referring_lines(built, {edit.lines[0] for edit in removed if not edit.path}):
         more = replace(sides, built_lines={*sides.built_lines, *calling})
@@ -114,13 +118,17 @@ def _removed_lines(
         other = there.get(node.text)
         if other is None:
             if every or _touches_lines(node, sides.built_lines):
-                yield Edit(path, (node.text,), removes=True)
+                yield Edit(path, (escape_stars(node.text),), removes=True)
+        elif node.line in sides.renewed and not node.children:
+            yield Edit(path, (escape_stars(node.text),), removes=True)
         elif node.children:
             more = every or (
                 sides.reach is EditScope.BLOCK
                 and (_touches_lines(node, sides.built_lines) or _touches_lines(other, sides.found_lines))
             )
-            yield from _removed_lines(node.children, other.children, sides, (*path, node.text), more)
+            yield from _removed_lines(
+                node.children, other.children, sides, (*path, escape_stars(node.text)), more
+            )
 
 
 def _added_lines(
@@ -141,12 +149,16 @@ def _added_lines(
             wanted = every or _first_words(node) in heads or _touches_lines(node, sides.found_lines)
             if wanted and (lines := tuple(_visible_lines(node, sides))):
                 yield Edit(path, lines, removes=False)
+        elif other.line in sides.renewed and not node.children:
+            yield Edit(path, (node.text,), removes=False)
         elif node.children:
             more = every or (
                 sides.reach is EditScope.BLOCK
                 and (_touches_lines(other, sides.built_lines) or _touches_lines(node, sides.found_lines))
             )
-            yield from _added_lines(other.children, node.children, sides, (*path, node.text), more)
+            yield from _added_lines(
+                other.children, node.children, sides, (*path, escape_stars(node.text)), more
+            )
 
 
 def _first_words(node: Node) -> str:
@@ -158,9 +170,9 @@ def _visible_lines(node: Node, sides: FilePair, depth: int = 0) -> Iterator[str]
     """Yield a line and those below it, without ignored lines and lines that look like a secret."""
     if node.line in sides.barred:
         return
-    if holds_secret(node.text) or (node.line in sides.aside and not _touches_lines(node, sides.found_lines)):
+    if node.line in sides.aside and not _touches_lines(node, sides.found_lines):
         return
-    yield "   " * depth + node.text
+    yield "   " * depth + (escape_stars(node.text) if node.children else node.text)
     for child in node.children:
         yield from _visible_lines(child, sides, depth + 1)
     if node.closing.startswith("}"):
@@ -176,7 +188,7 @@ def _shorten_removals(removed: Sequence[Edit], built: Node, staying: Node) -> It
         gone = {edit.lines[0] for edit in some}
         stay = (
             {node.text for node in _children_at(built, path)} & {n.text for n in _children_at(staying, path)}
-        ) - gone
+        ) - {unescape_stars(text) for text in gone}
         for text in dict.fromkeys(_wildcard_line(edit.lines[0], stay) for edit in some):
             yield Edit(path, (text,), removes=True)
 
@@ -184,7 +196,7 @@ def _shorten_removals(removed: Sequence[Edit], built: Node, staying: Node) -> It
 def _children_at(top: Node, path: Sequence[str]) -> list[Node]:
     nodes = top.children
     for text in path:
-        nodes = [child for node in nodes if node.text == text for child in node.children]
+        nodes = [child for node in nodes if node.text == unescape_stars(text) for child in node.children]
     return nodes
 
 
@@ -201,7 +213,7 @@ def _wildcard_line(text: str, staying: Collection[str]) -> str:
 
 def _compile_shape(pattern: str) -> re.Pattern[str]:
     """Return the expression of an overlay line; `*` stands for anything but spaces."""
-    return re.compile(r"\S*".join(map(re.escape, pattern.split("*"))))
+    return compile_starred(pattern, r"\S")
 
 
 def _merge_siblings(found: Sequence[Edit], built: Node, staying: Node) -> list[Edit]:

@@ -48,14 +48,16 @@ class FoundTiers:
         return _most_common(value for value in stated if value is not None)
 
     def of_ports(self, leaf: str, devices: Iterable[Device]) -> Value | None:
-        """Return what most ports that state a fact state, over some devices."""
+        """Return what most ports that state a fact state, over some devices; cabled ports first."""
         end = f"]/{leaf}"
-        return _most_common(
-            value
+        stated = [
+            ((device.name, path[len("interface[") : -len(end)]), value)
             for device in devices
             for path, value in device.reading.facts.items()
             if path.endswith(end) and path.startswith("interface[")
-        )
+        ]
+        cabled = self.links | self.host_ports
+        return _most_common([value for port, value in stated if port in cabled] or [v for _, v in stated])
 
     def management_addresses(self) -> list[str]:
         """Those that switches have, with their prefix lengths where these are known."""
@@ -101,7 +103,12 @@ def infer_addressing(sides: FoundTiers, pools: Mapping[str, str]) -> Words:
     six = "hosts6" in networks or "links6" in networks
     if six:
         words["family"] = "dual" if "hosts" in networks or "links" in networks else "ipv6"
-    if any(path.endswith("]/unnumbered") for device in sides.switches for path in device.reading.facts):
+    if any(
+        f"interface[{port}]/unnumbered" in device.reading.facts
+        for device in sides.switches
+        for name, port in sides.links
+        if name == device.name
+    ):
         words["fabric_links"] = "unnumbered"
     lengths = Counter(each.prefixlen for each in networks.get("links", ()))
     if lengths[_WIDE] > lengths.total() / 2:
@@ -206,6 +213,7 @@ def _has_segments(sides: FoundTiers) -> bool:
 _DSCP = re.compile(r"qos/dscp\[(\d{1,9})\]/(?:traffic_class|priority)")
 _MARKED = re.compile(r"interface\[[^\]]*\]/queue\[[^\]]*\]/ecn_.*")
 _SHARE = re.compile(r"dwrr (\d+)")
+_CODE_POINTS = 64  # of six bits, RFC 2474
 _LEVELS = ((26, "rdma"), (34, "storage"))
 
 
@@ -220,13 +228,19 @@ def infer_classes(sides: FoundTiers) -> Words:
         if (match := _DSCP.fullmatch(path)) and isinstance(value, int):
             points[value].append(int(match[1]))
     lossless = _number_set(sides.of_ports("pfc", [speaking]))
-    rest = max(points, key=lambda number: (len(points[number]), -number))
+    groups = {
+        number: group
+        for number in points
+        if (group := speaking.reading.facts.get(f"qos/traffic_class[{number}]/priority_group")) is not None
+    }
+    rest = _class_of_rest(points)
+    points.setdefault(rest, [])
     found: Words = {}
     for number, own in sorted(points.items(), key=lambda item: (item[0] == rest, item[0])):
         named: Words = {}
         if number != rest:
             named["dscp"] = own[0] if len(own) == 1 else sorted(own)
-        if number in lossless:
+        if groups.get(number, None if groups else number) in lossless:
             named["lossless"] = True
             sends = sides.most("qos/rdma_dscp", sides.hosts)
             if len(own) > 1 and number != rest and sends in own and sends != min(own):
@@ -265,6 +279,13 @@ def infer_congestion(sides: FoundTiers) -> Words:
     if sides.most("link_retry") == "true":
         words["link_retry"] = True
     return words
+
+
+def _class_of_rest(points: Mapping[int, list[int]]) -> int:
+    """Return the class of most code points, or class 0 where the devices state only exceptions from it."""
+    if 0 not in points and sum(map(len, points.values())) < _CODE_POINTS:
+        return 0
+    return max(points, key=lambda number: (len(points[number]), -number))
 
 
 def _class_name(taken: Words, words: Words, rest: bool) -> str:

@@ -113,6 +113,7 @@ def switch_models(devices: Iterable[Device]) -> list[str]:
         port: device.reading.facts.get(f"interface[{port}]/speed_gbps")
         for port in placement.ports
         if placement.kind(port) is PortKind.PORT and not placement.parsed(port).unit
+        if f"platform/sub_ports[{port}]" not in device.reading.facts
     }
     scored = sorted(
         (_count_mismatches(device.system, name, ports), name) for name in _of_system(device.system)

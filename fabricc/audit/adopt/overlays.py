@@ -26,15 +26,23 @@ from fabricc.back.nos.overlay import OverlayError, merge_overlay
 from fabricc.back.nos.overlay_text import compile_starred, outline_text
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import replace
-from fabricc.compiler.render.switch_files import holds_secret
+from fabricc.compiler.render.switch_files import (
+    holds_secret,
+    overlay_departures,
+    overlay_lines,
+    render_switch,
+)
 from fabricc.fabric.model import Overlay
 from fabricc.facts.frame import Contents
+from fabricc.proof.compare import compare
 from fabricc.proof.invariants.rules import CODES
+from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from fabricc.audit.adopt.trial import Draft, Site
+    from fabricc.back.nos.overlay_text import Node
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.model import Switch
     from fabricc.facts.statement import Device
@@ -75,7 +83,11 @@ def add_overlays(site: Site, draft: Draft, compiled: Compiled) -> OverlayResult:
     files = built_files(compiled, site.found)
     plain = OverlayResult(draft, compiled, find_mismatches(files, site.found))
     switches = {each.name: each for each in compiled.switches() if each.name in files}
-    wanted = {name: of for name in switches if (of := _closest_edits(site.found.devices[name], files[name]))}
+    wanted = {
+        name: edits
+        for name, switch in switches.items()
+        if (edits := _closest_edits(site.found.devices[name], files[name], switch))
+    }
     if not wanted:
         return plain
     words, more = overlay_entries(wanted, switches, files, f"{site.network}-" if site.network else "")
@@ -105,19 +117,80 @@ def _accept_breaches(draft: Draft, codes: Iterable[str], ends: str = REASON) -> 
     return replace(draft, accept=[*draft.accept, *reasons])
 
 
-def _closest_edits(device: Device, built_files: Texts) -> Files:
+def _closest_edits(device: Device, built_files: Texts, switch: Switch) -> Files:
     """Return file -> the fewest edits after which a device's built files state the found facts."""
     device, built_files = _laid_out(device, built_files)
     read = back_ends.load(device.system).read
     best: tuple[int, Files] = (len(compare_with_device(read(built_files).facts, device)), {})
     for reach in EditScope:
-        found = _file_edits(device, built_files, reach)
+        found = _settled_edits(device, built_files, switch, reach)
         left = _remaining_facts(device, built_files, found)
         if left is not None and (left < best[0] or (left == best[0] and not best[1])):
             best = (left, found)
         if best[0] == 0 and best[1]:
             break
     return best[1]
+
+
+def _settled_edits(device: Device, built_files: Texts, switch: Switch, reach: EditScope) -> Files:
+    """Return edits that also take away the built lines whose facts the added lines change."""
+    own = replace(switch, overlays=())
+    strays: dict[str, set[int]] = defaultdict(set)
+    found: Files = {}
+    for _ in range(_ROUNDS):
+        found = _file_edits(device, built_files, reach, strays)
+        more = _stray_lines(own, built_files, found)
+        if all(lines <= strays[file] for file, lines in more.items()):
+            break
+        for file, lines in more.items():
+            strays[file] |= lines
+    return found
+
+
+def _stray_lines(switch: Switch, built_files: Texts, found: Files) -> dict[str, set[int]]:
+    """Return the built lines of facts that a build would report as missing or unplanned after the edits."""
+    edited = replace(switch, overlays=tuple(_overlays_of(found)))
+    back_end = back_ends.load(switch.nos)
+    try:
+        merged, stated = render_switch(edited), overlay_departures(edited)
+    except EmitError:
+        return {}
+    planned = {
+        path: value for path, value in {**back_end.planned(switch), **stated}.items() if value is not None
+    }
+    _, own = overlay_lines(edited, merged)
+    before = back_end.read(built_files).lines
+    strays: dict[str, set[int]] = defaultdict(set)
+    for each in compare(planned, back_end.read(merged)):
+        if (each.file, each.line) in own and each.planned is None:
+            continue
+        file, line = before.get(each.path, ("", 0))
+        if not line and each.file in built_files:
+            file, line = each.file, _line_before(built_files[each.file], merged[each.file], each.line)
+        if line:
+            strays[file].add(line)
+    return strays
+
+
+def _line_before(built: str, merged: str, line: int) -> int:
+    """Return the number in the built text of a line of the merged one; 0 if it is new."""
+
+    def walk(node: Node, path: Path) -> Iterator[tuple[Path, int]]:
+        for child in node.children:
+            own = (*path, child.text)
+            yield own, child.line
+            yield from walk(child, own)
+
+    path = next((path for path, at in walk(outline_text(merged), ()) if at == line), None)
+    return next((at for own, at in walk(outline_text(built), ()) if own == path), 0)
+
+
+def _overlays_of(found: Files) -> Iterator[Overlay]:
+    """Yield the edits as overlays of a single switch, removals first."""
+    for removes in (True, False):
+        for file, some in found.items():
+            if edits := [edit for edit in some if edit.removes is removes]:
+                yield Overlay("", file, _edits_text(file, edits), removes)
 
 
 def _laid_out(device: Device, built_files: Texts) -> tuple[Device, Texts]:
@@ -134,8 +207,10 @@ def _laid_out(device: Device, built_files: Texts) -> tuple[Device, Texts]:
     return replace(device, files=files, held=Contents(reading, aside)), built_files
 
 
-def _file_edits(device: Device, built_files: Texts, reach: EditScope) -> Files:
-    """Return the edits of each text file that has any."""
+def _file_edits(
+    device: Device, built_files: Texts, reach: EditScope, strays: Mapping[str, Collection[int]]
+) -> Files:
+    """Return the edits of each text file that has any; `strays`: file -> built lines that must not stay."""
     reading = back_ends.load(device.system).read(built_files)
     wrong = compare_with_device(reading.facts, device)
     built_lines: dict[str, set[int]] = defaultdict(set)
@@ -149,11 +224,14 @@ def _file_edits(device: Device, built_files: Texts, reach: EditScope) -> Files:
             found_lines[file].add(line)
     found = {}
     barred = {*command_lines(back_ends.load(device.system), device.files), *secret_places(device)}
+    for file, stray in strays.items():
+        built_lines[file] |= {*stray}
     for file in built_files.keys() & device.files.keys():
         aside = {line for at, line in device.aside if at == file}
         sides = FilePair(
             built_files[file], device.files[file], built_lines[file], found_lines[file], aside, reach,
             keyed=file.endswith((".yaml", ".yml")), barred={line for at, line in barred if at == file},
+            renewed=strays.get(file, ()),
         )  # fmt: skip
         if some := json_edits(sides) if file.endswith(".json") else compute_edits(sides):
             found[file] = some
@@ -164,10 +242,8 @@ def _remaining_facts(device: Device, built_files: Texts, found: Files) -> int | 
     """Return how many facts still differ after the edits; None if the edits do not fit the files."""
     files = dict(built_files)
     try:
-        for removes in (True, False):
-            for file, some in found.items():
-                text = _edits_text(file, [edit for edit in some if edit.removes is removes])
-                files = merge_overlay(files, Overlay("", file, text, removes))
+        for overlay in _overlays_of(found):
+            files = merge_overlay(files, overlay)
     except OverlayError:
         return None
     return len(compare_with_device(back_ends.load(device.system).read(files).facts, device))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -103,11 +104,24 @@ def _adopt_folder(
         grouped = FindingGroups()
         grouped.add(errors)
         raise FindingsError.of(list(grouped.diagnostics(str(_top_folder(folder)))))
-    links = links_of(gathered.devices)
-    places = places_of(gathered.devices, links)
-    found = FoundFabric(gathered.devices, links, places)
+    devices = _with_spec_names(gathered.devices)
+    links = links_of(devices)
+    places = places_of(devices, links)
+    found = FoundFabric(devices, links, places)
     adopted = adopted_of(found, folder, name or _cluster_name(folder))
     return replace(adopted, findings=(*unread, *adopted.findings))
+
+
+def _with_spec_names(devices: Mapping[str, Device]) -> dict[str, Device]:
+    """Return the devices by names that a spec accepts: in lower case where no other device has that name."""
+    counted = Counter(name.lower() for name in devices)
+    named = (
+        each
+        if counted[name.lower()] > 1 or not NAME.fullmatch(name.lower())
+        else replace(each, name=name.lower())
+        for name, each in devices.items()
+    )
+    return {each.name: each for each in named}
 
 
 def adopted_of(found: FoundFabric, folder: Path, name: str) -> Adoption:

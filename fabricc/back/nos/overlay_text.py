@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _CLOSING = re.compile(r"[}\])]+[;,]?|!|quit|exit\b.*")
 _NOTHING = re.compile(r"[#!] .*|#|end")  # comments, and the last line of a configuration
+_STAR = re.compile(r"(?<!\\)\*")  # one that stands for anything; `\*` is the character itself
 _KEY = re.compile(r"(?P<key>'[^']*'|[^\s'][^\s]*?):(?:\s|$)")
 
 
@@ -82,9 +83,9 @@ def outline_text(text: str) -> Node:
 def merge_text(text: str, overlay: str, *, keyed: bool = False) -> str:
     """Return the text with the overlay's lines in it.
 
-    A block of the overlay whose first line the text has goes into that block, `*` standing for anything but spaces;
-    other lines are added, single ones before the first sibling block and blocks at the end. What the text has
-    already stays as it is.
+    A block of the overlay whose first line the text has goes into that block, `*` standing for anything but spaces; a
+    backslash before it means the character. Other lines are added, single ones before the first sibling block and
+    blocks at the end. What the text has already stays as it is.
 
     Args:
         text: the file.
@@ -108,9 +109,22 @@ def merge_text(text: str, overlay: str, *, keyed: bool = False) -> str:
     return "\n".join(merged)
 
 
+def escape_stars(text: str) -> str:
+    """Return a line as an overlay that means its `*` as they are."""
+    return text.replace("*", "\\*")
+
+
+def unescape_stars(text: str) -> str:
+    """Return the line that an overlay without a pattern means."""
+    return text.replace("\\*", "*")
+
+
 def compile_starred(text: str, letter: str) -> re.Pattern[str]:
-    """Return the matches of a text with `*`, each for letters of one kind, in linear time."""
-    first, *middle, last = map(re.escape, text.split("*"))
+    """Return the matches of a text, each of its `*` for letters of one kind, in linear time."""
+    first, *rest = (re.escape(unescape_stars(part)) for part in _STAR.split(text))
+    if not rest:
+        return re.compile(first)
+    *middle, last = rest
     tried = "".join(f"(?>{letter}*?{piece})" for piece in middle if piece)
     return re.compile(f"{first}{tried}{letter}*{last}")
 
@@ -147,8 +161,8 @@ def _lines_like(candidates: Iterable[Node], node: Node, keyed: bool) -> Iterable
     """Yield the lines that a line of a removing overlay names."""
     if keyed and not node.children and (key := _KEY.match(node.text)) and node.text.endswith(": null"):
         return (each for each in candidates if _same_key(each, key["key"]))
-    if "*" not in node.text:
-        return (each for each in candidates if each.text == node.text)
+    if not _STAR.search(node.text):
+        return (each for each in candidates if each.text == unescape_stars(node.text))
     shape = compile_starred(node.text, r"\S")
     return (each for each in candidates if shape.fullmatch(each.text))
 
@@ -164,16 +178,21 @@ def _merge_lines(target: Node, overlay: Node, insertions: Insertions, keyed: boo
 
 def _matching_lines(candidates: Iterable[Node], node: Node) -> Iterator[Node]:
     """Yield the lines that a line of the overlay matches."""
-    if node.children and "*" in node.text:
+    if node.children and _STAR.search(node.text):
         shape = compile_starred(node.text, r"\S")
         yield from (each for each in candidates if each.children and shape.fullmatch(each.text))
     else:
-        yield from (each for each in candidates if each.text == node.text)
+        yield from (each for each in candidates if each.text == _added_text(node))
+
+
+def _added_text(node: Node) -> str:
+    """Return the line that an added line means; only first lines of blocks have patterns."""
+    return unescape_stars(node.text) if node.children else node.text
 
 
 def _add_block(target: Node, node: Node, step: int, insertions: Insertions, keyed: bool) -> None:
     """Add a line and its block below `target`, indented as what is there, or by `step` where nothing is."""
-    if node.children and "*" in node.text:
+    if node.children and _STAR.search(node.text):
         message = f"no block of the file matches {node.text!r}"
         raise OverlayError(node.line, message, "`*` matches anything but spaces in an existing block.")
     key = _KEY.match(node.text) if keyed else None
@@ -206,7 +225,7 @@ def _insertion_line(target: Node, node: Node) -> int:
 
 
 def _block_lines(node: Node, shift: int) -> Iterator[str]:
-    yield " " * (node.indent + shift) + node.text
+    yield " " * (node.indent + shift) + _added_text(node)
     for child in node.children:
         yield from _block_lines(child, shift)
     if node.closing:
@@ -226,7 +245,7 @@ def _trace_lines(targets: list[Node], overlay: Node, lines: set[int], missing: l
         matches = [list(_matching_lines(target.children, node)) for target in targets]
         found = [match for each in matches for match in each]
         lines.update(match.line for match in found)
-        wild = bool(node.children) and "*" in node.text
+        wild = bool(node.children) and _STAR.search(node.text)
         lacking = [target for target, each in zip(targets, matches, strict=True) if not each]
         if lacking and not (wild and found):
             missing.append((max(lacking[0].line, 1), node.text))

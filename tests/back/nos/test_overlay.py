@@ -264,3 +264,22 @@ def test_any_number_of_stars_is_tried_once_at_each_place(letter: str) -> None:
     assert not compile_starred("*a" * 40 + "b", letter).fullmatch("a" * 200)
     assert compile_starred("interface *", r"\S").fullmatch("interface Ethernet1/1")
     assert not compile_starred("interface *", r"\S").fullmatch("interface a b")
+
+
+def test_a_star_behind_a_backslash_is_itself() -> None:
+    text = (
+        "class-of-service {\n    interfaces {\n        et-0/0/0 {\n            unit 0;\n        }\n    }\n}\n"
+    )
+    stanza = (
+        "class-of-service {\n   interfaces {\n      et-\\* {\n         scheduler-map m;\n      }\n   }\n}\n"
+    )
+    merged = merge_text(text, stanza)
+    assert "        et-* {\n" in merged
+    assert merged.count("scheduler-map m;") == 1
+    assert trace_overlay(merged, stanza)[1] == []
+    assert merge_text(merged, stanza) == merged
+    gone, idle = strip_text(merged, "class-of-service {\n   interfaces {\n      et-\\*\n   }\n}\n")
+    assert idle == [3]
+    gone, idle = strip_text(merged, "class-of-service {\n   interfaces {\n      et-\\* {\n   }\n}\n")
+    assert (gone, idle) == (text, [])
+    assert compile_starred("as-path .\\**", r"\S").fullmatch("as-path .*abc")

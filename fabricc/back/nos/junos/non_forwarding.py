@@ -74,9 +74,13 @@ ROWS: Sequence[Row] = (
 TOPIC = Topic(ROWS)
 COMMANDS = re.compile(
     r"(?:set |activate )?(?:groups \S+ )?(?:system )?(?:services )?"
-    r"(?:event-options|scripts|extensions|extension-service|event-script)\b"
+    r"(?:event-options|scripts|extensions|event-script)\b"
 )
-"""Beginnings of lines and blocks by which a switch runs a command, at an event, at a time or under another name."""
+"""Beginnings of lines and blocks by which a switch runs a command, at an event, at a time or under another name.
+
+An application is one of `system extensions extension-service`; `system services extension-service` has servers, such as
+gRPC (Juniper, JET Developer Guide).
+"""
 
 
 _TEXT = re.compile(r'(?P<comment>/\*[\s\S]*?(?:\*/|\Z))|#.*|(?P<quote>"(?:[^"\\]|\\(?:[\s\S]|\Z))*(?:"|\Z))')
