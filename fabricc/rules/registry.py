@@ -19,6 +19,7 @@ from fabricc.rules import (
     routing,
     segments,
     static_routes,
+    tenants,
     undefined_names,
 )
 from fabricc.rules.rule import FabricRule, SwitchRule, answer_of
@@ -44,6 +45,7 @@ RULES: tuple[Rule, ...] = (
     *overlaps.RULES,
     *forwarding.RULES,
     *segments.RULES,
+    *tenants.RULES,
 )
 
 

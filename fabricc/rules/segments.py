@@ -57,7 +57,7 @@ def segment_settings(statement: Statement) -> tuple[SegmentSetting, ...]:
             found.append(SegmentSetting("VNI", match[1], (frozenset({str(value)}),) * 2, path))
     for path, value in statement.rest.items():
         match = _TARGET.fullmatch(path) if path.startswith("evpn/") else None
-        if match and (targets := _read_targets(str(value))):
+        if match and (targets := read_targets(str(value))):
             owner = match[2] if match[1] == "vni" else numbers.get(match[2], "")
             found.append(SegmentSetting("route target", owner, targets, path))
     for port, says in statement.ports.items():
@@ -77,7 +77,7 @@ def segment_settings(statement: Statement) -> tuple[SegmentSetting, ...]:
     return tuple(each for each in found if each.owner)
 
 
-def _read_targets(text: str) -> tuple[frozenset[str], frozenset[str]] | None:
+def read_targets(text: str) -> tuple[frozenset[str], frozenset[str]] | None:
     """Return the route targets that a segment exports and imports; None where the system derives one of them."""
     if "auto" in text.split() or text.partition(" ")[0] not in ("import", "export"):
         both = frozenset(text.replace(",", " ").split())
@@ -153,11 +153,11 @@ def _compare_segments(fabric: Switches) -> Iterator[Report]:
     known: dict[str, frozenset[str]] = {}
     for (kind, owner), by_switch in sorted(stated.items()):
         if len({each.values for each in by_switch.values()}) > 1:
-            for names in _joined_switches(fabric, by_switch, known):
+            for names in joined_switches(fabric, by_switch, known):
                 yield from _compare_setting(fabric, kind, owner, {name: by_switch[name] for name in names})
 
 
-def _joined_switches(
+def joined_switches(
     fabric: Switches, names: Iterable[str], known: dict[str, frozenset[str]]
 ) -> Iterator[list[str]]:
     """Yield the switches that links join, set by set: a folder may have several fabrics with the same numbers."""

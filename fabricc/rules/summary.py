@@ -12,12 +12,14 @@ from fabricc.proof.invariants.view import as_int
 from fabricc.rules.next_hops import unresolved_hops
 from fabricc.rules.segments import segment_settings
 from fabricc.rules.sessions import UPPER, external_sessions, has_policy
+from fabricc.rules.tenants import overlay_of
 
 if TYPE_CHECKING:
     from fabricc.facts.statement import Statement
     from fabricc.rules.next_hops import UnresolvedHop
     from fabricc.rules.segments import SegmentSetting
     from fabricc.rules.sessions import Key, Sessions
+    from fabricc.rules.tenants import Overlay
 
 ACCESS = "management/access"
 OWN_AS = "bgp/allow_as_in"
@@ -48,6 +50,7 @@ class Summary(NamedTuple):
         routes: prefix, next hops and path of each static route of the default routing instance.
         unresolved: next hops in no subnet of the switch.
         segments: settings of EVPN segments and VLANs that other switches must share.
+        overlay: VRFs with VNIs, and EVPN routes that are passed on; None without.
         prefixes: aggregates and networks that it puts into BGP.
         services: paths of the services that it has.
         beside: paths that only a complete configuration states in addition to its services.
@@ -78,6 +81,7 @@ class Summary(NamedTuple):
     remote: tuple[str, ...]
     unresolved: tuple[UnresolvedHop, ...] = ()
     segments: tuple[SegmentSetting, ...] = ()
+    overlay: Overlay | None = None
 
 
 def summarize(statement: Statement, sessions: Sessions) -> Summary:
@@ -120,7 +124,7 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         str(statement.rest.get("bgp/router_id", "")).partition("/")[0], tuple(routes), tuple(prefixes), tuple(services),
         tuple(beside), _unbound_list(statement), seed, loops, tuple(outer),
         silent, min(limits, default=None), any(inner.values()), remote, unresolved_hops(statement),
-        segment_settings(statement),
+        segment_settings(statement), overlay_of(statement, sessions),
     )  # fmt: skip
 
 

@@ -1,0 +1,297 @@
+"""Find VRFs of tenants whose routes meet, and tunnels that do not carry their packets, in fabrics without a plan.
+
+Invariant 23 proves these for a plan. Here the intent is not known: rules report what joins two VRFs with VNIs, what no
+other switch of the kind does, and what cannot work.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.back.nos.ports import PortKind
+from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.wording import join_words
+from fabricc.fabric.evpn import VXLAN_BYTES
+from fabricc.facts.frame import PORT
+from fabricc.facts.statement import Tier
+from fabricc.proof.invariants.prefixes import parse_block
+from fabricc.rules.next_hops import is_idle, link_ports, parse_addresses
+from fabricc.rules.rule import ADDRESSES, FabricRule, Report
+from fabricc.rules.segments import joined_switches, read_targets
+from fabricc.rules.sessions import is_address
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+    from ipaddress import IPv4Interface, IPv6Interface
+
+    from fabricc.facts.statement import Statement
+    from fabricc.rules.rule import Switches
+    from fabricc.rules.sessions import Sessions
+
+    Interface = IPv4Interface | IPv6Interface
+
+JOINED, TUNNEL = "FAB9692", "FAB9693"
+_VNI = re.compile(r"(?:evpn|vxlan)/vrf\[([^\]]+)\]/vni")
+_TUNNEL_LEAVES = {
+    "evpn/outer_dscp": "copied", "evpn/inner_dscp": "kept", "evpn/ecn": "carried",
+}  # fmt: skip
+"""Statement about tunnels -> the value with which lossless classes stay lossless."""
+_WHAT = {
+    "evpn/outer_dscp": "outer headers do not get the code point",
+    "evpn/inner_dscp": "packets leave tunnels with another code point",
+    "evpn/ecn": "ECN marks do not pass into and out of tunnels",
+    "mtu": "packets of hosts do not fit the links between switches inside VXLAN",
+    "import": "it takes EVPN routes without a filter",
+    "export": "it sends EVPN routes without a filter",
+    "next_hop": "it puts itself as next hop into EVPN routes",
+    "route_targets": "it drops EVPN routes whose route targets it imports nowhere",
+}
+_NEIGHBOR = re.compile(r"evpn/neighbor\[[^\]]*\]")
+
+
+class Vrf(NamedTuple):
+    """A VRF with a VNI; `announces` is "" where it does not announce prefixes; `links`: whether it has routed ports."""
+
+    name: str
+    vni: str
+    distinguisher: str
+    exports: frozenset[str]
+    imports: frozenset[str]
+    announces: str
+    links: bool
+    path: str
+
+
+class Overlay(NamedTuple):
+    """The statements of one switch about VRFs with VNIs, and about EVPN routes that it passes on.
+
+    Attributes:
+        system: of the switch.
+        vrfs: with VNIs.
+        faults: code, message and path of faults that the switch shows alone.
+        states: words of `_WHAT` for which it states what it should.
+        sends: whether it is a VTEP.
+    """
+
+    system: str
+    vrfs: tuple[Vrf, ...]
+    faults: tuple[tuple[str, str, str], ...]
+    states: frozenset[str]
+    sends: bool
+
+
+def overlay_of(statement: Statement, sessions: Sessions) -> Overlay | None:
+    """Return the statements of a switch about VRFs with VNIs; None without any, and without EVPN routes."""
+    vrfs = tuple(_vrfs_of(statement))
+    neighbors = {match[0] for path in statement.rest if path[0] == "e" and (match := _NEIGHBOR.match(path))}
+    if not vrfs and not neighbors:
+        return None
+    leaves = {
+        leaf
+        for leaf in ("import", "export", "next_hop")
+        if all(f"{name}/{leaf}" in statement.rest for name in neighbors)
+    }
+    leaves |= {path for path, value in _TUNNEL_LEAVES.items() if statement.rest.get(path) == value}
+    if statement.rest.get("evpn/route_targets") == "all":
+        leaves.add("route_targets")
+    if vrfs and _fits_links(statement, {vrf.name for vrf in vrfs}):
+        leaves.add("mtu")
+    faults = _list_faults(statement, sessions, vrfs) if vrfs else ()
+    return Overlay(statement.device.system, vrfs, tuple(faults), frozenset(leaves), bool(vrfs))
+
+
+def _fits_links(statement: Statement, vrfs: Collection[str]) -> bool:
+    """Return whether the largest packet of a host fits the links between switches inside VXLAN."""
+    mtus: dict[bool, list[int]] = {True: [], False: []}
+    for port, says in statement.ports.items():
+        far = statement.fars.get(port)
+        between = far is not None and far.known and far.tier is not Tier.HOST
+        if isinstance(mtu := says.get("mtu"), int) and (between or says.get("vrf") in vrfs):
+            mtus[between].append(mtu)
+    return bool(mtus[True] and mtus[False]) and max(mtus[False]) + VXLAN_BYTES <= min(mtus[True])
+
+
+def _vrfs_of(statement: Statement) -> Iterator[Vrf]:
+    facts = statement.rest
+    linked = {
+        statement.of(port, "vrf")
+        for port in statement.addresses
+        if statement.parsed(port).kind in (PortKind.PORT, PortKind.BUNDLE)
+    }
+    for path, vni in facts.items():
+        if not (path[0] in "ev" and (match := _VNI.fullmatch(path))):
+            continue
+        name = match[1]
+        own, other = f"evpn/vrf[{name}]/", f"vrf[{name}]/"
+        both = read_targets(str(facts.get(own + "route_target", "")))
+        exports, imports = both or (
+            frozenset(str(facts.get(other + way, "")).replace(",", " ").split())
+            for way in ("export", "import")
+        )
+        distinguisher = facts.get(own + "distinguisher", facts.get(other + "distinguisher", ""))
+        announces = str(facts.get(own + "prefixes", ""))
+        links = name in linked
+        yield Vrf(name, str(vni), str(distinguisher), exports, imports, announces, links, path)
+
+
+def _list_faults(
+    statement: Statement, sessions: Sessions, vrfs: tuple[Vrf, ...]
+) -> Iterator[tuple[str, str, str]]:
+    """Yield code, message and path of faults that a switch shows alone."""
+    for leaf, what in (("vni", "VNI"), ("distinguisher", "route distinguisher")):
+        first: dict[str, str] = {}
+        for vrf in vrfs:
+            value = getattr(vrf, leaf)
+            if value and (other := first.setdefault(value, vrf.name)) != vrf.name:
+                yield JOINED, f"VRF {vrf.name} has the {what} {value} of VRF {other}", vrf.path
+    source = str(statement.rest.get("evpn/source", ""))
+    if is_address(source) and source not in sessions.addresses:
+        yield TUNNEL, f"it sends VXLAN from {source}, which is no address of it", "evpn/source"
+    for path, wanted in _TUNNEL_LEAVES.items():
+        if statement.rest.get(path, wanted) != wanted and _is_lossless(statement):
+            yield TUNNEL, _WHAT[path], path
+    own = {port: parse_addresses(texts) for port, texts in statement.addresses.items()}
+    inside: dict[str, list[Interface]] = {vrf.name: [] for vrf in vrfs}
+    for port, addresses in own.items():
+        owner = str(statement.of(port, "vrf"))
+        if owner in inside and statement.parsed(port).kind in (PortKind.PORT, PortKind.BUNDLE):
+            inside[owner] += addresses
+    for message, path in _list_exits(statement, own, inside):
+        yield JOINED, message, path
+    if any(inside.values()):
+        used = [ip_address(neighbor) for _, neighbor in sessions.said if is_address(neighbor)]
+        for version in (4, 6):
+            for port in link_ports(statement, own, version):
+                far = statement.fars.get(port)
+                to_switch = far is not None and far.known and far.tier is not Tier.HOST
+                igp = any(leaf.startswith(("ospf", "isis")) for leaf in statement.ports.get(port, {}))
+                apart = to_switch or igp or port in inside  # a VRF's own device
+                if not apart and is_idle(own[port], version, used):
+                    message = f"{port} leads to a host and is in the table of the underlay"
+                    yield JOINED, message, f"{PORT}{port}]/ipv{version}"
+
+
+def _is_lossless(statement: Statement) -> bool:
+    """Return whether a port has PFC."""
+    return any(says.get("pfc") not in (None, "") for says in statement.ports.values())
+
+
+def _list_exits(
+    statement: Statement,
+    own: Mapping[str, list[Interface]],
+    inside: Mapping[str, list[Interface]],
+) -> Iterator[tuple[str, str]]:
+    """Yield routes by which packets leave a VRF, or reach it from the underlay."""
+    outside = [each for port, some in own.items() if statement.of(port, "vrf") is None for each in some]
+    for path, value in statement.rest.items():
+        if path.startswith("bgp/aggregate[") and path.endswith("]") and (block := parse_block(path[14:-1])):
+            for name, addresses in inside.items():
+                met = (parse_block(str(each)) for each in addresses)
+                if any(each and block.covers(each) for each in met):
+                    yield f"the underlay announces {path[14:-1]}, which has links of VRF {name}", path
+        elif path.startswith("vrf[") and "]/static_route[" in path:
+            name = path[4:].partition("]")[0]
+            hops = [word for word in re.split(r"[ ,]+", str(value)) if is_address(word)]
+            leads = any(ip_address(hop) in each.network for hop in hops for each in outside) and not any(
+                ip_address(hop) in each.network for hop in hops for each in inside.get(name, ())
+            )
+            if name in inside and (leads or re.search(r"\b(?:nexthop-)?vrf default\b", str(value))):
+                yield f"a static route of VRF {name} leads into the table of the underlay", path
+
+
+def _compare_vrfs(fabric: Switches) -> Iterator[Report]:
+    """Report what joins VRFs of different tenants."""
+    if fabric.planned:
+        return
+    known = {name: each.overlay for name, each in fabric.summaries.items() if each.overlay}
+    for name, overlay in known.items():
+        for code, message, path in overlay.faults:
+            yield _report(code, name, path, message)
+    for names in joined_switches(fabric, known, {}):
+        holders: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+        every = [(name, vrf) for name in names for vrf in known[name].vrfs]
+        for name, vrf in every:
+            for target in vrf.exports & vrf.imports:
+                holders["route target", target].setdefault(vrf.name, name)
+            holders["VNI", vrf.vni].setdefault(vrf.name, name)
+        for name, vrf in every:
+            yield from _compare_vrf(fabric, holders, name, vrf)
+
+
+def _compare_vrf(
+    fabric: Switches, holders: Mapping[tuple[str, str], Mapping[str, str]], name: str, vrf: Vrf
+) -> Iterator[Report]:
+    """Report a VRF that shares a VNI or a route target with one of another name, or has another switch's RD."""
+    values = [("VNI", vrf.vni), *(("route target", each) for each in sorted(vrf.exports & vrf.imports))]
+    for kind, value in values:
+        others = {other: at for other, at in holders[kind, value].items() if other != vrf.name}
+        if others and next(iter(holders[kind, value])) != vrf.name:
+            other, at = next(iter(others.items()))
+            yield _report(
+                JOINED, name, vrf.path, f"VRF {vrf.name} has the {kind} {value} of VRF {other} on {at}"
+            )
+    if not vrf.exports & vrf.imports:
+        for target in sorted(vrf.exports | vrf.imports):
+            others = {o: at for o, at in holders.get(("route target", target), {}).items() if o != vrf.name}
+            if others:
+                other, at = next(iter(others.items()))
+                way = "takes routes of" if target in vrf.imports else "announces its routes to"
+                yield _report(
+                    JOINED,
+                    name,
+                    vrf.path,
+                    f"VRF {vrf.name} {way} VRF {other} on {at} (route target {target})",
+                )
+    address = vrf.distinguisher.rpartition(":")[0]
+    owners = [each for each in fabric.owners(address) if each != name] if is_address(address) else []
+    if owners and name not in fabric.owners(address):
+        message = (
+            f"the route distinguisher {vrf.distinguisher} of VRF {vrf.name} has an address of {owners[0]}"
+        )
+        yield _report(JOINED, name, vrf.path, message)
+
+
+def _compare_tunnels(fabric: Switches) -> Iterator[Report]:
+    """Report switches that lack what others of their system and place state about EVPN routes and tunnels."""
+    if fabric.planned:
+        return
+    known = {name: each for name, each in fabric.summaries.items() if each.overlay}
+    alike: defaultdict[tuple[object, ...], list[tuple[str, Overlay]]] = defaultdict(list)
+    for number, names in enumerate(joined_switches(fabric, known, {})):
+        for name in names:
+            if overlay := known[name].overlay:
+                alike[number, overlay.system, known[name].tier, overlay.sends].append((name, overlay))
+    for some in alike.values():
+        usual = frozenset[str]().union(*(overlay.states for _, overlay in some))
+        announced = {vrf.name for _, overlay in some for vrf in overlay.vrfs if vrf.announces}
+        for name, overlay in some:
+            for leaf in sorted(usual - overlay.states):
+                if any(path == leaf for *_, path in overlay.faults):
+                    continue
+                others = [other for other, each in some if leaf in each.states]
+                message = f"{_WHAT[leaf]}, unlike {join_words(others, 2)}"
+                yield _report(TUNNEL, name, leaf if leaf.startswith("evpn/") else "", message)
+            for vrf in overlay.vrfs:
+                expected = vrf.name in announced or any(other.announces for other in overlay.vrfs)
+                if expected and vrf.links and not vrf.announces:
+                    message = f"VRF {vrf.name} does not announce its links as EVPN routes"
+                    yield _report(TUNNEL, name, vrf.path, message)
+
+
+_REMEDIES = {
+    JOINED: "Give each tenant a VRF, a VNI, a route target and a route distinguisher that no other has.",
+    TUNNEL: "Configure the switch like the others of its kind.",
+}
+
+
+def _report(code: str, name: str, path: str, message: str) -> Report:
+    return Report(code, name, (path,), f"{name}: {message}", "tenants", Severity.WARNING, _REMEDIES[code])
+
+
+RULES = (
+    FabricRule(JOINED, ADDRESSES, (), _compare_vrfs),
+    FabricRule(TUNNEL, ADDRESSES, (), _compare_tunnels),
+)

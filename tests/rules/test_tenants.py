@@ -1,0 +1,50 @@
+"""Isolation faults of tenants are found in files alone, without a plan."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.back.nos import load
+from fabricc.base.diagnostics import Severity
+from fabricc.interface import audit_folder
+from tests.proof.test_tenant_faults import FAULTS
+from tests.tenanted import EXPRESSED, fabric
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PLANTED = [(nos, name) for name, (_, plants) in FAULTS.items() for nos in plants]
+
+
+def audited(folder: Path, nos: str, fault: str = "") -> dict[str, set[str]]:
+    """Return device -> codes of the errors and warnings about a fabric with a fault in it."""
+    plant = FAULTS[fault][1][nos] if fault else None
+    built = fabric(nos)
+    for each in map(built.switch, built.switch_ids()):
+        for name, text in load(nos).render(each).items():
+            wrong = plant is not None and plant.device == each.name
+            path = folder / each.name / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(re.sub(plant.pattern, plant.into, text) if plant and wrong else text)
+    found: dict[str, set[str]] = {}
+    for one in audit_folder(folder, jobs=1).findings:
+        if one.severity in (Severity.ERROR, Severity.WARNING):
+            for name in re.findall(r"(?:rack|spine)\w+(?:-tor1a)?", one.message):
+                found.setdefault(name, set()).add(one.code)
+    return found
+
+
+@pytest.mark.spread(5)
+@pytest.mark.parametrize("nos", EXPRESSED)
+def test_tenants_that_are_isolated_are_in_order(nos: str, tmp_path: Path) -> None:
+    assert audited(tmp_path, nos) == {}
+
+
+@pytest.mark.spread(16)
+@pytest.mark.parametrize(("nos", "fault"), PLANTED)
+def test_a_fault_is_found_without_a_plan(nos: str, fault: str, tmp_path: Path) -> None:
+    device = FAULTS[fault][1][nos].device
+    assert audited(tmp_path, nos, fault).get(device)
