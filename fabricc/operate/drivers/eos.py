@@ -71,6 +71,7 @@ _GETTERS: Mapping[str, Sequence[Any]] = {
     ),
     "get_interfaces_counters": ("show interfaces",),
     "get_ecmp_widths": _ROUTES,
+    "get_router_macs": eos_views.VRF_ROUTES,
     "get_lossless_counters": [{"cmd": one, "revision": revision} for one, revision, _ in eos_views.QUESTIONS],
     "get_alarms": [{"cmd": one, "revision": revision} for one, revision, *_ in eos_views.HEALTH],
 }
@@ -237,7 +238,8 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
         left = [command for command in commands if _command_text(command) not in self._ahead]
         while left:
             try:
-                run = self._run_routes if _ROUTES[0] in left else self._run_commands
+                routes = {_ROUTES[0], eos_views.VRF_ROUTES[0]}
+                run = self._run_commands if routes.isdisjoint(map(_command_text, left)) else self._run_routes
                 found: list[Any] = run(left)
             except CommandError as error:
                 # The `data` of an error has an entry for each command until the refused one, which is the last.
@@ -506,6 +508,11 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
             answers = self._run_routes(_ROUTES)
             tables = [one.get("vrfs", {}).get("default", one).get("routes", {}) for one in answers]
             return {prefix: len(route.get("vias", [])) for table in tables for prefix, route in table.items()}
+
+    def get_router_macs(self) -> dict[str, dict[str, str]]:
+        """Return VNI of a VRF -> VTEP -> router MAC that its routes have (RFC 9135); not part of NAPALM."""
+        with self._clean(CommitError):
+            return eos_views.router_macs(self._run_routes(eos_views.VRF_ROUTES))
 
     def _run_routes(self, commands: Sequence[Any]) -> Any:
         """Return answers with tables of routes among them, which may have more values than others."""

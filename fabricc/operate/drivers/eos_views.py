@@ -19,7 +19,7 @@ from fabricc.operate.drivers.answers import AnswerError
 from fabricc.operate.drivers.lossless import ALL, DROPPED, ECN_MARKED, PFC_RX, PFC_TX, STORMS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from fabricc.operate.drivers.lossless import CounterTotals
 
@@ -38,6 +38,32 @@ def read_watchdog(answer: Mapping[str, Any], tally: CounterTotals) -> None:
     for port, one in answer.get("interfaces", {}).items():
         for queue, counts in one.get("txQueues", {}).items():
             tally.add(STORMS, port, queue, counts.get("stuckCount"))
+
+
+VRF_ROUTES = ("show ip route vrf all", "show ipv6 route vrf all")
+
+
+def router_macs(answers: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
+    """Return VNI -> VTEP -> router MAC of routes by VXLAN, from the routes of all VRFs.
+
+    Raises:
+        NotImplementedError: the release does not print router MACs.
+    """
+    found: dict[str, dict[str, str]] = {}
+    vias = [
+        via
+        for answer in answers
+        for vrf in answer.get("vrfs", {}).values()
+        for route in vrf.get("routes", {}).values()
+        for via in route.get("vias", [])
+        if "vtepAddr" in via and "vni" in via
+    ]
+    if vias and not any("routerMac" in via for via in vias):
+        raise NotImplementedError
+    for via in vias:
+        if address := via.get("routerMac"):
+            found.setdefault(str(via["vni"]), {})[str(via["vtepAddr"])] = str(address)
+    return found
 
 
 def read_marks(answer: Mapping[str, Any], tally: CounterTotals) -> None:

@@ -260,6 +260,22 @@ def name_namespaces(text: str, vrfs: Iterable[str]) -> str:
     return text + "".join(f"vrf {vrf}\n netns {NAMESPACES}/{vrf}\nexit-vrf\n!\n" for vrf in idle)
 
 
+def hold_new_vnis(running: str, wanted: str) -> str:
+    """Return the wanted `frr.conf` without the VNIs of VRFs whose BGP process does not run yet.
+
+    FRR 8.4 and 8.5 have no router MACs of a VRF whose VNI comes before its BGP process (FRRouting issue 12391).
+    """
+    process = r"(?m)^router bgp \d+ vrf (\S+)$"
+    new = set(re.findall(process, wanted)) - set(re.findall(process, running))
+    lines, vrf = [], ""
+    for line in wanted.splitlines(keepends=True):
+        if not line.startswith(" "):
+            vrf = line.split()[1] if re.match(r"vrf \S+$", line) else ""
+        if not (vrf in new and re.match(r" vni \d+$", line)):
+            lines.append(line)
+    return "".join(lines)
+
+
 def drop_namespaces(text: str) -> str:
     """Return an `frr.conf` without what `name_vrfs` and `name_namespaces` add."""
     text = re.sub(r"(?m)^(interface \S+) vrf \S+$", r"\1", text)
@@ -318,6 +334,12 @@ class Switch:
 
         A second run deletes lines that the first one created again: it enters the section `bfd` after `no bfd`.
         """
+        text = wanted.read_text()
+        if (first := hold_new_vnis(self.running(), text)) != text:
+            before = wanted.with_name(f"{wanted.name}.before-vnis")
+            before.write_text(first)
+            self.reload("--reload", str(before))
+            before.unlink()
         self.reload("--reload", str(wanted))
         left = self.differences(wanted)
         if left:

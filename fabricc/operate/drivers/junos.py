@@ -428,6 +428,11 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
                 session.most_values = VALUES
             return found
 
+    def get_router_macs(self) -> dict[str, dict[str, str]]:
+        """Return VNI of an instance -> VTEP -> router MAC of its routes (RFC 9135); not part of NAPALM."""
+        with self._clean(CommandErrorException):
+            return junos_views.router_macs(self.device.rpc.get_evpn_ip_prefix_database_information())
+
     def get_identity(self) -> dict[str, str]:
         """Return hostname and serial number of the chassis, empty where not reported. Not part of NAPALM."""
         with self._clean(CommandErrorException):

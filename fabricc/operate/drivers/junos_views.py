@@ -99,6 +99,16 @@ def ecmp_widths(answer: Any) -> dict[str, int]:
     return found
 
 
+def router_macs(answer: Any) -> dict[str, dict[str, str]]:
+    """Return VNI -> VTEP -> router MAC of accepted prefixes, from `show evpn ip-prefix-database`."""
+    found: dict[str, dict[str, str]] = {}
+    for adv in _iterate_elements(answer, "evpn-pfxdb-evpn-ip-adv"):
+        vni, vtep = _element_text(adv, "adv-vni"), _element_text(adv, "adv-bgp-nexthop")
+        if vni and vtep and _element_text(adv, "adv-ip-route-status") == "Accepted":
+            found.setdefault(vni, {})[vtep] = _element_text(adv, "adv-router-mac")
+    return found
+
+
 _REMINDERS = frozenset({"autorecovery", "configuration"})
 """Types of alarms that need a command; a new switch has some."""
 _UNLICENSED = re.compile(r"usage requires a license\.?$", re.IGNORECASE)

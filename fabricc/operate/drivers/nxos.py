@@ -572,6 +572,19 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         with self._clean(CommandErrorException):
             return nxos_views.ecmp_widths(*(self._send_command(command) for command in nxos_views.ROUTES))
 
+    def get_router_macs(self) -> dict[str, dict[str, str]]:
+        """Return VNI of a VRF -> VTEP -> router MAC of the peer there (RFC 9135); not part of NAPALM.
+
+        Raises:
+            NotImplementedError: this release does not print them.
+        """
+        with self._clean(CommandErrorException):
+            try:
+                text = self._send_command(nxos_views.PEERS, raw_text=True)
+            except NXAPICommandError:
+                raise NotImplementedError from None
+            return nxos_views.router_macs(str(text or ""))
+
     def _try_command(self, command: str) -> Any:
         """Return the JSON of a command; None when this device refuses it or the answer is empty."""
         try:

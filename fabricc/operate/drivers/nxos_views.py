@@ -6,6 +6,7 @@ Tables and fields are those of Cisco's "Nexus 9000 Series NX-OS Show Commands" (
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.numbers import is_number
@@ -17,6 +18,14 @@ if TYPE_CHECKING:
     from fabricc.operate.drivers.lossless import CounterTotals
 
 ROUTES = ("show ip route", "show ipv6 route")
+PEERS = "show nve peers control-plane-vni"
+_PEER = re.compile(
+    r"^\s*(?P<vtep>[0-9a-f.:]{2,39})\s+(?P<vni>\d{1,8})\s+\S+(?:\s+\S+)?\s+(?P<mac>(?:[0-9a-f]{4}\.){2}[0-9a-f]{4})\s",
+    re.MULTILINE,
+)
+"""A row of that table; the column `Learn-Source-Mask` is of later releases."""
+_HEAD = "Gateway-MAC"
+_NO_MAC = "0000.0000.0000"
 QUEUES = "show queuing interface"
 PFC = "show interface priority-flow-control"
 WATCHDOG = "show queuing pfc-queue detail"
@@ -48,6 +57,22 @@ def chassis_serial(answer: Any) -> str:
         if str(row.get("name", "")).strip('"') == "Chassis":
             return str(row.get("serialnum") or "")
     return ""
+
+
+def router_macs(text: str) -> dict[str, dict[str, str]]:
+    """Return VNI -> VTEP -> router MAC, from the table of peers in each VNI; a VNI of a bridge has none.
+
+    Raises:
+        NotImplementedError: the text is not that table.
+    """
+    found: dict[str, dict[str, str]] = {}
+    if _HEAD not in text:
+        raise NotImplementedError
+    for row in _PEER.finditer(text):
+        peers = found.setdefault(row["vni"], {})
+        if row["mac"] != _NO_MAC:
+            peers[row["vtep"]] = row["mac"]
+    return found
 
 
 def ecmp_widths(*answers: Mapping[str, Any]) -> dict[str, int]:

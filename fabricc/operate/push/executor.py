@@ -11,6 +11,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
+from fabricc.fabric.tenants import plan_peers
 from fabricc.operate.change.resources import Effect
 from fabricc.operate.devices import running
 from fabricc.operate.devices.device import DeviceError
@@ -26,10 +27,13 @@ from fabricc.review.diff.model import Impact
 
 if TYPE_CHECKING:
     from collections import Counter
+    from collections.abc import Mapping
 
     from fabricc.operate.devices.connection import Connection
 
 _PAUSE_S = 0.5
+_AFTER_CHANGE = (State.VERIFIED, State.UNDRAINED)
+"""States of a gate behind which the switch runs what the plan has."""
 _GATE_REFUSED = MOST_REFUSED - 1
 """Refused logins in a row at a gate: one more is left for the way back."""
 
@@ -58,6 +62,7 @@ class Executor(RollbackRunner):
     _counted: dict[str, gates.Measurements] = field(default_factory=dict)
     _proved: dict[str, int] = field(default_factory=dict)
     _unread: dict[str, Counter[str]] = field(default_factory=dict)
+    _peers: Mapping[str, Mapping[str, str]] | None = None
 
     # Before.
 
@@ -80,7 +85,7 @@ class Executor(RollbackRunner):
             else:
                 diff = hide_secrets(self._candidate(switch, wanted), files)
                 switch.call("FAB9114", "discarding the candidate", "discard_config")
-            measured = gates.measure_switch(switch)
+            measured = gates.measure_switch(switch, tunnels=self._is_vtep(name))
         planned = self.source.switch(name)
         if diff and not self.options.alarms and (alarms := measured.get("alarms")):
             remedy = "Check the alarms; with --allow-alarms the push continues, and stops only at new ones."
@@ -274,6 +279,7 @@ class Executor(RollbackRunner):
         planned = self.source.switch(name)
         configured = list_sessions(self.source.devices[name].nos, wanted)
         before = {**entry.baseline, **self._counted.get(name, {})}
+        peers = self._plan_peers() if "router_macs" in before and state in _AFTER_CHANGE else {}
         until = time.monotonic() + self.options.settle_s
         lasting: list[str] = []
         crowded: list[str] = []
@@ -282,7 +288,7 @@ class Executor(RollbackRunner):
                 with self._connect_switch(name) as switch:
                     files = self._files(switch, wanted)
                     wrong = self._describe_difference(name, files, wanted)
-                    now = gates.measure_switch(switch)
+                    now = gates.measure_switch(switch, tunnels=bool(peers))
                 lasting = gates.find_lasting_errors(planned, before, now, self.options)
                 crowded = gates.find_congestion(planned, before, now, self.options)
                 found = [*lasting, wrong] if wrong else [*lasting]
@@ -290,6 +296,7 @@ class Executor(RollbackRunner):
                     planned, before, now, waiting, later | unread,
                     widths=widths, received=received, leaving=self.source.leaving, configured=configured,
                 )  # fmt: skip
+                found += gates.find_lost_peers(planned, peers, before, now, later | unread)
                 found += crowded if self.options.congestion is Congestion.STOP else []
                 failure = DeviceError("FAB9116", f"{name}: {'; '.join(found[:SHOWN])}") if found else None
                 pause: float | None = _PAUSE_S
@@ -306,6 +313,17 @@ class Executor(RollbackRunner):
         if state is State.VERIFIED:
             crowded += gates.report_pending_sessions(planned, before, now, unread)
         return tuple(f"{name}: {one}" for one in crowded)
+
+    def _is_vtep(self, name: str) -> bool:
+        """Return whether the switch is a VTEP of tenants by the plan."""
+        tenants = self.source.switch(name).tenants
+        return tenants is not None and tenants.source is not None
+
+    def _plan_peers(self) -> Mapping[str, Mapping[str, str]]:
+        """Return the ToRs of each tenant, computed once; see `fabric.tenants.plan_peers`."""
+        if self._peers is None:
+            self._peers = plan_peers(map(self.source.fabric.switch, self.source.places.values()))
+        return self._peers
 
     def check_neighbor(self, name: str) -> None:
         """Check a neighbor of a changed switch; skip a neighbor that the push did not measure before.

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from fabricc.base.diagnostics.wording import plural
+from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.numbers import is_number
 from fabricc.base.values import replace
 from fabricc.fabric.external import GROUP
@@ -33,7 +33,7 @@ _RATES = (((PFC_RX, PFC_TX), "PFC frames"), ((ECN_MARKED,), "ECN marks"))
 
 
 def read_counters(switch: Connection) -> dict[str, Any]:
-    """Counters of now: `errors` and `lossless`, as `gates.Measured` has them, and `at`, seconds of the clock.
+    """Counters of now: `errors` and `lossless`, as `gates.Measurements` has them, and `at`, seconds of the clock.
 
     Raises:
         DeviceError: FAB9105, the device does not answer.
@@ -114,6 +114,8 @@ def _compute_growth(
 Measurements = dict[str, Any]
 """`sessions`: neighbor -> [is up, prefixes received]; `widths`: prefix -> next hops; `alarms`: a line each.
 
+`router_macs`: VNI -> VTEP -> router MAC, of a VTEP of tenants.
+
 `errors` (port -> count), `lossless` (as `operate.drivers.lossless` has them) and `at` are those of `growth.counters`.
 What the device does not state is absent.
 """
@@ -124,14 +126,18 @@ _HEALTH = ("get_alarms", *GETTERS)
 _WORDS = {"sessions": "BGP sessions", "widths": "next hops", "errors": "interface errors", "alarms": "alarms"}
 
 
-def measure_switch(connection: Connection) -> Measurements:
-    """Everything that the device states.
+def measure_switch(connection: Connection, *, tunnels: bool = False) -> Measurements:
+    """Everything that the device states; `tunnels`: whether it is a VTEP of tenants.
 
     Raises:
         DeviceError: FAB9105, the device does not answer one.
     """
     found: Measurements = {}
-    connection.read_ahead("get_bgp_neighbors", "get_ecmp_widths", *_HEALTH)
+    macs = ("get_router_macs",) if tunnels else ()
+    connection.read_ahead("get_bgp_neighbors", "get_ecmp_widths", *macs, *_HEALTH)
+    for getter in macs:
+        if (known := connection.getter(getter)) is not None:
+            found["router_macs"] = known
     if (neighbors := connection.getter("get_bgp_neighbors")) is not None:
         found["sessions"] = {
             key: [bool(peer.get("is_up")), _count_prefixes(peer)]
@@ -253,6 +259,43 @@ def _check_sessions(
             found.append(f"the session to {session.peer} ({key}) is down")
         elif received and receives < brought * PREFIXES_KEPT:
             found.append(f"{session.peer} ({key}) announces {receives} prefixes, {brought} before")
+    return found
+
+
+def find_lost_peers(
+    switch: Switch,
+    peers: Mapping[str, Mapping[str, str]],
+    before: Measurements,
+    now: Measurements,
+    later: Names,
+) -> list[str]:
+    """Describe the tenants that lack the router MAC of a ToR to which there is a route.
+
+    A VRF that joins the switch needs all of its peers; one that it had needs those of before.
+
+    Args:
+        switch: as planned.
+        peers: see `fabric.tenants.plan_peers`.
+        before: measured before the change; `now`: after it.
+        now: see `before`.
+        later: switches that are yet to change.
+    """
+    old, new, routes = before.get("router_macs"), now.get("router_macs"), now.get("widths", {})
+    if old is None or new is None or switch.tenants is None:
+        return []
+    found = []
+    for tenant in switch.tenants.tenants:
+        vni = str(tenant.vni)
+        had, has = old.get(vni), new.get(vni, {})
+        lost = [
+            name
+            for vtep, name in peers.get(vni, {}).items()
+            if name not in later and f"{vtep}/32" in routes and not has.get(vtep)
+            if had is None or had.get(vtep)
+        ]
+        if lost:
+            names = join_words(lost, _SHOWN)
+            found.append(f"tenant {tenant.name} has no router MAC of {names}: packets to it are dropped")
     return found
 
 

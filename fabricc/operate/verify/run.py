@@ -7,12 +7,13 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
+from fabricc.fabric.tenants import plan_peers
 from fabricc.operate.devices import readings
 from fabricc.operate.devices.fanout import PATIENCE_S, for_each
 from fabricc.operate.devices.identity import LOOK, shared_devices, shared_endpoints
 from fabricc.operate.verify import neighbors
 from fabricc.operate.verify.model import Aspect, Deviation, Report, make_finding
-from fabricc.operate.verify.verify_switch import Answer, Question, plan_peers, verify_switch
+from fabricc.operate.verify.verify_switch import Answer, Question, verify_switch
 from fabricc.operate.verify.widths import LARGEST_SOLVED, Widths
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from fabricc.operate.verify.neighbors import LldpView, read_lldp_view
 from fabricc.proof.compare import compare as compare_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.fabric.model import Port, Switch
@@ -50,7 +50,7 @@ class Question:
         aspects: which aspects to compare.
         errors: number of interface errors of a port that is not reported.
         widths: planned next hops; None when they are not compared.
-        peers: see `plan_peers`.
+        peers: see `fabric.tenants.plan_peers`.
     """
 
     source: BuiltTree
@@ -340,18 +340,6 @@ def compare_routes(
     return findings, len(expected)
 
 
-def plan_peers(switches: Iterable[Switch]) -> dict[str, dict[str, str]]:
-    """Return for the VNI of each tenant the ToRs that have ports in use in its VRF: VTEP address -> name."""
-    found: dict[str, dict[str, str]] = defaultdict(dict)
-    for switch in switches:
-        if switch.tenants and switch.tenants.source:
-            used = {port.vrf for port in switch.ports if port.enabled}
-            for tenant in switch.tenants.tenants:
-                if tenant.name in used:
-                    found[str(tenant.vni)][switch.tenants.source] = switch.name
-    return found
-
-
 def compare_peers(
     switch: Switch,
     peers: Mapping[str, Mapping[str, str]],
@@ -364,7 +352,7 @@ def compare_peers(
 
     Args:
         switch: as planned.
-        peers: see `plan_peers`.
+        peers: see `fabric.tenants.plan_peers`.
         reached: prefixes that it has routes to by the plan.
         answer: VNI -> VTEP -> router MAC.
     """

@@ -151,7 +151,7 @@ def test_a_lost_connection_is_an_error_and_no_absence(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("nos", DRIVERS)
 def test_every_driver_has_the_getters_of_push_and_verify(nos: str) -> None:
-    wanted = {"get_ecmp_widths", "get_lossless_counters", "get_alarms"}
+    wanted = {"get_ecmp_widths", "get_lossless_counters", "get_alarms", "get_router_macs"}
     assert wanted <= GETTERS.keys()
     lacking = {name for name in wanted if not hasattr(get_network_driver(DRIVERS[nos]), name)}
     assert lacking == ({"get_alarms"} if nos == "frr" else set())

@@ -9,17 +9,26 @@ import pytest
 from fabricc.back import nos as back_ends
 from fabricc.fabric import expand
 from fabricc.fabric.shape import TierName
+from fabricc.fabric.tenants import plan_peers
 from fabricc.operate.devices.readings import describe_gaps
 from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, KINDS, PFC_RX, PFC_TX, STORMS
 from fabricc.operate.push.drain import list_sessions
-from fabricc.operate.push.gates import find_congestion, find_lasting_errors, find_regressions, list_unstated
+from fabricc.operate.push.gates import (
+    find_congestion,
+    find_lasting_errors,
+    find_lost_peers,
+    find_regressions,
+    list_unstated,
+)
 from fabricc.operate.push.options import Options
 from tests.operate.lab import specs
 from tests.operate.push.network import built
 from tests.operate.push.test_drain import SPEC
 from tests.outward import MODELS
+from tests.tenanted import TOR, compiled
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from fabricc.fabric.model import Switch
@@ -185,3 +194,29 @@ def test_missing_measurements_have_names(spine: Switch) -> None:
     assert describe_gaps([("frr", ["alarms"]), ("eos", []), ("frr", ["alarms", "next hops"])], "watched") == [
         "not stated by frr, so not watched: alarms (2), next hops (1)"
     ]
+
+
+def test_a_vrf_that_joins_needs_the_router_macs_of_its_peers() -> None:
+    fabric = compiled("frr").fabric
+    tor = next(each for at in fabric.switch_ids() if (each := fabric.switch(at)).name == TOR)
+    assert tor.tenants is not None
+    first, second = (str(tenant.vni) for tenant in tor.tenants.tenants)
+    peers = plan_peers(map(fabric.switch, fabric.switch_ids()))
+    (vtep, far), *_ = ((vtep, name) for vtep, name in peers[first].items() if name != TOR)
+    whole = {vni: dict.fromkeys(peers[vni], "02:00:00:00:00:01") for vni in (first, second)}
+    before = {"router_macs": whole}
+    routes = {f"{other}/32": 2 for other in peers[first]}
+
+    def lost(old: dict[str, Any], new: dict[str, Any], later: Sequence[str] = ()) -> list[str]:
+        now = {"router_macs": new, "widths": routes}
+        return find_lost_peers(tor, peers, {"router_macs": old}, now, later)
+
+    assert lost(whole, whole) == []
+    without = {**whole, first: {other: mac for other, mac in whole[first].items() if other != vtep}}
+    assert [far in each for each in lost(whole, without)] == [True]
+    assert lost(whole, without, [far]) == [], "it changes later"
+    assert lost(without, without) == [], "it was so before"
+    assert len(lost({second: whole[second]}, without)) == 1, "the VRF joins"
+    routes.pop(f"{vtep}/32")
+    assert lost(whole, without) == [], "there is no route to it"
+    assert find_lost_peers(tor, peers, before, {}, ()) == []

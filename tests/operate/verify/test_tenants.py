@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from lxml import etree
 
+from fabricc.fabric.tenants import plan_peers
+from fabricc.operate.drivers import eos_views, junos_views, nxos_views
 from fabricc.operate.drivers.linux import router_macs
 from fabricc.operate.lab.lab_fabric import read_source
-from fabricc.operate.verify.verify_switch import compare_peers, plan_peers
+from fabricc.operate.verify.verify_switch import compare_peers
 from fabricc.operate.verify.widths import Widths
 from tests.operate.lab.test_tenants import FAR_TOR, TOR, write
 
@@ -67,3 +70,49 @@ def test_answers_of_zebra_are_read_without_their_counts() -> None:
     }
     assert router_macs(told) == {"20001": {FAR: MAC}, "20002": {}}
     assert router_macs({}) == {}
+
+
+def test_routes_of_eos_by_vxlan_have_router_macs() -> None:
+    via = {"vtepAddr": "10.128.0.4", "nexthopAddr": "", "routerMac": "0c:d0:34:bd:f7:54", "vni": 20001}
+    plain = {"nexthopAddr": "10.64.0.1", "interface": "Ethernet1"}
+    told = {"vrfs": {"acme": {"routes": {"10.0.0.6/31": {"vias": [via]}}}, "default": {"routes": {}}}}
+    assert eos_views.router_macs([told, {"vrfs": {}}]) == {"20001": {FAR: "0c:d0:34:bd:f7:54"}}
+    told["vrfs"]["default"]["routes"] = {"10.9.0.0/31": {"vias": [plain]}}
+    assert eos_views.router_macs([told]) == {"20001": {FAR: "0c:d0:34:bd:f7:54"}}
+    del via["routerMac"]
+    with pytest.raises(NotImplementedError):
+        eos_views.router_macs([told])
+
+
+OLD = """\
+Peer                 VNI     Learn-Source Gateway-MAC        Peer-type
+-------------------- ------- ---------- ------------------ ----------
+10.128.0.4           20001   BGP-RNH    5000.004c.0007     FAB
+ 10.128.0.4           2001001 BGP-RNH    0000.0000.0000     FAB
+"""
+NEW = """\
+Peer                 VNI     Learn-Source Learn-Source-Mask Gateway-MAC        Peer-type  Egress-VNI SW-BD      State
+-------------------- ------- -------------- ----------------- ------------------ ---------- ---------- ---------- -----
+10.128.0.4           20001   BGP        BGP_RNH,BGP_IMET 5000.004c.0007     FAB        20001      10         add
+"""
+
+
+@pytest.mark.parametrize("text", [OLD, NEW])
+def test_peers_of_nxos_are_read_by_vni(text: str) -> None:
+    assert nxos_views.router_macs(text)["20001"] == {FAR: "5000.004c.0007"}
+    assert nxos_views.router_macs(text).get("2001001", {}) == {}
+    with pytest.raises(NotImplementedError):
+        nxos_views.router_macs("")
+
+
+def test_prefixes_of_junos_name_vni_next_hop_and_router_mac() -> None:
+    entry = (
+        "<evpn-pfxdb-evpn-ip-adv><route-distinguisher>65000:1</route-distinguisher><adv-vni>20001</adv-vni>"
+        f"<adv-router-mac>{MAC}</adv-router-mac><adv-bgp-nexthop>{FAR}</adv-bgp-nexthop>"
+        "<adv-ip-route-status>{}</adv-ip-route-status></evpn-pfxdb-evpn-ip-adv>"
+    )
+    answer = etree.fromstring(f"<information>{entry.format('Accepted')}</information>")
+    assert junos_views.router_macs(answer) == {"20001": {FAR: MAC}}
+    answer = etree.fromstring(f"<information>{entry.format('Rejected')}</information>")
+    assert junos_views.router_macs(answer) == {}
+    assert junos_views.router_macs(True) == {}
