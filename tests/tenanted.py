@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -99,8 +100,9 @@ def switch(nos: str, name: str, *, dual: bool = False, spines: bool = True) -> S
 
 
 def switches(nos: str) -> list[Switch]:
-    """Return a ToR and a spine of one address family and of both, and a ToR without spines."""
+    """Return a ToR and a spine of one address family and of both, a ToR without spines, and one of a later release."""
     tunnels = (TOR, SPINE) if nos in EXPRESSED else ()
     above = [switch(nos, name, dual=dual) for name in tunnels for dual in (False, True)]
     alone = fabric(nos, dual=True, spines=False)
-    return [*above, alone.switch(next(iter(alone.switch_ids())))]
+    later = [replace(above[0], release="5.19")] if nos == "cumulus" else []  # VRFs without VLANs
+    return [*above, *later, alone.switch(next(iter(alone.switch_ids())))]

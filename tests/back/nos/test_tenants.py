@@ -59,3 +59,15 @@ def test_a_system_without_tenants_rejects_them_and_no_spec_can_accept_that(nos: 
         assert list(find_unexpressed(each, load(nos), gaps)) == []
         spine = switch(nos, SPINE)
         assert list(find_unexpressed(spine, load(nos), load(nos).gaps(spine))) == []
+
+
+@pytest.mark.parametrize("release", ["5.18", "5.19"])
+def test_cumulus_needs_no_vlan_for_a_vrf_from_5_19_on(release: str) -> None:
+    tor = replace(switch("cumulus", TOR), release=release)
+    files = load("cumulus").render(tor)
+    reading = load("cumulus").read(files)
+    assert reading.facts == load("cumulus").planned(tor)
+    assert reading.unknown == []
+    (text,) = files.values()
+    assert ("l3vxi:" in text) is (release == "5.19")
+    assert ("l3-vni-vlan:" in text) is (release == "5.18")

@@ -37,6 +37,7 @@ class Release:
         ebgp_paths: largest number of equal-cost paths.
         reboot_mode: whether the factory configuration has `system reboot mode`.
         key_types: SSH public keys that an account may have.
+        l3vxi: a VNI of a VRF has a device of its own instead of a VLAN. 5.18 has it as a beta.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Release:
     bfd_profiles: bool = False
     ebgp_paths: int = 128
     reboot_mode: bool = True
+    l3vxi: bool = False
     key_types: frozenset[str] = frozenset(
         {"ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-ed25519", "ssh-rsa"}
     )
@@ -82,7 +84,7 @@ RELEASES: dict[str, Release] = {
     for release in (
         replace(_5_10, name="5.9", auto_save=("enable", "off")), _5_10, _5_11, _5_12, _5_13,
         replace(_5_13, name="5.14"), _5_15,
-        *(replace(_5_15, name=name) for name in ("5.16", "5.17", "5.18", "5.19")),
+        *(replace(_5_15, name=name) for name in ("5.16", "5.17", "5.18")), replace(_5_15, name="5.19", l3vxi=True),
     )
 }  # fmt: skip
 DEFAULT_RELEASE = "5.14"

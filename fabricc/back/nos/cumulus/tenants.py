@@ -3,14 +3,16 @@
 Sources: NVIDIA, Inter-subnet Routing (`vrf … evpn vni`, `route-export to-evpn`, reserved VLANs of L3VNIs) and VXLAN
 Tunnel DSCP Operations (`encapsulation dscp action copy`, `decapsulation dscp action preserve`; ECN as in RFC 6040,
 without a setting); the Cumulus template of githedgehog/fabric (`pkg/agent/cmls`), which is of this design; and the
-NVUE object models of 5.9 to 5.15. NVUE makes the bridge, the VXLAN device and a VLAN for each VNI itself. Next hops and
-route targets of others stay as they are, as with FRR, which it configures.
+NVUE object models of 5.9 to 5.18. NVUE makes the bridge, the VXLAN device and a VLAN for each VNI itself; with `evpn
+l3vxi` (general from 5.19, off by default) a device without a VLAN. Next hops and route targets of others stay as they
+are, as with FRR, which it configures.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.cumulus.limits import release_of
 from fabricc.back.nos.cumulus.startup import (
     entry_part,
     is_on,
@@ -59,8 +61,11 @@ def tunnels(switch: Switch, release: Release) -> Tree:
     """Return the top-level settings of a switch with EVPN routes, and of a VTEP."""
     if not switch.bgp.evpn_sessions:
         return {}
-    tree: Tree = {"evpn": {release.enable: release.on}}
+    on: Tree = {release.enable: release.on}
+    tree: Tree = {"evpn": on}
     if switch.tenants and switch.tenants.source:
+        if release.l3vxi:
+            tree["evpn"] = {"l3vxi": on, **on}
         actions: Tree = {way: {"dscp": {"action": word}} for way, word, _ in _STATED.values()}
         source: Tree = {"source": {"address": switch.tenants.source}}
         tree["nve"] = {"vxlan": {**actions, release.enable: release.on, **source}}
@@ -68,8 +73,8 @@ def tunnels(switch: Switch, release: Release) -> Tree:
 
 
 def reserved_vlans(switch: Switch) -> Tree:
-    """Return what stands below `system` of a VTEP."""
-    if not (switch.tenants and switch.tenants.source):
+    """Return what stands below `system` of a VTEP whose VNIs have VLANs."""
+    if not (switch.tenants and switch.tenants.source) or release_of(switch.release).l3vxi:
         return {}
     begin, end = RESERVED_VLANS
     return {"global": {"reserved": {"vlan": {"l3-vni-vlan": {"begin": begin, "end": end}}}}}
@@ -125,7 +130,9 @@ def state(facts: Facts, switch: Switch) -> None:
     tenants = switch.tenants
     if tenants is None:
         return
-    if tenants.source is not None:
+    if tenants.source is not None and release_of(switch.release).l3vxi:
+        facts["evpn/l3vxi"] = "true"
+    elif tenants.source is not None:
         facts["evpn/reserved_vlans"] = "{}-{}".format(*RESERVED_VLANS)
     for each in tenants.tenants if tenants.source is not None else ():
         facts[f"evpn/vrf[{each.name}]/asn"] = switch.bgp.asn
@@ -143,7 +150,7 @@ def top_rows(release: Release) -> Sequence[Row]:
     vxlan = node_part(
         "vxlan", *on, node_part("encapsulation", action), node_part("decapsulation", action), source
     )
-    return node_part("evpn", *on), node_part("nve", vxlan)
+    return node_part("evpn", *on, node_part("l3vxi", *on)), node_part("nve", vxlan)
 
 
 SYSTEM_ROW = node_part(
@@ -229,6 +236,8 @@ def reject_overlay(file: File) -> None:
 
 def finish_tunnels(file: File) -> None:
     """State how tunnels treat code points and marks, and where they begin."""
+    if (devices := scope_at(file.root, "evpn", "l3vxi")) is not None and is_on(devices):
+        file.put("evpn/l3vxi", "true", devices.line)
     vxlan = scope_at(file.root, "nve", "vxlan")
     if vxlan is None or not is_on(vxlan):
         return

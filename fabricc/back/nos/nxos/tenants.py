@@ -3,7 +3,9 @@
 Sources: Cisco, Nexus 9000 VXLAN configuration guide 10.6(x), VXLAN BGP EVPN: the new L3VNI mode, route distinguishers
 and targets, eBGP with spines that keep next hops and route targets; the same guide, VXLAN QoS: type of service goes to
 the outer header unless `qos-mode pipe` is set. `redistribute direct` needs a route map. From 9.2(1) on a VRF announces
-what its VNI is a member of the VTEP for (`advertise l2vpn evpn` has no effect).
+what its VNI is a member of the VTEP for (`advertise l2vpn evpn` has no effect). `nexthop route-map` rejects next hops
+by the routes that resolve them (Cisco, Nexus NX-OS BGP commands): netlab's map permits all, and the underlay of tenants
+has loopbacks only, so it is not needed.
 """
 
 from __future__ import annotations
