@@ -207,7 +207,7 @@ def read_options(given: Options, catalog: Catalog) -> Answers:
     tenants = dict(_tenant(each) for each in given.tenants)
     count = sum(tenants.values()) if tenants else given.count or DEFAULTS.count
     if tenants and given.count not in (None, count):
-        raise click.UsageError(f"--count is {given.count}, but the tenants have {count} hosts together.")
+        raise click.UsageError(_misfit(count, given.count or 0))
     networks = dict(_network(each, catalog) for each in given.networks)
     answers = Answers(
         cluster=_cluster(given.cluster or DEFAULTS.cluster),
@@ -367,8 +367,16 @@ def _tenants(text: str, count: int) -> dict[str, int]:
         return {}
     tenants = dict(_tenant(each.strip()) for each in text.split(","))
     if sum(tenants.values()) != count:
-        raise click.UsageError(f"the tenants have {sum(tenants.values())} hosts together, not {count}.")
+        raise click.UsageError(_misfit(sum(tenants.values()), count))
     return tenants
+
+
+def _misfit(tenants: int, count: int) -> str:
+    """Return why tenants with so many hosts do not fit, and what to do."""
+    problem = f"the tenants have {tenants} hosts together, not {count}"
+    if tenants < count:
+        return f"{problem}. Give the other {count - tenants} to a tenant, or ask for {tenants} hosts."
+    return f"{problem}. Give the tenants fewer, or ask for {tenants} hosts."
 
 
 def _key_or_none(text: str) -> str:

@@ -103,7 +103,7 @@ def test_a_unit_takes_the_size_that_fits(fabricc: Fabricc, tmp_path: Path) -> No
         (["--tenant", "red=3"], "needs a front end"),
         (["--count", "64", "--capacity", "32"], "less than the 64 hosts"),
         (["--user", "me"], "needs --ssh-key"),
-        (["--count", "9", "--tenant", "red=3", "--network", "frontend=linux-64x400:frr"], "3 hosts together"),
+        (["--count", "9", "--tenant", "red=3", "--network", "frontend=linux-64x400:frr"], "Give the other 6"),
     ],
 )
 def test_an_option_that_does_not_fit_is_bad_usage(

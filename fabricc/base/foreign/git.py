@@ -136,6 +136,8 @@ class Repository:
             if answer.status == 0 and _OBJECT.fullmatch(found):
                 return found
         remedy = "Fetch it first: `git fetch origin main`; in CI, check out with the full history."
+        if revision == "HEAD":
+            remedy = "Commit the spec first: `git add --all`, `git commit`."
         raise GitError(f"Git finds no revision {revision!r}", remedy)
 
     def _check_name(self, name: str) -> None:
@@ -388,4 +390,6 @@ def _no_repository(folder: Path, stderr: str) -> GitError:
         return GitError(f"the Git repository of {folder} belongs to another user", remedy)
     if "bare repository" in stderr:
         return GitError(f"{folder} is inside a bare Git repository, which is not read", _CLONE)
-    return GitError(f"{folder} is in no Git repository", "Give two specs instead of a revision.")
+    return GitError(
+        f"{folder} is in no Git repository", "Run `git init` there, or give two specs instead of a revision."
+    )

@@ -33,6 +33,10 @@ TYPES = {
     "boolean": "true or false",
 }
 YAML_1_1_BOOLEANS = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
+_ALIKE, _SIMILAR = 0.8, 0.6
+"""Ratios of `difflib` from which a known key is meant for certain, and from which it is proposed."""
+_MOST_SECTIONS = 3
+"""Most sections that a message names."""
 SIZES = {
     "minItems": "has too few items: {n} at least",
     "maxItems": "has too many items: {n} at most",
@@ -172,15 +176,27 @@ def _has_type(value: Any, kind: str) -> bool:
 def _unknown_key(path: KeyPath, known: list[str], document: Document) -> tuple[KeyPath, Diagnostic]:
     key = str(path[-1])
     where = f" in {format_path(path[:-1])}" if path[:-1] else ""
-    close = get_close_matches(clip(key).lower().replace("-", "_"), known, 1, 0.6)
+    spelled = clip(key).lower().replace("-", "_")
+    alike = get_close_matches(spelled, known, 1, _ALIKE)
+    close = alike or get_close_matches(spelled, known, 1, _SIMILAR)
+    sections = [] if alike else _sections_with(key)
     if path[:-1] and key in cluster_schema()["properties"]:
         remedy = f"'{key}' is a top-level section: indent it like `cluster`."
         return path, Diagnostic(
             "FAB1001", Severity.ERROR, f"unknown key '{key}'{where}", document.key_position(path), remedy
         )
     remedy = f"Did you mean '{close[0]}'?" if close else f"Known keys: {', '.join(known)}."
+    if sections:
+        places = join_words([f"`{name}`" for name in sections[:_MOST_SECTIONS]])
+        remedy = f"'{key}' is a key of {places}: write it there."
     message = f"unknown key '{clip(key)}'{where}"
     return path, Diagnostic("FAB1001", Severity.ERROR, message, document.key_position(path), remedy)
+
+
+def _sections_with(key: str) -> list[str]:
+    """Return the top-level sections of a spec that have a key."""
+    properties = cluster_schema()["properties"].items()
+    return [name for name, section in properties if key in resolve_schema(section).get("properties", {})]
 
 
 def _first_example(schema: dict[str, Any]) -> str:

@@ -138,8 +138,8 @@ def only_problem(text: dict[str, Any], code: str) -> str:
 def test_rails_that_nothing_joins_are_refused_unless_requested() -> None:
     islands = document(gpus={"hosts": 4, "hosts_per_unit": 4}, spines=None)
     help_ = only_problem(islands, "FAB3052")
-    assert "`wiring: rail-only`" in help_
-    assert "`rails_per_tor: 0`" in help_
+    assert "`gpus.wiring: rail-only`" in help_
+    assert "`gpus.rails_per_tor: 0`" in help_
     for remedy in ({"wiring": "rail-only"}, {"rails_per_tor": 0}):
         assert fabric_of(document(gpus={"hosts": 4, "hosts_per_unit": 4, **remedy}, spines=None))
     full = document(gpus={"hosts": 16, "hosts_per_unit": 16}, spines=None)

@@ -207,6 +207,12 @@ CASES = {
         changed("_unit: 32", "_unit:32"),
         ["6:3 FAB0007 a key without `:` | Add a space after the colon: `hosts_per_unit: 32`."],
     ),
+    "a key in the wrong section": (
+        changed("nos: sonic-202505\n  over", "nos: sonic-202505\n  wiring: rail\n  over"),
+        [
+            "10:3 FAB1001 unknown key 'wiring' in tors | 'wiring' is a key of `gpus` or `network`: write it there."
+        ],
+    ),
     "a section indented into another": (
         changed(
             "spines:\n  model: sn5600\n  nos: sonic-202505\n",

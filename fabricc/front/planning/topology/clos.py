@@ -192,8 +192,8 @@ def planes_of(spec: ClusterSpec, rails: int, per_tor: int, nic_ports: int, one_t
         if groups > 1 and not spec.gpus.rails_apart:
             message = f"without spines the {groups} ToRs of a unit for {rails} rails are {groups} islands"
             help_ = (
-                "Write `wiring: rail-only` for rails that only the hosts join, "
-                + "`rails_per_tor: 0` for one ToR, " * one_tor
+                "Write `gpus.wiring: rail-only` for rails that only the hosts join, "
+                + "`gpus.rails_per_tor: 0` for one ToR, " * one_tor
                 + "`tors.peer_links: N` for N links between the two ToRs, " * (groups == 2)
                 + "or add `spines`."
             )
