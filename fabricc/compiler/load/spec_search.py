@@ -7,6 +7,8 @@ import posixpath
 import re
 from contextlib import suppress
 from difflib import SequenceMatcher
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
@@ -20,14 +22,14 @@ from fabricc.compiler.load.revision import BaseError
 from fabricc.tree import manifest as manifests
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
     from fabricc.base.foreign.git import Entry
     from fabricc.compiler.load.revision import SpecHistory
 
 _SUFFIXES = (".yaml", ".yml")
 _LARGEST = 256 << 20
+_MOST_FILES = 1_000_000
 _ALIKE = 0.5
 """Share of equal lines from which on Git takes a file for another one renamed (`git diff -M`)."""
 _CLUSTER = re.compile(rb"""(?m)^[ \t]*["']?cluster["']?[ \t]*:[ \t]*["']?([a-z0-9][a-z0-9-]{0,31})""")
@@ -56,7 +58,7 @@ def find_base_spec(
     name: str,
     text: bytes,
     newer_file: Callable[[str], bytes | None],
-    newer: tuple[SpecHistory, str] | None = None,
+    newer_places: Callable[[], Iterable[str]] = tuple,
 ) -> FoundSpec | None:
     """Find the spec in the base that a spec of today was.
 
@@ -69,7 +71,7 @@ def find_base_spec(
         name: the name of the spec in its folder.
         text: the spec of today.
         newer_file: returns the bytes of a file of the newer side by its path, None where it has no such file.
-        newer: the newer side, if it is a commit or a tree: its specs at paths that the base lacks count as well.
+        newer_places: returns paths of the newer side that may be specs: those that the base lacks count as well.
 
     Returns:
         None for a cluster that is new.
@@ -92,7 +94,7 @@ def find_base_spec(
         raise _unclear_base(f"the base has several specs of cluster '{cluster}'", same, path)
     vanished = _vanished_specs(specs, newer_file)
     if before is not None:
-        places = [*specs, *(specs_of(*newer, name)[0] if newer else ())]
+        places = [*specs, *newer_places()]
         return _find_renamed_cluster(history, name, specs, vanished, newer_file, places)
     if (alike := _most_alike(text, vanished)) is not None:
         return _find_renamed(history, alike, path)
@@ -112,7 +114,7 @@ def find_base_of_file(history: SpecHistory, commit: str, spec: Path, text: bytes
             policies and approvals of that repository do not concern it, even if it has a cluster of the same name.
     """
     newer = read_here(history.top)
-    found = find_base_spec(history, commit, spec.name, text, newer)
+    found = find_base_spec(history, commit, spec.name, text, newer, partial(_list_here, history.top))
     if found is not None:
         former = f"{found.history.prefix}{found.name}"
         if former == f"{history.prefix}{spec.name}" or cluster_of(newer(former) or b"") != cluster_of(text):
@@ -336,6 +338,24 @@ def read_here(top: Path) -> Callable[[str], bytes | None]:
         return b""
 
     return read
+
+
+def _list_here(top: Path) -> Iterator[str]:
+    """Yield the paths of the YAML files of the work tree, without those of built trees.
+
+    Raises:
+        GitError: it has more files than any repository of specs.
+    """
+    left = _MOST_FILES
+    for folder, below, names in os.walk(top):
+        built = manifests.FOLDERS if manifests.NAME in names else ()
+        below[:] = sorted(name for name in below if name != ".git" and name not in built)
+        left -= len(names)
+        if left < 0:
+            message = f"the work tree has more than {_MOST_FILES:,} files; fabricc does not look for the spec in them"
+            raise GitError(message, "Compare two specs: `fabricc diff OLD NEW`.")
+        place = Path(folder).relative_to(top)
+        yield from ((place / name).as_posix() for name in names if name.endswith(_SUFFIXES))
 
 
 def read_in(history: SpecHistory, tree: str) -> Callable[[str], bytes | None]:

@@ -27,6 +27,7 @@ from fabricc.compiler.load.spec_search import (
     gone_spec,
     places_of_cluster,
     read_in,
+    specs_of,
 )
 from fabricc.compiler.write.fabric_rules import (
     find_plan_findings,
@@ -117,7 +118,9 @@ def _revision_inputs(
     new, text = _newer_side(chosen, history, spec, head, scratch / "head")
     if chosen.head:
         newer = chosen.head_history, chosen.head
-        found = find_base_spec(history, chosen.base, spec.name, text, read_in(*newer), newer)
+        found = find_base_spec(
+            history, chosen.base, spec.name, text, read_in(*newer), lambda: specs_of(*newer, spec.name)[0]
+        )
     else:
         found = find_base_of_file(history, chosen.base, spec, text)
     notices = chosen.findings

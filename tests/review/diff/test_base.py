@@ -579,15 +579,19 @@ def test_a_new_cluster_next_to_others_is_new(repository: Repository, fabricc: Ca
     assert "FAB903" not in out
 
 
+@pytest.mark.parametrize("committed", [True, False])
 def test_another_cluster_in_the_place_of_a_moved_one_is_not_the_same_under_another_name(
-    repository: Repository, fabricc: Callable[..., Ran]
+    repository: Repository, fabricc: Callable[..., Ran], committed: bool
 ) -> None:
     """Otherwise a copy of the spec under another name, beside the moved original, had no device changes."""
     repository.git("checkout", "-qb", "topic")
     repository.git("rm", "-q", "fabricc.lock")
     repository.write(new__cluster_yaml=SPEC, cluster_yaml=SPEC.replace("cluster: zone", "cluster: other"))
-    repository.commit("moved")
-    status, out, err = fabricc("diff", "cluster.yaml", "--base", "main", "--head", "topic")
+    head = []
+    if committed:
+        repository.commit("moved")
+        head = ["--head", "topic"]
+    status, out, err = fabricc("diff", "cluster.yaml", "--base", "main", *head)
     assert (status, out) == (1, "")
     assert "FAB9035" in err
     assert "which is at another path now" in err
