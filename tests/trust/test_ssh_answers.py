@@ -161,6 +161,7 @@ LARGE = {
     "elements": (b"<a/>" * 1_100_000, "more than 1,000,000 values"),
     "attributes": (b'<a b="" c="" d="" e=""/>' * 250_000, "more than 1,000,000 values"),
     "single quotes": (b"<a b='' c='' d='' e=''/>" * 250_000, "more than 1,000,000 values"),
+    "blanks": (b'<a b = "" c\n=\n"" d =  "" e =\t""/>' * 250_000, "more than 1,000,000 values"),
     "text": (b"<a>" + b"x" * (9 << 20) + b"</a>", "more than 8,388,608 bytes"),
 }
 

@@ -144,8 +144,8 @@ class Document:
     """
 
     __slots__ = (
-        "_agreements", "_listed", "file", "inherits", "once", "reading", "root", "scope", "text", "tree",
-        "whole",
+        "_agreements", "_lines", "_listed", "_statements", "file", "inherits", "once", "reading", "root", "scope",
+        "text", "tree", "whole",
     )  # fmt: skip
 
     def __init__(
@@ -161,6 +161,8 @@ class Document:
         self.once = once
         self._agreements: dict[str, dict[Value, int]] = {}
         self._listed: set[tuple[int, str]] = set()
+        self._lines: list[str] = []
+        self._statements: dict[int, list[str]] = {}
 
     def put(self, path: str, value: Value, line: int) -> None:
         """State a fact; line 0 means a default without a line. An IPv6 neighbor has the usual form of its address."""
@@ -287,11 +289,23 @@ class Document:
         for line in sorted({line for _, line in scope.stored_values()}):
             self.reject(line)
 
+    @property
+    def lines(self) -> list[str]:
+        """Return the lines of the text, which is split once for all of its parts."""
+        whole = self.whole
+        whole._lines = whole._lines or whole.text.split("\n")
+        return whole._lines
+
     def _statement_texts(self, line: int) -> list[str]:
         """Return the statements on a line; those of a tree with the words above them."""
-        if self.tree is None:
-            return [" ".join(self.text.split("\n")[line - 1].split())]
-        return list(statements_at(self.tree.nodes if self.tree.text is None else self.tree.text, line))
+        known = self.whole._statements
+        if line not in known:
+            if self.tree is None:
+                known[line] = [" ".join(self.lines[line - 1].split())]
+            else:
+                nodes = self.tree.nodes if self.tree.text is None else self.tree.text
+                known[line] = list(statements_at(nodes, line))
+        return known[line]
 
 
 class Part(Document):

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from fabricc.operate.devices.device import Device
 
 _LONGEST = 400
+_MARKS, _MOST_STATEMENTS = ("\n", ";", "{", ","), 1_000_000
+"""What ends lines and statements, and how many a configuration may have.
+
+One of 512 ports has some 50,000. Two bytes of a text take up to 200 of memory when they are read. Our judgment.
+"""
 _LATER = (
     "Look at the device, then run the same command again; `fabricc push --status` shows the state of a run."
 )
@@ -99,6 +104,10 @@ class Connection:
         texts = {name: text for name, text in texts.items() if isinstance(text, str)}
         if "running" not in texts:
             raise DeviceError("FAB9105", f"{self.name}: get_config returned no running configuration", _LATER)
+        for kind, text in texts.items():
+            if sum(map(text.count, _MARKS)) > _MOST_STATEMENTS:
+                size = f"more than {_MOST_STATEMENTS:,} lines or statements"
+                raise DeviceError("FAB9105", f"{self.name}: the {kind} configuration has {size}", _LATER)
         if not texts["running"].strip():
             raise DeviceError("FAB9105", f"{self.name}: it returned an empty running configuration", _LATER)
         return texts

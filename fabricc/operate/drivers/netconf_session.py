@@ -126,8 +126,11 @@ class BoundedSession(SSHSession):  # type: ignore[misc]
 
 
 def _count_values(text: str) -> int:
-    """Return how many elements and attributes XML may have at most: a few bytes of it can take a hundred of memory."""
-    return text.count("<") - text.count("</") + text.count('="') + text.count("='")
+    """Return how many elements and attributes XML may have at most: a few bytes of it can take a hundred of memory.
+
+    An attribute may have blanks around its sign.
+    """
+    return text.count("<") - text.count("</") + text.count("=")
 
 
 @contextmanager

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from fabricc.back.reading import scope
+from fabricc.fabric.facts import Reading
 from fabricc.operate.drivers import linux_views, nxos_replace, redact, single
 from fabricc.operate.drivers.answers import AnswerError
 from fabricc.review.diff import view
@@ -44,3 +46,13 @@ def test_counters_and_logs_are_read_in_one_pass() -> None:
     operation = nxos_replace.read_log(log)
     assert operation is not None
     assert operation.status == "Success"
+
+
+@pytest.mark.parametrize(
+    "text", ["- a\n" * 20_000, "- set: {" + ",".join(f"a{at}: {{}}" for at in range(5_000)) + "}"]
+)
+def test_statements_that_nobody_knows_are_listed_in_one_pass(text: str) -> None:
+    document = scope.Document("startup.yaml", text, Reading())
+    for line in range(1, 20_001):
+        document.reject(min(line, text.count("\n") + 1))
+    assert len(document.reading.unknown) == (text.count("\n") or 1)

@@ -153,3 +153,13 @@ def test_a_configuration_that_is_no_text_is_a_finding(answer: Any) -> None:
         with pytest.raises(DeviceError) as refused:
             printed.configurations()
         assert refused.value.diagnostic.code == "FAB9105"
+
+
+@pytest.mark.parametrize("part", ["x\n", ";", "{", "a,"])
+def test_a_configuration_with_more_statements_than_any_is_refused(part: str) -> None:
+    class Printer:
+        def get_config(self, **_: str) -> dict[str, str]:
+            return {"running": "hostname tor1\n", "startup": part * 1_000_001}
+
+    with pytest.raises(DeviceError, match="the startup configuration has more than 1,000,000 lines or st"):
+        Connection("tor1", Printer(), str).configurations()

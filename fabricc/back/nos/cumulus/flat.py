@@ -240,9 +240,10 @@ class _QosFiles:
 
     def read(self, text: str) -> None:
         """Take in each assignment; what is no such line is unknown."""
+        lines = text.split("\n")
         for number, key, words in _parse_assignments(text):
             if not self._take_assignment(key.split("."), words, number):
-                self.reading.unknown.append((self.file, number, text.split("\n")[number - 1].strip()))
+                self.reading.unknown.append((self.file, number, lines[number - 1].strip()))
 
     def _take_assignment(self, parts: list[str], words: list[str], line: int) -> bool:
         match parts:

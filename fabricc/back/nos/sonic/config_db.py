@@ -312,8 +312,8 @@ def flat_rows(document: Document, name: str) -> Mapping[str, tuple[str, int]]:
 
 def key_line(document: Document, key: str, line: int) -> int:
     """Return the line of the key of a row whose field is on a line."""
-    lines, name = document.text.split("\n")[:line], quoted(key)
-    return next((at for at in range(line, 0, -1) if name in lines[at - 1]), line)
+    lines, name = document.lines, quoted(key)
+    return next((at for at in range(min(line, len(lines)), 0, -1) if name in lines[at - 1]), line)
 
 
 def table_scope(document: Document, name: str) -> Scope:
