@@ -7,6 +7,7 @@ and logged in to: a change is confirmed over a connection made after it.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -91,6 +92,8 @@ class Executor(RollbackRunner):
             remedy = "Check the alarms; with --allow-alarms the push continues, and stops only at new ones."
             raise DeviceError("FAB9132", f"{name} has alarms: {'; '.join(alarms[:SHOWN])}", remedy)
         found = self.effect(name, files, wanted) if diff else Effect("", Impact.NONE)
+        if diff and self.options.adopt:
+            self._note_drain(name, files, wanted)
         if diff and found.disruptive and self.options.drain:
             self._drain_running_files(name, files, measured)
             self._drain_target_files(name)
@@ -105,6 +108,15 @@ class Executor(RollbackRunner):
         return InitialState(
             name, diff, found, tuple(gates.list_down_sessions(planned, measured)), tuple(missing)
         )
+
+    def _note_drain(self, name: str, files: Files, wanted: Files) -> None:
+        """Note that somebody has drained a switch that the push puts in service: another run may be at work on it."""
+        with suppress(DeviceError):
+            sessions = list_sessions(self.source.devices[name].nos, files)
+            if not sessions or self._drain_switch_files(name, files) != files:
+                return
+            if self._drain_switch_files(name, wanted) != wanted:
+                self.beside.append(f"{name}: it is drained, by a person or another run; the push undrains it")
 
     def _require_known(self, name: str, files: Files, wanted: Files) -> None:
         if self.options.adopt or not self._describe_difference(name, files, wanted):

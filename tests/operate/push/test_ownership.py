@@ -100,7 +100,8 @@ def test_a_dead_run_that_is_ended_late_does_not_undo_what_another_one_did(networ
     journal, state = network.journal, network.folder / "state"
     second_machine(network)
     owner = f"fabricc-1-{sessions(journal)[0]}"
-    network.push("--adopt", "--only", NAME, "--take-over", owner, status=0)
+    said = network.push("--adopt", "--only", NAME, "--take-over", owner, status=0).stderr
+    assert f"{NAME}: it is drained, by a person or another run; the push undrains it" in said
     state.rename(network.folder / "state.second")
     (network.folder / "state.first").rename(state)
     network.journal = journal
