@@ -20,6 +20,7 @@ from napalm.base.exceptions import (
     MergeConfigException,
     NapalmException,
     ReplaceConfigException,
+    SessionLockedException,
 )
 from napalm.base.helpers import canonical_interface_name
 from napalm.nxapi_plumbing import NXAPIAuthError, NXAPICommandError, NXAPIConnectionError
@@ -450,10 +451,20 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
 
         Raises:
             CommitError: no commit waits, or the timer still runs.
+            SessionLockedException: another user made the commit that waits.
         """
-        if not self.has_pending_commit() and not self._has_unsaved_commit():
+        if self.has_pending_commit():
+            self._require_own_commit()
+        elif not self._has_unsaved_commit():
             raise CommitError(f"{self.hostname}: no commit waits for confirmation")
         self._confirm()
+
+    def _require_own_commit(self) -> None:
+        """Refuse to end the wait of a commit that the log shows to be another user's."""
+        operation = self._find_logged_operation(_LOG)
+        if operation is not None and operation.user not in ("", self.username):
+            said = f"{self.hostname}: the user {operation.user} made the commit that waits"
+            raise SessionLockedException(said)
 
     def confirm_unseen_commit(self) -> None:
         """Confirm a commit whose timer `show config-replace status` does not show; not part of NAPALM.
@@ -493,7 +504,12 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         """Go back to the checkpoint taken before the last commit, then stop a timer that runs, then save.
 
         The timer is the way back if the rollback fails, so it is stopped last.
+
+        Raises:
+            SessionLockedException: another user made the commit that waits.
         """
+        if self.has_pending_commit():
+            self._require_own_commit()
         with self._clean(CommitError):
             if not self._check_file_exists(self.rollback_cfg):
                 raise CommitError(f"the checkpoint {self.rollback_cfg} is not on the switch")

@@ -17,6 +17,7 @@ from napalm.base.exceptions import (
     MergeConfigException,
     NapalmException,
     ReplaceConfigException,
+    SessionLockedException,
 )
 
 from fabricc.operate.devices.running import find_differences
@@ -158,6 +159,20 @@ def test_the_replace_of_another_user_is_not_confirmed(switch: NxosSwitch, driver
     with pytest.raises(CommitError, match="no commit waits"):
         driver.confirm_commit()
     assert switch.startup == "hostname saved\n"
+
+
+@pytest.mark.parametrize("verb", ["confirm_commit", "rollback"])
+def test_the_replace_of_another_user_that_waits_is_left_alone(
+    switch: NxosSwitch, driver: Any, verb: str
+) -> None:
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config()
+    switch.waiting, switch.running = (switch.running, time.monotonic() + 300), "hostname theirs\n"
+    switch.executed = switch.executed.replace("By  : admin", "By  : other")
+    with pytest.raises(SessionLockedException, match="the user other made the commit that waits"):
+        getattr(driver, verb)()
+    assert switch.waiting is not None
+    assert switch.running == "hostname theirs\n"
 
 
 def test_a_time_that_does_not_get_shorter_is_no_running_timer(switch: NxosSwitch, driver: Any) -> None:
