@@ -332,6 +332,8 @@ stage clean sh "$folder/tree/apply" --check
     assert "failed: rebuild of the initramfs (status 7)\n" in seen["again"]
     assert seen["again"].endswith("status 3\n")
     assert "rebuilt\n" in seen["repaired"]
+    assert "changed: rebuild of the initramfs\n" in seen["repaired"]
+    assert "nothing to change" not in seen["repaired"]
     assert "status" not in seen["repaired"]
     assert seen["clean"].endswith("as planned\n")
 
