@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
 from fabricc.facts.statement import Tier
+from fabricc.rules.next_hops import ports_of_static_routes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -123,9 +124,12 @@ def kind_of(statement: Statement) -> Kind:
 
 
 def roles_of(statement: Statement) -> dict[Role, list[str]]:
-    """Kind of port -> the ports of that kind; those that are shut, or in no use that is stated, are of none."""
+    """Return the ports of each kind; those that are shut, lead to a router outside, or have no use are of none."""
     roles: dict[Role, list[str]] = {}
+    outside = ports_of_static_routes(statement)
     for port in statement.open_ports():
+        if port in outside:
+            continue
         values = statement.ports[port]
         use, cable = (
             "bridged" if "switchport" in values else "routed",

@@ -99,6 +99,19 @@ def unresolved_hops(statement: Statement) -> tuple[UnresolvedHop, ...]:
     return tuple(each._replace(idle=_idle_port(statement, own, each.hop, routes)) for each in found)
 
 
+def ports_of_static_routes(statement: Statement) -> frozenset[str]:
+    """Return the ports whose subnets contain the next hop of a static route: ways to routers, and not to hosts."""
+    routes = [path for path in statement.rest if path.startswith(_ROUTE) and path.endswith("]")]
+    hops = {hop for path in routes for hop in _next_hops(str(statement.rest[path]))}
+    if not hops:
+        return frozenset()
+    return frozenset(
+        port
+        for port, texts in statement.addresses.items()
+        if any(hop in each.network for each in parse_addresses(texts) for hop in hops)
+    )
+
+
 def _idle_port(
     statement: Statement, own: Mapping[str, list[IPv4Interface | IPv6Interface]], hop: str, routes: list[str]
 ) -> str:

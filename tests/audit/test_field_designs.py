@@ -8,6 +8,7 @@ import pytest
 
 from fabricc.base.diagnostics import Severity
 from fabricc.interface import audit_folder
+from tests.review.diff.edits import SYSTEMS, built_tree
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -327,3 +328,11 @@ def test_community_lists_are_one_fact_on_every_system(system: str, tmp_path: Pat
         "community_list[extended C]": "rt 65000:1",
         "community_list[large C]": "65000:1:1",
     }
+
+
+@pytest.mark.parametrize(
+    "nos", [pytest.param(each, marks=() if each == "sonic" else pytest.mark.slow) for each in SYSTEMS]
+)
+def test_a_port_to_a_router_outside_is_not_compared_with_ports_to_hosts(nos: str) -> None:
+    found = audit_folder(built_tree(nos) / "switches", jobs=1)
+    assert [each.message for each in found.findings if each.code == "FAB9610"] == []

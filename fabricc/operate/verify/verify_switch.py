@@ -28,11 +28,13 @@ from fabricc.operate.verify import lossless
 from fabricc.operate.verify.model import Aspect, Deviation, make_finding
 from fabricc.operate.verify.neighbors import LldpView, read_lldp_view
 from fabricc.proof.compare import compare as compare_facts
+from fabricc.review.diff.unread import ENDED, REORDERED, TEXT, text_changes, unread_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from fabricc.base.diagnostics import Diagnostic
+    from fabricc.fabric.facts import Reading
     from fabricc.fabric.model import Port, Switch
     from fabricc.fabric.shape import SwitchId
     from fabricc.operate.devices.access import Access
@@ -249,8 +251,32 @@ def compare_drift(
         else:
             code, message = "FAB9251", f"{path} runs {runs}, the tree has {ours_is}"
         findings.append(make_finding(aspect, device, code, message, position=position))
+    if Aspect.CONFIG in aspects:
+        findings += _compare_unread(device, nos, (ours, planned), (theirs, live))
     untold = tuple(sorted(ours.keys() - theirs.keys()))
     return Drift(findings, counts, len(live.unknown), untold, live.facts)
+
+
+def _compare_unread(
+    device: str, nos: str, ours: tuple[Files, Reading], theirs: tuple[Files, Reading]
+) -> Iterator[Deviation]:
+    """Yield the lines without a statement that only one side has.
+
+    A device prints lines of its own, so that a further line is an error only if it ends a service or protection.
+    """
+    files = {name: text for name, text in ours[0].items() if name in theirs[0]}
+    for every in (True, False):
+        texts = (unread_lines(nos, *side, ignored=every) for side in ((files, ours[1]), theirs))
+        for subject, before, after in text_changes(nos, *texts):
+            if every and subject.startswith(ENDED) and after:
+                name = subject.removeprefix(ENDED).removesuffix("]")
+                yield make_finding(Aspect.CONFIG, device, "FAB9253", f"a line that ends {name} runs: {after}")
+            elif every and before:
+                message = f"lines of the tree are not running: {before}"
+                yield make_finding(Aspect.CONFIG, device, "FAB9252", message)
+            elif not every and subject == TEXT and after and not after.startswith(REORDERED):
+                message = f"lines that fabricc does not interpret run and are not in the tree: {after}"
+                yield make_finding(Aspect.CONFIG, device, "FAB9254", message, severity=Severity.WARNING)
 
 
 @lru_cache(1 << 14)

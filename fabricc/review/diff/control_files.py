@@ -19,7 +19,8 @@ from fabricc.base.foreign.git_process import GitError
 from fabricc.base.order import group_pairs
 from fabricc.compiler.committed_tree import check_committed
 from fabricc.compiler.load.spec_search import cluster_of, cluster_of_lock, read_here
-from fabricc.review.diff.model import OTHER_CLUSTER, ControlFile, TreeVerdict
+from fabricc.proof.tree import read_manifest
+from fabricc.review.diff.model import BESIDE, OTHER_CLUSTER, ControlFile, TreeVerdict
 from fabricc.tree.manifest import is_ours
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ _MANIFEST = "manifest.json"
 _SUBMODULE = "160000"
 """The mode of a commit of another repository."""
 _SHOWN = 3
+_COMPARED = ("switches", "hosts", "plan")
+"""Folders of a tree whose content a review compares, or that repeat it."""
 _LARGEST = 1 << 20
 _LOGINS = re.compile(rb"(?m)^(username|password|ssh_key|key_file)[ \t]*:")
 _ROLES = tuple(
@@ -115,6 +118,23 @@ def control_files(
         kind = kinds.pop() if len(kinds) == 1 else "changed"
         found.append(ControlFile(visible_path(tree), "committed tree", kind, len(members)))
     return tuple(found)
+
+
+def changed_files_beside(base: Path, head: Path) -> tuple[ControlFile, ...]:
+    """Return the files of two built trees that differ and belong to no device: jobs, acceptance test and exports."""
+    before, after = (read_manifest(tree).files for tree in (base, head))
+    found: dict[tuple[str, str], list[str]] = {}
+    for path in sorted(before.keys() | after.keys()):
+        folder = path.partition("/")[0]
+        if folder in _COMPARED or before.get(path) == after.get(path):
+            continue
+        kind = "added" if path not in before else "removed" if path not in after else "changed"
+        role = role_of(path)
+        found.setdefault((path if role else folder, role or BESIDE), []).append(kind)
+    return tuple(
+        ControlFile(visible_path(path), role, kinds[0] if len({*kinds}) == 1 else "changed", len(kinds))
+        for (path, role), kinds in found.items()
+    )
 
 
 def role_of(path: str) -> str:

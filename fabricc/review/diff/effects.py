@@ -31,6 +31,8 @@ _FROM_ABOVE = "add_community 65000:1", "deny community_list FROM-ABOVE"
 _ENTRY = re.compile(r"(?P<deny>deny )?(?P<network>\S+)(?: ge (?P<ge>\d+))?(?: le (?P<le>\d+))?")
 _LIST = re.compile(r"(?<= prefix_list )\S+")
 _KEY = re.compile(r"[^[]*\[([^]]*)\]")
+_ROUTE = re.compile(r"(?:vrf\[[^]]*\]/)?static_route\[([^]]*)\]")
+_OWNER = re.compile(r"evpn/(?:vrf|neighbor)\[[^]]*\]/")
 _TERM = re.compile(r"\d+ (?:\S+ )?(?:accept|reject|next policy)")
 _DISCARD = "discard"
 _FAMILY = re.compile(r"-V[46]$")
@@ -111,8 +113,15 @@ def change_direction(
         if upwards[1] and clauses == ("", _FROM_ABOVE[1]):
             return "+"
         return _of_clause(*clauses, sides)
-    if name == "static_route" and "leak" in impacts:
-        return _of_route(_KEY.match(subject), before, after, sides)
+    route = _ROUTE.match(subject)
+    if route and "leak" in impacts:
+        return _of_route(route, before, after, sides)
+    if name.startswith("evpn/") and "less" in impacts and operation != "~":
+        return (
+            "less"
+            if _has_overlay(subject, sides.before) and _has_overlay(subject, sides.after)
+            else operation
+        )
     if subject.endswith(_POLICIES) and operation == "~":
         # a system may divide a map by family
         renamed = _FAMILY.sub("", str(before)) == _FAMILY.sub("", str(after))
@@ -136,6 +145,13 @@ def change_direction(
     if "less" in impacts and _is_less(before, after):
         return "less"
     return "less" if "safeguard" in row.tags and _is_off(before, after, row.type) else operation
+
+
+def _has_overlay(subject: str, facts: Facts) -> bool:
+    """Return whether a device has the VRF or the neighbor of a fact, or EVPN at all, apart from that fact."""
+    owner = _OWNER.match(subject)
+    beginning = owner[0].replace("evpn/neighbor", "bgp/neighbor") if owner else "evpn/"
+    return any(path.startswith(beginning) and path != subject for path in facts)
 
 
 def _of_entry(subject: str, before: Value | None, after: Value | None, sides: DeviceStates) -> str:
@@ -208,13 +224,14 @@ def _map_clauses(facts: Facts, name: Value | None) -> list[Value]:
     return [value for _, value in numbers] or [str(name)]
 
 
-def _of_route(
-    key: re.Match[str] | None, before: Value | None, after: Value | None, sides: DeviceStates
-) -> str:
-    """A static route: `less` where it goes or leads nowhere, `leak` where it takes traffic from other routes."""
+def _of_route(key: re.Match[str], before: Value | None, after: Value | None, sides: DeviceStates) -> str:
+    """Return the direction of a static route.
+
+    `less`: it goes or leads nowhere. `leak`: it takes traffic from other routes, or leaves by a port or another VRF.
+    """
     if before is not None:
         return "less"
-    new = _parse_prefixes(key[1]) if key else None
+    new = _parse_prefixes(key[1])
     if new is None:
         return "leak"
     taken = any(
@@ -225,9 +242,17 @@ def _of_route(
     if taken:
         return "leak"
     if str(after) != _DISCARD:
-        return "+"
+        return "+" if all(map(_is_address, re.split(r"[ ,]+", str(after)))) else "leak"
     within = any(new.covers_addresses(own) for own in _device_networks(sides.after))
     return "+" if within else "leak"
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _own_prefixes(facts: Facts) -> Iterator[Prefixes]:

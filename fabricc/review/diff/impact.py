@@ -41,7 +41,7 @@ def judge_statement(subject: str, direction: str, nos: str) -> Verdict:
     declared = row_of(subject, nos).impact
     role = subject.partition("[")[2].partition("]")[0]
     name = declared.get(direction) or declared.get(role) or declared["else"]
-    if subject.startswith(_UNUSED):
+    if subject.startswith(_UNUSED) and nos != "host":
         name = "own address" if direction == "+" and _ADDRESS.match(subject, len(_UNUSED)) else "idle"
     found = vocabulary_of(nos).impacts[name]
     impact = Impact[found.impact.upper().replace("-", "_")]

@@ -37,7 +37,11 @@ from fabricc.compiler.write.fabric_rules import (
 )
 from fabricc.front.spec.load import read_spec
 from fabricc.review.diff.causes import changed_figures, spec_changes
-from fabricc.review.diff.control_files import find_control_files, report_other_clusters
+from fabricc.review.diff.control_files import (
+    changed_files_beside,
+    find_control_files,
+    report_other_clusters,
+)
 from fabricc.review.diff.review_policy import spec_policy
 from fabricc.review.diff.run import Context
 from fabricc.review.diff.sides import Cluster, Side, spec_side
@@ -105,7 +109,9 @@ def _two_inputs(first: Path, second: Path) -> Inputs:
     sides = [
         spec_side(str(path), specs[path]) if path in specs else tree_side(path) for path in (first, second)
     ]
-    return Inputs(sides[0], sides[1], Context(), {}, _stated_policy(*map(_read_document, specs.values())))
+    beside = () if specs else changed_files_beside(first, second)
+    policy = _stated_policy(*map(_read_document, specs.values()))
+    return Inputs(sides[0], sides[1], Context(control_files=beside), {}, policy)
 
 
 def _revision_inputs(

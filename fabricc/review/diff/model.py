@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _PROOF = ("FAB6", "FAB7", "FAB3031", *RULE_CODES)
 """Beginnings of the codes of the proof, of the rules, and of drains that leave too little."""
 CONFLICT, OTHER_CLUSTER = "FAB9033", "FAB9039"
+BESIDE = "files for jobs and acceptance"
+"""The role of files of a tree that belong to no device; they count where no device changes, as most follow from one."""
 Rail = tuple[str, int, str]
 """A host, the number of one of its rails or NICs, and the further network that it is in, "" for the rails."""
 Link = tuple[str, str, int, str]

@@ -25,6 +25,7 @@ from fabricc.review.diff.compare import compare_views
 from fabricc.review.diff.former_names import box_of, former_names, under_present_names
 from fabricc.review.diff.impact import is_access, judge_statement, row_of
 from fabricc.review.diff.model import (
+    BESIDE,
     DeviceDiff,
     FileDiff,
     Fleet,
@@ -158,7 +159,11 @@ def compare_sides(base: Side, head: Side, context: Context, jobs: int | None = N
     cluster = head.cluster
     groups = group_diffs(ordered, base, head, context.spec_changes)
     fabrics = _fabrics(base, head)
-    control = (*context.control_files, *steering_keys(context.spec_changes))
+    differs = bool(groups or added.count or removed.count or boxes)
+    control = (
+        *(each for each in context.control_files if each.role != BESIDE or not differs),
+        *steering_keys(context.spec_changes),
+    )
     return Review(
         cluster=cluster.name or base.cluster.name,
         base=base.label,

@@ -31,7 +31,7 @@ _SHOWN, _LONGEST = 8, 160
 _NOTHING = re.compile(r"\s*([#!].*)?$")
 _QUOTED = re.compile(r'(?<=: )"([^"\\\n\']*)"$', re.MULTILINE)
 """A value of YAML in double quotes that means the same in single ones."""
-_REORDERED = "the same lines in another order"
+REORDERED = "the same lines in another order"
 
 
 class TextChange(NamedTuple):
@@ -42,21 +42,24 @@ class TextChange(NamedTuple):
     after: str | None
 
 
-def unread_lines(nos: str, files: Mapping[str, str], reading: Reading) -> tuple[str, ...]:
+def unread_lines(
+    nos: str, files: Mapping[str, str], reading: Reading, *, ignored: bool = True
+) -> tuple[str, ...]:
     """Return each line without a statement, in order, with the lines that it is below: `interface swp1 / shape 1`.
 
     Args:
         nos: the operating system, `host` for hosts.
         files: file -> text.
         reading: what the reader of the system found in them.
+        ignored: with lines that the reader passes over, such as tables that a device has by itself.
     """
     back_end: Any = None if nos == "host" else back_ends.load(nos)
-    ignored = back_end.ignored(files) if hasattr(back_end, "ignored") else []
+    passed = back_end.ignored(files) if ignored and hasattr(back_end, "ignored") else []
     paths = {
         file: _line_paths(nos, files[file]) for file in {each[0] for each in reading.unknown} if file in files
     }
     found = []
-    for file, line, text in (*reading.unknown, *ignored):
+    for file, line, text in (*reading.unknown, *passed):
         known = paths.get(file, {})
         if file in paths and line not in known and line:
             continue  # in a comment or a banner
@@ -169,7 +172,7 @@ def text_changes(
     old, new = Counter(before), Counter(after)
     gone, come = list((old - new).elements()), list((new - old).elements())
     if not gone and not come:
-        return [TextChange(TEXT, None, _REORDERED)] if tuple(before) != tuple(after) else []
+        return [TextChange(TEXT, None, REORDERED)] if tuple(before) != tuple(after) else []
     found: dict[str, tuple[list[str], list[str]]] = {}
     for side, lines in enumerate((gone, come)):
         for line in lines:

@@ -27,6 +27,8 @@ from fabricc.operate.migrate.waves import order_networks
 from fabricc.operate.push.impact import assess_effect, find_text_changes
 from fabricc.operate.push.run import plan_waves
 from fabricc.operate.upgrade.plan import Release, UpgradeRequest, prepare_upgrade
+from fabricc.operate.verify.run import ALL
+from fabricc.operate.verify.verify_switch import compare_drift
 from fabricc.review.diff.figures import fabric_figures
 from fabricc.review.diff.model import Impact
 from fabricc.review.report.failures import single_failures
@@ -227,6 +229,32 @@ def test_diff_and_push_give_a_changed_line_the_same_impact(kind: str, nos: str, 
             concerns |= {*effect.access}
             weakened |= {*effect.weakened}
     assert (concerns, weakened) == ({*review.access_changes}, {*review.safeguards_lost})
+
+
+NOT_SEEN = {
+    ("cumulus", "SNMP public"): "the value of a secret, which devices store in a form of their own",
+    ("nxos", "SNMP public"): "the value of a secret",
+    ("frr", "an alias"): "a variable in the file `daemons` without a statement",
+    ("sonic", "telnet"): "a table that devices fill by themselves",
+    ("sonic", "an API more"): "a table that devices fill by themselves",
+    ("sonic", "no SNMP"): "a table that devices fill by themselves",
+    ("sonic", "a scheduled reload"): "a table that devices fill by themselves",
+}
+"""Texts that differ from a tree in nothing that `verify` can compare."""
+
+
+@pytest.mark.spread(57)
+@pytest.mark.parametrize(("kind", "nos"), TEXTS)
+def test_verify_reports_a_running_text_that_diff_rates(kind: str, nos: str) -> None:
+    """What a review calls harmful in a tree is a finding when a switch runs it."""
+    fabric = compiled(spec_with_services(nos)).fabric
+    for at in fabric.switch_ids():
+        switch = fabric.switch(at)
+        ours = render_switch(switch)
+        runs = dict(ours)
+        HARMFUL[kind][nos](runs)
+        found = compare_drift(switch.name, nos, Path("tree"), ours, runs, ALL).found
+        assert bool(found) is (runs != ours and (nos, kind) not in NOT_SEEN), found
 
 
 @pytest.mark.parametrize("known", [True, False])

@@ -101,7 +101,7 @@ def test_unknown_paths_are_rated_as_traffic_loss() -> None:
         ("link[down]", "-", "eos", Impact.TRAFFIC_LOSS),
         ("route_map[TO-UPSTREAM]/20", "~", "eos", Impact.HITLESS),
         ("management/ntp", "~", "eos", Impact.NONE),
-        ("nccl/dscp", "~", "host", Impact.NONE),
+        ("nccl/dscp", "~", "host", Impact.TRAFFIC_LOSS),
     ],
 )
 def test_rules(subject: str, op: str, nos: str, impact: Impact) -> None:

@@ -215,12 +215,14 @@ ROWS: Sequence[Row] = (
         Entry("vxlan flood vtep add <address>...", "peers"),
         Entry("vxlan vlan <integer> multicast group <word>", "groups", "{1}"),
         Entry("vxlan vlan <integer> flood vtep <rest>", "floods", "{1}"),
+        Fact("description <rest>", "interface[Vxlan1]/description"),
+        Keep("shutdown", "shut", "true"),
         *setting_rows("vxlan/setting", 0, (
-            "description <rest>", "vxlan virtual-router encapsulation <rest>", "vxlan vrf <word> multicast <rest>",
+            "vxlan virtual-router encapsulation <rest>", "vxlan vrf <word> multicast <rest>",
             "vxlan qos <rest>", "vxlan learn-restrict <rest>", "vxlan bridging <rest>", "vxlan decapsulation <rest>",
             "vxlan encapsulation <rest>", "vxlan arp <rest>", "vxlan controller-client <rest>",
             "vxlan multicast-group <rest>", "vxlan multicast <rest>", "vxlan remote vtep <rest>",
-            "vxlan source-interface <word> <rest>", "shutdown", "vxlan flood <rest>", "vxlan mac <rest>",
+            "vxlan source-interface <word> <rest>", "vxlan flood <rest>", "vxlan mac <rest>",
             "vxlan rewrite <rest>", "vxlan virtual-vtep <rest>", "bfd vtep evpn <rest>", "vxlan bfd <rest>",
             "vxlan vlan <word> <rest>", "mtu <rest>", "vxlan udp-port <rest>", "arp <rest>", "vxlan security <rest>",
         )),
@@ -390,12 +392,13 @@ def _put_vlan(document: Document, vlan: Captured, block: Scope, *, segment: bool
 
 
 def _put_vxlan(document: Document, block: Scope, found: Segments) -> None:
+    document.put_kept("vxlan/setting[shutdown]", block.values, "shut")
     if "source" in block.values:
         source, line = block.values["source"]
         address = document.reading.facts.get("loopback/ipv4")
         if source != _SOURCE:
             document.put("vxlan/source", source, line)
-        elif address:
+        elif address and "shut" not in block.values:
             document.put("evpn/source", str(address).removesuffix("/32"), line)
     document.put_set("vxlan/peers", block.table("peers"))
     for table in ("groups", "floods"):

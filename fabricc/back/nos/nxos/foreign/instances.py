@@ -254,13 +254,14 @@ def _state_evpn(document: Document, path: str, block: Scope) -> None:
 
 
 def _state_vtep(document: Document, nve: Scope) -> None:
-    """State where VXLAN packets come from, and how each VNI reaches all."""
+    """State where VXLAN packets come from, and how each VNI reaches all; a VTEP that is shut sends none."""
     put, values = document.put, nve.values
     source, line = values.get("source", _NONE)
     if line:
         put("vxlan/source", source, line)
         loopback = document.scope.each("interface").get(source)
-        if loopback is not None and "ipv4" in loopback.values:
+        up = values.get("enabled", ("false", 0))[0] == "true"
+        if up and loopback is not None and "ipv4" in loopback.values:
             put("evpn/source", str(loopback.values["ipv4"][0]).removesuffix("/32"), line)
             shared = [(leaf.partition("[")[2].rstrip("]"), at) for leaf, (_, at) in loopback.values.items()
                       if leaf.startswith(OWN + "secondary[")]  # fmt: skip
