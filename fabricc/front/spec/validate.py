@@ -35,6 +35,8 @@ TYPES = {
 YAML_1_1_BOOLEANS = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
 _ALIKE, _SIMILAR = 0.8, 0.6
 """Ratios of `difflib` from which a known key is meant for certain, and from which it is proposed."""
+_MEMBERSHIP = 0x8000
+"""The bit of a P_Key that makes a port a full member."""
 _MOST_SECTIONS = 3
 """Most sections that a message names."""
 SIZES = {
@@ -130,7 +132,7 @@ def _diagnostics_of(
             yield problem(
                 "FAB1003",
                 f"{name} must be {wanted}, not {shown}",
-                _type_help(expected, value, schema),
+                _type_help(path[-1] if path else "", expected, value, schema),
             )
         case "anyOf":
             wanted = join_words([branch["title"] for branch in expected])
@@ -152,7 +154,8 @@ def _diagnostics_of(
             yield problem(
                 "FAB1005",
                 f"{name} cannot be {format_value(value)}",
-                f"It ranges from {least} to {most}; the nearest that fits is {nearest}.",
+                (_partition_key_help(value) if path and path[-1] == "pkey" else "")
+                or f"It ranges from {least} to {most}; the nearest that fits is {nearest}.",
             )
         case "pattern":
             what = schema.get("patternErrorMessage", "")
@@ -217,13 +220,19 @@ def _format_yaml(value: Any) -> str:
             return str(value)
 
 
-def _type_help(kind: str, value: Any, schema: dict[str, Any]) -> str:
+def _type_help(key: object, kind: str, value: Any, schema: dict[str, Any]) -> str:
     if isinstance(value, str):
         word = value.lower()
         if kind == "boolean" and (boolean := YAML_1_1_BOOLEANS.get(word, word)) in ("true", "false"):
             return f"Write {boolean}, without quotes."
         if kind in ("integer", "number") and re.fullmatch(r"[-+]?[0-9]{1,15}", value):
             return f"Write {int(value)}, without quotes or leading zeros."
+        if kind == "integer" and re.fullmatch(r"0x[0-9a-f]{1,12}", word):
+            number = int(word, 16)
+            if number <= schema.get("maximum", number):
+                return f"Write it in decimal: {number}."
+            if key == "pkey" and (help_ := _partition_key_help(number)):
+                return help_
     if isinstance(value, float) and kind == "integer" and value.is_integer() and abs(value) < 1e15:
         return f"Write {int(value)}."
     if kind == "string" and value is not None and not isinstance(value, (dict, list)):
@@ -234,6 +243,13 @@ def _type_help(kind: str, value: Any, schema: dict[str, Any]) -> str:
         return "Write {} for an empty mapping, or indent its entries below the key."
     example = _first_example(schema)
     return f"For example: {example}" if example else ""
+
+
+def _partition_key_help(value: int) -> str:
+    """Return the low 15 bits of a P_Key whose membership bit is set (InfiniBand specification, volume 1, 10.9.1.1)."""
+    if _MEMBERSHIP < value < 2 * _MEMBERSHIP - 1:
+        return f"Write {value - _MEMBERSHIP}: {value:#x} without the membership bit."
+    return ""
 
 
 def _anyof_help(value: Any, schema: dict[str, Any]) -> str:

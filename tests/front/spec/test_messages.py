@@ -15,7 +15,35 @@ def changed(old: str, new: str) -> str:
     return SHORT.replace(old, new, 1)
 
 
+def partition(key: str) -> str:
+    return (
+        "cluster: ib\nfabric: infiniband\ngpus: {model: dgx-h100, hosts: 8, hosts_per_unit: 8}\ntors: {model: qm9700}\n"
+        f"infiniband: {{partitions: {{red: {{pkey: {key}, units: [su001]}}}}}}\n"
+    )
+
+
 CASES = {
+    "a partition key in hexadecimal": (
+        partition("0x10"),
+        [
+            "5:39 FAB1003 infiniband.partitions.red.pkey must be a whole number, not '0x10' "
+            "| Write it in decimal: 16."
+        ],
+    ),
+    "a partition key with its membership bit": (
+        partition("0x8010"),
+        [
+            "5:39 FAB1003 infiniband.partitions.red.pkey must be a whole number, not '0x8010' "
+            "| Write 16: 0x8010 without the membership bit."
+        ],
+    ),
+    "a partition key with its membership bit in decimal": (
+        partition("32784"),
+        [
+            "5:39 FAB1005 infiniband.partitions.red.pkey cannot be 32784 "
+            "| Write 16: 0x8010 without the membership bit."
+        ],
+    ),
     "a key misspelt": (
         changed("wiring", "wirng"),
         ["5:3 FAB1001 unknown key 'wirng' in gpus | Did you mean 'wiring'?"],
