@@ -121,8 +121,6 @@ def _ethernet_keys(value: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
     for key in ("border", "border_links"):
         if key in _mapping_or_empty(value.get("tors")):
             yield ("tors", key), "fabricc plans no routers between subnets"
-    if "peer_links" in _mapping_or_empty(value.get("tors")):
-        yield ("tors", "peer_links"), "fabricc plans links between ToRs for Ethernet only"
     for name, part in _mapping_or_empty(value.get("priorities")).items():
         for key, why in CLASS_KEYS.items():
             if key in _mapping_or_empty(part):

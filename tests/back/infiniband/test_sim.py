@@ -77,6 +77,21 @@ def test_the_engine_chosen_is_the_one_that_opensm_uses(more: dict[str, Any], eng
     assert report.engine == engine
 
 
+@needs_opensm
+def test_two_leaves_with_links_between_them_balance_the_paths_over_these() -> None:
+    """NVIDIA DGX BasePOD, RA-11127: eight hosts on two QM9700 with half of the rails each, joined by 16 links."""
+    words = document("dgx-h100", 8, 8, tors={"model": "qm9700", "peer_links": 16})
+    words["gpus"]["rails_per_tor"] = 4
+    del words["spines"]
+    ib = planned(words)
+    assert ib.counts()["peer_cables"] == 16
+    report = simulate_subnet(ib, rendered(ib))
+    assert report.findings == []
+    assert (report.adapters, report.switches, report.engine) == (64, 2, "minhop")
+    assert report.routes == 2 * 64
+    assert report.loads == (2, 2)
+
+
 def leaf_as_root(files: dict[str, str]) -> None:
     files[sm_files.ROOTS] += "0x02fab30000000000\n"
 

@@ -50,6 +50,8 @@ def _choose_engine(spec: ClusterSpec, wiring: Fabric) -> tuple[str, str]:
     tors = counts["tors"] // len(wiring.planes)
     if tors == 1:
         return "minhop", "one leaf: every path is inside it, so there is no loop and no choice of paths"
+    if shape.peer_links:
+        return "minhop", "two leaves: a path crosses one of the links between them, so there is no loop"
     above = [
         name
         for name, tier in (("spines", spec.spines), ("cores", spec.cores))

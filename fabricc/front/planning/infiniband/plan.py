@@ -361,7 +361,8 @@ def _build_wiring(
             "host": host_cable(spec, models, sizing.tor_layouts, sizing.bottom.attached),
             "spine": spec.cables.spine,
             "core": spec.cables.core,
-        },
+        }
+        | ({"peer": spec.cables.peer} if spec.tors.peer_links else {}),
         switch_mtu=0,
         host_mtu=0,
         qos={},
