@@ -153,8 +153,8 @@ def _model_problems(library: Library, section: str, name: str, document: Documen
         yield catalog_error("FAB2105", f"{name}: no {kind} `{unknown.name}`", where, remedy)
     except ExtendsTooDeepError:
         where = document.key_position((*path, "extends"))
-        told = f"{name} extends itself, or a base more than {MAX_EXTENDS} steps away"
-        yield catalog_error("FAB2105", told, where, "Extend a built-in model.")
+        text = f"{name} extends itself, or a base more than {MAX_EXTENDS} steps away"
+        yield catalog_error("FAB2105", text, where, "Extend a built-in model.")
     except (KeyError, ValueError) as failure:
         reason = f"{failure.args[0]!s}"[:60] if failure.args else ""
         yield catalog_error(

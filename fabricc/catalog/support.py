@@ -50,16 +50,16 @@ def nearest_release(release: str, releases: Sequence[str]) -> str | None:
         release: the unknown release, as in `202611`, `4.37`, `10.5(2)F`.
         releases: the known ones, ascending.
     """
-    asked = release_numbers(release)
-    if not asked or not releases or not is_number(release[0]):
+    requested = release_numbers(release)
+    if not requested or not releases or not is_number(release[0]):
         return None
     newest = release_numbers(releases[-1])
     dated = len(newest) == 1
-    if dated != (len(asked) == 1) or (dated and len(release) != len(releases[-1])):
+    if dated != (len(requested) == 1) or (dated and len(release) != len(releases[-1])):
         return None
-    if asked[0] > newest[0] + (100 if dated else 1) * _FARTHEST_MAJOR:
+    if requested[0] > newest[0] + (100 if dated else 1) * _FARTHEST_MAJOR:
         return None
-    older = [known for known in releases if release_numbers(known) <= asked]
+    older = [known for known in releases if release_numbers(known) <= requested]
     return older[-1] if older else releases[0]
 
 

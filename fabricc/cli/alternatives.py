@@ -195,8 +195,8 @@ def _show_parts(cluster: str, rows: Sequence[Row], found: Alternatives, *, price
     yield Table(f"{cluster}: shapes for the same hosts", TAKEN, [each[: len(TAKEN)] for each in cells])
     sides = [(each[0], *each[len(TAKEN) :]) for each in cells]
     yield Table("What they need, and what they leave", GIVEN[:given], [each[:given] for each in sides])
-    told = f"Not listed: {plural(found.bettered, 'shape')} that one of these betters"
-    yield Line(f"{told}, and {found.unpriced} with a switch without a price." if priced else f"{told}.")
+    message = f"Not listed: {plural(found.bettered, 'shape')} that one of these betters"
+    yield Line(f"{message}, and {found.unpriced} with a switch without a price." if priced else f"{message}.")
     yield Line("kW is the most that switches, optics and cables draw, as far as that is known of")
     yield Line("them. Hosts are not in it, and no shape is judged by it.")
 

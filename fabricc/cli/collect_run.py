@@ -28,10 +28,11 @@ def run_collect(
     output.print_findings(told, "text", {})
     files = sum(len(each.files) for each in fetched.values())
     unasked = [name for name, each in fetched.items() if each.failures]
-    asked = plural(len(fetched) - len(unasked), "switch")
+    requested = plural(len(fetched) - len(unasked), "switch")
     left = f", {len(unasked):,} not contacted" if unasked else ""
     output.out(
-        f"{folder}: {plural(files, 'file')} of {asked}{left}; they contain running configurations, also password hashes"
+        f"{folder}: {plural(files, 'file')} of {requested}{left}; they contain running configurations, "
+        "also password hashes"
     )
     status = run_audit(folder, "text", None, None, every=False) if audits and files else 0
     return ENVIRONMENT if unasked else status

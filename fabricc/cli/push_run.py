@@ -69,7 +69,7 @@ def _make_setting(chosen: dict[str, Any], mode: str | None) -> Setting:
     source = read_source(
         chosen["tree"], chosen["spec"], lock=chosen["lock"], digest=digest, network=chosen["network"]
     )
-    asked = chosen | {"drain": not chosen["no_drain"], "congestion": Congestion(chosen["congestion"])}
+    requested = chosen | {"drain": not chosen["no_drain"], "congestion": Congestion(chosen["congestion"])}
     absent = chosen["access_file"] is None and not (source.spec.parent / NAME).exists()
     unasked = mode == "status" or (mode == "plan" and absent)
     access = Access(Login()) if unasked else logins.access(source.spec, chosen["access_file"])
@@ -78,7 +78,7 @@ def _make_setting(chosen: dict[str, Any], mode: str | None) -> Setting:
         output.err(f"{source.tree}: as {who} signed it")
     path = chosen["journal"] or get_default_path(_journal_name(source.fabric))
     options, consents = (
-        Options(**{name: asked[name] for name in _OPTIONS}),
+        Options(**{name: requested[name] for name in _OPTIONS}),
         frozenset(chosen["allow_lockout"]),
     )
     return Setting(

@@ -196,12 +196,12 @@ def unaccepted_warnings(fabric: Fabric, tried: Iterable[TriedLines]) -> Iterator
             continue
         said = refused.get(platform, {})
         worst = next((name for name in new if name in said), new[0])
-        told = f", which one refused: {said[worst]}" if worst in said else ""
+        message = f", which one refused: {said[worst]}" if worst in said else ""
         yield Diagnostic(
             "FAB9046",
             Severity.WARNING,
             f"no device has accepted {plural(len(new), 'kind')} of line of {' '.join(platform).strip()}, "
-            f"such as {forms[worst].strip()!r}{told}",
+            f"such as {forms[worst].strip()!r}{message}",
             None,
             "Test them on a device: `fabricc push TREE --try --record`.",
         )

@@ -273,10 +273,10 @@ def _service_facts(facts: Facts, management: Management) -> None:
     facts["lldp/interval_s"] = management.lldp_interval_s
     if management.access:
         facts["management/access"] = ",".join(sorted(management.access))
-    for protocol, asked in (("tacacs", management.tacacs), ("radius", management.radius)):
-        if asked:
-            facts[f"management/{protocol}/servers"] = ",".join(asked.servers)
-            facts[f"management/{protocol}/secret"] = asked.key
+    for protocol, requested in (("tacacs", management.tacacs), ("radius", management.radius)):
+        if requested:
+            facts[f"management/{protocol}/servers"] = ",".join(requested.servers)
+            facts[f"management/{protocol}/secret"] = requested.key
     if management.banner:
         facts["management/banner"] = management.banner
     if (key := management.ntp_key) and management.ntp:

@@ -148,19 +148,19 @@ def _clock() -> Check:
     """Return whether the clock of this machine is synchronized: confirmed commits and signatures depend on it."""
     remedy = "Start a time service: `systemctl enable --now systemd-timesyncd`, or chrony."
     program = shell.find_program("timedatectl")
-    said = ""
+    text = ""
     if program is not None:
         try:
             done = subprocess.run(
                 [program, "show", "--property=NTPSynchronized", "--value"], stdin=subprocess.DEVNULL,
                 capture_output=True, timeout=_CLOCK_S, check=False, text=True,
             )  # fmt: skip
-            said = done.stdout.strip()
+            text = done.stdout.strip()
         except (OSError, subprocess.TimeoutExpired):
-            said = ""
-    if said == "yes":
+            text = ""
+    if text == "yes":
         return Check("clock", State.OK, "synchronized by a time service", "`timedatectl` shows the source.")
-    if said == "no":
+    if text == "no":
         return Check(
             "clock", State.WARNING, "not synchronized: times of pushes and logs may not agree", remedy
         )

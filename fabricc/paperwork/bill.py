@@ -218,9 +218,9 @@ class Prices(NamedTuple):
         without = [part for part in parts if part not in self.known]
         if without:
             more = f" and {len(without) - _SHOWN} more" if len(without) > _SHOWN else ""
-            told = f"without a price, and so not in that of any shape: {', '.join(without[:_SHOWN])}{more}"
+            message = f"without a price, and so not in that of any shape: {', '.join(without[:_SHOWN])}{more}"
             yield Diagnostic(
-                "FAB3162", Severity.WARNING, told, Position(self.file, 1), "Add a line for each."
+                "FAB3162", Severity.WARNING, message, Position(self.file, 1), "Add a line for each."
             )
 
 
@@ -271,17 +271,18 @@ def read_prices(path: Path, catalog: Catalog) -> Prices:
             continue
         item, price = row[0].strip(), _parse_price(row)
         if price is None:
-            told = f"{item or 'this line'} has no price: a number without a currency, 0 or more, in the second column"
-            findings.append(_price_error(path, line, told))
+            name = item or "this line"
+            message = f"{name} has no price: a number without a currency, 0 or more, in the second column"
+            findings.append(_price_error(path, line, message))
         elif item in known:
             findings.append(_price_error(path, line, f"{item!a} has two prices", "Remove one of the lines."))
         else:
             known[item] = price
             if item not in names:
-                told = f"the catalog has no model or part {item!a}, so its price counts nowhere"
+                message = f"the catalog has no model or part {item!a}, so its price counts nowhere"
                 place = Position(str(path), line)
                 findings.append(
-                    Diagnostic("FAB3161", Severity.WARNING, told, place, did_you_mean(item, names))
+                    Diagnostic("FAB3161", Severity.WARNING, message, place, did_you_mean(item, names))
                 )
     return Prices(known, str(path), tuple(findings))
 

@@ -159,13 +159,13 @@ def _join_links(wired: Sequence[tuple[CableRow, Side, Side]], found: Materials) 
     for row, lower, upper in wired:
         alone = len(peers[lower.plug]) == len(peers[upper.plug]) == 1
         metres = max(needed[lower.plug], needed[upper.plug])
-        asked = MissingParts(
+        requested = MissingParts(
             row.kind, _first_end(lower.ends), _first_end(upper.ends), row.medium, metres, alone
         )
-        if asked not in ways:
-            ways[asked] = _choose_way(lower.ends, upper.ends, row.medium, metres, alone)
-        if (way := ways[asked]) is None:
-            found.lacking[asked._replace(metres=row.length_m)] += 1
+        if requested not in ways:
+            ways[requested] = _choose_way(lower.ends, upper.ends, row.medium, metres, alone)
+        if (way := ways[requested]) is None:
+            found.lacking[requested._replace(metres=row.length_m)] += 1
             found.bill[Item("missing", row.kind, row.medium, length_m=row.length_m)] += 1
             found.joints.append(LinkMaterials(row, (None, None), None))
             continue

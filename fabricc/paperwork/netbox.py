@@ -175,9 +175,9 @@ def _place_devices(
         placed |= dict(zip(ordered, room, strict=False))
         if len(ordered) != len(room):
             counts = f"{plural(len(ordered), 'device')} for {plural(len(room), tier.value)}"
-            told = f"there are {counts} of the plan, taken in the order of their names"
+            message = f"there are {counts} of the plan, taken in the order of their names"
             findings.append(
-                _netbox_finding(told, "Compare the shape of the spec with the installed switches.")
+                _netbox_finding(message, "Compare the shape of the spec with the installed switches.")
             )
     return placed, findings
 
@@ -251,9 +251,9 @@ def _cable_findings(
         if wrong:
             shown = [clip(" to ".join(" ".join(end) for end in sorted(each)), _LONGEST) for each in wrong]
             more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
-            told = f"{plural(len(shown), 'cable')} {words}: {', '.join(sorted(shown)[:_SHOWN])}{more}"
+            message = f"{plural(len(shown), 'cable')} {words}: {', '.join(sorted(shown)[:_SHOWN])}{more}"
             help_ = "Names of interfaces are those of the operating system that the spec names."
-            yield Diagnostic("FAB2151", Severity.WARNING, told, None, help_)
+            yield Diagnostic("FAB2151", Severity.WARNING, message, None, help_)
 
 
 def _netbox_finding(message: str, help: str) -> Diagnostic:

@@ -84,8 +84,8 @@ def read_places(path: Path, known: Mapping[str, str]) -> Racks:
     head = [word.strip().lower() for word in rows[0]] if rows else []
     given = set(head) & IDENTITIES
     if set(head) - given not in (set(COLUMNS), set(COLUMNS[:3])) or len(set(head)) != len(head):
-        told = f"the first line is not {', '.join(COLUMNS[:3])} (and {COLUMNS[3]})"
-        return Racks({}, (_rack_error(path, 1, told),))
+        message = f"the first line is not {', '.join(COLUMNS[:3])} (and {COLUMNS[3]})"
+        return Racks({}, (_rack_error(path, 1, message),))
     places: dict[str, Place] = {}
     taken: dict[tuple[str, int], str] = {}
     collisions: list[tuple[int, str, Place, str, int]] = []
@@ -115,11 +115,11 @@ def read_places(path: Path, known: Mapping[str, str]) -> Racks:
             places[device] = place
             taken |= {(place.rack, unit): device for unit in place.units}
     for line, device, place, other, unit in collisions:
-        told = f"{device} takes unit {unit} of rack {place.rack} that {other} takes"
-        findings.append(_rack_error(path, line, told, _free_place(place, taken)))
+        message = f"{device} takes unit {unit} of rack {place.rack} that {other} takes"
+        findings.append(_rack_error(path, line, message, _free_place(place, taken)))
     if not findings and (without := len(known) - len(places)):
-        told = f"{without:,} of {len(known):,} devices have no place"
-        findings.append(Diagnostic("FAB3143", Severity.WARNING, told, Position(str(path), 1)))
+        message = f"{without:,} of {len(known):,} devices have no place"
+        findings.append(Diagnostic("FAB3143", Severity.WARNING, message, Position(str(path), 1)))
     return Racks(places, tuple(findings))
 
 

@@ -121,8 +121,8 @@ def _verify_manifest_signer(tree: Path, stated: bytes, allowed: Path, signature:
         return signers.find_signer(kind, stated, made, keys, PURPOSE)
     except SignatureError as error:
         code, message, remedy = _FAULTS[error.fault]
-        told = message.format(tree=tree, allowed=allowed, signature=place)
-        raise SignedError(code, f"{told}{_error_reason(error)}", remedy) from None
+        text = message.format(tree=tree, allowed=allowed, signature=place)
+        raise SignedError(code, f"{text}{_error_reason(error)}", remedy) from None
 
 
 def _verified_manifest(tree: Path) -> tuple[bytes, Manifest]:

@@ -230,17 +230,17 @@ def account_topics(answers: Mapping[Answers, int], codes: Mapping[str, int]) -> 
         findings[_CODES.get(code)] += number
     found = []
     for topic, numbers in _INVARIANTS.items():
-        asked = left = 0
+        requested = left = 0
         whys: Counter[str] = Counter()
         for every, times in answers.items():
             some = _about(topic, every)
-            asked += times * any(answer.proved for answer in some)
+            requested += times * any(answer.proved for answer in some)
             left += times * any(answer.proved is False for answer in some)
             whys.update(dict.fromkeys((answer.why for answer in some if answer.proved is False), times))
         why = next((why for why, _ in whys.most_common(1)), "")
-        if asked or left or findings[topic]:
+        if requested or left or findings[topic]:
             titles = tuple(INVARIANTS[number].title for number in numbers)
-            found.append(TopicResult(topic, titles, asked, left, findings[topic], why))
+            found.append(TopicResult(topic, titles, requested, left, findings[topic], why))
     return found
 
 

@@ -67,8 +67,8 @@ def _without_effect(statement: Statement) -> Iterator[Finding]:
 
 
 def _is_prepared(says: Mapping[str, Value]) -> bool:
-    asked = says.get("pfc") == "" or says.get("qos_setting[priority-flow-control]") == "on"
-    return asked or "headroom/xoff_bytes" in says or says.get("watchdog") == "true"
+    requested = says.get("pfc") == "" or says.get("qos_setting[priority-flow-control]") == "on"
+    return requested or "headroom/xoff_bytes" in says or says.get("watchdog") == "true"
 
 
 def _is_used(says: Mapping[str, Value]) -> bool:

@@ -188,8 +188,8 @@ def _read_item(reading: Reading, file: str, prefix: str, key: str, item: Node) -
             yield from _node_lines(part)
     if named in values:
         kind = "main_route" if "metric" in values else kind
-        said = " ".join([f"{each} {values[each]}" for each in rest if each in values])
-        reading.put(f"{prefix}{kind}[{values[named]}]", said, file, item.line)
+        text = " ".join([f"{each} {values[each]}" for each in rest if each in values])
+        reading.put(f"{prefix}{kind}[{values[named]}]", text, file, item.line)
     elif values:
         yield item.line
 

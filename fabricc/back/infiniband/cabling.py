@@ -144,12 +144,12 @@ def _other_guids(
 
 
 def _compare_links(wanted: _Cables, there: _Cables) -> Iterator[Difference]:
-    told: set[End] = set()
+    reported: set[End] = set()
     misplaced: set[frozenset[End]] = set()
     for end, peer in wanted.peers.items():
-        if end in told or not {end.device, peer.device} <= there.lines.keys():
+        if end in reported or not {end.device, peer.device} <= there.lines.keys():
             continue
-        told |= {end, peer}
+        reported |= {end, peer}
         if there.peers.get(end) == peer:
             if there.words[end] != wanted.words[end]:
                 message = f"{end} to {peer} runs at {there.words[end]}; planned is {wanted.words[end]}"
@@ -160,7 +160,7 @@ def _compare_links(wanted: _Cables, there: _Cables) -> Iterator[Difference]:
             yield from _report_moved(wanted, there, end, peer, misplaced)
             continue
         one, other, first, second = swap
-        told |= set(swap)
+        reported |= set(swap)
         message = (
             f"swapped: {one} is cabled to {second} and {other} to {first}; "
             f"planned is {one} to {first} and {other} to {second}"

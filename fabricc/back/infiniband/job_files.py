@@ -93,14 +93,14 @@ def _library_files(ib: InfinibandFabric, hosts: Roster[Host]) -> dict[str, str]:
     renderer = HostFiles(ib)
     names, nccl_texts, ucx_texts = [], [], []
     one_sided: list[tuple[str, str]] = []
-    told: set[tuple[int, int]] = set()
+    reported: set[tuple[int, int]] = set()
     for each in hosts.hosts:
         host = host_at(ib, *each.at)
         own = tenants.get(each.name, ())
         number = 1 if has_one_tenant_per_port(host, own) else 2 * bool(own)
-        if (each.kind, number) in told:
+        if (each.kind, number) in reported:
             continue
-        told.add((each.kind, number))
+        reported.add((each.kind, number))
         names.append(f"{each.model}-tenant" if number == 1 else each.model)
         nccl_texts.append(next(text for path, text in renderer.render(host) if path in FILES))
         ucx_texts.append(ucx_settings(ib, host))

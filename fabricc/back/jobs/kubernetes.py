@@ -271,12 +271,12 @@ def _nccl_config_maps(hosts: Roster[Host]) -> Iterable[Object]:
     A pod's own interface is eth0 whatever the host's is called. A virtual function's RDMA device has no planned name,
     but a pod sees its own devices only, so those need no list.
     """
-    told: set[str] = set()
+    reported: set[str] = set()
     for kind in hosts.kinds:
         name = f"nccl-{check_word(kind.model.name)}"
-        if name in told:
+        if name in reported:
             continue
-        told.add(name)
+        reported.add(name)
         lines = [
             line for line in nccl.render_text(kind).splitlines() if not line.startswith("NCCL_SOCKET_IFNAME=")
         ]

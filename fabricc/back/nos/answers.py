@@ -107,7 +107,7 @@ def read_getter(text: str, products: Callable[[str], tuple[str, ...]]) -> Output
             leaf_text(far, "remote_system_name", "remote_chassis_id"),
             leaf_text(far, "remote_port", "remote_port_description"),
         )
-        for port, heard in answer.items()
-        for far in (heard if isinstance(heard, list) else ())
+        for port, seen in answer.items()
+        for far in (seen if isinstance(seen, list) else ())
     ]
     return Output(neighbors=find_neighbors(text, rows))

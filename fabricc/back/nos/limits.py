@@ -241,9 +241,9 @@ def watchdog_limit(code: str, held: Callable[[Watchdog], tuple[int, int, int]], 
         code,
         feature="PFC watchdog timers of {it[0]} / {it[1]} / {it[2]} ms (detect, restore, poll)",
         asked=lambda switch: [
-            (*asked, *held(watchdog))
+            (*requested, *held(watchdog))
             for watchdog in list_watchdogs(switch)
-            if (asked := (watchdog.detect_ms, watchdog.restore_ms, watchdog.poll_ms)) != held(watchdog)
+            if (requested := (watchdog.detect_ms, watchdog.restore_ms, watchdog.poll_ms)) != held(watchdog)
         ],
         reason=reason + "; written are {it[3]} / {it[4]} / {it[5]} ms",
         remedy="none needed, or set the values that are configured",

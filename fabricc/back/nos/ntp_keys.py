@@ -37,10 +37,10 @@ def state_keys(
         put(f"management/ntp_key[{number}]/type", kind, line)
         shown = secret if secret.startswith(SECRET_PREFIX) else "set"
         put(f"management/ntp_key[{number}]/secret", shown, line)
-    asked = Counter(str(key) for key, _ in servers.values() if key)
-    if not keys and not asked and enforced is None:
+    requested = Counter(str(key) for key, _ in servers.values() if key)
+    if not keys and not requested and enforced is None:
         return
-    used = max(asked, key=lambda each: asked[each]) if asked else next(iter(keys), "")
+    used = max(requested, key=lambda each: requested[each]) if requested else next(iter(keys), "")
     without = sorted(server for server, (key, _) in servers.items() if str(key) != used)
     missing = [
         *(["not defined"] if used not in keys else []),

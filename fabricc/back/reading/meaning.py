@@ -90,9 +90,10 @@ def _compile_pairs(row: Fact | Keep, count: int) -> Callable[[Captures, Captures
             return (pairs, (), ()) if fact else ((), pairs, ())
 
         return make_states
-    asked = {stated: row.value} if isinstance(stated, str) else stated
+    requested = {stated: row.value} if isinstance(stated, str) else stated
     makers = [
-        (_compile_text(name), _compile_value(value, count), callable(value)) for name, value in asked.items()
+        (_compile_text(name), _compile_value(value, count), callable(value))
+        for name, value in requested.items()
     ]
 
     def fill_states(own: Captures, whole: Captures) -> States | None:

@@ -90,18 +90,18 @@ class Repository:
         folder = folder.resolve()
         if not str(folder).isprintable():
             raise GitError(f"{str(folder)!r} is no name of a folder that fabricc gives to Git", "Rename it.")
-        asked = (
+        requested = (
             "--is-inside-work-tree",
             "--is-bare-repository",
             "--absolute-git-dir",
             "--git-common-dir",
             "--show-prefix",
         )
-        answer = run_git(folder, "rev-parse", "--path-format=absolute", *asked)
+        answer = run_git(folder, "rev-parse", "--path-format=absolute", *requested)
         if answer.status:
             raise _no_repository(folder, answer.stderr)
         lines = os.fsdecode(answer.out).split("\n")
-        if len(lines) != len(asked) + 1:  # a folder of a `.git` file may have line feeds in its name
+        if len(lines) != len(requested) + 1:  # a folder of a `.git` file may have line feeds in its name
             raise GitError(
                 f"the Git repository of {folder} has a folder whose name fabricc does not read", _CLONE
             )
@@ -130,8 +130,8 @@ class Repository:
             name = _NAME.match(revision)
             if name is not None and name[0] != "HEAD" and not name[0].startswith("refs/"):
                 self._check_name(name[0])
-            asked = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-            answer = run_git(self.folder, *asked)
+            requested = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+            answer = run_git(self.folder, *requested)
             found = os.fsdecode(answer.out).strip()
             if answer.status == 0 and _OBJECT.fullmatch(found):
                 return found
@@ -152,8 +152,8 @@ class Repository:
         rows = [os.fsdecode(line).split(" ") for line in answer.out.splitlines()]
         commits = {row[2]: row[1] or row[0] for row in rows if len(row) == 3 and row[2] in named}
         if commits and _SHORT_NAME.fullmatch(name):
-            asked = ("rev-parse", f"--disambiguate={name}")
-            commits |= {each: each for each in os.fsdecode(run_git(self.folder, *asked).out).split()}
+            requested = ("rev-parse", f"--disambiguate={name}")
+            commits |= {each: each for each in os.fsdecode(run_git(self.folder, *requested).out).split()}
         if len(set(commits.values())) > 1:
             first, second, *_ = commits
             message = f"{name!r} means {first} and {second}, which are different commits"
@@ -215,7 +215,7 @@ class Repository:
         Raises:
             GitError: they cannot be listed.
         """
-        asked = (
+        requested = (
             "ls-files",
             "-z",
             "--full-name",
@@ -223,7 +223,7 @@ class Repository:
             "--others",
             "--exclude-per-directory=.gitignore",
         )
-        answer = run_git(self.top, *asked, limit=LARGEST)
+        answer = run_git(self.top, *requested, limit=LARGEST)
         if answer.status:
             raise _no_repository(self.top, answer.stderr)
         found = dict.fromkeys(os.fsdecode(path) for path in answer.out.split(b"\0") if path)
@@ -237,8 +237,8 @@ class Repository:
         """
         if run_git(self.top, "rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD").status:
             return []  # nothing is committed yet
-        asked = ("diff-index", "--cached", "-z", "--name-only", "--no-renames", "--diff-filter=D", "HEAD")
-        answer = run_git(self.top, *asked, limit=LARGEST)
+        requested = ("diff-index", "--cached", "-z", "--name-only", "--no-renames", "--diff-filter=D", "HEAD")
+        answer = run_git(self.top, *requested, limit=LARGEST)
         if answer.status:
             raise _not_here("the files of the commit that is checked out")
         return [path for path in map(os.fsdecode, answer.out.split(b"\0")) if path and self._may_read(path)]
@@ -323,8 +323,17 @@ class Repository:
     def _list_tree(self, commit: str, path: str, *options: str) -> list[Entry]:
         if not _OBJECT.fullmatch(commit):
             raise GitError(f"{commit!r} is no name of a commit")
-        asked = ("ls-tree", "-z", "--full-tree", "--long", *options, commit, "--", *([path] if path else []))
-        answer = run_git(self.folder, *asked, limit=LARGEST)
+        requested = (
+            "ls-tree",
+            "-z",
+            "--full-tree",
+            "--long",
+            *options,
+            commit,
+            "--",
+            *([path] if path else []),
+        )
+        answer = run_git(self.folder, *requested, limit=LARGEST)
         if answer.status:
             raise _not_here(f"{visible_path(path) or 'the files'} of {commit[:12]}")
         return [_parse_entry(row) for row in answer.out.split(b"\0") if row]

@@ -78,8 +78,10 @@ def missing_data(code: str, message: str, remedy: str) -> Diagnostic:
 
 def unknown_asic(asic: str | None) -> ImportResult:
     """Return the failure of an entry whose ASIC is unknown or not in the catalog."""
-    told = f"the catalog has no ASIC {asic!r}" if asic else "no file identifies the ASIC"
-    return import_failure("FAB2122", told, f"Name it with `--asic`: {', '.join(Library().names('asics'))}.")
+    message = f"the catalog has no ASIC {asic!r}" if asic else "no file identifies the ASIC"
+    return import_failure(
+        "FAB2122", message, f"Name it with `--asic`: {', '.join(Library().names('asics'))}."
+    )
 
 
 def in_runs(cages: Sequence[tuple[int, tuple[str, ...]]]) -> list[Cages]:

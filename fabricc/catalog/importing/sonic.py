@@ -48,9 +48,9 @@ def platform_folder(path: Path, wishes: ImportOptions) -> ImportResult:
     skus = sorted(each.name for each in folder.iterdir() if any((each / mark).is_file() for mark in _MARKS))
     sku = wishes.sku or next(iter(_read_text(folder, "default_sku").split()), None)
     if sku is None or sku not in skus:
-        told = f"{path} has no SKU {sku!r}" if sku else f"{path} names no default SKU"
+        message = f"{path} has no SKU {sku!r}" if sku else f"{path} names no default SKU"
         return draft.import_failure(
-            "FAB2121", told, f"Name one with `--sku`: {', '.join(skus) or 'the folder has none'}."
+            "FAB2121", message, f"Name one with `--sku`: {', '.join(skus) or 'the folder has none'}."
         )
     sdk = _sdk_config(folder / sku)
     asic = wishes.asic or _asic_of_platform(folder.name, sdk)

@@ -135,8 +135,8 @@ class States:
                 return all(self._same_folders(folders[at * _PIECE : (at + 1) * _PIECE]) for at in pieces)
 
             if not is_large(self.listing) or (usable_cpus() if jobs is None else jobs) < 2:
-                asked = cache(before)
-                yield asked, lambda: asked() and same()
+                requested = cache(before)
+                yield requested, lambda: requested() and same()
                 return
             with run_checks_in_process(before, same) as answer:
                 yield lambda: answer(0), lambda: same() and answer(0) and answer(1)

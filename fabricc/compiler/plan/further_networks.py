@@ -203,8 +203,8 @@ class Repinning:
             return
         at = self._pin_position(found.pins)
         if not found.enough:
-            asked = ", ".join(found.asked)
-            what = f"changing {asked} is not enough; required: {found.changes}"
+            requested = ", ".join(found.asked)
+            what = f"changing {requested} is not enough; required: {found.changes}"
             named, alone = "--repin={}", "--repin"
             if self.network:
                 named = f'--repin="network {self.network} stride {{}}"'

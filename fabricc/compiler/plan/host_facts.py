@@ -187,14 +187,14 @@ def _classes_without_map(
 
 def host_facts(fabric: Fabric, spec: ClusterSpec) -> Iterator[HostFact]:
     """Yield what is assumed about the hosts with GPUs of a fabric, once for each model."""
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for group in _gpu_groups(fabric):
         model = fabric.host_models[group]
         stated = spec.gpus.groups[group]
         catalog = (*_catalog_facts(model), *_nic_facts(model))
         for fact in (*catalog, *_socket_fact(fabric, group), *_setting_facts(model, stated)):
-            if (fact.model, fact.fact) not in told:
-                told.add((fact.model, fact.fact))
+            if (fact.model, fact.fact) not in reported:
+                reported.add((fact.model, fact.fact))
                 yield fact
 
 

@@ -204,30 +204,30 @@ def _idle_removals(fabric: Fabric) -> Iterator[Diagnostic]:
 
 def _failed_merges(fabric: Fabric) -> Iterator[Diagnostic]:
     """Overlays that cannot be merged, tried on one switch of each kind before anything is written."""
-    told: set[tuple[str, Position | None]] = set()
+    reported: set[tuple[str, Position | None]] = set()
     for at in fabric.kinds():
         if (switch := fabric.switch(at)).overlays:
             try:
                 render_switch(switch)
             except EmitError as error:
                 wrong = error.diagnostic
-                if (wrong.code, wrong.position) not in told:
-                    told.add((wrong.code, wrong.position))
+                if (wrong.code, wrong.position) not in reported:
+                    reported.add((wrong.code, wrong.position))
                     yield wrong
 
 
 def capability_gaps(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
     """Report each setting that a back end cannot express once."""
-    told: set[tuple[str, str, str]] = set()
+    reported: set[tuple[str, str, str]] = set()
     for switch_id in fabric.kinds():
         switch = fabric.switch(switch_id)
         back_end = back_ends.load(switch.nos)
         gaps = back_end.gaps(switch)
         for gap in [*gaps, *find_unexpressed(switch, back_end, gaps)]:
             key = (gap.section or switch.tier.value, gap.code, gap.feature)
-            if key in told:
+            if key in reported:
                 continue
-            told.add(key)
+            reported.add(key)
             who = f"{switch.nos} {switch.release}".strip() + f" on {switch.model.name}"
             overridden = ("overrides", switch.name) in spec.positions
             at = ("overrides", switch.name) if overridden else (f"{switch.tier.value}s", "nos")
@@ -240,14 +240,14 @@ def find_unexpressed(switch: Switch, back_end: Nos, known: Iterable[Gap]) -> Ite
 
     A back end may plan a fact without a line for it, so its rendered files are read as well.
     """
-    told = {gap.feature for gap in known}
+    reported = {gap.feature for gap in known}
     wanted = setting_facts(switch) | congestion_facts(switch.qos)
-    asked = {path for path in wanted if path.startswith(tuple(SETTINGS))}
-    missing = asked and asked - back_end.planned(switch).keys()
-    if asked - missing and not templating.in_use():
-        missing |= asked - back_end.read(back_end.render(switch)).facts.keys()
+    requested = {path for path in wanted if path.startswith(tuple(SETTINGS))}
+    missing = requested and requested - back_end.planned(switch).keys()
+    if requested - missing and not templating.in_use():
+        missing |= requested - back_end.read(back_end.render(switch)).facts.keys()
     for beginning, feature in SETTINGS.items():
-        if feature not in told and any(path.startswith(beginning) for path in missing):
+        if feature not in reported and any(path.startswith(beginning) for path in missing):
             reason = f"fabricc has no configuration for {switch.nos} for it"
             yield Gap("FAB5001", feature, reason, "leave it out, or choose another NOS")
 

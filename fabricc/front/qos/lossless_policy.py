@@ -251,11 +251,11 @@ def _marking_findings(
     name, speed, cell = profile.name, profile.speed_gbps, model.buffers.cell_bytes
     findings = []
     if isinstance(marking, FixedMarking):
-        asked = wanted_thresholds(marking, speed, rtt_ns, mtu=mtu, cell_bytes=cell)
+        requested = wanted_thresholds(marking, speed, rtt_ns, mtu=mtu, cell_bytes=cell)
         given = (thresholds.min_bytes, thresholds.max_bytes)
-        if thresholds.above_pause or asked != given:
+        if thresholds.above_pause or requested != given:
             highest = ceiling_bytes(most_bytes, mtu, cell)
-            findings.append(_beyond_bound(model, bound, marking, (asked, given), highest))
+            findings.append(_beyond_bound(model, bound, marking, (requested, given), highest))
     bdp = bdp_bytes(speed, rtt_ns)
     share = min(LOW_BDP_SHARE, marking.min_bdp) if isinstance(marking, MarkingProfile) else LOW_BDP_SHARE
     if thresholds.min_bytes < down_to_cell(int(share * bdp), cell):
@@ -306,18 +306,18 @@ def _beyond_bound(
     bound = f"{bound} above {highest:,} bytes in the worst case"
     code = "FAB4010" if marking.stated else "FAB4009"
     preset = "" if marking.of_system else "the preset "
-    asked = "marking" if marking.stated else f"{preset}{marking.name} marks"
+    requested = "marking" if marking.stated else f"{preset}{marking.name} marks"
     if reason := _reason_to_keep(model, marking):
-        message = f"{asked} from {low:,} to {high:,} bytes is kept, because {reason}; {bound}"
+        message = f"{requested} from {low:,} to {high:,} bytes is kept, because {reason}; {bound}"
         if not marking.stated:
-            message = f"{asked} from {low:,} to {high:,} bytes, which is kept, because {reason}; {bound}"
+            message = f"{requested} from {low:,} to {high:,} bytes, which is kept, because {reason}; {bound}"
         advice = f"for marks before PFC acts, set `max_kb` to {highest // 1000} at most"
         return QosFinding(code, Severity.WARNING, message, advice)
     if marking.stated:
         message = f"marking from {low:,} to {high:,} bytes is requested; {bound}"
         advice = f"the largest max_kb that fits is {highest // 1000}; or accept {code} with a reason"
         return QosFinding(code, Severity.ERROR, message, advice)
-    message = f"{asked} from {low:,} to {high:,} bytes; {bound}"
+    message = f"{requested} from {low:,} to {high:,} bytes; {bound}"
     return QosFinding(code, Severity.WARNING, message, f"{new_low:,} to {new_high:,} bytes are used instead")
 
 

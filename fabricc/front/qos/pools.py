@@ -86,8 +86,8 @@ def group_headroom_bytes(figures: Headroom) -> int:
 
 def has_shared_headroom(buffers: Buffers, oversubscription: Fraction | None) -> bool:
     """Return whether priority groups take headroom from a pool: by the platform, or by request on a Spectrum."""
-    asked = oversubscription is not None and isinstance(buffers.formula, SpectrumFigures)
-    return buffers.pools.headroom_bytes > 0 or asked
+    requested = oversubscription is not None and isinstance(buffers.formula, SpectrumFigures)
+    return buffers.pools.headroom_bytes > 0 or requested
 
 
 def divide_buffer(

@@ -119,16 +119,16 @@ def read_table(
         rows = list(_read_rows(text))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = (isinstance(error, OSError) and error.strerror) or "it is no CSV in UTF-8"
-        told = f"the table {path} cannot be read: {reason}"
+        message = f"the table {path} cannot be read: {reason}"
         return Table(
-            (), (_error_at("FAB2145", told, asked_at, "Its path counts from the spec's folder."),), ""
+            (), (_error_at("FAB2145", message, asked_at, "Its path counts from the spec's folder."),), ""
         )
     head = [word.strip().lower() for word in rows[0][1]] if rows else []
     unknown = [word for word in head if word not in columns]
     if unknown or len(set(head)) != len(head) or not set(needed) <= set(head) or len(head) == len(needed):
-        told = "the first line does not name the columns" + (f": {clip(unknown[0])!r}" if unknown else "")
+        message = "the first line does not name the columns" + (f": {clip(unknown[0])!r}" if unknown else "")
         help_ = f"It has {', '.join(needed)}, and any of {', '.join(columns[len(needed) :])}."
-        return Table((), (_error_at("FAB2146", told, Position(str(path), 1, 1), help_),), text)
+        return Table((), (_error_at("FAB2146", message, Position(str(path), 1, 1), help_),), text)
     lines = []
     for number, row in rows[1:]:
         if not any(row):
@@ -193,8 +193,8 @@ def _read_management(lines: tuple[Line, ...], findings: list[Diagnostic]) -> Ite
     for line in lines:
         whose = line.cells.get("device", ""), line.cells.get("port", "")
         if (other := first.setdefault(whose, line)) is not line:
-            told = f"{clip(' '.join(whose))} is defined in line {other.start.line} already"
-            findings.append(_error_at("FAB2148", told, line.start, "Give each port one line."))
+            message = f"{clip(' '.join(whose))} is defined in line {other.start.line} already"
+            findings.append(_error_at("FAB2148", message, line.start, "Give each port one line."))
             continue
         address = _Cells(line, findings).of("address", _parse_ipv4, "an IPv4 address")
         if address is not None:
@@ -215,9 +215,9 @@ class _Cells:
         try:
             return value(text)
         except ValueError:
-            told = f"{column} {clip(text)!r} is not {wanted.partition(':')[0]}"
+            message = f"{column} {clip(text)!r} is not {wanted.partition(':')[0]}"
             help_ = f"Write {wanted}, or leave it empty for the computed one."
-            self.findings.append(_error_at("FAB2147", told, self.line.positions[column], help_))
+            self.findings.append(_error_at("FAB2147", message, self.line.positions[column], help_))
             return None
 
 

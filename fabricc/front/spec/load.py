@@ -158,8 +158,8 @@ def apply_severities(diagnostics: Iterable[Diagnostic], accept: Iterable[Accepta
         elif entry.severity is Severity.NOTE:
             result.append(replace(each, severity=Severity.NOTE, help=f"Accepted: {entry.reason}"))
         else:
-            told = f"{each.help} The spec states: {entry.reason}".strip()
-            result.append(replace(each, severity=entry.severity, help=told))
+            message = f"{each.help} The spec states: {entry.reason}".strip()
+            result.append(replace(each, severity=entry.severity, help=message))
     return result
 
 

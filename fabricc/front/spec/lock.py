@@ -199,13 +199,13 @@ class _Reader:
         first = self.lines.setdefault(("network", name), number)
         owner = self.owners.setdefault((0, 0, int(stated)), name)
         if first != number or owner != name:
-            told = (
+            message = (
                 f"network '{name}' is defined in line {first} already"
                 if first != number
                 else f"network '{name}' and network '{owner}' have the number {stated}"
             )
             help_ = "Delete the line that was not committed first."
-            self._report_problem("FAB0033" if first != number else "FAB0034", told, number, help_)
+            self._report_problem("FAB0033" if first != number else "FAB0034", message, number, help_)
         else:
             part.number = int(stated)
         return True

@@ -49,18 +49,18 @@ def check_moves(
     news: dict[str, str] = {}
     for old, new, path in stated:
         if old in olds:
-            told = f"'{old}' is {olds[old][0]} and {path[0]}"
-            findings.error("FAB3405", told, *path, help="Keep one of the two entries.")
+            message = f"'{old}' is {olds[old][0]} and {path[0]}"
+            findings.error("FAB3405", message, *path, help="Keep one of the two entries.")
             continue
         olds[old] = path
         if new and news.setdefault(new, old) != old:
-            told = f"'{old}' and '{news[new]}' become '{new}'"
-            findings.error("FAB3400", told, *path, help="Keep the entry of the one that it was last.")
+            message = f"'{old}' and '{news[new]}' become '{new}'"
+            findings.error("FAB3400", message, *path, help="Keep the entry of the one that it was last.")
     for old, new, path in stated:
         if new and new != old and new in olds:
-            told = f"'{old}' becomes '{new}', which {olds[new][0]} has as well"
+            message = f"'{old}' becomes '{new}', which {olds[new][0]} has as well"
             help_ = "Write the built name and the new name in one step, and remove entries that are already built."
-            findings.error("FAB3400", told, *path, help=help_)
+            findings.error("FAB3400", message, *path, help=help_)
         elif path[0] == "moved" and new == old:
             findings.error("FAB3400", f"'{old}' becomes itself", *path, help="Leave it out.")
 

@@ -252,9 +252,9 @@ def missing_columns(name: str, path: Path, rows: Sequence[Row]) -> Iterator[Diag
     there = rows[0].keys() if rows else {label for labels in _WANTED[name] for label in labels.split("|")}
     lacks = [labels for labels in _WANTED[name] if not there & set(labels.split("|"))]
     if lacks:
-        told = f"{path.name} has no column {', '.join(repr(each.partition('|')[0]) for each in lacks)}"
+        message = f"{path.name} has no column {', '.join(repr(each.partition('|')[0]) for each in lacks)}"
         help_ = 'Export "All Data (CSV)", or show these columns first; the language of the NetBox user is English.'
-        yield Diagnostic("FAB3270", Severity.WARNING, told, Position(str(path), 1, 1), help_)
+        yield Diagnostic("FAB3270", Severity.WARNING, message, Position(str(path), 1, 1), help_)
 
 
 def objects_of_tables(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Object]]:

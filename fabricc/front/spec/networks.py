@@ -290,9 +290,9 @@ def _read_joining_group(
     raw, path = section.groups[index], ("groups", index)
     name, own = raw["name"], next((key for key in raw if key not in _SHARED), None)
     if own is not None:
-        told = f"{format_path(path)}.{own} without a model"
+        message = f"{format_path(path)}.{own} without a model"
         help_ = f"Set it where group '{name}' has its model, or add the model here."
-        section.findings.error("FAB3231", told, *path, own, help=help_)
+        section.findings.error("FAB3231", message, *path, own, help=help_)
     elif not homes.get(name):
         what, help_ = (
             "is of `gpus`, whose hosts are in every network that they have ports for",

@@ -118,12 +118,12 @@ class Connection:
         Raises:
             DeviceError: FAB9105, it does not answer.
         """
-        asked = getattr(self._driver, "get_identity", None) or getattr(self._driver, "get_facts", None)
-        if asked is None:
+        requested = getattr(self._driver, "get_identity", None) or getattr(self._driver, "get_facts", None)
+        if requested is None:
             return {}
         self._require_answers()
         try:
-            found: dict[str, str] = _without_secrets(IDENTITY(asked(), "the identity"), self._mask)
+            found: dict[str, str] = _without_secrets(IDENTITY(requested(), "the identity"), self._mask)
         except NotImplementedError:
             return {}
         except Exception as error:
@@ -219,13 +219,13 @@ class Connection:
         Raises:
             DeviceError: FAB9105, the device does not answer, or the answer has another type.
         """
-        asked = getattr(self._driver, method, None)
-        if asked is None:
+        requested = getattr(self._driver, method, None)
+        if requested is None:
             return None
         promised = GETTERS.get(method)
         self._require_answers()
         try:
-            found = asked()
+            found = requested()
             return _without_secrets(promised(found, method), self._mask) if promised else found
         except NotImplementedError:
             return None

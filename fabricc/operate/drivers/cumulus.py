@@ -414,12 +414,12 @@ class CumulusDriver(LinuxSession):
         """Return what is applied, saved and pending, as `nv config show -o yaml` prints it."""
         every = " --all" if full else ""
         revisions = {"running": "applied", "startup": "startup", "candidate": "pending"}
-        asked = [kind for kind in wanted if kind != "candidate" or self._files]
+        requested = [kind for kind in wanted if kind != "candidate" or self._files]
         return {
             kind: self._document(
                 f"nv config show -r {revisions[kind]} -o yaml{every}", may_be_empty=kind != "running"
             )
-            for kind in asked
+            for kind in requested
         }
 
     def _document(self, command: str, *, may_be_empty: bool = True) -> str:

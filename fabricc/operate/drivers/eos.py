@@ -527,9 +527,9 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
 
     def _try_command(self, command: str, revision: int) -> Any:
         """Return the JSON of a command in one revision; None when this device refuses the command."""
-        asked = command if self.transport == "ssh" else {"cmd": command, "revision": revision}
+        requested = command if self.transport == "ssh" else {"cmd": command, "revision": revision}
         try:
-            return self._run_commands([asked])[0]
+            return self._run_commands([requested])[0]
         except CommandError:
             return None
 
@@ -565,11 +565,11 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
             NotImplementedError: the platform does not report them.
         """
         with self._clean(CommandErrorException):
-            asked = (
+            requested = (
                 (self._try_command(command, revision), wanted, read)
                 for command, revision, wanted, read in eos_views.HEALTH
             )
-            answers = [(answer, read) for answer, wanted, read in asked if answer and wanted in answer]
+            answers = [(answer, read) for answer, wanted, read in requested if answer and wanted in answer]
             if not answers:
                 raise NotImplementedError("the platform does not report its health")
             return [alarm for answer, read in answers for alarm in read(answer)]

@@ -450,8 +450,8 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         tally = CounterTotals()
         rpc = self.device.rpc
         with self._clean(CommandErrorException):
-            asked = {"interface_name": junos_views.PORTS, "extensive": True}
-            junos_views.read_pfc(self._try_request(lambda: rpc.get_interface_information(**asked)), tally)
+            requested = {"interface_name": junos_views.PORTS, "extensive": True}
+            junos_views.read_pfc(self._try_request(lambda: rpc.get_interface_information(**requested)), tally)
             queues = self._try_request(lambda: self.cli([junos_views.QUEUES])[junos_views.QUEUES])
             junos_views.read_queues(str(queues), tally)
             return tally.counters()

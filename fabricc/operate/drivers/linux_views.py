@@ -69,17 +69,17 @@ def require_links(links: Any) -> list[Any]:
 
 
 def _interface_counters(stats: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
-    sent, heard = stats.get("tx", {}), stats.get("rx", {})
-    multicast = int(heard.get("multicast", -1))
+    sent, seen = stats.get("tx", {}), stats.get("rx", {})
+    multicast = int(seen.get("multicast", -1))
     return {
         "tx_errors": int(sent.get("errors", -1)),
-        "rx_errors": int(heard.get("errors", -1)),
+        "rx_errors": int(seen.get("errors", -1)),
         "tx_discards": int(sent.get("dropped", -1)),
-        "rx_discards": int(heard.get("dropped", -1)),
+        "rx_discards": int(seen.get("dropped", -1)),
         "tx_octets": int(sent.get("bytes", -1)),
-        "rx_octets": int(heard.get("bytes", -1)),
+        "rx_octets": int(seen.get("bytes", -1)),
         "tx_unicast_packets": int(sent.get("packets", -1)),
-        "rx_unicast_packets": int(heard.get("packets", -1)) - max(0, multicast),
+        "rx_unicast_packets": int(seen.get("packets", -1)) - max(0, multicast),
         "tx_multicast_packets": -1,
         "rx_multicast_packets": multicast,
         "tx_broadcast_packets": -1,

@@ -92,8 +92,8 @@ def _run_batch(program: str, options: list[str], lines: list[str], force: bool) 
     text = "".join(f"{line}\n" for line in lines)
     ran = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
     if ran.returncode and not force:
-        said = "; ".join(ran.stderr.split("\n")[:3]).strip("; ")
-        raise LabError("FAB8009", f"{' '.join(command)}: {said}")
+        message = "; ".join(ran.stderr.split("\n")[:3]).strip("; ")
+        raise LabError("FAB8009", f"{' '.join(command)}: {message}")
 
 
 def ip_batches(batches: Mapping[str, Iterable[str]]) -> None:

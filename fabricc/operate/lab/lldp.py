@@ -35,10 +35,14 @@ def read_neighbors(lab: Lab, switches: Iterable[str] | None = None) -> Neighbors
     Raises:
         LabError: FAB8012, a switch does not run, or its lldpd does not answer.
     """
-    asked = list(lab.record.switches if switches is None else switches)
+    requested = list(lab.record.switches if switches is None else switches)
     with ThreadPoolExecutor(_PARALLEL) as pool:
         return dict(
-            zip(asked, pool.map(lambda switch: _read_switch_neighbors(lab, switch), asked), strict=True)
+            zip(
+                requested,
+                pool.map(lambda switch: _read_switch_neighbors(lab, switch), requested),
+                strict=True,
+            )
         )
 
 

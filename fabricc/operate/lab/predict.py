@@ -323,9 +323,9 @@ def _outside_routes(switch: Switch, beyond: Mapping[str, ExternalEnd]) -> Table:
         for prefix in party.prefixes:
             if prefix.version not in _session_families(switch, session):
                 continue
-            heard = Route((party.asn,), frozenset(), 100, party.node, "")
+            seen = Route((party.asn,), frozenset(), 100, party.node, "")
             if (
-                taken := apply_route_map(switch.bgp, groups[session.group].import_map, prefix, heard)
+                taken := apply_route_map(switch.bgp, groups[session.group].import_map, prefix, seen)
             ) is not None:
                 table[prefix].append(taken)
     return table
@@ -341,9 +341,9 @@ def _solve_routes(
     beyond: ExternalEnds,
 ) -> dict[str, Table]:
     """Exchange routes until nothing changes; a policy without valleys settles within twice the tiers."""
-    heard: dict[str, list[Adjacency]] = defaultdict(list)
+    seen: dict[str, list[Adjacency]] = defaultdict(list)
     for adjacency in adjacencies:
-        heard[adjacency.receiver].append(adjacency)
+        seen[adjacency.receiver].append(adjacency)
     tables: dict[str, Table] = {
         name: {prefix: [route] for prefix, route in _own_routes(switch, live[name], beyond[name]).items()}
         for name, switch in known.items()
@@ -352,7 +352,7 @@ def _solve_routes(
         announced = {name: _announced_routes(known[name], tables[name]) for name in known}
         changed = False
         for name, switch in known.items():
-            fresh = _received_routes(switch, heard[name], announced)
+            fresh = _received_routes(switch, seen[name], announced)
             for prefix, routes in _outside_routes(switch, beyond[name]).items():
                 fresh[prefix] = [*routes, *fresh.get(prefix, ())]
             fresh |= {

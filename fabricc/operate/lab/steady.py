@@ -195,7 +195,7 @@ def compare_reach(network: Network, prediction: Prediction, trial: Trial, group:
     """One datagram between every two rail addresses: whether it arrives, whence, by how many switches, how marked."""
     endpoints = network.rails()
     wanted = flows.choose_pairs(endpoints, prediction)
-    heard = flows.exchange_datagrams(network.lab, endpoints, wanted, network.marks())
+    seen = flows.exchange_datagrams(network.lab, endpoints, wanted, network.marks())
     reach = trial.check(group, "rail to rail", "reachability as planned")
     hops = trial.check(group, "switches on the way", "as many as the plan has")
     source = trial.check(group, "source address", "the sender's rail")
@@ -203,7 +203,7 @@ def compare_reach(network: Network, prediction: Prediction, trial: Trial, group:
     tos = trial.check(group, "DSCP and ECN at the receiver", "as sent, for every class")
     for number, pair in enumerate(wanted):
         names = f"{endpoints[pair.sender].address} to {endpoints[pair.receiver].address}"
-        found = heard.get(number)
+        found = seen.get(number)
         words = f"{names}: {'lost' if pair.hops else 'arrived'}"
         reach.add((found is not None) == (pair.hops is not None), words)
         if found is not None:
@@ -263,11 +263,11 @@ def compare_policy_routes(network: Network, trial: Trial) -> None:
     endpoints = network.rails()
     for host in network.hosts:
         own = {endpoint.address: endpoint for endpoint in endpoints if endpoint.node == host.name}
-        asked = [
+        requested = [
             (far.address, near.address) for near in own.values() for far in _far_endpoints(near, endpoints)
         ]
-        answers = _route_decisions(network.lab.record.namespace(host.name), asked)
-        for destination, source in asked:
+        answers = _route_decisions(network.lab.record.namespace(host.name), requested)
+        for destination, source in requested:
             seen = answers.get((destination, source))
             words = f"{host.name} {source} to {destination}: by {seen}, not {own[source].port}"
             check.add(seen == own[source].port, words)
@@ -275,10 +275,10 @@ def compare_policy_routes(network: Network, trial: Trial) -> None:
 
 def _far_endpoints(near: Endpoint, endpoints: Sequence[Endpoint]) -> Iterator[Endpoint]:
     """Yield one address of each other rail, and of its own, on another host."""
-    told = set()
+    reported = set()
     for endpoint in endpoints:
-        if endpoint.node != near.node and endpoint.version == near.version and endpoint.port not in told:
-            told.add(endpoint.port)
+        if endpoint.node != near.node and endpoint.version == near.version and endpoint.port not in reported:
+            reported.add(endpoint.port)
             yield endpoint
 
 

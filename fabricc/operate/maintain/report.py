@@ -60,11 +60,11 @@ def _render_network(network: NetworkMaintenance) -> Iterator[Part]:
         of_how = [each for each in network.touched if each.how == how]
         if of_how:
             gpus = sum(each.gpus for each in of_how)
-            told = f", {plural(gpus, 'GPU')} without a port" if gpus else ""
+            message = f", {plural(gpus, 'GPU')} without a port" if gpus else ""
             least = describe_share(min(each.links for each in of_how), min(each.kept for each in of_how))
             left = f", {least} left above their ToRs" if how == FEWER_PATHS else ""
             names_ = join_words([each.name for each in of_how], 6)
-            yield Line(f"{label}{how}: {plural(len(of_how), 'host')}{told}{left}: {names_}")
+            yield Line(f"{label}{how}: {plural(len(of_how), 'host')}{message}{left}: {names_}")
     if not network.touched:
         yield Line(f"{label}no host is touched")
     yield from _render_next_failure(network, label)

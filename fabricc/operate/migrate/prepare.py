@@ -343,11 +343,11 @@ def _find_model_steps(root: KeyPath, old: Compiled, new: Compiled, keep: Fractio
         kind, system = f"{tier.value}-box", f"{after.nos}-{after.release}"
         for number, batch in enumerate(plain, 1):
             names = [old.fabric.name(at) for at in batch]
-            told = join_words(names, _NAMED)
+            message = join_words(names, _NAMED)
             drains: dict[KeyPath, object] = {(*root, "overrides", name, "drain"): "true" for name in names}
             yield Step(
                 f"{kind}-{number}-drain",
-                f"{told} drained",
+                f"{message} drained",
                 {**done, **drains},
                 f"until no traffic crosses them; then exchange each for {after.model.title} with the cables of the "
                 "next step",
@@ -356,7 +356,7 @@ def _find_model_steps(root: KeyPath, old: Compiled, new: Compiled, keep: Fractio
             done |= {(*root, "overrides", name, "model"): after.model.name for name in names}
             done |= {(*root, "overrides", name, "nos"): system for name in names}
             yield Step(
-                f"{kind}-{number}", f"{told}: {after.model.title} with {system}", dict(done), files=beside
+                f"{kind}-{number}", f"{message}: {after.model.title} with {system}", dict(done), files=beside
             )
 
 

@@ -243,15 +243,15 @@ def _make_finding(
     source: BuiltTree, trial: Trial, refusal: RejectedLine, origins: Origins, sources: dict[str, str]
 ) -> Diagnostic:
     """Return a refusal at our own file and line, with what prints the line and what of the spec is behind it."""
-    told = f"{trial.canary} ({trial.kind}) refuses it: {refusal.text}"
+    message = f"{trial.canary} ({trial.kind}) refuses it: {refusal.text}"
     line = _get_refused_line(source.files(trial.canary), refusal)
     if not line:
         return Diagnostic(
-            "FAB9164", Severity.ERROR, told, None, "The device names no line that is in the tree."
+            "FAB9164", Severity.ERROR, message, None, "The device names no line that is in the tree."
         )
     at = str(source.tree / f"{SWITCHES}{trial.canary}/{refusal.file}")
     sources[at] = source.files(trial.canary)[refusal.file]
     behind = origins.of(trial.canary, refusal.file, refusal.line)
     words = f"{line.strip()!r} is {_describe_source(source, trial, refusal, line)}"
     words += f"; behind it: {', '.join(behind)}." if behind else "; no line of the spec is behind it."
-    return Diagnostic("FAB9164", Severity.ERROR, told, Position(at, refusal.line), words)
+    return Diagnostic("FAB9164", Severity.ERROR, message, Position(at, refusal.line), words)

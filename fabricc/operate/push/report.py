@@ -65,8 +65,11 @@ def format_preview(found: Preview, options: Options) -> list[str]:
         lines += [f"{title}: {what} on {plural(count, 'switch')}" for what, count in sorted(counts.items())]
     lines += [*found.unwatched, *found.drained]
     if found.assumed:
-        told = "switches have no earlier push, so their change counts as disruptive; `--dry-run` reads their difference"
-        lines.append(f"{found.assumed} {told}")
+        message = (
+            "switches have no earlier push, so their change counts as disruptive; "
+            "`--dry-run` reads their difference"
+        )
+        lines.append(f"{found.assumed} {message}")
     return lines
 
 
@@ -102,12 +105,12 @@ def format_trials(found: Trials) -> list[str]:
     lines = []
     for one in found.trials:
         if one.trouble:
-            told = "not tried"
+            message = "not tried"
         elif one.refused:
-            told = f"refuses {len(one.refused)} of {one.lines} lines"
+            message = f"refuses {len(one.refused)} of {one.lines} lines"
         else:
-            told = f"takes all {one.lines} lines"
-        lines.append(f"{one.kind}: {one.canary} {told}")
+            message = f"takes all {one.lines} lines"
+        lines.append(f"{one.kind}: {one.canary} {message}")
     return lines
 
 

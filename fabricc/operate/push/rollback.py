@@ -181,7 +181,9 @@ def settle_switches(push: Push) -> list[str]:
     executor, journal = push.executor, push.executor.journal
     states = journal.states(executor.run)
     push.new |= {name for name, (state, intent, _, _) in states.items() if state in NEW and not intent}
-    asked = [name for name in list_unfinished(executor) if executor.journal.entry(executor.run, name).before]
+    requested = [
+        name for name in list_unfinished(executor) if executor.journal.entry(executor.run, name).before
+    ]
     _remember_effects(push, [n for n, (s, *_) in states.items() if s is not State.UNCHANGED])
 
     def look(name: str) -> tuple[str, DeviceError | None]:
@@ -198,14 +200,14 @@ def settle_switches(push: Push) -> list[str]:
             return "", DeviceError("FAB9117", journal.entry(executor.run, name).detail)
         return "old", None
 
-    found = for_each(asked, look, executor.options.parallel)
+    found = for_each(requested, look, executor.options.parallel)
     for name, (word, error) in found.items():
         if error is not None:
             push.failures[name] = error
             journal.record_state(executor.run, name, State.UNKNOWN, str(error))
         elif word == "old":
-            told = "asked after the run was killed: runs the old one"
-            journal.record_state(executor.run, name, State.PLANNED, told)
+            message = "asked after the run was killed: runs the old one"
+            journal.record_state(executor.run, name, State.PLANNED, message)
         elif word == "":
             wrong = DeviceError("FAB9112", f"{name} runs neither the old nor the new configuration")
             push.failures[name] = wrong

@@ -142,8 +142,8 @@ class Push:
         wanted = list(names)
         require_secrets(self.executor.access, lambda name: self.executor.target(name).values(), wanted)
         self.executor.require_endpoints(wanted)
-        asked, failed = self._all("asking", wanted, self.executor.read_state, patience_s=PATIENCE_S)
-        if self.executor.options.skip_unreachable and (asked or resumed):
+        requested, failed = self._all("asking", wanted, self.executor.read_state, patience_s=PATIENCE_S)
+        if self.executor.options.skip_unreachable and (requested or resumed):
             self._skip_unreachable(
                 {name: error for name, error in failed.items() if isinstance(error, UnreachableError)}
             )
@@ -157,10 +157,10 @@ class Push:
             path = self.executor.journal.path
             message = f"cannot write to the journal {path}: {trouble}; nothing was changed"
             raise PushRefusedError("FAB9124", message, "Make space for it.")
-        self.effects = {name: one.effect for name, one in asked.items() if one.diff}
+        self.effects = {name: one.effect for name, one in requested.items() if one.diff}
         for line in sorted(self.executor.beside):
             self.reporter.print_line(line)
-        return asked
+        return requested
 
     def _skip_unreachable(self, failed: Mapping[str, DeviceError]) -> None:
         """Skip switches that do not answer: they stay planned, and a resumed run contacts them again."""
@@ -276,8 +276,8 @@ class Push:
         """Return failures of canaries whose neighbor had a storm since it was read, or stopped answering."""
         executor = self.executor
         beside = {one.peer: name for name in canaries for one in executor.source.switch(name).bgp.sessions}
-        asked = executor.journal.states(executor.run).keys() - self.skipped
-        _, bad = self._all("neighbors", [one for one in beside if one in asked], executor.check_neighbor)
+        requested = executor.journal.states(executor.run).keys() - self.skipped
+        _, bad = self._all("neighbors", [one for one in beside if one in requested], executor.check_neighbor)
         return {beside[one]: DeviceError(error.code, f"{beside[one]}: {error}") for one, error in bad.items()}
 
     def _bring_back_begun(self, names: Sequence[str], failed: Mapping[str, DeviceError]) -> None:

@@ -152,13 +152,13 @@ def _run_push(
     run = _begin_run(setting, journal, kind + hooked, names)
     flow = Push(setting.executor(journal, run, target, action, back=back), setting.reporter)
     try:
-        asked = flow.read_switches(names)
+        requested = flow.read_switches(names)
         waves = flow.waves()
         flow.stop_guards()
     except PushRefusedError:
         journal.drop(run)
         raise
-    _report_start(setting, flow, asked, waves)
+    _report_start(setting, flow, requested, waves)
     flow.carry_out(waves)
     return flow.finish()
 
@@ -231,17 +231,17 @@ def preview_push(setting: Setting) -> Preview:
         run = _begin_run(setting, journal, "dry run", setting.names)
         flow = Push(setting.executor(journal, run), setting.reporter)
         try:
-            asked = flow.read_switches(setting.names)
+            requested = flow.read_switches(setting.names)
             waves = flow.waves()
             seconds, basis = estimate_s(waves, flow.effects, flow.executor)
         finally:
             journal.drop(run)
-    told = list_unwatched(setting, asked), report_drain_timers(flow.executor, flow.effects, waves)
+    told = list_unwatched(setting, requested), report_drain_timers(flow.executor, flow.effects, waves)
     for name, hold in flow.executor.stopping.items():
         setting.reporter.print_line(f"{describe_guard(name, hold)}; the push stops it")
     findings += (*report_skipped(flow.skipped, Severity.WARNING),)
     digest = setting.source.digest
-    return Preview(digest, flow.effects, waves, seconds, basis, asked, 0, *told, findings, flow.skipped)
+    return Preview(digest, flow.effects, waves, seconds, basis, requested, 0, *told, findings, flow.skipped)
 
 
 def plan_push(setting: Setting) -> Preview:
@@ -322,8 +322,8 @@ def _restore_options(setting: Setting, run: Run) -> Setting:
         begun = Options.of(run.options)
     except ValueError as error:
         raise PushRefusedError("FAB9124", f"the options of run {run.id} are damaged: {error}") from None
-    asked = {name: getattr(setting.options, name) for name in setting.stated}
-    return replace(setting, options=replace(begun, **asked))
+    requested = {name: getattr(setting.options, name) for name in setting.stated}
+    return replace(setting, options=replace(begun, **requested))
 
 
 def _get_hook_action(run: Run) -> str:
@@ -398,8 +398,8 @@ def _remaining_waves(flow: Push) -> list[Wave]:
     states = journal.states(run)
     fresh = [n for n, (s, *_) in states.items() if s is State.PLANNED and not journal.entry(run, n).before]
     kept = dict(flow.effects)
-    asked = flow.read_switches(fresh, resumed=True) if fresh else {}
-    changing = {*old, *(name for name, one in asked.items() if one.diff)}
+    requested = flow.read_switches(fresh, resumed=True) if fresh else {}
+    changing = {*old, *(name for name, one in requested.items() if one.diff)}
     flow.effects = {**kept, **flow.effects}
     waves = flow.waves([name for name in flow.effects if name in changing])
     flow.stop_guards()

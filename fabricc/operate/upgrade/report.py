@@ -33,11 +33,11 @@ _SHOWN = 6
 def render_upgrade(found: Upgrade, spec: str) -> Iterator[Part]:
     """Render the upgrade as lines; `spec` is the spec's name, for commands."""
     left = Counter(taker.release for taker in found.targets)
-    told = ", ".join(
+    message = ", ".join(
         f"{count:,} run {found.request.to.nos}-{release}" for release, count in sorted(left.items())
     )
     yield Line(
-        f"{found.cluster}: {plural(len(found.targets), 'switch')} to {found.request.to} ({told})", "bold"
+        f"{found.cluster}: {plural(len(found.targets), 'switch')} to {found.request.to} ({message})", "bold"
     )
     yield from _render_features(found)
     yield from _render_configurations(found)

@@ -60,13 +60,13 @@ def read_lldp_view(switch: Switch, neighbors: Mapping[str, Iterable[Mapping[str,
     planned = {port.name: (port.peer.device, port.peer.port) for port in switch.ports if port.peer}
     ports = frozenset(port.name for port in switch.ports)
     said = ("remote_system_name", "remote_port", "remote_port_description")
-    heard = {
+    seen = {
         port: [Neighbor(*(str(one.get(key, "")) for key in said)) for one in announced]
         for port, announced in neighbors.items()
         if port in ports
     }
     dark = frozenset(port.name for port in switch.ports if port.peer and not port.enabled)
-    return LldpView(planned, dark, ports, heard)
+    return LldpView(planned, dark, ports, seen)
 
 
 @dataclass(slots=True)
@@ -93,9 +93,9 @@ def compare_cabling(
     for a system that is no switch of the plan.
     """
     cabling = Cabling()
-    heard = _resolve_ends(views, names)
-    partner = _pair_ends(views, heard, cabling)
-    _select_planned(views, heard, partner, cabling)
+    seen = _resolve_ends(views, names)
+    partner = _pair_ends(views, seen, cabling)
+    _select_planned(views, seen, partner, cabling)
     cabling.found = sorted({(min(a, b), max(a, b)) for a, b in partner.items()})
     cabling.moves = find_fewest_moves(cabling.planned, cabling.found)
     _report_cables(cabling, partner)

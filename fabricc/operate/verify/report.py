@@ -124,8 +124,8 @@ def _finding_lines(aspect: Aspect, found: list[Deviation]) -> Iterator[Line]:
         return
     yield from (Line(), Line(aspect.value, "bold"))
     for one in found[:_SHOWN]:
-        told = f"{one.diagnostic.message}{_format_position(one)}"
-        yield Line(f"  {one.diagnostic.code} ", _COLORS[one.diagnostic.severity], told)
+        message = f"{one.diagnostic.message}{_format_position(one)}"
+        yield Line(f"  {one.diagnostic.code} ", _COLORS[one.diagnostic.severity], message)
     if len(found) > _SHOWN:
         yield Line(f"  and {len(found) - _SHOWN:,} more; --format json has them all")
 

@@ -111,7 +111,7 @@ def _require_distinct(question: Question, answers: Mapping[str, Answer]) -> None
 
 
 def _compare_cabling(source: BuiltTree, answers: Mapping[str, Answer]) -> Cabling:
-    asked = {name: answer.lldp_view for name, answer in answers.items() if answer.lldp_view is not None}
+    requested = {name: answer.lldp_view for name, answer in answers.items() if answer.lldp_view is not None}
 
     @cache
     def names(system: str) -> Mapping[str, str] | None:
@@ -125,7 +125,7 @@ def _compare_cabling(source: BuiltTree, answers: Mapping[str, Answer]) -> Cablin
         }
         return {**aliases, **{port.name: port.name for port in switch.ports}}
 
-    return neighbors.compare_cabling(asked, names)
+    return neighbors.compare_cabling(requested, names)
 
 
 def _list_remarks(question: Question, cabling: Cabling, answers: Mapping[str, Answer]) -> list[str]:

@@ -181,8 +181,8 @@ def _build_comparisons(
         *(((Aspect.TENANTS, "get_router_macs", compare_tenants),) if planned.tenants else ()),
         (Aspect.INTERFACES, "get_interfaces", interfaces),
     )
-    asked = set(aspects) - ({Aspect.ROUTES, Aspect.TENANTS} if question.widths is None else set())
-    acts: list[Callable[[], None]] = [partial(getter, *one) for one in getters if one[0] in asked]
+    requested = set(aspects) - ({Aspect.ROUTES, Aspect.TENANTS} if question.widths is None else set())
+    acts: list[Callable[[], None]] = [partial(getter, *one) for one in getters if one[0] in requested]
     if Aspect.QOS in aspects:
         acts.append(count)
     if Aspect.QOS in aspects or Aspect.CONFIG in aspects:

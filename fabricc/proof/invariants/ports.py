@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 def closure_breaches(seen: SwitchView) -> Iterator[Breach]:
     """References without a definition, and ports that are neither planned nor shut."""
-    told: set[str] = set()
+    reported: set[str] = set()
     for neighbor, attributes in seen.neighbors.items():
         for leaf in ("import", "export"):
             name = attributes.get(leaf)
-            if name is not None and name not in seen.maps and str(name) not in told:
-                told.add(str(name))
+            if name is not None and name not in seen.maps and str(name) not in reported:
+                reported.add(str(name))
                 message = f"route map {name} of neighbor {neighbor} does not exist"
                 yield Breach(20, message, f"bgp/neighbor[{neighbor}]/{leaf}")
     connected = seen.facts.get("bgp/redistribute_connected")

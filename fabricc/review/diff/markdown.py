@@ -259,8 +259,8 @@ def _omission_note(diffs: int, groups: int, url: str) -> Markdown:
     parts += [f"{groups} groups of lesser risk"] if groups else []
     where = Markdown("`fabricc diff --format md --for none` shows them")
     where = Markdown.link("the whole review", url) if url else where
-    told = " and ".join(parts)
-    return Markdown("\n> Left out to fit the size of a comment: {}; {}.\n").format(told, where)
+    message = " and ".join(parts)
+    return Markdown("\n> Left out to fit the size of a comment: {}; {}.\n").format(message, where)
 
 
 def _foot_section(review: Review, forge: Forge) -> Markdown:

@@ -269,8 +269,11 @@ def _named_servers(plan: PlanSources, address: Address) -> Iterator[tuple[str, s
     for title, kind in (("NTP server", "ntp"), ("DNS server", "dns"), ("syslog server", "syslog")):
         if text in getattr(services, kind):
             yield title, f"management.{kind}"
-    for title, kind, asked in (("TACACS+", "tacacs", services.tacacs), ("RADIUS", "radius", services.radius)):
-        if asked and text in asked.servers:
+    for title, kind, requested in (
+        ("TACACS+", "tacacs", services.tacacs),
+        ("RADIUS", "radius", services.radius),
+    ):
+        if requested and text in requested.servers:
             yield f"{title} server", f"management.{kind}.servers"
 
 

@@ -362,13 +362,15 @@ def _weights_form(subject: Subject, _path: str, _value: Value) -> ClosedForm:
 def _class_form(subject: Subject, path: str, _value: Value) -> ClosedForm:
     """Return the priority of a path's class, and the code point that it comes from."""
     name = subject.class_of(path)
-    asked = next((each for each in subject.plan.spec.priorities if each.name == name), None)
+    requested = next((each for each in subject.plan.spec.priorities if each.name == name), None)
     own = next((each for each in subject.classes if each.name == name), None)
-    if own is None or asked is None or asked.priority is not None or not asked.dscps:
-        rule = "spec" if asked and asked.priority is not None else "0: takes the remaining code points"
+    if own is None or requested is None or requested.priority is not None or not requested.dscps:
+        rule = (
+            "spec" if requested and requested.priority is not None else "0: takes the remaining code points"
+        )
         return ClosedForm((), (Row(f"priority of {name}", own.priority, "", rule),) if own else ())
     rows = (
-        Row(f"lowest code point of {name}", min(asked.dscps), "", "spec"),
+        Row(f"lowest code point of {name}", min(requested.dscps), "", "spec"),
         Row(f"priority of {name}", own.priority, "", "lowest code point / 8, the whole part"),
     )
     return ClosedForm((), rows)

@@ -207,24 +207,24 @@ def _page_figures(fabric: Fabric, found: tuple[Kind, ...], lost: tuple[Failure, 
     per_host, without = sorted(with_gpus or {0}), counts.get("hosts_without_gpus", 0)
     others = f", {without:,} without" if without else ""
     each = " to ".join(str(number) for number in {per_host[0]: None, per_host[-1]: None})
-    said = f"{plural(counts['hosts'] - without, 'host')} of {each}{others}, {plural(counts['units'], 'unit')}"
-    yield Figure(f"{counts['gpus']:,}", "GPUs", said)
+    text = f"{plural(counts['hosts'] - without, 'host')} of {each}{others}, {plural(counts['units'], 'unit')}"
+    yield Figure(f"{counts['gpus']:,}", "GPUs", text)
     switches = sum(counts[f"{tier.value}s"] for tier in fabric.tiers)
     yield Figure(f"{switches:,}", "switches", _describe_switches(fabric))
     ways = {"host": "to hosts", "spine": "to spines", "core": "to cores", "peer": "between ToRs"}
     links = {where: number for kind, where in ways.items() if (number := counts.get(f"{kind}_cables", 0))}
-    said = ", ".join(f"{number:,} {where}" for where, number in links.items())
-    yield Figure(f"{sum(links.values()):,}", "links", said)
+    text = ", ".join(f"{number:,} {where}" for where, number in links.items())
+    yield Figure(f"{sum(links.values()):,}", "links", text)
     ratios = topology.tier_ratios(found)
     if ratios:
-        said = ", ".join(
+        text = ", ".join(
             f"{topology.tier_title(tier)} {format_ratio(value)}" for tier, value in ratios.items()
         )
-        yield Figure(format_ratio(max(ratios.values())), "oversubscription", said)
+        yield Figure(format_ratio(max(ratios.values())), "oversubscription", text)
     half = Fraction(whole.hosts_gbps, 2)
     share = format_share(whole.bisection_gbps / half) if half else "0 %"
-    said = f"{share} of the bandwidth of half of the NIC ports"
-    yield Figure(format_rate(whole.bisection_gbps), "bisection bandwidth", said)
+    text = f"{share} of the bandwidth of half of the NIC ports"
+    yield Figure(format_rate(whole.bisection_gbps), "bisection bandwidth", text)
     if hardest := hardest_single(lost):
         hit = hardest.gpus_cut or hardest.reduced
         label = f"GPUs {'cut off' if hardest.gpus_cut else 'slowed'} at worst"

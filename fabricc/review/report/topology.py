@@ -89,8 +89,8 @@ def _tier_rows(spec: ClusterSpec, fabric: Fabric, kinds: tuple[Kind, ...]) -> It
     for title, alike in _kinds_by_tier(fabric, kinds):
         busiest = max(alike, key=lambda kind: len(kind.links))
         tier, ratios = busiest.tier, tier_ratios(alike)
-        plan, asked = fabric.tiers[tier], wanted[tier]
-        declared = asked.oversubscription if asked and tier in ratios else None
+        plan, requested = fabric.tiers[tier], wanted[tier]
+        declared = requested.oversubscription if requested and tier in ratios else None
         free = len(busiest.layout.slots) - len(busiest.links)
         kept = busiest.layout.reserved
         boxes = Counter(box.model.title for at, box in fabric.boxes.items() if at.tier is tier)
@@ -100,7 +100,9 @@ def _tier_rows(spec: ClusterSpec, fabric: Fabric, kinds: tuple[Kind, ...]) -> It
             _describe_ports(busiest, _DOWN), _describe_ports(busiest, _UP),
             f"{free}, {kept} kept for you" if kept else str(free),
             format_ratio(ratios[tier]) if tier in ratios else NONE,
-            NONE if declared is None else format_ratio(declared) + (", one lost" if asked and asked.n_minus_1 else ""),
+            NONE
+            if declared is None
+            else format_ratio(declared) + (", one lost" if requested and requested.n_minus_1 else ""),
         )  # fmt: skip
 
 
@@ -123,8 +125,8 @@ def _describe_ports(kind: Kind, ways: tuple[Direction, ...]) -> str:
     speeds = Counter(slots[link.slot].speed_gbps for link in kind.links if link.direction in ways)
     if not speeds:
         return NONE
-    said = " + ".join(format_count(count, f"{speed}G") for speed, count in sorted(speeds.items()))
-    return f"{said} = {format_rate(kind.gbps(*ways))}"
+    text = " + ".join(format_count(count, f"{speed}G") for speed, count in sorted(speeds.items()))
+    return f"{text} = {format_rate(kind.gbps(*ways))}"
 
 
 def _unit_rows(fabric: Fabric) -> Iterator[Row]:

@@ -106,8 +106,8 @@ def read(files: Mapping[str, str]) -> Reading:
 
 def aside(files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
     """File and line of what is irrelevant, and of what is known and only lacks what every plan has."""
-    told = {each[:2] for each in reading.unknown if not isinstance(each, Unplanned)}
-    lacking = frozenset({each[:2] for each in reading.unknown} - told)
+    reported = {each[:2] for each in reading.unknown if not isinstance(each, Unplanned)}
+    lacking = frozenset({each[:2] for each in reading.unknown} - reported)
     return lacking | lines_aside(reading, files, {flat.ROUTING: ASIDES})
 
 

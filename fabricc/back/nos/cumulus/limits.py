@@ -136,18 +136,18 @@ def _changed_alphas(switch: Switch) -> Iterator[tuple[str, str]]:
     """Yield the requested thresholds with the written one, if they differ."""
     profiles = words.used_profiles(switch)
     alpha = words.shared_alpha(profiles)
-    asked = sorted({profile.headroom.dynamic_th for profile in profiles if profile.headroom})
-    if alpha is not None and asked != [alpha] and not switch.qos.vendor:
-        yield ", ".join(f"2^{exponent}" for exponent in asked), words.ALPHAS[alpha]
+    requested = sorted({profile.headroom.dynamic_th for profile in profiles if profile.headroom})
+    if alpha is not None and requested != [alpha] and not switch.qos.vendor:
+        yield ", ".join(f"2^{exponent}" for exponent in requested), words.ALPHAS[alpha]
 
 
 def _watchdog_timers(switch: Switch) -> Iterator[dict[str, Any]]:
     """Yield timers of the watchdog as requested and as NVUE stores them."""
-    for asked in limits.list_watchdogs(switch):
-        held = words.watchdog_timers(asked)
-        same = (asked.poll_ms, asked.detect_ms) == (held.polling_ms, held.detect_ms)
+    for requested in limits.list_watchdogs(switch):
+        held = words.watchdog_timers(requested)
+        same = (requested.poll_ms, requested.detect_ms) == (held.polling_ms, held.detect_ms)
         exact = same or held.robustness not in Range(*words.ROBUSTNESS_RANGE)
-        yield {"asked": asked, "held": held, "polls": held.robustness, "exact": exact}
+        yield {"asked": requested, "held": held, "polls": held.robustness, "exact": exact}
 
 
 def _most_paths(switch: Switch) -> int:

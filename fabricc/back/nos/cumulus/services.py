@@ -250,10 +250,10 @@ def login_tree(management: Management, release: Release) -> Tree:
     """Return what servers add below `system aaa`: the servers, accounting, and local accounts when none answers."""
     if management.login is None:
         return {}
-    protocol, asked = management.login
+    protocol, requested = management.login
     servers: Tree = {}
-    for rank, server in enumerate(asked.servers, 1):
-        row: Tree = {"port": LOGIN_PORTS[protocol], "secret": asked.key}
+    for rank, server in enumerate(requested.servers, 1):
+        row: Tree = {"port": LOGIN_PORTS[protocol], "secret": requested.key}
         if ":" in server and protocol == "tacacs":
             row["prefer-ip-version"] = 6
         if servers_by_address(protocol, release):
@@ -371,8 +371,8 @@ def state(facts: Facts, switch: Switch) -> None:
         for server in getattr(management, kind):
             facts[f"management/{kind}[{server}]"] = "asked"
     if management.login:
-        protocol, asked = management.login
-        for rank, server in enumerate(asked.servers, 1):
+        protocol, requested = management.login
+        for rank, server in enumerate(requested.servers, 1):
             facts[f"management/{protocol}_server[{server}]/configured"] = "true"
             facts[f"management/{protocol}_server[{server}]/priority"] = rank
     if management.snmp:

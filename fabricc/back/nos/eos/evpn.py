@@ -410,10 +410,10 @@ def _put_vxlan(document: Document, block: Scope, found: Segments) -> None:
 
 def _put_vrfs(document: Document, found: Segments) -> None:
     scope = document.scope
-    told = {
+    reported = {
         name for bgp in scope.each("bgp").values() for name, vrf in bgp.each("vrf").items() if _only_ours(vrf)
     }
-    shared = found.vrfs.keys() | told
+    shared = found.vrfs.keys() | reported
     for vrf, said in scope.table("defined").items():
         if vrf in shared:
             document.put(f"evpn/vrf[{vrf}]/defined", *said)

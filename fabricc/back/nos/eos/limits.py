@@ -48,8 +48,8 @@ def _marking_delays(switch: Switch) -> list[tuple[PortProfile, int]]:
 
 
 def _ramp_names(switch: Switch) -> list[str]:
-    said = ", ".join(f"{profile.name} {delay_words(us)}" for profile, us in _marking_delays(switch))
-    return [said] if said else []
+    text = ", ".join(f"{profile.name} {delay_words(us)}" for profile, us in _marking_delays(switch))
+    return [text] if text else []
 
 
 def _late_marks(switch: Switch) -> Iterator[tuple[PortProfile, str, int]]:
@@ -62,9 +62,9 @@ def _late_marks(switch: Switch) -> Iterator[tuple[PortProfile, str, int]]:
 
 def _watchdog_timers(switch: Switch) -> Iterator[dict[str, int]]:
     """Yield timers of the watchdog as requested and as EOS stores them."""
-    for asked in limits.list_watchdogs(switch):
-        timeout_ms, recovery_ms, polling_ms = _held_timers(asked)
-        wanted = {"detect_ms": asked.detect_ms, "restore_ms": asked.restore_ms}
+    for requested in limits.list_watchdogs(switch):
+        timeout_ms, recovery_ms, polling_ms = _held_timers(requested)
+        wanted = {"detect_ms": requested.detect_ms, "restore_ms": requested.restore_ms}
         yield {**wanted, "timeout_ms": timeout_ms, "recovery_ms": recovery_ms, "polling_ms": polling_ms}
 
 
@@ -291,21 +291,21 @@ class BalancingView:
 
 def balancing_view(switch: Switch) -> BalancingView:
     """Return the view of routing and load balancing."""
-    asked, trident = switch.load_balancing, words.is_trident(switch)
+    requested, trident = switch.load_balancing, words.is_trident(switch)
     unnumbered = True in [port.unnumbered for port in switch.ports]
     types = [name for name, used in (("IPv4", switch.bgp.ipv4), ("IPv6", switch.bgp.ipv6)) if used]
-    dynamic = trident and asked.mode is not Spreading.HASH
+    dynamic = trident and requested.mode is not Spreading.HASH
     return BalancingView(
         unnumbered=unnumbered,
         ipv6=unnumbered or switch.bgp.ipv6,
         seed=HASH_SEEDS[switch.tier_index] if has(switch, HASH_SEED) else None,
-        mode=asked.mode if dynamic else None,
-        per_packet=dynamic and asked.mode is Spreading.PACKET,
-        flowlet_idle_us=asked.flowlet_idle_us if trident else None,
+        mode=requested.mode if dynamic else None,
+        per_packet=dynamic and requested.mode is Spreading.PACKET,
+        flowlet_idle_us=requested.flowlet_idle_us if trident else None,
         queue_pair_fields=[(name, at) for name in types for at in QUEUE_PAIR_OFFSETS]
-        if asked.queue_pairs and trident
+        if requested.queue_pairs and trident
         else [],
-        queue_pair_profile=QUEUE_PAIR_PROFILE if asked.queue_pairs and not trident else None,
+        queue_pair_profile=QUEUE_PAIR_PROFILE if requested.queue_pairs and not trident else None,
     )
 
 

@@ -114,7 +114,7 @@ def management_view(switch: Switch, balancing: BalancingView) -> ManagementView:
     """Return what EOS makes of the out-of-band side."""
     management = switch.management
     lldp_s = management.lldp_interval_s
-    protocol, asked = management.login or ("", None)
+    protocol, requested = management.login or ("", None)
     lldp = (("timer", lldp_s, DEFAULT_LLDP_S), ("hold-time", LLDP_HOLD * lldp_s, DEFAULT_LLDP_HOLD_S))
     return ManagementView(
         vrf=words.MANAGEMENT_VRF,
@@ -125,8 +125,8 @@ def management_view(switch: Switch, balancing: BalancingView) -> ManagementView:
         aaa=list(AAA.get(protocol, LOCAL_AAA).items()),
         server_group=SERVER_GROUP,
         login_protocol=protocol,
-        login_servers=asked.servers if asked else (),
-        login_key=asked.key if asked else "",
+        login_servers=requested.servers if requested else (),
+        login_key=requested.key if requested else "",
         group_type=GROUP_TYPES.get(protocol, ""),
         snmp=management.snmp,
         snmp_group=SNMP_GROUP,

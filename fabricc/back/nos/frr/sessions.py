@@ -176,13 +176,13 @@ def finish(document: Document, bgp: Scope, prefix: str = "") -> None:
         if "bfd_on" in said or "bfd_profile" in said:
             profile, line = said.get("bfd_profile") or ("", said["bfd_on"][1])
             used[profile] = line
-    for heard, (group, line) in bgp.table("listen").items():
-        document.put(f"{prefix}bgp/listen[{heard}]", group, line)
+    for seen, (group, line) in bgp.table("listen").items():
+        document.put(f"{prefix}bgp/listen[{seen}]", group, line)
         said = speakers[str(group)].values if str(group) in speakers else {}
         own_leaves = [(key, *said[key]) for key in _OWN if key in said]
         for key, value, at in (*_session_facts(said, default), *own_leaves) if said else ():
             name = key if key.startswith("setting[") else f"setting[{key}]"
-            document.put(f"{prefix}bgp/listen[{heard}]/{name}", str(value), at or line)
+            document.put(f"{prefix}bgp/listen[{seen}]/{name}", str(value), at or line)
     _finish_bfd(document, used, prefix)
 
 

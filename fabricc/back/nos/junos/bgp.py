@@ -188,8 +188,12 @@ def needs_precision_timers(switch: Switch) -> bool:
 
 def bfd_interval_ms(switch: Switch) -> int | None:
     """Return the interval of BFD in milliseconds, never below the platform's least; None without BFD."""
-    asked = switch.bgp.bfd_interval_ms
-    return None if asked is None else max(asked, int(catalog_settings(switch).get("bfd_least_ms", asked)))
+    requested = switch.bgp.bfd_interval_ms
+    return (
+        None
+        if requested is None
+        else max(requested, int(catalog_settings(switch).get("bfd_least_ms", requested)))
+    )
 
 
 def _group_views(bgp: Bgp) -> Iterator[GroupView]:

@@ -117,7 +117,7 @@ def services_view(switch: Switch) -> ServicesView:
     management = switch.management
     ipv6 = ":" in management.address
     users = [_user_view(user) for user in management.users]
-    protocol, asked = management.login or ("", None)
+    protocol, requested = management.login or ("", None)
     return ServicesView(
         instance=words.MANAGEMENT_INSTANCE,
         interface=words.MANAGEMENT_INTERFACES[words.junos_flavor(switch)],
@@ -126,9 +126,9 @@ def services_view(switch: Switch) -> ServicesView:
         users=users,
         root=users[0] if users else None,
         login_word=PROTOCOL_WORDS.get(protocol, ""),
-        login_servers=asked.servers if asked else (),
-        login_key=asked.key if asked else "",
-        template_user=words.TEMPLATE_USER if asked else None,
+        login_servers=requested.servers if requested else (),
+        login_key=requested.key if requested else "",
+        template_user=words.TEMPLATE_USER if requested else None,
         template_class=TEMPLATE_CLASS,
         accounted=ACCOUNTED,
         snmp=_snmp_view(management.snmp) if management.snmp else None,

@@ -327,8 +327,8 @@ def _derived_facts(
     if "ra" in values and values["ra"][0] == "suppressed":
         stated.append(("ra", *values["ra"]))
     if silent := [version for version in _REDIRECTS if version in values]:
-        said = "off" if len(silent) == len(_REDIRECTS) else f"off for {_REDIRECTS[silent[0]]}"
-        stated.append(("redirects", said, max([values[version][1] for version in silent])))
+        text = "off" if len(silent) == len(_REDIRECTS) else f"off for {_REDIRECTS[silent[0]]}"
+        stated.append(("redirects", text, max([values[version][1] for version in silent])))
     if "speed_gbps" not in values:
         cage, _, child = name.removeprefix("Ethernet1/").partition("/")
         if child and is_number(cage) and (split := cages.get(int(cage))):

@@ -177,15 +177,15 @@ def state(facts: Facts, switch: Switch) -> None:
     if management.access:
         _state_guards(facts, management)
     if management.login:
-        protocol, asked = management.login
+        protocol, requested = management.login
         facts["management/aaa/group"] = SERVER_GROUP
         facts["management/aaa/use-vrf"] = MANAGEMENT_VRF
         facts["management/aaa/source-interface"] = MANAGEMENT_INTERFACE
         facts |= {f"management/aaa/{statement}": methods for statement, methods in AAA[protocol].items()}
         server_path, host_path = SERVER_PATHS[protocol]
-        for index, server in enumerate(asked.servers):
+        for index, server in enumerate(requested.servers):
             facts[f"{server_path}[{index}]"] = server
-            facts[f"{host_path}[{server}]/secret"] = asked.key
+            facts[f"{host_path}[{server}]/secret"] = requested.key
 
 
 def _state_guards(facts: Facts, management: Management) -> None:

@@ -176,8 +176,8 @@ def fold_banner(text: str) -> str:
         end = next((at for at in range(number + 1, len(lines)) if opened and opened[1] in lines[at]), None)
         if opened and end is not None:
             parts = (opened[2], *lines[number + 1 : end], lines[end].partition(opened[1])[0])
-            said = " / ".join(part.strip() for part in parts if part.strip())
-            lines[number : end + 1] = [f"banner motd {opened[1]}{said}{opened[1]}", *[""] * (end - number)]
+            message = " / ".join(part.strip() for part in parts if part.strip())
+            lines[number : end + 1] = [f"banner motd {opened[1]}{message}{opened[1]}", *[""] * (end - number)]
     return "\n".join(lines)
 
 

@@ -103,8 +103,10 @@ class Sonic:
 
     def aside(self, files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
         """File and line of what is irrelevant, and of what is known and only lacks what every plan has."""
-        told = {each for each in reading.unknown if not isinstance(each, Unplanned) and not _is_aside(each)}
-        understood = {each[:2] for each in reading.unknown} - {each[:2] for each in told}
+        reported = {
+            each for each in reading.unknown if not isinstance(each, Unplanned) and not _is_aside(each)
+        }
+        understood = {each[:2] for each in reading.unknown} - {each[:2] for each in reported}
         return frozenset(understood) | lines_aside(reading, files, {FRR_FILE: ASIDES})
 
     def exec_lines(self, file: str, text: str) -> Iterator[ExecLine]:

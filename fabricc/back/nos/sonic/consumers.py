@@ -194,14 +194,14 @@ def unread_lines(text: str, tables: Mapping[str, Any], release: str) -> Iterator
     known = load_consumers()
     every = {one.by for one in known.tables[FRR_FILE]}
     runs = _is_generated(text, tables)
-    told: set[str] = set()
+    reported: set[str] = set()
     for number, line in enumerate(text.splitlines(), 1):
-        if told == every:
+        if reported == every:
             return
         one = known.of_line(line.rstrip())
-        if one.by in told:
+        if one.by in reported:
             continue
-        told.add(one.by)
+        reported.add(one.by)
         if one.unless and not known.conditions[one.unless].explain_refuted(tables):
             continue
         own = known.conditions[_OWN].explain_refuted(tables)

@@ -258,12 +258,12 @@ def _finish_sessions(document: Document) -> None:
             )
     for name, row in rows_of(document, "BGP_PEER_RANGE").items():
         ranges, line = row.values.get("ip_range", ("", row.line))
-        for heard in filter(None, str(ranges).split(",")):
-            document.put(f"bgp/listen[{heard}]", name, line)
-            state_fields(document, f"bgp/listen[{heard}]/setting", row, "src_address", "peer_asn")
+        for seen in filter(None, str(ranges).split(",")):
+            document.put(f"bgp/listen[{seen}]", name, line)
+            state_fields(document, f"bgp/listen[{seen}]/setting", row, "src_address", "peer_asn")
     for key, row in rows_of(document, "BGP_GLOBALS_LISTEN_PREFIX").items():
-        vrf, heard = _key_parts(key, 2)
-        document.put(f"{_vrf_prefix(vrf)}bgp/listen[{heard}]", value_of(row, "peer_group"), row.line)
+        vrf, seen = _key_parts(key, 2)
+        document.put(f"{_vrf_prefix(vrf)}bgp/listen[{seen}]", value_of(row, "peer_group"), row.line)
 
 
 def _of_session(peer: str, values: Mapping[str, StoredValue]) -> Iterator[tuple[str, Value, int]]:

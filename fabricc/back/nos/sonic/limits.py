@@ -82,7 +82,7 @@ def _port_figures(switch: Switch) -> Iterator[dict[str, Any]]:
     """Yield each port's figures; too few lanes and an odd MTU are reported for the first port only."""
     platform = Platform.of(switch.model)
     most_gbps = release_of(switch).max_port_gbps
-    told: set[str] = set()
+    reported: set[str] = set()
     for port in switch.ports:
         lanes = len(platform.lanes[port.cage - 1]) if port.cage <= len(platform.lanes) else 0
         wanted = port.child * port.lanes
@@ -97,14 +97,14 @@ def _port_figures(switch: Switch) -> Iterator[dict[str, Any]]:
             "splits": not modes or bool(platform.breakout_mode(port.cage, port.children, port.speed_gbps)),
             "lanes": lanes,
             "wanted": wanted,
-            "spare_lanes": None if "lanes" in told else lanes - wanted,
-            "mtu": None if "mtu" in told else port.mtu,
+            "spare_lanes": None if "lanes" in reported else lanes - wanted,
+            "mtu": None if "mtu" in reported else port.mtu,
             "described": None if port.direction is Direction.UNUSED else len(port.description),
         }
         if lanes < wanted:
-            told.add("lanes")
+            reported.add("lanes")
         if port.mtu not in _MTU:
-            told.add("mtu")
+            reported.add("mtu")
 
 
 def _timers_out_of_range(switch: Switch) -> Iterator[tuple[str, int, int, int]]:

@@ -306,11 +306,11 @@ def _finish_trimming(document: Document, found: Bindings, bound: Mapping[str, st
         if profile == qos.TRIM_QUEUE_PROFILE:
             place = place or key_line(document, f"{name}|{numbers}", line)
             trimmed.setdefault(name, set()).update(expand_range(numbers))
-    asked = rows_of(document, "SWITCH_TRIMMING").get("GLOBAL", Scope(1))
-    if not asked.values and not any(trimmed.values()):
+    requested = rows_of(document, "SWITCH_TRIMMING").get("GLOBAL", Scope(1))
+    if not requested.values and not any(trimmed.values()):
         return
     for leaf in _TRIMMING.values():
-        document.put(f"trimming/{leaf}", *asked.values.get(leaf, ("missing", asked.line)))
+        document.put(f"trimming/{leaf}", *requested.values.get(leaf, ("missing", requested.line)))
     first = min(trimmed, default="")
     everywhere = trimmed.get(first, set())
     line = place or table_scope(document, "BUFFER_QUEUE").line

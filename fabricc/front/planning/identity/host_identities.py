@@ -103,9 +103,9 @@ class HostLinks:
                 continue
             name, bits = self._fabric.name(at), self._fabric.aggregate_bits()
             there = ", ".join(pool.prefix(low - pool.first, bits) for low, _ in blocks)
-            told = f"{' '.join(row.a)}: {pair[0]} and {pair[1]} are not in {there}, as {name} announces"
+            message = f"{' '.join(row.a)}: {pair[0]} and {pair[1]} are not in {there}, as {name} announces"
             help_ = f"Give two addresses in it, or {name} another block (column hosts{6 if six else 4} of the devices)."
-            yield error_at("FAB3124", told, row, f"a_ipv{6 if six else 4}", help_)
+            yield error_at("FAB3124", message, row, f"a_ipv{6 if six else 4}", help_)
 
     def overlaps(self) -> Iterator[Diagnostic]:
         """Report addresses of two links of a ToR; those of different ToRs are in different blocks."""
@@ -123,14 +123,16 @@ class HostLinks:
                     if (pair := ends[six]) is None:
                         continue
                     row, first = self._rows[at, slot], _first_address(pair)
-                    told = f"{' '.join(row.a)}: {pair[0]} and {pair[1]} are"
+                    message = f"{' '.join(row.a)}: {pair[0]} and {pair[1]} are"
                     if (other := owners.setdefault(first, slot)) != slot:
-                        told = f"{told} those of line {line_of(self._rows[at, other])}"
-                        yield error_at("FAB3122", told, row, column, "Give each link addresses of its own.")
+                        message = f"{message} those of line {line_of(self._rows[at, other])}"
+                        yield error_at(
+                            "FAB3122", message, row, column, "Give each link addresses of its own."
+                        )
                     elif link := computed.get(first):
-                        told = f"{told} computed for {link.peer} {link.peer_port}"
+                        message = f"{message} computed for {link.peer} {link.peer_port}"
                         help_ = "Give others, or that link others as well."
-                        yield error_at("FAB3123", told, row, column, help_)
+                        yield error_at("FAB3123", message, row, column, help_)
 
 
 def _first_address(pair: tuple[str, str]) -> int:
@@ -182,14 +184,14 @@ def _is_link_pair(pool: Pool, first: int, second: int) -> bool:
 def no_link(row: LinkRow) -> Diagnostic:
     """Report FAB3125: no link joins the ends of a row."""
     help_ = "plan/cabling.csv has the links: its rows fit this table."
-    told = f"no link joins {' '.join(row.a)} and {' '.join(row.b)}"
-    return error_at("FAB3125", clip(told), row, "a_device", help_)
+    message = f"no link joins {' '.join(row.a)} and {' '.join(row.b)}"
+    return error_at("FAB3125", clip(message), row, "a_device", help_)
 
 
 def report_duplicate_link(row: LinkRow, first: LinkRow) -> Diagnostic:
     """Report FAB3122: two rows for one link."""
-    told = f"{' '.join(row.a)} has its addresses in line {line_of(first)} already"
-    return error_at("FAB3122", told, row, "a_device", "Give each link one line.")
+    message = f"{' '.join(row.a)} has its addresses in line {line_of(first)} already"
+    return error_at("FAB3122", message, row, "a_device", "Give each link one line.")
 
 
 def line_of(row: LinkRow) -> int:

@@ -69,9 +69,9 @@ def given_devices(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic])
     found: dict[SwitchId, GivenIdentity] = {}
     for row in spec.given_devices:
         if (at := switches.get(row.device)) is None:
-            told = f"no switch has the computed name {clip(row.device)!r}"
+            message = f"no switch has the computed name {clip(row.device)!r}"
             findings.append(
-                error_at("FAB3121", told, row, "device", _suggest_switch(fabric, row.device, switches))
+                error_at("FAB3121", message, row, "device", _suggest_switch(fabric, row.device, switches))
             )
             continue
         rows[at], found[at] = row, _values_of_row(fabric, at, row, findings)
@@ -127,12 +127,12 @@ def _block_offset(
     pool, length = fabric.pool("hosts", block.version), block.max_prefixlen - fabric.aggregate_bits()
     what = f"{KINDS[kind]} {block} of {row.device}"
     if at.tier is not TierName.TOR or fabric.units[at.unit].border is not None:
-        told = f"{what} has no meaning: it has no links to hosts"
-        findings.append(error_at("FAB3272", told, row, kind, "Give it to the ToR of the hosts."))
+        message = f"{what} has no meaning: it has no links to hosts"
+        findings.append(error_at("FAB3272", message, row, kind, "Give it to the ToR of the hosts."))
     elif block.prefixlen != length:
-        told = f"{what} is no /{length}, as long as the aggregate of every ToR of this fabric"
+        message = f"{what} is no /{length}, as long as the aggregate of every ToR of this fabric"
         findings.append(
-            error_at("FAB3273", told, row, kind, f"Give every ToR a block of /{length}, or none.")
+            error_at("FAB3273", message, row, kind, f"Give every ToR a block of /{length}, or none.")
         )
     elif pool is None or (offset := _offset_in_pool(pool, block.network_address)) is None:
         why = (
@@ -174,16 +174,16 @@ def _find_collisions(fabric: Fabric, kind: str, rows: Mapping[SwitchId, DeviceRo
         if row.device in told_of:
             continue
         told_of.add(row.device)
-        told = f"{KINDS[kind]} {text(own)} of {row.device} is that of"
+        message = f"{KINDS[kind]} {text(own)} of {row.device} is that of"
         if two is None:
-            yield error_at("FAB3123", f"{told} {others[own]}", row, kind, "Give another.")
+            yield error_at("FAB3123", f"{message} {others[own]}", row, kind, "Give another.")
         elif two in given:
             theirs = f"{given[two].device}, in line {given[two].positions['device'].line}"
-            yield error_at("FAB3122", f"{told} {theirs}", row, kind, "Assign a different one to each.")
+            yield error_at("FAB3122", f"{message} {theirs}", row, kind, "Assign a different one to each.")
         else:
             name = computed_name(fabric, two)
             help_ = f"Give another, or {name} one as well."
-            yield error_at("FAB3123", f"{told} {name}, computed", row, kind, help_)
+            yield error_at("FAB3123", f"{message} {name}, computed", row, kind, help_)
 
 
 def _reserved_values(fabric: Fabric, kind: str) -> dict[object, str]:
@@ -311,8 +311,8 @@ def _find_overlaps(
             where = -1 if (end := links_pool.end(first)) is None else end
             name = f"{' '.join(rows[offset].a)}: {subnet}"
             if (other := owners.setdefault(first, offset)) != offset:
-                told = f"{name} is that of line {line_of(rows[other])}"
-                yield error_at("FAB3122", told, rows[offset], column, "Give each link a block of its own.")
+                message = f"{name} is that of line {line_of(rows[other])}"
+                yield error_at("FAB3122", message, rows[offset], column, "Give each link a block of its own.")
             elif (owner := taken.at(where)) and not (found.get(where) or Ends(None, None))[family]:
                 help_ = "Give another, or the other link one as well."
                 yield error_at("FAB3123", f"{name} is computed for {owner}", rows[offset], column, help_)

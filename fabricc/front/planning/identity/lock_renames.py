@@ -218,21 +218,21 @@ def _check_names(spec: ClusterSpec, lock: Lock) -> Iterator[Diagnostic]:
         still = [KINDS[kind] for kind, each in names.items() if old in each]
         kinds = list(fitting_kinds(names, old, new))
         if still and not kinds:
-            told = f"'{old}' is still there: the spec has a {still[0]} of that name"
+            message = f"'{old}' is still there: the spec has a {still[0]} of that name"
             help_ = f"Name it '{new}' there, or remove this entry."
-            yield spec.error("FAB3401", told, *path_of(spec, old), help=help_)
+            yield spec.error("FAB3401", message, *path_of(spec, old), help=help_)
         elif len(kinds) > 1:
-            told = f"'{new}' is {join_words(['a ' + KINDS[kind] for kind in kinds], 'and')}"
+            message = f"'{new}' is {join_words(['a ' + KINDS[kind] for kind in kinds], 'and')}"
             help_ = f"Rename one of them, so that it is clear which '{old}' became."
-            yield spec.error("FAB3403", told, *path_of(spec, old), help=help_)
+            yield spec.error("FAB3403", message, *path_of(spec, old), help=help_)
         elif old in spec.replaced and kinds and kinds[0] != "hosts":
-            told = f"'{new}' is a {KINDS[kinds[0]]}, no host and no switch"
+            message = f"'{new}' is a {KINDS[kinds[0]]}, no host and no switch"
             help_ = "Replace its switches and hosts one by one. For a new name, use `moved`."
-            yield spec.error("FAB3408", told, *path_of(spec, old), help=help_)
+            yield spec.error("FAB3408", message, *path_of(spec, old), help=help_)
         elif kinds and kinds[0] in known and {old, new} <= known[kinds[0]]:
-            told = f"'{new}' is another {KINDS[kinds[0]]} than '{old}': the lock has a place for each"
+            message = f"'{new}' is another {KINDS[kinds[0]]} than '{old}': the lock has a place for each"
             help_ = f"Remove this entry, or list '{new}' under `retired` in a build before this one."
-            yield spec.error("FAB3403", told, *path_of(spec, old), help=help_)
+            yield spec.error("FAB3403", message, *path_of(spec, old), help=help_)
 
 
 def _check_unknown_names(spec: ClusterSpec, lock: Lock, kinds: Kinds) -> Iterator[Diagnostic]:
@@ -253,15 +253,15 @@ def _not_retired(spec: ClusterSpec, lock: Lock) -> Iterator[Diagnostic]:
     for index, name in enumerate(spec.retired):
         kind = next((kind for kind, each in names.items() if name in each), None)
         if kind is not None:
-            told = f"'{name}' is still there: the spec has a {KINDS[kind]} of that name"
-            yield spec.error("FAB3406", told, "retired", index, help="Remove one of the two.")
+            message = f"'{name}' is still there: the spec has a {KINDS[kind]} of that name"
+            yield spec.error("FAB3406", message, "retired", index, help="Remove one of the two.")
             continue
         left = sorted(
             {each for of in known.values() for each in of} - {each for of in names.values() for each in of}
         )
         if name not in left and get_close_matches(name, left, 1, 0.75):
-            told = f"no place in the lock belongs to '{name}'"
-            yield spec.error("FAB3407", told, "retired", index, help=_suggest_names(name, left))
+            message = f"no place in the lock belongs to '{name}'"
+            yield spec.error("FAB3407", message, "retired", index, help=_suggest_names(name, left))
 
 
 def _suggest_names(name: str, known: list[str]) -> str:

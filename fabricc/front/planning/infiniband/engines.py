@@ -30,19 +30,19 @@ def choose_engine(
     Hence the second name: updn takes what ftree refuses, and is free of credit loops.
     """
     fitting, reason = _choose_engine(spec, wiring)
-    asked = section.routing
-    if asked in ("auto", fitting):
+    requested = section.routing
+    if requested in ("auto", fitting):
         return Engine(_with_fallback(fitting), reason)
-    if asked == "ftree":
+    if requested == "ftree":
         message = f"ftree does not fit: {reason}"
         help_ = "opensm would fall back to minhop in silence; use `auto`."
         findings.append(spec.error("FAB5815", message, "infiniband", "routing", help=help_))
-    elif asked == "minhop":
+    elif requested == "minhop":
         message = f"minhop may build credit loops when links fail; {fitting} does not"
         findings.append(
             spec.warning("FAB5815", message, "infiniband", "routing", help="Use `auto`, or accept it.")
         )
-    return Engine(_with_fallback(asked), "requested by the spec")
+    return Engine(_with_fallback(requested), "requested by the spec")
 
 
 def _choose_engine(spec: ClusterSpec, wiring: Fabric) -> tuple[str, str]:

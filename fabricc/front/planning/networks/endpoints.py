@@ -99,8 +99,8 @@ def _refuse_further(spec: ClusterSpec) -> None:
     named += [("identities", "management")] if spec.given_management else []
     label = f"{spec.network.name}: " if spec.network else ""
     if named:
-        told = f"{label}{format_path(named[0])} belongs to the part that all networks of the cluster share"
-        raise UnfitError(spec.error("FAB3210", told, *named[0], help=help_))
+        message = f"{label}{format_path(named[0])} belongs to the part that all networks of the cluster share"
+        raise UnfitError(spec.error("FAB3210", message, *named[0], help=help_))
 
 
 def _refuse_narrow(spec: ClusterSpec, fabric: Fabric) -> None:
@@ -113,18 +113,18 @@ def _refuse_narrow(spec: ClusterSpec, fabric: Fabric) -> None:
         if not unit.hosts:
             continue
         if (network := host_network(fabric, unit.home)) is None:
-            told = f"hosts of {unit.name} are in no network with `tier: host`"
+            message = f"hosts of {unit.name} are in no network with `tier: host`"
             start = fabric.units[unit.home].coordinate + 1
             help_ = f"Add one with `tier: host, from: {start}`."
-            raise UnfitError(spec.error("FAB3213", told, "management", "networks", help=help_))
+            raise UnfitError(spec.error("FAB3213", message, "management", "networks", help=help_))
         units[network.key].append(unit)
         model = fabric.host_models[unit.group]
         most = max((each.number + 1 for each in management_endpoints(model)), default=0)
         if most > network.per_host:
             key = format_path(network_path(network))
-            told = f"{key} keeps {network.per_host} addresses for a host; {model.title} takes {most}"
+            message = f"{key} keeps {network.per_host} addresses for a host; {model.title} takes {most}"
             help_ = f"Write `per_host: {1 << (most - 1).bit_length()}`."
-            raise UnfitError(spec.error("FAB3211", told, *network_path(network), "per_host", help=help_))
+            raise UnfitError(spec.error("FAB3211", message, *network_path(network), "per_host", help=help_))
     for network in networks:
         if not _has_room(fabric, network, units[network.key]):
             raise UnfitError(_report_narrow_network(spec, fabric, network, units[network.key]))
@@ -150,7 +150,7 @@ def _report_narrow_network(
     wider = (_of_length(network, length, several) for length in range(network.length - 1, 7, -1))
     fits = next((each for each in wider if _has_room(fabric, each, units)), None)
     what = f"a subnet of /{network.length} of {network.pool}" if several else str(network.pool)
-    told = (
+    message = (
         f"{format_path(network_path(network))}: {what} has {network.room} addresses; {plural(len(units), 'unit')} "
         f"{'takes' if len(units) == 1 else 'take'} {size} each, {network.per_host} for each host"
     )
@@ -158,7 +158,7 @@ def _report_narrow_network(
     if fits is not None:
         whole = f" of a /{fits.pool.length}" if several else ""
         help_ = f"Use {'subnets of' if several else 'a'} /{fits.length}{whole}, or larger."
-    return spec.error("FAB3212", told, *network_path(network), "network", help=help_)
+    return spec.error("FAB3212", message, *network_path(network), "network", help=help_)
 
 
 def _of_length(network: ManagementNetwork, length: int, several: bool) -> ManagementNetwork:
@@ -174,9 +174,9 @@ def _refuse_unaddressed(spec: ClusterSpec, fabric: Fabric, switches: ManagementS
     needed = numbers_needed(switches)
     if (network := switch_network(fabric)) is None:
         length = 32 - (needed + MANAGEMENT_RESERVED).bit_length()
-        told = f"{len(switches.names)} management switches are in no network"
+        message = f"{len(switches.names)} management switches are in no network"
         help_ = f"Add a network with `tier: oob`, of /{length} or larger."
-        raise UnfitError(spec.error("FAB3213", told, "management", "networks", help=help_))
+        raise UnfitError(spec.error("FAB3213", message, "management", "networks", help=help_))
 
     def holds(each: ManagementNetwork) -> bool:
         return each.numbers * each.subnets >= needed
@@ -186,12 +186,12 @@ def _refuse_unaddressed(spec: ClusterSpec, fabric: Fabric, switches: ManagementS
     several = network.subnets > 1
     tried = (_of_length(network, length, several) for length in range(network.length - 1, 7, -1))
     fits = next((each.length for each in tried if holds(each)), 8)
-    told = (
+    message = (
         f"{format_path(network_path(network))}: {network.pool} has {network.numbers * network.subnets} addresses for "
         f"{needed} numbers of management switches, {len(switches.numbers)} of them in use"
     )
     help_ = f"Use {'subnets of' if several else 'a'} /{fits}, or larger."
-    raise UnfitError(spec.error("FAB3212", told, *network_path(network), "network", help=help_))
+    raise UnfitError(spec.error("FAB3212", message, *network_path(network), "network", help=help_))
 
 
 def _apply_given_addresses(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -> Fabric:
@@ -202,17 +202,17 @@ def _apply_given_addresses(spec: ClusterSpec, fabric: Fabric, findings: list[Dia
     rows: dict[tuple[str, str], ManagementRow] = {}
     for row in spec.given_management:
         if (owner := computed.get((row.device, row.port))) is None:
-            told = f"nothing has a management address as {clip(f'{row.device} {row.port}')!r}"
+            message = f"nothing has a management address as {clip(f'{row.device} {row.port}')!r}"
             ports = [port for device, port in computed if device == row.device]
             known = {device for device, _ in computed}
             help_ = f"It has {', '.join(ports)}." if ports else did_you_mean(row.device, known)
-            findings.append(_error_at_row("FAB3121", told, row, "device", help_))
+            findings.append(_error_at_row("FAB3121", message, row, "device", help_))
         elif _offset_of_row(owner, row) is None:
             network = owner.place.network
             where = f"{network.key} {network.pool}"
-            told = f"{row.address} of {row.device} {row.port} is no address for a device in {where}"
+            message = f"{row.address} of {row.device} {row.port} is no address for a device in {where}"
             help_ = "The gateway is in that network: widen it, or give an address in it."
-            findings.append(_error_at_row("FAB3124", told, row, "address", help_))
+            findings.append(_error_at_row("FAB3124", message, row, "address", help_))
         else:
             rows[row.device, row.port] = row
     given = {key: _offset_of_row(computed[key], row) or 0 for key, row in rows.items()}
@@ -239,12 +239,12 @@ def _find_collisions(fabric: Fabric, rows: Mapping[tuple[str, str], ManagementRo
         if other is each:
             continue
         row = rows[other.device, other.endpoint]
-        told = f"{address} of {row.device} {row.port} is that of {each.device} {each.endpoint}"
+        message = f"{address} of {row.device} {row.port} is that of {each.device} {each.endpoint}"
         if each.given:
-            yield _error_at_row("FAB3122", told, row, "address", "Assign a different one to each.")
+            yield _error_at_row("FAB3122", message, row, "address", "Assign a different one to each.")
         else:
             help_ = f"Give another, or {each.device} {each.endpoint} one as well."
-            yield _error_at_row("FAB3123", f"{told}, computed", row, "address", help_)
+            yield _error_at_row("FAB3123", f"{message}, computed", row, "address", help_)
 
 
 def _error_at_row(code: str, message: str, row: ManagementRow, column: str, help: str) -> Diagnostic:
@@ -257,6 +257,8 @@ def _check_servers(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
     named = {text: path for path, text in named_addresses(spec)}
     for each in address_owners(fabric):
         if (path := named.get(each.place.address)) is not None:
-            told = f"{format_path(path)} {each.place.address} is the address of {each.device} {each.endpoint}"
+            message = (
+                f"{format_path(path)} {each.place.address} is the address of {each.device} {each.endpoint}"
+            )
             help_ = f"Keep to the first {MANAGEMENT_RESERVED - 1} addresses of a subnet, which are reserved."
-            yield spec.error("FAB3025", told, *path, help=help_)
+            yield spec.error("FAB3025", message, *path, help=help_)

@@ -194,17 +194,18 @@ def _count_reserved(
     spec: ClusterSpec, name: str, tier: str, gbps: int, naming: Naming, planner: Planner
 ) -> str:
     """Find how many ports to reserve so that one is free on a switch."""
-    asked: Tier = getattr(spec, tier)
+    requested: Tier = getattr(spec, tier)
     for more in _MORE:
-        ports = asked.reserved_ports + more
-        kept: dict[str, Any] = {tier: replace(asked, reserved_ports=ports)}
+        ports = requested.reserved_ports + more
+        kept: dict[str, Any] = {tier: replace(requested, reserved_ports=ports)}
         fabric = planner(replace(spec, external=(), overrides={}, **kept))
         at = fabric.find(name) if fabric else None
         if fabric is None or not isinstance(at, SwitchId):
             continue
         if choices := _list_choices(fabric, at, gbps, naming, {}):
             return f"No port is free there; with `{tier}: {{reserved_ports: {ports}}}` there is {[*choices][-1]}."
-    return f"No port is free there, nor with {plural(asked.reserved_ports + _MORE[-1], 'port')} reserved; take another."
+    reserved = plural(requested.reserved_ports + _MORE[-1], "port")
+    return f"No port is free there, nor with {reserved} reserved; take another."
 
 
 def _reserved_slots(fabric: Fabric, at: SwitchId) -> set[int]:

@@ -81,11 +81,11 @@ def _check_own_hosts(network: ClusterSpec, catalog: Catalog) -> Iterator[Diagnos
     groups, capacity = network.gpus.groups, network.network.capacity
     for group in network.network.groups:
         if (model := catalog.hosts.get(group.model)) is not None and model.gpus:
-            told = f"{model.title} has GPUs, and group '{group.name}' is not on the rails"
+            text = f"{model.title} has GPUs, and group '{group.name}' is not on the rails"
             help_ = (
                 "Move the group to `gpus.groups`: its hosts are in every network that they have ports for."
             )
-            yield network.error("FAB3232", told, *group.path, "model", help=help_)
+            yield network.error("FAB3232", text, *group.path, "model", help=help_)
     for group, message, remedy in find_misplaced(groups):
         yield network.error("FAB2077", message, *group.path, "beside", help=remedy)
     present = sum(group.hosts for group in groups if group.beside is None)
@@ -221,10 +221,10 @@ def _given_links(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Ite
                 given = owners.setdefault(first, index)
                 owner = given if given != index else next(inside, None)
                 if owner is not None:
-                    told = f"{' '.join(row.a)}: {ends[0]} belongs to {_owner_name(fabrics[owner])}"
+                    message = f"{' '.join(row.a)}: {ends[0]} belongs to {_owner_name(fabrics[owner])}"
                     code = "FAB3122" if given != index else "FAB3123"
                     help_ = "Give a block that no other network has."
-                    yield Diagnostic(code, Severity.ERROR, told, row.positions[column], help_)
+                    yield Diagnostic(code, Severity.ERROR, message, row.positions[column], help_)
 
 
 def _pools_by_name(fabric: Fabric) -> dict[str, Pool]:

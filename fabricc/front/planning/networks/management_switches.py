@@ -78,8 +78,8 @@ def planned_switches(
         able = ", ".join(
             sorted(name for name, each in catalog.switches.items() if _ports_of_speed(each, _DEVICE_GBPS))
         )
-        told = f"{model.title} has no ports of {_DEVICE_GBPS}G, which BMCs and management ports have"
-        raise UnfitError(spec.error("FAB3214", told, *_AT, "model", help=f"Models that have: {able}."))
+        message = f"{model.title} has no ports of {_DEVICE_GBPS}G, which BMCs and management ports have"
+        raise UnfitError(spec.error("FAB3214", message, *_AT, "model", help=f"Models that have: {able}."))
     counts = _count_switches(spec, wish, fabric, model, len(down))
     names = [switch_name(place, index) for place, count in counts.items() for index in range(count)]
     numbers = _number_switches(names, locked)
@@ -140,9 +140,9 @@ def _find_model(
     path: tuple[str, ...],
 ) -> SwitchModel:
     if (model := catalog.switches.get(tier.model)) is None:
-        told = f"the catalog has no switch model {tier.model!r}"
+        message = f"the catalog has no switch model {tier.model!r}"
         help_ = suggest_name(tier.model, tuple(catalog.switches))
-        raise UnfitError(spec.error("FAB3013", told, *path, "model", help=help_))
+        raise UnfitError(spec.error("FAB3013", message, *path, "model", help=help_))
     unfit: list[Diagnostic] = []
     if tier.nos is not None and nos_release(spec, naming, tier.nos, model, unfit, *path, "nos") is None:
         raise UnfitError(*unfit)
@@ -194,14 +194,14 @@ def _count_switches(
     small = [place for place, needed in found.items() if needed > count]
     if small:
         site = management_sites(fabric, wish.by_unit, wish.row)[small[0]]
-        told = (
+        message = (
             f"{small[0]} has {len(site.switches) + len(site.hosts)} management ports"
             + (f", and keeps {site.room} for the hosts of its unit" if site.room > len(site.hosts) else "")
             + f"; {count} x {model.title} {'has' if count == 1 else 'have'} {count * ports}"
         )
         others = f" So do {plural(len(small) - 1, 'other place')}." if len(small) > 1 else ""
         help_ = f"Write `count: {max(found.values())}`, or leave it out for as many as each needs.{others}"
-        raise UnfitError(spec.error("FAB3215", told, *_AT, "count", help=help_))
+        raise UnfitError(spec.error("FAB3215", message, *_AT, "count", help=help_))
     return dict.fromkeys(found, count)
 
 
@@ -250,7 +250,7 @@ def _report_unjoined(
         f"at {gbps}G {len(_ports_of_speed(lower, gbps))} and {len(_ports_of_speed(upper, gbps))}"
         for gbps in speeds
     )
-    told = (
+    message = (
         f"{plural(uplinks, 'uplink')} of each {lower.title} take {needed} ports of each of {count} {upper.title}: "
         + (f"they have {have}" if have else "they share no speed")
     )
@@ -270,19 +270,19 @@ def _report_unjoined(
     ways = [f"Write `count: {more}` here and `uplinks: {uplinks}` above."] if more else []
     ways += [f"Models with ports enough: {', '.join(name for _, name in able[:3])}."] if able else []
     help_ = " ".join(ways) or "Use fewer uplinks, or take another model in racks."
-    return spec.error("FAB3216", told, *_ABOVE, "model", help=help_)
+    return spec.error("FAB3216", message, *_ABOVE, "model", help=help_)
 
 
 def _report_few_ports(spec: ClusterSpec, model: SwitchModel, ports: int, uplinks: int) -> Diagnostic:
-    told = f"each management switch needs {plural(uplinks, 'uplink')}, and {model.title} has {ports} uplink ports"
+    message = f"each management switch needs {plural(uplinks, 'uplink')}, and {model.title} has {ports} uplink ports"
     help_ = f"Write `uplinks: {ports}`." if ports else "Name `aggregation`."
-    return spec.error("FAB3216", told, *_AT, "uplinks", help=help_)
+    return spec.error("FAB3216", message, *_AT, "uplinks", help=help_)
 
 
 def _report_isolated(spec: ClusterSpec, count: int) -> Diagnostic:
-    told = f"the {plural(count, 'management switch')} have no uplinks and are not connected to each other"
+    message = f"the {plural(count, 'management switch')} have no uplinks and are not connected to each other"
     return spec.warning(
-        "FAB3217", told, *_AT, help="Name an `aggregation`, or the devices above them in `to`."
+        "FAB3217", message, *_AT, help="Name an `aggregation`, or the devices above them in `to`."
     )
 
 
@@ -299,10 +299,12 @@ def _refuse_clashes(spec: ClusterSpec, fabric: Fabric, names: Sequence[str]) -> 
         else ()
     )
     if clash := next((name for name in names if name in taken or name in twice), None):
-        told = (
+        message = (
             f"a {taken.get(clash, 'second management switch')} has the name of a management switch: {clash!r}"
         )
-        raise UnfitError(spec.error("FAB3218", told, *_AT, help="Rename the one, or the rack of the other."))
+        raise UnfitError(
+            spec.error("FAB3218", message, *_AT, help="Rename the one, or the rack of the other.")
+        )
 
 
 def numbers_needed(switches: ManagementSwitches) -> int:
@@ -382,8 +384,8 @@ def named_addresses(spec: ClusterSpec) -> Iterator[tuple[KeyPath, str]]:
     for service in ("ntp", "dns", "syslog"):
         for index, server in enumerate(getattr(services, service)):
             yield ("management", service, index), server
-    for protocol, asked in (("tacacs", services.tacacs), ("radius", services.radius)):
-        for index, server in enumerate(asked.servers if asked else ()):
+    for protocol, requested in (("tacacs", services.tacacs), ("radius", services.radius)):
+        for index, server in enumerate(requested.servers if requested else ()):
             yield ("management", protocol, "servers", index), server
 
 

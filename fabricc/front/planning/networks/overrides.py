@@ -42,9 +42,9 @@ def apply_overrides(
             continue
         tier = fabric.tiers[at.tier]
         if override.unnumbered and at.tier is TierName.TOR:
-            told = f"{name} is a ToR, with no switches below it"
+            message = f"{name} is a ToR, with no switches below it"
             help_ = "Set it on the spines, or for all links: `addressing: {fabric_links: unnumbered}`."
-            findings.append(spec.error("FAB3182", told, "overrides", name, "fabric_links", help=help_))
+            findings.append(spec.error("FAB3182", message, "overrides", name, "fabric_links", help=help_))
         release, model = None, models.boxes.get(name, tier.model)
         if override.nos or model is not tier.model:
             path = ("overrides", name, "nos" if override.nos else "model")

@@ -148,14 +148,14 @@ def _report_capability(spec: ClusterSpec, fabric: Fabric, *, tunnels: bool) -> I
     """Report FAB3318 and FAB3319: ToRs of which sources deny or do not confirm that they route VRFs over VXLAN."""
     if not tunnels:
         return
-    asked: dict[tuple[str, str], str] = {}
+    requested: dict[tuple[str, str], str] = {}
     for at in fabric.switch_ids():
         if at.tier is TierName.TOR:
             name = fabric.name(at)
             change = fabric.changes.get(name)
             nos = (change and change.nos) or fabric.tiers[at.tier].nos
-            asked.setdefault((nos, fabric.model(at).name), name)
-    for nos, model in asked:
+            requested.setdefault((nos, fabric.model(at).name), name)
+    for nos, model in requested:
         box = next(fabric.model(at) for at in fabric.switch_ids() if fabric.model(at).name == model)
         found = find_capability(nos, box)
         where = f"{nos} on {model} as VTEP of tenants"

@@ -160,8 +160,10 @@ def list_port_splits(model: HostModel) -> dict[int, int]:
 def _rail_by_rail(spec: ClusterSpec, index: int, model: HostModel) -> Attachment:
     """Return one rail for each NIC."""
     each = _ports_per_nic(spec, model)
-    asked = _requested_rails(spec, index) or model.rails
-    return _attachment_in_set(spec, index, (model.rails, each, asked), list_port_splits(model)[each], each)
+    requested = _requested_rails(spec, index) or model.rails
+    return _attachment_in_set(
+        spec, index, (model.rails, each, requested), list_port_splits(model)[each], each
+    )
 
 
 def _spread_ports(spec: ClusterSpec, index: int, model: HostModel, lead: Attachment) -> Attachment:
@@ -172,8 +174,8 @@ def _spread_ports(spec: ClusterSpec, index: int, model: HostModel, lead: Attachm
         of_rail = gcd(ports, lead.nic_ports)
         if of_rail % spec.planes == 0:
             rails, own = ports // of_rail, spec.gpus.groups[index].rails_per_tor
-            asked = _requested_rails(spec, index) or rails
-            per_tor = asked if own is not None else gcd(asked, rails)
+            requested = _requested_rails(spec, index) or rails
+            per_tor = requested if own is not None else gcd(requested, rails)
             return _attachment_in_set(spec, index, (rails, of_rail, per_tor), options[each], each)
     raise UnfitError(
         _report_uneven_planes(spec, model, [gcd(model.rails * each, lead.nic_ports) for each in options])

@@ -51,9 +51,9 @@ def box_of(
     path = ("overrides", name, "model")
     if at.tier is TierName.TOR and fabric.units[at.unit].guests:
         usual = fabric.tiers[at.tier].model.title
-        told = f"{name} serves hosts other than those of its unit, whose ports are those of {usual}"
+        message = f"{name} serves hosts other than those of its unit, whose ports are those of {usual}"
         help_ = "Give such a ToR the model of its tier."
-        findings.append(spec.error("FAB3413", told, *path, help=help_))
+        findings.append(spec.error("FAB3413", message, *path, help=help_))
         return None
     spoken = _far_end_ports(fabric, at, tier)
     speaking = replace(model, cages=tuple(_compatible_cages(group, spoken) for group in model.cages))
@@ -157,24 +157,24 @@ def _report_unfit_model(
     for speed in sorted(named_ports.keys() - port_speeds(speaking)):
         usual, copper = named_ports[speed]
         offered = ", ".join(f"{each}G" for each in sorted(port_speeds(model)))
-        told = f"links of {name} run at {speed}G, and {model.title} has ports of {offered}"
+        message = f"links of {name} run at {speed}G, and {model.title} has ports of {offered}"
         if speed in port_speeds(model):
             lanes = sorted(
                 {use.lanes for each in model.cages for use in each.breakouts if use.speed_gbps == speed}
             )
             how = "over copper" if copper else f"with FEC {fec_code(usual)}"
-            told = (
+            message = (
                 f"links of {name} run at {speed}G over {usual.lanes} lanes {how}, and ports of {model.title} have "
                 f"{join_words([str(each) for each in lanes])}"
             )
         help_ = "Both ends of a link need the same speed and FEC, and over copper as many lanes: use a model that fits."
-        yield spec.error("FAB3411", told, *path, help=help_)
+        yield spec.error("FAB3411", message, *path, help=help_)
     if model.ecmp_max_paths < fabric.routing.maximum_paths:
-        told = (
+        message = (
             f"{fabric.routing.maximum_paths} equal-cost paths are planned, and {model.title}, the model of {name}, "
             f"supports {model.ecmp_max_paths}"
         )
-        yield spec.error("FAB3412", told, *path, help="Use a model that supports as many.")
+        yield spec.error("FAB3412", message, *path, help="Use a model that supports as many.")
 
 
 def _too_small(
@@ -189,6 +189,6 @@ def _too_small(
     ]
     name = fabric.name(at)
     together = " when every cage serves one speed" if len(has) > 1 else ""
-    told = f"{name} has {' and '.join(wanted)}, and {model.title} has {' or '.join(has)}{together}"
+    message = f"{name} has {' and '.join(wanted)}, and {model.title} has {' or '.join(has)}{together}"
     help_ = "Use a model with as many, or the model of the tier."
-    return spec.error("FAB3410", told, "overrides", name, "model", help=help_)
+    return spec.error("FAB3410", message, "overrides", name, "model", help=help_)

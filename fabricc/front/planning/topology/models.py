@@ -270,9 +270,9 @@ def nos_release(
     `others`: models that the finding may name in its place.
     """
     flavor = find_flavor(nos.name, nos.release)
-    asked = None if flavor else nos.release
+    requested = None if flavor else nos.release
     try:
-        release = naming.release(nos.name, asked)
+        release = naming.release(nos.name, requested)
     except KeyError:
         spelled = spell_flavor(nos.name, nos.release)
         help_ = f"Write `{spelled}`." if spelled else suggest_name(nos.name, naming.names())
@@ -307,7 +307,7 @@ def nos_release(
             release = oldest_release(model, nos.name, naming.releases(nos.name)) or release
         findings.append(_vendor_build(spec, flavor, nos, release, *path))
         return release
-    if not runs_release(model, nos.name, asked or release):
+    if not runs_release(model, nos.name, requested or release):
         known = oldest_release(model, nos.name, naming.releases(nos.name))
         if nos.release is None and known is not None:
             return known

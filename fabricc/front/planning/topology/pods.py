@@ -55,7 +55,7 @@ def check_pods(spec: ClusterSpec, models: Models, catalog: Catalog, found: Ident
     if beyond:
         more = (*pods, *(min(stride, beyond - at) for at in range(0, beyond, stride)))
         fits = _size_with_pods(spec, models, catalog, more, lock) is not None
-        told = (
+        text = (
             f"{plural(len(pods), 'pod')} of {', '.join(map(str, pods))} units have room for {sum(pods)}; "
             f"there are {found.places}"
         )
@@ -64,7 +64,7 @@ def check_pods(spec: ClusterSpec, models: Models, catalog: Catalog, found: Ident
             if fits
             else "More pods need more ports on the cores: list larger pods."
         )
-        raise UnfitError(spec.error("FAB3058", told, "spines", "units_per_pod", help=help_))
+        raise UnfitError(spec.error("FAB3058", text, "spines", "units_per_pod", help=help_))
 
 
 def _size_with_pods(

@@ -266,7 +266,7 @@ def cores_too_small(
     spec: ClusterSpec, core: SwitchModel, pods: int, by_rail: int, spines: int, uplinks: int, ports: int
 ) -> Diagnostic:
     """Report cores that cannot join the pods, each with `by_rail` sets of spines, and how many cores or pods could."""
-    asked = spec.cores.count if spec.cores else None
+    requested = spec.cores.count if spec.cores else None
     best = clos.core_layer(pods * by_rail, spines, uplinks, ports)
     if best:
         text = f"{best.count} fit: {best.groups} groups of {best.cores_per_group}"
@@ -274,13 +274,15 @@ def cores_too_small(
         fits = (p for p in range(pods, 0, -1) if clos.core_layer(p * by_rail, spines, uplinks, ports))
         most = next(fits, 0)
         text = f"the largest number of pods that fits is {most}"
-    count = f"{asked} cores" if asked else "no number of cores"
+    count = f"{requested} cores" if requested else "no number of cores"
     sets = f"{by_rail} sets of " if by_rail > 1 else ""
     message = (
         f"{count} of {core.title} ({ports} ports) can join {pods} pods of {sets}{spines} spines "
         f"with {uplinks} uplinks each"
     )
-    return spec.error("FAB3012", message, "cores", "count" if asked else "model", help=f"Per plane, {text}.")
+    return spec.error(
+        "FAB3012", message, "cores", "count" if requested else "model", help=f"Per plane, {text}."
+    )
 
 
 def no_pod(

@@ -220,10 +220,10 @@ def _three_tiers(
     refuse_moved(spec, "spine", pins, uplinks_first=spine.tier.uplinks_first)
     core_gbps = link_speed(spec, spine.model, core.model, spine.tier.uplink_gbps, "spines")
     uplinks, count, links = _spread_uplinks(spec, spine.tier, bottom, pins)
-    asked = pins.get("units_per_pod") or spine.tier.units_per_pod
+    requested = pins.get("units_per_pod") or spine.tier.units_per_pod
     found = None
     most = ports_at(spine.model, bottom.up_gbps) // bottom.sides
-    for per_pod in (asked,) if asked else range(min(units, most), 0, -1):
+    for per_pod in (requested,) if requested else range(min(units, most), 0, -1):
         found = _find_pod(spine, per_pod, uplinks, count, links, bottom, core_gbps, pins)
         if found:
             break
@@ -232,9 +232,11 @@ def _three_tiers(
         best = next(
             (n for n in sizes if _find_pod(spine, n, uplinks, count, links, bottom, core_gbps, pins)), 0
         )
-        free = _find_pod(spine, asked or units, bottom.uplinks, None, None, bottom, core_gbps, pins)
+        free = _find_pod(spine, requested or units, bottom.uplinks, None, None, bottom, core_gbps, pins)
         more = None if pins else _find_planes(spec, models, present, units, spine, core)
-        raise UnfitError(no_pod(spec, spine, asked or units, uplinks, count, best, free and free[1], more))
+        raise UnfitError(
+            no_pod(spec, spine, requested or units, uplinks, count, best, free and free[1], more)
+        )
     per_pod, spines, links, spine_uplinks, up_cage = found
     pods, by_rail = -(-units // per_pod), bottom.planes.by_rail
     core_ports = ports_at(core.model, core_gbps) - core.tier.reserved_ports

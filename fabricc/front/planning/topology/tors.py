@@ -120,11 +120,11 @@ def _turned_bottom(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -
     try:
         return _bottom_of(spec, replace(models, tor=tor), {**pins, "tor_up_cage": every - before})
     except _UplinkCagesError as beyond:
-        told = (
+        message = (
             f"uplinks use {before} cages of a ToR, which leaves {every - before}; hosts need {beyond.needed}"
         )
         help_ = REPIN if name in pins else "Leave it out: uplinks follow the ports of hosts."
-        raise UnfitError(spec.error("FAB3020", told, "tors", "uplinks_first", help=help_)) from None
+        raise UnfitError(spec.error("FAB3020", message, "tors", "uplinks_first", help=help_)) from None
 
 
 def up_pin(tier: str, requested: Tier, model: SwitchModel, up_cage: int) -> dict[str, int]:
@@ -152,8 +152,8 @@ def refuse_moved(spec: ClusterSpec, tier: str, pins: Mapping[str, int], *, uplin
     """
     if (other := UP_CAGES[not uplinks_first].format(tier)) in pins:
         where = "behind the other links" if uplinks_first else "first"
-        told = f"the lock pins {other} to {pins[other]}: uplinks are cabled {where}"
-        raise UnfitError(spec.error("FAB3020", told, f"{tier}s", "uplinks_first", help=REPIN))
+        message = f"the lock pins {other} to {pins[other]}: uplinks are cabled {where}"
+        raise UnfitError(spec.error("FAB3020", message, f"{tier}s", "uplinks_first", help=REPIN))
 
 
 def _bottom_of(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> TorTier:

@@ -57,10 +57,10 @@ class Topology:
 
     def unverified(self) -> Iterator[str]:
         """Yield the assumptions about each NOS's image."""
-        told = set()
+        reported = set()
         for found in self.switches.values():
-            if found.switch.nos not in told:
-                told.add(found.switch.nos)
+            if found.switch.nos not in reported:
+                reported.add(found.switch.nos)
                 yield from (f"{found.switch.nos}: {sentence}" for sentence in found.emulation.unverified)
 
 

@@ -236,7 +236,7 @@ def check_partitions(subject: Subject) -> Iterator[Finding]:
     manager = own.name.partition(" ")[0]
     ib = subject.ib
     default = ib.classes[default_lane(ib.classes)].sl
-    asked = [
+    requested = [
         [host for host in each.hosts if host != manager and host not in divided]
         for each in ib.partitions[:TENANTS]
     ]
@@ -244,12 +244,12 @@ def check_partitions(subject: Subject) -> Iterator[Finding]:
         pair = [host for host in ports if host != manager][:2]
         if len(pair) == 2:
             yield from _check_joined(subject, ports, pair, DEFAULT_PKEY, default)
-    for tenant, members in zip(ib.partitions, asked, strict=False):
+    for tenant, members in zip(ib.partitions, requested, strict=False):
         if len(members) > 1:
             level = default if tenant.sl is None else tenant.sl
             yield from _check_joined(subject, ports, [members[0], members[-1]], tenant.pkey, level)
-    for index, (tenant, members) in enumerate(zip(ib.partitions, asked, strict=False)):
-        for other in asked[index + 1 :]:
+    for index, (tenant, members) in enumerate(zip(ib.partitions, requested, strict=False)):
+        for other in requested[index + 1 :]:
             apart = [host for host in other if host not in tenant.hosts]
             if members and apart and not _have_common_tenant(ib, members[0], apart[0]):
                 yield from _check_separated(subject, ports, members[0], apart[0])
@@ -280,6 +280,6 @@ def _check_separated(subject: Subject, ports: dict[str, Node], one: str, other: 
 
 def _path_record(subject: Subject, one: Node, other: Node, pkey: int | None = None) -> str:
     """Return the path record between two ports, in any shared partition or in the requested one."""
-    asked = [] if pkey is None else ["--pkey", f"0x{pkey:04x}"]
+    requested = [] if pkey is None else ["--pkey", f"0x{pkey:04x}"]
     lids_ = ("--slid", str(one.lid), "--dlid", str(other.lid))
-    return subject.running.run_tool("saquery", "PR", *lids_, *asked)
+    return subject.running.run_tool("saquery", "PR", *lids_, *requested)
