@@ -292,7 +292,8 @@ def slow_receivers(plan, entries, cabling):
             continue
         for port, counters in entry["counters"].items():
             end = (entry["host"], port)
-            sent = sum(counters.get(f"tx_prio{n}_pause", 0) for n in plan["traffic"]["lossless_priorities"])
+            names = [f"tx_prio{n}_pause" for n in plan["traffic"]["lossless_priorities"]]
+            sent = sum(counters.get(name, 0) for name in [*names, "tx_prio_pause"])
             totals[end] = totals.get(end, 0) + sent
             rounds[end] = rounds.get(end, 0) + 1
     slow = {end: sent for end, sent in totals.items() if sent > PAUSES * rounds[end]}

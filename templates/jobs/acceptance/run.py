@@ -31,10 +31,11 @@ SECONDS = 10
 LATENCY_ITERATIONS = 20000
 INCAST_SENDERS = 8
 RETRY_SECONDS = 30
-_PRIORITY = re.compile(r"[rt]x_prio\d+_(bytes|pause|discards)")
+_PRIORITY = re.compile(r"[rt]x_prio(\d+_(bytes|pause|discards)|_pause)")
 _PAUSES = (
     (re.compile(r"([rt]x)_pfc_ena_frames_pri(\d)"), r"\1_prio\2_pause"),  # bnxt_en
     (re.compile(r"([rt]x)_priority_(\d)_xoff(?:\.nic)?"), r"\1_prio\2_pause"),  # ice
+    (re.compile(r"frames_([rt]x)_pripause"), r"\1_prio_pause"),  # ionic, for all priorities together
 )
 """Names of pauses by other drivers, as mlx5_core calls them."""
 _ETHTOOL = {

@@ -291,6 +291,12 @@ def test_a_slow_receiver_is_named_though_every_result_is_sound(tmp_path: Path, n
     assert "a slow receiver" in fault
 
 
+def test_pauses_of_a_nic_that_counts_all_priorities_together_are_seen(tmp_path: Path) -> None:
+    slow, _ = first_port("rails")
+    _, said = judge(tmp_path, World("rails", host_counters={slow: {"tx_prio_pause": PUBLISHED}}))
+    assert [line for line in said if f"{slow[0]} {slow[1]} sent" in line and "a slow receiver" in line]
+
+
 def test_two_slow_receivers_are_both_named(tmp_path: Path) -> None:
     slow = dict.fromkeys([first_port("rails")[0], first_port("rails", 9)[0]], PUBLISHED)
     status, said = judged_with_pauses(tmp_path, "rails", slow)

@@ -165,3 +165,25 @@ def test_the_tree_stays_as_built(tree: Path) -> None:
 def test_strangers_and_unknown_rounds_are_refused(tree: Path) -> None:
     assert start(tree, "1", "--host", "stranger").returncode == 2
     assert start(tree, "99", "--host", host_at(0).name).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("tx_prio3_pause: 7", "tx_prio3_pause"),
+        ("tx_pfc_ena_frames_pri3: 7", "tx_prio3_pause"),
+        ("tx_priority_3_xoff.nic: 7", "tx_prio3_pause"),
+        ("frames_tx_pripause: 7", "tx_prio_pause"),
+    ],
+    ids=["mlx5_core", "bnxt_en", "ice", "ionic"],
+)
+def test_pauses_are_read_by_the_names_of_every_driver(tmp_path: Path, line: str, name: str) -> None:
+    tree = write_tree("rails", tmp_path)
+    (tmp_path / "ethtool").write_text(f"#!/bin/sh\necho '     {line}'\n")
+    (tmp_path / "ethtool").chmod(0o755)
+    call = "import json, run; print(json.dumps(run.read_counters('/nowhere', 'mlx5_r0', 'rail0')))"
+    done = subprocess.run(
+        [sys.executable, "-c", call], cwd=tree / "acceptance", capture_output=True, text=True, check=True,
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+    )  # fmt: skip
+    assert json.loads(done.stdout) == {name: 7}
