@@ -17,12 +17,13 @@ from fabricc.review.diff.phrases import fold_names
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fabricc.review.diff.model import Fleet, Group, ModelFigure, ReplacedDevice, Review
+    from fabricc.review.diff.model import Fleet, Group, ModelFigure, ReplacedDevice, Review, SpecChange
 
 NOUNS = {"tor": "ToR", "spine": "spine", "core": "core", "host": "host"}
 BOTH_ENDS = (
     "Apply both ends of every session in one window: a session stays down until both have the new ASNs."
 )
+_RACK = re.compile(r"(.*\bracks)\.([^.]+)")
 _KEY_FIGURES = ("oversubscription", "headroom used", "uplinks left", "worst single")
 UNKNOWN = "effect unknown, treated as a reload"
 IMPACTS = {
@@ -275,7 +276,29 @@ def drain_steps(review: Review) -> list[str]:
     if review.removed.count:
         names = [name for names in review.removed.names.values() for name in names]
         steps.append(f"Take these out of service before they go: {fold_names(names, 6)}.")
+        for old, new in find_renamed_racks(review.spec_changes):
+            steps.append(
+                f"If rack {new} is {old} under another name, write `moved: {{{old}: {new}}}`: no number changes."
+            )
     return steps
+
+
+def find_renamed_racks(changes: Iterable[SpecChange]) -> list[tuple[str, str]]:
+    """Return racks that left with those that joined in the same place with as many hosts."""
+    gone: list[tuple[str, str | None, str]] = []
+    joined: list[tuple[str, str | None, str]] = []
+    for change in changes:
+        if match := _RACK.fullmatch(change.path):
+            if change.after is None:
+                gone.append((match[1], change.before, match[2]))
+            elif change.before is None:
+                joined.append((match[1], change.after, match[2]))
+    pairs = []
+    for place, count, old in gone:
+        alike = [new for where, hosts, new in joined if (where, hosts) == (place, count)]
+        if len(alike) == 1 and [(where, hosts) for where, hosts, _ in gone].count((place, count)) == 1:
+            pairs.append((old, alike[0]))
+    return pairs
 
 
 def _describe_swap(box: ReplacedDevice) -> str:

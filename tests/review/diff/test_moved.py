@@ -12,8 +12,8 @@ from jsonschema import Draft202012Validator
 
 from fabricc.compiler.driver import build_tree
 from fabricc.review.diff import markdown, review_json, terminal
-from fabricc.review.diff.model import Impact
-from fabricc.review.diff.wording import drain_steps, verdict_line
+from fabricc.review.diff.model import Impact, SpecChange
+from fabricc.review.diff.wording import drain_steps, find_renamed_racks, verdict_line
 from tests.review.diff.conftest import compared
 
 if TYPE_CHECKING:
@@ -95,3 +95,23 @@ def test_a_box_of_the_same_name_is_another_by_its_serial_number(bench: Bench) ->
 def test_the_host_to_drain_is_the_one_that_runs(bench: Bench) -> None:
     review = bench.review(LAB, more="replaced: {su001-host02: {by: gpu-new}}\n")
     assert any(step.startswith("Drain jobs") and "su001-host02." in step for step in drain_steps(review))
+
+
+@pytest.mark.parametrize(
+    ("gone", "joined", "found"),
+    [
+        (["gpus.racks.a07 4"], ["gpus.racks.row2-a07 4"], [("a07", "row2-a07")]),
+        (["gpus.groups.x.racks.a07 4"], ["gpus.groups.x.racks.b 4"], [("a07", "b")]),
+        (["gpus.racks.a07 4"], ["gpus.racks.b 5"], []),
+        (["gpus.racks.a07 4"], ["networks.storage.racks.b 4"], []),
+        (["gpus.racks.a07 4"], ["gpus.racks.b 4", "gpus.racks.c 4"], []),
+        (["gpus.racks.a07 4", "gpus.racks.a08 4"], ["gpus.racks.b 4"], []),
+        (["spines.count 4"], ["spines.rails 4"], []),
+    ],
+)
+def test_a_rack_that_may_have_another_name_is_proposed(
+    gone: list[str], joined: list[str], found: list[tuple[str, str]]
+) -> None:
+    changes = [SpecChange(path, value, None, None) for path, value in map(str.split, gone)]
+    changes += [SpecChange(path, None, value, None) for path, value in map(str.split, joined)]
+    assert find_renamed_racks(changes) == found
