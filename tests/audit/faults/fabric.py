@@ -1,7 +1,8 @@
-"""A fabric of four racks and two spines of one system, as the texts that a person would collect from its switches."""
+"""Small fabrics of one system in several forms, as the texts that a person would collect from their switches."""
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,6 +13,7 @@ from fabricc.audit.rules import find_all
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.compiler.compiled import compile_spec
+from tests import tenanted
 from tests.audit import ours
 
 if TYPE_CHECKING:
@@ -33,22 +35,45 @@ management:
 """
 
 
-def spec_of(system: str) -> str:
-    """Return the spec: four racks, two spines, four uplinks a ToR, and the services of a complete switch."""
+def spec_of(system: str, form: str = "plain") -> str:
+    """Return a spec with two spines and the services of a complete switch.
+
+    Args:
+        system: of all switches.
+        form: `plain` for four racks with four uplinks a ToR, `planes` for two planes, `storage` for storage nodes with
+            a lossless class of their own, `tenants` for EVPN with VRFs.
+    """
+    if form == "tenants":
+        text = tenanted.spec_text(system, spines=system in tenanted.EXPRESSED)
+        head, _, rest = text.partition("management:\n")
+        return head + SERVICES + rest[rest.index("tenants:") :]
     text = ours.spec_of(system)
     head, _, rest = text.partition("management:\n")
     text = head + SERVICES + rest[rest.index("accept:") :]
-    return text.replace("hosts: 8, hosts_per_unit: 4}", "racks: 4, hosts_per_rack: 2, wiring: rack}")
+    hosts = "{model: dgx-b200, hosts: 8, hosts_per_unit: 4}"
+    if form == "planes":
+        return text.replace(hosts, _PLANES).replace("management:\n", "planes: 2\nmanagement:\n")
+    if form == "storage":
+        return text.replace(hosts, _GROUPS).replace("  cnp:", "  storage: {dscp: 34, lossless: true}\n  cnp:")
+    return text.replace(hosts, "{model: dgx-b200, racks: 4, hosts_per_rack: 2, wiring: rack}")
+
+
+FORMS = ("plain", "planes", "storage", "tenants")
+_PLANES = "{model: hgx-b300-2x400, racks: 2, hosts_per_rack: 1, wiring: rack}"
+_GROUPS = (
+    "{groups: [{name: compute, model: grand-teton, racks: 2, hosts_per_rack: 1}, "
+    "{name: storage, model: storage-2x400, racks: 2, hosts_per_rack: 2, class: storage}], wiring: rack}"
+)
 
 
 @cache
-def built(system: str) -> Mapping[str, Mapping[str, str]]:
+def built(system: str, form: str = "plain") -> Mapping[str, Mapping[str, str]]:
     """Return the texts of every switch, under names that fabricc does not give."""
     texts: Texts = {}
     with TemporaryDirectory() as folder:
         path = Path(folder, "cluster.yaml")
-        path.write_text(spec_of(system))
-        fabric = compile_spec(path).fabric
+        path.write_text(spec_of(system, form))
+        fabric = compile_spec(path, gaps=form != "tenants").fabric
         for switch in map(fabric.switch, fabric.switch_ids()):
             files = back_ends.load(switch.nos).render(switch)
             texts[_name(switch.name)] = {file: _name(text) for file, text in files.items()}
@@ -69,7 +94,12 @@ def hosts_of(system: str) -> Mapping[str, Mapping[str, str]]:
 
 
 def _name(text: str) -> str:
-    return ours.disguised(text).replace("-tor1a", "-leaf")
+    text = ours.disguised(text).replace("-tor1a", "-leaf").replace("-tor1b", "-other")
+    return _SECOND.sub(r"y\1", text)
+
+
+_SECOND = re.compile(r"spine(\d+)b")
+"""Names of the spines of a second plane."""
 
 
 def tors(system: str) -> list[str]:
@@ -90,10 +120,11 @@ class Sound(NamedTuple):
 
 
 @cache
-def sound(system: str, hosts: bool = False) -> Sound:
+def sound(system: str, hosts: bool = False, form: str = "plain") -> Sound:
     """Read the switches, or the hosts, of the untouched fabric."""
     folder = TemporaryDirectory()
-    return Sound(_collected(Path(folder.name), hosts_of(system) if hosts else built(system)), folder)
+    texts = hosts_of(system) if hosts else built(system, form)
+    return Sound(_collected(Path(folder.name), texts), folder)
 
 
 def examined(system: str, altered: Mapping[str, Mapping[str, str]], hosts: bool = False) -> list[Finding]:
