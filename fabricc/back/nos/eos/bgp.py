@@ -371,17 +371,19 @@ def _put_session(
 ) -> None:
     """State a session over an address, or `linked` over the link-local ones of an interface."""
     said = _inherit_group(groups, own)
+    off = {key: line for key, (value, line) in own.items() if value in (peering.UNSET, "false")}
     prefix = f"{at}bgp/neighbor[{name}]/"
     default = {"ipv4": bgp.values.get("default_ipv4", ("true", 0))}
     active = {f: said.get(f) or default.get(f, ("false", 0)) for f in _FAMILIES}
     families = [f for f, (value, _) in active.items() if value == "true"]
     if linked and "next_hop" not in said:
         families = [f for f in families if f != "ipv4"]
-    line = max((said[f][1] for f in families if f in said), default=bgp.line)
+    active_at = max((said[f][1] for f in families if f in said), default=bgp.line)
+    line = max((off[f] for f in _FAMILIES if f in off), default=active_at)
     ours = said.keys() <= _OURS
     further = _further_families(said) if not ours or "evpn active" in said else ()
     document.put(prefix + "families", ",".join((*families, *further)), line)
-    document.put(prefix + "bfd", *said.get("bfd", ("false", bgp.line)))
+    document.put(prefix + "bfd", *said.get("bfd", ("false", off.get("bfd", bgp.line))))
     for key in _STATED:
         if key in said:
             document.put(prefix + key, *said[key])

@@ -199,8 +199,9 @@ def _session_facts(
     for key in _BFD:
         if key in values:
             found["bfd"] = ("true", values[key][1])
-    if active:
-        found["families"] = (",".join(active), carried[active[0]][1])
+    off = max(line if value == "false" else 0 for value, line in carried.values())
+    if active or off:
+        found["families"] = (",".join(active), off or carried[active[0]][1])
     for key in _JOINT:
         found |= join_families(key, {f: values.get(f"{f} {key}") for f in active})
     if not values.keys() <= _PLAIN:

@@ -128,6 +128,7 @@ _PEER: Sequence[Row] = (
     Keep("remote-as route-map <word>", "of peer remote-as route-map"),
     Keep("description <rest>", "description"),
     Keep("bfd", "bfd"),
+    Keep("no bfd", "bfd", "false"),
     Keep("ttl-security hops <integer>", "ttl_security_hops"),
     Keep("password (0|3|7) <word>", "secret"),
     Keep("password <rest>", "password", "set"),
@@ -151,9 +152,9 @@ _PEER: Sequence[Row] = (
         for row in _named_rows(head, OF_PEERS)
     ),
     *(Silent(f"no {head} [<rest>]") for head in split_beginnings("""
-        bfd, dynamic-capability, disable-connected-check, transport, capability, dont-capability-negotiate,
-        log-neighbor-changes, low-memory, remove-private-as, ttl-security, ebgp-multihop, password, local-as,
-        update-source, timers, description, inherit, enforce-first-as, affinity-group, peer-type,
+        bfd multihop, bfd singlehop, dynamic-capability, disable-connected-check, transport, capability,
+        dont-capability-negotiate, log-neighbor-changes, low-memory, remove-private-as, ttl-security, ebgp-multihop,
+        password, local-as, update-source, timers, description, inherit, enforce-first-as, affinity-group, peer-type,
         disable-policy-batching
     """)),
     *_family_blocks(_PEER_FAMILY),

@@ -268,6 +268,7 @@ _FACILITY = "|".join(f"facility local{number}" for number in range(8))
 ROWS: Sequence[Row] = (
     Fact("(hostname|switchname) <word>", "system/hostname"),
     Fact("feature <rest>", "system/feature[{0}]", "on"),
+    Fact("no feature lldp", "system/feature[lldp]", "off"),
     Silent("no feature <rest>"),
     Fact("username <word> sshkey <rest>", lambda user, key: {f"user[{user}]/ssh_key": key.strip('"')}),
     Fact("username <word> password [5|8|9] <word> role <word>", _account_role),

@@ -56,6 +56,8 @@ def _parse_hop(text: str) -> Mapping[str, Value] | None:
     if not way:
         return None
     where = way[-1] + (f" vrf {said.pop('vrf')}" if "vrf" in said else "")
+    if len(way) > 1:
+        said["interface"] = way[0]
     kept = {f"{_MORE}{where} {name}": value for name, value in said.items()}
     leak = {_LEAKS: "true"} if where.endswith(f"vrf {MANAGEMENT_VRF}") else {}
     return {f"{_HOP}{where}": preference, **kept, **leak}
