@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.defaults import unsafe_line
+from fabricc.back.nos.defaults import discovers_nothing, server_instance, unsafe_line
 from fabricc.base.diagnostics import Severity
 from fabricc.proof.compare import Finding
 from fabricc.rules.findings import finding_at
@@ -108,6 +108,41 @@ _FIRST = ("management/ntp",)
 """Services that a switch needs which has another one: without them the times in its log are wrong."""
 
 
+def _undiscovered(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report that LLDP is off on a switch with links: nothing shows where its cables lead."""
+    path = next((path for path, value in statement.rest.items() if discovers_nothing(path, value)), None)
+    if path and statement.fars:
+        message = f"{statement.name} runs no LLDP: nothing shows whether its cables are where they should be"
+        yield finding_at(
+            MISSING, statement.device, path, message, "no LLDP", Severity.WARNING, "Enable LLDP."
+        )
+
+
+def _lost_servers(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report servers that a switch looks for in a routing instance which it does not have."""
+    if not statement.fars and not any(True for _ in statement.open_ports()):
+        return  # an excerpt does not show which routing instances there are
+    for file, line, text in statement.device.reading.unknown:
+        found = server_instance(text)
+        if found and not _has_instance(statement, found[1]):
+            place = statement.device.paths.get(file, file)
+            message = f"{statement.name}: {found[0]} in the VRF {found[1]}, which the switch does not have"
+            remedy = "Name the routing instance that leads to the server."
+            yield Finding(MISSING, message, place, line, "server VRF", Severity.WARNING, remedy)
+
+
+_DEFAULT_INSTANCES = ("default", "management", "mgmt_junos")
+_INSTANCES = ("vrf[{}]", "evpn/vrf[{}]/")
+
+
+def _has_instance(statement: Statement, name: str) -> bool:
+    """Return whether a switch mentions a routing instance besides its servers."""
+    if name in _DEFAULT_INSTANCES or any(str(says.get("vrf")) == name for says in statement.ports.values()):
+        return True
+    starts = tuple(each.format(name) for each in _INSTANCES)
+    return any(path.startswith(starts) or value == name for path, value in statement.rest.items())
+
+
 def _missing_services(fabric: Switches) -> Iterator[Report]:
     """Report a service that most switches have and some lack, or that none has although others are configured.
 
@@ -144,5 +179,7 @@ RULES = (
     SwitchRule(UNSAFE, OTHER, (), _unsafe_logins),
     SwitchRule(UNSAFE, OTHER, (), _unsafe_lines),
     SwitchRule(ISOLATED, ADDRESSES, (Input.LINKS,), _not_isolated),
+    SwitchRule(MISSING, OTHER, (Input.LINKS,), _undiscovered),
+    SwitchRule(MISSING, OTHER, (), _lost_servers),
     FabricRule(MISSING, OTHER, (), _missing_services),
 )

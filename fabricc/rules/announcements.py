@@ -5,6 +5,7 @@ Find switches that accept routes with their own AS number in the path, so that l
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -53,16 +54,58 @@ def _announces_connected(policy: Policy | None, prefix: str) -> bool:
     return any(policy.apply(name, Route(block, True, frozenset())) is not None for name in named)
 
 
+_CONNECTED = re.compile(r"bgp/redistribute(?:_connected|\[(?:connected|direct)\])")
+_LISTED = re.compile(r"\bprefix_list (\S+)")
+
+
+def _foreign_loopback(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report that connected routes pass a list of host routes, none of which is an address of the switch."""
+    facts = statement.rest
+    maps = {
+        str(value) for path, value in facts.items() if path.startswith("bgp/r") and _CONNECTED.fullmatch(path)
+    }
+    clauses = [
+        str(v)
+        for path, v in facts.items()
+        if path.startswith("route_map[") and path[10:].partition("]")[0] in maps
+    ]
+    for name in dict.fromkeys(
+        each for clause in clauses if clause.startswith("permit") for each in _LISTED.findall(clause)
+    ):
+        listed = {
+            p: str(v) for p, v in facts.items() if p.startswith(f"prefix_list[{name}]/") and "/" in str(v)
+        }
+        single = {
+            p: v.partition("/")[0] for p, v in listed.items() if v.endswith(("/32", "/128")) and " " not in v
+        }
+        if single and sessions.addresses.isdisjoint(single.values()):
+            path, address = next(iter(single.items()))
+            message = (
+                f"{statement.name} announces {address} of its connected routes, which is no address of it"
+            )
+            remedy = "Name the address of the loopback in the list."
+            yield finding_at(
+                SILENT, statement.device, path, message, "foreign loopback", Severity.WARNING, remedy
+            )
+
+
 def _small_limits(fabric: Switches) -> Iterator[Report]:
     """Report limits on sessions to upper switches below the number of ToRs whose prefixes come over them."""
-    announcing = sum(1 for each in fabric.summaries.values() if each.tier is Tier.TOR and each.prefixes)
-    small = [
-        (name, summary.limit, announcing - bool(summary.prefixes))
-        for name, summary in fabric.summaries.items()
-        if summary.tier is Tier.TOR
-        and summary.limit
-        and summary.limit[0] < announcing - bool(summary.prefixes)
-    ]
+    announcing = {
+        name
+        for name, each in fabric.summaries.items()
+        if each.tier is Tier.TOR
+        and (each.prefixes or (not each.silent and (each.joined or any(map(fabric.owners, each.remote)))))
+    }
+    small = []
+    for name, summary in fabric.summaries.items():
+        if summary.tier is not Tier.TOR or not summary.limit:
+            continue
+        others = len(announcing) - (name in announcing)
+        if summary.limit[0] < others and not fabric.planned:
+            others = len((announcing & fabric.reachable({name})) - {name})
+        if summary.limit[0] < others:
+            small.append((name, summary.limit, others))
     if not small or _are_aggregated(fabric):
         return
     for name, (limit, path), others in small:
@@ -136,6 +179,7 @@ def _tor_loops(fabric: Switches) -> Iterator[Report]:
 
 
 RULES = (
+    SwitchRule(SILENT, POLICY, (Input.BGP,), _foreign_loopback),
     FabricRule(SILENT, POLICY, (Input.BGP, Input.TIER), _silent_tors),
     FabricRule(LIMIT, POLICY, (Input.BGP, Input.TIER), _small_limits),
     SwitchRule(LOOPS, POLICY, (Input.TIER,), _upper_loops),

@@ -2,22 +2,25 @@
 
 Find packet filters on links of the fabric that drop BGP, BFD or RoCE.
 
+Find links between switches over which no route comes: sessions that are shut, and links without a protocol.
+
 Find switches that hash with the seed of the tier below them.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.defaults import checks_sources, forwards_nothing, routes_unstated
-from fabricc.back.nos.packet_filters import dropped_services
+from fabricc.back.nos.defaults import checks_sources, forwards_nothing, routes_unstated, states_pfc
+from fabricc.back.nos.packet_filters import dropped_discovery, dropped_services
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
-from fabricc.facts.statement import Tier
+from fabricc.facts.statement import Tier, session_path
 from fabricc.rules.findings import finding_at
-from fabricc.rules.rule import INTERFACES, OTHER, POLICY, FabricRule, Input, Report, SwitchRule
+from fabricc.rules.rule import BGP, INTERFACES, OTHER, POLICY, FabricRule, Input, Report, SwitchRule
 from fabricc.rules.sessions import UPPER
 
 if TYPE_CHECKING:
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
     from fabricc.rules.rule import Switches
-    from fabricc.rules.sessions import Sessions
+    from fabricc.rules.sessions import Key, Sessions
 
 STILL, STRICT = "FAB9682", "FAB9685"
 
@@ -37,7 +40,7 @@ def _does_not_route(statement: Statement, _: Sessions) -> Iterator[Finding]:
         version
         for port in statement.fars
         for version in ("ipv4", "ipv6")
-        if statement.of(port, version) is not None
+        if statement.of(port, version) is not None or statement.of(port, "unnumbered") is not None
     }
     for path, value in statement.rest.items():
         family = forwards_nothing(path, value)
@@ -84,9 +87,21 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
     if not bound:
         return
     rules = _filter_rules(statement)
+    rdma = statement.states_quality or not states_pfc(statement.device.system)
     over = {port for port in sessions.near.values() if port}
     detecting = {sessions.near[key] for key, said in sessions.said.items() if said.bfd == "true"}
     for name, ports in bound.items():
+        at = dropped_discovery([text for _, text in rules.get(name, [])])
+        linked = _linked_sessions(statement) if at is not None else set()
+        hit = [port for port in ports if linked.intersection(statement.chain(port))]
+        if at is not None and hit:
+            ports_text = join_words(hit, 2)
+            message = (
+                f"{statement.name} {ports_text}: rule {at + 1} of the filter {name} drops neighbor discovery"
+            )
+            remedy = "Permit neighbor discovery (ICMPv6 types 133 to 136) on links between switches."
+            path = rules[name][at][0]
+            yield finding_at(BLOCKED, statement.device, path, message, "filter discovery", remedy=remedy)
         for service, number in dropped_services(
             [text for _, text in rules.get(name, [])], statement.device.system
         ):
@@ -98,7 +113,14 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
             message = f"{statement.name} {join_words(hit, 2)}: {which} of the filter {name} drops {service}"
             path = rules[name][number][0]
             remedy = f"Permit {service} on links between switches, or take the filter off these ports."
-            yield finding_at(BLOCKED, statement.device, path, message, f"filter {service}", remedy=remedy)
+            unused = service == "RoCE" and not rdma
+            severity = Severity.NOTE if unused else Severity.ERROR
+            yield finding_at(BLOCKED, statement.device, path, message, f"filter {service}", severity, remedy)
+
+
+def _linked_sessions(statement: Statement) -> set[str]:
+    """Return the ports whose sessions use link-local addresses."""
+    return {neighbor for _, neighbor in statement.sessions if neighbor in statement.ports}
 
 
 def _bound_filters(statement: Statement) -> dict[str, list[str]]:
@@ -152,7 +174,186 @@ def _hash_seeds(fabric: Switches) -> Iterator[Report]:
             yield Report(SEEDS, name, (path,), message, "hash seed", Severity.WARNING, remedy)
 
 
+IDLE = "FAB9675"
+_SWITCHES = (Tier.TOR, Tier.SPINE, Tier.CORE)
+_SHUT = (("enabled", "false"), ("enabled/also[false]", "true"))
+"""Facts of a port that is shut; files of one system can contradict each other."""
+_ROUTED = ("ipv4", "ipv6", "unnumbered")
+_PROTOCOLS = ("ospf", "isis", "eigrp", "rip[", "rip/", "mpls", "vrf[")
+_LEFT = "bgp/setting[graceful-shutdown"
+"""What the settings begin with by which neighbors avoid a switch that is about to be shut."""
+
+
+def _shut_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report sessions over links to known switches that are shut."""
+    shut = [
+        key
+        for key, said in sessions.said.items()
+        if not said.enabled and _leads_to_switch(statement, sessions.near.get(key, ""))
+    ]
+    if shut:
+        who = join_words([neighbor for _, neighbor in shut], 2)
+        more = "" if len(shut) < len(sessions.said) else ", all that it has"
+        message = f"{statement.name}: the sessions with {who} are shut{more}, so their links are unused"
+        remedy = "Enable the sessions, or shut the ports of the links too."
+        path = session_path(shut[0], "enabled")
+        yield finding_at(IDLE, statement.device, path, message, "shut session", Severity.WARNING, remedy)
+
+
+def _shut_overlay(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report a switch whose sessions between loopbacks with EVPN are all shut."""
+    overlay = [
+        key
+        for key, said in sessions.said.items()
+        if not sessions.near.get(key, "") and "evpn" in str(said.families).split(",")
+    ]
+    if overlay and not any(sessions.said[key].enabled for key in overlay):
+        who = join_words([neighbor for _, neighbor in overlay], 2)
+        message = (
+            f"{statement.name}: the sessions with {who} are shut, all that carry EVPN: no VTEP is learned"
+        )
+        remedy = "Enable the sessions between loopbacks, or remove them."
+        path = session_path(overlay[0], "enabled")
+        yield finding_at(IDLE, statement.device, path, message, "shut overlay", Severity.WARNING, remedy)
+
+
+_UNICAST = frozenset({"ipv4", "ipv6"})
+_IPV4_ORIGIN = re.compile(r"bgp/(?:aggregate|network)\[\d+\.")
+_ENTERING = ("bgp/aggregate[", "bgp/network[", "bgp/redistribute")
+"""What the facts begin with by which a switch puts its own routes into BGP."""
+
+
+def _empty_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report links to known switches whose sessions carry no unicast routes, where no other protocol does."""
+    if any(statement.link_state_paths()):
+        return
+    carried: dict[str, set[str]] = {}
+    first: dict[str, Key] = {}
+    stated = any(said.families for said in sessions.said.values())
+    for key, said in sessions.said.items():
+        port = sessions.near.get(key, "")
+        if (
+            said.enabled
+            and not key[0]
+            and (stated or said.families is not None)
+            and _leads_to_switch(statement, port)
+        ):
+            first.setdefault(port, key)
+            carried.setdefault(port, set()).update(str(said.families or "").split(","))
+    enters = any(path.startswith(_ENTERING) for path in statement.rest)
+    lost = any(
+        path.startswith(_ENTERING) and _IPV4_ORIGIN.match(path) for path in statement.rest
+    ) and not any("ipv4" in str(said.families) for said in sessions.said.values())
+    empty = [
+        first[port]
+        for port, families in carried.items()
+        if lost or (not families & _UNICAST and (enters or not families - {""}))
+    ]
+    if empty:
+        who = join_words([neighbor for _, neighbor in empty], 2)
+        message = (
+            f"{statement.name}: the session with {who} carries no {'IPv4' if lost else 'IPv4 or IPv6'} routes"
+        )
+        remedy = "Activate the address family on the session."
+        paths = tuple(session_path(empty[0], leaf) for leaf in ("families", "remote_asn", "remote_kind"))
+        yield finding_at(IDLE, statement.device, paths, message, "no family", Severity.WARNING, remedy)
+
+
+def _leads_to_switch(statement: Statement, port: str) -> bool:
+    far = statement.fars.get(port)
+    return far is not None and far.known and far.tier in _SWITCHES
+
+
+def _shut_links(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report ports to known switches that are shut, over which a session leads, or which have addresses without BGP."""
+    used = {sessions.near.get(key, "") for key, said in sessions.said.items() if said.enabled}
+    shut = [
+        port
+        for port in statement.fars
+        if _leads_to_switch(statement, port)
+        and _is_shut(statement, port)
+        and (used.intersection(statement.chain(port)) if sessions.said else _has_address(statement, port))
+    ]
+    if shut:
+        why = "sessions with other switches lead over it" if sessions.said else "it has an address"
+        message = f"{statement.name} {join_words(shut, 2)}: shut, and {why}"
+        remedy = "Enable the ports, or shut the sessions too."
+        path = f"{PORT}{shut[0]}]/enabled"
+        yield finding_at(IDLE, statement.device, path, message, "shut link", Severity.WARNING, remedy)
+
+
+def _has_address(statement: Statement, port: str) -> bool:
+    return any(statement.of(port, leaf) is not None for leaf in _ROUTED)
+
+
+def _is_shut(statement: Statement, port: str) -> bool:
+    return any(statement.of(port, leaf) == value for leaf, value in _SHUT)
+
+
+def _silent_links(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report a switch with addresses on links to switches, and neither a session, nor an IGP, nor a static route."""
+    if sessions.said or sessions.listens or any(statement.link_state_paths()):
+        return
+    if any("static_route[" in path or any(word in path for word in _PROTOCOLS) for path in statement.rest):
+        return
+    if any(any(word in leaf for word in _PROTOCOLS) for says in statement.ports.values() for leaf in says):
+        return
+    if "bgp/asn" in statement.rest and not any(path.startswith("route_map[") for path in statement.rest):
+        return  # the file that has the sessions may be missing
+    links = [
+        port
+        for port in statement.fars
+        if _leads_to_switch(statement, port)
+        and _has_address(statement, port)
+        and statement.of(port, "enabled") != "false"
+        and statement.of(port, "vrf") is None
+    ]
+    if links:
+        message = f"{statement.name} has addresses on links to switches ({join_words(links, 2)}), no routing protocol"
+        remedy = "Run BGP on the links between switches."
+        paths = ("platform/routing", f"{PORT}{links[0]}]/ipv4", f"{PORT}{links[0]}]/description")
+        yield finding_at(IDLE, statement.device, paths, message, "no routing", Severity.WARNING, remedy)
+
+
+def _passive_links(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report links to known switches without sessions on which OSPF or IS-IS looks for no neighbor."""
+    used = {sessions.near.get(key, "") for key, said in sessions.said.items() if said.enabled}
+    passive: dict[str, str] = {}
+    for port in statement.fars:
+        if _leads_to_switch(statement, port) and not used.intersection(statement.chain(port)):
+            for each in statement.chain(port):
+                for leaf, value in statement.ports.get(each, {}).items():
+                    if leaf.startswith(_IGP) and "passive" in leaf and value not in ("false", "off"):
+                        passive.setdefault(port, f"{PORT}{each}]/{leaf}")
+    if passive:
+        message = f"{statement.name} {join_words(list(passive), 2)}: passive, so the link to a switch carries no routes"
+        remedy = "Let OSPF or IS-IS find its neighbors on links between switches."
+        path = next(iter(passive.values()))
+        yield finding_at(IDLE, statement.device, path, message, "passive link", Severity.WARNING, remedy)
+
+
+_IGP = ("isis_setting[", "ospf_setting[")
+
+
+def _graceful_shutdown(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report a switch in graceful shutdown (RFC 8326)."""
+    for path, value in statement.rest.items():
+        if path.startswith(_LEFT) and value not in ("off", "false", "receiver"):
+            message = f"{statement.name} is in graceful shutdown: its neighbors avoid it as long as they can"
+            remedy = "End the maintenance, and remove the setting."
+            yield finding_at(
+                IDLE, statement.device, path, message, "graceful shutdown", Severity.WARNING, remedy
+            )
+
+
 RULES = (
+    SwitchRule(IDLE, BGP, (Input.LINKS,), _shut_sessions),
+    SwitchRule(IDLE, BGP, (Input.LINKS,), _empty_sessions),
+    SwitchRule(IDLE, BGP, (), _shut_overlay),
+    SwitchRule(IDLE, BGP, (Input.LINKS,), _shut_links),
+    SwitchRule(IDLE, BGP, (Input.LINKS,), _silent_links),
+    SwitchRule(IDLE, BGP, (Input.LINKS,), _passive_links),
+    SwitchRule(IDLE, BGP, (), _graceful_shutdown),
     SwitchRule(STRICT, POLICY, (Input.LINKS,), _checks_sources),
     SwitchRule(STILL, POLICY, (Input.LINKS, Input.BGP), _does_not_route),
     SwitchRule(BLOCKED, INTERFACES, (Input.LINKS,), _filter_findings),

@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import field
 from functools import lru_cache
-from ipaddress import ip_interface
+from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.back.nos.defaults import certain_mtu, ospf_defaults
 from fabricc.base.diagnostics import Severity
+from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 from fabricc.facts.frame import PORT, SharedTable
 from fabricc.facts.statement import Kind, Tier
-from fabricc.proof.invariants.view import parse_priorities, sibling_address
+from fabricc.proof.invariants.view import as_int, parse_priorities, sibling_address
 from fabricc.rules.classes import marks_packets, queue_of
 from fabricc.rules.findings import finding_at, line_of, nearest_shared_fact
 
@@ -35,7 +37,8 @@ WORDS = {
     "autoneg": "autonegotiation", "marked": "queues with ECN", "native_vlan": "native VLAN", "vlans": "VLANs",
     "access_vlan": "VLAN", "switchport": "kind of port", "bundle": "membership of a bundle",
     "settings": "session settings", "bfd": "BFD",
-    "bundle_mode": "protocol of the bundle",
+    "bundle_mode": "protocol of the bundle", "ospf_area": "OSPF area", "ospf_network": "kind of network of OSPF",
+    "ospf_hello": "hello interval of OSPF",
 }  # fmt: skip
 _WHY = {
     "mtu": "packets of the larger size are lost on the way to the smaller",
@@ -51,7 +54,15 @@ _WHY = {
     "switchport": "one end expects tags that the other does not send",
     "bundle_mode": "one end waits for LACP, and the bundle does not come up",
     "bundle": "one end takes the link for one of several, the other for one alone",
+    "ospf_area": "the neighbors do not agree",
+    "ospf_network": "routes over the link are not used",
+    "ospf_hello": "the neighbors do not agree",
 }
+LAYER_2_BYTES = 14
+"""The Ethernet header, which the largest frame of a port includes and its MTU does not."""
+_HELLO = ("ospf_setting[ip ospf hello-interval]", "ospf_setting[hello-interval]")
+_LEAVES = {"marked": "queue"}
+"""Value -> the statement that has it, where their names differ."""
 _REMEDY = "Set both ends of the link to the same value."
 
 
@@ -82,6 +93,9 @@ class EndValues(NamedTuple):
     vlans: Value | None = None
     bundle: str | None = None
     bundle_mode: str | None = None
+    ospf_area: str | None = None
+    ospf_network: str | None = None
+    ospf_hello: str | None = None
     settings: str | None = None
     bfd: str | None = None
 
@@ -132,7 +146,7 @@ def _end_values(statement: Statement, port: str, tells: bool, bundles: bool) -> 
     return EndValues(
         host=statement.place.tier is Tier.HOST,
         shut=value_of("enabled") == "false",
-        mtu=value_of("mtu"),
+        mtu=_mtu_of(statement, port),
         speed_gbps=value_of("speed_gbps"),
         fec=value_of("fec"),
         autoneg=value_of("autoneg"),
@@ -145,7 +159,36 @@ def _end_values(statement: Statement, port: str, tells: bool, bundles: bool) -> 
         vlans=_in_order(bundle_value("vlans")),
         bundle=member,
         bundle_mode=_bundle_protocol(value_of("bundle_mode")),
+        **_ospf_values(statement, port),
     )
+
+
+def _ospf_values(statement: Statement, port: str) -> dict[str, str]:
+    """Return what both neighbors of OSPF must agree on, with the defaults of the system (RFC 2328 section 10.5)."""
+    area, defaults = statement.of(port, "ospf_area"), ospf_defaults(statement.device.system)
+    if area is None or defaults is None:
+        return {}
+    text = str(ip_address(int(area))) if is_number(str(area)) else str(area)
+    hello = next(
+        (str(statement.of(port, leaf)) for leaf in _HELLO if statement.of(port, leaf) is not None), ""
+    )
+    network = statement.of(port, "ospf_network")
+    return {
+        "ospf_area": text,
+        "ospf_network": str(network or defaults.network),
+        "ospf_hello": hello or str(defaults.hello_s),
+    }
+
+
+def _mtu_of(statement: Statement, port: str) -> Value | None:
+    """Return the MTU of a port; of a routed port without a statement, the default of its system."""
+    stated, physical = statement.of(port, "mtu"), as_int(statement.of(port, "physical_mtu"))
+    if isinstance(stated, int) and physical is not None and physical - LAYER_2_BYTES < stated:
+        return physical - LAYER_2_BYTES
+    routed = any(statement.of(port, leaf) is not None for leaf in ("ipv4", "ipv6", "unnumbered"))
+    if stated is None and routed and statement.of(port, "bundle") is None:
+        return certain_mtu(statement.device.system)
+    return stated
 
 
 @lru_cache(maxsize=1024)
@@ -241,7 +284,16 @@ def _difference_finding(odd: Side, right: Side, name: str) -> Finding:
         f"({right.device.name} {right.end.port}) {other}: {_WHY[name]}"
     )
     code = BRIDGED if name in ("native_vlan", "vlans", "access_vlan", "switchport", "bundle") else DIFFER
-    leaf = "queue" if name == "marked" else name
+    leaf = _LEAVES.get(name, name)
+    if name == "mtu" and _is_cut_short(odd):
+        leaf = "physical_mtu"
+    if name == "ospf_hello":
+        stated_leaves = (
+            each
+            for each in _HELLO
+            if any(path in odd.device.reading.facts for path in _fact_paths(odd, each))
+        )
+        leaf = next(stated_leaves, "ospf_area")
     severity = Severity.WARNING if name in _WARNINGS else Severity.ERROR
     paths = (*_fact_paths(odd, leaf), *_fact_paths(odd, "description"))
     facts, other_paths = odd.device.reading.facts, _fact_paths(right, leaf)
@@ -254,6 +306,14 @@ def _difference_finding(odd: Side, right: Side, name: str) -> Finding:
             nearest_shared_fact(odd.device, odd.path(""), right.device, stating),
         )
     return finding_at(code, odd.device, paths, message, f"link {name}", severity, _REMEDY, like=like)
+
+
+def _is_cut_short(side: Side) -> bool:
+    """Return whether the largest frame of a port is smaller than its MTU needs."""
+    stated = [side.device.reading.facts.get(path) for path in _fact_paths(side, "mtu")]
+    return side.values.mtu is not None and any(
+        isinstance(each, int) and each > int(side.values.mtu) for each in stated
+    )
 
 
 def _fact_paths(side: Side, leaf: str) -> tuple[str, ...]:
@@ -270,7 +330,9 @@ def _half_shut(shut: Side, other: Side) -> Finding:
         f"{other.end.port}) is not: the capacity is missing"
     )
     remedy = "Enable the port, or shut the other end as well."
-    return finding_at(DIFFER, shut.device, shut.path("enabled"), message, "link shut", Severity.NOTE, remedy)
+    return finding_at(
+        DIFFER, shut.device, shut.path("enabled"), message, "link shut", Severity.WARNING, remedy
+    )
 
 
 def _check_subnets(a: Side, b: Side) -> Iterator[Finding]:

@@ -76,6 +76,8 @@ def unresolved_hops(statement: Statement) -> tuple[UnresolvedHop, ...]:
         for hop in _next_hops(str(statement.rest[path])):
             if not any(each.version == hop.version for each in inside):
                 continue  # the subnets of the routing instance are not known
+            if f"{path}/setting[{hop} interface]" in statement.rest:
+                continue  # the route names the port that leads to the next hop
             if any(hop in each.network for each in (*management, *inside)) or any(
                 hop in net for net in reached
             ):

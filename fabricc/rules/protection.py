@@ -337,6 +337,7 @@ def _limited_rates(statement: Statement, _: Sessions) -> Iterator[Finding]:
     queues = {queue_of(statement, each) for priorities in lossless.values() for each in priorities}
     found: dict[tuple[int | None, str], list[str]] = {}
     paths: dict[tuple[int | None, str], str] = {}
+    storms: set[tuple[int | None, str]] = set()
     for port in lossless:
         speed = as_int(statement.of(port, "speed_gbps"))
         for leaf, value in statement.ports[port].items():
@@ -345,6 +346,7 @@ def _limited_rates(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 key = limit.queue, f"{limit.percent:.1f}".removesuffix(".0")
                 found.setdefault(key, []).append(port)
                 paths.setdefault(key, f"{PORT}{port}]/{leaf}")
+                storms |= {key} if limit.storm else set()
     slowest = min((as_int(statement.of(port, "speed_gbps")) or 0 for port in lossless), default=0)
     for path, value in statement.rest.items() if lossless else ():
         limit = rate_limit(path, value, slowest or None)
@@ -355,7 +357,8 @@ def _limited_rates(statement: Statement, _: Sessions) -> Iterator[Finding]:
     for (queue, percent), ports in found.items():
         where = f" {join_words(ports, 2)}" if ports else ""
         what = "a port with PFC" if queue is None else f"queue {queue}, which has PFC,"
-        message = f"{statement.name}{where}: {what} may send at {percent} % of the link"
+        rate = "drops frames above" if (queue, percent) in storms else "may send at"
+        message = f"{statement.name}{where}: {what} {rate} {percent} % of the link"
         remedy = "Remove the limit, or apply it to queues that may drop packets."
         yield finding_at(
             SLOW, statement.device, paths[queue, percent], message, "rate limit", Severity.WARNING, remedy

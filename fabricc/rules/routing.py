@@ -1,8 +1,6 @@
 """Find routing settings of one switch that lose routes or let loops in: policies, own AS numbers, BFD.
 
 Find sessions with devices that are not known, which may announce the fabric's own prefixes.
-
-Find links between switches over which no route comes: sessions that are shut, and links without a protocol.
 """
 
 from __future__ import annotations
@@ -11,11 +9,10 @@ from functools import cache, partial
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.defaults import uses_one_path_unstated
+from fabricc.back.nos.defaults import sends_route_targets, uses_one_path_unstated
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
-from fabricc.facts.frame import PORT
 from fabricc.facts.statement import Tier, session_path
 from fabricc.proof.invariants.policy import Route
 from fabricc.proof.invariants.rules import RULES as INVARIANTS
@@ -167,10 +164,77 @@ def _unused_detection(statement: Statement, sessions: Sessions) -> Iterator[Find
         f"{statement.name}{timers} no BGP session uses BFD: silent failures are noticed by the hold time"
     )
     leaves = ("remote_asn", "remote_kind", "families")
-    paths = ("bfd/interval_ms", *(session_path(joined[0], leaf) for leaf in leaves if joined))
+    first = [session_path(joined[0], leaf) for leaf in ("bfd", *leaves)] if joined else []
+    lines = statement.device.reading.lines
+    stated = first[:1] if first and lines.get(first[0]) != lines.get("bgp/asn") else []
+    paths = (*stated, "bfd/interval_ms", *first[1:])
     remedy = "Enable BFD on the sessions of the fabric."
     severity = Severity.WARNING if timed or lossless_ports(statement) else Severity.NOTE
     yield finding_at(UNUSED, statement.device, paths, message, "BFD unused", severity, remedy)
+
+
+TIMERS = "FAB9694"
+_KEEPALIVES = 3
+"""Keepalives within a hold time (RFC 4271 section 10)."""
+
+
+def _wrong_timers(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report sessions whose hold time never ends, or ends before keepalives arrive."""
+    endless: list[Key] = []
+    short: list[Key] = []
+    for key, said in sessions.said.items():
+        keepalive, hold = map(as_int, said.timers)
+        if hold == 0 and said.bfd != "true" and said.enabled:
+            endless.append(key)
+        elif hold and keepalive and hold < _KEEPALIVES * keepalive:
+            short.append(key)
+    for keys, what, remedy in (
+        (endless, "has hold time 0 and no BFD: it never notices that the neighbor is gone", "Set a hold time."),
+        (short, "has a hold time below three keepalives: it ends while the neighbor is there",
+         "Set a hold time of at least three keepalives (RFC 4271 section 10)."),
+    ):  # fmt: skip
+        if keys:
+            who = join_words([neighbor for _, neighbor in keys], 2)
+            paths = (
+                *(session_path(keys[0], leaf) for leaf in ("hold_s", "keepalive_s")),
+                "bgp/hold_s",
+                "bgp/keepalive_s",
+            )
+            message = f"{statement.name}: the session with {who} {what}"
+            yield finding_at(
+                TIMERS, statement.device, paths, message, "session timers", Severity.WARNING, remedy
+            )
+
+
+def _without_communities(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report sessions with EVPN that send no extended communities, which have the route targets."""
+    bare = [
+        key
+        for key, says in statement.sessions.items()
+        if not key[0] and "evpn" in _families_of(sessions, key) and not _sends_targets(statement, says)
+    ]
+    if bare:
+        who = join_words([neighbor for _, neighbor in bare], 2)
+        message = (
+            f"{statement.name} sends no extended communities to {who}: EVPN routes lose their route targets"
+        )
+        remedy = "Send extended communities on every session that carries EVPN."
+        paths = tuple(session_path(bare[0], leaf) for leaf in ("send_community", "families", "remote_asn"))
+        yield finding_at(POLICY, statement.device, paths, message, "no communities", Severity.WARNING, remedy)
+
+
+def _families_of(sessions: Sessions, key: Key) -> list[str]:
+    return str(sessions.said[key].families).split(",") if key in sessions.said else []
+
+
+def _sends_targets(statement: Statement, says: Mapping[str, Value]) -> bool:
+    """Return whether a session sends extended communities, as far as its settings of communities name them."""
+    stated = (
+        f"{leaf} {value}"
+        for leaf, value in says.items()
+        if ("send_community" in leaf or "send-community" in leaf) and value not in ("false", "off")
+    )
+    return sends_route_targets(statement.device.system, stated)
 
 
 def _one_path(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
@@ -288,124 +352,14 @@ def _is_unknown(fabric: Switches, neighbor: str) -> bool:
     return not fabric.owners(neighbor)
 
 
-IDLE = "FAB9675"
-_SWITCHES = (Tier.TOR, Tier.SPINE, Tier.CORE)
-_SHUT = (("enabled", "false"), ("enabled/also[false]", "true"))
-"""Facts of a port that is shut; files of one system can contradict each other."""
-_ROUTED = ("ipv4", "ipv6", "unnumbered")
-_PROTOCOLS = ("ospf", "isis", "eigrp", "rip[", "rip/", "mpls", "vrf[")
-_LEFT = "bgp/setting[graceful-shutdown"
-"""What the settings begin with by which neighbors avoid a switch that is about to be shut."""
-
-
-def _shut_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report sessions over links to known switches that are shut."""
-    shut = [
-        key
-        for key, said in sessions.said.items()
-        if not said.enabled and _leads_to_switch(statement, sessions.near.get(key, ""))
-    ]
-    if shut:
-        who = join_words([neighbor for _, neighbor in shut], 2)
-        more = "" if len(shut) < len(sessions.said) else ", all that it has"
-        message = f"{statement.name}: the sessions with {who} are shut{more}, so their links are unused"
-        remedy = "Enable the sessions, or shut the ports of the links too."
-        path = session_path(shut[0], "enabled")
-        yield finding_at(IDLE, statement.device, path, message, "shut session", Severity.WARNING, remedy)
-
-
-def _shut_overlay(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report a switch whose sessions between loopbacks with EVPN are all shut."""
-    overlay = [
-        key
-        for key, said in sessions.said.items()
-        if not sessions.near.get(key, "") and "evpn" in str(said.families).split(",")
-    ]
-    if overlay and not any(sessions.said[key].enabled for key in overlay):
-        who = join_words([neighbor for _, neighbor in overlay], 2)
-        message = (
-            f"{statement.name}: the sessions with {who} are shut, all that carry EVPN: no VTEP is learned"
-        )
-        remedy = "Enable the sessions between loopbacks, or remove them."
-        path = session_path(overlay[0], "enabled")
-        yield finding_at(IDLE, statement.device, path, message, "shut overlay", Severity.WARNING, remedy)
-
-
-def _leads_to_switch(statement: Statement, port: str) -> bool:
-    far = statement.fars.get(port)
-    return far is not None and far.known and far.tier in _SWITCHES
-
-
-def _shut_links(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report ports to known switches that are shut although a session leads over them."""
-    used = {sessions.near.get(key, "") for key, said in sessions.said.items() if said.enabled}
-    shut = [
-        port
-        for port in statement.fars
-        if _leads_to_switch(statement, port)
-        and _is_shut(statement, port)
-        and used.intersection(statement.chain(port))
-    ]
-    if shut:
-        message = (
-            f"{statement.name} {join_words(shut, 2)}: shut, and sessions with other switches lead over it"
-        )
-        remedy = "Enable the ports, or shut the sessions too."
-        path = f"{PORT}{shut[0]}]/enabled"
-        yield finding_at(IDLE, statement.device, path, message, "shut link", Severity.WARNING, remedy)
-
-
-def _is_shut(statement: Statement, port: str) -> bool:
-    return any(statement.of(port, leaf) == value for leaf, value in _SHUT)
-
-
-def _silent_links(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report a switch with addresses on links to switches, and neither a session, nor an IGP, nor a static route."""
-    if sessions.said or sessions.listens or any(statement.link_state_paths()):
-        return
-    if any("static_route[" in path or any(word in path for word in _PROTOCOLS) for path in statement.rest):
-        return
-    if any(any(word in leaf for word in _PROTOCOLS) for says in statement.ports.values() for leaf in says):
-        return
-    if "bgp/asn" in statement.rest and not any(path.startswith("route_map[") for path in statement.rest):
-        return  # the file that has the sessions may be missing
-    links = [
-        port
-        for port in statement.fars
-        if _leads_to_switch(statement, port)
-        and any(statement.of(port, leaf) is not None for leaf in _ROUTED)
-        and statement.of(port, "enabled") != "false"
-        and statement.of(port, "vrf") is None
-    ]
-    if links:
-        message = f"{statement.name} has addresses on links to switches ({join_words(links, 2)}), no routing protocol"
-        remedy = "Run BGP on the links between switches."
-        paths = ("platform/routing", f"{PORT}{links[0]}]/ipv4", f"{PORT}{links[0]}]/description")
-        yield finding_at(IDLE, statement.device, paths, message, "no routing", Severity.WARNING, remedy)
-
-
-def _graceful_shutdown(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report a switch in graceful shutdown (RFC 8326)."""
-    for path, value in statement.rest.items():
-        if path.startswith(_LEFT) and value not in ("off", "false", "receiver"):
-            message = f"{statement.name} is in graceful shutdown: its neighbors avoid it as long as they can"
-            remedy = "End the maintenance, and remove the setting."
-            yield finding_at(
-                IDLE, statement.device, path, message, "graceful shutdown", Severity.WARNING, remedy
-            )
-
-
 RULES = (
     SwitchRule(POLICY, TOPIC, (Input.BGP,), _without_policy),
     SwitchRule(POLICY, TOPIC, (Input.BGP, Input.LINKS), _unfiltered_sessions),
     SwitchRule(POLICY, TOPIC, (Input.BGP, Input.LINKS), _closed_sessions),
     SwitchRule(UNUSED, BGP, (Input.BGP,), _unused_detection),
+    SwitchRule(TIMERS, BGP, (Input.BGP,), _wrong_timers),
+    SwitchRule(POLICY, TOPIC, (Input.BGP,), _without_communities),
     SwitchRule(INVARIANTS[9].code, BGP, (Input.BGP, Input.TIER), _one_path),
     FabricRule(POLICY, TOPIC, (Input.TIER,), _unknown_peers),
     SwitchRule(OPEN, TOPIC, (Input.BGP,), _open_listeners),
-    SwitchRule(IDLE, BGP, (Input.LINKS,), _shut_sessions),
-    SwitchRule(IDLE, BGP, (), _shut_overlay),
-    SwitchRule(IDLE, BGP, (Input.LINKS,), _shut_links),
-    SwitchRule(IDLE, BGP, (Input.LINKS,), _silent_links),
-    SwitchRule(IDLE, BGP, (), _graceful_shutdown),
 )

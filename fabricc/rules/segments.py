@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.back.nos.defaults import certain_mtu, changes_next_hops, states_pfc
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
+from fabricc.facts.statement import session_path
 from fabricc.rules.findings import finding_at
-from fabricc.rules.rule import ADDRESSES, FabricRule, Report, SwitchRule
+from fabricc.rules.rule import ADDRESSES, FabricRule, Input, Report, SwitchRule
+from fabricc.rules.sessions import UPPER, external_sessions, is_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from fabricc.fabric.facts import Value
     from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
     from fabricc.rules.rule import Switches
@@ -26,18 +30,27 @@ SOURCE, SEGMENT = "FAB9690", "FAB9691"
 _FIRST_LOOPBACKS = ("loopback0", "lo0.0", "lo0", "lo")
 """Names of the interface whose addresses are those of `loopback/`."""
 _LOOPBACK = re.compile(r"lo(?:opback)?\d*(?:\.\d+)?", re.IGNORECASE)
-_VNI = re.compile(r"(?:evpn/segment|vxlan/vlan)\[(\d+)\]/vni")
-_TARGET = re.compile(r"evpn/(segment|vni)\[(\d+)\]/route_target")
+_INSTANCE = r"(?:vrf\[[^]]*\]/)?"
+_VNI = re.compile(rf"{_INSTANCE}(?:evpn/segment|vxlan/vlan)\[(\d+)\]/vni")
+_TARGET = re.compile(rf"{_INSTANCE}evpn/(segment|vni)\[(\d+)\]/route_target")
+_VRF_VNI = re.compile(r"(?:evpn|vxlan)/vrf\[([^]]*)\]/vni")
+_VRF_TARGET = re.compile(r"(?:evpn/vrf\[([^]]*)\]/route_target|vrf\[([^]]*)\]/import)")
+_DISTINGUISHER = re.compile(
+    rf"{_INSTANCE}evpn/(?:segment|vni|vrf)\[[^]]*\]/distinguisher|vrf\[[^]]*\]/distinguisher"
+)
+_SHARED = {"evpn/anycast_mac": "gateway MAC", "evpn/udp_port": "UDP port", "vxlan/port": "UDP port"}
+"""Path -> kind of a setting that all VTEPs of a fabric share."""
+_VXLAN_PORT = "4789"  # RFC 7348
 _VLAN_PORT = re.compile(r"(?:vlan|irb\.|Vlan)(\d+)", re.IGNORECASE)
-_GATEWAY, _SOURCE = "gateway[", "vxlan/source"
+_GATEWAY, _SOURCES = "gateway[", ("vxlan/source", "evpn/source")
 
 
 class SegmentSetting(NamedTuple):
     """A setting of an EVPN segment or a VLAN that other switches must share.
 
     Attributes:
-        kind: `VNI`, `route target` or `gateway`.
-        owner: the VNI of a route target, the VLAN of a VNI, the VLAN and subnet of a gateway.
+        kind: `VNI`, `route target`, `gateway`, or what `_SHARED` names.
+        owner: the VNI of a route target, the VLAN of a VNI, the VLAN and subnet of a gateway, a VRF, or all segments.
         values: what it announces under, and accepts: of a VNI and a gateway the same.
         path: of the fact.
     """
@@ -50,31 +63,73 @@ class SegmentSetting(NamedTuple):
 
 def segment_settings(statement: Statement) -> tuple[SegmentSetting, ...]:
     """Return the settings of a switch that other switches with the segment must share."""
-    found, numbers = [], dict[str, str]()
-    for path, value in statement.rest.items():
-        if path[0] in "ev" and (match := _VNI.fullmatch(path)):
-            numbers[match[1]] = str(value)
-            found.append(SegmentSetting("VNI", match[1], (frozenset({str(value)}),) * 2, path))
-    for path, value in statement.rest.items():
-        match = _TARGET.fullmatch(path) if path.startswith("evpn/") else None
-        if match and (targets := read_targets(str(value))):
-            owner = match[2] if match[1] == "vni" else numbers.get(match[2], "")
-            found.append(SegmentSetting("route target", owner, targets, path))
+    numbers = {
+        match[1]: str(value)
+        for path, value in statement.rest.items()
+        if path[0] in "ev" and (match := _VNI.fullmatch(path))
+    }
+    found = [*_stated_numbers(statement.rest, numbers), *_stated_gateways(statement)]
+    return tuple(each for each in found if each.owner)
+
+
+def _stated_numbers(facts: Mapping[str, Value], numbers: Mapping[str, str]) -> Iterator[SegmentSetting]:
+    """Yield VNIs, route targets, and what all VTEPs share; `numbers`: the VNI of each VLAN."""
+    for path, value in facts.items():
+        if path[0] not in "ev":
+            continue
+        one = (frozenset({str(value)}),) * 2
+        if match := _VNI.fullmatch(path):
+            yield SegmentSetting("VNI", f"VLAN {match[1]}", one, path)
+        elif match := _VRF_VNI.fullmatch(path):
+            yield SegmentSetting("VNI", f"VRF {match[1]}", one, path)
+        elif path in _SHARED:
+            yield SegmentSetting(_SHARED[path], "all segments", one, path)
+        elif path.endswith(("/route_target", "/import")):
+            if match := _TARGET.fullmatch(path):
+                vni = match[2] if match[1] == "vni" else numbers.get(match[2], "")
+                owner, text = f"VNI {vni}" if vni else "", str(value)
+            elif match := _VRF_TARGET.fullmatch(path):
+                exported = facts.get(f"{path.removesuffix('import')}export", value)
+                owner, text = f"VRF {match[1] or match[2]}", f"import {value} export {exported}"
+                text = str(value) if match[1] else text
+            else:
+                continue
+            if targets := read_targets(text):
+                yield SegmentSetting("route target", owner, targets, path)
+    if any(path in facts for path in _SOURCES) and not any(
+        path in facts for path in ("evpn/udp_port", "vxlan/port")
+    ):
+        port = (frozenset({_VXLAN_PORT}),) * 2
+        yield SegmentSetting(
+            "UDP port", "all segments", port, next(path for path in _SOURCES if path in facts)
+        )
+
+
+def _stated_gateways(statement: Statement) -> Iterator[SegmentSetting]:
     for port, says in statement.ports.items():
         if match := _VLAN_PORT.fullmatch(port):
             addresses = {str(value): leaf for leaf, value in says.items() if leaf.startswith(_GATEWAY)}
             subnet = says.get("ipv4")
             if addresses and isinstance(subnet, str) and "/" in subnet:
-                owner = f"{match[1]} {ip_interface(subnet).network}"
+                owner = f"VLAN {match[1]} {ip_interface(subnet).network}"
                 leaf = next(iter(addresses.values()))
-                values = (frozenset(addresses),) * 2
-                found.append(SegmentSetting("gateway", owner, values, f"{PORT}{port}]/{leaf}"))
+                yield SegmentSetting("gateway", owner, (frozenset(addresses),) * 2, f"{PORT}{port}]/{leaf}")
     for path, value in statement.rest.items():
         if path.startswith("evpn/segment[") and path.endswith("]/ipv4") and "/" in str(value):
             vlan, network = path[len("evpn/segment[") : -len("]/ipv4")], ip_interface(str(value)).network
             gateway = (frozenset({str(value).partition("/")[0]}),) * 2
-            found.append(SegmentSetting("gateway", f"{vlan} {network}", gateway, path))
-    return tuple(each for each in found if each.owner)
+            yield SegmentSetting("gateway", f"VLAN {vlan} {network}", gateway, path)
+
+
+def distinguishers(statement: Statement) -> tuple[tuple[str, str], ...]:
+    """Return the route distinguishers of a switch, and the paths that state them; those of an MLAG pair are shared."""
+    if "mlag/peer" in statement.rest:
+        return ()
+    return tuple(
+        (str(value), path)
+        for path, value in statement.rest.items()
+        if path.endswith("/distinguisher") and ":" in str(value) and _DISTINGUISHER.fullmatch(path)
+    )
 
 
 def read_targets(text: str) -> tuple[frozenset[str], frozenset[str]] | None:
@@ -84,21 +139,36 @@ def read_targets(text: str) -> tuple[frozenset[str], frozenset[str]] | None:
         return None if "auto" in both or not both else (both, both)
     imports, _, exports = text.partition("export")
     found = [frozenset(part.replace("import", "").replace(",", " ").split()) for part in (exports, imports)]
-    return (found[0], found[1]) if all(found) else None
+    return (
+        (found[0], found[1]) if all(found) and all(":" in each for part in found for each in part) else None
+    )
 
 
-def _dead_sources(statement: Statement, _: Sessions) -> Iterator[Finding]:
+def _dead_sources(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report a VTEP whose source has no address, and loopbacks with an address that are shut."""
     for path, source in statement.rest.items():
-        if path.endswith(_SOURCE) and not _has_address(statement, str(source)):
+        if path.endswith(_SOURCES) and not _has_address(statement, str(source), sessions):
             message = (
-                f"{statement.name} sends VXLAN from {source}, which has no address: the VTEP does not come up"
+                f"{statement.name} sends VXLAN from {source}, which is no address of it: its VTEP stays down"
             )
             remedy = "Name the loopback that has the VTEP's address, or give this one an address."
             yield finding_at(SOURCE, statement.device, path, message, "VTEP source", Severity.WARNING, remedy)
+    for key, says in (
+        statement.sessions.items() if sessions.addresses and certain_mtu(statement.device.system) else ()
+    ):
+        source = str(says.get("update_source", ""))
+        if source and not key[0] and not is_address(source) and not _has_address(statement, source, sessions):
+            message = (
+                f"{statement.name}: the session with {key[1]} connects from {source}, which has no address"
+            )
+            path = session_path(key, "update_source")
+            remedy = "Name the loopback that has the address, or give this one an address."
+            yield finding_at(
+                SOURCE, statement.device, path, message, "session source", Severity.WARNING, remedy
+            )
     for port, says in statement.ports.items():
         shut = _LOOPBACK.fullmatch(port) and says.get("enabled") in (False, "false")
-        if shut and (_has_address(statement, port) or _has_address(statement, f"{port}.0")):
+        if shut and any(_has_address(statement, each, sessions) for each in (port, f"{port}.0")):
             message = f"{statement.name} {port} is shut and has an address: nobody reaches the address"
             path = f"{PORT}{port}]/enabled"
             remedy = "Enable the loopback."
@@ -107,14 +177,32 @@ def _dead_sources(statement: Statement, _: Sessions) -> Iterator[Finding]:
             )
 
 
-def _has_address(statement: Statement, port: str) -> bool:
-    """Return whether an interface has an address; an address in place of a name has itself."""
+def _has_address(statement: Statement, port: str, sessions: Sessions) -> bool:
+    """Return whether an interface has an address, or the switch the address that is named in its place."""
     if ":" in port or is_number(port[:1]):
-        return True
+        return not sessions.addresses or port.partition("/")[0] in sessions.addresses
     if port.lower() in _FIRST_LOOPBACKS and any(f"loopback/ipv{each}" in statement.rest for each in "46"):
         return True
     says = statement.ports.get(port, {})
     return any(leaf.startswith(("ipv4", "ipv6", "secondary", "dhcp")) for leaf in says)
+
+
+def _repeated_vnis(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report two VLANs or two VRFs with one VNI."""
+    for pattern, kind in ((_VNI, "VLAN"), (_VRF_VNI, "VRF")):
+        first: dict[object, str] = {}
+        for path, value in statement.rest.items():
+            match = pattern.fullmatch(path) if path[0] in "ev" else None
+            if match and (other := first.setdefault(value, match[1])) != match[1]:
+                message = f"{statement.name} has VNI {value} for {kind} {match[1]} and {kind} {other}: one is cut off"
+                remedy = f"Give each {kind} a VNI of its own."
+                paths = (path, *(each for each in statement.rest if each.endswith(f"[{other}]/vni")))
+                yield finding_at(
+                    SEGMENT, statement.device, paths, message, "VNI twice", Severity.WARNING, remedy
+                )
+                yield finding_at(
+                    SEGMENT, statement.device, paths[1:], message, "VNI twice", Severity.WARNING, remedy
+                )
 
 
 def _dead_peers(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -137,10 +225,56 @@ def _dead_peers(statement: Statement, _: Sessions) -> Iterator[Finding]:
         )
 
 
+def _changed_next_hops(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report a switch without a VTEP that puts itself into EVPN routes of other VTEPs as the next hop."""
+    whole = any(path in _SOURCES or "next-hop-unchanged" in path for path in statement.rest)
+    if whole or not changes_next_hops(statement.device.system):
+        return
+    changed = [
+        key
+        for key, says in external_sessions(statement)
+        if "evpn" in str(sessions.said[key].families).split(",")
+        and not any("next_hop_unchanged" in leaf or "next-hop-unchanged" in leaf for leaf in says)
+        and statement.rest.get(f"evpn/neighbor[{key[1]}]/next_hop") != "unchanged"
+    ]
+    if changed and statement.place.tier in UPPER:
+        who = join_words([neighbor for _, neighbor in changed], 2)
+        message = (
+            f"{statement.name} is the next hop of the EVPN routes that it sends to {who}, and has no VTEP"
+        )
+        remedy = "Leave the next hop of EVPN routes unchanged."
+        paths = (f"evpn/neighbor[{changed[0][1]}]/import", session_path(changed[0], "families"))
+        yield finding_at(SEGMENT, statement.device, paths, message, "EVPN next hop", Severity.WARNING, remedy)
+
+
+def _lone_instances(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report a port for RDMA in another routing instance than all other ports that lead to the same host."""
+    hosts: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for port, says in statement.ports.items():
+        words = str(says.get("description", "")).split()
+        if words and "vrf" in says and ("pfc" in says or not states_pfc(statement.device.system)):
+            hosts[words[0]][port] = str(says["vrf"])
+    for host, ports in hosts.items():
+        counts = Counter(ports.values())
+        most, times = counts.most_common(1)[0]
+        if times < _ALIKE or len(ports) - times != 1:
+            continue
+        port = next(port for port, vrf in ports.items() if vrf != most)
+        message = f"{statement.name} {port} is in the VRF {ports[port]}, {times} other ports to {host} are in {most}"
+        path = f"{PORT}{port}]/vrf"
+        remedy = "Put the ports of a host into one routing instance."
+        yield finding_at(SEGMENT, statement.device, path, message, "VRF of a port", Severity.WARNING, remedy)
+
+
+_ALIKE = 3
+"""Ports to a host in one routing instance from which a single other one is odd."""
+
 _WHY = {
     "VNI": "its hosts are cut off from those of the other switches",
     "route target": "they do not take each other's routes",
     "gateway": "hosts that move lose their gateway",
+    "gateway MAC": "hosts that move lose their gateway",
+    "UDP port": "they drop each other's VXLAN packets",
 }
 
 
@@ -175,16 +309,17 @@ def _compare_setting(
     if len(by_switch) < 2:
         return
     alone = [name for name in by_switch if not _exchanges_routes(name, by_switch)]
-    pair = kind != "VNI" and len(by_switch) == 2  # both are wrong: one of them has another value
-    if len(alone) == len(by_switch) and not pair:
+    pair = len(by_switch) == 2  # both are wrong: one of them has another value
+    apart = kind == "route target" and len(alone) == len(by_switch)
+    if len(alone) == len(by_switch) and not pair and not apart:
         return
     for name in sorted(alone):
         mine = by_switch[name]
-        if kind == "VNI" and _is_used_elsewhere(fabric, name, mine):
+        if kind == "VNI" and owner.startswith("VLAN") and _is_used_elsewhere(fabric, name, mine):
             continue
-        other = next(each for each in by_switch if each != name and (pair or each not in alone))
+        other = next(each for each in by_switch if each != name and (pair or apart or each not in alone))
         message = (
-            f"{name}: {kind} {_describe(mine)} of {_owner(kind, owner)}, on {other} "
+            f"{name}: {kind} {_describe(mine)} of {' '.join(owner.split()[:2])}, on {other} "
             f"{_describe(by_switch[other])}: {_WHY[kind]}"
         )
         remedy = f"Use one {kind} on all switches of the segment."
@@ -208,12 +343,36 @@ def _describe(setting: SegmentSetting) -> str:
     return join_words(sorted(setting.values[0] | setting.values[1]), 2)
 
 
-def _owner(kind: str, owner: str) -> str:
-    return f"VNI {owner}" if kind == "route target" else f"VLAN {owner.partition(' ')[0]}"
+def _repeated_distinguishers(fabric: Switches) -> Iterator[Report]:
+    """Report a route distinguisher of two switches: of two routes that differ in nothing else, one is passed on."""
+    holders: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for name, summary in sorted(fabric.summaries.items()):
+        for value, path in summary.distinguishers:
+            holders[value].setdefault(name, path)
+    known: dict[str, frozenset[str]] = {}
+    for value, by_switch in sorted(holders.items()):
+        for names in joined_switches(fabric, by_switch, known) if len(by_switch) > 1 else ():
+            for name in names if len(names) > 1 else ():
+                other = next(each for each in names if each != name)
+                message = f"{name} has the route distinguisher {value}, which {other} has too: routes of one are lost"
+                remedy = "Give each switch route distinguishers of its own, for example with its loopback."
+                yield Report(
+                    SEGMENT,
+                    name,
+                    (by_switch[name],),
+                    message,
+                    "distinguisher twice",
+                    Severity.WARNING,
+                    remedy,
+                )
 
 
 RULES = (
     SwitchRule(SOURCE, ADDRESSES, (), _dead_sources),
     SwitchRule(SOURCE, ADDRESSES, (), _dead_peers),
+    SwitchRule(SEGMENT, ADDRESSES, (), _repeated_vnis),
+    SwitchRule(SEGMENT, ADDRESSES, (Input.BGP, Input.TIER), _changed_next_hops),
+    SwitchRule(SEGMENT, ADDRESSES, (), _lone_instances),
     FabricRule(SEGMENT, ADDRESSES, (), _compare_segments),
+    FabricRule(SEGMENT, ADDRESSES, (), _repeated_distinguishers),
 )

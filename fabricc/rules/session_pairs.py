@@ -95,10 +95,6 @@ class SessionTable:
         each = self.sessions[device]
         return any(key[0] == vrf and self._is_agreed(each, key) for key in each.accords)
 
-    def has_bfd(self, device: str) -> bool:
-        """Return whether a device runs BFD on some session."""
-        return any(said.bfd == "true" for said in self.sessions[device].said.values())
-
     def far(self, device: str, port: str) -> End | None:
         """Return the other end of a port's link if the folder has it."""
         far = self.fars[device].get(port)
@@ -186,12 +182,11 @@ def session_findings(table: SessionTable, devices: Mapping[str, Device]) -> Iter
     }  # its own number is wrong, not the statement of each neighbor
     for device, vrf in sorted(guilty):
         near = [
-            peer
+            (peer, other)
             for peer, other, right, _ in pairs
             if not right and (other.device, other.key[0]) == (device, vrf)
         ]
-        named = {table.values_of(peer).remote for peer in near}
-        yield _own_number(devices[device], vrf, list(dict.fromkeys(peer.device for peer in near)), named)
+        yield _own_number(table, devices[device], near)
     told_of: set[frozenset[Peer]] = set()
     for peer, other, right, unlike in pairs:
         if not right and (other.device, other.key[0]) not in guilty:
@@ -225,13 +220,16 @@ def _wrong_number(table: SessionTable, peer: Peer, other: Peer, devices: Mapping
     )
 
 
-def _own_number(device: Device, vrf: str, near: list[str], named: set[Value | None]) -> Finding:
-    asn = device.reading.facts.get(f"{scope_of(vrf)}bgp/asn", device.reading.facts.get("bgp/asn"))
-    who = join_words(near, 2)
+def _own_number(table: SessionTable, device: Device, near: list[tuple[Peer, Peer]]) -> Finding:
+    """Report that all neighbors name another AS number than a device has, or than its sessions state."""
+    key = near[0][1].key
+    asn = table.values_of(near[0][1]).asn
+    named = {table.values_of(peer).remote for peer, _ in near}
+    who = join_words(list(dict.fromkeys(peer.device for peer, _ in near)), 2)
     remote = as_int(next(iter(named))) if len(named) == 1 else None
     other = "another" if remote is None else f"AS {remote}"
     message = f"{device.name} has AS {asn}, and its neighbors {who} all name {other}: no session comes up"
-    paths = (f"{scope_of(vrf)}bgp/asn", "bgp/asn")
+    paths = (session_path(key, "local_asn"), f"{scope_of(key[0])}bgp/asn", "bgp/asn")
     return finding_at(
         SESSION, device, paths, message, "session AS", remedy="Give it the AS number that they name."
     )
@@ -332,10 +330,7 @@ def _differences(
     if "bfd" in unlike:
         one, who = (peer, other.device) if mine.bfd != "true" else (other, peer.device)
         text = f"runs no BFD, {who} at the other end does: failures are found by the hold time alone"
-        severity = (
-            Severity.WARNING if table.has_bfd(one.device) else Severity.NOTE
-        )  # its system may have none
-        yield finding(one, ("bfd", "remote_asn"), text, "BFD", severity)
+        yield finding(one, ("bfd", "remote_asn"), text, "BFD", Severity.WARNING)
     if "timers" in unlike:
         text = (
             f"timers {_format_timers(mine)} s, {other.device} at the other end "

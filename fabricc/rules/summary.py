@@ -10,7 +10,7 @@ from fabricc.facts.frame import PORT
 from fabricc.facts.statement import Tier, session_path
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.next_hops import unresolved_hops
-from fabricc.rules.segments import segment_settings
+from fabricc.rules.segments import distinguishers, segment_settings
 from fabricc.rules.sessions import UPPER, external_sessions, has_policy
 from fabricc.rules.tenants import overlay_of
 
@@ -51,6 +51,7 @@ class Summary(NamedTuple):
         unresolved: next hops in no subnet of the switch.
         segments: settings of EVPN segments and VLANs that other switches must share.
         overlay: VRFs with VNIs, and EVPN routes that are passed on; None without.
+        distinguishers: route distinguishers, and the paths that state them.
         prefixes: aggregates and networks that it puts into BGP.
         services: paths of the services that it has.
         beside: paths that only a complete configuration states in addition to its services.
@@ -60,7 +61,7 @@ class Summary(NamedTuple):
         outer: sessions with another AS that may lead to unknown peers.
         silent: prefix and path of a port to hosts, if the switch has sessions to upper switches and puts nothing
             into BGP.
-        limit: the smallest number of prefixes that ends a session to an upper switch, and its path.
+        limit: the smallest number of prefixes that ends a session to an upper switch or with EVPN, and its path.
         joined: whether a session leads over a link to a known device; `remote`: neighbors of the other sessions.
     """
 
@@ -82,6 +83,7 @@ class Summary(NamedTuple):
     unresolved: tuple[UnresolvedHop, ...] = ()
     segments: tuple[SegmentSetting, ...] = ()
     overlay: Overlay | None = None
+    distinguishers: tuple[tuple[str, str], ...] = ()
 
 
 def summarize(statement: Statement, sessions: Sessions) -> Summary:
@@ -108,11 +110,13 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         if far is None or not far.known:
             bare = tuple(way for way in ("import", "export") if not has_policy(says, way))
             outer.append(OuterSession(key, str(says.get("import", "")), bare))
+            if "evpn" in str(says.get("families", "")) and (limit := as_int(says.get("maximum_prefixes"))):
+                limits.append((limit, session_path(key, "maximum_prefixes")))
         elif says.get("allow_as_in") not in (None, 0, "0") and far.tier in UPPER:
             loops = loops or session_path(key, "allow_as_in")
         if far is not None and far.known and far.tier in UPPER:
             upward = upward or "ipv" in str(says.get("families", ""))
-            if isinstance(limit := says.get("maximum_prefixes"), int):
+            if limit := as_int(says.get("maximum_prefixes")):
                 limits.append((limit, session_path(key, "maximum_prefixes")))
     if upward and statement.rest.get(OWN_AS) not in (None, 0, "0"):
         loops = loops or OWN_AS
@@ -124,7 +128,7 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         str(statement.rest.get("bgp/router_id", "")).partition("/")[0], tuple(routes), tuple(prefixes), tuple(services),
         tuple(beside), _unbound_list(statement), seed, loops, tuple(outer),
         silent, min(limits, default=None), any(inner.values()), remote, unresolved_hops(statement),
-        segment_settings(statement), overlay_of(statement, sessions),
+        segment_settings(statement), overlay_of(statement, sessions), distinguishers(statement),
     )  # fmt: skip
 
 

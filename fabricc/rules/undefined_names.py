@@ -10,10 +10,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.statement import session_path
 from fabricc.rules.findings import finding_at
-from fabricc.rules.rule import OTHER, POLICY, SwitchRule
+from fabricc.rules.rule import INTERFACES, OTHER, POLICY, SwitchRule
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -28,14 +29,16 @@ _DEFINED = re.compile(
 )
 _KINDS = {
     "route_map": "route map", "prefix_list": "prefix list", "community_list": "community list",
-    "as_path_list": "list of AS paths", "access_list": "access list",
+    "as_path_list": "list of AS paths", "access_list": "access list", "group": "peer group",
 }  # fmt: skip
 _SESSION = {
     "import": "route_map", "export": "route_map", "prefix_list_in": "prefix_list", "prefix_list_out": "prefix_list",
+    "group": "group",
 }  # fmt: skip
 _PORTS = {"access_list_in": "access_list", "access_list_out": "access_list"}
 _CLAUSE = {"prefix_list": "prefix_list", "community_list": "community_list", "as_path_list": "as_path_list"}
 _PROCESS = re.compile(r"(?:vrf\[[^]]*\]/)?bgp/(?:redistribute_\w+|redistribute\[[^]]*\]|network\[[^]]*\])")
+_INSTANCE_POLICY = re.compile(r"vrf\[[^]]*\]/(?:import|export)")
 _ALL = (
     "all", "unfiltered", "none", "true", "false", "ipv4", "ipv6", "not", "internal", "external", "nssa-external",
 )  # fmt: skip
@@ -79,7 +82,9 @@ def _find_undefined(statement: Statement) -> list[tuple[str, str, list[str]]]:
             if kind == "route_map" and is_number(path[match.end() + 1 :]):
                 for word, of in _names_in(str(value)):
                     use(of, word, path)
-        elif path[0] in "bv" and _PROCESS.fullmatch(path):
+        elif (path[0] in "bv" and _PROCESS.fullmatch(path)) or (
+            path[0] == "v" and _INSTANCE_POLICY.fullmatch(path) and ":" not in str(value) and value != "auto"
+        ):
             use("route_map", value, path)
     for key, says in statement.sessions.items():
         for leaf, kind in _SESSION.items():
@@ -133,6 +138,52 @@ def _names_in(clause: str) -> Iterator[tuple[str, str]]:
             yield name, _CLAUSE[word]
 
 
+_VLAN = re.compile(r"(?:vrf\[[^]]*\]/)?(?:vlan|evpn/segment|vxlan/vlan)\[(\d+)\](?:/.*)?")
+_NUMBERS = re.compile(r"[\d-]+")
+_PRESENT = 1
+"""The VLAN that every switch has."""
+
+
+def _undefined_vlans(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report ports in VLANs that a switch with VLANs does not have: their frames are dropped."""
+    names = {
+        str(value)
+        for path, value in statement.rest.items()
+        if path.endswith("/name") and _VLAN.fullmatch(path)
+    }
+    for port, says in statement.ports.items() if names else ():
+        unknown = [
+            each for each in _WORDS.findall(str(says.get("vlans", ""))) if not _NUMBERS.fullmatch(each)
+        ]
+        if missing := [each for each in unknown if each not in names and each not in ("all", "none")]:
+            message = f"{statement.name} {port}: in VLAN {missing[0]}, which the switch does not have"
+            path = f"interface[{port}]/vlans"
+            remedy = "Create the VLAN, or name the one that is meant."
+            yield finding_at(
+                UNDEFINED, statement.device, path, message, "undefined VLAN", Severity.WARNING, remedy
+            )
+    defined = {
+        int(match[1]) for path in statement.rest if path[0] in "ev" and (match := _VLAN.fullmatch(path))
+    }
+    ports: dict[int, list[str]] = {}
+    for port, says in statement.ports.items() if defined else ():
+        vlan = says.get("access_vlan")
+        if (
+            isinstance(vlan, int)
+            and vlan not in defined
+            and vlan != _PRESENT
+            and says.get("enabled") != "false"
+        ):
+            ports.setdefault(vlan, []).append(port)
+    for vlan, found in ports.items():
+        message = f"{statement.name} {join_words(found, 2)}: in VLAN {vlan}, which the switch does not have"
+        path = f"interface[{found[0]}]/access_vlan"
+        remedy = "Create the VLAN, or name the one that is meant."
+        yield finding_at(
+            UNDEFINED, statement.device, path, message, "undefined VLAN", Severity.WARNING, remedy
+        )
+
+
 UNREAD = "FAB9060"
 _FACT = "unread["
 
@@ -151,5 +202,6 @@ def _unread_settings(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 RULES = (
     SwitchRule(UNDEFINED, POLICY, (), _undefined_names),
+    SwitchRule(UNDEFINED, INTERFACES, (), _undefined_vlans),
     SwitchRule(UNREAD, OTHER, (), _unread_settings),
 )

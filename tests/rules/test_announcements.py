@@ -30,6 +30,6 @@ def test_a_limit_is_compared_with_the_prefixes_of_other_tors(case: str) -> None:
     summaries = {f"lf{n}": summary(Tier.TOR, (f"10.1.{n}.0/24",)) for n in range(1, 5)}
     summaries["lf1"] = summaries["lf1"]._replace(limit=(2, "bgp/neighbor[10.66.0.0]/maximum_prefixes"))
     summaries["x01"] = summary(Tier.SPINE, prefixes)
-    fabric = Switches(summaries, lambda _: (), lambda _: (), lambda _: None)
+    fabric = Switches(summaries, lambda _: summaries, lambda _: (), lambda _: None)
     found = [each.device for each in run_fabric_rules(fabric) if each.code == LIMIT]
     assert found == ["lf1"] * count

@@ -62,8 +62,13 @@ router bgp 65000
 LEAVES = ("leaf1", "leaf2", "leaf3")
 
 
-def findings(folder: Path, edits: dict[str, tuple[str, str]]) -> set[tuple[str, str]]:
-    """Return the code and the quoted line of the warnings and errors about segments and addresses of VTEPs."""
+SEGMENTS = ("FAB9690", "FAB9691")
+
+
+def findings(
+    folder: Path, edits: dict[str, tuple[str, str]], codes: tuple[str, ...] = SEGMENTS
+) -> set[tuple[str, str]]:
+    """Return the code and the quoted line of the warnings and errors with these codes."""
     ports = neighbors = ""
     for number, name in enumerate(LEAVES, 1):
         text = SWITCH.format(
@@ -83,7 +88,7 @@ def findings(folder: Path, edits: dict[str, tuple[str, str]]) -> set[tuple[str, 
     return {
         (each.code, (folder / each.position.file).read_text().split("\n")[each.position.line - 1].strip())
         for each in found
-        if each.code in ("FAB9690", "FAB9691") and each.severity is not Severity.NOTE and each.position
+        if each.code in codes and each.severity is not Severity.NOTE and each.position
     }
 
 
@@ -111,6 +116,7 @@ def test_an_untouched_fabric_is_silent(tmp_path: Path) -> None:
             "FAB9691",
             "ip virtual-router address 10.10.10.77",
         ),
+        (r"(   vxlan vlan 10 vni 10010\n)", r"\1   vxlan udp-port 4790\n", "FAB9691", "vxlan udp-port 4790"),
     ],
 )
 def test_a_fault_is_reported_at_its_line(
@@ -123,3 +129,55 @@ def test_a_fault_is_reported_at_its_line(
 def test_route_targets_of_which_one_side_takes_the_other_are_no_fault(tmp_path: Path) -> None:
     both = "      route-target import 10010:10010\n      route-target import 5:5\n      route-target export 10010:10010"
     assert findings(tmp_path, {"leaf1": (r"      route-target both 10010:10010", both)}) == set()
+
+
+def test_two_vlans_with_one_vni_are_reported_at_both(tmp_path: Path) -> None:
+    second = r"\1   vxlan vlan 11 vni 10010\n"
+    found = findings(tmp_path, {"leaf1": (r"(   vxlan vlan 10 vni 10010\n)", second)})
+    assert found == {("FAB9691", "vxlan vlan 10 vni 10010"), ("FAB9691", "vxlan vlan 11 vni 10010")}
+
+
+def test_one_route_distinguisher_on_two_switches_is_reported(tmp_path: Path) -> None:
+    edit = ("(?s)mlag configuration.*?!\n(.*)rd auto", r"\1rd 65000:10")
+    found = findings(tmp_path, {"leaf1": edit, "leaf2": edit})
+    assert found == {("FAB9691", "rd 65000:10")}
+
+
+LINES = {
+    "hold time 0": (
+        r"(   neighbor \S+ )(remote-as 65000\n)", r"\1\2\1timers 0 0\n", "FAB9694", "neighbor 10.0.1.1 timers 0 0"
+    ),
+    "short hold time": (
+        r"(   neighbor \S+ )(remote-as 65000\n)", r"\1\2\1timers 30 60\n", "FAB9694", "neighbor 10.0.1.1 timers 30 60"
+    ),
+    "peer group": (
+        r"(   neighbor \S+ )(remote-as 65000\n)", r"\1\2\1peer group NONE\n", "FAB9605",
+        "neighbor 10.0.1.1 peer group NONE",
+    ),
+    "VLAN": (
+        "^", "interface Ethernet9\n   switchport access vlan 77\n!\n", "FAB9605", "switchport access vlan 77"
+    ),
+    "NTP": ("^", "ntp server vrf NONE 192.0.2.1\n", "FAB9674", "ntp server vrf NONE 192.0.2.1"),
+    "LLDP": ("^", "no lldp run\n", "FAB9674", "no lldp run"),
+    "family": (
+        r"(   neighbor \S+ )(remote-as 65000\n)", r"\1\2   address-family ipv4\n      no neighbor 10.0.1.1 activate\n",
+        "FAB9675", "no neighbor 10.0.1.1 activate",
+    ),
+    "MTU": (r"(   no switchport\n)", r"\1   mtu 1400\n", "FAB9600", "mtu 1400"),
+    "OSPF": (r"(   ip address 10\.0\.1\.0/31\n)", r"\1   ip ospf area 0.0.0.7\n", "FAB9600", ""),
+    "list": (
+        "router bgp 65001\n",
+        "ip prefix-list OWN\n   seq 10 permit 10.99.9.9/32\n!\n"
+        "route-map CON permit 10\n   match ip address prefix-list OWN\n!\n"
+        "router bgp 65001\n   redistribute connected route-map CON\n",
+        "FAB9676", "seq 10 permit 10.99.9.9/32",
+    ),
+}  # fmt: skip
+"""Fault -> the expression that it replaces, the new text, the code, and the line that is reported; "" for none."""
+
+
+@pytest.mark.spread(3)
+@pytest.mark.parametrize("fault", LINES)
+def test_a_fault_of_one_line_is_reported_there(tmp_path: Path, fault: str) -> None:
+    pattern, new, code, line = LINES[fault]
+    assert findings(tmp_path, {"leaf1": (pattern, new)}, (code,)) == ({(code, line)} if line else set())

@@ -7,7 +7,7 @@ from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from fabricc.audit.model import fars_of, neighbors_of
+from fabricc.audit.model import Evidence, fars_of, neighbors_of
 from fabricc.audit.rules import design
 from fabricc.audit.rules.design import Designs
 from fabricc.audit.rules.invariant_rules import Proof, RuleProgress
@@ -32,7 +32,7 @@ from fabricc.rules.summary import summarize
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.audit.model import FoundFabric
+    from fabricc.audit.model import FoundFabric, Link
     from fabricc.audit.rules.invariant_rules import ProvedSwitch
     from fabricc.facts.statement import Device, LinkPeer, Place, Statement, Tier
     from fabricc.proof.compare import Finding
@@ -256,8 +256,13 @@ def _of_links(found: FoundFabric, digests: Digests) -> Iterator[Finding]:
         yield from design.find_contradictions(link, found.devices)
         a = links.side_of(link.a, link.b, found.devices, digests.ends, tiers)
         b = links.side_of(link.b, link.a, found.devices, digests.ends, tiers)
-        if a is not None and b is not None:
+        if a is not None and b is not None and not _is_doubtful(link):
             yield from links.end_findings(a, b, digests.votes)
+
+
+def _is_doubtful(link: Link) -> bool:
+    """Return whether nothing but a common subnet shows a link that a description contradicts."""
+    return link.evidence == (Evidence.SUBNET,) and bool(link.against)
 
 
 def _of_sessions(

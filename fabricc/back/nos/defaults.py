@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.numbers import is_number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 _CLASSIFIES = frozenset({"eos"})
 """Systems whose routed ports classify by DSCP without a statement (EOS user manual, "Quality of Service")."""
@@ -27,6 +27,27 @@ def default_mtu(system: str) -> int | None:
     return _ROUTED_MTU.get(system)
 
 
+def certain_mtu(system: str) -> int | None:
+    """Return the default if a port of a system has it for certain: no other file of the device states MTUs."""
+    return _ROUTED_MTU[system] if system in _WHOLE else None
+
+
+_WHOLE = frozenset({"eos", "nxos", "junos"})
+"""Systems whose ports are configured in one file."""
+
+
+class OspfDefaults(NamedTuple):
+    """The kind of network and the hello interval of an Ethernet port without a statement."""
+
+    network: str = "broadcast"
+    hello_s: int = 10
+
+
+def ospf_defaults(system: str) -> OspfDefaults | None:
+    """Return the defaults of OSPF (EOS, NX-OS and FRR user guides, "OSPF"), None where they are not known."""
+    return OspfDefaults() if system in ("eos", "nxos", "frr") else None
+
+
 def classifies_unstated(system: str) -> bool:
     """Return whether a routed port of a system puts packets into classes by their code points without a statement."""
     return system in _CLASSIFIES
@@ -34,6 +55,28 @@ def classifies_unstated(system: str) -> bool:
 
 def uses_one_path_unstated(system: str) -> bool:
     """Return whether BGP of a system installs one path where no number of equal paths is stated."""
+    return system in _ONE_PATH
+
+
+def sends_route_targets(system: str, stated: Iterable[str]) -> bool:
+    """Return whether a session sends extended communities; `stated`: its settings about communities, as text.
+
+    FRR and Junos send them (FRR user guide, `neighbor PEER send-community`). EOS sends all with `send-community`, NX-OS
+    standard ones (EOS and NX-OS command references).
+    """
+    if system not in _ONE_PATH:
+        return True
+    return any(
+        "extended" in each or "both" in each or (system == "eos" and "standard" not in each)
+        for each in stated
+    )
+
+
+def changes_next_hops(system: str) -> bool:
+    """Return whether BGP of a system is the next hop of EVPN routes that it passes on, unless a session states it.
+
+    FRR leaves the next hop of these routes (FRR user guide, "EVPN"); EOS and NX-OS do not.
+    """
     return system in _ONE_PATH
 
 
@@ -89,15 +132,22 @@ def routes_unstated(system: str, facts: Mapping[str, object]) -> bool:
 
 
 class RateLimit(NamedTuple):
-    """A limit on what a port or a queue sends, in percent of the port's speed; `queue` is None for the whole port."""
+    """A limit on what a port or a queue sends, in percent of the port's speed; `queue` is None for the whole port.
+
+    Attributes:
+        storm: whether it limits what a port receives, by storm control.
+    """
 
     queue: int | None
     percent: float
+    storm: bool = False
 
 
 _RATE = re.compile(r"(\d+) ?(percent|kbps|mbps|gbps)?")
 _KBPS = {"kbps": 1, "mbps": 1000, "gbps": 1_000_000}
 _PORT_LIMITS = ("qos_setting[shape rate]", "qos_setting[shape]")
+_STORM = re.compile(r"setting\[storm-control(?: (?:all|unicast|unknown-unicast))?(?: level)?\]")
+_LEVEL = re.compile(r"(?:(?:all|unicast|unknown-unicast) )?(?:level )?(\d+(?:\.\d+)?)(?: percent)?")
 _QUEUE_LIMIT = re.compile(r"queue\[(\d+)\]/(?:qos_)?(?:setting\[shape rate\]|shaping_percent|scheduler)")
 _CLASS_LIMIT = re.compile(r"qos/setting\[.*q(\d) shape\]")
 
@@ -109,6 +159,9 @@ def rate_limit(leaf: str, value: object, speed_gbps: int | None) -> RateLimit | 
     SONiC scheduler is in bytes a second (EOS and NX-OS command references, sonic-scheduler.yang).
     """
     text, queue = str(value), None
+    if _STORM.fullmatch(leaf):
+        level = _LEVEL.fullmatch(text)
+        return RateLimit(None, float(level[1]), storm=True) if level else None
     if match := _QUEUE_LIMIT.fullmatch(leaf) or _CLASS_LIMIT.fullmatch(leaf):
         queue = int(match[1])
     elif leaf not in _PORT_LIMITS:
@@ -128,6 +181,32 @@ def rate_limit(leaf: str, value: object, speed_gbps: int | None) -> RateLimit | 
     if not speed_gbps:
         return None
     return RateLimit(queue, int(found[1]) * _KBPS[found[2] or "kbps"] * 100 / (speed_gbps * 1_000_000))
+
+
+_OFF = {
+    "platform/setting[no lldp run]": "true", "system/feature[lldp]": "off", "lldp/enabled": "false",
+    "daemon[lldpd]/enabled": "no",
+}  # fmt: skip
+
+
+def discovers_nothing(path: str, value: object) -> bool:
+    """Return whether a fact switches LLDP off on a whole switch."""
+    return path in _OFF and str(value) == _OFF[path]
+
+
+_SERVER_LINES = (
+    re.compile(r"(?P<service>ntp server|logging|ip name-server) vrf (?P<vrf>\S+) .*"),
+    re.compile(r"(?P<service>ntp server|logging server|ip name-server) .*\buse-vrf (?P<vrf>\S+).*"),
+    re.compile(r"(?:system )?(?P<service>ntp|syslog)?\b.*\brouting-instance (?P<vrf>[^\s;]+);?"),
+)
+
+
+def server_instance(text: str) -> tuple[str, str] | None:
+    """Return the service and the routing instance that a line about a server names."""
+    for pattern in _SERVER_LINES:
+        if match := pattern.fullmatch(text.strip()):
+            return match["service"] or "a server", match["vrf"]
+    return None
 
 
 class UnsafeLine(NamedTuple):

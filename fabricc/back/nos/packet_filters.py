@@ -77,6 +77,25 @@ def dropped_services(rules: Sequence[str], system: str) -> Iterator[tuple[str, i
             yield service, at
 
 
+_DISCOVERY = re.compile(r"(?:neighbou?r|router)-(?:solicitation|advertisement)|nd-n[sa]|nd|13[3-6]")
+"""Types of ICMPv6 by which two ends of a link find each other (RFC 4861)."""
+_ICMP6 = ("icmp6", "icmpv6", "ipv6-icmp", "58")
+
+
+def dropped_discovery(rules: Sequence[str]) -> int | None:
+    """Return the number of the first rule about neighbor discovery of IPv6 if it drops it, else None."""
+    for number, text in enumerate(rules):
+        words = [word.lower() for word in _WORD.findall(text)]
+        named = any(_DISCOVERY.fullmatch(word) for word in words[2:])
+        rule = _parse_rule(text)
+        if rule is None or not words:
+            return None
+        whole = words[1:2] == ["ipv6"] or bool(rule.protocols & set(_ICMP6))
+        if whole and not rule.ports and (named or not rule.conditional):
+            return number if rule.drops else None
+    return None
+
+
 @lru_cache(1 << 10)
 def _parse_rule(text: str) -> _Rule | None:
     """Return the rule that a text states; None for a text that is no rule."""
