@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos import BUILT_IN
 from fabricc.back.nos.eos import EOS
-from fabricc.fabric.logins import KEY, PASSWORD, Keeping, Login, judge_login, login_refusal
+from fabricc.fabric.logins import KEY, PASSWORD, Login, ProtectedAccounts, judge_login, login_refusal
 from fabricc.operate.drivers import DRIVERS, PROOFS
 from tests.back.nos.eos.variants import variant
 
@@ -43,7 +43,7 @@ def test_servers_decide_about_passwords_and_not_about_keys() -> None:
     assert login_refusal(ACCOUNT | SERVERS, "admin", {PASSWORD}) == ""
     assert login_refusal(ACCOUNT | SERVERS, "admin", {KEY}) == "it has no account admin"
     radius = {"management/radius/servers": "172.16.0.5"}
-    verdict = judge_login(ACCOUNT | radius, Login("admin", {PASSWORD}), Keeping())
+    verdict = judge_login(ACCOUNT | radius, Login("admin", {PASSWORD}), ProtectedAccounts())
     assert verdict.servers == "RADIUS servers 172.16.0.5"
 
 
