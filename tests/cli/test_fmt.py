@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fabricc.base.documents.reader import parse_yaml
 from fabricc.cli.entry import run
 from fabricc.cli.init import STARTER
-from fabricc.front.spec.canonical import format_spec
+from fabricc.front.spec.canonical import first_difference, format_spec
 from fabricc.front.spec.load import read_spec
 from tests.effort import examples
 
@@ -72,6 +72,7 @@ def test_fmt_keeps_the_meaning_of_a_spec() -> None:
 def test_every_line_break_that_yaml_knows_ends_a_line(end: str) -> None:
     text = "tors:\n  # why\n  a: b\n  c: d\nspines:\n  mode:\n    a: 1\n"
     assert laid_out(text.replace("\n", end)) == text
+    assert first_difference(text.replace("\n", end), text) == 1
 
 
 def test_comments_stay_with_what_they_belong_to() -> None:

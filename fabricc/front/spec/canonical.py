@@ -119,8 +119,8 @@ def _normalize_text(text: str) -> str:
 
 
 def first_difference(before: str, after: str) -> int:
-    """Return the first line, from 1, at which two texts differ."""
-    old, new = before.splitlines(), after.splitlines()
+    """Return the first line, from 1, at which two texts differ, also in how the line ends."""
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     same = (number for number, (one, other) in enumerate(zip(old, new, strict=False)) if one != other)
     return next(same, min(len(old), len(new))) + 1
 
