@@ -66,7 +66,7 @@ def test_unwritable_journal_stops_the_push_without_drained_switches(
     monkeypatch.setattr(Journal, "_run_transaction", staticmethod(full))
     monkeypatch.setattr(Journal, "record_intent", begin)
     if space == "never":
-        monkeypatch.setattr(Journal, "written", lambda _: False)
+        monkeypatch.setattr(Journal, "is_complete", lambda _: False)
     ran = network.push("--adopt", status=3)
     assert "FAB9151" in ran.stderr
     assert "FAB7999" not in ran.stderr
