@@ -193,7 +193,7 @@ def test_segments_have_their_vrf_and_tenant(case: Case) -> None:
         (["--url", "https://user:secret@host"], 2, "is not https://HOST"),
         (["--url", "http://127.0.0.1:9"], 3, "FAB7020"),
         (["--token", "nothing"], 2, "env:NAME"),
-        (["--apply", "--pull", "x"], 2, "leave one out"),
+        (["--apply", "--pull", "x"], 2, "exclude each other"),
     ],
 )
 def test_sync_reports_failures_and_writes_nothing(

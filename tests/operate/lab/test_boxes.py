@@ -308,7 +308,7 @@ def test_a_link_in_place_of_a_daemon_is_not_followed(
     monkeypatch.setattr(Lab, "inside", lambda *_: tmp_path)
     with pytest.raises(LabError) as refused:
         Lab(tmp_path, None).query_daemon(SWITCH, "bgpd", "show bgp json")  # type: ignore[arg-type]
-    assert "by a link" in refused.value.diagnostic.message
+    assert "symbolic link" in refused.value.diagnostic.message
 
 
 @pytest.mark.parametrize("answer", [b"x" * 65536, b'{"a":' * 200_000 + b"\0\0\0\0"], ids=["endless", "deep"])
