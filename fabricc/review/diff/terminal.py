@@ -41,8 +41,8 @@ def review_lines(review: Review) -> Iterator[Line]:
     if review.spec_changes:
         yield from (Line(), Line("spec", "bold"))
     for change in review.spec_changes:
-        place = f"  {change.position.file}:{change.position.line}" if change.position else ""
-        yield Line(f"  {change.path}: {change.before or 'absent'} → {change.after or 'absent'}{place}")
+        values = f"{change.before or 'absent'} → {change.after or 'absent'}"
+        yield Line(f"  {change.path}: {values}{_place_text(change.position)}")
     figures = [(f.name, f"{f.before or '-'} → {f.after or '-'}") for f in review.figures if f.changed]
     if figures:
         yield from (Line(), Line("plan", "bold"))
@@ -55,9 +55,15 @@ def review_lines(review: Review) -> Iterator[Line]:
         yield from (Line(), Line(f"{title}: {fold_names(names, 20)}"))
     for d in review.findings:
         if d.severity is not Severity.NOTE:
-            yield from (Line(), Line(f"{d.severity.value} {d.code}: {d.message}", "yellow"))
+            title = f"{d.severity.value} {d.code}: {d.message}{_place_text(d.position)}"
+            yield from (Line(), Line(title, "yellow"))
+            yield from [Line(f"  help: {d.help}")] * bool(d.help)
     if following := wording.next_command(review):
         yield from (Line(), Line(f"Next: {following}"))
+
+
+def _place_text(position: Position | None) -> str:
+    return f"  {position.file}:{position.line}" if position else ""
 
 
 def _other_lines(review: Review) -> Iterator[Line]:

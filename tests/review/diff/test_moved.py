@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from jsonschema import Draft202012Validator
 
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.compiler.driver import build_tree
 from fabricc.review.diff import markdown, review_json, terminal
 from fabricc.review.diff.model import Impact, SpecChange
@@ -60,6 +62,11 @@ def test_diff_of_trees_reports_a_rename_once(bench: Bench, tmp_path: Path) -> No
     trees = [side.parent / "out" / "lab-smallest" for side in (base, head)]
     review = compared(*trees)
     assert review.renamed == (("spine02a", "spine-east"),)
+    finding = Diagnostic(
+        "FAB2113", Severity.WARNING, "no such line", Position("a.cfg", 3), "Remove the line."
+    )
+    lines = [line.text for line in terminal.review_lines(replace(review, findings=(finding,)))]
+    assert {"warning FAB2113: no such line  a.cfg:3", "  help: Remove the line."} <= {*lines}
     assert review.impact <= Impact.HITLESS
     later = bench.folder / "later"
     shutil.copytree(head.parent, later)
