@@ -77,6 +77,7 @@ POLL_S = 2.0
 _QUIET_POLLS = 5
 """Looks without a new entry, while the device reports that it is idle, after which a lost request never arrived."""
 _RUNNING, _STARTUP = "show running-config", "show startup-config"
+_SESSIONS = "show bgp all summary vrf all"
 _STATUS = "show config-replace status"
 _LOG, _ROLLBACK_LOG = "show config-replace log exec", "show rollback log exec"
 
@@ -570,10 +571,24 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
     def _send_command(self, command: str, raw_text: bool = False) -> Any:
         if command == _STARTUP:
             return self._show_startup()
-        answer = super()._send_command(command, raw_text)
+        try:
+            answer = super()._send_command(command, raw_text)
+        except NXAPICommandError as error:
+            self._require_no_bgp(command, str(error))
+            raise
+        if not answer:
+            self._require_no_bgp(command, "no answer")
         if command in (_RUNNING, f"{_RUNNING} all"):
             require_nxos(str(answer or ""))
         return answer
+
+    def _require_no_bgp(self, command: str, said: str) -> None:
+        """Refuse a refusal to show sessions, which NAPALM reads as no session, unless BGP has no instance."""
+        if command != _SESSIONS:
+            return
+        (running,) = self._show(CommandErrorException, _RUNNING)
+        if any(line.startswith("router bgp ") for line in running.splitlines()):
+            raise CommandErrorException(f"{self.hostname}: {redact_text(said, self.password)}")
 
     def _show_startup(self) -> str:
         """Return what was saved; a switch that was never saved refuses to show it, or shows nothing."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from napalm.base.exceptions import (
+    CommandErrorException,
     CommandTimeoutException,
     CommitConfirmException,
     CommitError,
@@ -159,6 +160,19 @@ def test_the_replace_of_another_user_is_not_confirmed(switch: NxosSwitch, driver
     with pytest.raises(CommitError, match="no commit waits"):
         driver.confirm_commit()
     assert switch.startup == "hostname saved\n"
+
+
+def test_refused_sessions_are_an_error_where_bgp_runs(
+    switch: NxosSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(NxosSwitch, "_table", lambda *_: None)
+    assert driver.get_bgp_neighbors() == {}, "a switch without the feature has no session"
+    switch.running += "feature bgp\nrouter bgp 65001\n"
+    with pytest.raises(CommandErrorException, match="Invalid"):
+        driver.get_bgp_neighbors()
+    monkeypatch.setattr(NxosSwitch, "_run", lambda switch, text: switch.running if "running" in text else "%")
+    with pytest.raises(CommandErrorException, match="no answer"):
+        driver.get_bgp_neighbors()
 
 
 @pytest.mark.parametrize("verb", ["confirm_commit", "rollback"])
