@@ -251,7 +251,8 @@ def _compare_vrf(
         message = (
             f"the route distinguisher {vrf.distinguisher} of VRF {vrf.name} has an address of {owners[0]}"
         )
-        yield _report(JOINED, name, vrf.path, message)
+        paths = (f"evpn/vrf[{vrf.name}]/distinguisher", f"vrf[{vrf.name}]/distinguisher", vrf.path)
+        yield _report(JOINED, name, vrf.path, message)._replace(paths=paths)
 
 
 def _compare_tunnels(fabric: Switches) -> Iterator[Report]:
