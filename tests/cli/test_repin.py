@@ -78,7 +78,7 @@ def test_the_plan_shows_it_and_writes_nothing(grown: Path, fabricc: Fabricc) -> 
 def test_a_key_changes_that_pin_alone_or_is_refused(grown: Path, fabricc: Fabricc) -> None:
     lock = (grown / "fabricc.lock").read_bytes()
     for key, code, said in (
-        ("unit", "FAB3035", "it takes links_per_spine from 4 to 1"),
+        ("unit", "FAB3035", "required: links_per_spine from 4 to 1"),
         ("unti", "FAB3036", "the lock has no pin 'unti'"),
     ):
         for verb in ("build", "lock"):
