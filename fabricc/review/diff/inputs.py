@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
+from fabricc.base.diagnostics.wording import plural
 from fabricc.base.documents.reader import parse_yaml
 from fabricc.base.foreign import files
 from fabricc.base.foreign.git_process import GitError
@@ -212,8 +213,19 @@ def _spec_bytes(compiled: Compiled) -> bytes:
 
 
 def _lost_lock(before: Compiled, after: Compiled, found: FoundSpec, commit: str) -> Iterator[Diagnostic]:
-    """FAB9037: the base has a lock, and the newer side has none, so that a build chooses every number anew."""
-    if before.lock_before is None or after.lock_before is not None:
+    """FAB9037: the newer side has no lock, or lacks lines of the base's, so that a build chooses numbers anew."""
+    if before.lock_before is None:
+        return
+    if after.lock_before is not None:
+        old, new, needed = (
+            dict.fromkeys(line for line in text.splitlines() if line and not line.startswith("#"))
+            for text in (before.lock_before, after.lock_before, after.lock_text)
+        )
+        if lost := [line for line in old if line not in new and line in needed]:
+            message = (
+                f"{after.lock_path.name} lacks {plural(len(lost), 'line')} that the plan needs: {lost[0]}"
+            )
+            yield Diagnostic("FAB9037", Severity.ERROR, message, None, "Restore the lines of the base.")
         return
     lock = f"{found.history.prefix}{before.lock_path.name}"
     message = f"there is no {after.lock_path.name} next to the spec; the base has its numbers in {lock}"

@@ -635,6 +635,17 @@ def test_a_lost_lock_is_an_error_of_the_review(repository: Repository, fabricc: 
         assert "git show" in fabricc("diff", "cluster.yaml", "--base", "main", "--format", "sarif", *head)[1]
 
 
+def test_lost_lines_of_a_lock_are_an_error_of_the_review(
+    repository: Repository, fabricc: Callable[..., Ran]
+) -> None:
+    lock = repository.folder / "fabricc.lock"
+    kept = [line for line in lock.read_text("utf-8").splitlines() if not line.startswith("stride host ")]
+    lock.write_text("\n".join(kept) + "\n", "utf-8")
+    status, out, _ = fabricc("diff", "cluster.yaml", "--base", "main")
+    assert status == 1
+    assert "FAB9037: fabricc.lock lacks 1 line that the plan needs: stride host " in out
+
+
 @pytest.mark.slow
 def test_a_submodule_in_the_place_of_the_folder_stops(
     repository: Repository, fabricc: Callable[..., Ran], tmp_path: Path
