@@ -243,7 +243,7 @@ def _no_bfd(found: FoundFabric, device: Device, every: bool) -> Texts | None:
             found, device, every
         )
     if device.system in ("frr", "sonic"):
-        return replace_lines(("frr", "sonic"), (r"^ neighbor \S+ bfd\n", ""))(found, device, True)
+        return replace_lines(("frr", "sonic"), (r"^ neighbor \S+ bfd(?: .*)?\n", ""))(found, device, True)
     return (
         to_session({"eos": "no neighbor {0} bfd"})(found, device, every)
         if inner_sessions(found, device) and not _without_bfd(found, device)
@@ -466,7 +466,7 @@ KINDS = {
     "the router identifier of another switch": FaultKind(_router_id, _ONE),
     "few prefixes end a session": FaultKind(first_of(at_fact(of_sessions("maximum_prefixes"), number("1")), to_session({"eos": "neighbor {0} maximum-routes 1", "frr": "neighbor {0} maximum-prefix 1"})), fits=lambda found, _: sum(place.tier is Tier.TOR for place in found.places.values()) > 2),
     # Ports.
-    "another native VLAN": FaultKind(at_fact(of(r"interface\[[^]]+\]/native_vlan"), number("3998")), _ONE, lambda f, d: all(f"interface[{end.port}]/native_vlan" in f.devices[end.device].reading.facts for link in f.links for end in (link.a, link.b) if d.name in (link.a.device, link.b.device) and end.device in f.devices)),
+    "another native VLAN": FaultKind(at_fact(of(r"interface\[[^]]+\]/native_vlan"), number("3998")), _ONE, lambda f, d: bool(link_ports(f, d)) and all(f"interface[{end.port}]/native_vlan" in f.devices[end.device].reading.facts for link in f.links for end in (link.a, link.b) if d.name in (link.a.device, link.b.device) and end.device in f.devices)),
     "VLANs of a trunk": FaultKind(at_fact(lambda found, device: [p for p in of(r"interface\[[^]]+\]/vlans")(found, device) if _leads_to_trunk(found, device, p)], lambda line, _: re.sub(r"(vlan |members )[\d,\-\[\] a-z]+", r"\g<1>3999", line)), _ONE),
     "a VLAN that the switch does not have": FaultKind(_vlan_of_port),
     "the loopback is shut": FaultKind(at_fact(lambda _, d: ["loopback/ipv4"] if d.system in ("eos", "nxos") or (d.system == "frr" and d.reading.lines.get("loopback/ipv4", ("",))[0] == "frr.conf") else [], lambda line, _: line_below(line, text="shutdown"))),
