@@ -44,7 +44,8 @@ _FORMS = (
     rf"\bkey[^\S\n]+config-key[^\S\n]+ascii[^\S\n]+{_KINDS}{{}}",
     rf"\blicense\b{_GAP}\bkey[^\S\n]+{{}}",
     # SNMP: communities, and the passwords of users.
-    r"(?<![\w-])snmp[\w-]{{0,60}}[^\S\n]+(?:[^\s:]{{1,60}}[^\S\n]+){{0,3}}?[\w-]{{0,20}}communit(?:y|y-map|ies)[^\S\n]+{}",
+    r"(?<![\w-])snmp[\w-]{{0,60}}[^\S\n]+(?:(?!trap-group)[^\s:]{{1,60}}[^\S\n]+){{0,3}}?[\w-]{{0,20}}"
+    r"communit(?:y|y-map|ies)[^\S\n]+{}",
     rf"\bsnmp-server[^\S\n]+host{_GAP}\bversion[^\S\n]+(?:1|2c)[^\S\n]+{{}}",
     r"\bsnmp[^\S\n]+trap-group[^\S\n]+{}",
     r"\breadonly-community(?:-v6)?[^\S\n]+{}",
