@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     """Cheap key that separates devices of different kinds: system, number of coordinates, number of distinct ones."""
 
 _MOST = 8
-"""Devices of an outline that patterns are made of; where none is like the next, it does not pay."""
+"""Devices of an outline, but for one per substituted device, that patterns are made of; where few are like others, it
+does not pay."""
 
 
 _LOW = 2
@@ -218,7 +219,11 @@ class _Pattern:
 
 @dataclass(slots=True)
 class PatternCache:
-    """The patterns of the devices that a process has met, by outline, and how many of each it has read."""
+    """The patterns of the devices that a process has met, by outline.
+
+    Attributes:
+        read: how many devices of an outline were read, less those that were substituted.
+    """
 
     patterns: dict[Outline, list[_Pattern]] = field(default_factory=dict)
     read: Counter[Outline] = field(default_factory=Counter)
@@ -226,12 +231,16 @@ class PatternCache:
     def reading(self, device: Switch | Host, files: Files) -> tuple[FileContents, DeviceKind] | None:
         """Return the reading of a device by substitution and what its pattern shares; None if it must be read."""
         rest, own = _split_device(device)
-        alike = [each for each in self.patterns.get(_device_outline(device, own), ()) if each.rest == rest]
+        outline = _device_outline(device, own)
+        alike = [each for each in self.patterns.get(outline, ()) if each.rest == rest]
         if not alike or not _is_plain(own):
             return None
         values = tuple(chain(*own))
         readings = ((pattern.reading(values, files), pattern.common) for pattern in alike)
-        return next(((reading, common) for reading, common in readings if reading), None)
+        found = next(((reading, common) for reading, common in readings if reading), None)
+        if found:
+            self.read[outline] = max(1, self.read[outline] - 1)
+        return found
 
     def learn(self, device: Switch | Host, files: Files, reading: Reading) -> None:
         """Record a device whose files match the plan; from the second one of an outline on, a pattern pays off.
