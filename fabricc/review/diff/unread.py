@@ -234,7 +234,8 @@ def _is_weakened(statement: Statement, others: Iterable[Statement]) -> bool:
     """Return whether something becomes weaker, or a new line ends it."""
     if statement.subject.startswith(ENDED) or "/setting[no " in statement.subject:
         return statement.op == "+"
-    return statement.direction in _WEAKER and not _is_moved(statement, others)
+    idle = statement.subject.startswith("interface[unused]")  # as when its cable goes
+    return statement.direction in _WEAKER and not idle and not _is_moved(statement, others)
 
 
 def _safeguard_name(statement: Statement, nos: str) -> str:
