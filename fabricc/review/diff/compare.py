@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _LIST = "prefix_list["
 _SESSION = "session["
 _CODE_POINT = re.compile(r"qos/dscp\[(\d{1,9})\](.*)")
-_MARK = re.compile(r"qos/(\w+)_dscp")
+_MARK = re.compile(r"qos/(\w+)_dscp|nccl/(?:control_)?dscp")
 _LAST_KEY = re.compile(r"\[[^][]*\]$")
 
 Occurrence = tuple[str, str, "Value | None", "Value | None"]
@@ -166,7 +166,8 @@ def _silent_subject(
             any({int(first), int(second)} <= {*each.dscps} for each in classes)
             for classes in (base.classes, head.classes)
         )
-        return f"qos/mark[{found[1]}]" if together else subject
+        name = found[1] or ("cnp" if "control" in subject else "rdma")
+        return f"qos/mark[{name}]" if together else subject
     return subject
 
 

@@ -13,7 +13,7 @@ from fabricc.review.diff.model import Impact, Verdict
 if TYPE_CHECKING:
     from fabricc.fabric.vocabulary import Row, Vocabulary
 
-_UNUSED = "interface[unused]"
+UNUSED = "interface[unused]"
 _ADDRESS = re.compile(r"/(ipv[46]|secondary\[|gateway\[)")
 """Addresses that a switch answers itself, on an interface without a cable too, such as a loopback or a VLAN."""
 _RESETS = (Impact.SESSION_RESET, Impact.RELOAD)
@@ -41,8 +41,8 @@ def judge_statement(subject: str, direction: str, nos: str) -> Verdict:
     declared = row_of(subject, nos).impact
     role = subject.partition("[")[2].partition("]")[0]
     name = declared.get(direction) or declared.get(role) or declared["else"]
-    if subject.startswith(_UNUSED) and nos != "host":
-        name = "own address" if direction == "+" and _ADDRESS.match(subject, len(_UNUSED)) else "idle"
+    if subject.startswith(UNUSED) and nos != "host":
+        name = "own address" if direction == "+" and _ADDRESS.match(subject, len(UNUSED)) else "idle"
     found = vocabulary_of(nos).impacts[name]
     impact = Impact[found.impact.upper().replace("-", "_")]
     return Verdict(impact, found.why, found.source, found.down or impact in _RESETS, found.beyond)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.fabric.vocabulary import STRUCTURE
-from fabricc.review.diff.impact import row_of, vocabulary_of
+from fabricc.review.diff.impact import UNUSED, row_of, vocabulary_of
 from fabricc.review.diff.model import ControlFile, VouchedLine
 from fabricc.review.diff.view import mask_secrets
 
@@ -234,7 +234,7 @@ def _is_weakened(statement: Statement, others: Iterable[Statement]) -> bool:
     """Return whether something becomes weaker, or a new line ends it."""
     if statement.subject.startswith(ENDED) or "/setting[no " in statement.subject:
         return statement.op == "+"
-    idle = statement.subject.startswith("interface[unused]")  # as when its cable goes
+    idle = statement.subject.startswith(UNUSED)  # as when its cable goes
     return statement.direction in _WEAKER and not idle and not _is_moved(statement, others)
 
 
