@@ -141,12 +141,11 @@ def _list_faults(
     statement: Statement, sessions: Sessions, vrfs: tuple[Vrf, ...]
 ) -> Iterator[tuple[str, str, str]]:
     """Yield code, message and path of faults that a switch shows alone."""
-    for leaf, what in (("vni", "VNI"), ("distinguisher", "route distinguisher")):
-        first: dict[str, str] = {}
-        for vrf in vrfs:
-            value = getattr(vrf, leaf)
-            if value and (other := first.setdefault(value, vrf.name)) != vrf.name:
-                yield JOINED, f"VRF {vrf.name} has the {what} {value} of VRF {other}", vrf.path
+    first: dict[str, str] = {}
+    for vrf in vrfs:
+        value = vrf.distinguisher
+        if value and (other := first.setdefault(value, vrf.name)) != vrf.name:
+            yield JOINED, f"VRF {vrf.name} has the route distinguisher {value} of VRF {other}", vrf.path
     source = str(statement.rest.get("evpn/source", ""))
     if is_address(source) and source not in sessions.addresses:
         yield TUNNEL, f"it sends VXLAN from {source}, which is no address of it", "evpn/source"
@@ -247,7 +246,12 @@ def _compare_vrf(
                 )
     address = vrf.distinguisher.rpartition(":")[0]
     owners = [each for each in fabric.owners(address) if each != name] if is_address(address) else []
-    if owners and name not in fabric.owners(address):
+    shared = any(  # which `segments` reports
+        vrf.distinguisher == each
+        for owner in fabric.summaries.keys() & {*owners}
+        for each, _ in fabric.summaries[owner].distinguishers
+    )
+    if owners and not shared and name not in fabric.owners(address):
         message = (
             f"the route distinguisher {vrf.distinguisher} of VRF {vrf.name} has an address of {owners[0]}"
         )
