@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 CATALOG, _ = load_catalog()
 LIBRARY = Library()
 FILES = sorted(MODELS.glob("*/*.yaml"))
-TABLES = {
-    name: table
-    for file in FILES
-    for name, table in yaml.safe_load(file.read_text("utf-8")).get("tables", {}).items()
-}
+TABLES = {name: table for file in FILES for name, table in load_package_yaml(file).get("tables", {}).items()}
 SWITCHES_PROMISED = {
     "sn3700", "sn4700", "sn5400", "sn5600", "7060x6-64pe", "7060dx5-64s", "7816r3", "7808r4", "7816lr4",
     "7280r4-32qf-32df", "9332d-gx2b", "9364e-sg2",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.back.nos.templating import set_template_path
 from fabricc.cli.entry import run
 
 if TYPE_CHECKING:
@@ -48,7 +49,10 @@ class Clone:
         """Exit status and everything that was printed; the user's files are as they were, and not printed."""
         before = contents(self.home, state=False)
         self.capsys.readouterr()
-        status = run(list(arguments))
+        try:
+            status = run(list(arguments))
+        finally:
+            set_template_path(())  # of `--templates`
         told = "".join(self.capsys.readouterr())
         assert contents(self.home, state=False) == before
         assert SECRET not in told
