@@ -14,8 +14,8 @@ export DEBIAN_FRONTEND := noninteractive
 INSTALL = PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt $(BIN)/pip install -qq --disable-pip-version-check
 # Tests run hundreds of commands: what one has compiled, the next need not.
 unexport PYTHONDONTWRITEBYTECODE
-# Processes that tests run in: two more than cores, as some tests wait; more of them take a larger machine.
-WORKERS ?= 4
+# Processes that tests run in: three for each of two cores, as many tests wait; a larger machine takes more of them.
+WORKERS ?= 6
 LINT = { $(BIN)/ruff check $(SOURCES) \
   && { $(BIN)/ruff format --check --quiet $(SOURCES) || { echo "run: $(BIN)/ruff format $(SOURCES)"; false; }; } \
   && $(BIN)/mypy && $(BIN)/lint-imports --no-cache; }
