@@ -80,7 +80,7 @@ class _Plan:
                 self.hosts[near_name].add((network, port))
             for tier, name in ((near, near_name), (far, far_name)):
                 if tier and name not in self.switches and not self.infiniband:  # its switches have no files
-                    self.switches[name] = (own[name] if name in own else summary["tiers"][tier])["nos"]
+                    self.switches[name] = str((own[name] if name in own else summary["tiers"][tier])["nos"])
 
 
 def completeness_findings(

@@ -206,6 +206,26 @@ def test_push_and_verify_reject_a_tree_without_a_file_of_its_plan(clone: Clone) 
         assert "FAB9120" in printed
 
 
+@pytest.mark.parametrize(
+    ("path", "whole", "part"),
+    [
+        ("plan/cabling.csv", r"(?s)(host,\S+?host01,).*", r"\1"),
+        ("plan/cabling.csv", r"^kind", "nothing"),
+        ("plan/cabling.csv", r"(?s).*", ""),
+        ("plan/fabric.json", r'"nos": "frr"', '"nos": ["frr"]'),
+        ("jobs/hosts.csv", r"(?s)\n.*", "\nx"),
+    ],
+)
+def test_a_damaged_table_is_a_finding(clone: Clone, path: str, whole: str, part: str) -> None:
+    text = (clone.tree / path).read_text()
+    damaged = re.sub(whole, part, text, count=1)
+    assert damaged != text
+    (clone.tree / path).write_text(damaged)
+    status, printed = clone.fabricc("check", str(clone.tree), "--spec", "cluster.yaml")
+    assert status == 1
+    assert f"{path} was changed after the build wrote it" in printed
+
+
 def test_explain_reports_what_the_tree_lacks(clone: Clone) -> None:
     remove(clone.tree, "switches/spine01a/daemons")
     status, printed = clone.fabricc("explain", f"{clone.tree}/switches/spine01a/frr.conf:3")
