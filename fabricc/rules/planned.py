@@ -93,11 +93,30 @@ def is_common(summary: Summary) -> bool:
     return not (summary.routes or summary.unresolved or summary.outer or summary.loops)
 
 
-def common_summary(summary: Summary, switch: Switch) -> Summary:
-    """Return the summary of a switch that differs from another one in coordinates alone."""
+def common_summary(summary: Summary, first: Switch, switch: Switch) -> Summary:
+    """Return the summary of a switch that differs from another one, `first`, in coordinates alone."""
+    was, own = _vtep_address(first), _vtep_address(switch)
+
+    def moved(distinguisher: str) -> str:
+        address, colon, number = distinguisher.partition(":")
+        return f"{own}:{number}" if colon and address == was else distinguisher
+
+    overlay = summary.overlay
+    if overlay is not None:
+        vrfs = tuple([vrf._replace(distinguisher=moved(vrf.distinguisher)) for vrf in overlay.vrfs])
+        overlay = overlay._replace(vrfs=vrfs)
     return summary._replace(
-        asn=switch.bgp.asn, router_id=switch.bgp.router_id, prefixes=switch.bgp.aggregates
+        asn=switch.bgp.asn,
+        router_id=switch.bgp.router_id,
+        prefixes=switch.bgp.aggregates,
+        overlay=overlay,
+        distinguishers=tuple([(moved(value), path) for value, path in summary.distinguishers]),
     )
+
+
+def _vtep_address(switch: Switch) -> str | None:
+    """Return the address that route distinguishers of a switch begin with."""
+    return (switch.tenants and switch.tenants.source) or (switch.vtep and switch.vtep.source) or None
 
 
 _COMPARED_ON_EVERY_LINK = frozenset((

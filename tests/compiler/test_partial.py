@@ -377,6 +377,12 @@ def test_a_host_that_moves_to_another_tenant_changes_its_tors_and_job_files(
     assert (told(result), result.counts, result.files) == (told(expected), expected.counts, expected.files)
 
 
+def test_tors_of_tenants_have_route_distinguishers_of_their_own(tmp_path: Path, out: Path) -> None:
+    spec = write_tenants(tmp_path, acme=["su001-host01..08"], globex=["su002-host01"])
+    result, _ = build_tree(spec, out)
+    assert not {each.code for each in result.diagnostics} & {"FAB9691", "FAB9692", "FAB9693"}
+
+
 @pytest.mark.slow
 def test_a_tenant_that_leaves_takes_its_job_files_with_it(tmp_path: Path, out: Path) -> None:
     spec = write_tenants(tmp_path, acme=["su001-host01..08", "su002-host01..08"], globex=["su003-host01"])

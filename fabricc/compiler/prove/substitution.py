@@ -165,11 +165,12 @@ class DeviceKind(CommonFacts):
     """Results for all devices of a pattern.
 
     Attributes:
-        summary: of a switch that no rule about one switch reports; None until there is one.
+        summary: of a switch that no rule about one switch reports, `first`; None until there is one.
         answers: which rules had their inputs on it; None if the work does not count them.
     """
 
     summary: Summary | None = None
+    first: Switch | None = None
     answers: Answers | None = None
 
 

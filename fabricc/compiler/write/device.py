@@ -194,8 +194,8 @@ class Piece:
             count_answers: whether to count which rules had their inputs.
             as_planned: whether its files state what is planned and nothing else.
         """
-        if kind is not None and kind.summary is not None:
-            self.summaries[switch.name] = common_summary(kind.summary, switch)
+        if kind is not None and kind.summary is not None and kind.first is not None:
+            self.summaries[switch.name] = common_summary(kind.summary, kind.first, switch)
             if kind.answers is not None:
                 self.answers[kind.answers] += 1
             return
@@ -211,7 +211,7 @@ class Piece:
         if not as_planned:
             self.altered[switch.name] = neighbor_signature(statement, sessions)
         if kind is not None and not found and is_common(summary):
-            kind.summary, kind.answers = summary, answers
+            kind.summary, kind.first, kind.answers = summary, switch, answers
 
 
 def pieces_of(fabric: Fabric, jobs: int) -> list[list[DeviceId]]:

@@ -111,15 +111,19 @@ class Outcome:
         self._hosts[number] = [_content_digest(repr(host).encode()) for host in piece.survey.hosts]
 
     def ledger(self, of: Outline) -> Ledger:
-        """Return every device's contribution for the next build; `of` is the outline of the fabric."""
-        rows = self._rows
+        """Return every device's contribution for the next build; `of` is the outline of the fabric.
+
+        Where all switches state what is planned, VRFs and segments agree by the plan, and are no part of it: a host
+        that moves to another tenant changes them on its ToRs alone.
+        """
+        rows, planned = self._rows, not self._altered and not self.work.fabric.overlays
         return Ledger(
             of,
             [size for each in rows for size in each.sizes],
             [digest for each in self._ends for digest in each],
             [digest for each in self._hosts for digest in each],
             [
-                _content_digest(repr(summary).encode())
+                _content_digest(repr(_without_tenants(summary) if planned else summary).encode())
                 for each in self._summaries
                 for summary in each.values()
             ],
@@ -197,6 +201,10 @@ def plan_texts(spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str]]:
 def plan_folder(fabric: Fabric) -> str:
     """Return the folder of a network's tables."""
     return f"plan/{fabric.network}" if fabric.network else "plan"
+
+
+def _without_tenants(summary: Summary) -> Summary:
+    return summary._replace(segments=(), overlay=None, distinguishers=())
 
 
 def _content_digest(content: bytes) -> bytes:
