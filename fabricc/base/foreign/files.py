@@ -416,7 +416,7 @@ def _read_chunks(handle: int, path: Path | str, limit: int) -> Iterator[bytes]:
 def _read_content(handle: int, path: Path | str, limit: int) -> bytes:
     size = _checked_size(handle, path, limit)
     content = os.read(handle, size + 1)
-    if len(content) == size:  # all of it, as one byte more was asked for
+    if len(content) == size:  # all of it: the call allows one byte more
         return content
     parts, left = [content], limit - len(content)
     while left >= 0 and (chunk := os.read(handle, _CHUNK)):

@@ -165,7 +165,7 @@ def _read_access(networks: Sequence[str], findings: Findings) -> tuple[str, ...]
 
 
 def _read_login_servers(raw: Mapping[str, Any], protocol: str, findings: Findings) -> LoginServers | None:
-    """Return the servers of one protocol; FAB2064 for RADIUS beside TACACS+.
+    """Return the servers of one protocol; FAB2064 for both RADIUS and TACACS+.
 
     Cumulus Linux tries no RADIUS login where it has both clients (NVIDIA, RADIUS AAA), and SONiC's PAM template has
     no order of both (`common-auth-sonic.j2`).

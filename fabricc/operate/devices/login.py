@@ -79,7 +79,7 @@ class LoginLimit:
 
     @contextmanager
     def attempt(self, login: int, name: str) -> Iterator[bool]:
-        """Wait until a switch may be asked; the value is whether it may. The login is accepted unless it raises.
+        """Wait until a login may be tried; the value is whether it may. The login is accepted unless it raises.
 
         Args:
             login: stands for account and password.
