@@ -79,7 +79,7 @@ configure_pause() {
 
 configure_nic() {
     if runs_dcbx; then
-        echo "fabricc-roce: $netdev: its firmware runs DCBX and the driver refuses other settings: $DCBX_SETUP" >&2
+        echo "${0##*/}: $netdev: its firmware runs DCBX and the driver refuses other settings: $DCBX_SETUP" >&2
         exit 5
     fi
     configure_dcb

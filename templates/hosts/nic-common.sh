@@ -6,7 +6,7 @@ same() {
 }
 
 note() {
-    [ -n "$quiet" ] || echo "fabricc-roce: $netdev: $1" >&2
+    [ -n "$quiet" ] || echo "${0##*/}: $netdev: $1" >&2
 }
 
 # Settings that nothing here shows.

@@ -161,7 +161,7 @@ configure_device() {
     ! has_own_system || return 0
     if spread; then
         mlxreg -d "$address" --yes --reg_name ROCE_ACCL --set adaptive_routing_forced_en=0x1 ||
-            echo "fabricc-roce: $netdev: adaptive routing is refused: run --firmware and reset the NIC" >&2
+            echo "${0##*/}: $netdev: adaptive routing is refused: run --firmware and reset the NIC" >&2
     fi
     if [ -n "$ROCE_TOS" ] && [ -e "$device/tc/1/traffic_class" ]; then
         printf '%s\n' "$ROCE_TOS" > "$device/tc/1/traffic_class"

@@ -194,7 +194,7 @@ configure_nic() {
     card=$(card_of_port)
     uuid=$([ -z "$card" ] || port_identity "$card")
     if [ -z "$uuid" ]; then
-        echo "fabricc-roce: $netdev: nicctl shows no card and port of it; nothing is configured" >&2
+        echo "${0##*/}: $netdev: nicctl shows no card and port of it; nothing is configured" >&2
         exit 1
     fi
     nicctl update port -p "$uuid" --pause-type pfc --rx-pause enable --tx-pause enable
@@ -202,7 +202,7 @@ configure_nic() {
     # Images may give these code points to acknowledgments, which would leave the class of RDMA (AMD's page clears them).
     for point in 46 48; do
         nicctl update qos dscp-to-purpose --dscp "$point" --purpose none -b "${card#* }" ||
-            echo "fabricc-roce: $netdev: the purpose of DSCP $point is not cleared: see nicctl show qos" >&2
+            echo "${0##*/}: $netdev: the purpose of DSCP $point is not cleared: see nicctl show qos" >&2
     done
     priority=0
     for lossless in $(printf '%s\n' "$PFC" | tr , ' '); do
@@ -212,7 +212,7 @@ configure_nic() {
         1) nicctl update qos pfc -p "$uuid" --priority "$priority" --no-drop enable ;;
         # Published recipes expect an error where it is off already.
         *) nicctl update qos pfc -p "$uuid" --priority "$priority" --no-drop disable ||
-            echo "fabricc-roce: $netdev: PFC of priority $priority was off already, or stays on: see nicctl show qos" >&2 ;;
+            echo "${0##*/}: $netdev: PFC of priority $priority was off already, or stays on: see nicctl show qos" >&2 ;;
         esac
         priority=$((priority + 1))
     done

@@ -24,7 +24,7 @@ read_kept() {
     [ -n "$kept_now" ]
 }
 
-# A port that has no LINK_TYPE is an Ethernet port by its make (sriov-network-operator calls the type static).
+# A port that has no LINK_TYPE has one type by its make (sriov-network-operator calls it static).
 lacks() {
     [ -z "$(query "$1")" ] || return 1
     case $1 in
@@ -46,7 +46,7 @@ refuse_dpu() {
     read_kept || return 0
     case $(query INTERNAL_CPU_OFFLOAD_ENGINE) in
     0*)
-        echo "fabricc-roce: $netdev: the BlueField is in DPU mode: run --firmware, reset the NIC, then apply" >&2
+        echo "${0##*/}: $netdev: the BlueField is in DPU mode: run --firmware, reset the NIC, then apply" >&2
         exit 5
         ;;
     esac
@@ -87,7 +87,7 @@ configure_firmware() {
     done
     [ $# -gt 0 ] || return 0
     firmware_tool >/dev/null || {
-        echo "fabricc-roce: $netdev: neither mlxconfig nor mstconfig (package mstflint) is installed" >&2
+        echo "${0##*/}: $netdev: neither mlxconfig nor mstconfig (package mstflint) is installed" >&2
         exit 1
     }
     "$(firmware_tool)" -y -d "$address" set "$@"
