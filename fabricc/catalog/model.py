@@ -302,6 +302,7 @@ class NicCage:
 
 CARD_MODE = "INTERNAL_CPU_OFFLOAD_ENGINE"
 """Stored setting of a BlueField: 1 is NIC mode, 0 is DPU mode, in which the card's own system has the ports."""
+DPU_MODE = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -238,8 +238,7 @@ def _part_json(part: Compiled, worksheets: Mapping[str, Sequence[QosWorksheet]] 
     }
     if fabric is not None:
         found |= growth.growth_summary(part, list_rooms(fabric))
-        if not fabric.network:
-            found["host_facts"] = [fact._asdict() for fact in host_facts(fabric, spec)] if spec else []
+        found["host_facts"] = [fact._asdict() for fact in host_facts(fabric, spec)] if spec else []
         found["power"] = {what: draw._asdict() for what, draw in growth.power_by_tier(fabric).items()}
     if worksheets is not None:
         found["worksheet"] = tables.worksheet_summary(worksheets[_network_name(part)])
@@ -396,8 +395,7 @@ def _plan_tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
     yield from growth.application_tables(samples)
     yield growth.room_table(list_rooms(fabric))
     yield growth.assumed_table(spec)
-    if not fabric.network:
-        yield from growth.host_facts_tables(fabric, spec)
+    yield from growth.host_facts_tables(fabric, spec)
 
 
 def _ways_out(fabric: Fabric) -> Iterator[tuple[object, ...]]:

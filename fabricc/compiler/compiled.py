@@ -237,7 +237,9 @@ def compile_spec(
     if fabric is not None:
         diagnostics += [
             *report_unknown_names(spec, (fabric, *fabric.networks), lock),
-            *host_fact_findings(spec, fabric),
+            *host_fact_findings(
+                spec, fabric, [(each.spec, each.fabric) for each in networks.values() if each.fabric]
+            ),
             *reach_findings(spec, fabric),
         ]
     diagnostics = apply_acceptances(spec, diagnostics, gaps=gaps, planned=fabric is not None)

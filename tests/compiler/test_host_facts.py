@@ -9,6 +9,7 @@ import pytest
 
 from fabricc.back.hosts import planned, read, render
 from fabricc.back.jobs.files import job_files
+from fabricc.back.jobs.kubernetes import has_nic_template
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import CARD_MODE
 from fabricc.cli.entry import run
@@ -260,7 +261,61 @@ def test_the_mode_of_a_bluefield_is_stated_or_reported(tmp_path: Path, model: st
     assert dict(next(spec.hosts()).nic.firmware)[CARD_MODE] == 0
     (message,) = found(spec, "FAB5624")
     assert "DPU mode" in message
+    assert "PFC" in message
+    assert "jobs/kubernetes/nic-configuration.yaml" not in job_files(spec.fabric)
+    assert not has_nic_template(render(next(spec.hosts()))["usr/local/sbin/fabricc-roce"])
     assert not found(compiled(tmp_path, "model: dgx-h100, nic_mode: dpu"), "FAB5624")
+
+
+def test_the_mode_of_cards_of_a_further_network_is_stated_or_reported(tmp_path: Path) -> None:
+    storage = CLASSES + FRONT_END.replace("frontend:", "storage:")
+    spec = compiled(tmp_path, "model: dgx-b200", storage)
+    (message,) = found(spec, "FAB5624")
+    assert "(storage) are assumed to be in NIC mode" in message
+    network = spec.networks["storage"]
+    assert {fact.fact for fact in host_facts(network.fabric, network.spec)} == {"ports", "nic_mode"}
+    spec = compiled(tmp_path, "model: dgx-b200, nic_mode: nic", storage)
+    network = spec.networks["storage"]
+    assert not found(spec, "FAB5624")
+    assert {fact.fact for fact in host_facts(network.fabric, network.spec)} == {"ports"}
+    spec = compiled(tmp_path, "model: dgx-b200, nic_mode: dpu, leave_out: [access-control]", storage)
+    script = render(next(spec.networks["storage"].hosts()))["usr/local/sbin/fabricc-roce-storage"]
+    assert "\nINTERNAL_CPU_OFFLOAD_ENGINE=0\n" in script
+    assert "\nLEAVES_OUT='access-control'\n" in script
+
+
+def test_facts_of_hosts_without_gpus_are_reported(tmp_path: Path) -> None:
+    groups = (
+        "groups: [{name: a, model: dgx-h100, hosts: 4, hosts_per_unit: 4},"
+        " {name: b, model: storage-2x400, hosts: 2, hosts_per_unit: 2, nic: bluefield-3, beside: a}]"
+    )
+    path = tmp_path / "cluster.yaml"
+    path.write_text(f"cluster: test\ngpus: {{{groups}}}\n{TIERS}{CLASSES}")
+    spec = compile_spec(path)
+    (message,) = found(spec, "FAB5624")
+    assert message.startswith("Storage node")
+    of_storage = {fact.fact for fact in host_facts(spec.fabric, spec.spec) if fact.model == "storage-2x400"}
+    assert {"access-control", "nic_mode"} < of_storage
+    assert "nic" not in of_storage  # the spec names it
+
+
+def test_findings_about_hosts_on_infiniband_have_no_words_of_ethernet(tmp_path: Path) -> None:
+    tiers = "fabric: infiniband\ntors: {model: qm9700}\nspines: {model: qm9700, count: 2}\n"
+    (unfit,) = compiled(tmp_path, "model: hgx-8gpu, nic: e810", "", tiers).diagnostics
+    assert unfit.code == "FAB3041"
+    assert unfit.help is not None
+    assert "connectx-7" in unfit.help
+    assert "thor2" not in unfit.help
+    (sockets_help,) = [
+        each.help
+        for each in compiled(tmp_path, "model: hgx-8gpu", "", tiers).diagnostics
+        if each.code == "FAB5620"
+    ]
+    assert "frontend" not in sockets_help  # FAB2114
+    spec = compiled(tmp_path, "model: ucs-c885a-m8, nic: bluefield-3, nic_mode: dpu", "", tiers)
+    (message,) = found(spec, "FAB5624")
+    assert "opensm" in message
+    assert "PFC" not in message
 
 
 def test_plan_lists_what_host_files_assume_until_the_spec_leaves_it_out(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from fabricc.back.hosts.nics import PRIORITIES, gpu_of, host_qos, tos_byte
 from fabricc.back.hosts.words import check_word
 from fabricc.back.jobs.kubernetes_topology import CLUSTER_LABEL, make_object, render_documents, topology_files
 from fabricc.back.jobs.roster import port_addresses, port_names
+from fabricc.catalog.model import CARD_MODE, DPU_MODE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -166,11 +167,19 @@ def _sriov_objects(fabric: Fabric, hosts: Roster[Host]) -> Iterable[Object]:
 
 
 def _nic_templates(hosts: Roster[Host]) -> list[Object]:
-    """NicConfigurationTemplates for the adapters that the NIC operator sets up, with the fabric's own priorities."""
+    """NicConfigurationTemplates for the adapters that the NIC operator sets up, with the fabric's own priorities.
+
+    None for cards in DPU mode: their own system sets classes and PFC, and settings of the host have no effect.
+    """
     found: dict[str, Object] = {}
     for kind in hosts.kinds:
         nic = kind.model.nic.name
-        if nic in _NIC_TYPES and kind.model.name not in found and not unmapped_classes(kind):
+        if (
+            nic in _NIC_TYPES
+            and kind.model.name not in found
+            and not unmapped_classes(kind)
+            and dict(kind.model.nic.firmware).get(CARD_MODE) != DPU_MODE
+        ):
             spec = {
                 "nodeSelector": {CLUSTER_LABEL: hosts.cluster},
                 "nicSelector": _nic_selector(kind, _NIC_TYPES[nic]),
@@ -210,7 +219,7 @@ def has_nic_template(script: str) -> bool:
     The script maps code points to priorities as the class of each has them. See `unmapped_classes`.
     """
     title, tos = _TITLE.search(script), _TOS.search(script)
-    if title is None or title[1] not in _NIC_TYPES:
+    if title is None or title[1] not in _NIC_TYPES or f"\n{CARD_MODE}={DPU_MODE}\n" in script:
         return False
     classes: dict[int, list[int]] = {}
     for dscp, priority in _MAPPED.findall(script):

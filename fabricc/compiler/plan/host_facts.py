@@ -12,7 +12,7 @@ from fabricc.catalog.model import CARD_MODE
 from fabricc.fabric.shape import HostId
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.base.documents.document import KeyPath
@@ -43,8 +43,16 @@ class HostFact(NamedTuple):
     key: str
 
 
-def host_fact_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
-    """Report interfaces, GPU links and NIC modes of hosts with GPUs that are assumed or do not fit the wiring."""
+def host_fact_findings(
+    spec: ClusterSpec, fabric: Fabric, networks: Iterable[tuple[ClusterSpec, Fabric]] = ()
+) -> Iterator[Diagnostic]:
+    """Report interfaces, GPU links and NIC modes of hosts that are assumed or do not fit the wiring.
+
+    Args:
+        spec: that of the rails.
+        fabric: that of the rails.
+        networks: spec and fabric of each further network of the same hosts.
+    """
     if not fabric.rails_elsewhere:  # its jobs are those of the spec of the rails
         yield from _uncertain_sockets(spec, fabric)
         if fabric.qos:  # IP over InfiniBand has its routes in the main table
@@ -53,12 +61,12 @@ def host_fact_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic
     yield from _unequal_domains(spec, fabric)
     for group in _gpu_groups(fabric):
         model, path = fabric.host_models[group], spec.gpus.groups[group].path
-        yield from _card_mode(spec, model, group, path)
         yield from _second_functions(spec, model, path)
         if fabric.shape.rails_apart and model.rails > 1:
             yield from _rails_without_gpu_links(spec, model, path)
         if fabric.qos:
             yield from _classes_without_map(spec, fabric, group, path)
+    yield from _card_modes((spec, fabric), *networks)
 
 
 def _uncertain_sockets(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
@@ -80,7 +88,8 @@ def _uncertain_sockets(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic
     if len(titles) > 1:
         names = ", ".join(dict.fromkeys(name for name, _ in titles))
         message = f"{models[0]}{more}: jobs open their sockets on {names}, which no source confirms"
-    help_ = "Write `socket_interface` in `gpus`, as `ip link` names it, or add the network `frontend`."
+    or_network = ", or add the network `frontend`" if fabric.qos else ""  # InfiniBand has no `networks`
+    help_ = f"Write `socket_interface` in `gpus`, as `ip link` names it{or_network}."
     yield spec.note("FAB5620", message, *(paths[0] if len(paths) == 1 else ("gpus",)), help=help_)
 
 
@@ -124,21 +133,36 @@ def _unequal_domains(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
         yield spec.note("FAB5627", message, "gpus", help=help_)
 
 
-def _card_mode(spec: ClusterSpec, model: HostModel, group: int, path: KeyPath) -> Iterator[Diagnostic]:
-    """Report BlueField cards whose mode the spec does not state, and those in DPU mode."""
-    if not _has_card_mode(model):
-        return
-    mode = spec.gpus.groups[group].nic_mode
-    if mode == "dpu":
-        message = f"{model.title}: in DPU mode the card's own system sets PFC and ECN, and no file is written for it"
-        help_ = "Set the classes of the plan there, or write `nic_mode: nic` and run `apply --firmware` once."
-        yield spec.warning("FAB5624", message, *path, help=help_)
-    elif not mode:
-        message = (
-            f"{model.title}: its {model.nic.title} cards are assumed to be in NIC mode; the makers ship both"
-        )
-        help_ = "Write `nic_mode: nic`, or `nic_mode: dpu` where the card's own system has the ports."
-        yield spec.note("FAB5624", message, *path, help=help_)
+def _card_modes(*parts: tuple[ClusterSpec, Fabric]) -> Iterator[Diagnostic]:
+    """Report BlueField cards of each group whose mode the spec does not state, and those in DPU mode."""
+    networks: dict[tuple[KeyPath, str, str, str], list[str]] = {}
+    for spec, fabric in parts:
+        for group in _groups(fabric):
+            model, stated = fabric.host_models[group], spec.gpus.groups[group]
+            if _has_card_mode(model) and stated.nic_mode != "nic":
+                card = (stated.path, model.title, model.nic.title, stated.nic_mode)
+                networks.setdefault(card, []).append(fabric.network)
+    spec, fabric = parts[0]
+    for (path, title, nic, mode), names in networks.items():
+        cards = f"{title}: its {nic} cards"
+        if names != [""]:
+            cards += f" ({', '.join([name or 'rails' for name in names])})"
+        if not mode:
+            help_ = "Write `nic_mode: nic`, or `nic_mode: dpu` where the card's own system has the ports."
+            message = f"{cards} are assumed to be in NIC mode; the makers ship both"
+            yield spec.note("FAB5624", message, *path, help=help_)
+        elif fabric.qos:
+            message = (
+                f"{cards} stay in DPU mode: their own system sets PFC and ECN, and no file is written for it"
+            )
+            help_ = (
+                "Set the classes of the plan there, or write `nic_mode: nic` and run `apply --firmware` once."
+            )
+            yield spec.warning("FAB5624", message, *path, help=help_)
+        else:  # NVIDIA, BlueField Modes of Operation, InfiniBand in DPU mode
+            message = f"{cards} stay in DPU mode: opensm and ibnetdiscover run in their own system alone"
+            help_ = "Run them there, or write `nic_mode: nic` and run `apply --firmware` once."
+            yield spec.warning("FAB5624", message, *path, help=help_)
 
 
 def _second_functions(spec: ClusterSpec, model: HostModel, path: KeyPath) -> Iterator[Diagnostic]:
@@ -186,13 +210,18 @@ def _classes_without_map(
 
 
 def host_facts(fabric: Fabric, spec: ClusterSpec) -> Iterator[HostFact]:
-    """Yield what is assumed about the hosts with GPUs of a fabric, once for each model."""
+    """Yield what is assumed about the hosts of a fabric, once for each model; for a further network, about its NICs."""
     reported: set[tuple[str, str]] = set()
-    for group in _gpu_groups(fabric):
+    for group in _groups(fabric):
         model = fabric.host_models[group]
         stated = spec.gpus.groups[group]
-        catalog = (*_catalog_facts(model), *_nic_facts(model))
-        for fact in (*catalog, *_socket_fact(fabric, group), *_setting_facts(model, stated)):
+        facts = [*_nic_facts(model), *_mode_fact(model, stated)]
+        if not fabric.network:
+            stated_keys = {"nic"} if stated.nic else set[str]()
+            catalog = [fact for fact in _catalog_facts(model) if fact.fact not in stated_keys]
+            facts = [*catalog, *facts, *_setting_facts(model, stated)]
+            facts += _socket_fact(fabric, group) if model.gpus else ()
+        for fact in facts:
             if (fact.model, fact.fact) not in reported:
                 reported.add((fact.model, fact.fact))
                 yield fact
@@ -205,9 +234,12 @@ def _first_host(fabric: Fabric, group: int) -> Host:
     return fabric.host(HostId(coordinate, next(iter(unit.hosts))))
 
 
+def _groups(fabric: Fabric) -> list[int]:
+    return sorted({unit.group for unit in fabric.units.values() if unit.hosts})
+
+
 def _gpu_groups(fabric: Fabric) -> list[int]:
-    groups = sorted({unit.group for unit in fabric.units.values() if unit.hosts})
-    return [group for group in groups if fabric.host_models[group].gpus]
+    return [group for group in _groups(fabric) if fabric.host_models[group].gpus]
 
 
 def _doubt_about_sockets(fabric: Fabric, group: int) -> str:
@@ -230,10 +262,13 @@ def _socket_fact(fabric: Fabric, group: int) -> Iterator[HostFact]:
         yield HostFact(model.name, SOCKETS, fabric.socket_interface(group), reason, f"gpus.{SOCKETS}")
 
 
-def _setting_facts(model: HostModel, group: HostGroup) -> Iterator[HostFact]:
-    """Yield what the host files assume about the use of a host, as far as the spec does not state it."""
+def _mode_fact(model: HostModel, group: HostGroup) -> Iterator[HostFact]:
     if _has_card_mode(model) and not group.nic_mode:
         yield HostFact(model.name, "nic_mode", "nic", "the cards are shipped in either mode", "gpus.nic_mode")
+
+
+def _setting_facts(model: HostModel, group: HostGroup) -> Iterator[HostFact]:
+    """Yield what the host files assume about the use of a host, as far as the spec does not state it."""
     for module in GPUS[model.gpu_vendor].modules:
         if module not in group.leave_out:
             reason = "it registers GPU memory, unless DMA-BUF does"

@@ -188,6 +188,7 @@ def hosts_of(spec: ClusterSpec, fabric: Fabric, left_out: frozenset[int]) -> Clu
             group.name, group.model, sum(map(len, racks.values())), group.hosts_per_unit,
             racks=racks, path=group.path, os=group.os, beside=beside,
             rdma_class=group.rdma_class if group.rdma_class in classes else None,
+            leave_out=group.leave_out, nic_mode=group.nic_mode,
         )  # fmt: skip
         if wanted is not None or group.beside is not None or fabric.attachments[index].sets > 1:
             names = tuple(host for hosts in racks.values() for host in hosts)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fabricc.base.values import dataclass, replace
 from fabricc.catalog.library import find_printed_name, find_titled_name, suggestion_remedy
-from fabricc.catalog.model import CARD_MODE
+from fabricc.catalog.model import CARD_MODE, DPU_MODE
 from fabricc.catalog.optics import find_reach, load_reaches, longest_reach
 from fabricc.catalog.support import (
     find_flavor,
@@ -181,6 +181,7 @@ def _with_nic(spec: ClusterSpec, catalog: Catalog, model: HostModel, index: int)
             name
             for name, other in catalog.nics.items()
             if any(use.speed_gbps == model.port_gbps for use in other.port_splits)
+            and (spec.infiniband is None or other.infiniband)
         )
         message = f"{nic.title} has no port of {model.port_gbps}G, which {model.title} is cabled with"
         raise UnfitError(spec.error("FAB3041", message, *at, help=f"NICs that have one: {able or 'none'}."))
@@ -192,7 +193,7 @@ def _with_card_mode(model: HostModel, mode: str) -> HostModel:
     kept = dict(model.nic.firmware)
     if mode != "dpu" or CARD_MODE not in kept:
         return model
-    return replace(model, nic=replace(model.nic, firmware=tuple((kept | {CARD_MODE: 0}).items())))
+    return replace(model, nic=replace(model.nic, firmware=tuple((kept | {CARD_MODE: DPU_MODE}).items())))
 
 
 def _known_switch(spec: ClusterSpec, catalog: Catalog, name: str, *path: str) -> SwitchModel:
