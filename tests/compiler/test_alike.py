@@ -23,6 +23,7 @@ from fabricc.compiler.write.outcome import Outcome
 from fabricc.fabric.coordinates import Coordinates, host_with, of_host, of_switch, switch_with
 from fabricc.fabric.model import Host
 from fabricc.proof.invariants import Survey
+from fabricc.rules.registry import run_switch_rules
 from tests.back.nos.mutation import KINDS
 from tests.effort import examples
 from tests.inventories.test_shapes import BOXES, spec_of
@@ -35,8 +36,10 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.facts import Facts, FileContents, Reading
     from fabricc.fabric.model import Switch
+    from fabricc.facts.statement import Statement
     from fabricc.proof import Finding
     from fabricc.rules.planned_links import LinkEnd
+    from fabricc.rules.sessions import Sessions
 
     Device = Switch | Host
 
@@ -161,6 +164,22 @@ def test_two_of_all_tors_are_read_and_the_others_substituted(nos: str) -> None:
     of = fabric(nos, "racks")
     found = [device for _, device, _ in substituted(of) if not isinstance(device, Host)]
     assert len(found) == of.counts()["tors"] - 2
+
+
+def test_rules_run_once_on_each_switch_that_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A switch that a pattern is made of stands for those that are substituted afterwards."""
+    of, seen = _compile(_with_tenants("frr")), list[str]()
+
+    def run(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+        seen.append(statement.device.name)
+        return run_switch_rules(statement, sessions)
+
+    monkeypatch.setattr("fabricc.compiler.write.device.run_switch_rules", run)
+    work = Work(of, pieces_of(of, 1), None)
+    found = [work(number) for number in range(len(work.pieces))]
+    alone = {each.name for _, each, _ in substituted(of) if not isinstance(each, Host)}
+    assert len(seen) == len({*seen} - alone) > 3
+    assert len({name for piece in found for name in piece.summaries}) == len(seen) + len(alone)
 
 
 @pytest.mark.parametrize("nos", SYSTEMS)
@@ -404,7 +423,7 @@ def test_findings_about_a_tree_are_those_of_reading_every_device(
         files[file] = mutants[len(mutants) * (number + 1) // 9 % len(mutants)].text
     found = diagnostics(of, tree)
     assert len({each.code for each in found}) > 1
-    monkeypatch.setattr(PatternCache, "reading", lambda *_: None)
+    _read_all(monkeypatch)
     assert found == diagnostics(of, tree)
 
 
@@ -419,9 +438,14 @@ def test_rules_of_the_whole_and_ends_of_links_see_what_they_see_of_devices_that_
     of = fabric(nos, shape)
     work = Work(of, pieces_of(of, 1), None)
     found = [work(number) for number in range(len(work.pieces))]
-    monkeypatch.setattr(PatternCache, "reading", lambda *_: None)
+    _read_all(monkeypatch)
     for piece, each in zip(found, map(Work(of, work.pieces, None), range(len(found))), strict=True):
         assert (piece.survey, piece.ends) == (each.survey, each.ends)
+
+
+def _read_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("reading", "learn"):
+        monkeypatch.setattr(PatternCache, name, lambda *_: None)
 
 
 def _folder(device: Device) -> str:

@@ -6,7 +6,7 @@ Kubernetes objects as values, and the YAML that they are written as.
 from __future__ import annotations
 
 import json
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -127,7 +127,13 @@ CLUSTER_LABEL = "fabricc/cluster"
 
 def render_documents(objects: Iterable[Object]) -> str:
     """Return the objects as YAML documents, in the given order."""
-    return _make_dumper()(list(objects))
+    return _render_json(json.dumps([*objects]))
+
+
+@lru_cache(maxsize=256)
+def _render_json(objects: str) -> str:
+    """Return YAML documents of a list of objects as JSON; most objects of a fabric's tenants are the same."""
+    return _make_dumper()(json.loads(objects))
 
 
 @cache

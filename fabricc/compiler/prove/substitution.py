@@ -243,24 +243,28 @@ class PatternCache:
             self.read[outline] = max(1, self.read[outline] - 1)
         return found
 
-    def learn(self, device: Switch | Host, files: Files, reading: Reading) -> None:
+    def learn(self, device: Switch | Host, files: Files, reading: Reading) -> DeviceKind | None:
         """Record a device whose files match the plan; from the second one of an outline on, a pattern pays off.
 
         A pattern that does not reproduce its own device is dropped: something in files or facts follows from
         coordinates and has no placeholder.
+
+        Returns:
+            What the pattern shares with this device; None without a pattern.
         """
         rest, own = _split_device(device)
         outline = _device_outline(device, own)
         self.read[outline] += 1
         if not 1 < self.read[outline] <= _MOST:
-            return
+            return None
         values = tuple(chain(*own))
         for order in _ORDERS:
             pattern = _device_pattern(device, rest, own, order)
             again = pattern.reading(values, files) if pattern else None
             if pattern and again and (again.facts, again.lines) == (reading.facts, reading.lines):
                 self.patterns.setdefault(outline, []).append(pattern)
-                return
+                return pattern.common
+        return None
 
 
 def _split_device(device: Switch | Host) -> tuple[Rest, Coordinates]:

@@ -298,7 +298,7 @@ class Work:
             piece.findings.add(_place_below(folder, wrong))
             as_planned = as_planned and not wrong
             if not wrong:
-                self.alike.learn(switch, files, reading)
+                common = self.alike.learn(switch, files, reading)
         known = piece.survey_device(switch, reading, folder, common)
         count_answers = self.existing is not None
         piece.run_rules(
@@ -319,7 +319,7 @@ class Work:
             wrong = [*host_findings(host, Text(files, reading), fresh=fresh, altered=altered)]
             piece.findings.add(_place_below(folder, wrong))
             if not wrong:
-                self.alike.learn(host, files, reading)
+                common = self.alike.learn(host, files, reading)
         piece.survey_device(host, reading, folder, common)
 
     def _existing_files(self, folder: str, piece: Piece) -> Mapping[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fabricc.back.jobs import kubernetes_topology
 from fabricc.back.jobs.files import job_files
 from tests.tenanted import fabric
 
@@ -30,3 +31,10 @@ def test_a_tenant_has_the_files_that_a_fabric_of_its_hosts_has() -> None:
 def test_a_host_of_two_tenants_is_in_the_files_of_neither() -> None:
     files = job_files(fabric("frr"))
     assert {path.split("/")[2] for path in files if "/tenants/" in path} == {"acme", "globex"}
+
+
+def test_objects_that_tenants_share_are_written_as_yaml_once() -> None:
+    cached = kubernetes_topology._render_json
+    cached.cache_clear()
+    job_files(fabric("frr"))
+    assert 0 < cached.cache_info().misses < 2 * cached.cache_info().hits
