@@ -39,7 +39,8 @@ _FORMS = (
     # Keys of servers and of other protocols.
     rf"\b(?:tacacs|radius|ldap)\b{_GAP}\bkey{_BETWEEN}{_KINDS}{{}}",
     rf"\b(?:tacacs|radius|ldap)-server{_GAP}\bkey{_BETWEEN}{_KINDS}{{}}",
-    r"^(?![^\n]*\bntp (?:server|peer)\b)[^\n]*?\bkey[^\S\n]+(?:[\da-f]{2,64}[^\S\n]+)?(?:[035679]|8a|10)[^\S\n]+{}",
+    r"^(?![^\n]*\bntp (?:server|peer)\b)[^\n]*?\bkey[^\S\n]+(?:[\da-f]{2,64}[^\S\n]+)?(?:[035679]|8a|10)[^\S\n]+"
+    rf"{_KINDS}{{}}",
     r"\bkey[^\S\n]+(?=\"){}",
     rf"\bkey[^\S\n]+config-key[^\S\n]+ascii[^\S\n]+{_KINDS}{{}}",
     rf"\blicense\b{_GAP}\bkey[^\S\n]+{{}}",

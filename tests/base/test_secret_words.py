@@ -23,6 +23,7 @@ snmp-server user admin auth sha S11authkey priv S11privkey localizedV2key
 snmp-server mib community-map S12comm context c
 ntp authentication-key 4 md5 7 S13ntpkey
 ntp authentication-key 4 md5 S14ntpkey 7
+ntp authentication-key 7 md5 S14akey 7
    neighbor 10.9.9.9 password 7 S15bgpkey==
  neighbor 10.9.9.9 password S16bgp
    ip ospf authentication-key 7 S17ospf
