@@ -98,10 +98,8 @@ def _check_reachable(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:
         for name in sessions:
             secret = str(seen.neighbors[name].get("secret", ""))
             at = f"bgp/neighbor[{name}]/"
-            plain = "password" if "password" in seen.neighbors[name] else ""
-            if plain or (secret and not secret.startswith(SECRET_PREFIX)):
-                message = f"the password of the session with {name} is in the file"
-                yield Breach(21, message, at + (plain or "secret"))
+            if secret and not secret.startswith(SECRET_PREFIX):
+                yield Breach(21, f"the password of the session with {name} is in the file", at + "secret")
             elif passwords.get(planned.get(link.port.name, "")) and not secret:
                 yield Breach(21, f"the session with {name} has no password", at + "remote_asn")
 

@@ -49,9 +49,9 @@ def _remote_values(number: Value) -> dict[str, Value]:
     return {"setting[remote-as]" if number == "auto" else "remote_kind": number}
 
 
-def _password_value(text: str) -> dict[str, str]:
+def _password_value(text: str) -> str:
     """Return a reference to a secret of a spec; of any other only that there is one."""
-    return {"secret": text} if text.startswith(SECRET_PREFIX) else {"password": SET}
+    return text if text.startswith(SECRET_PREFIX) else SET
 
 
 TYPES = {"remote asn": _remote_asn}
@@ -67,7 +67,7 @@ SESSION: tuple[Row, ...] = (
     Keep("bfd <integer> <integer> <integer>",
         lambda *n: {"bfd_on": "true", "setting[bfd]": f"multiplier {n[0]} receive {n[1]} transmit {n[2]}"}),
     Keep("bfd profile <word>", "bfd_profile"),
-    Keep("password <rest>", _password_value),
+    Keep("password <rest>", "secret", _password_value),
     Keep("ttl-security hops <1-254>", "ttl_security_hops"),
     Keep("ebgp-multihop [<1-255>]", "multihop", lambda hops: hops or FARTHEST),
     Keep("update-source <word>", "update_source"),

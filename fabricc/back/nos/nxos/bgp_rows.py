@@ -131,7 +131,7 @@ _PEER: Sequence[Row] = (
     Keep("no bfd", "bfd", "false"),
     Keep("ttl-security hops <integer>", "ttl_security_hops"),
     Keep("password (0|3|7) <word>", "secret"),
-    Keep("password <rest>", "password", "set"),
+    Keep("password <rest>", "secret", "set"),
     Keep("shutdown", "enabled", "false"),
     Keep("no shutdown", "enabled", "true"),
     Keep("local-as <asn> [<rest>]", lambda asn, more: {"local_asn": asn, "of peer local-as": more}),

@@ -84,8 +84,6 @@ def state_session(
     ]
     for leaf, value, line in (*own, *policy):
         stated = f"{path}evpn/neighbor[{name}]/{leaf[1:]}" if leaf[0] == "/" else prefix + leaf
-        if path and leaf == "secret":
-            stated, value = prefix + "password", "set"
         stated = usual_neighbor(stated) if ":" in name else stated
         facts[stated] = value
         lines[stated] = (file, line)

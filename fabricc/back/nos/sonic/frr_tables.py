@@ -281,7 +281,7 @@ def _of_session(peer: str, values: Mapping[str, StoredValue]) -> Iterator[tuple[
         value, line = values["peer_type"]
         yield "remote_kind", str(value), line
     if "auth_password" in values:
-        yield "password", "set", values["auth_password"][1]
+        yield "secret", "set", values["auth_password"][1]
     if "local_addr" in values:
         yield "update_source", *values["local_addr"]
     own = "ipv6" if ":" in peer else "ipv4"

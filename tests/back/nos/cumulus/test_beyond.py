@@ -104,7 +104,7 @@ def test_missing_plan_lines_count_only_in_own_files() -> None:
         ("bgp/neighbor[10.255.0.9]/update_source", "lo"),
         ("bgp/neighbor[10.255.0.9]/multihop", 3),
         ("bgp/neighbor[10.255.0.9]/enabled", "false"),
-        ("bgp/neighbor[10.255.0.9]/password", "set"),
+        ("bgp/neighbor[10.255.0.9]/secret", "set"),
         ("evpn/neighbor[10.255.0.9]/export", "MARK"),
         ("bgp/neighbor[swp1]/remote_kind", "external"),
         ("bgp/neighbor[swp1]/allow_as_in", 2),

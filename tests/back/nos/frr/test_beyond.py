@@ -86,7 +86,7 @@ def test_foreign_lines_are_understood_or_irrelevant() -> None:
         ("bgp/neighbor[10.255.0.9]/reflector_client", "ipv4"),
         ("bgp/neighbor[10.255.0.9]/next_hop_self", "ipv4"),
         ("bgp/neighbor[10.255.0.9]/update_source", "lo"),
-        ("bgp/neighbor[10.255.0.9]/password", "set"),
+        ("bgp/neighbor[10.255.0.9]/secret", "set"),
         ("bgp/neighbor[192.0.2.7]/local_asn", 65333),
         ("bgp/neighbor[192.0.2.7]/multihop", 3),
         ("bgp/neighbor[192.0.2.7]/enabled", "false"),

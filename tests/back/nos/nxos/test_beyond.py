@@ -150,7 +150,7 @@ def test_truncated_access_rule_permits_nothing() -> None:
 
 def test_a_password_is_never_a_fact_of_a_routing_instance() -> None:
     facts = facts_of((TEXTS / "leaf.cfg").read_text("utf-8"))
-    assert facts["vrf[RED]/bgp/neighbor[10.20.10.9]/password"] == "set"
+    assert facts["vrf[RED]/bgp/neighbor[10.20.10.9]/secret"] == "set"
     assert not [path for path, value in facts.items() if path.startswith("vrf[") and value == "0a0b0c"]
 
 

@@ -122,7 +122,7 @@ def test_missing_plan_lines_count_only_in_own_files() -> None:
         ("bgp/neighbor[10.255.0.7]/enabled", "false"),
         ("bgp/neighbor[10.255.0.7]/remote_kind", "internal"),
         ("bgp/neighbor[10.255.0.7]/reflector_client", "ipv4"),
-        ("bgp/neighbor[10.255.0.7]/password", "set"),
+        ("bgp/neighbor[10.255.0.7]/secret", "set"),
         ("vrf[VrfRed]/bgp/neighbor[10.9.0.2]/remote_asn", 65099),
         ("vrf[VrfRed]/bgp/redistribute[ospf]", "all"),
         ("route_map[OUT]/10", "permit match_prefix_set OURS set_local_pref 200"),
