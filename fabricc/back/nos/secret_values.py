@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Reading, Value
 
 _SET = "set"
-_KNOWN_TO_EVERYONE = ("public", "private")
+KNOWN_TO_EVERYONE = ("public", "private")
 """Communities that each rule about them may name."""
 _STRUCTURED = (".yaml", ".yml", ".json")
 _STATEMENT_PATHS = ("setting[", "table[")
@@ -68,7 +68,7 @@ def _secret_keys(files: Mapping[str, str]) -> dict[tuple[str, int], set[str]]:
 
 def _shown_value(value: Value) -> Value:
     parts = [
-        part if part.startswith(SECRET_PREFIX) or part in _KNOWN_TO_EVERYONE else _SET
+        part if part.startswith(SECRET_PREFIX) or part in KNOWN_TO_EVERYONE else _SET
         for part in str(value).split(",")
         if part
     ]

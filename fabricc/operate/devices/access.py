@@ -9,6 +9,7 @@ Check that an access file may set the options of a login, and that the driver ve
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from functools import lru_cache, partial
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
@@ -30,7 +31,7 @@ from fabricc.operate.drivers import DRIVERS
 from fabricc.operate.drivers.access_options import RULES, DriverRules, rules_of_class
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.operate.devices.device import Device
 
@@ -146,6 +147,17 @@ class Access:
         for name, secret in sorted(self._named.items(), key=lambda item: -len(item[1].reveal())):
             text = text.replace(secret.reveal(), f"{SECRET_PREFIX}{name}")
         return text
+
+    def find_secrets(self, names: Iterable[str]) -> None:
+        """Look up the secrets of configurations that can be had; the others stay unknown."""
+        for name in names:
+            with suppress(DeviceError):
+                self.secret(name)
+
+    @property
+    def found(self) -> frozenset[str]:
+        """The names of the secrets of configurations that were looked up."""
+        return frozenset(self._named)
 
     def known(self) -> tuple[str, ...]:
         """Return every secret looked up so far, to keep them out of messages."""

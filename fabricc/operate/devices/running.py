@@ -10,9 +10,11 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
+from fabricc.back.nos.secret_values import KNOWN_TO_EVERYONE
 from fabricc.base.values import dataclass
 from fabricc.operate.devices.device import DeviceError
 from fabricc.operate.devices.driver_classes import driver_class
+from fabricc.operate.devices.secrets import REFERENCE
 from fabricc.operate.drivers.bundle import pack_bundle, unpack_bundle
 from fabricc.operate.drivers.redact import redact_text
 from fabricc.proof.compare import compare
@@ -20,7 +22,7 @@ from fabricc.proof.compare import compare
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.fabric.facts import Reading
+    from fabricc.fabric.facts import Reading, Value
     from fabricc.operate.devices.login import Login
     from fabricc.proof.compare import Mismatch
 
@@ -76,17 +78,47 @@ def is_secret(nos: str, path: str) -> bool:
     return "secret" in row.tags if row.declared else path.endswith("/secret")
 
 
+def secrets_differ(nos: str, path: str, runs: Value, wanted: Value, *, readable: bool = True) -> bool:
+    """Return whether two facts of a secret are certainly about different secrets, with references for known values.
+
+    A value that is no reference may be the same secret in a form of the device. It is another one where the other side
+    runs a reference, which only a value in its plain form becomes, where everybody knows it, such as `public`, and
+    where the system prints secrets as they were entered.
+
+    Args:
+        nos: the operating system.
+        path: of the fact.
+        runs: what the switch runs.
+        wanted: what it is to run.
+        readable: whether a secret counts that the system prints as it was entered. It also differs where only the value
+            behind the reference is new.
+    """
+    named = REFERENCE.search(str(runs)), REFERENCE.search(str(wanted))
+    if all(named) or named[0]:
+        return runs != wanted
+    if not named[1]:
+        return False
+    tags = back_ends.load_vocabulary(nos).row(path).tags
+    return str(runs) in KNOWN_TO_EVERYONE or (readable and "readable" in tags)
+
+
 def find_differences(nos: str, running: Mapping[str, str], wanted: Mapping[str, str]) -> list[Mismatch]:
     """Return the facts that differ between a running configuration and the wanted one, in the files of the device.
 
-    Lines that the reader does not know are no difference: a device prints its defaults, other tools their own. Values
-    of secrets are not compared, nor what belongs to the device itself.
+    Lines that the reader does not know are no difference: a device prints its defaults, other tools their own. Nor is
+    what belongs to the device itself, or a secret that may be the same, or an earlier value of it.
     """
     told = {name: text for name, text in wanted.items() if name in running}
     if told == running:
         return []
     found = compare(read_facts(nos, told).facts, read_facts(nos, running))
-    return [one for one in found if not is_secret(nos, one.path) and not _is_extra(nos, one)]
+    return [one for one in found if not _may_be_same_secret(nos, one) and not _is_extra(nos, one)]
+
+
+def _may_be_same_secret(nos: str, one: Mismatch) -> bool:
+    if not is_secret(nos, one.path) or one.found is None or one.planned is None:
+        return False
+    return not secrets_differ(nos, one.path, one.found, one.planned, readable=False)
 
 
 def _is_extra(nos: str, mismatch: Mismatch) -> bool:

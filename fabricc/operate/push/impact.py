@@ -11,7 +11,6 @@ from fabricc.base.values import replace
 from fabricc.fabric.model import Direction
 from fabricc.operate.change.resources import Effect
 from fabricc.operate.devices import running
-from fabricc.operate.devices.secrets import REFERENCE
 from fabricc.review.diff.application import application_impact, application_words
 from fabricc.review.diff.compare import compare_views
 from fabricc.review.diff.impact import judge_statement
@@ -123,18 +122,14 @@ def _is_confined(switch: Switch, base: DeviceView, head: DeviceView) -> bool:
 
 
 def _read_facts(device: Device, before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Facts, Facts]:
-    """Return the facts of both sides without secrets that may be the same.
-
-    A device stores a secret in a form of its own. So a secret counts as changed if only one side has it, or if two
-    references name different secrets.
-    """
+    """Return the facts of both sides without secrets that may be the same, since a device has a form of its own."""
     texts = before, {name: text for name, text in after.items() if name in before}
     old, new = (running.read_facts(device.nos, files).facts for files in texts)
     stored = {
         path
         for path in old.keys() & new.keys()
         if running.is_secret(device.nos, path)
-        and not all(REFERENCE.search(str(facts[path])) for facts in (old, new))
+        and not running.secrets_differ(device.nos, path, old[path], new[path])
     }
     kept = [{path: value for path, value in facts.items() if path not in stored} for facts in (old, new)]
     return kept[0], kept[1]

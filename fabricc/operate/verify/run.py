@@ -11,6 +11,7 @@ from fabricc.fabric.tenants import plan_peers
 from fabricc.operate.devices import readings
 from fabricc.operate.devices.fanout import PATIENCE_S, for_each
 from fabricc.operate.devices.identity import LOOK, shared_devices, shared_endpoints
+from fabricc.operate.devices.secrets import secret_names_in
 from fabricc.operate.verify import neighbors
 from fabricc.operate.verify.model import Aspect, Deviation, Report, make_finding
 from fabricc.operate.verify.verify_switch import Answer, Question, verify_switch
@@ -57,6 +58,9 @@ def verify(
     planned = (source.fabric.switch(at) for at in source.places.values() if Aspect.TENANTS in chosen)
     peers = plan_peers(planned)
     question = Question(source, access, chosen, errors, widths, peers)
+    if Aspect.CONFIG in chosen:
+        texts = (text for name in source.chosen(only) for text in source.files(name).values())
+        access.find_secrets({secret for text in texts for secret in secret_names_in(text)})
     act, told = partial(verify_switch, question), partial(progress, "asking")
     answers = for_each(source.chosen(only), act, parallel, told, patience_s=PATIENCE_S)
     return _build_report(question, answers)

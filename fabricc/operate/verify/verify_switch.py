@@ -23,6 +23,7 @@ from fabricc.operate.devices import running
 from fabricc.operate.devices.connection import open_connection
 from fabricc.operate.devices.device import DeviceError
 from fabricc.operate.devices.identity import LOOK, LOOK_OR_STATE, Answering, identify_device, identity_of
+from fabricc.operate.devices.secrets import secret_names_in
 from fabricc.operate.push.reach import read_files
 from fabricc.operate.verify import lossless
 from fabricc.operate.verify.model import Aspect, Deviation, make_finding
@@ -193,7 +194,8 @@ def _build_comparisons(
 def _compare_configuration(question: Question, name: str, live: Connection, answer: Answer) -> None:
     source, nos = question.source, question.source.devices[name].nos
     ours = source.files(name)
-    seen = compare_drift(name, nos, source.tree, ours, read_files(nos, live, ours), question.aspects)
+    theirs = {file: question.access.hide_secrets(text) for file, text in read_files(nos, live, ours).items()}
+    seen = compare_drift(name, nos, source.tree, ours, theirs, question.aspects, question.access.found)
     if wrong := source.roster.namesake(name, identity_of({}, seen.facts)):
         answer.reject(name, wrong, LOOK_OR_STATE)
         return
@@ -229,9 +231,18 @@ class Drift:
 
 
 def compare_drift(
-    device: str, nos: str, tree: Path, ours: Files, theirs: Files, aspects: Collection[Aspect]
+    device: str,
+    nos: str,
+    tree: Path,
+    ours: Files,
+    theirs: Files,
+    aspects: Collection[Aspect],
+    found_secrets: Collection[str] = (),
 ) -> Drift:
-    """Compare the facts of the files that the device returned."""
+    """Compare the facts of the files that the device returned.
+
+    `found_secrets` are the names of secrets whose values `theirs` has references for.
+    """
     planned = running.read_facts(nos, {name: text for name, text in ours.items() if name in theirs})
     live = running.read_facts(nos, theirs)
     counts = dict.fromkeys((one for one in (Aspect.QOS, Aspect.CONFIG) if one in aspects), 0)
@@ -241,8 +252,12 @@ def compare_drift(
     findings = []
     for path, runs, ours_is, file, line in compare_facts(live.facts, planned):
         aspect = _aspect_of_path(path)
-        if aspect not in counts or running.is_secret(nos, path):
+        if aspect not in counts:
             continue
+        if running.is_secret(nos, path) and runs is not None and ours_is is not None:
+            readable = secret_names_in(str(ours_is)) <= {*found_secrets}
+            if not running.secrets_differ(nos, path, runs, ours_is, readable=readable):
+                continue
         position = Position(f"{tree}/switches/{device}/{file}", line) if line else None
         if runs is None:
             code, message = "FAB9252", f"{path} = {ours_is} is not running"

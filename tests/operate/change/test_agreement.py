@@ -22,6 +22,7 @@ from fabricc.interface import diff, explain
 from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.change.variant import review_variant
 from fabricc.operate.devices.device import devices_by_name
+from fabricc.operate.devices.secrets import secret_names_in
 from fabricc.operate.maintain.plan import Moment, assess_network
 from fabricc.operate.migrate.waves import order_networks
 from fabricc.operate.push.impact import assess_effect, find_text_changes
@@ -232,12 +233,9 @@ def test_diff_and_push_give_a_changed_line_the_same_impact(kind: str, nos: str, 
 
 
 NOT_SEEN = {
-    ("cumulus", "SNMP public"): "the value of a secret, which devices store in a form of their own",
-    ("nxos", "SNMP public"): "the value of a secret",
     ("frr", "an alias"): "a variable in the file `daemons` without a statement",
     ("sonic", "telnet"): "a table that devices fill by themselves",
     ("sonic", "an API more"): "a table that devices fill by themselves",
-    ("sonic", "no SNMP"): "a table that devices fill by themselves",
     ("sonic", "a scheduled reload"): "a table that devices fill by themselves",
 }
 """Texts that differ from a tree in nothing that `verify` can compare."""
@@ -255,6 +253,54 @@ def test_verify_reports_a_running_text_that_diff_rates(kind: str, nos: str) -> N
         HARMFUL[kind][nos](runs)
         found = compare_drift(switch.name, nos, Path("tree"), ours, runs, ALL).found
         assert bool(found) is (runs != ours and (nos, kind) not in NOT_SEEN), found
+
+
+SECRETS = {
+    "  ntp: [192.0.2.101, 192.0.2.102]\n": "  ntp: [192.0.2.101, 192.0.2.102]\n"
+    "  ntp_authentication: {key_id: 7, type: md5, key: {secret: ntp}}\n",
+    "{community: {secret: snm}}": "{community: {secret: snm}, "
+    "users: [{name: reader, auth: {secret: auth}, privacy: {secret: privacy}}]}",
+    "name: netops, ": "name: netops, password: {secret: login}, ",
+    "tacacs: {servers: [192.0.2.106], key: {secret: tac}}": "radius: {servers: [192.0.2.106], key: {secret: rad}}",
+}
+"""What adds a secret of every kind to the spec."""
+READABLE = {
+    "eos": {"snm", "login"},
+    "nxos": {"snm", "login"},
+    "junos": {"snm", "login"},
+    "sonic": {"snm", "rad", "tac", "auth", "privacy", "dc-core"},
+    "cumulus": set[str](),
+    "frr": {"dc-core"},
+}
+"""The secrets that a system prints as they were entered; others may be the same in a form of the device."""
+
+
+@pytest.mark.spread(6)
+@pytest.mark.parametrize("nos", SYSTEMS)
+def test_push_and_verify_find_a_secret_that_is_another_one(nos: str) -> None:
+    plain = spec_with_services(nos)
+    full = plain
+    for old, new in SECRETS.items():
+        full = full.replace(old, new)
+    unlike, replaced, names = set(), set(), set()
+    for fabric in (compiled(plain).fabric, compiled(full).fabric):
+        (switch,) = (fabric.switch(at) for at in fabric.switch_ids() if fabric.name(at) == "spine01a")
+        device, tree = devices_by_name(fabric)[switch.name], render_switch(switch)
+        here = {name for text in tree.values() for name in secret_names_in(text)}
+        names |= here
+        for name in here:
+            words = "$6$salt$ElsePlain9" if name == "login" else "ElsePlain9"
+            runs = {file: text.replace(f"FABRICC-SECRET-{name}", words) for file, text in tree.items()}
+            drift = compare_drift(switch.name, nos, Path("tree"), tree, runs, ALL, here).found
+            unlike |= {name} if drift else set()
+            assert not any("ElsePlain9" in each.diagnostic.message for each in drift)
+            pushed = assess_effect(device, switch, runs, tree)
+            assert bool(pushed.access) is (name in READABLE[nos] - {"dc-core"}), name
+            assert (pushed.impact is Impact.TRAFFIC_LOSS) is (name in READABLE[nos] & {"dc-core"}), name
+            assert not compare_drift(switch.name, nos, Path("tree"), tree, runs, ALL).found
+            back = assess_effect(device, switch, tree, runs)
+            replaced |= {name} if back.access or back.impact > Impact.NONE or name == "ntp" else set()
+    assert (unlike, replaced) == (READABLE[nos], names)
 
 
 @pytest.mark.parametrize("known", [True, False])
