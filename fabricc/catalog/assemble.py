@@ -10,6 +10,7 @@ from fabricc.catalog.model import (
     Breakout,
     Buffers,
     CageGroup,
+    Formula,
     HeadroomRow,
     HostModel,
     HostPorts,
@@ -28,7 +29,6 @@ from fabricc.catalog.model import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from fabricc.catalog.model import Formula
 
 PROVENANCE = frozenset(("source", "assumed", "reason", "note"))
 """Keys that hold the source of a figure and are not figures themselves."""

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fabricc.base.documents.package_yaml import load_package_yaml
-from fabricc.catalog.model import HeadroomRow, HostPorts, SwitchModel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fabricc.catalog.model import HostModel, NicModel
+from fabricc.catalog.model import HeadroomRow, HostModel, HostPorts, NicModel, SwitchModel
 
 _HIDDEN = ("sources", "nos", "support", "releases", "listed", "name", "title", "vendor")
 _BRANCHES = Path(__file__).parent / "sonic-branches.yaml"

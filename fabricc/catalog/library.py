@@ -6,7 +6,7 @@ Suggest the catalog names closest to a mistyped name, or to one as a maker print
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -16,8 +16,6 @@ from fabricc.base.documents.package_yaml import load_package_yaml
 from fabricc.catalog import assemble
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from fabricc.catalog.model import HostModel, NicModel, SwitchModel
 
 MODELS = Path(__file__).parent / "models"

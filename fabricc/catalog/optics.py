@@ -14,12 +14,11 @@ from fabricc.base.documents.package_yaml import load_package_yaml
 from fabricc.base.values import dataclass, replace
 from fabricc.catalog.assemble import parse_breakout, read_citation, read_power
 from fabricc.catalog.library import replace_sources
-from fabricc.catalog.model import Breakout
+from fabricc.catalog.model import Breakout, CageGroup, HostModel, Power
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fabricc.catalog.model import CageGroup, HostModel, Power
 
 TABLE = Path(__file__).parent / "optics.yaml"
 

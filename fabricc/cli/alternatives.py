@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from fabricc.base.diagnostics import FindingsError
+from fabricc.base.diagnostics import Diagnostic, FindingsError
 from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.base.foreign.formats import json_document
-from fabricc.base.foreign.text import Line, Table
+from fabricc.base.foreign.text import Line, Part, Rendered, Table
 from fabricc.catalog.load import load_catalog
-from fabricc.catalog.model import Power
-from fabricc.catalog.power import total_draw
+from fabricc.catalog.model import Catalog, Power
+from fabricc.catalog.power import Draw, total_draw
 from fabricc.cli import output
-from fabricc.compiler.compiled import plan_buildable
+from fabricc.compiler.compiled import Compiled, plan_buildable
 from fabricc.compiler.plan.further_networks import Naming
 from fabricc.compiler.result import exit_status
 from fabricc.front.planning.alternatives import (
+    Alternative,
     Alternatives,
+    Candidate,
     add_external_links,
     find_alternatives,
     find_equal_models,
@@ -34,8 +36,8 @@ from fabricc.front.planning.topology.models import UnfitError
 from fabricc.front.spec.canonical import edit_text
 from fabricc.front.spec.document import format_path
 from fabricc.front.spec.load import read_spec
-from fabricc.paperwork.bill import link_parts, read_prices
-from fabricc.review.report.failures import hardest_single, single_failures
+from fabricc.paperwork.bill import Prices, link_parts, read_prices
+from fabricc.review.report.failures import Failure, hardest_single, single_failures
 from fabricc.review.report.values import format_ratio
 from fabricc.tree.file import write_file
 
@@ -43,16 +45,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from fabricc.base.diagnostics import Diagnostic
-    from fabricc.base.foreign.text import Part, Rendered
-    from fabricc.catalog.model import Catalog
-    from fabricc.catalog.power import Draw
-    from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
-    from fabricc.front.planning.alternatives import Alternative, Candidate
     from fabricc.front.spec.model import ClusterSpec
-    from fabricc.paperwork.bill import Prices
-    from fabricc.review.report.failures import Failure
 
 TAKEN = ("shape", "switches", "of each tier", "model", "hosts of a unit", "planes", "ratio")
 GIVEN = (

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from fabricc.audit import run
+from fabricc.audit import Audit, run
 from fabricc.audit.coverage import State
 from fabricc.base.diagnostics import Severity, worst_severity
 from fabricc.base.diagnostics.model import TITLES
 from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.review.report.page import render_page
-from fabricc.review.report.values import Figure, Page, Section, Table
+from fabricc.review.report.values import Figure, Page, Row, Section, Table
 from fabricc.rules.answers import ACCOUNT, account_rows
 from fabricc.rules.rule import TOPICS
 from fabricc.version import __version__
@@ -19,9 +19,7 @@ from fabricc.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.audit import Audit
     from fabricc.base.foreign.text import Rendered
-    from fabricc.review.report.values import Row
 
 _STATUS = {Severity.ERROR: "error", Severity.WARNING: "warning"}
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabricc.audit.run import as_json, audit_fabric, report_parts
+from fabricc.audit.run import Audit, as_json, audit_fabric, report_parts
 from fabricc.cli import output
 from fabricc.compiler.load.spec_location import tree_texts
 from fabricc.tree.file import write_file
 
 if TYPE_CHECKING:
-    from fabricc.audit.run import Audit
     from fabricc.base.foreign.text import Rendered
 
 

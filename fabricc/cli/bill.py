@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from fabricc.base.diagnostics import FindingsError, Severity, worst_severity
+from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity, worst_severity
 from fabricc.base.foreign.formats import NoWorkbookError, build_workbook, csv_text
 from fabricc.base.values import replace
 from fabricc.paperwork.bill import BILL, LABELS, bill_rows, label_rows, material_findings
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from fractions import Fraction
 
-    from fabricc.base.diagnostics import Diagnostic
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.spec.model import ClusterSpec
 

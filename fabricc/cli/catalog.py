@@ -15,7 +15,7 @@ import click
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.git_process import GitError
-from fabricc.base.foreign.text import Table
+from fabricc.base.foreign.text import Part, Rendered, Table
 from fabricc.base.numbers import is_number
 from fabricc.catalog.figures import (
     branch_commits,
@@ -30,7 +30,7 @@ from fabricc.catalog.importing.draft import ImportOptions
 from fabricc.catalog.importing.sonic_branches import Branch, compare_branch
 from fabricc.catalog.library import ModelFileError
 from fabricc.catalog.load import load_catalog
-from fabricc.catalog.model import HostModel, SwitchModel
+from fabricc.catalog.model import CageGroup, Catalog, HeadroomRow, HostModel, NicModel, SwitchModel
 from fabricc.cli import options, output
 from fabricc.cli.words import complete_models
 from fabricc.compiler.load.spec_location import input_texts
@@ -39,9 +39,6 @@ from fabricc.tree.file import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from fabricc.base.foreign.text import Part, Rendered
-    from fabricc.catalog.model import CageGroup, Catalog, HeadroomRow, NicModel
 
 
 @click.command("import")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
@@ -18,10 +17,6 @@ from fabricc.cli.docs_site import write_site
 from fabricc.cli.entry import cli
 from fabricc.cli.explain import command as explain
 from fabricc.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
 
 _CODE = re.compile(r"FAB[0-9]{4}", re.IGNORECASE)
 _LINK = re.compile(r"\[([^\]]+)\]\((?:docs/)?([a-z0-9-]+)\.md\)")

@@ -12,12 +12,10 @@ from rich.console import Console
 from rich.table import Table as Drawn
 from rich.text import Text
 
-from fabricc.base.foreign.text import Line, break_line, safe_line
+from fabricc.base.foreign.text import Line, Part, Table, break_line, safe_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from fabricc.base.foreign.text import Part, Table
 
 
 _WIDEST_PAGE = 100

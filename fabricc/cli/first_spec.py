@@ -10,14 +10,13 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
-from fabricc.base.diagnostics import Position, Severity
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.values import dataclass, replace
 from fabricc.catalog.support import runs_release
 from fabricc.compiler.compiled import compile_spec
 from fabricc.front.spec.canonical import format_spec
 
 if TYPE_CHECKING:
-    from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.model import Catalog, HostModel, SwitchModel
 
 NETWORKS = ("storage", "frontend")

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
 from fabricc.catalog.model import Power
-from fabricc.catalog.power import total_draw
+from fabricc.catalog.power import Draw, total_draw
 from fabricc.compiler.plan.host_facts import host_facts
 from fabricc.review.diff.application import application_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.catalog.power import Draw
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import CableKind, Switch

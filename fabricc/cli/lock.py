@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from fabricc.base.diagnostics import Position
+from fabricc.base.diagnostics import Diagnostic, Position
 from fabricc.base.foreign.shell import shell_path
 from fabricc.base.values import replace
 from fabricc.cli import options, output
 from fabricc.cli.repin import RepinningCommand, announce_repinning, repin_option
-from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.compiler.load.affected_specs import affected_specs
 from fabricc.compiler.load.lock_file import lock_change, lost_lock, second_lock, write_lock
 from fabricc.compiler.load.spec_location import own_lock
 from fabricc.compiler.result import exit_status
 from fabricc.tree import EmitError
-
-if TYPE_CHECKING:
-    from fabricc.base.diagnostics import Diagnostic
-    from fabricc.compiler.compiled import Compiled
 
 
 @click.command("lock", cls=RepinningCommand)

@@ -6,12 +6,10 @@ import logging
 from typing import TYPE_CHECKING
 
 from fabricc.cli import output
-from fabricc.operate.devices.access import NAME, access_of
+from fabricc.operate.devices.access import NAME, Access, access_of
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from fabricc.operate.devices.access import Access
 
 
 def access(spec: Path, stated: Path | None) -> Access:

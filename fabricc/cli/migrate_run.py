@@ -12,7 +12,7 @@ from fabricc.base.documents.reader import MAX_BYTES
 from fabricc.base.foreign import files
 from fabricc.base.foreign.git_process import GitError
 from fabricc.cli import output
-from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.compiler.load.revision import SpecHistory, revision_finding
 from fabricc.compiler.load.spec_search import find_base_of_file
 from fabricc.operate.migrate.prepare import prepare_migration
@@ -22,8 +22,6 @@ from fabricc.tree.file import write_file
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from fractions import Fraction
-
-    from fabricc.compiler.compiled import Compiled
 
 
 def run_migration(

@@ -22,20 +22,18 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from fabricc.base.diagnostics import Position
+from fabricc.base.diagnostics import Diagnostic, Position
 from fabricc.base.diagnostics.text import FORMATS, render_document, render_text
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.files import repository_at
-from fabricc.base.foreign.text import Terminal, break_line, neutral_text
+from fabricc.base.foreign.text import Part, Rendered, Terminal, break_line, neutral_text
 from fabricc.base.values import replace
 from fabricc.review.explain.codes import code_causes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.base.diagnostics import Diagnostic
     from fabricc.base.foreign.markdown import Markdown
-    from fabricc.base.foreign.text import Part, Rendered
     from fabricc.cli.bars import Bars
 
 FORMAT = "fabricc.format"

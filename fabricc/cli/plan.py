@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fabricc.base.diagnostics import FindingsError
+from fabricc.base.diagnostics import Diagnostic, FindingsError
 from fabricc.base.diagnostics.wording import ranges
 from fabricc.base.foreign import shell
 from fabricc.base.foreign.formats import csv_text, json_document
-from fabricc.base.foreign.text import Table
+from fabricc.base.foreign.text import Rendered, Table
 from fabricc.cli import growth, options, output
 from fabricc.cli.options import Share
 from fabricc.cli.repin import RepinningCommand, repin_option
-from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.compiler.plan.host_facts import host_facts
 from fabricc.compiler.result import counted_hosts, exit_status
 from fabricc.fabric.naming import describe_planes
-from fabricc.front.planning.quality import list_worksheets
+from fabricc.front.planning.quality import QosWorksheet, list_worksheets
 from fabricc.front.planning.topology.layout import list_rooms, report_full
-from fabricc.front.qos.plot import draw_svg, panel_of
+from fabricc.front.qos.plot import Panel, draw_svg, panel_of
 from fabricc.paperwork import out_of_band
 from fabricc.paperwork import plan_tables as tables
 from fabricc.paperwork.racks import RackLayout, place_rows, propose_places
@@ -35,13 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from fractions import Fraction
 
-    from fabricc.base.diagnostics import Diagnostic
-    from fabricc.base.foreign.text import Rendered
     from fabricc.cli.bill import BillRequest, BillResult
-    from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
-    from fabricc.front.planning.quality import QosWorksheet
-    from fabricc.front.qos.plot import Panel
     from fabricc.front.spec.model import ClusterSpec
 
     _Table = tuple[str, Sequence[str], Sequence[Sequence[object]]]

@@ -11,12 +11,12 @@ import click
 from fabricc.back.infiniband.tables import class_rows, fabric_summary, partition_rows, plan_files
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.formats import json_document
-from fabricc.base.foreign.text import Table
+from fabricc.base.foreign.text import Rendered, Table
 from fabricc.catalog.rates import generation_at
 from fabricc.cli import bill, growth, output
 from fabricc.compiler.plan.host_facts import host_facts
 from fabricc.compiler.result import exit_status
-from fabricc.fabric.infiniband.model import MOST_LIDS
+from fabricc.fabric.infiniband.model import MOST_LIDS, InfinibandFabric
 from fabricc.front.planning.infiniband.plan import list_rooms
 from fabricc.front.planning.topology.layout import report_full
 from fabricc.tree.file import make_folder, write_file
@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from fabricc.base.foreign.text import Rendered
     from fabricc.cli.bill import BillRequest
     from fabricc.compiler.compiled import Compiled
-    from fabricc.fabric.infiniband.model import InfinibandFabric
 
     _Table = tuple[str, Sequence[str], Sequence[Sequence[object]]]
 

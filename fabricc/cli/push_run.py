@@ -19,11 +19,11 @@ from fabricc.operate.devices.access import NAME, Access
 from fabricc.operate.devices.inventory import write_inventory
 from fabricc.operate.devices.login import Login
 from fabricc.operate.push import canary_trial, confirmation, report, start
-from fabricc.operate.push.built_tree import PushRefusedError, read_source
+from fabricc.operate.push.built_tree import BuiltTree, PushRefusedError, read_source
 from fabricc.operate.push.hook import Hook, ImageKey, Images, read_images
 from fabricc.operate.push.options import Congestion, Options
 from fabricc.operate.push.push_lock import get_default_path
-from fabricc.operate.push.run import Reporter
+from fabricc.operate.push.run import Outcome, Reporter
 from fabricc.operate.push.setting import Setting
 from fabricc.proof import signatures
 from fabricc.tree import EmitError
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.operate.push.built_tree import BuiltTree
-    from fabricc.operate.push.run import Outcome
     from fabricc.operate.push.start import Preview
 
 _OPTIONS = tuple(one.name for one in fields(Options))

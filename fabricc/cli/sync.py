@@ -15,11 +15,11 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.text import Table
 from fabricc.cli import options, output
-from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.compiler.result import exit_status
 from fabricc.integrations.sync.client import Client
-from fabricc.integrations.sync.products import PRODUCTS
-from fabricc.integrations.sync.records import Scope, compare, planned_records
+from fabricc.integrations.sync.products import PRODUCTS, Product
+from fabricc.integrations.sync.records import Change, Scope, compare, planned_records
 from fabricc.integrations.sync.server import Server, pull_export
 from fabricc.operate.devices.secrets import KINDS, Reference
 from fabricc.paperwork.netbox import tables_of
@@ -29,10 +29,7 @@ from fabricc.tree.file import make_folder, write_file
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
-    from fabricc.integrations.sync.products import Product
-    from fabricc.integrations.sync.records import Change
 
 _SHOWN = 10
 _HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?::[0-9]{1,5})?")

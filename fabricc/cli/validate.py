@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fabricc.cli import options, output
-from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.compiler.load.affected_specs import affected_specs
 from fabricc.compiler.load.spec_location import POLICY_NAME
 from fabricc.compiler.prove.device_proof import find_contradictions
@@ -17,7 +17,6 @@ from fabricc.review.diff.review_policy import load_policy
 
 if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.compiler.compiled import Compiled
 
 
 @click.command("validate")

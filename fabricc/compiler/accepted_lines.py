@@ -19,7 +19,7 @@ from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.render.switch_files import render_switch
-from fabricc.fabric.model import SECRET_PREFIX
+from fabricc.fabric.model import SECRET_PREFIX, Switch
 from fabricc.version import __version__
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.model import Switch
 
 NAME = "accepted.yaml"
 _HEADER = "# Lines that devices took or refused, by form; of `fabricc push TREE --try --record`, for `fabricc build`.\n"

@@ -26,7 +26,7 @@ from fabricc.compiler.plan.host_facts import host_fact_findings
 from fabricc.compiler.planned_spec import PlannedSpec, ethernet_wanted
 from fabricc.compiler.render.overlays import add_overlays
 from fabricc.compiler.render.switch_files import render_switch
-from fabricc.fabric.model import Switch
+from fabricc.fabric.model import Host, Switch
 from fabricc.front.planning import plan_fabric
 from fabricc.front.planning.hosts import with_host_cable
 from fabricc.front.planning.identity.lock_renames import carry_lock, with_switches_called
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import Catalog
     from fabricc.compiler.result import BuildResult
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.model import Host
     from fabricc.front.spec.model import ClusterSpec
 
 COMPUTE = "compute"

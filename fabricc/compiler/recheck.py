@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.jobs.files import job_files
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.foreign.shell import shell_path
-from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.compiler.load.input_digests import TEMPLATES, manifest_inputs
 from fabricc.compiler.load.spec_location import find_spec, tree_texts
 from fabricc.compiler.result import BuildResult
@@ -29,14 +29,12 @@ from fabricc.proof.tree import (
     unstated_files,
     verify_manifest,
 )
-from fabricc.rules.answers import account_topics
+from fabricc.rules.answers import Answers, account_topics
 from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from fabricc.compiler.compiled import Compiled
-    from fabricc.rules.answers import Answers
     from fabricc.tree.manifest import Manifest
 
 

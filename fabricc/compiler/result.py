@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from fabricc.base.diagnostics import Diagnostic
     from fabricc.front.planning.identity.repinning import RepinResult
     from fabricc.rules.answers import TopicResult
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import replace
-from fabricc.compiler.compiled import no_device
+from fabricc.compiler.compiled import Compiled, no_device
 from fabricc.compiler.load.lock_file import lock_change
 from fabricc.compiler.result import BuildResult
 from fabricc.compiler.write.device import Work
 from fabricc.compiler.write.outcome import Outcome
-from fabricc.fabric.shape import HostId
+from fabricc.fabric.shape import DeviceId, HostId
 from fabricc.front.spec.load import apply_severities
 from fabricc.proof.invariants.rules import soften_breaches
 from fabricc.tree import EmitError, manifest
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
-    from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import DeviceId
 
 
 def write_devices(

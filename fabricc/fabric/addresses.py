@@ -5,13 +5,9 @@ from __future__ import annotations
 import socket
 from functools import lru_cache
 from ipaddress import IPv6Address
-from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.fabric.shape import GUEST_UNITS
-
-if TYPE_CHECKING:
-    from fabricc.fabric.shape import Strides
+from fabricc.fabric.shape import GUEST_UNITS, Strides
 
 ASN_BLOCK = 1 << 20
 """ASNs from a 4-byte base upwards that the closed form may use."""

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import dataclass
 from fabricc.fabric import addresses as adr
 from fabricc.fabric.external import External
-from fabricc.fabric.given_identities import Identities, Moves
+from fabricc.fabric.given_identities import Identities, Moves, SingleModel
 from fabricc.fabric.out_of_band import OutOfBand
-from fabricc.fabric.plans import Descriptions
+from fabricc.fabric.plans import AddressPlan, Descriptions, DeviceChange, OverlayPlan, RoutingPlan, TierPlan
 from fabricc.fabric.routing import LoadBalancing
 from fabricc.fabric.shape import HostId, SwitchId, TierName, UnitWiring
 
@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import HostModel, SwitchModel
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.evpn import Evpn
-    from fabricc.fabric.given_identities import SingleModel
     from fabricc.fabric.model import CableKind, Services
     from fabricc.fabric.neighbors import DownlinkTor, FarEnd, Serving
-    from fabricc.fabric.plans import AddressPlan, DeviceChange, OverlayPlan, RoutingPlan, TierPlan
     from fabricc.fabric.qos import PortProfile, SwitchQos
     from fabricc.fabric.shape import Attachment, PortLayout, Shape, Strides, Unit
     from fabricc.fabric.tenants import Tenancy

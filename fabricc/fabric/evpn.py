@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
 from fabricc.fabric import addresses as adr
-from fabricc.fabric.addresses import MANAGEMENT_RESERVED
+from fabricc.fabric.addresses import MANAGEMENT_RESERVED, Pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fabricc.fabric.addresses import Pool
     from fabricc.fabric.shape import Strides
 
 VXLAN_BYTES = 50

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import replace, shared_attributes
 from fabricc.fabric import links
 from fabricc.fabric.evpn import Vtep
-from fabricc.fabric.external import family_of, static_routes
+from fabricc.fabric.external import Exit, family_of, static_routes
 from fabricc.fabric.management import management_place
-from fabricc.fabric.model import Direction, Management, Peer, Port, Services, Switch
+from fabricc.fabric.model import CableRow, Direction, Management, Peer, Port, Services, Switch
 from fabricc.fabric.naming import host_port_name, switch_name
-from fabricc.fabric.routing import Bgp, BgpSettings, PeerGroup, PrefixRule, Session, Transport
+from fabricc.fabric.routing import Bgp, BgpSettings, PeerGroup, PrefixList, PrefixRule, Session, Transport
 from fabricc.fabric.routing_policy import EVPN_MAPS, INSIDE, Outside, build_policy, prefix_lists
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.shape import PortLayout, SwitchId, TierName
 from fabricc.fabric.tenants import TenantVrfs
 
 if TYPE_CHECKING:
@@ -22,13 +22,9 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.design import Design
-    from fabricc.fabric.external import Exit
-    from fabricc.fabric.model import CableRow
     from fabricc.fabric.neighbors import Values
     from fabricc.fabric.plans import AddressPlan, DeviceChange
     from fabricc.fabric.qos import SwitchQos
-    from fabricc.fabric.routing import PrefixList
-    from fabricc.fabric.shape import PortLayout, SwitchId
 
 _IPV4, _IPV6, _UNNUMBERED = Transport.IPV4, Transport.IPV6, Transport.UNNUMBERED  # as `links.HOST`
 _HOST, _UNUSED = links.HOST, Direction.UNUSED

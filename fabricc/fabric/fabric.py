@@ -13,19 +13,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.values import dataclass
 from fabricc.fabric import expand, links
 from fabricc.fabric.design import Design
-from fabricc.fabric.model import Host, HostPort, Peer
+from fabricc.fabric.model import CableRow, Host, HostPort, Peer, Switch
 from fabricc.fabric.naming import host_port_name, switch_name
-from fabricc.fabric.routing import Spreading
-from fabricc.fabric.shape import HostId, TierName
+from fabricc.fabric.routing import LoadBalancing, Spreading
+from fabricc.fabric.shape import Attachment, DeviceId, HostId, SwitchId, TierName
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Set
 
     from fabricc.catalog.model import HostModel
     from fabricc.fabric.addresses import Pool
-    from fabricc.fabric.model import CableRow, Switch
-    from fabricc.fabric.routing import LoadBalancing
-    from fabricc.fabric.shape import Attachment, DeviceId, SwitchId
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,18 +11,16 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fabricc.base.values import dataclass
 from fabricc.fabric.evpn import route_target
-from fabricc.fabric.model import Direction
+from fabricc.fabric.model import Direction, Management, Port, Switch
 from fabricc.fabric.routing import OPTIONS, Spreading, Transport
-from fabricc.fabric.vocabulary import port_paths, shared_facts
+from fabricc.fabric.vocabulary import PortPaths, UniformPorts, port_paths, shared_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from fabricc.fabric.model import Management, Port, Switch
     from fabricc.fabric.qos import PortProfile, SwitchQos
     from fabricc.fabric.routing import Bgp, Clause, LoadBalancing, PrefixRule, RouteMap
     from fabricc.fabric.tenants import TenantVrfs
-    from fabricc.fabric.vocabulary import PortPaths, UniformPorts
 
 Value = str | int
 Facts = dict[str, Value]

@@ -10,7 +10,7 @@ from fabricc.fabric.given_identities import COMPUTED, NOTHING
 from fabricc.fabric.model import CableRow, Direction
 from fabricc.fabric.naming import host_port_name, switch_name
 from fabricc.fabric.neighbors import NO_ENDS, DownlinkTor, FarEnd, Link, Serving
-from fabricc.fabric.shape import SwitchId, TierName
+from fabricc.fabric.shape import PortLayout, Shape, SwitchId, TierName, Unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.design import Design
     from fabricc.fabric.neighbors import Pairs, Values
-    from fabricc.fabric.shape import PortLayout, Shape, Unit
 
     _End = tuple[int, FarEnd, int, int]
     """The values of an `End`."""

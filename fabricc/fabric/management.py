@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.values import dataclass
 from fabricc.fabric import links
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED, Pool
-from fabricc.fabric.out_of_band import MANAGEMENT_PORT, management_endpoints
-from fabricc.fabric.shape import GUEST_UNITS, TierName
+from fabricc.fabric.out_of_band import MANAGEMENT_PORT, ManagementSwitches, management_endpoints
+from fabricc.fabric.shape import GUEST_UNITS, SwitchId, TierName, Unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from fabricc.fabric.design import Design
-    from fabricc.fabric.out_of_band import ManagementSwitches
-    from fabricc.fabric.shape import SwitchId, Unit
 
 
 class OtherDevices(StrEnum):

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 
 from fabricc.base import secret_words
 from fabricc.base.values import dataclass
-from fabricc.fabric.routing import LoadBalancing
+from fabricc.fabric.routing import Bgp, LoadBalancing, StaticRoute
 from fabricc.fabric.shape import TierName
 
 if TYPE_CHECKING:
     from fabricc.catalog.model import HostModel, NicModel, SwitchModel
     from fabricc.fabric.evpn import Vtep
     from fabricc.fabric.qos import SwitchQos, TrafficClass
-    from fabricc.fabric.routing import Bgp, StaticRoute
     from fabricc.fabric.tenants import TenantVrfs
 
 

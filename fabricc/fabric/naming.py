@@ -6,11 +6,10 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.shape import SwitchId, TierName
 
 if TYPE_CHECKING:
     from fabricc.fabric.design import Design
-    from fabricc.fabric.shape import SwitchId
 
 PLANE_LETTERS = tuple(first + second for first in ("", *ascii_lowercase) for second in ascii_lowercase)
 """`a` to `z`, then `aa`: of planes, and of the ports of a NIC."""

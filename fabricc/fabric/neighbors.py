@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
-from fabricc.fabric.evpn import host_offset
-from fabricc.fabric.given_identities import COMPUTED
+from fabricc.fabric.evpn import Segment, host_offset
+from fabricc.fabric.given_identities import COMPUTED, Ends
 from fabricc.fabric.model import Direction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from fabricc.fabric.evpn import Segment
-    from fabricc.fabric.given_identities import Ends
     from fabricc.fabric.shape import Attachment, PortLayout, Strides, SwitchId, Unit
 
     Pairs = Callable[[int], tuple[str, str]]

@@ -10,16 +10,14 @@ from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
-from fabricc.fabric.model import CableRow
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.model import CableKind, CableRow
+from fabricc.fabric.shape import Slot, TierName
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.catalog.model import HostModel, SwitchModel
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.model import CableKind
-    from fabricc.fabric.shape import Slot
 
 MANAGEMENT_PORT = "management"
 """Name of a switch's management port in tables, on every system."""

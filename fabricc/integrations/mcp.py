@@ -12,9 +12,9 @@ import os
 import re
 import sys
 from asyncio.subprocess import DEVNULL, PIPE
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -29,9 +29,6 @@ from fabricc.base.values import dataclass
 from fabricc.compiler.load.spec_location import find_spec
 from fabricc.proof.tree import read_manifest
 from fabricc.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _INSTRUCTIONS = """\
 fabricc compiles a short spec of an AI cluster (cluster.yaml, with fabricc.lock) into the configuration of every switch

@@ -10,9 +10,9 @@ from nornir.core.inventory import ConnectionOptions, Defaults, Group, Groups, Ho
 from fabricc.base.foreign.home import expand_home
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric import links
-from fabricc.fabric.shape import TierName
-from fabricc.operate.devices.access import NAME, access_of
-from fabricc.operate.devices.device import device_of_switch
+from fabricc.fabric.shape import SwitchId, TierName
+from fabricc.operate.devices.access import NAME, Access, access_of
+from fabricc.operate.devices.device import Device, device_of_switch
 from fabricc.operate.devices.driver_classes import driver_name
 
 if TYPE_CHECKING:
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import SwitchId
-    from fabricc.operate.devices.access import Access
-    from fabricc.operate.devices.device import Device
 
 
 class FabriccInventory:

@@ -14,30 +14,24 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
-from fabricc.base.documents.document import conflict_in
+from fabricc.base.documents.document import KeyPath, conflict_in
 from fabricc.base.foreign import files
-from fabricc.catalog.cable_choice import find_fits, reach_of
+from fabricc.catalog.cable_choice import Fit, find_fits, reach_of
 from fabricc.catalog.library import did_you_mean
-from fabricc.catalog.optics import host_ends, lane_gbps, load_optics, load_reaches
-from fabricc.catalog.power import total_draw
+from fabricc.catalog.optics import End, host_ends, lane_gbps, load_optics, load_reaches
+from fabricc.catalog.power import Draw, total_draw
 from fabricc.front.spec.document import format_path
-from fabricc.paperwork.materials import of_kind, port_end
-from fabricc.paperwork.racks import device_place
+from fabricc.paperwork.materials import Item, Materials, MissingParts, of_kind, port_end
+from fabricc.paperwork.racks import Place, device_place
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from fabricc.base.documents.document import KeyPath
-    from fabricc.catalog.cable_choice import Fit
     from fabricc.catalog.model import Catalog
-    from fabricc.catalog.optics import End
-    from fabricc.catalog.power import Draw
     from fabricc.front.planning.alternatives import Candidate
     from fabricc.front.spec.model import ClusterSpec
-    from fabricc.paperwork.materials import Item, Materials, MissingParts
-    from fabricc.paperwork.racks import Place
 
 BILL = (
     "item", "for", "title", "vendor", "part_number", "length_m", "quantity", "spares", "total", "source", "typical_w",

@@ -7,8 +7,8 @@ from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fabricc.base.values import dataclass
-from fabricc.catalog.cable_choice import choose_shortest, find_fits, number_of, part_for
-from fabricc.catalog.model import Breakout, Power
+from fabricc.catalog.cable_choice import Fit, choose_shortest, find_fits, number_of, part_for
+from fabricc.catalog.model import Breakout, Power, SwitchModel
 from fabricc.catalog.optics import End, cage_form, cage_of, host_ends, load_optics, plugs_of_cage
 from fabricc.fabric import links, out_of_band
 from fabricc.fabric.naming import host_port_name
@@ -16,8 +16,6 @@ from fabricc.fabric.naming import host_port_name
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.catalog.cable_choice import Fit
-    from fabricc.catalog.model import SwitchModel
     from fabricc.catalog.optics import Assembly, Part, Transceiver
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import CableKind, CableRow

@@ -14,7 +14,7 @@ from fabricc.base.foreign.formats import csv_text
 from fabricc.base.order import natural_key
 from fabricc.base.values import replace
 from fabricc.fabric.given_identities import Identities
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.shape import SwitchId, TierName
 from fabricc.front.spec.identities import DEVICES, LINKS
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import CableRow
-    from fabricc.fabric.shape import SwitchId
     from fabricc.front.spec.netbox import Device, End, Export
 
 _WORDS = (

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 from fabricc.base.foreign.formats import csv_text
 from fabricc.fabric.management import address_owners
 from fabricc.fabric.out_of_band import MANAGEMENT_PORT, management_cables
-from fabricc.paperwork.plan_tables import CABLING
+from fabricc.paperwork.plan_tables import CABLING, Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.paperwork.plan_tables import Row
 
 ADDRESSES = ("device", "port", "address", "gateway", "origin")
 ADDRESS_FILE = "out-of-band-addresses.csv"

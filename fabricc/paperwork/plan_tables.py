@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING
 from fabricc.base.foreign.formats import csv_text
 from fabricc.base.values import dataclass
 from fabricc.fabric.links import DOWN, HOST, cable_rows
-from fabricc.fabric.model import Direction, Host
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.model import CableRow, Direction, Host, Switch
+from fabricc.fabric.shape import PortLayout, SwitchId, TierName
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.model import CableRow, Switch
-    from fabricc.fabric.shape import PortLayout, SwitchId
     from fabricc.front.planning.quality import QosWorksheet
 
 ADDRESSES = ("device", "interface", "family", "address", "peer", "peer_interface")

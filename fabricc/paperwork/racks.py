@@ -14,7 +14,7 @@ from fabricc.base.documents.document import conflict_in
 from fabricc.base.foreign import files
 from fabricc.base.numbers import is_number
 from fabricc.catalog.library import did_you_mean
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.shape import TierName, Unit
 from fabricc.front.spec.identities import DEVICES
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import Unit
 
 COLUMNS = ("device", "rack", "unit", "height")
 ELEVATION = ("rack", "unit", "device", "title")

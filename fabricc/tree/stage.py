@@ -12,7 +12,7 @@ import errno
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import field
 from functools import lru_cache
@@ -24,14 +24,12 @@ from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
 from fabricc.tree import folders, swap
 from fabricc.tree import manifest as manifests
-from fabricc.tree.manifest import checked_cluster, checked_path
+from fabricc.tree.manifest import Manifest, checked_cluster, checked_path
 from fabricc.tree.swap import EmitError, name_failures
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
-    from fabricc.tree.manifest import Manifest
 
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 """Flags to create a file of a tree: always new, never through a link."""

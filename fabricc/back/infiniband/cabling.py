@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.infiniband.sm_files import TOPOLOGY
-from fabricc.back.infiniband.topology import read_topology
+from fabricc.back.infiniband.topology import Node, ReadTopology, read_topology
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign.files import Folder, read
 from fabricc.base.values import dataclass
@@ -17,8 +17,6 @@ from fabricc.fabric.infiniband.model import guid_text, is_placeholder
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
-
-    from fabricc.back.infiniband.topology import Node, ReadTopology
 
 
 _MANAGED = re.compile(r"MF0;([^:]+):")

@@ -15,7 +15,7 @@ from fabricc.back.infiniband.host_files import (
 )
 from fabricc.back.jobs.files import required_settings
 from fabricc.back.jobs.kubernetes_topology import topology_files
-from fabricc.back.jobs.roster import list_hosts, read_scripts
+from fabricc.back.jobs.roster import JobHost, Roster, list_hosts, read_scripts
 from fabricc.back.jobs.settings import library_files, nvshmem_devices, per_kind, table_files
 from fabricc.back.jobs.slurm import slurm_files
 from fabricc.fabric.infiniband.wiring import host_at
@@ -23,7 +23,6 @@ from fabricc.fabric.infiniband.wiring import host_at
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from fabricc.back.jobs.roster import JobHost, Roster
     from fabricc.fabric.infiniband.model import Host, InfinibandFabric
 
 _ROCE_ALONE = ("gid-index.sh",)

@@ -10,14 +10,13 @@ from fabricc.back.hosts.words import check_word
 from fabricc.back.jobs.acceptance import PLAN, acceptance_files
 from fabricc.back.jobs.kubernetes import OBJECTS, kubernetes_files
 from fabricc.back.jobs.kubernetes_topology import TOPOLOGY
-from fabricc.back.jobs.roster import list_hosts, port_addresses, read_scripts, tenant_rosters
+from fabricc.back.jobs.roster import Roster, list_hosts, port_addresses, read_scripts, tenant_rosters
 from fabricc.back.jobs.settings import LIBRARIES, TABLES, settings_files
 from fabricc.back.jobs.slurm import BLOCKS, SLURM, slurm_files
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from fabricc.back.jobs.roster import Roster
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Host
 

@@ -10,14 +10,13 @@ from fabricc.back.hosts import nccl
 from fabricc.back.hosts.nics import PRIORITIES, gpu_of, host_qos, tos_byte
 from fabricc.back.hosts.words import check_word
 from fabricc.back.jobs.kubernetes_topology import CLUSTER_LABEL, make_object, render_documents, topology_files
-from fabricc.back.jobs.roster import port_addresses, port_names
+from fabricc.back.jobs.roster import Roster, port_addresses, port_names
 from fabricc.catalog.model import CARD_MODE, DPU_MODE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fabricc.back.jobs.kubernetes_topology import Object
-    from fabricc.back.jobs.roster import Roster
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Host
 

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from fabricc.back.hosts.words import check_word
-from fabricc.back.jobs.roster import nvlink_parts
+from fabricc.back.jobs.roster import JobHost, Roster, nvlink_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from fabricc.back.jobs.roster import JobHost, Roster
 
 TIER_LABELS = tuple(f"network.topology.nvidia.com/{tier}" for tier in ("leaf", "spine", "core"))
 """Labels of a node's unit, its set of spines and its set of cores, as Topograph before 1.0 wrote them."""

@@ -14,13 +14,12 @@ from fabricc.fabric import addresses as adr
 from fabricc.fabric.links import host_links, tor_id
 from fabricc.fabric.naming import host_port_name
 from fabricc.fabric.shape import HostId
-from fabricc.fabric.tenants import NOBODY
+from fabricc.fabric.tenants import NOBODY, Tenancy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.tenants import Tenancy
 
 Kind = TypeVar("Kind")
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.openconfig import bgp, interfaces, lldp, policy
-from fabricc.fabric.facts import congestion_facts, setting_facts, switch_facts
+from fabricc.fabric.facts import Facts, congestion_facts, setting_facts, switch_facts
 
 if TYPE_CHECKING:
-    from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
 
 _TOPICS = (interfaces, lldp, policy, bgp)

@@ -8,13 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.openconfig.interfaces import list_entry
-from fabricc.fabric.facts import format_boolean
-from fabricc.fabric.routing import Transport
+from fabricc.fabric.facts import Facts, format_boolean
+from fabricc.fabric.routing import Bgp, PeerGroup, Session, Transport
 
 if TYPE_CHECKING:
-    from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
-    from fabricc.fabric.routing import Bgp, PeerGroup, Session
 
 TOP = "openconfig-network-instance:network-instances"
 _TYPES = "openconfig-policy-types:"

@@ -5,16 +5,12 @@ Layout of lists in OpenConfig: each entry has its keys, and a `config` that repe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fabricc.base.numbers import is_number
-from fabricc.fabric.facts import format_boolean
-from fabricc.fabric.model import Direction
+from fabricc.fabric.facts import Facts, format_boolean
+from fabricc.fabric.model import Direction, Port, Switch
 from fabricc.fabric.vocabulary import port_paths
-
-if TYPE_CHECKING:
-    from fabricc.fabric.facts import Facts
-    from fabricc.fabric.model import Port, Switch
 
 TOP = "openconfig-interfaces:interfaces"
 LOOPBACK = "Loopback0"

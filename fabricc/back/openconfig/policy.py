@@ -6,13 +6,11 @@ from ipaddress import ip_network
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.openconfig.interfaces import list_entry
-from fabricc.fabric.facts import clause_text
-from fabricc.fabric.routing import Clause
+from fabricc.fabric.facts import Facts, clause_text
+from fabricc.fabric.routing import Clause, PrefixRule
 
 if TYPE_CHECKING:
-    from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
-    from fabricc.fabric.routing import PrefixRule
 
 TOP = "openconfig-routing-policy:routing-policy"
 _BGP = "openconfig-bgp-policy:"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.reading.matching import UNKNOWN, fill_effect, match_line
 from fabricc.back.reading.scope import Document, Scope
-from fabricc.back.reading.tree import Node, leaf_paths, leaf_statements
+from fabricc.back.reading.tree import Node, Tree, leaf_paths, leaf_statements
 from fabricc.back.reading.trie import Effect, State, compile_rows
 from fabricc.fabric.facts import Reading
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from fabricc.back.reading.meaning import Captures
     from fabricc.back.reading.rows import Row
-    from fabricc.back.reading.tree import Tree
     from fabricc.back.reading.types import Types
 
     Words = tuple[str, ...]

@@ -8,12 +8,10 @@ Captures are numbered from 0 in order, those of outer blocks first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from fabricc.fabric.facts import Value
 
     ValueRule = Value | Callable[..., Value | None] | None

@@ -6,13 +6,12 @@ from ipaddress import IPv6Address
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from fabricc.back.reading.tree import statements_at
+from fabricc.back.reading.tree import Tree, statements_at
 from fabricc.fabric.facts import Reading, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from fabricc.back.reading.tree import Tree
     from fabricc.back.reading.trie import Effect
     from fabricc.back.reading.types import Captured
 

@@ -6,15 +6,13 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.reading.meaning import meaning_of
-from fabricc.back.reading.rows import Block, Each, block_rows
-from fabricc.back.reading.types import TYPES, type_of
+from fabricc.back.reading.rows import Block, Each, Row, Rows, block_rows
+from fabricc.back.reading.types import TYPES, Captured, Type, Types, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fabricc.back.reading.meaning import Captures, Entries, Meaning, Pairs
-    from fabricc.back.reading.rows import Row, Rows
-    from fabricc.back.reading.types import Captured, Type, Types
 
     Key = str | tuple[str, ...]
     """A line, see `Node`."""

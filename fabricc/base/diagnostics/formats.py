@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 from xml.etree import ElementTree
 
-from fabricc.base.diagnostics.model import TITLES, Severity
+from fabricc.base.diagnostics.model import TITLES, Diagnostic, Severity
 from fabricc.base.foreign.formats import json_document, sarif_message, workflow_commands, xml_document
-from fabricc.base.foreign.text import safe_block
+from fabricc.base.foreign.text import Rendered, safe_block
 from fabricc.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from fabricc.base.diagnostics.model import Diagnostic
-    from fabricc.base.foreign.text import Rendered
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 GITHUB_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}

@@ -10,15 +10,13 @@ import textwrap
 import unicodedata
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics.model import Severity
-from fabricc.base.foreign.text import Terminal, visible_text
+from fabricc.base.diagnostics.model import Diagnostic, Position, Severity
+from fabricc.base.foreign.text import Rendered, Terminal, visible_text
 from fabricc.base.secret_words import HIDDEN, secrets_by_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from fabricc.base.diagnostics.model import Diagnostic, Position
-    from fabricc.base.foreign.text import Rendered
 
 LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _SPEC = re.compile(r"^cluster:", re.MULTILINE)

@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import yaml
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
-from fabricc.base.documents.document import clip
+from fabricc.base.documents.document import KeyPath, clip
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from fabricc.base.documents.document import KeyPath
 
 
 class StopReadingError(Exception):

@@ -10,11 +10,8 @@ from __future__ import annotations
 import re
 import string
 import textwrap
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import ClassVar, NamedTuple, Self
 
 TAB = "    "
 _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")

@@ -6,7 +6,7 @@ import posixpath
 from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.foreign.git_process import GitError, run_git
+from fabricc.base.foreign.git_process import Answer, GitError, run_git
 from fabricc.catalog.importing import sonic_ports
 from fabricc.catalog.support import model_at_release, runs_release
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from fabricc.base.foreign.git_process import Answer
     from fabricc.catalog.importing.draft import Raw
     from fabricc.catalog.model import HeadroomRow, Pools, SwitchModel
 

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 from fabricc.catalog.importing import draft
-from fabricc.catalog.importing.draft import Cages, FoldedWords
+from fabricc.catalog.importing.draft import Cages, FoldedWords, Raw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from fabricc.catalog.importing.draft import Raw
 
 MOST_PORTS, MOST_RUNS = 2048, 16
 MODE = re.compile(r"([1248])x(\d{1,7})(G?)(?:\[([\dG, ]*)\])?(?:\((\d{1,2})\))?")

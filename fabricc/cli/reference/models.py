@@ -8,22 +8,19 @@ Render a Markdown table.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics.model import TITLES
 from fabricc.base.values import attribute_names
 from fabricc.catalog.load import load_catalog
-from fabricc.catalog.optics import load_optics
+from fabricc.catalog.optics import Part, load_optics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from fabricc.back.nos.base import Departure
     from fabricc.back.nos.limits import Limit, System
     from fabricc.catalog.model import Breakout, CageGroup, Catalog, HostModel, Power, SwitchModel
-    from fabricc.catalog.optics import Part
 
 _LEAD = """\
 # Hardware models

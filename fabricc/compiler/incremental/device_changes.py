@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric import links
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.shape import DeviceId, TierName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Set
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.plans import DeviceChange
-    from fabricc.fabric.shape import DeviceId
     from fabricc.fabric.tenants import Tenancy
 
 

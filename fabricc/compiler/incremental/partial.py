@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from fabricc.back import hosts as host_files
 from fabricc.back.jobs.files import job_files
-from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.foreign.files import STREAMED, Folder
 from fabricc.base.foreign.formats import csv_text
 from fabricc.base.values import replace
-from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.compiler.incremental import ledger as ledgers
 from fabricc.compiler.incremental import recording
 from fabricc.compiler.incremental.device_changes import altered_devices, fabric_outline
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from fabricc.base.diagnostics import Diagnostic
-    from fabricc.compiler.compiled import Compiled
     from fabricc.compiler.incremental.ledger import Ledger
     from fabricc.compiler.incremental.record import LastBuild, LastCheck
     from fabricc.compiler.result import BuildResult

@@ -14,18 +14,16 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.documents.reader import MAX_BYTES, parse_yaml
 from fabricc.base.foreign import files, git_index
-from fabricc.base.foreign.git import visible_path
+from fabricc.base.foreign.git import Entry, visible_path
 from fabricc.base.foreign.git_process import GitError
 from fabricc.base.foreign.shell import shell_path
 from fabricc.base.values import dataclass
-from fabricc.compiler.load.revision import BaseError
+from fabricc.compiler.load.revision import BaseError, SpecHistory
 from fabricc.tree import manifest as manifests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
-    from fabricc.base.foreign.git import Entry
-    from fabricc.compiler.load.revision import SpecHistory
 
 _SUFFIXES = (".yaml", ".yml")
 _LARGEST = 256 << 20

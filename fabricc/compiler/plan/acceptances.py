@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.model import RULE_CODES
 from fabricc.front.spec.load import GAPS, apply_severities, soften_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fabricc.base.diagnostics import Diagnostic
     from fabricc.front.spec.model import ClusterSpec
 
 LATER = ("FAB6", "FAB7", *RULE_CODES)

@@ -26,7 +26,7 @@ from fabricc.front.planning.networks.further_networks import (
     with_front_end,
     with_hosts,
 )
-from fabricc.front.spec.lock import EMPTY_LOCK
+from fabricc.front.spec.lock import EMPTY_LOCK, Lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from fabricc.fabric.shape import Slot
     from fabricc.front.planning.identity.repinning import ChangedParts, RepinResult
     from fabricc.front.planning.plan import Plan
-    from fabricc.front.spec.lock import Lock
     from fabricc.front.spec.model import ClusterSpec
 
 

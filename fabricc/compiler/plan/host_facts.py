@@ -8,7 +8,7 @@ from fabricc.back.hosts.nccl import ALL_JOINED
 from fabricc.back.hosts.nics import GPUS
 from fabricc.back.hosts.words import ACCESS_CONTROL
 from fabricc.back.jobs.kubernetes import unmapped_classes
-from fabricc.catalog.model import CARD_MODE
+from fabricc.catalog.model import CARD_MODE, HostModel
 from fabricc.fabric.shape import HostId
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.base.documents.document import KeyPath
-    from fabricc.catalog.model import HostModel
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Host
     from fabricc.front.spec.model import ClusterSpec, HostGroup

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
-from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.compiler.render.overlays import SAMPLE
 from fabricc.compiler.render.switch_files import (
     invisible_characters,
@@ -30,7 +30,6 @@ from fabricc.tree import EmitError
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-    from fabricc.base.diagnostics import Diagnostic
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.facts import Facts, Reading, Value
     from fabricc.fabric.model import Host, Switch

@@ -13,10 +13,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass, replace
-from fabricc.fabric.model import Direction, Host
+from fabricc.fabric.model import Direction, Host, Port, Switch
 from fabricc.proof.invariants.contract import host_contracts, switch_contracts
 from fabricc.proof.invariants.digest import HostDigest, SwitchDigest
-from fabricc.proof.invariants.policy import policy_of_alike
+from fabricc.proof.invariants.policy import Policy, policy_of_alike
 from fabricc.proof.invariants.ports import is_private_asn
 from fabricc.proof.invariants.prefixes import (
     lie_in_aggregates,
@@ -25,7 +25,7 @@ from fabricc.proof.invariants.prefixes import (
     packed_blocks,
 )
 from fabricc.proof.invariants.survey import Survey, digest_of, host_digest, host_landings
-from fabricc.proof.invariants.view import leads_out, make_view, sibling_address
+from fabricc.proof.invariants.view import LinkPort, SwitchView, leads_out, make_view, sibling_address
 from fabricc.rules.planned_links import (
     FAMILIES,
     LinkEnd,
@@ -44,10 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from fabricc.fabric.facts import FileContents
-    from fabricc.fabric.model import Port, Switch
     from fabricc.proof.compare import Finding
-    from fabricc.proof.invariants.policy import Policy
-    from fabricc.proof.invariants.view import LinkPort, SwitchView
     from fabricc.rules.links import EndValues
 
     _Contract = tuple[bytes, str, int]

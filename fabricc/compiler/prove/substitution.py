@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property, lru_cache
 from itertools import chain, repeat
@@ -29,15 +29,11 @@ from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
 from fabricc.compiler.prove.likeness import CommonFacts, likeness_of
 from fabricc.compiler.render.switch_files import render_switch
-from fabricc.fabric.coordinates import Coordinates, host_with, of_host, of_switch, switch_with
-from fabricc.fabric.model import Host
+from fabricc.fabric.coordinates import Coordinates, Rest, host_with, of_host, of_switch, switch_with
+from fabricc.fabric.model import Host, Switch
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from fabricc.fabric.coordinates import Rest
     from fabricc.fabric.facts import Facts, FileContents, Reading, Value
-    from fabricc.fabric.model import Switch
     from fabricc.rules.answers import Answers
     from fabricc.rules.summary import Summary
 

@@ -24,7 +24,7 @@ from fabricc.compiler.render.switch_files import (
     unfit_lines,
 )
 from fabricc.fabric.facts import SETTINGS, congestion_facts, setting_facts
-from fabricc.fabric.model import Overlay
+from fabricc.fabric.model import Overlay, Switch
 from fabricc.fabric.plans import OverlayPlan
 from fabricc.fabric.shape import HostId, TierName
 from fabricc.fabric.vocabulary import Gap
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from fabricc.back.nos.base import Nos
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.model import Switch
     from fabricc.front.spec.model import ClusterSpec, OverlayFile
 
 MAX_BYTES = 1 << 20

@@ -13,7 +13,7 @@ from fabricc.back.nos import templating
 from fabricc.back.nos.overlay import OverlayError, merge_overlay, stated_lines
 from fabricc.base.diagnostics import Position
 from fabricc.base.documents.composer import FORBIDDEN
-from fabricc.fabric.model import SECRET_PREFIX
+from fabricc.fabric.model import SECRET_PREFIX, Overlay, Switch
 from fabricc.proof import Finding
 from fabricc.tree import EmitError
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from fabricc.fabric.facts import Reading, Value
-    from fabricc.fabric.model import Overlay, Switch
 
 _TEMPLATE = "Repair the template, or remove it to use the built-in one of that name."
 

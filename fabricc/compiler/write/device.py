@@ -18,39 +18,33 @@ from fabricc.back.jobs.files import is_executable
 from fabricc.base.values import dataclass
 from fabricc.compiler.prove.device_proof import host_findings, switch_findings
 from fabricc.compiler.prove.finding_groups import FindingGroups
-from fabricc.compiler.prove.likeness import survey_device
-from fabricc.compiler.prove.substitution import PatternCache
+from fabricc.compiler.prove.likeness import CommonFacts, survey_device
+from fabricc.compiler.prove.substitution import DeviceKind, PatternCache
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.compiler.write.workers import usable_cpus
 from fabricc.fabric.links import port_layout
-from fabricc.fabric.shape import HostId
+from fabricc.fabric.shape import DeviceId, HostId, PortLayout
 from fabricc.paperwork.plan_tables import Fragments, device_rows
 from fabricc.proof import Finding
 from fabricc.proof.finding_places import Text
 from fabricc.proof.invariants import Survey
-from fabricc.rules.answers import planned_answers
+from fabricc.rules.answers import Answers, planned_answers
 from fabricc.rules.planned import common_summary, is_common, neighbor_signature, planned_statement
 from fabricc.rules.registry import run_switch_rules
 from fabricc.rules.sessions import sessions_of
-from fabricc.rules.summary import summarize
+from fabricc.rules.summary import Summary, summarize
 from fabricc.tree import EmitError
-from fabricc.tree.stage import Content, Stage
+from fabricc.tree.stage import Content, MemoryStage, Stage, StagedFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.compiler.prove.likeness import CommonFacts
-    from fabricc.compiler.prove.substitution import DeviceKind
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.facts import FileContents
     from fabricc.fabric.model import Host, Switch
-    from fabricc.fabric.shape import DeviceId, PortLayout
-    from fabricc.rules.answers import Answers
     from fabricc.rules.planned_links import LinkEnd
-    from fabricc.rules.summary import Summary
     from fabricc.tree.patch import Patch
-    from fabricc.tree.stage import MemoryStage, StagedFile
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.back.nos import templating
-from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.compiler.prove.finding_groups import SHOWN, FindingGroups
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.facts import Reading
@@ -20,17 +20,16 @@ from fabricc.front.spec.load import apply_severities
 from fabricc.proof.invariants.rules import soften_breaches
 from fabricc.rules.findings import finding_at
 from fabricc.rules.planned import compare_neighbors, planned_statement
-from fabricc.rules.planned_links import locate_end
+from fabricc.rules.planned_links import LinkEnd, locate_end
 from fabricc.rules.registry import run_fabric_rules, run_switch_rules
 from fabricc.rules.rule import Report, Switches
 from fabricc.rules.sessions import sessions_of
-from fabricc.rules.summary import summarize
+from fabricc.rules.summary import Summary, summarize
 from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.base.diagnostics import Diagnostic
     from fabricc.compiler.compiled import Compiled
     from fabricc.compiler.planned_spec import PlannedSpec
     from fabricc.compiler.write.device import Work
@@ -39,8 +38,6 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.policy import Policy
     from fabricc.rules.census import Census
-    from fabricc.rules.planned_links import LinkEnd
-    from fabricc.rules.summary import Summary
 
 _OF_A_SIGNATURE, _COMPARED = 2, 128
 """Switches of one signature that are compared with their neighbors, and switches that are read again in all."""

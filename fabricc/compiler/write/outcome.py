@@ -19,7 +19,7 @@ from fabricc.base.foreign.formats import csv_text
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.incremental.ledger import Ledger
 from fabricc.compiler.prove.finding_groups import FindingGroups
-from fabricc.compiler.write.device import TreeFiles
+from fabricc.compiler.write.device import Piece, TreeFiles, Work
 from fabricc.compiler.write.fabric_rules import add_fabric_findings, add_neighbor_findings, locate_ends
 from fabricc.compiler.write.workers import spread_work
 from fabricc.front.planning.quality import list_worksheets
@@ -29,7 +29,7 @@ from fabricc.paperwork.plan_tables import Fragments
 from fabricc.proof.invariants.prefixes import endpoint_blocks
 from fabricc.rules.census import Census
 from fabricc.rules.planned_links import LinkComparison, broken_findings
-from fabricc.tree.stage import Stage
+from fabricc.tree.stage import Parts, Stage
 from fabricc.tree.swap import name_failures
 
 if TYPE_CHECKING:
@@ -38,13 +38,11 @@ if TYPE_CHECKING:
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.compiler.incremental.device_changes import Outline
-    from fabricc.compiler.write.device import Piece, Work
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.spec.model import ClusterSpec
     from fabricc.proof.invariants.rules import Ratio
     from fabricc.rules.answers import Answers
     from fabricc.rules.summary import Summary
-    from fabricc.tree.stage import Parts
 
 _DETAILED = 200
 

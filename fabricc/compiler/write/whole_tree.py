@@ -14,7 +14,7 @@ from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.incremental import record, recording
 from fabricc.compiler.incremental.device_changes import fabric_outline
-from fabricc.compiler.incremental.ledger import store_ledgers
+from fabricc.compiler.incremental.ledger import Ledger, Ledgers, store_ledgers
 from fabricc.compiler.load.input_digests import manifest_inputs
 from fabricc.compiler.load.lock_file import lock_change, lost_lock, write_lock
 from fabricc.compiler.plan.further_networks import REPINNED
@@ -27,19 +27,17 @@ from fabricc.tree import EmitError, folders, swap
 from fabricc.tree.exclusive import hold_lock
 from fabricc.tree.manifest import Manifest
 from fabricc.tree.patch import complete_patch
-from fabricc.tree.stage import Stage
+from fabricc.tree.stage import Parts, Stage
 from fabricc.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from fabricc.compiler.incremental.ledger import Ledger, Ledgers
     from fabricc.compiler.planned_spec import PlannedSpec
     from fabricc.compiler.write.infiniband import InfinibandRun
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.spec.model import ClusterSpec
-    from fabricc.tree.stage import Parts
 
 
 def write_tree(

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass
-from fabricc.fabric.capacity.remainder import WHOLE, LinkShare
+from fabricc.fabric.capacity.remainder import WHOLE, LinkShare, Remainder
 from fabricc.fabric.shape import HostId
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fabricc.fabric.capacity.remainder import Remainder
     from fabricc.fabric.capacity.wiring import NicPort, Wiring
     from fabricc.fabric.fabric import Fabric
 

@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics.wording import format_share
 from fabricc.base.values import replace
-from fabricc.fabric.capacity.wiring import rail_name
+from fabricc.fabric.capacity.wiring import NicPort, Outage, Wiring, rail_name
 from fabricc.fabric.shape import HostId, TierName
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from fabricc.fabric.capacity.wiring import NicPort, Outage, Wiring
 
 
 class Remainder:

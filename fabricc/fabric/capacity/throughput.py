@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass
 from fabricc.fabric.capacity.hosts import count_gpu_nics
-from fabricc.fabric.capacity.remainder import WHOLE
-from fabricc.fabric.shape import HostId, TierName
+from fabricc.fabric.capacity.remainder import WHOLE, Remainder
+from fabricc.fabric.shape import HostId, TierName, Unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from fabricc.fabric.capacity.remainder import Remainder
     from fabricc.fabric.capacity.wiring import NicPort
-    from fabricc.fabric.shape import Unit
 
 Cell = tuple[int, int]
 """A pod and a plane."""

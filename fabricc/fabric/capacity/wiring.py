@@ -17,13 +17,12 @@ from fabricc.base.values import dataclass
 from fabricc.fabric import links
 from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import PLANE_LETTERS
-from fabricc.fabric.shape import HostId, SwitchId, TierName
+from fabricc.fabric.shape import HostId, SwitchId, TierName, Unit
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import Unit
 
 Pair = tuple[str, str]
 """A lower switch and one above it; of two ToRs that are joined without spines, each is above the other."""

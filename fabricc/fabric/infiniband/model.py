@@ -9,7 +9,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.shape import Shape, SwitchId, TierName
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import HostModel
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import Shape, SwitchId
 
 DEFAULT_PKEY = 0x7FFF
 """Low 15 bits of the default partition's P_Key (IBTA volume 1, 10.9.1.2)."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fabricc.catalog.rates import generation_at
 from fabricc.fabric import links
 from fabricc.fabric.infiniband import model as identity
-from fabricc.fabric.infiniband.model import Host, HostPort, Switch, SwitchEnd
+from fabricc.fabric.infiniband.model import Host, HostPort, InfinibandFabric, Switch, SwitchEnd
 from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import host_port_name
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.infiniband.model import InfinibandFabric
     from fabricc.fabric.neighbors import Link
     from fabricc.fabric.shape import Attachment, PortLayout, Slot, SwitchId
 

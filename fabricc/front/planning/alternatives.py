@@ -11,27 +11,29 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass, replace
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.shape import Attachment, TierName
 from fabricc.front.planning.hosts import host_cable, with_host_cable
 from fabricc.front.planning.networks.external import moved_out
 from fabricc.front.planning.topology.attachments import attach_groups, list_port_splits
 from fabricc.front.planning.topology.border import leaf_attachments, with_border
 from fabricc.front.planning.topology.figures import (
+    Figures,
     FilledUnit,
+    SizedShape,
     compute_figures,
     fill_units,
     forwarding_rate,
     with_ways_out,
 )
 from fabricc.front.planning.topology.layout import port_speeds, ports_at
-from fabricc.front.planning.topology.models import Models, UnfitError, models_of, nos_release
+from fabricc.front.planning.topology.models import Models, Naming, UnfitError, models_of, nos_release
 from fabricc.front.planning.topology.refusals import find_spines
 from fabricc.front.planning.topology.shape import size_fabric
 from fabricc.front.planning.topology.tors import largest_unit, link_speed, spread_links
 from fabricc.front.planning.topology.units import border_units, capacity_units
 from fabricc.front.spec.gpus import ALL_RAILS
 from fabricc.front.spec.lock import EMPTY_LOCK
-from fabricc.front.spec.model import NosChoice, Tier
+from fabricc.front.spec.model import ClusterSpec, NosChoice, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -41,10 +43,6 @@ if TYPE_CHECKING:
     from fabricc.base.documents.document import KeyPath
     from fabricc.catalog.model import Catalog, SwitchModel
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import Attachment
-    from fabricc.front.planning.topology.figures import Figures, SizedShape
-    from fabricc.front.planning.topology.models import Naming
-    from fabricc.front.spec.model import ClusterSpec
 
     Changes = dict[KeyPath, object]
     """Path of a key -> its new value; None where the key is removed."""

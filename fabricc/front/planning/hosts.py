@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
 from fabricc.catalog.cable_choice import find_fits, reach_of
-from fabricc.catalog.model import Breakout
+from fabricc.catalog.model import Breakout, HostModel, SwitchModel
 from fabricc.catalog.optics import End, cage_form, host_ends
 from fabricc.fabric.routing import Spreading
 from fabricc.front.planning.topology.units import largest_rack
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.catalog.model import HostModel, SwitchModel
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import CableKind
     from fabricc.fabric.shape import Attachment, PortLayout, Unit

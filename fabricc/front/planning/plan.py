@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics import Severity, worst_severity
+from fabricc.base.diagnostics import Diagnostic, Severity, worst_severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass, replace, shared_attributes
 from fabricc.fabric.addresses import Pool, asn_block
 from fabricc.fabric.fabric import Fabric
 from fabricc.fabric.management import ManagementNetwork
-from fabricc.fabric.plans import AddressPlan, RoutingPlan
+from fabricc.fabric.plans import AddressPlan, RoutingPlan, TierPlan
 from fabricc.fabric.routing import BgpSettings
-from fabricc.fabric.shape import Strides, TierName
+from fabricc.fabric.shape import Shape, Strides, TierName
 from fabricc.front.planning.field_problems import field_problem_findings
 from fabricc.front.planning.hosts import domain_groups, host_cable, nic_findings, rack_findings, racks_of
 from fabricc.front.planning.identity.identities import given_bits, given_devices, given_links
@@ -33,6 +33,8 @@ from fabricc.front.planning.topology.attachments import attach_groups, refuse_re
 from fabricc.front.planning.topology.border import border_findings, with_border, with_leaves
 from fabricc.front.planning.topology.clos import refuse_unpaired, with_present_planes
 from fabricc.front.planning.topology.models import (
+    Models,
+    Naming,
     UnfitError,
     media_findings,
     models_at_releases,
@@ -49,8 +51,9 @@ from fabricc.front.planning.topology.resilience import (
 )
 from fabricc.front.planning.topology.shape import Sizing, check_joined, size_fabric
 from fabricc.front.planning.topology.shared_tors import refuse_unplaced, shared_tor_pins
-from fabricc.front.planning.topology.tors import REPIN, spread_findings, spread_links, spread_pins
+from fabricc.front.planning.topology.tors import REPIN, Spread, spread_findings, spread_links, spread_pins
 from fabricc.front.planning.topology.units import (
+    Identities,
     assign_identities,
     border_units,
     capacity_units,
@@ -66,14 +69,8 @@ if TYPE_CHECKING:
 
     from netaddr import IPNetwork
 
-    from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.model import Catalog
-    from fabricc.fabric.plans import TierPlan
-    from fabricc.fabric.shape import Shape
     from fabricc.front.planning.networks.external import Planner
-    from fabricc.front.planning.topology.models import Models, Naming
-    from fabricc.front.planning.topology.tors import Spread
-    from fabricc.front.planning.topology.units import Identities
     from fabricc.front.spec.model import ClusterSpec
 
 

@@ -11,11 +11,13 @@ from fabricc.base.diagnostics.wording import as_sentence
 from fabricc.base.values import replace
 from fabricc.fabric import links
 from fabricc.fabric.model import Direction
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.shape import SwitchId, TierName
 from fabricc.front.qos import (
     PRESETS,
     PROFILES,
     FixedMarking,
+    QosFinding,
+    Row,
     base_rtt_ns,
     build_worksheet,
     fit_vendor_classes,
@@ -24,7 +26,7 @@ from fabricc.front.qos import (
     traffic_classes,
     trimming_findings,
 )
-from fabricc.front.qos.marking import DCQCN
+from fabricc.front.qos.marking import DCQCN, Marking
 from fabricc.front.spec.document import join_words
 
 if TYPE_CHECKING:
@@ -33,10 +35,7 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.qos import PortProfile, SwitchQos, TrafficClass, VendorPolicy
-    from fabricc.fabric.shape import SwitchId
     from fabricc.front.planning.topology.models import Naming
-    from fabricc.front.qos import QosFinding, Row
-    from fabricc.front.qos.marking import Marking
     from fabricc.front.spec.model import ClusterSpec
 
 LinkKinds = Counter[tuple[int, int]]

@@ -11,13 +11,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.qos import Ecn
-from fabricc.front.qos.marking import DCQCN, FixedMarking
+from fabricc.front.qos.marking import DCQCN, FixedMarking, Marking
 from fabricc.front.qos.wire import SIGNAL_SPEED_M_PER_S, down_to_cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fabricc.front.qos.marking import Marking
 
 NIC_LATENCY_NS = 1000
 """Both NICs of a path, one way: sender and receiver, PCIe included. Assumed: half of a typical small-write loop."""

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass, replace
-from fabricc.catalog.model import SpectrumFigures
+from fabricc.catalog.model import Buffers, HeadroomRow, SpectrumFigures, SwitchModel
 from fabricc.front.qos.ecn import leaves_room
 from fabricc.front.qos.finding import QosFinding
 from fabricc.front.qos.floor import adjacent_rows, floor_bytes, is_steep
 from fabricc.front.qos.headroom import find_headroom, listed_row
 from fabricc.front.qos.pools import (
     MOST_OVERSUBSCRIBED,
+    Budget,
     PortGroup,
     divide_buffer,
     group_headroom_bytes,
@@ -27,9 +28,6 @@ from fabricc.front.qos.pools import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from fabricc.catalog.model import Buffers, HeadroomRow, SwitchModel
-    from fabricc.front.qos.pools import Budget, PortGroup
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import replace
-from fabricc.catalog.model import SpectrumFigures, TofinoFigures
+from fabricc.catalog.model import Buffers, Formula, HeadroomRow, SpectrumFigures, TofinoFigures
 from fabricc.fabric.qos import Headroom
 from fabricc.front.qos.floor import annex_headroom, floor_bytes
 from fabricc.front.qos.headroom_result import Computed, Step
@@ -23,7 +23,6 @@ from fabricc.front.qos.wire import KIB, QUANTUM_BYTES, cable_bytes, cell_factor,
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fabricc.catalog.model import Buffers, Formula, HeadroomRow
 
 _SPECTRUM_DYNAMIC_TH = 0
 """Of a Spectrum without a table: `default_dynamic_th` in SONiC's template for Spectrum."""

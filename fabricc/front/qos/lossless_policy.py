@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
-from fabricc.fabric.qos import PortProfile, SwitchQos, TrafficClass
+from fabricc.fabric.qos import Ecn, Headroom, PortProfile, SwitchQos, TrafficClass, VendorPolicy
 from fabricc.front.qos.ecn import (
     LOW_BDP_SHARE,
     bdp_bytes,
@@ -17,7 +17,7 @@ from fabricc.front.qos.ecn import (
 from fabricc.front.qos.finding import QosFinding
 from fabricc.front.qos.fit import Request, fit_findings, floor_findings
 from fabricc.front.qos.headroom import find_headroom, longest_listed_m
-from fabricc.front.qos.marking import DCQCN, FixedMarking, MarkingProfile, published_by
+from fabricc.front.qos.marking import DCQCN, FixedMarking, Marking, MarkingProfile, published_by
 from fabricc.front.qos.pools import (
     PortGroup,
     group_name,
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from fabricc.catalog.model import Buffers, SwitchModel
-    from fabricc.fabric.qos import Ecn, Headroom, VendorPolicy
-    from fabricc.front.qos.marking import Marking
 
 LinkKind = tuple[int, int]
 """Speed in Gb/s and cable length in metres."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
-from fabricc.fabric.qos import Trimming
+from fabricc.fabric.qos import TrafficClass, Trimming
 from fabricc.front.qos.finding import QosFinding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fabricc.catalog.model import SwitchModel
-    from fabricc.fabric.qos import TrafficClass
 
 
 def plan_trimming(classes: Iterable[TrafficClass], carrier: str, size_bytes: int) -> Trimming | None:

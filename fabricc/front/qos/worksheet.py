@@ -15,7 +15,7 @@ from fabricc.front.qos.lossless_policy import (
     port_groups,
     round_trip_ns,
 )
-from fabricc.front.qos.marking import DCQCN, FixedMarking
+from fabricc.front.qos.marking import DCQCN, FixedMarking, Marking
 from fabricc.front.qos.pools import divide_buffer, group_name, has_shared_headroom, smallest_pause_point_bytes
 from fabricc.front.qos.spectrum import TABLE_MTU_BYTES
 from fabricc.front.qos.watchdog import longest_pause_ns
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.qos import Headroom, PortProfile, SwitchQos
-    from fabricc.front.qos.marking import Marking
     from fabricc.front.qos.pools import Budget, PortGroup
 
 

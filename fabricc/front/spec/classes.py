@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fabricc.front.spec.document import join_words
+from fabricc.front.spec.document import Findings, join_words
 from fabricc.front.spec.model import Congestion, EcnThresholds, Priority, TrimmingWish
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from fabricc.front.spec.defaults import Assumptions
-    from fabricc.front.spec.document import Findings
 
 CNP = "cnp"
 REST = "default"

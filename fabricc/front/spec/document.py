@@ -5,14 +5,11 @@ Load the schema of the spec for the rest of the front end.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fabricc.base.diagnostics import Diagnostic, Severity
-from fabricc.base.documents.document import clip
+from fabricc.base.documents.document import Document, KeyPath, clip
 from fabricc.base.documents.schema import load_schema
-
-if TYPE_CHECKING:
-    from fabricc.base.documents.document import Document, KeyPath
 
 
 class Findings:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import TYPE_CHECKING, Any
 
 from fabricc.fabric.addresses import Pool
-from fabricc.fabric.evpn import VXLAN_BYTES, Segment, Vrf
+from fabricc.fabric.evpn import VXLAN_BYTES, Evpn, Segment, Vrf
 from fabricc.front.spec.defaults import joins_switches
-from fabricc.front.spec.document import format_path, join_words
+from fabricc.front.spec.document import Findings, format_path, join_words
 from fabricc.front.spec.model import EvpnWish
 from fabricc.front.spec.pools import network_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from ipaddress import IPv4Network, IPv6Network
 
     from fabricc.base.documents.document import KeyPath
-    from fabricc.fabric.evpn import Evpn
-    from fabricc.front.spec.document import Findings
 
     Network = IPv4Network | IPv6Network
 

@@ -10,7 +10,7 @@ from fabricc.fabric.external import ExternalLink, ExternalParty
 from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.fabric.routing import PrefixRule
 from fabricc.front.spec.defaults import IPV4_POOLS, IPV6_POOLS, unused_pools
-from fabricc.front.spec.document import format_path
+from fabricc.front.spec.document import Findings, format_path
 from fabricc.front.spec.pools import management_networks, parse_network
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Network, IPv6Network
 
     from fabricc.base.documents.document import KeyPath
-    from fabricc.front.spec.document import Findings
     from fabricc.front.spec.model import Addressing, Management
 
     Interface = IPv4Interface | IPv6Interface

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import replace
 from fabricc.front.spec.classes import CNP, default_network_class, default_rdma_class
-from fabricc.front.spec.document import format_path, join_words
-from fabricc.front.spec.model import Gpus, HostGroup
+from fabricc.front.spec.document import Findings, format_path, join_words
+from fabricc.front.spec.model import Gpus, HostGroup, Priority
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from fabricc.base.documents.document import KeyPath
     from fabricc.front.spec.defaults import Assumptions
-    from fabricc.front.spec.document import Findings
-    from fabricc.front.spec.model import Priority
 
 ALL_RAILS = 0
 

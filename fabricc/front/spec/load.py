@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity, worst_severity
-from fabricc.base.documents.document import clip
+from fabricc.base.documents.document import Document, clip
 from fabricc.base.documents.reader import MAX_BYTES, parse_yaml, too_large
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass, replace
@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path as FilePath
 
-    from fabricc.base.documents.document import Document
     from fabricc.fabric.external import ExternalParty
 
 STDIN = "<stdin>"

@@ -12,9 +12,9 @@ from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.addresses import ASN_BLOCK
 from fabricc.front.spec.defaults import IPV4_POOLS, IPV6_POOLS, Assumptions, joins_switches, unused_pools
-from fabricc.front.spec.document import cluster_schema, format_path, join_words
+from fabricc.front.spec.document import Findings, cluster_schema, format_path, join_words
 from fabricc.front.spec.gpus import build_group
-from fabricc.front.spec.model import HostGroup, Network
+from fabricc.front.spec.model import ClusterSpec, HostGroup, Network
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Position
     from fabricc.base.documents.document import Document, KeyPath
     from fabricc.fabric.fabric import Fabric
-    from fabricc.front.spec.document import Findings
-    from fabricc.front.spec.model import ClusterSpec
 
 INHERITED = ("cluster", "catalog", "accept", "moved", "replaced")
 _OWN = ("ports", "wiring", "rails_per_tor", "hosts_per_unit", "capacity", "groups")

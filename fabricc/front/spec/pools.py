@@ -24,16 +24,14 @@ from fabricc.fabric.model import (
     SnmpUser,
 )
 from fabricc.fabric.shape import TierName
-from fabricc.front.spec.defaults import IPV4_POOLS, IPV6_POOLS, unused_pools
-from fabricc.front.spec.document import format_path
+from fabricc.front.spec.defaults import IPV4_POOLS, IPV6_POOLS, Assumptions, unused_pools
+from fabricc.front.spec.document import Findings, format_path
 from fabricc.front.spec.model import Addressing, Management, ManagementTier, ManagementWish, NosChoice
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from fabricc.base.documents.document import KeyPath
-    from fabricc.front.spec.defaults import Assumptions
-    from fabricc.front.spec.document import Findings
 
 # RFC 1918, RFC 6598 (shared), RFC 4193 (unique local).
 PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")

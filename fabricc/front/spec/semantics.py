@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.diagnostics.model import TITLES
 from fabricc.catalog.optics import load_reaches, longest_reach
 from fabricc.fabric.addresses import ASN_BLOCK, TWO_BYTES
-from fabricc.fabric.routing import Spreading
+from fabricc.fabric.routing import LoadBalancing, Spreading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fabricc.fabric.model import CableKind
-    from fabricc.fabric.routing import LoadBalancing
     from fabricc.front.spec.document import Findings
     from fabricc.front.spec.model import Acceptance, Cables, Routing, Tier
 

@@ -9,18 +9,16 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
-from fabricc.base.documents.document import clip
+from fabricc.base.documents.document import KeyPath, clip
 from fabricc.base.documents.reader import parse_yaml
 from fabricc.fabric.tenants import port_mtu
 from fabricc.front.spec.canonical import edit_text, quote_text
-from fabricc.front.spec.document import format_path, join_words
+from fabricc.front.spec.document import Findings, format_path, join_words
 from fabricc.front.spec.model import TenantWish
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.base.documents.document import KeyPath
-    from fabricc.front.spec.document import Findings
 
 SECTION = "tenants"
 _MOST_NAMES = 65536

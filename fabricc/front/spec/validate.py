@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
-from fabricc.base.documents.document import clip
+from fabricc.base.documents.document import Document, KeyPath, clip
 from fabricc.base.documents.schema import breaches, schema_validator
 from fabricc.base.documents.schema import compile_pattern as compiled
 from fabricc.base.order import group_pairs
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from jsonschema.exceptions import ValidationError
 
-    from fabricc.base.documents.document import Document, KeyPath
 
 MAX_PROBLEMS = 100
 TYPES = {

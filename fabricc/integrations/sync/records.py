@@ -5,7 +5,7 @@ The difference between the plan and a source of truth: objects to create, to cha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from ipaddress import ip_interface, ip_network
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,8 +13,6 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.documents.document import clip
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator
-
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Host, Switch
 

@@ -8,21 +8,19 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.document import clip
 from fabricc.fabric import links
 from fabricc.fabric.given_identities import COMPUTED, Ends
 from fabricc.fabric.model import Direction
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.shape import SwitchId, TierName
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fabricc.base.diagnostics import Position
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.neighbors import Link
-    from fabricc.fabric.shape import SwitchId
     from fabricc.front.spec.model import DeviceRow, LinkRow
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from ipaddress import ip_interface
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_interface
 from typing import TYPE_CHECKING
 
 from fabricc.base.documents.document import clip
@@ -13,7 +13,7 @@ from fabricc.fabric import links
 from fabricc.fabric.given_identities import Ends, GivenIdentity, Identities
 from fabricc.fabric.management import management_place
 from fabricc.fabric.naming import computed_name
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.shape import SwitchId, TierName
 from fabricc.front.planning.identity.host_identities import (
     HostLinks,
     ends_of,
@@ -25,13 +25,11 @@ from fabricc.front.planning.identity.host_identities import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.links import End
-    from fabricc.fabric.shape import SwitchId
     from fabricc.front.spec.model import ClusterSpec, DeviceRow, LinkRow
 
     Address = IPv4Address | IPv6Address

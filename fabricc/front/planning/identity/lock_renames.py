@@ -15,7 +15,7 @@ from fabricc.base.values import replace
 from fabricc.front.planning.topology.shared_tors import PIN
 from fabricc.front.planning.topology.units import retired_units
 from fabricc.front.spec.document import join_words
-from fabricc.front.spec.moves import KINDS, fitting_kinds, kinds_of, list_renames, names_of, path_of
+from fabricc.front.spec.moves import KINDS, Kinds, fitting_kinds, kinds_of, list_renames, names_of, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.front.spec.lock import Lock
     from fabricc.front.spec.model import ClusterSpec
-    from fabricc.front.spec.moves import Kinds
 
 T = TypeVar("T")
 _MANAGEMENT = "oob-"

@@ -14,10 +14,10 @@ from fabricc.base.values import dataclass, replace
 from fabricc.fabric import links
 from fabricc.fabric.management import management_place
 from fabricc.fabric.model import Direction
-from fabricc.fabric.shape import Strides, TierName
+from fabricc.fabric.shape import PortLayout, Strides, SwitchId, TierName
 from fabricc.front.planning.topology.border import with_border, with_leaves
-from fabricc.front.planning.topology.models import UnfitError, models_of
-from fabricc.front.planning.topology.shape import size_fabric
+from fabricc.front.planning.topology.models import Models, UnfitError, models_of
+from fabricc.front.planning.topology.shape import Sizing, size_fabric
 from fabricc.front.planning.topology.strides import NAMES
 from fabricc.front.planning.topology.tors import spread_links
 from fabricc.front.planning.topology.units import (
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.model import Catalog
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import PortLayout, SwitchId
-    from fabricc.front.planning.topology.models import Models
-    from fabricc.front.planning.topology.shape import Sizing
     from fabricc.front.spec.lock import Lock
     from fabricc.front.spec.model import ClusterSpec
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics import Severity, worst_severity
+from fabricc.base.diagnostics import Diagnostic, Severity, worst_severity
 from fabricc.base.values import dataclass, shared_attributes
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.fabric import Fabric
@@ -13,7 +13,7 @@ from fabricc.fabric.model import Services
 from fabricc.fabric.naming import host_port_name
 from fabricc.fabric.plans import AddressPlan, RoutingPlan, TierPlan
 from fabricc.fabric.routing import BgpSettings
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.shape import Shape, Slot, SwitchId, TierName
 from fabricc.front.planning.hosts import domain_groups, host_cable, rack_findings, racks_of
 from fabricc.front.planning.identity.repinning import ChangedParts, as_pinned, compare_fabrics
 from fabricc.front.planning.infiniband.engines import choose_engine, subnet_manager_findings
@@ -36,23 +36,18 @@ from fabricc.front.planning.topology import strides as stride_plan
 from fabricc.front.planning.topology.attachments import attach_groups
 from fabricc.front.planning.topology.clos import with_present_planes
 from fabricc.front.planning.topology.layout import Room, port_rooms
-from fabricc.front.planning.topology.models import UnfitError, models_of
+from fabricc.front.planning.topology.models import Models, UnfitError, models_of
 from fabricc.front.planning.topology.pods import check_pods, count_units
 from fabricc.front.planning.topology.shape import Sizing, check_joined, size_fabric
-from fabricc.front.planning.topology.tors import REPIN, spread_findings, spread_links, spread_pins
-from fabricc.front.planning.topology.units import assign_identities, capacity_units, count_digits
+from fabricc.front.planning.topology.tors import REPIN, Spread, spread_findings, spread_links, spread_pins
+from fabricc.front.planning.topology.units import Identities, assign_identities, capacity_units, count_digits
 from fabricc.front.spec.lock import Lock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.model import Catalog, SwitchModel
-    from fabricc.fabric.shape import Shape, Slot, SwitchId
-    from fabricc.front.planning.topology.models import Models
-    from fabricc.front.planning.topology.tors import Spread
-    from fabricc.front.planning.topology.units import Identities
     from fabricc.front.spec.model import ClusterSpec, Infiniband
 
 NOS = "infiniband"

@@ -6,38 +6,36 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import plural
-from fabricc.base.documents.document import clip
+from fabricc.base.documents.document import KeyPath, clip
 from fabricc.base.values import replace
 from fabricc.catalog.library import did_you_mean
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED, Pool
 from fabricc.fabric.management import (
+    ManagementNetwork,
     OtherDevices,
+    Owner,
     address_owners,
     host_block,
     host_network,
     switch_network,
     unit_place,
 )
-from fabricc.fabric.out_of_band import OutOfBand, management_endpoints
+from fabricc.fabric.out_of_band import ManagementSwitches, OutOfBand, management_endpoints
 from fabricc.front.planning.networks.management_switches import (
     named_addresses,
     network_path,
     numbers_needed,
     planned_switches,
 )
-from fabricc.front.planning.topology.models import UnfitError
+from fabricc.front.planning.topology.models import Naming, UnfitError
 from fabricc.front.spec.document import format_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.base.documents.document import KeyPath
     from fabricc.catalog.model import Catalog
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.management import ManagementNetwork, Owner
-    from fabricc.fabric.out_of_band import ManagementSwitches
     from fabricc.fabric.shape import Unit
-    from fabricc.front.planning.topology.models import Naming
     from fabricc.front.spec.model import ClusterSpec, ManagementRow
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import replace
 from fabricc.fabric.addresses import unit_number
-from fabricc.fabric.evpn import Evpn, bits_for, host_offset
+from fabricc.fabric.evpn import Evpn, Segment, bits_for, host_offset
 from fabricc.fabric.links import served_slots
 from fabricc.front.spec.evpn import SECTION
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.fabric.evpn import Segment
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import Unit
     from fabricc.front.spec.model import ClusterSpec, EvpnWish

@@ -10,7 +10,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
 from fabricc.catalog.optics import find_reach
 from fabricc.fabric import links
-from fabricc.fabric.external import Exit, External, Split
+from fabricc.fabric.external import Exit, External, ExternalLink, ExternalParty, Split
 from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.fabric.shape import Slot, SwitchId, TierName
 from fabricc.front.planning.networks.overrides import unknown_switch
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.base.documents.document import KeyPath
     from fabricc.catalog.model import SwitchModel
-    from fabricc.fabric.external import ExternalLink, ExternalParty
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.planning.topology.models import Naming
     from fabricc.front.spec.model import ClusterSpec, Tier

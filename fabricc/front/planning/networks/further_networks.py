@@ -12,7 +12,7 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
 from fabricc.fabric import links
-from fabricc.fabric.addresses import ASN_BLOCK
+from fabricc.fabric.addresses import ASN_BLOCK, Pool
 from fabricc.fabric.naming import host_port_name
 from fabricc.fabric.shape import HostId
 from fabricc.front.planning.networks.external import shared_ends
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from fabricc.base.documents.document import KeyPath
     from fabricc.catalog.model import Catalog
-    from fabricc.fabric.addresses import Pool
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.spec.model import ClusterSpec
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED
-from fabricc.fabric.management import management_network, management_place
+from fabricc.fabric.management import ManagementNetwork, management_network, management_place
 from fabricc.fabric.out_of_band import (
     MOST_AGGREGATES,
     Bank,
@@ -21,7 +21,7 @@ from fabricc.fabric.out_of_band import (
     switch_name,
 )
 from fabricc.fabric.shape import Slot, TierName
-from fabricc.front.planning.topology.models import UnfitError, nos_release, suggest_name
+from fabricc.front.planning.topology.models import Naming, UnfitError, nos_release, suggest_name
 from fabricc.front.spec.document import format_path
 
 if TYPE_CHECKING:
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from fabricc.base.documents.document import KeyPath
     from fabricc.catalog.model import Catalog, SwitchModel
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.management import ManagementNetwork
-    from fabricc.front.planning.topology.models import Naming
     from fabricc.front.planning.topology.strides import NarrowSubnets
     from fabricc.front.spec.model import ClusterSpec, ManagementTier, ManagementWish
 

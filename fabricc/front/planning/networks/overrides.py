@@ -9,10 +9,10 @@ from fabricc.catalog.library import suggestion_remedy
 from fabricc.catalog.support import model_at_release
 from fabricc.fabric import links
 from fabricc.fabric.plans import DeviceChange
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.shape import SwitchId, TierName
 from fabricc.front.planning.topology.boxes import box_of
-from fabricc.front.planning.topology.models import nos_release
-from fabricc.front.spec.model import NosChoice
+from fabricc.front.planning.topology.models import Models, Naming, nos_release
+from fabricc.front.spec.model import ClusterSpec, NosChoice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from fabricc.base.documents.document import KeyPath
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.given_identities import SingleModel
-    from fabricc.fabric.shape import SwitchId
-    from fabricc.front.planning.topology.models import Models, Naming
-    from fabricc.front.spec.model import ClusterSpec
 
 
 def apply_overrides(

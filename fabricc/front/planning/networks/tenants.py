@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
 from fabricc.catalog.tenancy import Verdict, find_capability
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.shape import TierName, Unit
 from fabricc.fabric.tenants import MOST, NOBODY, Tenancy, Tenant, assign_numbers, port_mtu
 from fabricc.front.spec.document import join_words
 from fabricc.front.spec.tenants import SECTION
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.model import HostModel
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import Unit
     from fabricc.front.spec.model import ClusterSpec, TenantWish
 
 _NAMED = 3  # hosts that a message lists

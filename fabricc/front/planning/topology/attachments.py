@@ -14,7 +14,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
 from fabricc.fabric.shape import Attachment
 from fabricc.front.planning.topology import clos
-from fabricc.front.planning.topology.models import UnfitError
+from fabricc.front.planning.topology.models import Models, UnfitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.model import HostModel
     from fabricc.front.planning.topology.clos import Planes
-    from fabricc.front.planning.topology.models import Models
     from fabricc.front.spec.lock import Lock
     from fabricc.front.spec.model import ClusterSpec
 

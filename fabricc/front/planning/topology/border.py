@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
-from fabricc.fabric.shape import Attachment
+from fabricc.fabric.shape import Attachment, Shape
 from fabricc.front.planning.topology.attachments import find_leading_group
 from fabricc.front.planning.topology.layout import Block, arrange_ports
-from fabricc.front.planning.topology.models import UnfitError
+from fabricc.front.planning.topology.models import Models, UnfitError
 from fabricc.front.planning.topology.units import border_units
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import Shape
-    from fabricc.front.planning.topology.models import Models
     from fabricc.front.planning.topology.shape import Sizing
     from fabricc.front.spec.model import ClusterSpec
 

@@ -9,7 +9,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
 from fabricc.fabric import links
 from fabricc.fabric.given_identities import SingleModel
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.shape import PortLayout, Slot, SwitchId, TierName
 from fabricc.front.planning.topology.layout import (
     Block,
     arrange_ports,
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.model import Breakout, CageGroup, SwitchModel
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import PortLayout, Slot, SwitchId
     from fabricc.front.spec.model import ClusterSpec
 
 _RS_544, _RS_528 = "RS(544,514)", "RS(528,514)"

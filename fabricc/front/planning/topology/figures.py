@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from fabricc.catalog.cable_choice import FIBRES
 from fabricc.catalog.optics import cage_of, host_ends
 from fabricc.fabric import links
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.shape import Attachment, PortLayout, Shape, TierName
 from fabricc.front.planning.topology.layout import port_speeds, ports_at
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import HostModel, SwitchModel
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import CableKind
-    from fabricc.fabric.shape import Attachment, PortLayout, Shape
     from fabricc.front.spec.model import ClusterSpec
 
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fabricc.base.values import dataclass, replace
 from fabricc.catalog.library import find_printed_name, find_titled_name, suggestion_remedy
-from fabricc.catalog.model import CARD_MODE, DPU_MODE
-from fabricc.catalog.optics import find_reach, load_reaches, longest_reach
+from fabricc.catalog.model import CARD_MODE, DPU_MODE, Catalog, HostModel, SwitchModel
+from fabricc.catalog.optics import Reach, find_reach, load_reaches, longest_reach
 from fabricc.catalog.support import (
+    Flavor,
     find_flavor,
     model_at_release,
     nearest_release,
@@ -22,19 +23,15 @@ from fabricc.catalog.support import (
     spell_flavor,
 )
 from fabricc.fabric.plans import TierPlan
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.shape import PortLayout, Slot, TierName
 from fabricc.front.planning.topology.layout import cage_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.catalog.model import Catalog, HostModel, SwitchModel
-    from fabricc.catalog.optics import Reach
-    from fabricc.catalog.support import Flavor
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.qos import VendorPolicy
-    from fabricc.fabric.shape import PortLayout, Slot
     from fabricc.front.spec.model import ClusterSpec, Network, NosChoice, Tier
 
 

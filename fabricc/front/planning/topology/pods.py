@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
-from fabricc.front.planning.topology.models import UnfitError
-from fabricc.front.planning.topology.shape import size_fabric
+from fabricc.front.planning.topology.models import Models, UnfitError
+from fabricc.front.planning.topology.shape import Sizing, size_fabric
 from fabricc.front.planning.topology.tors import REPIN
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.model import Catalog
-    from fabricc.front.planning.topology.models import Models
-    from fabricc.front.planning.topology.shape import Sizing
     from fabricc.front.planning.topology.units import Identities
     from fabricc.front.spec.lock import Lock
     from fabricc.front.spec.model import ClusterSpec

@@ -9,18 +9,15 @@ from fabricc.base.values import replace
 from fabricc.front.planning.topology import clos
 from fabricc.front.planning.topology.attachments import list_port_splits
 from fabricc.front.planning.topology.layout import port_speeds, ports_at
-from fabricc.front.planning.topology.models import UnfitError
-from fabricc.front.planning.topology.tors import bottom_of, largest_unit
-from fabricc.front.spec.model import Tier
+from fabricc.front.planning.topology.models import Models, RequestedTier, UnfitError
+from fabricc.front.planning.topology.tors import TorTier, bottom_of, largest_unit
+from fabricc.front.spec.model import ClusterSpec, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.model import Catalog, SwitchModel
-    from fabricc.front.planning.topology.models import Models, RequestedTier
-    from fabricc.front.planning.topology.tors import TorTier
-    from fabricc.front.spec.model import ClusterSpec
 
 
 def report_islands(spec: ClusterSpec, models: Models, bottom: TorTier, units: int) -> Diagnostic:

@@ -12,11 +12,11 @@ from fabricc.base.diagnostics.wording import format_share, join_words, plural
 from fabricc.base.values import replace
 from fabricc.fabric.capacity.remainder import Remainder, share_without
 from fabricc.fabric.capacity.wiring import Outage, Wiring
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.shape import PortLayout, Shape, TierName
 from fabricc.front.planning.topology import clos
 from fabricc.front.planning.topology.layout import ports_at
-from fabricc.front.planning.topology.models import UnfitError
-from fabricc.front.planning.topology.shape import size_fabric
+from fabricc.front.planning.topology.models import Models, UnfitError
+from fabricc.front.planning.topology.shape import Sizing, size_fabric
 from fabricc.front.planning.topology.units import capacity_units
 
 if TYPE_CHECKING:
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.model import Catalog, SwitchModel
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import PortLayout, Shape
-    from fabricc.front.planning.topology.models import Models
-    from fabricc.front.planning.topology.shape import Sizing
     from fabricc.front.spec.lock import Lock
     from fabricc.front.spec.model import ClusterSpec
 

@@ -15,7 +15,7 @@ from fabricc.front.planning.topology.layout import (
     ports_at,
     rotate_cages,
 )
-from fabricc.front.planning.topology.models import RequestedTier, UnfitError
+from fabricc.front.planning.topology.models import Models, RequestedTier, UnfitError
 from fabricc.front.planning.topology.refusals import (
     beyond_capacity,
     cores_too_small,
@@ -23,14 +23,12 @@ from fabricc.front.planning.topology.refusals import (
     report_islands,
     spine_too_small,
 )
-from fabricc.front.planning.topology.tors import REPIN, bottom_of, link_speed, refuse_moved, up_pin
+from fabricc.front.planning.topology.tors import REPIN, TorTier, bottom_of, link_speed, refuse_moved, up_pin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fabricc.catalog.model import Catalog
-    from fabricc.front.planning.topology.models import Models
-    from fabricc.front.planning.topology.tors import TorTier
     from fabricc.front.spec.model import ClusterSpec, Tier
 
 

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import attribute_names, dataclass, replace
 from fabricc.fabric import addresses as adr
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED
-from fabricc.fabric.management import OtherDevices
-from fabricc.fabric.shape import Strides, TierName
+from fabricc.fabric.management import ManagementNetwork, OtherDevices
+from fabricc.fabric.shape import Shape, Strides, TierName
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fabricc.fabric.management import ManagementNetwork
     from fabricc.fabric.plans import AddressPlan
-    from fabricc.fabric.shape import Shape
     from fabricc.front.spec.model import Routing
 
 

@@ -19,7 +19,7 @@ from fabricc.front.planning.topology.attachments import (
     find_leading_group,
     reject_partial_rails,
 )
-from fabricc.front.planning.topology.clos import planes_of
+from fabricc.front.planning.topology.clos import Planes, planes_of
 from fabricc.front.planning.topology.layout import (
     Block,
     cage_count,
@@ -28,8 +28,8 @@ from fabricc.front.planning.topology.layout import (
     ports_at,
     rotate_cages,
 )
-from fabricc.front.planning.topology.models import UnfitError
-from fabricc.front.planning.topology.shared_tors import NoCagesError, add_remedy, shared_tor_ports
+from fabricc.front.planning.topology.models import Models, UnfitError
+from fabricc.front.planning.topology.shared_tors import NoCagesError, Placed, add_remedy, shared_tor_ports
 from fabricc.front.planning.topology.units import largest_rack, units_of
 
 if TYPE_CHECKING:
@@ -38,10 +38,7 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.shape import Attachment
-    from fabricc.front.planning.topology.clos import Planes
-    from fabricc.front.planning.topology.models import Models
     from fabricc.front.planning.topology.shape import Sizing
-    from fabricc.front.planning.topology.shared_tors import Placed
     from fabricc.front.spec.lock import Lock
     from fabricc.front.spec.model import ClusterSpec, Tier
 

@@ -10,14 +10,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass, replace
-from fabricc.fabric.shape import GUEST_UNITS, Unit
+from fabricc.fabric.shape import GUEST_UNITS, Attachment, Unit
 from fabricc.front.planning.topology.attachments import find_leading_group
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fabricc.catalog.model import HostModel
-    from fabricc.fabric.shape import Attachment
     from fabricc.front.spec.model import ClusterSpec, HostGroup
 
 
