@@ -22,9 +22,7 @@ _ORDINARY = frozenset(
         "minimum", "maximum", "the", "and", "null", "key-string", "key-chain", "keychain", "strength-check",
     ]
 )  # fmt: skip
-_KINDS = (
-    r"(?:(?:\d{1,5}|8a|md5|sha\d*|sha1|sha-?\d{3}|clear|encrypted|text|ascii-text|hexadecimal)[^\S\n]+){0,3}"
-)
+_KINDS = r"(?:(?:\d{1,5}|8a|md5|sha\d*|sha1|sha-?\d{3}|aes\d{3}cmac|clear|encrypted|text|ascii-text|hexadecimal)[^\S\n]+){0,3}"
 _VALUE = r"""(?:"(?P<{0}q>(?:[^"\\\n]|\\.)+)"|'(?P<{0}s>[^'\n]+)'|(?P<{0}w>[^\s"',;{{}}\[\]=:][^\s"',;{{}}\[\]]*))"""
 _BETWEEN = r"""["']?(?:[^\S\n]*[:=][^\S\n]*|[^\S\n]+)"""
 _GAP = r"[^\n]{{0,400}}?"
@@ -32,10 +30,12 @@ _GAP = r"[^\n]{{0,400}}?"
 _FORMS = (
     r"authentication-key[^\S\n]+\d+[^\S\n]+type[^\S\n]+\S{{1,20}}[^\S\n]+value[^\S\n]+{}",
     # A name and the kind of encryption: `password 7 X`, `"passkey": "X"`, `authentication-key 4 md5 7 X`.
-    r"(?:(?:password|passwd|passphrase|passkey|pre-shared-key|privacy-key|authentication-key|auth[-_]key|md5-key"
-    rf"|key-string|key-octet-string|community-name|_cak)|(?<![\w-])(?:[\w-]*_)?secret|(?<![\w-])cak){_BETWEEN}{_KINDS}{{}}",
-    r"(?:simple-password|message-digest-key[^\S\n]+\d+[^\S\n]+md5|authentication[^\S\n]+text|isis authentication key"
-    rf"|\bmd5[^\S\n]+\d+[^\S\n]+key)[^\S\n]+{_KINDS}{{}}",
+    r"(?:(?:password(?:-value)?|passwd|passphrase|passkey|pre-shared-key|privacy-key|authentication-key|auth[-_]key"
+    r"|md5-key|key-string|key-octet-string|community-name|_cak|snmp_r[ow]communit(?:y|ies)|secret_key|private_key)"
+    rf"|(?<![\w-])(?:[\w-]*_)?secret|(?<![\w-])(?:cak|psk)){_BETWEEN}{_KINDS}{{}}",
+    r"(?:simple-password|message-digest-key[^\S\n]+\d+[^\S\n]+(?:md5|sha\d+)|authentication[^\S\n]+(?:text|string)"
+    r"|isis authentication key|nhrp authentication|\bmd5[^\S\n]+\d+[^\S\n]+key|\bah-md5|shared-key)"
+    rf"[^\S\n]+{_KINDS}{{}}",
     # Keys of servers and of other protocols.
     rf"\b(?:tacacs|radius|ldap)\b{_GAP}\bkey{_BETWEEN}{_KINDS}{{}}",
     rf"\b(?:tacacs|radius|ldap)-server{_GAP}\bkey{_BETWEEN}{_KINDS}{{}}",
@@ -46,7 +46,7 @@ _FORMS = (
     rf"\blicense\b{_GAP}\bkey[^\S\n]+{{}}",
     # SNMP: communities, and the passwords of users.
     r"(?<![\w-])snmp[\w-]{{0,60}}[^\S\n]+(?:(?!trap-group)[^\s:]{{1,60}}[^\S\n]+){{0,3}}?[\w-]{{0,20}}"
-    r"communit(?:y|y-map|ies)[^\S\n]+{}",
+    r"communit(?:y|y-map|ies)[^\S\n]+(?:[078][^\S\n]+)?{}",
     rf"\bsnmp-server[^\S\n]+host{_GAP}\bversion[^\S\n]+(?:1|2c)[^\S\n]+{{}}",
     r"\bsnmp[^\S\n]+trap-group[^\S\n]+{}",
     r"\breadonly-community(?:-v6)?[^\S\n]+{}",
@@ -58,7 +58,10 @@ _FORMS = (
     r"\b(?:auth-(?:md5|sha)|encrypt-(?:aes|des))\b\W+{}",
     # Logins in commands and addresses, tokens, and private keys.
     rf"api[-_]?key{_BETWEEN}{_KINDS}{{}}",
-    r"\btoken[\w-]{{0,60}}(?:[=:,][^\S\n]*|[^\S\n]+){}",
+    r"\btoken[\w-]{{0,60}}(?:[\"']?[=:,][^\S\n]*|[^\S\n]+){}",
+    r"-(?:cv|ingest)auth[=\s]key,{}",
+    r"\bAuthorization:[^\S\n]+(?:Basic|Bearer)[^\S\n]+{}",
+    r"\bntp[^\S\n]+(?:\S{{1,20}}[^\S\n]+)?key[^\S\n]+\d+[^\S\n]+value[^\S\n]+{}",
     r"^[^\S\n]*(?:-[^\S\n]+)?[\"']?key[\"']?:[^\S\n]+{}",
     r"(?<!\S)(?:-u|--user)[^\S\n]+[\w.-]+:{}",
     r"://[^\s:/@]{1,400}:(?P<{0}w>[^\s\"']{1,400})(?=@)",
@@ -67,7 +70,7 @@ _FORMS = (
 )  # fmt: skip
 _HASH = r"(?<![\w$])(?P<hash>\$(?:[0-9]{1,2}|2[aby]|y|nvsec|sha512)\$[^\s\"',;{}\[\]]+)"
 _HINT = re.compile(
-    r"(?i)pass|secret|key|cak|communit|auth|\baut\b|token|priv|trap-group|encrypt-|snmp-|://|\$|(?<!\S)-u "
+    r"(?i)pass|secret|key|cak|communit|auth|\baut\b|token|priv|trap-group|encrypt-|snmp-|\bpsk\b|://|\$|(?<!\S)-u "
 )
 """Pattern that every line with a secret matches, so other lines skip the costly pattern."""
 _KEYED_BY_SECRET = frozenset(

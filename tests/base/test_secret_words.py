@@ -76,6 +76,22 @@ snmp-x communities S55community
 snmp view all rw-community S55community
         authentication-key 1 type md5 value "S55clock";
         shared "S55word"; ## SECRET-DATA
+   exec /usr/bin/TerminAttr -ingestauth=key,S56ingest -cvcompression=gzip
+   exec /usr/bin/TerminAttr -cvauth=key,S56ingest -taillogs
+   ip ospf message-digest-key 1 sha512 7 S57ospf
+snmp-server community 7 S58community ro
+            plain-text-password-value "S59plain";
+ ip rip authentication string S60rip
+ ip nhrp authentication S61nhrp
+  ip pim hello-authentication ah-md5 3 S62pim
+  shared-key S63ipsec
+        "token": "S64kubernetes"
+            "psk": "S65psk"
+snmp_rocommunity: S66community
+ntp authentication-key 3 aes128cmac 0 S67ntp
+nv set system ntp key 1 value S68ntp
+nv set service ntp mgmt key 1 value S68ntp
+Authorization: Bearer S69bearer
 """.strip("\n").splitlines()
 PLAIN_LINES = """
 snmp-server group g v3 priv read all
@@ -101,6 +117,10 @@ snmp-server enable traps snmp authentication
 the SNMP community is not set
 "FEATURE": {"state": "enabled"}
 password <hidden>
+    authentication string <hidden>
+ exec /usr/bin/TerminAttr -cvauth=token,<hidden>
+nv set qos mapping p dscp 26 value 3
+   ip pim hello-authentication ah-md5
 """.strip("\n").splitlines()
 
 
@@ -108,7 +128,7 @@ password <hidden>
 def test_each_secret_of_a_line_is_hidden(line: str) -> None:
     shown = hide_secret_words(line)
     assert "<hidden>" in shown
-    assert not any(f"S{number:02}" in shown for number in range(1, 56)), shown
+    assert not any(f"S{number:02}" in shown for number in range(1, 70)), shown
 
 
 @pytest.mark.parametrize("line", PLAIN_LINES)
