@@ -2,8 +2,8 @@
 
 Cisco requires "a valid running configuration that has been received with the Cisco NX-OS device", not a partial one
 ("Performing Configuration Replace", System Management Configuration Guides 9.2 to 10.4). fabricc builds what it owns,
-so the rest is taken from the running configuration: the version, the VDC, boot lines, accounts with a password, and
-lines that every switch prints. Lines are written as the switch prints them.
+so the rest is taken from the running configuration: the version, the VDC, boot lines, host keys and certificates,
+accounts with a password, and lines that every switch prints. Lines are written as the switch prints them.
 
 Remember how a switch prints secrets that it encrypts, so that an unchanged one is no difference.
 
@@ -27,8 +27,11 @@ from typing import Any
 ADMIN = "admin"
 """The account that every file for a replace must have (Cisco, same chapter)."""
 _NO_PASSWORD = "!"
-_PRINTED_ALWAYS = re.compile(r"(?:version|boot|rmon event|icam|license) |(?:line console|vdc \S+ id \d+)$")
-"""First lines of blocks that belong to the switch: its image, its virtual device and what it prints unasked."""
+_OF_SWITCH = re.compile(
+    r"(?:version|boot|rmon event|icam|license|ssh key|crypto ca trustpoint|nxapi (?:certificate|ssl)"
+    r"|grpc (?:client root )?certificate) |(?:line console|vdc \S+ id \d+)$"
+)
+"""First lines of blocks that belong to the switch: image, virtual device, host keys, certificates of its APIs."""
 _ONLY_HEADS = re.compile(r"line vty$|vlan 1$|interface Ethernet\d+/\d+$")
 """First lines of blocks that cannot be removed, and that are printed without content where nothing is configured."""
 _SUPPRESS = "no ipv6 nd suppress-ra"
@@ -153,7 +156,7 @@ def build_candidate(running: str, plan: str, printed: Mapping[str, str]) -> str:
 def _kept_block(block: Block, accounts: Accounts, planned: set[str]) -> Block | None:
     """Return what stays of a block that only the switch has."""
     head = block.head
-    if head.startswith("!") or _PRINTED_ALWAYS.match(head) or accounts.keeps(head):
+    if head.startswith("!") or _OF_SWITCH.match(head) or accounts.keeps(head):
         return block
     if _ONLY_HEADS.match(head) and not any(one.startswith(f"{head}/") for one in planned):
         return replace(block, lines=block.lines[:1])

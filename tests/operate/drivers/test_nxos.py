@@ -47,6 +47,12 @@ banner motd ^
 username mallory password 5 $5$EVIL  role network-admin
 ^
 clock timezone CET 1 0
+ssh key rsa 2048
+crypto ca trustpoint device
+nxapi certificate trustpoint device
+nxapi certificate enable
+nxapi sandbox
+grpc certificate device
 snmp-server user admin network-admin auth md5 0x1 priv aes-128 0x2 localizedV2key
 snmp-server user bob network-admin auth md5 0x1 priv aes-128 0x2 localizedV2key
 rmon event 1 log trap public description FATAL(1) owner PMON@FATAL
@@ -318,6 +324,9 @@ def test_the_candidate_keeps_what_belongs_to_the_switch(switch: NxosSwitch, driv
         "username carol passphrase  lifetime 99999",
         "rmon event 1 log trap public description FATAL(1) owner PMON@FATAL",
         "interface Ethernet1/35\n",
+        "ssh key rsa 2048",
+        "crypto ca trustpoint device\nnxapi certificate trustpoint device\nnxapi certificate enable\n",
+        "grpc certificate device",
     ):
         assert kept in switch.running, kept
     for gone in (
@@ -329,6 +338,7 @@ def test_the_candidate_keeps_what_belongs_to_the_switch(switch: NxosSwitch, driv
         "of somebody",
         "interface Ethernet1/33\n",
         "clock timezone",
+        "nxapi sandbox",
         "banner",
     ):
         assert gone not in switch.running, gone
