@@ -22,7 +22,7 @@ _ORDINARY = frozenset(
         "minimum", "maximum", "the", "and", "null", "key-string", "key-chain", "keychain", "strength-check",
     ]
 )  # fmt: skip
-_KINDS = r"(?:(?:\d{1,5}|8a|md5|sha\d*|sha1|sha-?\d{3}|aes\d{3}cmac|clear|encrypted|text|ascii-text|hexadecimal)[^\S\n]+){0,3}"
+_KINDS = r"(?:(?:\d{1,5}|8a|md5|sha\d*|sha-\d{3}|aes\d{3}cmac|clear|encrypted|(?:ascii-)?text|hex\w*)[^\S\n]+){0,3}"
 _VALUE = r"""(?:"(?P<{0}q>(?:[^"\\\n]|\\.)+)"|'(?P<{0}s>[^'\n]+)'|(?P<{0}w>[^\s"',;{{}}\[\]=:][^\s"',;{{}}\[\]]*))"""
 _BETWEEN = r"""["']?(?:[^\S\n]*[:=][^\S\n]*|[^\S\n]+)"""
 _GAP = r"[^\n]{{0,400}}?"
@@ -34,13 +34,13 @@ _FORMS = (
     r"|md5-key|key-string|key-octet-string|community-name|_cak|snmp_r[ow]communit(?:y|ies)|secret_key|private_key)"
     rf"|(?<![\w-])(?:[\w-]*_)?secret|(?<![\w-])(?:cak|psk)){_BETWEEN}{_KINDS}{{}}",
     r"(?:simple-password|message-digest-key[^\S\n]+\d+[^\S\n]+(?:md5|sha\d+)|authentication[^\S\n]+(?:text|string)"
-    r"|isis authentication key|nhrp authentication|\bmd5[^\S\n]+\d+[^\S\n]+key|\bah-md5|shared-key)"
-    rf"[^\S\n]+{_KINDS}{{}}",
+    r"|isis authentication key|nhrp authentication|hash-algo[^\S\n]+\S{{1,20}}[^\S\n]+key"
+    rf"|\bmd5[^\S\n]+\d+[^\S\n]+key|\bah-md5|shared-key)[^\S\n]+{_KINDS}{{}}",
     # Keys of servers and of other protocols.
     rf"\b(?:tacacs|radius|ldap)\b{_GAP}\bkey{_BETWEEN}{_KINDS}{{}}",
     rf"\b(?:tacacs|radius|ldap)-server{_GAP}\bkey{_BETWEEN}{_KINDS}{{}}",
-    r"^(?![^\n]*\bntp (?:server|peer)\b)[^\n]*?\bkey[^\S\n]+(?:[\da-f]{2,64}[^\S\n]+)?(?:[035679]|8a|10)[^\S\n]+"
-    rf"{_KINDS}{{}}",
+    r"^(?![^\n]*\bntp (?:server|peer)\b)[^\n]*?(?<![\w-])key[^\S\n]+(?:[\da-f]{1,64}[^\S\n]+)?"
+    rf"(?:[035679]|8a|10)[^\S\n]+(?!value\s){_KINDS}{{}}",
     r"\bkey[^\S\n]+(?=\"){}",
     rf"\bkey[^\S\n]+config-key[^\S\n]+ascii[^\S\n]+{_KINDS}{{}}",
     rf"\blicense\b{_GAP}\bkey[^\S\n]+{{}}",

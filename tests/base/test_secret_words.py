@@ -89,8 +89,11 @@ snmp-server community 7 S58community ro
             "psk": "S65psk"
 snmp_rocommunity: S66community
 ntp authentication-key 3 aes128cmac 0 S67ntp
+ntp authentication-key 5 md5 7 S67ntp
+   ip ospf message-digest-key 7 md5 7 S67ospf
 nv set system ntp key 1 value S68ntp
-nv set service ntp mgmt key 1 value S68ntp
+nv set service ntp mgmt key 3 value S68ntp
+ ipv6 ospf6 authentication key-id 1 hash-algo hmac-sha-256 key S68ospf
 Authorization: Bearer S69bearer
 """.strip("\n").splitlines()
 PLAIN_LINES = """
