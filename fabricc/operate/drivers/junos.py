@@ -79,6 +79,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
     * A commit or a confirmation whose answer is lost is not sent again blindly: the driver connects again and reads
       the revision of the newest commit, and whether a commit waits.
     * Whether a commit waits is read from Junos's own mark on the newest commit (`junos_commits.py`).
+    * With the option `session`, the log of a commit begins with it, so that `get_holds` detects commits of others.
     * A confirmation is a `commit check`, which commits nothing: the plain commit of NAPALM's driver also commits what
       another session has in the shared candidate. `rollback()` takes the lock, and drops nothing of others.
     * A lock that another session holds is a SessionLockedException; a commit that fails gives the lock back.
@@ -101,6 +102,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         self._request = self.device.execute
         self.device.execute = self._execute
         self._known_hosts = options.get("alt_key_file")
+        self._session = str(options.get("session") or "")
 
     def _execute(self, request: Any, ignore_warning: Any = False, **named: Any) -> Any:
         """Send a request as PyEZ does; warnings are ignored in each answer, and its kind is checked.
@@ -235,7 +237,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         with self._clean(CommitError):
             before = self._revision()
             try:
-                super().commit_config(message, minutes)
+                super().commit_config(self._log_message(message), minutes)
             except _LOST as lost:
                 self._connect_again(lost)
                 if not self._is_committed(before):
@@ -246,6 +248,10 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
                 with suppress(Exception):
                     super().discard_config()
                 raise
+
+    def _log_message(self, message: str) -> str:
+        mark = f"{junos_views.SESSION_MARK}{self._session}" if self._session else ""
+        return ": ".join(filter(None, (mark, message)))
 
     def confirm_commit(self) -> None:
         """Keep a commit that waits, without committing what other sessions have in the candidate."""
@@ -378,11 +384,13 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
     def get_holds(self) -> list[Hold]:
         """Return a commit that waits for confirmation, and uncommitted changes in the shared candidate.
 
-        Junos reports the account that made a commit, and not the session. Not part of NAPALM.
+        Junos reports the account that made a commit, and its log, which begins with the session. Not part of NAPALM.
         """
         with self._clean(CommandErrorException):
-            commit = self._find_waiting_commit()
-            found = [Hold(Claim.COMMIT, commit.user, self._left_s(commit), own=None)] if commit else []
+            found = []
+            if commit := self._find_waiting_commit():
+                own = commit.session == self._session if commit.session else None
+                found.append(Hold(Claim.COMMIT, commit.session or commit.user, self._left_s(commit), own))
             if not self.locked and self.device.cu.diff(rb_id=0):
                 found.append(Hold(Claim.CANDIDATE))
             return found

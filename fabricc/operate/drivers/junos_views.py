@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 PORTS = "et-*"
 QUEUES = "show interfaces queue"
+SESSION_MARK = "session "
+"""Beginning of the log of a commit by a driver that was given a session."""
 TABLES = ("inet.0", "inet6.0")
 _ACTIVE = ("*", "@")
 _PORT = re.compile(r"Physical interface: ([^\s,]+)")
@@ -167,11 +169,13 @@ class Commit:
         marked: whether Junos itself reports that it waits for its confirmation.
         until_s: when it goes back unless confirmed, in seconds since 1970 of the switch's clock; None where it was no
             confirmed commit, or the time is not reported.
+        session: the session of a driver with which its log begins; "" in any other log.
     """
 
     user: str
     marked: bool
     until_s: int | None
+    session: str = ""
 
 
 def read_newest_commit(answer: Any) -> Commit | None:
@@ -190,7 +194,13 @@ def read_newest_commit(answer: Any) -> Commit | None:
         (entry.findtext("user") or "").strip(),
         entry.find("commit-confirmed") is not None,
         _read_deadline(entry),
+        _read_session(entry.findtext("log") or ""),
     )
+
+
+def _read_session(log: str) -> str:
+    words = log.strip().removeprefix(SESSION_MARK)
+    return "" if words == log.strip() else words.split()[0].removesuffix(":")
 
 
 def _read_deadline(entry: Any) -> int | None:

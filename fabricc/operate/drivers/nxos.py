@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import time
 import uuid
 from contextlib import suppress
@@ -69,6 +70,8 @@ from fabricc.operate.drivers.redact import excerpt, redact_text
 from fabricc.operate.drivers.single import clean_errors, one_text, require_nxos, require_terminals
 
 FILE = "running-config.cfg"
+OWNER_FILE = "fabricc_owner.json"
+"""A note on the switch about whose the last replace with a timer is."""
 SHORTEST_S, LONGEST_S = 30, 3600
 COMMIT_S = 600.0
 """Default seconds that a replace may take (`commit_timeout`). Our judgment: Cisco publishes no figure."""
@@ -119,8 +122,9 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         super().__init__(hostname, username, password, timeout, options)
         self._ssh_port = int(options.get("ssh_port", 22))
         # Two sessions must not commit each other's candidate, so each has a file of its own.
-        session = str(options.get("session") or uuid.uuid4())
-        self.candidate_cfg = f"candidate-{hashlib.sha256(session.encode()).hexdigest()[:12]}.txt"
+        self._session = str(options.get("session") or "")
+        named = self._session or str(uuid.uuid4())
+        self.candidate_cfg = f"candidate-{hashlib.sha256(named.encode()).hexdigest()[:12]}.txt"
         self._commit_timeout = float(options.get("commit_timeout", COMMIT_S))
         self._running = self._plan = ""
         self._unchanged = False
@@ -302,7 +306,8 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         """Replace the running configuration; with `revert_in` (30 to 3600 s) NX-OS goes back unless confirmed.
 
         Raises:
-            CommitError: it failed, or the running configuration has changed since the candidate was loaded.
+            CommitError: it failed.
+            SessionLockedException: the running configuration has changed since the candidate was loaded.
             ConnectionClosedException: the connection broke, and the device did not start the replace.
             CommandTimeoutException: the device did not report an outcome in time.
         """
@@ -314,11 +319,16 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             )
         (running,) = self._show(CommitError, _RUNNING)
         if differs(self._running, running):
-            raise CommitError(f"{self.hostname}: the running configuration has changed since it was compared")
+            said = f"{self.hostname}: the running configuration has changed since it was compared"
+            raise SessionLockedException(said)
         if not self._unchanged:
             self._save_checkpoint()
-            wait = "" if revert_in is None else f" commit-timeout {revert_in}"
+            wait, owner = "", ""
+            if revert_in is not None:
+                wait, owner = f" commit-timeout {revert_in}", self._note_owner() if self._session else ""
             self._run_logged(f"configure replace {self._target}{wait}", _LOG, REPLACED, self._running)
+            if owner and self._show_file(OWNER_FILE) != owner:
+                self._copy_to_device(owner, OWNER_FILE)
             self._finish()
         self.loaded = False
         if revert_in is None:
@@ -334,6 +344,31 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
                 raise CommitError(
                     f"the checkpoint {self.rollback_cfg} could not be written: is the disk full?"
                 )
+
+    def _note_owner(self) -> str:
+        """Write a note that the next replace is one of this session; return its text.
+
+        The log has the account that ran a replace, and a name of the switch's own for its file.
+        """
+        last = self._find_logged_operation(_LOG)
+        note = json.dumps({"session": self._session, "after": last and list(last.key)}) + "\n"
+        self._copy_to_device(note, OWNER_FILE)
+        return note
+
+    def _find_owner(self) -> tuple[str, bool | None]:
+        """Return who made the commit that waits, and False where it was another session, else None."""
+        last = self._find_logged_operation(_LOG)
+        if last is not None and last.user not in ("", self.username):
+            return last.user, False
+        try:
+            note = json.loads(self._show_file(OWNER_FILE))
+            session, after = note["session"], note["after"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return "", None
+        if not self._session or not isinstance(session, str) or not session.isprintable():
+            return "", None
+        begun = last is None or after != list(last.key)
+        return (session if begun else ""), None if begun == (session == self._session) else False
 
     def _finish(self) -> None:
         """Enter commands that no configuration shows, record printed keys, and delete the candidate with secrets."""
@@ -429,12 +464,13 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
     def get_holds(self) -> list[Hold]:
         """Return a commit that waits for confirmation, or a replace in progress, by `show config-replace status`.
 
-        NX-OS does not report who made it. Not part of NAPALM.
+        The account is that of the log, the session that of a note on the switch. Not part of NAPALM.
         """
         (status,) = self._show(CommandErrorException, _STATUS)
         self._require_status(status)
         if left_s := remaining_s(status):
-            return [Hold(Claim.COMMIT, left_s=float(left_s), own=None)]
+            owner, own = self._find_owner()
+            return [Hold(Claim.COMMIT, owner, float(left_s), own)]
         return [] if is_idle(status) else [Hold(Claim.COMMIT)]
 
     def _require_status(self, status: str) -> None:
@@ -461,10 +497,10 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         self._confirm()
 
     def _require_own_commit(self) -> None:
-        """Refuse to end the wait of a commit that the log shows to be another user's."""
-        operation = self._find_logged_operation(_LOG)
-        if operation is not None and operation.user not in ("", self.username):
-            said = f"{self.hostname}: the user {operation.user} made the commit that waits"
+        """Refuse to end the wait of a commit that the log or the note shows to be another user's or session's."""
+        owner, own = self._find_owner()
+        if own is False:
+            said = f"{self.hostname}: {owner or 'somebody else'} made the commit that waits"
             raise SessionLockedException(said)
 
     def confirm_unseen_commit(self) -> None:
@@ -533,13 +569,16 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         keys = clear_keys(text)
         if not keys:
             return {}
+        return PrintedForms.read(self._show_file(FORMS_FILE)).of(keys)
+
+    def _show_file(self, name: str) -> str:
+        """Return a file of the device; "" where it has none."""
         with self._clean(CommandErrorException):
             assert self.device is not None
             try:
-                noted = self.device.show(f"show file {self._dest_file_system}{FORMS_FILE}", raw_text=True)
+                return str(self.device.show(f"show file {self._dest_file_system}{name}", raw_text=True) or "")
             except NXAPICommandError:
-                return {}
-        return PrintedForms.read(str(noted or "")).of(keys)
+                return ""
 
     def _note_printed_forms(self) -> None:
         """Write how the device prints keys that were sent in clear text, for the next comparison."""

@@ -22,7 +22,7 @@ from netutils.password import encrypt_juniper_type9
 
 from fabricc.operate.drivers.holds import Claim
 from fabricc.operate.drivers.junos_views import decode_secret
-from tests.operate.drivers.servers.junos import JunosSwitch, junos_switch
+from tests.operate.drivers.servers.junos import USER, JunosSwitch, junos_switch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -258,6 +258,29 @@ def test_words_of_a_commit_s_author_are_no_status(switch: JunosSwitch, driver: A
     driver.load_replace_candidate(config=NEW)
     driver.commit_config(message="commit confirmed, rollback in 60mins")
     assert not driver.has_pending_commit()
+
+
+@pytest.mark.parametrize("message", ["", "session 9", "for change 7"])
+def test_the_commit_of_another_machine_is_not_taken_for_the_own_one(
+    switch: JunosSwitch, message: str
+) -> None:
+    """Both machines log in as one user; the log of a commit begins with its session."""
+    with switch.device.connect(session="run-7") as ours, switch.device.connect(session="run-8") as theirs:
+        theirs.load_replace_candidate(config=NEW)
+        theirs.commit_config(message, revert_in=60)
+        assert switch.log.endswith(message)
+        assert [(hold.owner, hold.own) for hold in ours.get_holds()] == [("run-8", False)]
+        assert [hold.own for hold in theirs.get_holds()] == [True]
+
+
+@pytest.mark.parametrize("log", ["", "session", "by session 7", "change 7"])
+def test_a_commit_without_a_session_is_nobody_s(switch: JunosSwitch, log: str) -> None:
+    with switch.device.connect() as one:
+        one.load_replace_candidate(config=NEW)
+        one.commit_config(log, revert_in=60)
+        assert switch.log == log
+    with switch.device.connect(session="run-7") as ours:
+        assert [(hold.owner, hold.own) for hold in ours.get_holds()] == [(USER, None)]
 
 
 @pytest.mark.parametrize(("marks", "release"), [(False, "21.4R3-S5.4"), (False, ""), (True, "21.4R3-S5.4")])

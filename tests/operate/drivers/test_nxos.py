@@ -189,10 +189,70 @@ def test_the_replace_of_another_user_that_waits_is_left_alone(
     driver.commit_config()
     switch.waiting, switch.running = (switch.running, time.monotonic() + 300), "hostname theirs\n"
     switch.executed = switch.executed.replace("By  : admin", "By  : other")
-    with pytest.raises(SessionLockedException, match="the user other made the commit that waits"):
+    with pytest.raises(SessionLockedException, match="other made the commit that waits"):
         getattr(driver, verb)()
     assert switch.waiting is not None
     assert switch.running == "hostname theirs\n"
+
+
+def test_the_commit_of_another_machine_is_not_taken_for_the_own_one(switch: NxosSwitch) -> None:
+    """Both machines log in as one user and push one tree; the log of NX-OS has the user alone."""
+    with switch.device.connect(session="run 7") as ours, switch.device.connect(session="run 8") as theirs:
+        for one in (ours, theirs):
+            one.load_replace_candidate(config=NEW)
+        theirs.commit_config(revert_in=60)
+        with pytest.raises(SessionLockedException, match="has changed since"):
+            ours.commit_config(revert_in=60)
+        for act in (ours.rollback, ours.confirm_commit):
+            with pytest.raises(SessionLockedException, match="run 8 made the commit that waits"):
+                act()
+        assert [(hold.owner, hold.own) for hold in ours.get_holds()] == [("run 8", False)]
+        assert [(hold.owner, hold.own) for hold in theirs.get_holds()] == [("run 8", None)]
+    with switch.device.connect(session="run 8") as again:
+        again.confirm_commit()
+    assert switch.waiting is None
+    assert switch.startup == switch.running
+
+
+def test_a_note_that_another_machine_overwrote_is_written_again(
+    switch: NxosSwitch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both write a note before their replace; NX-OS refuses the one that comes second."""
+    begin = NxosSwitch._replace
+
+    def replace(self: NxosSwitch, match: re.Match[str]) -> str:
+        if match[3]:
+            self.files[nxos.OWNER_FILE] = '{"session": "run 7", "after": null}'
+        return begin(self, match)
+
+    monkeypatch.setattr(NxosSwitch, "_replace", replace)
+    with switch.device.connect(session="run 8") as theirs:
+        theirs.load_replace_candidate(config=NEW)
+        theirs.commit_config(revert_in=60)
+        assert [(hold.owner, hold.own) for hold in theirs.get_holds()] == [("run 8", None)]
+
+
+@pytest.mark.parametrize(
+    ("note", "known"),
+    [
+        ("", ("", None)),
+        ("{", ("", None)),
+        ("[]", ("", None)),
+        ('{"session": "a\\u001bb", "after": null}', ("", None)),
+        ('{"session": "run 7", "after": [".replace_tmp_13527", "Thu, 05:53:19 19 Jul 2018"]}', ("", False)),
+        ('{"session": "run 9", "after": [".replace_tmp_13527", "Thu, 05:53:19 19 Jul 2018"]}', ("", None)),
+    ],
+)
+def test_a_note_of_another_replace_decides_nothing(
+    switch: NxosSwitch, note: str, known: tuple[str, bool | None]
+) -> None:
+    """A note lies on the switch, where others write; that of a replace that did not begin is out of date."""
+    with switch.device.connect(session="run 8") as theirs:
+        theirs.load_replace_candidate(config=NEW)
+        theirs.commit_config(revert_in=60)
+    switch.files[nxos.OWNER_FILE] = note
+    with switch.device.connect(session="run 7") as ours:
+        assert [(hold.owner, hold.own) for hold in ours.get_holds()] == [known]
 
 
 def test_a_time_that_does_not_get_shorter_is_no_running_timer(switch: NxosSwitch, driver: Any) -> None:
@@ -432,7 +492,7 @@ def test_an_empty_answer_is_no_configuration(switch: NxosSwitch, driver: Any) ->
 def test_commit_stops_when_another_session_changed_the_switch(switch: NxosSwitch, driver: Any) -> None:
     driver.load_replace_candidate(config=NEW)
     switch.running += "vlan 7\n"
-    with pytest.raises(CommitError, match="has changed since"):
+    with pytest.raises(SessionLockedException, match="has changed since"):
         driver.commit_config(revert_in=60)
     assert "vlan 7" in switch.running
 
