@@ -6,7 +6,9 @@ import binascii
 import html
 import re
 import unicodedata
-from base64 import b32encode, b64decode, b64encode
+import zlib
+from base64 import a85encode, b32encode, b64decode, b64encode, b85encode
+from contextlib import suppress
 from functools import lru_cache
 from html.entities import html5
 from typing import TYPE_CHECKING
@@ -15,7 +17,7 @@ from urllib.parse import unquote_plus
 from fabricc.base.secret_words import HIDDEN, hide_secret_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _AFTER_WORD = re.compile(
     r"(?i)\b(passwords?|passphrase|passkey|passwd|secret|community|authentication-key|encrypted-password|auth-key|key|md5)"
@@ -23,7 +25,8 @@ _AFTER_WORD = re.compile(
 )
 _PLAIN = {"chain", "string", "id", "is", "was", "not", "for", "of"}
 _BASIC = re.compile(r"(?i)\b(basic(?:\s|%20|\+)+)([A-Za-z0-9+/_=-]{4,}(?:%3D){0,2})")
-_ENCODINGS = ("utf-8", "latin-1", "utf-16-le", "utf-16-be")
+_BYTEWISE = ("utf-8", "latin-1")
+_ENCODINGS = (*_BYTEWISE, "utf-16-le", "utf-16-be")
 _LEAST_BYTES = 4
 """Bytes of a secret from which its hexadecimal form is looked for: shorter ones would be found in any number."""
 _LEAST_CHARACTERS = 4
@@ -43,7 +46,12 @@ _BREAK = (
 _BETWEEN = rf"(?:{_NUL}|{_BREAK}){{0,2}}"
 """Between two characters of a secret that is no short word."""
 _BETWEEN_NUMBERS = r"[\s,;]{1,3}"
-_BETWEEN_BYTES = r"(?:0x|\\{1,8}x|[\s:,.\-]){0,4}"
+_BETWEEN_BYTES = (
+    r"(?:(?:0x|\\{1,8}x|[\s:,.\-]){0,4}"
+    r"|[^\n]{0,60}\n[ \t]{0,8}(?:0x)?[0-9a-fA-F]{4,16}:?[ \t]{1,4})"  # the next line of a dump, with its offset
+)
+_DUMP = r"(?:[0-9a-fA-F \t]{0,48}[ \t]{2}[^\n]{0,40})?"
+"""The rest of a line of a dump: it ends with the bytes as text."""
 _WORDY = 8
 """Characters of a secret from which its case does not count, and it is also found in pieces and by a half."""
 _LAYERS = 3
@@ -52,6 +60,18 @@ _WRAPPED = re.compile(r"[^\s\"'<>]{12,8192}")
 _UNICODE = re.compile(r"%(?:25)*u([0-9a-fA-F]{4})")
 _PAIRS = re.compile(r"(?:[0-9a-fA-F]{2}){6,}")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{11,}")
+_GZIP = "H4sI"
+"""Beginning of what was compressed by gzip, in Base64."""
+_Z85 = bytes.maketrans(
+    b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~",
+    b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#",
+)
+"""Characters of Base85 by RFC 1924 and those of ZeroMQ."""
+_BASE85: tuple[Callable[[bytes], bytes], ...] = (
+    a85encode,
+    b85encode,
+    lambda content: b85encode(content).translate(_Z85),
+)
 
 
 def redact_text(text: str, *known: str) -> str:
@@ -68,8 +88,9 @@ def mask_secrets(text: str, *known: str) -> str:
 
     A secret is found as it is; escaped for URLs, JSON, XML, HTML, mail (quoted-printable) or a shell; in hexadecimal
     and as decimal bytes; in UTF-8, Latin-1 and UTF-16, also when one was read as another; and in Base64 and Base32 at
-    any alignment, such as in `Basic` of `user:password` (RFC 7617). It may be split over lines. Encodings in one
-    another are looked through in texts that may come into messages.
+    any alignment, such as in `Basic` of `user:password` (RFC 7617). It may be split over lines. One of 8 characters or
+    more is also found in Base85 and backwards. Encodings in one another, and what gzip or zlib compressed, are looked
+    through in texts that may come into messages.
     """
     secrets = sorted(filter(None, known), key=len, reverse=True)
     text = _mask_forms(text, secrets)
@@ -81,9 +102,10 @@ def mask_secrets(text: str, *known: str) -> str:
 
 def _mask_forms(text: str, secrets: Sequence[str]) -> str:
     for secret in secrets:
-        plain, encoded = _secret_patterns(secret)
+        plain, encoded, grouped = _secret_patterns(secret)
         text = plain.sub(HIDDEN, text)
         text = _without_words(text, encoded) if encoded else text
+        text = grouped.sub(HIDDEN, text) if grouped else text
     return text
 
 
@@ -105,11 +127,20 @@ def _decoded_forms(word: str) -> Iterator[str]:
     ):
         yield plain
     for digits in _PAIRS.findall(word):
-        yield bytes.fromhex(digits).decode("latin-1")
+        yield _decompress(bytes.fromhex(digits)).decode("latin-1")
     for encoded in _BASE64.findall(word):
         plain_word = encoded.replace("-", "+").replace("_", "/")
+        plain_word = plain_word[max(0, plain_word.find(_GZIP)) :]
         whole = plain_word[: len(plain_word) - (len(plain_word) % 4 == 1)]
-        yield b64decode(whole + "=" * (-len(whole) % 4)).decode("latin-1")
+        yield _decompress(b64decode(whole + "=" * (-len(whole) % 4))).decode("latin-1")
+
+
+def _decompress(content: bytes) -> bytes:
+    """Return what gzip or zlib compressed, up to a limit; anything else unchanged."""
+    if content[:2] == b"\x1f\x8b" or (content[:1] == b"x" and int.from_bytes(content[:2]) % 31 == 0):
+        with suppress(zlib.error):
+            return zlib.decompressobj(wbits=47).decompress(content, _READ)  # 47: either, by its header
+    return content
 
 
 def _mask_ends(text: str, secrets: Iterable[str]) -> str:
@@ -170,24 +201,31 @@ def _hide_login(match: re.Match[str]) -> str:
 
 
 @lru_cache(256)
-def _secret_patterns(secret: str) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
-    """Return the patterns of every form of a secret: as text, and in Base64."""
+def _secret_patterns(secret: str) -> tuple[re.Pattern[str], re.Pattern[str] | None, re.Pattern[str] | None]:
+    """Return the patterns of every form of a secret: as text, in Base64 and Base32, and in Base85."""
     words: list[str] = []
+    groups: list[str] = []
     between, fold = (_BETWEEN, "(?i:") if len(secret) >= _WORDY else (f"(?:{_NUL})?", "(?:")
     plain = between.join(_character_pattern(one) for one in unicodedata.normalize("NFC", secret))
     forms = [f"{fold}{plain})"]
+    if len(secret) >= _WORDY:
+        forms.append(f"(?i:{re.escape(secret[::-1])})")
     for encoding in _ENCODINGS:
         try:
             content = secret.encode(encoding)
         except UnicodeEncodeError:
             continue
         if len(content) >= _LEAST_BYTES:
-            forms.append(_BETWEEN_BYTES.join(_hexadecimal_pattern(byte) for byte in content))
+            forms.append(_BETWEEN_BYTES.join(_hexadecimal_pattern(byte) for byte in content) + _DUMP)
             forms.append(rf"\b{_BETWEEN_NUMBERS.join(str(byte) for byte in content)}\b")
         words += [form for skipped in range(3) if (form := _base64_pattern(content, skipped))]
         words += [form for skipped in range(5) if (form := _base32_pattern(content, skipped))]
-    encoded = re.compile("|".join(dict.fromkeys(words))) if words else None
-    return re.compile("|".join(dict.fromkeys(forms))), encoded
+        if len(secret) >= _WORDY and encoding in _BYTEWISE:
+            groups += [form for skipped in range(4) for form in _base85_patterns(content, skipped)]
+    encoded, grouped = (
+        re.compile("|".join(dict.fromkeys(patterns))) if patterns else None for patterns in (words, groups)
+    )
+    return re.compile("|".join(dict.fromkeys(forms))), encoded, grouped
 
 
 def _character_pattern(one: str) -> str:
@@ -245,6 +283,18 @@ def _base64_pattern(content: bytes, skipped: int) -> str:
         return ""
     variants = {"+": r"(?:\+|-|%2[bB]|\\{1,8}u002[bB])", "/": r"(?:\\{0,8}/|_|%2[fF]|\\{1,8}u002[fF])"}
     return _GAP.join(variants.get(one, one) for one in certain)
+
+
+def _base85_patterns(content: bytes, skipped: int) -> Iterator[str]:
+    """Yield the pattern of each kind of Base85 that has these bytes behind a number of bytes modulo four.
+
+    Five characters stand for four bytes: only whole groups of the bytes are compared. The rest of the word is hidden
+    too, and before it no more than three bytes are left.
+    """
+    begin = -skipped % 4
+    groups = content[begin : len(content) - (len(content) - begin) % 4]
+    for encode in _BASE85:
+        yield rf"{re.escape(encode(groups).decode())}[^\s\"]*"
 
 
 def _base32_pattern(content: bytes, skipped: int) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import html
 import json
 import quopri
 import shlex
 import unicodedata
+import zlib
 from typing import TYPE_CHECKING
 from urllib.parse import quote, quote_plus
 
@@ -152,6 +154,39 @@ def test_a_known_secret_is_hidden_in_pieces_and_in_encodings_of_encodings(form: 
     assert left.replace(HIDDEN, "").strip("said en[]'\"0x") == ""
 
 
+@pytest.mark.parametrize("before", ["", "a", "ab", "abc", "admin:"])
+@pytest.mark.parametrize("secret", [PASSPHRASE, SECRET])
+def test_a_known_secret_is_hidden_compressed_backwards_in_base85_and_in_a_dump(
+    secret: str, before: str
+) -> None:
+    text = f"{before}{secret}"
+    raw = text.encode()
+    lines = [raw[at : at + 16] for at in range(0, len(raw), 16)]
+    forms = [base64.b85encode(raw), base64.a85encode(raw), base64.a85encode(raw, adobe=True)]
+    forms += [base64.b64encode(pack(raw)) for pack in (gzip.compress, zlib.compress)]
+    forms += [b"data/" + base64.urlsafe_b64encode(gzip.compress(raw)), gzip.compress(raw).hex().encode()]
+    forms += [
+        b"\n".join(
+            b"%08x:  %s  |%s|" % (16 * at, line.hex(" ", size).encode(), line)
+            for at, line in enumerate(lines)
+        )
+        for size in (1, 2)
+    ]
+    for form in (*forms, text[::-1].encode()):
+        left = mask_secrets(f"said: {form.decode()} (end)", secret)
+        assert HIDDEN in left, form
+        for size in (-7, 7):
+            assert secret[:size] not in left, form
+    assert mask_secrets(f"said: {text[:6][::-1]} (end)", secret).endswith(" (end)")
+
+
+def test_compressed_text_is_read_up_to_a_limit() -> None:
+    """What a device compresses must not fill the memory; a text that is no compressed one is left as it is."""
+    bomb = base64.b64encode(zlib.compress(bytes(1 << 22))).decode()
+    for text in (bomb[:8000], "H4sIAAAA" * 9, "eJzLSy3JLyi2", f"x{'78da' * 9}"):
+        assert mask_secrets(f"said {text} end", PASSPHRASE) == f"said {text} end"
+
+
 def test_half_a_secret_is_hidden_where_a_message_is_cut_off() -> None:
     assert excerpt("password of admin, Correct-Hor", PASSPHRASE) == f"password of admin, {HIDDEN}"
     assert excerpt("rect-Horse7 was refused", PASSPHRASE) == f"{HIDDEN} was refused"
@@ -179,5 +214,7 @@ def test_a_long_text_is_searched_in_time_that_grows_with_it() -> None:
         "p" + "\n" * 100_000,
         "&amp;" * 10_000,
         "%25" * 10_000,
+        "43 6f " * 50_000,
+        "\n00000000: 436f" * 30_000,
     ):
         assert mask_secrets(text, SECRET) == text

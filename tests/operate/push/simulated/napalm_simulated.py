@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import gzip
 import json
 import socket
 from pathlib import Path
@@ -16,7 +17,13 @@ from typing import Any, ClassVar
 from urllib.parse import quote, quote_plus
 
 from napalm.base import base
-from napalm.base.exceptions import CommitError, ConnectAuthError, ConnectionException, ReplaceConfigException
+from napalm.base.exceptions import (
+    CommitError,
+    ConnectAuthError,
+    ConnectionException,
+    ReplaceConfigException,
+    SessionLockedException,
+)
 
 from fabricc.operate.drivers.holds import Claim, Hold
 from tests.operate.push.striking import due
@@ -31,7 +38,8 @@ def echoes(username: str, password: str) -> list[str]:
         base64.b32encode(raw).decode(), quote(password), quote_plus(password), quote(quote(password)),
         "".join(f"&#{byte};" for byte in raw), "".join(f"&#x{byte:x};" for byte in raw),
         "".join(f"\\u{byte:04x}" for byte in raw), "".join(f"\\x{byte:02x}" for byte in raw), str(list(raw)),
-        base64.b64encode(password.encode("utf-16-le")).decode(),
+        base64.b64encode(password.encode("utf-16-le")).decode(), base64.b85encode(raw).decode(), password[::-1],
+        base64.b64encode(gzip.compress(login)).decode(),
     ]  # fmt: skip
 
 
@@ -82,7 +90,8 @@ class SimulatedDriver(base.NetworkDriver):  # type: ignore[misc]
         self.line.flush()
         answer = json.loads(self.line.readline() or b'{"error": "connection closed"}')
         if "error" in answer:
-            raise CommitError(answer["error"])
+            locked = answer["error"].startswith("session ")
+            raise (SessionLockedException if locked else CommitError)(answer["error"])
         return answer["answer"]
 
     def open(self) -> None:
