@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from fabricc.operate.devices.device import DeviceError, RefusedLoginError, UnreachableError
+from fabricc.operate.devices.device import DeviceError, LockedError, RefusedLoginError, UnreachableError
 from fabricc.operate.devices.driver_classes import driver_class, napalm_base
 from fabricc.operate.devices.login import MOST_REFUSING
 from fabricc.operate.drivers.holds import Claim, Hold
@@ -75,7 +75,9 @@ class Connection:
     def _failure(self, code: str, what: str, error: Exception) -> DeviceError:
         text = f"{self.name}: {what} failed: {reason_of(error, self._clean)}"
         late = _is_late(error)
-        kind = RefusedLoginError if _refuses_login(error) else UnreachableError if late else DeviceError
+        locked = isinstance(error, napalm_base().exceptions.SessionLockedException)
+        kind = LockedError if locked else DeviceError
+        kind = RefusedLoginError if _refuses_login(error) else UnreachableError if late else kind
         found = kind(code, text, _LATER)
         if late:
             self._silence = found

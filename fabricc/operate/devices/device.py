@@ -58,5 +58,9 @@ class UnreachableError(DeviceError):
     """A device does not answer: no connection can be made, or a request timed out."""
 
 
+class LockedError(DeviceError):
+    """Another session holds a device, or has changed it: the device did not begin the request."""
+
+
 class RefusedLoginError(DeviceError):
     """A device answers and refuses the login; another attempt may lock the account."""

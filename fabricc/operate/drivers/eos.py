@@ -391,7 +391,8 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
         """Commit the session; with `revert_in` (seconds, less than a day) EOS goes back unless confirmed.
 
         Raises:
-            CommitError: EOS refuses it, or the running configuration has changed since `compare_config`.
+            CommitError: EOS refuses it.
+            SessionLockedException: the running configuration has changed since `compare_config`.
             CommitConfirmException: `revert_in` is out of range.
         """
         if self.config_session is None:
@@ -399,7 +400,8 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
         if revert_in is not None and not 0 < revert_in < _DAY_S:
             raise CommitConfirmException(f"{self.hostname}: revert_in must be 1 to {_DAY_S - 1} seconds")
         if self._compared is not None and self._difference() != self._compared:
-            raise CommitError(f"{self.hostname}: the running configuration has changed since it was compared")
+            said = f"{self.hostname}: the running configuration has changed since it was compared"
+            raise SessionLockedException(said)
         timer = "" if revert_in is None else f" timer {_format_duration(revert_in)}"
         commands = [
             f"copy running-config {ROLLBACK}",

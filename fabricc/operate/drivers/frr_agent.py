@@ -539,14 +539,14 @@ class Box:
         if self.state()["phase"] in BUSY:
             raise Refusal("pending", f"a commit is {self.state()['phase']}")
         if not self.mine() or self.load_object("candidate") is None:
-            raise Refusal("lost", "the candidate is gone: another session took over, or it was discarded")
+            raise Refusal("locked", "the candidate is gone: another session took over, or it was discarded")
         self.refuse_others()
         self.refuse_guarded()
         files = self.load_object("candidate")
         self.require_space(files)
         backup = self.backup(files)
         if self.load_object("compared") not in (None, backup):
-            raise Refusal("failed", "the switch has changed since it was compared; nothing was changed")
+            raise Refusal("locked", "the switch has changed since it was compared; nothing was changed")
         self.store_object("compared", None)
         self.store_object("backup", backup)
         self.detach("committing", "", self.commit)

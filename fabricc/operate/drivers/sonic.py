@@ -23,6 +23,7 @@ from napalm.base.exceptions import (
     MergeConfigException,
     NapalmException,
     ReplaceConfigException,
+    SessionLockedException,
 )
 
 from fabricc.base import sonic_tables
@@ -303,6 +304,7 @@ class SonicDriver(LinuxSession):
         Raises:
             CommitConfirmException: `revert_in` is below a second.
             CommitError: it failed; the switch went back to the checkpoint, or the message explains why not.
+            SessionLockedException: FRR's configuration has changed since it was compared; nothing was changed.
         """
         if not self._files:
             raise CommitError(f"{self.hostname}: no candidate is loaded")
@@ -310,7 +312,8 @@ class SonicDriver(LinuxSession):
             raise CommitConfirmException(f"{self.hostname}: revert_in must be at least one second")
         self._lock()
         if self._compared is not None and self._compare_frr() != self._compared:
-            raise CommitError(f"{self.hostname}: FRR's configuration has changed since it was compared")
+            said = f"{self.hostname}: FRR's configuration has changed since it was compared"
+            raise SessionLockedException(said)
         name = f"napalm_{uuid.uuid4().hex[:12]}"
         self._prepare(name, message)
         try:

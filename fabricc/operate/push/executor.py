@@ -15,7 +15,7 @@ from fabricc.base.values import dataclass
 from fabricc.fabric.tenants import plan_peers
 from fabricc.operate.change.resources import Effect
 from fabricc.operate.devices import running
-from fabricc.operate.devices.device import DeviceError
+from fabricc.operate.devices.device import DeviceError, LockedError
 from fabricc.operate.push import gates
 from fabricc.operate.push.drain import list_sessions
 from fabricc.operate.push.journal import State
@@ -181,6 +181,8 @@ class Executor(RollbackRunner):
         with self._connect_switch(name) as switch:
             if first:
                 self._require_as_asked(name, switch)
+                if not self.hook:  # which may have changed the switch
+                    self.unsent.add(name)
             else:
                 self._require_as_left(name, switch)
             diff = self._candidate(switch, files)
@@ -193,7 +195,13 @@ class Executor(RollbackRunner):
                 switch.call("FAB9114", "discarding the candidate", "discard_config")
                 return
             named = {"revert_in": revert_s} if revert_s else {}
-            switch.call("FAB9115", "the commit", "commit_config", **named)
+            self.unsent.discard(name)
+            try:
+                switch.call("FAB9115", "the commit", "commit_config", **named)
+            except LockedError:
+                if first and not self.hook:
+                    self.unsent.add(name)
+                raise
 
     def _require_as_asked(self, name: str, switch: Connection) -> None:
         """Check right before a change that the switch is as it was when it was read, which may be hours ago.

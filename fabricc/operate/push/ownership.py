@@ -41,12 +41,16 @@ class Ownership(RunConnections):
         stopping: switch -> the guard of a dead run, which is stopped before the first change.
         suspects: switches on which somebody else may have been at work since this run changed them.
         edited: switches that somebody else has changed since.
+        foreign: switches on which the device reported that another session made the commit that waits.
+        unsent: switches to which this run has sent no commit yet.
         beside: remarks on sessions that do not block the push, a line each.
     """
 
     stopping: dict[str, Hold] = field(default_factory=dict)
     suspects: set[str] = field(default_factory=set)
     edited: set[str] = field(default_factory=set)
+    foreign: set[str] = field(default_factory=set)
+    unsent: set[str] = field(default_factory=set)
     beside: list[str] = field(default_factory=list)
 
     def require_free(self, name: str, switch: Connection, *, asking: bool = False) -> None:
@@ -121,9 +125,7 @@ class Ownership(RunConnections):
             DeviceError: the switch does not answer; the lock expires by itself.
         """
         with self._connect_switch(name) as switch:
-            for hold in switch.holds():
-                if hold.own and hold.claim is Claim.CANDIDATE:
-                    switch.end_hold(hold)
+            drop_own_candidate(switch)
 
     # Commits that wait for their confirmation.
 
@@ -141,6 +143,8 @@ class Ownership(RunConnections):
             own = not self._describe_difference(name, self._files(switch, wanted), wanted)
         if not own:
             self.suspects.add(name)
+            if hold.own is False:
+                self.foreign.add(name)
             raise self.make_hold_error(name, hold)
 
     def undo(self, name: str, switch: Connection) -> None:
@@ -162,3 +166,10 @@ class Ownership(RunConnections):
 def find_pending_commit(switch: Connection) -> Hold | None:
     """Return the commit that waits for its confirmation."""
     return next((hold for hold in switch.holds() if hold.claim is Claim.COMMIT), None)
+
+
+def drop_own_candidate(switch: Connection) -> None:
+    """Drop the candidate of this session, and its lock."""
+    for hold in switch.holds():
+        if hold.own and hold.claim is Claim.CANDIDATE:
+            switch.end_hold(hold)

@@ -17,7 +17,7 @@ from fabricc.operate.push.drain import drain_files
 from fabricc.operate.push.hook import OPPOSITE
 from fabricc.operate.push.journal import FINAL, NEW, State
 from fabricc.operate.push.options import UNREACHABLE_S
-from fabricc.operate.push.ownership import Ownership
+from fabricc.operate.push.ownership import Ownership, drop_own_candidate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,11 +94,16 @@ class RollbackRunner(Ownership):
 
     def _restore_once(self, name: str, switch: Connection) -> None:
         self.require_identity(switch, {})
+        if name in self.unsent:
+            drop_own_candidate(switch)
+            return
         old = self.old(name)
         self.undo(name, switch)
         if name in self.suspects or name in self.edited:
             files = self._files(switch, old)
-            if name in self.edited or not self._word(name, files, self.target(name), old):
+            word = self._word(name, files, self.target(name), old)
+            # Another session may have committed the same configuration.
+            if name in self.edited or not word or (name in self.foreign and word.startswith("new")):
                 raise self._keep_foreign_change(name, switch, files)
         try:
             self._load_before(name, switch, old)

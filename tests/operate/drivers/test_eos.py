@@ -166,7 +166,7 @@ def test_a_named_session_does_not_wait_for_open_sessions_of_others(switch: EosSw
         driver.load_replace_candidate(config=NEW)
         driver.compare_config()
         switch.running = ["hostname other"]
-        with pytest.raises(CommitError, match="has changed since it was compared"):
+        with pytest.raises(SessionLockedException, match="has changed since it was compared"):
             driver.commit_config()
     assert {"by-hand", "napalm_fabricc-1-dead"} <= switch.sessions.keys()
 
@@ -233,7 +233,7 @@ def test_commit_stops_when_another_session_changed_the_switch(switch: EosSwitch,
     driver.load_replace_candidate(config=NEW)
     driver.compare_config()
     switch.running.append("ntp server 192.0.2.1")
-    with pytest.raises(CommitError, match="has changed since it was compared"):
+    with pytest.raises(SessionLockedException, match="has changed since it was compared"):
         driver.commit_config(revert_in=60)
     assert "ntp server 192.0.2.1" in switch.running
     assert switch.waiting is None

@@ -324,7 +324,7 @@ def test_commit_stops_when_another_session_changed_the_switch(
         sysctl.write_text("net.ipv4.ip_forward = 0\n")
     else:
         boxes[0].run("vtysh", "-c", "configure terminal", "-c", "ip route 192.0.2.0/24 blackhole")
-    with pytest.raises(CommitError, match="has changed since it was compared"):
+    with pytest.raises(SessionLockedException, match="has changed since it was compared"):
         driver.commit_config(revert_in=60)
     running = boxes[0].run("vtysh", "-c", "show running-config")
     assert "network 10.1.3.0/24" in running
@@ -466,7 +466,7 @@ def test_a_guard_that_is_released_does_nothing_and_others_leave_it_alone(
     driver.release_guard()
     time.sleep(6)
     assert saved(boxes[0]) == NEW
-    with pytest.raises(CommitError, match="the candidate is gone"):
+    with pytest.raises(SessionLockedException, match="the candidate is gone"):
         driver.arm_guard(5)
 
 

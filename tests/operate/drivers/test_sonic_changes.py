@@ -8,7 +8,12 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from napalm.base.exceptions import CommandErrorException, CommitError, ReplaceConfigException
+from napalm.base.exceptions import (
+    CommandErrorException,
+    CommitError,
+    ReplaceConfigException,
+    SessionLockedException,
+)
 
 from fabricc.back.nos.sonic.config_db import IGNORED
 from fabricc.base import sonic_tables
@@ -257,7 +262,7 @@ def test_commit_stops_when_frr_changes_after_the_comparison(switch: LinuxSwitch,
     driver.load_replace_candidate(config=pack_bundle({"frr.conf": "hostname new\n"}))
     driver.compare_config()
     (switch.root / "frr").write_text(FRR + "ip route 192.0.2.0/24 blackhole\n")
-    with pytest.raises(CommitError, match="FRR's configuration has changed since it was compared"):
+    with pytest.raises(SessionLockedException, match="FRR's configuration has changed since it was compared"):
         driver.commit_config()
     assert "blackhole" in switch.text("frr")
 

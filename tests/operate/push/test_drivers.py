@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from fabricc.operate.devices.running import pack_files
 from tests.operate.drivers.servers.eos import USER, eos_switch
 from tests.operate.drivers.servers.junos import junos_switch
 from tests.operate.drivers.servers.linux_switch import linux_switch
@@ -209,12 +210,29 @@ def test_a_push_that_is_killed_after_a_commit_is_ended_by_resume(switch: Bench) 
     assert (switch.state(), switch.new) == ("undrained", True)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("nos", MODELS)
+def test_another_machine_that_pushes_the_same_tree_is_not_undone(tmp_path: Path, nos: str) -> None:
+    """Neither its commit that waits, which looks like the own one, nor what it has confirmed."""
+    with bench(tmp_path, nos) as switch:
+        process = drained(switch, within=30)
+        with switch.server.device.connect(session="fabricc-1-theirs") as theirs:
+            theirs.load_replace_candidate(config=pack_files(switch.source.files(NAME)))
+            theirs.commit_config(revert_in=120)
+            time.sleep(12)
+            assert theirs.has_pending_commit()
+            theirs.confirm_commit()
+        assert process.wait(180) == 3
+        assert switch.new
+        assert switch.state() == "unknown"
+
+
 ROUTE = "ip route 203.0.113.0/24 Null0"
 
 
-def drained(switch: Bench) -> subprocess.Popen[bytes]:
+def drained(switch: Bench, within: int = 10) -> subprocess.Popen[bytes]:
     """A push whose switch is drained, and waits for traffic to leave."""
-    process = switch.begin("--drain-wait", "4", "--confirm-within", "10")
+    process = switch.begin("--drain-wait", "4", "--confirm-within", str(within))
     until = time.monotonic() + 120
     while switch.state() != "drained" and time.monotonic() < until:
         time.sleep(0.05)

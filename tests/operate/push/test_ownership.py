@@ -206,6 +206,19 @@ def test_rollback_does_not_undo_a_foreign_commit(network: Network) -> None:
     assert network.interval(NAME) == "first", "the drain was taken back"
 
 
+@pytest.mark.parametrize("where", ["load_replace_candidate 2 after", "commit_config 1 before"])
+@pytest.mark.parametrize("change", [HITLESS, DISRUPTIVE])
+def test_a_run_that_committed_nothing_brings_nothing_back(network: Network, where: str, change: str) -> None:
+    """Another machine has committed the same tree, or the same drain, after this one read the switch."""
+    network.edit(change)
+    method, number, when = where.split()
+    network.fault(NAME, method, int(number), when, "overtake")
+    said = network.push("--adopt", "--only", NAME, status=3).stderr
+    assert "session theirs has committed the same configuration" in " ".join(said.split())
+    assert network.states() == {NAME: "rolled-back"}
+    assert network.interval(NAME) == (NEW if change == HITLESS else "first+shut")
+
+
 def test_rejected_login_is_retried_only_a_few_times(network: Network) -> None:
     network.edit(DISRUPTIVE)
     address = network.source.devices[NAME].address

@@ -150,6 +150,10 @@ class Room:
             switch.running = switch.running.replace("maximum-prefix 16", "maximum-prefix 99")
         elif act == "scribble":
             switch.running = switch.running.replace("router bgp", "of no grammar\nrouter bgp", 1)
+        elif act == "overtake":
+            switch.running, switch.candidate = switch.candidate, ""
+            self.own(name)
+            raise ValueError("session theirs has committed the same configuration")
         elif act == "foreign":
             self.foreign(name, switch)
         elif act == "peak":
