@@ -252,7 +252,7 @@ def in_chunks(rows: Iterable[Row]) -> Iterator[str]:
 
 
 def fabric_summary(fabric: Fabric, assumptions: Mapping[str, object]) -> dict[str, object]:
-    """Return the content of `plan/fabric.json`: counts, tiers, pools, classes, strides and assumptions."""
+    """Return the content of `plan/fabric.json`: counts, tiers, pools, classes, services, strides and assumptions."""
     tiers = {
         tier.value: {"model": p.model.name, "nos": p.nos, "release": p.release}
         for tier, p in fabric.tiers.items()
@@ -278,11 +278,16 @@ def fabric_summary(fabric: Fabric, assumptions: Mapping[str, object]) -> dict[st
         **({"own_hosts": own} if fabric.network and (own := fabric.own_hosts()) else {}),
         **({"racks": fabric.rack_hosts()} if fabric.racks else {}),
         **({"segments": segment_rows(fabric)} if fabric.evpn else {}),
+        "services": [name for name in _SERVICES if getattr(first.management, name)],
         "shape": fabric.figures(),
         "strides": {name: getattr(strides, name) for name in strides.__slots__},
         **({"systems": systems} if systems else {}),
         "tiers": tiers,
     }
+
+
+_SERVICES = ("access", "dns", "ntp", "syslog")
+"""Settings of the management network that decide which files a switch has."""
 
 
 def _overridden_systems(fabric: Fabric) -> dict[str, dict[str, str]]:

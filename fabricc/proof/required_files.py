@@ -55,6 +55,7 @@ class _Plan:
         hosts: host -> its ports, by network and name.
         switches: switch with files -> its system.
         tables: paths of the tables that every plan has.
+        services: switch with files -> settings of its management network, such as `ntp`.
         readable: whether all networks could be read; a damaged file is reported as such.
     """
 
@@ -65,6 +66,7 @@ class _Plan:
     hosts: dict[str, set[tuple[str, str]]] = field(default_factory=lambda: defaultdict(set))
     switches: dict[str, str] = field(default_factory=dict)
     tables: set[str] = field(default_factory=set)
+    services: dict[str, frozenset[str]] = field(default_factory=dict)
     readable: bool = True
 
     def add_cables(self, network: str, summary: Mapping[str, Any], rows: Iterator[list[str]]) -> None:
@@ -73,7 +75,7 @@ class _Plan:
         if header is None:
             return
         columns = itemgetter(*map(header.index, ("kind", "a_device", "a_port", "b_device")))
-        own = summary.get("systems", {})
+        own, services = summary.get("systems", {}), frozenset(summary.get("services", ()))
         for kind, near_name, port, far_name in map(columns, filter(None, rows)):
             near, far = _TIERS.get(kind, (None, None))
             if near == "":
@@ -81,6 +83,7 @@ class _Plan:
             for tier, name in ((near, near_name), (far, far_name)):
                 if tier and name not in self.switches and not self.infiniband:  # its switches have no files
                     self.switches[name] = str((own[name] if name in own else summary["tiers"][tier])["nos"])
+                    self.services[name] = services
 
 
 def completeness_findings(
@@ -224,10 +227,15 @@ def _absent_switch_files(plan: _Plan, names: Mapping[str, set[str]], manifest: M
         if f"switches/{name}" in names:
             by_system[nos].append(f"switches/{name}")
     for nos, devices in by_system.items():
-        required = {file for device in devices for file in names[device]}
+        common: set[str] = set()
+        optional: Mapping[str, str] = {}
         if manifest.version == __version__ and nos in back_ends.list_names():
-            required |= {*getattr(back_ends.load(nos), "files", ())}
+            back_end = back_ends.load(nos)
+            common, optional = {*getattr(back_end, "files", ())}, getattr(back_end, "optional_files", {})
+        common |= {file for device in devices for file in names[device] - optional.keys()}
         for device in devices:
+            services = plan.services[device.removeprefix("switches/")]
+            required = common | {file for file, setting in optional.items() if setting in services}
             yield from (f"{device}/{file}" for file in sorted(required - names[device]))
 
 

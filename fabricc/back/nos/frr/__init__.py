@@ -170,6 +170,8 @@ class FrrLinux:
         """Return the names of the files that every switch has."""
         return tuple(name for name in _file_readers() if name not in services.OPTIONAL)
 
+    optional_files = services.OPTIONAL
+
     def supports(self, model: SwitchModel) -> bool:
         """Return whether the catalog has the model's port names under Linux."""
         return self.name in model.nos
