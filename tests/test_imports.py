@@ -157,7 +157,7 @@ INSIDE = {
     "fabricc.operate.devices.secrets": (1, "keyring is an extra"),
     "fabricc.base.documents.schema": (2, "jsonschema explains what does not fit; most documents do"),
     "fabricc.tree.state": (1, "a build that finds nothing to do removes no folder"),
-    "fabricc.base.documents.package_yaml": (1, "yaml, for files that few verbs read"),
+    "fabricc.base.installation": (1, "yaml, for files that few verbs read"),
     "fabricc.base.diagnostics.text": (1, "text for people needs no XML"),
     "fabricc.fabric.yaml_text": (1, "yaml, for the systems whose files are YAML"),
     "fabricc.base.foreign.formats": (2, "XML, for JUnit and pictures; openpyxl is an extra"),

@@ -17,7 +17,7 @@ BY_OUR_OWN_WORDS = frozenset({
     "back/nos/ports.py load_spelling", "back/nos/ports.py cached_parser", "back/nos/overlay_text.py _template_patterns",
     "back/nos/templating.py _make_environment", "catalog/library.py list_built_in",
     "base/documents/schema.py compile_pattern",
-    "base/documents/package_yaml.py load_package_yaml",
+    "base/installation.py load_package_yaml",
     "base/documents/schema.py load_schema", "base/documents/schema.py schema_validator",
     "base/values.py _compile_constructor",
     "fabric/infiniband/wiring.py speed_word",

@@ -1,8 +1,10 @@
-"""Find the installed folders of fabricc: templates, schemas and docs."""
+"""Find the installed folders of fabricc (templates, schemas, docs), and load the YAML files of the package."""
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -17,3 +19,11 @@ def data_folder(name: str) -> Path:
         if found.is_dir():
             return found
     raise FileNotFoundError(f"no {name} next to or inside {PACKAGE.name}")
+
+
+@cache
+def load_package_yaml(path: Path) -> Any:
+    """Return the values of a YAML 1.1 file of the package. Callers share them and must not change them."""
+    import yaml  # few verbs read such a file
+
+    return yaml.load(path.read_text("utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))

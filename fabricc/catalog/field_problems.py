@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabricc.base.documents.package_yaml import load_package_yaml
+from fabricc.base.installation import load_package_yaml
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fabricc.base.documents.package_yaml import load_package_yaml
+from fabricc.base.installation import load_package_yaml
 from fabricc.catalog.model import HeadroomRow, HostModel, HostPorts, NicModel, SwitchModel
 
 _HIDDEN = ("sources", "nos", "support", "releases", "listed", "name", "title", "vendor")

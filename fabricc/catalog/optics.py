@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fabricc.base.documents.package_yaml import load_package_yaml
+from fabricc.base.installation import load_package_yaml
 from fabricc.base.values import dataclass, replace
 from fabricc.catalog.assemble import parse_breakout, read_citation, read_power
 from fabricc.catalog.library import replace_sources

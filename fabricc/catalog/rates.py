@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fabricc.base.documents.package_yaml import load_package_yaml
+from fabricc.base.installation import load_package_yaml
 from fabricc.base.values import dataclass
 from fabricc.catalog.assemble import read_citation
 from fabricc.catalog.library import replace_sources

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabricc.base.documents.package_yaml import load_package_yaml
+from fabricc.base.installation import load_package_yaml
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass, replace
 

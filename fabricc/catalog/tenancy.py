@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.documents.package_yaml import load_package_yaml
+from fabricc.base.installation import load_package_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

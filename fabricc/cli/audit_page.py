@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.audit import Audit, run
 from fabricc.audit.coverage import State
-from fabricc.base.diagnostics import Severity, worst_severity
-from fabricc.base.diagnostics.model import TITLES
+from fabricc.base.diagnostics import TITLES, Severity, worst_severity
 from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.review.report.page import render_page
 from fabricc.review.report.values import Figure, Page, Row, Section, Table

@@ -10,7 +10,7 @@ from fabricc.base.diagnostics import Diagnostic, Position
 from fabricc.base.foreign.shell import shell_path
 from fabricc.base.values import replace
 from fabricc.cli import options, output
-from fabricc.cli.repin import RepinningCommand, announce_repinning, repin_option
+from fabricc.cli.options import RepinningCommand, announce_repinning, repin_option
 from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.compiler.load.affected_specs import affected_specs
 from fabricc.compiler.load.lock_file import lock_change, lost_lock, second_lock, write_lock

@@ -17,8 +17,7 @@ from fabricc.base.foreign import shell
 from fabricc.base.foreign.formats import csv_text, json_document
 from fabricc.base.foreign.text import Rendered, Table
 from fabricc.cli import growth, options, output
-from fabricc.cli.options import Share
-from fabricc.cli.repin import RepinningCommand, repin_option
+from fabricc.cli.options import RepinningCommand, Share, repin_option
 from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.compiler.plan.host_facts import host_facts
 from fabricc.compiler.result import counted_hosts, exit_status

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from click.shell_completion import CompletionItem
 
 from fabricc.back import nos
-from fabricc.base.diagnostics.model import TITLES
+from fabricc.base.diagnostics import TITLES
 from fabricc.catalog.library import Library
 from fabricc.operate.lab import node, state
 

@@ -20,10 +20,9 @@ from fabricc.catalog.load import load_catalog
 from fabricc.compiler.load.input_digests import file_digests
 from fabricc.compiler.load.lock_file import read_lock
 from fabricc.compiler.load.spec_location import input_texts, lock_of
-from fabricc.compiler.plan.acceptances import apply_acceptances
 from fabricc.compiler.plan.further_networks import Naming, Repinning
 from fabricc.compiler.plan.host_facts import host_fact_findings
-from fabricc.compiler.planned_spec import PlannedSpec, ethernet_wanted
+from fabricc.compiler.planned_spec import PlannedSpec, apply_acceptances, ethernet_wanted
 from fabricc.compiler.render.overlays import add_overlays
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.model import Host, Switch

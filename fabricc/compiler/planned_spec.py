@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.diagnostics import RULE_CODES, Diagnostic, Severity
 from fabricc.base.diagnostics.text import render_text
 from fabricc.base.values import dataclass
+from fabricc.front.spec.load import GAPS, apply_severities, soften_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -117,3 +118,29 @@ def ethernet_wanted(spec: ClusterSpec) -> Diagnostic:
     """FAB5817: a command that takes Ethernet alone was given a spec of InfiniBand."""
     help_ = "`validate`, `plan`, `report`, `lock`, `build` and `check` do."
     return spec.error("FAB5817", "this command does not support InfiniBand fabrics", "fabric", help=help_)
+
+
+LATER = ("FAB6", "FAB7", *RULE_CODES)
+"""Codes that only emission and checks can report: their absence earlier proves nothing."""
+
+
+def apply_acceptances(
+    spec: ClusterSpec, diagnostics: Iterable[Diagnostic], *, gaps: bool = True, planned: bool = True
+) -> list[Diagnostic]:
+    """Return the findings up to planning with accepted warnings and gaps as notes; FAB2900 for an unmatched entry.
+
+    Args:
+        spec: contains the acceptances.
+        diagnostics: the findings.
+        gaps: whether the capability gaps of the back ends are known; if not, accepted gaps are not judged.
+        planned: whether there is a plan; without one, a finding that matches an entry may be missing.
+    """
+    unasked = LATER if gaps else (*LATER, GAPS)
+    known = soften_errors(diagnostics, spec.accept)
+    result = apply_severities(known, spec.accept)
+    present = {d.code for d in known if d.severity is not Severity.ERROR}
+    for index, entry in enumerate(spec.accept if planned else ()):
+        if entry.code not in present and not entry.line and not entry.code.startswith(unasked):
+            message = f"no warning here has the code {entry.code}, so accepting it has no effect"
+            result.append(spec.warning("FAB2900", message, "accept", index, help="Remove the entry."))
+    return result

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.fabric.addresses import Pool
-    from fabricc.fabric.design import Design
+    from fabricc.fabric.design import AddressPlan, Design, DeviceChange
     from fabricc.fabric.neighbors import Values
-    from fabricc.fabric.plans import AddressPlan, DeviceChange
     from fabricc.fabric.qos import SwitchQos
 
 _IPV4, _IPV6, _UNNUMBERED = Transport.IPV4, Transport.IPV6, Transport.UNNUMBERED  # as `links.HOST`

@@ -10,8 +10,8 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from fabricc.back.nos.sonic.words import cage_runs
-from fabricc.base.documents.package_yaml import load_package_yaml
 from fabricc.base.documents.schema import breaches, load_schema
+from fabricc.base.installation import load_package_yaml
 from fabricc.catalog import load, load_catalog, suggest_names
 from fabricc.catalog.checks import host_findings, switch_findings
 from fabricc.catalog.library import MODELS, Library

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.compiler.incremental import states
-from fabricc.compiler.incremental.recording import states_now
+from fabricc.compiler.incremental.record import states_now
 from fabricc.compiler.incremental.states import Listing, States
 
 FILES = ("manifest.json", "plan/links.csv", "switches/tor1/startup.cfg", *(

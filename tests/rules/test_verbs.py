@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fabricc.rules
-from fabricc.base.diagnostics import Severity
-from fabricc.base.diagnostics.model import TITLES
+from fabricc.base.diagnostics import TITLES, Severity
 from fabricc.compiler.compiled import compile_spec
 from fabricc.interface import audit_folder, build, check, diff
 from fabricc.operate.change.variant import review_variant

@@ -29,8 +29,7 @@ from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.back.nos.exec_commands import command_lines
 from fabricc.back.nos.overlay_text import outline_text
-from fabricc.base.diagnostics import FindingsError
-from fabricc.base.diagnostics.model import TITLES
+from fabricc.base.diagnostics import TITLES, FindingsError
 from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.order import natural_key
 from fabricc.base.secret_words import secrets_by_line

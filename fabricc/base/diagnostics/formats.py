@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 from xml.etree import ElementTree
 
-from fabricc.base.diagnostics.model import TITLES, Diagnostic, Severity
+from fabricc.base.diagnostics import TITLES, Diagnostic, Severity
 from fabricc.base.foreign.formats import json_document, sarif_message, workflow_commands, xml_document
 from fabricc.base.foreign.text import Rendered, safe_block
 from fabricc.version import __version__

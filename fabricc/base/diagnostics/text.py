@@ -10,7 +10,7 @@ import textwrap
 import unicodedata
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics.model import Diagnostic, Position, Severity
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign.text import Rendered, Terminal, visible_text
 from fabricc.base.secret_words import HIDDEN, secrets_by_line
 

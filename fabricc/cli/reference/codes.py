@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics.model import TITLES
+from fabricc.base.diagnostics import TITLES
 from fabricc.base.order import group_pairs
 from fabricc.review.explain.codes import about_code, code_causes
 

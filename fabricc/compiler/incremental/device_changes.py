@@ -12,8 +12,8 @@ from fabricc.fabric.shape import DeviceId, TierName
 if TYPE_CHECKING:
     from collections.abc import Mapping, Set
 
+    from fabricc.fabric.design import DeviceChange
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.plans import DeviceChange
     from fabricc.fabric.tenants import Tenancy
 
 

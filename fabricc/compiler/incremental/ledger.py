@@ -37,7 +37,7 @@ _CLASSES = {
     ("fabricc.proof.invariants.policy", "NeighborPolicy"),
     ("fabricc.proof.invariants.prefixes", "Block"),
     ("fabricc.compiler.incremental.device_changes", "Outline"),
-    ("fabricc.fabric.plans", "DeviceChange"),
+    ("fabricc.fabric.design", "DeviceChange"),
 }
 """All that a ledger may name: a file from elsewhere can make nothing else run (`pickle`, Restricting Globals)."""
 

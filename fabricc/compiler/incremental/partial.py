@@ -24,7 +24,7 @@ from fabricc.base.foreign.formats import csv_text
 from fabricc.base.values import replace
 from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.compiler.incremental import ledger as ledgers
-from fabricc.compiler.incremental import recording
+from fabricc.compiler.incremental import record
 from fabricc.compiler.incremental.device_changes import altered_devices, fabric_outline
 from fabricc.compiler.incremental.states import split_path
 from fabricc.compiler.load.input_digests import manifest_inputs
@@ -169,7 +169,7 @@ def _build_parts(
     lock = str(compiled.lock_path.resolve())
     inputs = {**compiled.inputs, lock: last.stated["inputs"][lock]}
     digest = ledgers.store_ledgers(last.tree.parent, last.tree.name, amended)
-    recording.amend_build(last, result, inputs, patching.sums, digest)
+    record.amend_build(last, result, inputs, patching.sums, digest)
     return result
 
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 from fabricc.base.values import replace
 from fabricc.compiler.load.input_digests import file_digests
 from fabricc.compiler.load.spec_location import input_texts
-from fabricc.compiler.plan.acceptances import apply_acceptances
 from fabricc.compiler.plan.host_facts import host_fact_findings
-from fabricc.compiler.planned_spec import PlannedSpec
+from fabricc.compiler.planned_spec import PlannedSpec, apply_acceptances
 from fabricc.front.planning.hosts import with_host_cable
 from fabricc.front.planning.infiniband.plan import find_touched, plan_infiniband
 from fabricc.front.spec.lock import renew_lock

@@ -23,9 +23,9 @@ from fabricc.compiler.render.switch_files import (
     secret_lines,
     unfit_lines,
 )
+from fabricc.fabric.design import OverlayPlan
 from fabricc.fabric.facts import SETTINGS, congestion_facts, setting_facts
 from fabricc.fabric.model import Overlay, Switch
-from fabricc.fabric.plans import OverlayPlan
 from fabricc.fabric.shape import HostId, TierName
 from fabricc.fabric.vocabulary import Gap
 from fabricc.tree import EmitError

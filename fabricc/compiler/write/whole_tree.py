@@ -12,7 +12,7 @@ from fabricc.back.jobs.files import job_files
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass, replace
-from fabricc.compiler.incremental import record, recording
+from fabricc.compiler.incremental import record
 from fabricc.compiler.incremental.device_changes import fabric_outline
 from fabricc.compiler.incremental.ledger import Ledger, Ledgers, store_ledgers
 from fabricc.compiler.load.input_digests import manifest_inputs
@@ -73,7 +73,7 @@ def write_tree(
         lasting = tuple(d for d in result.diagnostics if d.code not in REPINNED)
         remembered = replace(result, diagnostics=lasting)
         digest = store_ledgers(out, spec.cluster, ledgers)
-        recording.save_build(out, remembered, plan.path, inputs, record.build_options(check), files, digest)
+        record.save_build(out, remembered, plan.path, inputs, record.build_options(check), files, digest)
     return replace(result, diagnostics=(*result.diagnostics, lost)) if lost else result
 
 

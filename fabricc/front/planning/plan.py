@@ -8,9 +8,9 @@ from fabricc.base.diagnostics import Diagnostic, Severity, worst_severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass, replace, shared_attributes
 from fabricc.fabric.addresses import Pool, asn_block
+from fabricc.fabric.design import AddressPlan, RoutingPlan, TierPlan
 from fabricc.fabric.fabric import Fabric
 from fabricc.fabric.management import ManagementNetwork
-from fabricc.fabric.plans import AddressPlan, RoutingPlan, TierPlan
 from fabricc.fabric.routing import BgpSettings
 from fabricc.fabric.shape import Shape, Strides, TierName
 from fabricc.front.planning.field_problems import field_problem_findings

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.front.qos.headroom_result import Computed, Step
+from fabricc.base.values import dataclass
 from fabricc.front.qos.wire import (
     QUANTUM_BYTES,
     bytes_in,
@@ -27,6 +27,45 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fabricc.catalog.model import AnnexFigures, HeadroomRow
+
+
+class Step(NamedTuple):
+    """One intermediate result; `source` is the rule, or the origin of the figure."""
+
+    label: str
+    value: Fraction | int
+    unit: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """Headroom by a formula, bytes.
+
+    Attributes:
+        name: family and version, for the worksheet.
+        steps: the terms in the order of the formula.
+        xoff_exact: before rounding.
+    """
+
+    name: str
+    steps: tuple[Step, ...]
+    xoff_exact: Fraction
+    xoff_bytes: int
+    xon_bytes: int
+    size_bytes: int
+
+    def step(self, label: str) -> Fraction | int:
+        """Return the value of a step.
+
+        Raises:
+            KeyError: the formula has no such step.
+        """
+        for found in self.steps:
+            if found.label == label:
+                return found.value
+        raise KeyError(label)
+
 
 WIDEST_STEP = Fraction(13, 10)
 """Allowed deviation of a figure from its neighbor, or from its sibling in another table."""

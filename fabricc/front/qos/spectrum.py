@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.front.qos.headroom_result import Computed, Step
+from fabricc.front.qos.floor import Computed, Step
 from fabricc.front.qos.wire import (
     KIB,
     QUANTUM_BYTES,

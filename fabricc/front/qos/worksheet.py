@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.front.qos.ecn import FLOOR_MTUS, bdp_bytes, ceiling_bytes, most_lossy_queues, wanted_thresholds
-from fabricc.front.qos.floor import floor_bytes, floor_steps
+from fabricc.front.qos.floor import Step, floor_bytes, floor_steps
 from fabricc.front.qos.headroom import compute_headroom
-from fabricc.front.qos.headroom_result import Step
 from fabricc.front.qos.lossless_policy import (
     LinkKind,
     drop_point_bytes,

@@ -12,8 +12,8 @@ from fabricc.base.documents.document import Document, clip
 from fabricc.base.documents.reader import MAX_BYTES, parse_yaml, too_large
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass, replace
+from fabricc.fabric.design import Descriptions
 from fabricc.fabric.model import CableKind
-from fabricc.fabric.plans import Descriptions
 from fabricc.fabric.routing import LoadBalancing, Reassignment, Spreading
 from fabricc.front.spec import semantics
 from fabricc.front.spec.classes import build_congestion, build_priorities

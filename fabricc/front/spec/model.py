@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.values import dataclass
-from fabricc.fabric.plans import Descriptions
+from fabricc.fabric.design import Descriptions
 from fabricc.fabric.routing import BgpSettings, LoadBalancing
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from fabricc.base.diagnostics.model import TITLES
+from fabricc.base.diagnostics import TITLES
 from fabricc.catalog.optics import load_reaches, longest_reach
 from fabricc.fabric.addresses import ASN_BLOCK, TWO_BYTES
 from fabricc.fabric.routing import LoadBalancing, Spreading

@@ -14,8 +14,8 @@ from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric import links
+from fabricc.fabric.design import DeviceChange, TierPlan
 from fabricc.fabric.external import Exit, External, Split
-from fabricc.fabric.plans import DeviceChange, TierPlan
 from fabricc.fabric.shape import TierName
 from fabricc.operate.lab import vrfs
 from fabricc.operate.lab.node import LabError

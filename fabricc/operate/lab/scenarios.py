@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass, replace
+from fabricc.fabric.design import DeviceChange
 from fabricc.fabric.model import Direction
-from fabricc.fabric.plans import DeviceChange
 from fabricc.fabric.shape import TierName
 from fabricc.operate.lab import faults, kernel, observe, state, steady
 from fabricc.operate.lab.agreement import Event, Trial

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.addresses import Pool
+    from fabricc.fabric.design import AddressPlan
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.plans import AddressPlan
     from fabricc.fabric.shape import SwitchId
 
 LINK_TABLE, DEVICE_TABLE = "migration-links.csv", "migration-devices.csv"

@@ -23,7 +23,7 @@ from fabricc.compiler.load.spec_location import find_spec
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric import expand
 from fabricc.fabric.addresses import Pool
-from fabricc.fabric.plans import DeviceChange
+from fabricc.fabric.design import DeviceChange
 from fabricc.fabric.qos import unsent_code_points
 from fabricc.operate.devices.device import devices_by_name
 from fabricc.operate.devices.identity import Roster
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.base.foreign.files import Folder
+    from fabricc.fabric.design import AddressPlan
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Switch
-    from fabricc.fabric.plans import AddressPlan
     from fabricc.fabric.shape import SwitchId
     from fabricc.operate.devices.device import Device
     from fabricc.tree.manifest import Manifest

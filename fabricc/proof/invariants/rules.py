@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.diagnostics import Severity
-from fabricc.base.diagnostics.model import RULE_CODES
+from fabricc.base.diagnostics import RULE_CODES, Severity
 from fabricc.base.values import replace
 from fabricc.proof.compare import Finding
 

@@ -8,8 +8,7 @@ from enum import IntEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.diagnostics import Severity
-from fabricc.base.diagnostics.model import RULE_CODES
+from fabricc.base.diagnostics import RULE_CODES, Severity
 from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass
 

@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics.model import TITLES
-from fabricc.base.documents.package_yaml import load_package_yaml
+from fabricc.base.diagnostics import TITLES
+from fabricc.base.installation import load_package_yaml
 from fabricc.review.explain.model import Explanation, SubjectError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 
 import fabricc.back.hosts
 from fabricc.back.hosts.limits import LIMITS, gaps
-from fabricc.base.diagnostics.model import TITLES
+from fabricc.base.diagnostics import TITLES
 from tests.back.hosts.variants import VARIANTS
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import pytest
 import fabricc.back.nos
 from fabricc.back.nos import load
 from fabricc.back.nos.limits import Limit, Range, System
-from fabricc.base.diagnostics.model import TITLES
+from fabricc.base.diagnostics import TITLES
 from fabricc.catalog.support import release_numbers
 from tests.samples import tor, with_settings
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import fabricc
-from fabricc.base.diagnostics.model import TITLES
+from fabricc.base.diagnostics import TITLES
 
 PACKAGE = Path(fabricc.__file__).parent
 

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.base.diagnostics import Diagnostic, Position, Severity
-from fabricc.base.diagnostics.model import TITLES
+from fabricc.base.diagnostics import TITLES, Diagnostic, Position, Severity
 from fabricc.base.diagnostics.text import FORMATS
 from tests.base.diagnostics.samples import ALL, NOTE, PLAIN, WARNING, render
 

@@ -12,7 +12,7 @@ import click
 import pytest
 
 import fabricc
-from fabricc.base.diagnostics.model import TITLES
+from fabricc.base.diagnostics import TITLES
 from fabricc.base.diagnostics.text import render_text
 from fabricc.cli.entry import VERBS, cli
 from fabricc.compiler.render.overlays import _gap_finding

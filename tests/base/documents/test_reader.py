@@ -7,8 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.base.diagnostics import Position
-from fabricc.base.diagnostics.model import TITLES
+from fabricc.base.diagnostics import TITLES, Position
 from fabricc.base.documents import reader
 from fabricc.base.documents.reader import parse_yaml
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fabricc.base.diagnostics.model import TITLES
+from fabricc.base.diagnostics import TITLES
 from tests.front.spec.samples import FULL, SHORT, load
 
 RACK = SHORT.replace("wiring: rail", "wiring: rack")

@@ -12,8 +12,8 @@ import pytest
 from fabricc.back import nos as back_ends
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.render.switch_files import render_switch
+from fabricc.fabric.design import DeviceChange
 from fabricc.fabric.fabric import Fabric
-from fabricc.fabric.plans import DeviceChange
 from fabricc.fabric.shape import TierName
 from fabricc.operate.devices import running
 from fabricc.operate.devices.access import Access

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fabricc.base.diagnostics.model import TITLES
+from fabricc.base.diagnostics import TITLES
 from fabricc.review.explain.codes import about_code, code_causes, explain_code
 from fabricc.review.explain.model import SubjectError
 from tests.review.explain.support import is_page

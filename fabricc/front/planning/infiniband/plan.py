@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Diagnostic, Severity, worst_severity
 from fabricc.base.values import dataclass, shared_attributes
 from fabricc.fabric.addresses import Pool
+from fabricc.fabric.design import AddressPlan, RoutingPlan, TierPlan
 from fabricc.fabric.fabric import Fabric
 from fabricc.fabric.infiniband.model import InfinibandFabric, IpoibPlan, LidPlan
 from fabricc.fabric.model import Services
 from fabricc.fabric.naming import host_port_name
-from fabricc.fabric.plans import AddressPlan, RoutingPlan, TierPlan
 from fabricc.fabric.routing import BgpSettings
 from fabricc.fabric.shape import Shape, Slot, SwitchId, TierName
 from fabricc.front.planning.hosts import domain_groups, host_cable, rack_findings, racks_of

@@ -8,7 +8,7 @@ from fabricc.base.values import replace
 from fabricc.catalog.library import suggestion_remedy
 from fabricc.catalog.support import model_at_release
 from fabricc.fabric import links
-from fabricc.fabric.plans import DeviceChange
+from fabricc.fabric.design import DeviceChange
 from fabricc.fabric.shape import SwitchId, TierName
 from fabricc.front.planning.topology.boxes import box_of
 from fabricc.front.planning.topology.models import Models, Naming, nos_release

@@ -22,7 +22,7 @@ from fabricc.catalog.support import (
     runs_release,
     spell_flavor,
 )
-from fabricc.fabric.plans import TierPlan
+from fabricc.fabric.design import TierPlan
 from fabricc.fabric.shape import PortLayout, Slot, TierName
 from fabricc.front.planning.topology.layout import cage_count
 

@@ -13,7 +13,7 @@ from fabricc.fabric.shape import Shape, Strides, TierName
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fabricc.fabric.plans import AddressPlan
+    from fabricc.fabric.design import AddressPlan
     from fabricc.front.spec.model import Routing
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fabricc.back.nos.nxos import NXOS
-from fabricc.base.diagnostics.model import TITLES
+from fabricc.base.diagnostics import TITLES
 from fabricc.compiler.render.overlays import find_unexpressed
 from fabricc.fabric.facts import SETTINGS
 from fabricc.fabric.model import Account, Switch
