@@ -170,7 +170,7 @@ def segments_limit(reason: str, *, on_tors: bool = False) -> Limit:
     """No segments, or, `on_tors`, none where hosts are: switches above pass EVPN routes on."""
     return Limit("FAB5830", setting="evpn/",
         asked=(lambda switch: switch.vtep is not None) if on_tors else None, reason=reason,
-        remedy="keep the network routed, or use a system that supports segments (`fabricc docs evpn`)",
+        remedy="remove `evpn` and `tenants`, or use a system that supports them (`fabricc docs evpn`, `docs tenants`)",
     )  # fmt: skip
 
 
@@ -178,7 +178,8 @@ def tenant_tunnels_limit(reason: str) -> Limit:
     """No VRFs of tenants over spines: nothing is written, so that nothing is half isolated; no spec can accept it."""
     return Limit("FAB3300", feature="tenants over spines", reason=reason,
         asked=lambda switch: switch.tenants is not None and switch.tenants.source is not None,
-        remedy="remove `tenants`, or use a system that supports them, see `fabricc docs tenants`",
+        remedy="remove `spines` and write `wiring: rail-only`, which has plain VRFs, or use a system that supports "
+        "them (`fabricc docs tenants`)",
     )  # fmt: skip
 
 

@@ -161,7 +161,8 @@ LIMITS = (
         reason="it is for QFX5240 switches of Tomahawk 5 in three stages, with one link between a ToR and a spine and "
         f"{_MOST_LEAVES} ToRs at most",
         source=_GLOBAL, remedy="leave `global` out, or change the fabric so", where=GLOBAL_LOAD_BALANCING),
-    limits.tenant_tunnels_limit("fabricc does not plan the sessions between loopbacks that Junos needs for EVPN"),
+    limits.tenant_tunnels_limit("Juniper's validated design has EVPN sessions between loopbacks, which fabricc "
+        "does not plan; without them no VRF has routes to other ToRs"),
     limits.segments_limit(
         "fabricc does not write it for Junos: spines keep next hops in multihop sessions, and those of links are none"),
     Limit("FAB5501", feature="{it} Gb/s ports", asked=limits.port_speeds, allowed={"it": words.SPEEDS},
