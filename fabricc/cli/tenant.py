@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.diagnostics.wording import plural
 from fabricc.base.documents.reader import MAX_BYTES
 from fabricc.base.foreign import files
 from fabricc.base.foreign.shell import shell_path
 from fabricc.cli import options, output
 from fabricc.compiler.result import exit_status
-from fabricc.front.spec.tenants import AssignmentError, assign_hosts
+from fabricc.front.spec.document import join_words
+from fabricc.front.spec.tenants import AssignmentError, assign_hosts, list_names, removed_tenants
 from fabricc.tree import EmitError
 from fabricc.tree.file import write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 @click.group(cls=options.Group)
@@ -46,13 +52,18 @@ def assign(hosts: tuple[str, ...], tenant: str, spec: Path, format_: str) -> int
         return _fail(error.diagnostic, format_)
     output.print_findings([], format_, {})
     if format_ == "text":
-        same = (
-            "is as it was"
-            if changed == text
-            else f"has {len(hosts)} in {tenant}: review it with `fabricc diff {shell_path(spec)}`"
-        )
-        output.out(f"{spec} {same}")
+        out = _summarize(text, changed, str(spec), hosts, tenant) if changed != text else "is as it was"
+        output.out(f"{spec} {out}")
     return 0
+
+
+def _summarize(text: str, changed: str, spec: str, hosts: Sequence[str], tenant: str) -> str:
+    """Return the outcome in a line, with the tenants that have no host left."""
+    left = removed_tenants(text, changed, spec)
+    verb = "has" if len(left) == 1 else "have"
+    note = f", without {join_words(left, 'and')}, which {verb} no hosts now" if left else ""
+    number = plural(len(list_names(hosts) or ()), "host")
+    return f"has {number} moved to {tenant}{note}: review it with `fabricc diff {shell_path(spec)}`"
 
 
 def _fail(diagnostic: Diagnostic, format_: str) -> int:

@@ -199,6 +199,12 @@ def assign_hosts(text: str, file: str, hosts: Sequence[str], tenant: str) -> str
     return edit_text(text, file, changes) if changes else text
 
 
+def removed_tenants(before: str, after: str, file: str) -> list[str]:
+    """Return the tenants of a text that a changed text does not have any more; both can be read."""
+    old, new = (parse_yaml(text.encode(), file).value[SECTION] for text in (before, after))
+    return [str(name) for name in old if name not in new]
+
+
 def _tenant_changes(name: str, tenant: Mapping[str, object], hosts: Sequence[str]) -> dict[KeyPath, object]:
     """Return the changes that give a tenant these hosts; without hosts and racks it leaves."""
     if hosts:

@@ -88,6 +88,26 @@ def test_the_command_edits_the_spec(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("hosts", "outcome"),
+    [
+        (["su001-host01..02"], "has 2 hosts moved to globex:"),
+        (["su001-host01..16"], "has 16 hosts moved to globex, without acme, which has no hosts now:"),
+        (
+            ["su002-host01", "su002-host32"],
+            "has 2 hosts moved to globex, without initech and shared, which have no hosts now:",
+        ),
+    ],
+)
+def test_the_command_counts_hosts_and_names_tenants_that_leave(
+    hosts: list[str], outcome: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = tmp_path / "cluster.yaml"
+    spec.write_text(TEXT)
+    assert run(["tenant", "assign", *hosts, "globex", "--spec", str(spec)]) == 0
+    assert f"{spec} {outcome} review it with `fabricc diff" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
     "host",
     [
         "",
