@@ -19,6 +19,8 @@ from fabricc.cli.explain import command as explain
 from fabricc.version import __version__
 
 _CODE = re.compile(r"FAB[0-9]{4}", re.IGNORECASE)
+_SEARCHED = 4
+"""Pages that contain the word of an unknown topic, shown at most."""
 _LINK = re.compile(r"\[([^\]]+)\]\((?:docs/)?([a-z0-9-]+)\.md\)")
 
 
@@ -78,7 +80,8 @@ def _complete_topics(
 def command(topic: str | None, site: Path | None, man: bool) -> int:
     """List every topic, or show the page of TOPIC: in a pager on a terminal, as Markdown elsewhere.
 
-    `models`, `features`, `codes` and `limits-SYSTEM` are generated from the data of this release.
+    `models`, `features`, `codes` and `limits-SYSTEM` are generated from the data of this release. Any other word lists
+    the pages that have it.
 
     For a code, such as FAB2040, show the answer of `fabricc explain`.
     """
@@ -102,7 +105,14 @@ def command(topic: str | None, site: Path | None, man: bool) -> int:
     topic = topic.removeprefix("docs/").removesuffix(".md")
     if topic not in known:
         near = get_close_matches(topic, known, 1)
-        hint = f" Did you mean '{near[0]}'?" if near else ""
+        found = _search_pages(topic, pages)
+        hint = (
+            f" Did you mean '{near[0]}'?"
+            if near
+            else f" Pages about it: {', '.join(found)}."
+            if found
+            else ""
+        )
         raise click.UsageError(f"no topic '{topic}'.{hint} `fabricc docs` lists them.")
     text = reference.GENERATED[topic]() if topic in reference.GENERATED else pages[topic].read_text("utf-8")
     output.print_page(text, _name_commands)
@@ -111,6 +121,18 @@ def command(topic: str | None, site: Path | None, man: bool) -> int:
 
 def _page_title(path: Path) -> str:
     return path.read_text("utf-8").partition("\n")[0].lstrip("# ").replace("`", "")
+
+
+def _search_pages(word: str, pages: Mapping[str, Path]) -> list[str]:
+    """Return the topics of the pages that have a word most often, a page with it in a heading first."""
+    pattern = re.compile(rf"\b{re.escape(word)}s?\b", re.IGNORECASE)
+    counts: dict[str, tuple[int, int]] = {}
+    for topic, path in pages.items():
+        text = path.read_text("utf-8")
+        headings = sum(bool(pattern.search(line)) for line in text.splitlines() if line.startswith("#"))
+        counts[topic] = headings, len(pattern.findall(text))
+    found = [topic for topic, (_, count) in counts.items() if count]
+    return sorted(found, key=counts.__getitem__, reverse=True)[:_SEARCHED]
 
 
 def _name_commands(text: str) -> str:

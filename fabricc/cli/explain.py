@@ -1,4 +1,4 @@
-"""`fabricc explain`: an address, an ASN, a device, a threshold, an output line or a code, traced to its origin."""
+"""`fabricc explain`: an address, a device, a group of hosts, a threshold, a line or a code, traced to its origin."""
 
 from __future__ import annotations
 
@@ -41,14 +41,16 @@ def command(first: str, words: tuple[str, ...], spec: Path | None, format_: str)
     cluster.yaml 10.0.0.6                    an address or a prefix
     cluster.yaml AS4200524288                an ASN
     cluster.yaml su001-tor1a                 a switch or a host
+    cluster.yaml acme                        a unit, a rack, a tenant or a class
+    cluster.yaml:24                          a line of the spec or of the lock
     cluster.yaml su001-tor1a:Ethernet8       a port
     cluster.yaml su001-tor1a:Ethernet8 ecn   some of its settings
     build/zone/switches/su001-tor1a/frr.conf:103   a line of a built tree
     """  # noqa: D301
     if not words and not is_complete(first):
         raise click.UsageError(
-            f"'{first}' is neither a code nor a line of a built tree; with a spec, name what to explain: an address, "
-            "an ASN, a device or DEVICE:PORT."
+            f"'{first}' is neither a code nor a line of a file; with a spec, name what to explain: an address, "
+            "an ASN, a device, DEVICE:PORT, a unit, a tenant or a class."
         )
     explanation: Explanation | None = None
     found: Iterable[Diagnostic]

@@ -280,3 +280,11 @@ def test_tables_of_a_page_have_no_blank_lines(page: Path) -> None:
         if line.startswith("|") and not lines[number - 1].startswith("|")
     ]
     assert [lines[number] for number in starts if not re.fullmatch(r"\|[ :|-]+\|", lines[number + 1])] == []
+
+
+@pytest.mark.parametrize(("word", "listed"), [("banner", True), ("xyzzy", False)])
+def test_an_unknown_topic_lists_the_pages_that_have_the_word(
+    word: str, listed: bool, fabricc: Fabricc
+) -> None:
+    ran = fabricc("docs", word)
+    assert (ran.status, "Pages about it: company-standards," in ran.err) == (2, listed)

@@ -182,7 +182,7 @@ def test_explain_reports_a_tree_of_another_spec_state(zone: Path, fabricc: Fabri
         (["cluster.yaml", "su001-tor1a", "headrom"], "FAB9274", "headroom"),
         (["cluster.yaml", "10.0.0.0/10", "mtu"], "FAB9274", "DEVICE:PORT"),
         (["cluster.yaml", "AS4200000000", "mtu"], "FAB9274", "DEVICE:PORT"),
-        (["cluster.yaml:3"], "FAB9271", "build/<cluster>"),
+        (["cluster.yaml:999"], "FAB9271", "The nearest line above"),
         (["nowhere/at/all.cfg:3"], "FAB9271", "there is no such file"),
         ([f"{CONFIG}:99999"], "FAB9271", "Lines count from 1"),
         ([f"{CONFIG}:0"], "FAB9271", "Lines count from 1"),

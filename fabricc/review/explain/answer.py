@@ -33,6 +33,7 @@ from fabricc.review.explain.lines import Place, Texts, explain_line
 from fabricc.review.explain.model import SubjectError
 from fabricc.review.explain.origins import PlanSources
 from fabricc.review.explain.questions import explain_name, has_name, subject_of
+from fabricc.review.explain.spec_lines import explain_lock_line, explain_spec_line
 from fabricc.tree import EmitError
 from fabricc.tree import manifest as manifests
 
@@ -84,7 +85,7 @@ def answer_question(first: str, words: Sequence[str] = (), spec: Path | None = N
     if not words and (place := line_named(first)) is not None:
         return _answer_line(first, *place, spec)
     if not words:
-        raise ValueError(f"'{first}' is neither a code nor a line of a built tree")
+        raise ValueError(f"'{first}' is neither a code nor a line of a file")
     compiled = _plan_spec(_find_spec(Path(first)))
     try:
         return Answer(of_any(compiled, words[0], words[1:]), (), compiled.sources)
@@ -140,7 +141,23 @@ def _plan_spec(spec: Path) -> Compiled:
 
 def _answer_line(shown: str, file: Path, number: int, spec: Path | None) -> Answer:
     above = tree_above(file.absolute())
+    if above is None and file.is_file() and file.suffix in _INPUTS:
+        return _answer_input_line(file, number, spec)
     return read_consistently([above] if above else [], lambda: _read_line(shown, file, number, spec))
+
+
+def _answer_input_line(file: Path, number: int, spec: Path | None) -> Answer:
+    """Explain a line of a spec, or of the lock next to `cluster.yaml` or the named spec."""
+    locked = file.suffix == ".lock"
+    spec_file = spec or file.with_name("cluster.yaml") if locked else file
+    compiled = _plan_spec(spec_file)
+    plan = plan_sources(compiled)
+    try:
+        if locked:
+            return Answer(explain_lock_line(plan, spec_file, number), (), compiled.sources)
+        return Answer(explain_spec_line(plan, file, number), (), compiled.sources)
+    except FindingsError as error:
+        raise SubjectError.of(error.diagnostics, compiled.sources) from None
 
 
 def _read_line(shown: str, file: Path, number: int, spec: Path | None) -> Answer:
@@ -168,6 +185,8 @@ def _network_of(compiled: Compiled, device: str, file: str) -> Compiled:
     return next((each for each in every if each.fabric.find(device) is not None), compiled)
 
 
+_INPUTS = (".yaml", ".yml", ".lock")
+"""Suffixes of specs and locks, whose lines are explained without a tree."""
 _LINE = re.compile(r"(.+?):([0-9]{1,9})(?::[0-9]+)?")
 _NEAR = 3
 

@@ -91,7 +91,8 @@ class Explanation:
     """The answer to one question.
 
     Attributes:
-        kind: `address`, `prefix`, `asn`, `device`, `port`, `fact`, `line` or `code`.
+        kind: `address`, `prefix`, `asn`, `device`, `port`, `fact`, `party`, `unit`, `rack`, `tenant`, `class`,
+            `line` or `code`.
         subject: the subject, in canonical form.
         title: what it is, in a few words.
         statements: the explained values, the most useful first.

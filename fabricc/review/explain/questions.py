@@ -24,6 +24,7 @@ from fabricc.review.explain.asns import explain_asn, explain_party, party_of
 from fabricc.review.explain.devices import explain_device, explain_facts, explain_port
 from fabricc.review.explain.facts import Explainer
 from fabricc.review.explain.given_values import coordinates_text, given_origins, identity_origins
+from fabricc.review.explain.groups import explain_group, group_names
 from fabricc.review.explain.model import Explanation, SubjectError, single_explanation
 from fabricc.review.explain.origins import stride_origins
 from fabricc.review.explain.pools import (
@@ -65,7 +66,7 @@ def subject_of(plan: PlanSources, at: DeviceId) -> Subject:
 
 
 def explain_name(plan: PlanSources, name: str, words: Sequence[str] = ()) -> Explanation:
-    """Explain a name: an address, a prefix, an ASN, a device, `DEVICE:PORT`, an outside party.
+    """Explain a name: an address, a prefix, an ASN, a device, `DEVICE:PORT`, an outside party, a group of hosts.
 
     `words` choose facts of the device or port, or of the one that has the address or ASN.
 
@@ -82,6 +83,8 @@ def explain_name(plan: PlanSources, name: str, words: Sequence[str] = ()) -> Exp
     at = plan.fabric.find(device) or plan.fabric.find(plan.fabric.moves.present(device))
     if at is None and not words and (party := party_of(plan.fabric, name)) is not None:
         return explain_party(plan, party)
+    if at is None and not words and (group := explain_group(plan, name)) is not None:
+        return group
     if at is None:
         raise _not_found(plan, name) if named is None else _no_device(named)
     subject = subject_of(plan, at)
@@ -138,11 +141,14 @@ def _no_device(named: Explanation) -> SubjectError:
 
 
 def _not_found(plan: PlanSources, name: str) -> SubjectError:
-    near = get_close_matches(name.partition(":")[0], list(_known_names(plan)), _NEAR)
+    device = name.partition(":")[0]
+    names = list(_known_names(plan))
+    inside = [each for each in names if device and device in each][:_NEAR]
+    near = inside or get_close_matches(device, names, _NEAR)
     hint = f"Give an address, a prefix, an ASN, or a device such as {next(_known_names(plan))}."
     if near:
         hint = f"Near: {', '.join(near)}."
-    message = f"'{clip(name)}' is no address, no ASN and no device of {plan.fabric.cluster}"
+    message = f"'{clip(name)}' is no address, ASN, device, unit, tenant or class of {plan.fabric.cluster}"
     return SubjectError("FAB9270", message, hint)
 
 
@@ -152,6 +158,7 @@ def _known_names(plan: PlanSources) -> Iterator[str]:
     for unit in fabric.units.values():
         yield from unit.hosts.values()
     yield from (party.name for party in fabric.external.outsiders)
+    yield from group_names(fabric)
 
 
 def _no_port(subject: Subject, port: str) -> SubjectError:

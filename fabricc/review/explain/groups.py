@@ -1,0 +1,107 @@
+"""A unit, a rack, a tenant or a class of traffic: its members, its numbers, and the keys behind them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics.wording import plural, ranges
+from fabricc.front.spec.tenants import fold_names
+from fabricc.review.explain.given_values import identity_origins
+from fabricc.review.explain.model import single_explanation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.qos import TrafficClass
+    from fabricc.fabric.shape import Unit
+    from fabricc.fabric.tenants import Tenancy, Tenant
+    from fabricc.review.explain.model import Details, Explanation
+    from fabricc.review.explain.origins import PlanSources
+
+_UNIT_RULE = (
+    "Hosts of a unit share its ToRs. The lock pins its coordinate, from which addresses, ASNs and names of its ToRs "
+    "follow."
+)
+_RACK_RULE = "The spec places hosts in racks. A rack is no coordinate, unless hosts are wired by racks."
+_TENANT_RULE = (
+    "The tenant's number in the lock, which is never reused, gives its VNI, route target and distinguishers."
+)
+_CLASS_RULE = (
+    "All switches and NICs have the same classes. A code point is in one class, which has one priority."
+)
+
+
+def group_names(fabric: Fabric) -> Iterator[str]:
+    """Yield the names of units, racks, tenants and classes of traffic."""
+    yield from (unit.name for unit in fabric.units.values())
+    yield from dict.fromkeys(fabric.racks.values())
+    yield from (tenant.name for tenant in (fabric.tenancy.tenants if fabric.tenancy else ()))
+    yield from (each.name for each in _classes(fabric))
+
+
+def _classes(fabric: Fabric) -> tuple[TrafficClass, ...]:
+    return next((qos.classes for qos in fabric.qos.values()), ())
+
+
+def explain_group(plan: PlanSources, name: str) -> Explanation | None:
+    """Explain a unit, a rack, a tenant or a class of traffic; None if nothing has that name."""
+    fabric = plan.fabric
+    if unit := next((each for each in fabric.units.values() if each.name == name), None):
+        return _explain_unit(plan, unit)
+    if hosts := [host for host, rack in fabric.racks.items() if rack == name]:
+        origins = plan.all_of([f"gpus.racks.{name}", "gpus.racks", "racks"])
+        return single_explanation("rack", name, "a rack", _host_details(hosts), _RACK_RULE, origins)
+    tenancy = fabric.tenancy
+    if tenancy and (tenant := next((each for each in tenancy.tenants if each.name == name), None)):
+        return _explain_tenant(plan, tenancy, tenant)
+    if each := next((each for each in _classes(fabric) if each.name == name), None):
+        return _explain_class(plan, each)
+    return None
+
+
+def _explain_unit(plan: PlanSources, unit: Unit) -> Explanation:
+    fabric = plan.fabric
+    tors = [fabric.name(at) for at in fabric.tor_ids(unit.home)]
+    details = (
+        *(("coordinates", f"unit {unit.coordinate}"), ("ToRs", ", ".join(fold_names(tors)))),
+        *_host_details([*unit.hosts.values()]),
+    )
+    keys = [f"gpus.racks.{unit.name}", "gpus.racks", "gpus.hosts_per_unit", "gpus.hosts_per_rack"]
+    origins = (*identity_origins(plan, unit.coordinate), *plan.all_of(keys))
+    return single_explanation("unit", unit.name, "a unit", details, _UNIT_RULE, origins)
+
+
+def _explain_tenant(plan: PlanSources, tenancy: Tenancy, tenant: Tenant) -> Explanation:
+    at = tenancy.tenants.index(tenant)
+    hosts = [host for host, rails in tenancy.of_host.items() if at in rails]
+    numbers = (("VNI", str(tenant.vni)), ("route target", tenant.route_target)) if tenancy.tunnels else ()
+    ports = sum(rails.count(at) for rails in tenancy.of_host.values())
+    details = (*numbers, ("host ports", f"{ports:,}"), *_host_details(hosts))
+    origins = (
+        *plan.all_of([f"tenants.{tenant.name}"]),
+        plan.lock_origin(f"tenant {tenant.name}", tenant.number),
+    )
+    return single_explanation(
+        "tenant", tenant.name, "a tenant", details, _TENANT_RULE, origins, docs="fabricc docs tenants"
+    )
+
+
+def _explain_class(plan: PlanSources, each: TrafficClass) -> Explanation:
+    share = "strict" if each.strict else f"{each.weight_percent} % of what strict classes leave"
+    details = (
+        ("priority", str(each.priority)),
+        ("code points", ranges(each.dscps)),
+        ("senders use", str(each.data_dscp)),
+        ("lossless", "yes" if each.lossless else "no"),
+        ("bandwidth", share),
+    )
+    origins = plan.all_of([f"priorities.{each.name}", "priorities"])
+    return single_explanation(
+        "class", each.name, "a class of traffic", details, _CLASS_RULE, origins, docs="fabricc docs lossless"
+    )
+
+
+def _host_details(hosts: list[str]) -> Details:
+    """Return the number of hosts, and their names."""
+    return ("hosts", plural(len(hosts), "host")), ("names", ", ".join(fold_names(hosts)) or "none")
