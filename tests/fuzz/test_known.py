@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.operate.devices.running import pack_files
 from tests.fuzz.campaign import tried
 from tests.fuzz.targets import TARGETS, answering, write_journal
 
@@ -174,6 +175,36 @@ def test_half_a_surrogate_pair_by_lldp_is_text(arena: Arena) -> None:
     for number in range(8):  # every format that the input chooses
         data = json.dumps({**said, "get_alarms": [str(number)]}).encode()
         assert tried(arena, TARGETS["answers"], data) == ""
+
+
+@pytest.mark.parametrize("code", [0xD800, 0xDC80])
+@pytest.mark.parametrize(
+    ("lab", "switch", "nos"),
+    [
+        ("frr", "*tor*", "frr"),
+        ("eos", "*tor*", "eos"),
+        ("eos", "spine*", "nxos"),
+        ("sonic", "rack001-tor*", "sonic"),
+        ("sonic", "rack003-tor1a", "cumulus"),
+        ("sonic", "spine*", "junos"),
+    ],
+)
+def test_half_a_surrogate_pair_in_a_running_configuration_is_text(
+    arena: Arena, lab: str, switch: str, nos: str, code: int
+) -> None:
+    """JSON can carry one, and bytes of a file that are no UTF-8 are such halves."""
+    half, place = chr(code), arena.labs[lab]
+    folder = next((place / "build" / "lab" / "switches").glob(switch))
+    text = pack_files({file.name: file.read_text() for file in sorted(folder.iterdir())})
+    answers = {"get_config": {"running": text.replace("\n", f"{half}\n").replace("description ", half)}}
+    access = ("--access", place / "fabricc-access.yaml")
+    for words in (
+        ("verify", place / "build" / "lab", "--only", folder.name, "--format", "json"),
+        ("collect", f"{nos}:{folder.name}=192.0.2.1", "-o", arena.folder / nos, "--audit", *access),
+        ("push", place / "build" / "lab", "--dry-run", "--journal", arena.folder / "halves.sqlite"),
+    ):
+        with arena.inside(), arena.judged(), answering(answers):
+            arena.fabricc(*words)
 
 
 @pytest.mark.parametrize(

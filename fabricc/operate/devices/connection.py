@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from fabricc.operate.devices.device import Device
 
 _LONGEST = 400
+_LONE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+"""Half of a surrogate pair; U+DC80 to U+DCFF are bytes that are no UTF-8 (PEP 383)."""
+
 _MARKS, _MOST_STATEMENTS = ("\n", ";", "{", ","), 1_000_000
 """What ends lines and statements, and how many a configuration may have.
 
@@ -98,12 +101,14 @@ class Connection:
     def configurations(self, kind: str = "all") -> dict[str, str]:
         """Return the configurations as the device prints them, by NAPALM's names; `running` is always among them.
 
+        Half a surrogate pair, which JSON can carry and no file, becomes U+FFFD.
+
         Raises:
             DeviceError: FAB9105, they cannot be read.
         """
         found = self.call("FAB9105", "reading the configuration", "get_config", retrieve=kind)
         texts = found if isinstance(found, dict) else {}
-        texts = {name: text for name, text in texts.items() if isinstance(text, str)}
+        texts = {name: _LONE.sub("\ufffd", text) for name, text in texts.items() if isinstance(text, str)}
         if "running" not in texts:
             raise DeviceError("FAB9105", f"{self.name}: get_config returned no running configuration", _LATER)
         for kind, text in texts.items():
