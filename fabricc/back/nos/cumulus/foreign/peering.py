@@ -27,7 +27,7 @@ _SESSION: tuple[Row, ...] = (
     Silent("type <word>"),
     Keep("peer-group <word>", "group"),
     Keep("description <rest>", "description"),
-    Keep("password <rest>", "secret", lambda _: "set"),
+    Keep("password <rest>", "secret"),
     Keep(f"{ENABLE} <switch>", "enabled"),
     Keep("shutdown on", "enabled", "false"),
     Keep("multihop-ttl <integer>", "multihop"),
