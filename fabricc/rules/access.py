@@ -9,12 +9,12 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.defaults import discovers_nothing, server_instance, unsafe_line
+from fabricc.back.nos.defaults import discovers_nothing, lacks_lldp, server_instance, unsafe_line
 from fabricc.base.diagnostics import Severity
 from fabricc.proof.compare import Finding
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import ADDRESSES, OTHER, FabricRule, Input, Report, SwitchRule
-from fabricc.rules.summary import ACCESS, SERVICES
+from fabricc.rules.summary import ACCESS, BESIDE, SERVICES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,6 +111,9 @@ _FIRST = ("management/ntp",)
 def _undiscovered(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report that LLDP is off on a switch with links: nothing shows where its cables lead."""
     path = next((path for path, value in statement.rest.items() if discovers_nothing(path, value)), None)
+    complete = any(each.startswith(BESIDE) for each in statement.rest)
+    if path is None and complete and lacks_lldp(statement.device.system, statement.device.reading):
+        path = "system/hostname"
     if path and statement.fars:
         message = f"{statement.name} runs no LLDP: nothing shows whether its cables are where they should be"
         yield finding_at(

@@ -32,7 +32,8 @@ _STATIC = "static_route["
 _ORIGINS = ("bgp/aggregate[", "bgp/network[")
 _ENTERING = (*_ORIGINS, "bgp/redistribute", "bgp/setting[redistribute", "bgp/static", "bgp/advertise")
 _SEED = re.compile(r"[/[](?:ecmp_)?hash_seed\]?$")
-_BESIDE = ("management/access", "management/tacacs", "management/radius")
+BESIDE = ("management/access", "management/tacacs", "management/radius")
+"""Beginnings of paths that only a complete configuration states in addition to its services."""
 
 
 class OuterSession(NamedTuple):
@@ -99,7 +100,7 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
             services.append(path)
         elif _SEED.search(path):
             seed = path, value
-    beside = [path for path in statement.rest if path.startswith(_BESIDE)]
+    beside = [path for path in statement.rest if path.startswith(BESIDE)]
     outer, loops = [], ""
     limits: list[tuple[int, str]] = []
     upward = False

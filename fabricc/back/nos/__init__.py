@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -92,6 +92,12 @@ def plan_application(name: str, before: Mapping[str, str], after: Mapping[str, s
     except ValueError:
         return None
     return found if found and found.way else None
+
+
+def skipped_lines(name: str, files: Mapping[str, str]) -> list[tuple[str, int, str]]:
+    """Return file, line and text of what the reader of a system passes over without a finding."""
+    back_end: Any = load(name)
+    return list(back_end.ignored(files)) if hasattr(back_end, "ignored") else []
 
 
 def typical_applications(switch: Switch) -> Iterable[tuple[str, Application]]:

@@ -10,6 +10,8 @@ from fabricc.base.numbers import is_number
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from fabricc.fabric.facts import Reading
+
 _CLASSIFIES = frozenset({"eos"})
 """Systems whose routed ports classify by DSCP without a statement (EOS user manual, "Quality of Service")."""
 
@@ -192,6 +194,17 @@ _OFF = {
 def discovers_nothing(path: str, value: object) -> bool:
     """Return whether a fact switches LLDP off on a whole switch."""
     return path in _OFF and str(value) == _OFF[path]
+
+
+_LLDP_ONLY_IF_STATED = ("nxos", "junos")
+"""Systems that run LLDP only where the configuration enables it (`feature lldp`, `protocols lldp interface all`)."""
+
+
+def lacks_lldp(nos: str, reading: Reading) -> bool:
+    """Return whether a switch runs no LLDP since no line enables it."""
+    if nos not in _LLDP_ONLY_IF_STATED or any("lldp" in path for path in reading.facts):
+        return False
+    return not any("lldp" in text for _, _, text in reading.unknown)
 
 
 _SERVER_LINES = (

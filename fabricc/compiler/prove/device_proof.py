@@ -28,7 +28,7 @@ from fabricc.proof.invariants.rules import soften_breaches
 from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.facts import Facts, Reading, Value
@@ -77,7 +77,9 @@ def switch_findings(
         yield from _departure_findings(switch.name, planned, stated, found.reading)
         planned = {path: value for path, value in {**planned, **stated}.items() if value is not None}
     reader = back_end.read if altered else None
-    yield from _fact_findings(switch.name, planned, found, render_expected if fresh else None, reader, own)
+    skipped = back_ends.skipped_lines(switch.nos, found.files)
+    expected = render_expected if fresh else None
+    yield from _fact_findings(switch.name, planned, found, expected, reader, own, skipped)
 
 
 def _command_findings(device: str, lines: Iterable[tuple[str, int, str]]) -> Iterator[Finding]:
@@ -145,9 +147,14 @@ def _fact_findings(
     expected: Callable[[], Text | None] | None,
     reader: Reader | None,
     own: Collection[tuple[str, int]],
+    skipped: Sequence[tuple[str, int, str]] = (),
 ) -> Iterator[Finding]:
-    """Yield the findings; `own`: (file, line) that may state what is not planned."""
-    mismatches, unknown = compare(planned, found.reading), found.reading.unknown
+    """Yield the findings.
+
+    `own` are file and line of what need not be planned; `skipped` are lines that a reader passes over, such as those of
+    tables that devices fill: in a tree, nobody but a person writes them.
+    """
+    mismatches, unknown = compare(planned, found.reading), [*found.reading.unknown, *skipped]
     if own:
         mismatches = [
             each for each in mismatches if each.planned is not None or (each.file, each.line) not in own

@@ -313,7 +313,8 @@ def _device_pattern(
         files, facts, reading = _prove_device(other)
     except Exception:  # a template or a back end of others that does not take them
         return None
-    if reading.unknown or reading.facts != facts:
+    skipped = [] if isinstance(device, Host) else back_ends.skipped_lines(device.nos, files)
+    if reading.unknown or skipped or reading.facts != facts:
         return None
 
     def blank(text: str) -> _Blank:

@@ -53,8 +53,7 @@ def unread_lines(
         reading: what the reader of the system found in them.
         ignored: with lines that the reader passes over, such as tables that a device has by itself.
     """
-    back_end: Any = None if nos == "host" else back_ends.load(nos)
-    passed = back_end.ignored(files) if ignored and hasattr(back_end, "ignored") else []
+    passed = back_ends.skipped_lines(nos, files) if ignored and nos != "host" else []
     paths = {
         file: _line_paths(nos, files[file]) for file in {each[0] for each in reading.unknown} if file in files
     }

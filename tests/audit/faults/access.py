@@ -114,6 +114,19 @@ def _no_syslog() -> Fault:
     }
 
 
+def _no_lldp() -> Fault:
+    return {
+        "eos": add("no lldp run\n", before="^vrf instance"),
+        "nxos": replace(r"^feature lldp\n", ""),
+        "junos": replace(r"^    lldp \{\n(?: {8}.*\n)+    \}\n", ""),
+        "sonic": rows(lambda tables: tables.update(FEATURE={"lldp": {"state": "disabled"}})),
+        "cumulus": keys(lambda tree: walk(tree, "service", "lldp").update(state="disabled")),
+        "frr": replace(
+            r"^(configure lldp tx-interval)", r"configure lldp status disabled\n\1", file="lldpd.conf"
+        ),
+    }
+
+
 def _not_isolated() -> Fault:
     return {
         "eos": replace(r"(interface Management1\n)   vrf MGMT\n", r"\1"),
@@ -132,6 +145,7 @@ KINDS: dict[str, tuple[str, Fault]] = {
     "user without password": ("tor", _no_password()),
     "no NTP server": ("tor", _no_ntp()),
     "no syslog server": ("tor", _no_syslog()),
+    "no LLDP": ("tor", _no_lldp()),
     "management not isolated": ("tor", _not_isolated()),
 }
 """Kind of fault -> the tier on which it is planted on one switch, and the edit for each system."""

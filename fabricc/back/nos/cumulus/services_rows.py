@@ -57,7 +57,9 @@ def rows(release: Release) -> Sequence[Row]:
         placed.append((place, node_part(kind, *below)))
     lldp = node_part(
         "lldp",
-        *constant_rows(lldp_settings(release)),
+        *constant_rows({key: value for key, value in lldp_settings(release).items() if key != "state"}),
+        Silent("state enabled"),
+        Fact("state disabled", "lldp/enabled", "false"),
         Fact("tx-interval <integer>", "lldp/interval_s"),
         needed=True,
     )

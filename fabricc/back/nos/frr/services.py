@@ -269,6 +269,7 @@ LINES: Mapping[str, Topic] = {
     "lldpd.conf": Topic((
         Fact("configure lldp tx-interval <integer>", "lldp/interval_s"),
         Fact("configure lldp tx-hold <integer>", "lldp/hold_intervals"),
+        Fact("configure lldp status disabled", "lldp/enabled", "false"),
         Fact("configure lldp portidsubtype <word>", "lldp/port_id"),
     )),
     "nftables.conf": Topic((

@@ -305,6 +305,7 @@ ROWS: Sequence[Row] = (
     Block("protocols lldp", "lldp", (
         Fact("port-id-subtype <word>", "platform/lldp/port_id"),
         Fact("interface all", "platform/lldp/ports", "all"),
+        Fact("[interface all] disable", "lldp/enabled", "false"),
         Keep("advertisement-interval <integer>", "interval_s"),
         Keep("hold-multiplier <integer>", "multiplier"),
         Fact("transmit-delay <integer>", "platform/lldp/delay_s"),

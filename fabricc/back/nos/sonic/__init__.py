@@ -85,6 +85,7 @@ class Sonic:
         if FRR_FILE in files:
             bgp.read_routing(files[FRR_FILE], reading)
         if document:
+            config_db.state_lldp(document.text, reading)
             if FRR_FILE in files:
                 raw, release = config_db.parse_json(document.text), config_db.schema_release(document)
                 for line, consumer, why in unread_lines(files[FRR_FILE], raw, release):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence, Set
 
     from fabricc.back.reading import rows as pattern
+    from fabricc.fabric.facts import Reading
 
 Row = dict[str, "str | list[str]"]
 """Fields of one row; every scalar is text, as Redis holds it."""
@@ -200,7 +201,7 @@ def _table_nodes(known: Set[str], text: str, lines: Iterator[int] | None) -> Tre
 
 
 def ignored_fields(text: str) -> list[tuple[str, int, str]]:
-    """Return file, line 0 and `TABLE|row field: value` of each field of the tables in `IGNORED`."""
+    """Return file, line and `TABLE|row field: value` of each field of the tables in `IGNORED` without a statement."""
     try:
         tables = parse_json(text) if text else {}
     except (ValueError, RecursionError):
@@ -212,8 +213,35 @@ def ignored_fields(text: str) -> list[tuple[str, int, str]]:
         rows = tables[name]
         for key, row in rows.items() if isinstance(rows, dict) else [("", rows)]:
             fields = row.items() if isinstance(row, dict) and row else [("", row)]
-            found += [(FILE, 0, f"{name}|{key} {field}: {value}") for field, value in fields]
+            line = _line_of_keys(text, name, key)
+            found += [
+                (FILE, line, f"{name}|{key} {field}: {value}")
+                for field, value in fields
+                if not (f"{name}|{key}|{field}" == _LLDP and value in _DISABLED)
+            ]
     return found
+
+
+def _line_of_keys(text: str, *keys: str) -> int:
+    """Return the line of the last of these keys, each below the one before."""
+    at = 0
+    for key in filter(None, keys):
+        at = max(text.find(json.dumps(key), at), at)
+    return 1 + text.count("\n", 0, at)
+
+
+_LLDP = "FEATURE|lldp|state"
+_DISABLED = ("disabled", "always_disabled")
+
+
+def state_lldp(text: str, reading: Reading) -> None:
+    """State that the container of lldpd does not run; nothing is stated where it does, as by default."""
+    keys = _LLDP.split("|")
+    found: Any = parse_json(text)
+    for key in keys:
+        found = found.get(key) if isinstance(found, dict) else None
+    if found in _DISABLED:
+        reading.put("lldp/enabled", "false", FILE, _line_of_keys(text, *keys))
 
 
 def _row_nodes(

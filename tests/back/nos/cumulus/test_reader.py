@@ -55,7 +55,6 @@ def with_entry(path: str, value: Any) -> str:
         ("system/forwarding/packet-trim", {"state": "disabled"}),
         ("system/forwarding/ecmp-hash/gtp-teid", "on"),
         ("system/control-plane/acl/acl-default-dos", {}),
-        ("service/lldp/state", "disabled"),
         ("vrf/default/router/bgp/neighbor/10.64.0.0/shutdown", "on"),
         ("vrf/default/router/bgp/neighbor/10.64.0.0/peer-group", "GHOST"),
         ("vrf/default/router/bgp/address-family/ipv4-unicast/redistribute/static", {"enable": "on"}),

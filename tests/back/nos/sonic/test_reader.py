@@ -181,6 +181,14 @@ def test_a_row_of_a_profile_may_have_unknown_fields_or_none() -> None:
     ]
 
 
+def test_the_container_of_lldpd_is_read_and_other_rows_that_images_bring_are_listed() -> None:
+    text = json.dumps({"FEATURE": {"lldp": {"state": "disabled"}, "telnet": {"state": "enabled"}}}, indent=4)
+    reading = SONIC.read({"config_db.json": text})
+    assert reading.facts["lldp/enabled"] == "false"
+    assert reading.lines["lldp/enabled"] == ("config_db.json", 4)
+    assert SONIC.ignored({"config_db.json": text}) == [("config_db.json", 6, "FEATURE|telnet state: enabled")]
+
+
 @pytest.mark.parametrize("text", ["21474848", "[1]", '"x"', "null", "true"])
 def test_a_file_that_is_no_object_of_tables_has_no_skipped_fields(text: str) -> None:
     assert SONIC.ignored({"config_db.json": text}) == []
