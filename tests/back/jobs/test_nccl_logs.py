@@ -198,6 +198,61 @@ FOREIGN = {
         + "gpu-a:410:520 [0] NCCL INFO Channel 01/0 : 0[0] -> 1[0] [send] via NET/IB/0/GD",
         0,
     ),
+    "2.24 a link that went away": (
+        foreign("2.24.3+cuda12.8", "NET/IB/0", "/GDRDMA", ROCE)
+        + "gpu-a:410:520 [0] transport/net_ib.cc:220 NCCL WARN NET/IB : mlx5_r0:1 Got async error event: port error\n",
+        1,
+    ),
+    "2.24 a link that came back": (
+        foreign("2.24.3+cuda12.8", "NET/IB/0", "/GDRDMA", ROCE)
+        + "".join(
+            f"gpu-a:410:520 [0] transport/net_ib.cc:220 NCCL WARN NET/IB : mlx5_r0:1 Got async error event: port {to}\n"
+            for to in ("error", "active")
+        ),
+        0,
+    ),
+    "2.19 a subnet manager that started anew": (
+        foreign("2.19.3+cuda12.3", "NET/IB/0", "/GDRDMA", IB)
+        + "gpu-a:410:520 [0] transport/net_ib.cc:97 NCCL WARN NET/IB : mlx5_r0:1 Got async event : client "
+        "reregistration\n",
+        0,
+    ),
+    "2.19 a link that went away": (
+        foreign("2.19.3+cuda12.3", "NET/IB/0", "/GDRDMA", IB)
+        + "gpu-a:410:520 [0] transport/net_ib.cc:97 NCCL WARN NET/IB : mlx5_r0:1 Got async event : port error\n",
+        1,
+    ),
+    "2.19 a device that broke": (
+        foreign("2.19.3+cuda12.3", "NET/IB/0", "/GDRDMA", IB)
+        + "gpu-a:410:520 [0] transport/net_ib.cc:97 NCCL WARN NET/IB : mlx5_r0:1 Got async event : local catastrophic "
+        "error\n",
+        1,
+    ),
+    "2.27 EFA with times of a log service": (
+        foreign(
+            "2.27.7+cuda12.9",
+            "NET/Libfabric/0",
+            "/GDRDMA",
+            OFI,
+            prefix="  | 2025-05-16T16:40:02.222-07:00 | ",
+        ),
+        0,
+    ),
+    "2.27 a plugin by its long name": (
+        foreign("2.27.5+cuda12.9", "NET/NCCL RDMA Plugin v8/0", "/GDRDMA", ROCE),
+        0,
+    ),
+    "2.27 no device, and sockets": (
+        foreign(
+            "2.27.5+cuda12.9",
+            "P2P/CUMEM",
+            "",
+            "NET/IB : No device found.",
+            "NET/IB : Using [RO]; OOB eth0:192.0.2.1<0>",
+            "Using network Socket",
+        ),
+        1,
+    ),
     "2.28 an event that ends a queue pair": (
         foreign("2.28.9+cuda13.0", "NET/IB/0", "/GDRDMA", ROCE)
         + "gpu-a:410:520 [0] transport/net_ib.cc:154 NCCL WARN NET/IB : mlx5_3:1 async fatal event on QP (0x7d78): "
