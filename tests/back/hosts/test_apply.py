@@ -123,7 +123,7 @@ def stages(
     parts = [replace(host, beside=("storage",)), storage_part(host)] if storage else [host]
     files = {path: text for part in parts for path, text in render(part).items()}
     for rail in [each for part in parts for each in part.ports]:
-        port(root, rail.name, rail.rdma)
+        port(root, rail.name, rail.rdma, rail.pci or "0000:18:00.0")
     return stages_of(script, root, files, mode, release, [p.name for part in parts for p in part.ports])
 
 

@@ -120,7 +120,7 @@ def boots(root: Path, variant: str, system: str, daemon: str) -> dict[str, str]:
         file.write_text(text)
         file.chmod(mode(path))
     for each in host.ports:
-        port(files / "opt/fake", each.name, each.rdma)
+        port(files / "opt/fake", each.name, each.rdma, each.pci)
     tools = files / "opt/fake/bin"
     tools.mkdir()
     tool = f"#!{sys.executable} -IS\nimport sys\nsys.path.insert(0, {str(TOOLS.parent)!r})\nimport {TOOLS.stem}\n"

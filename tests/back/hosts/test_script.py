@@ -32,7 +32,7 @@ def machine(root: Path, net: str, rdma: str) -> None:
     tools(root)
 
 
-def port(root: Path, net: str, rdma: str) -> None:
+def port(root: Path, net: str, rdma: str, pci: str = "0000:18:00.0") -> None:
     """One port of a NIC below a bridge, as the vendor's driver shows it."""
     for file in WRITTEN:
         path = root / "sys" / file.format(net=net, rdma=rdma)
@@ -44,10 +44,10 @@ def port(root: Path, net: str, rdma: str) -> None:
         for priority in range(8):
             (enable / str(priority)).write_text("0\n")
     devices = root / "sys/bus/pci/devices"
-    for address, kind in (("0000:17:00.0", "0x060400"), ("0000:18:00.0", "0x020000")):
+    for address, kind in (("0000:17:00.0", "0x060400"), (pci, "0x020000")):
         (devices / address).mkdir(parents=True, exist_ok=True)
         (devices / address / "class").write_text(kind + "\n")
-    below = root / "sys/devices/pci0000:15/0000:17:00.0/0000:18:00.0"
+    below = root / f"sys/devices/pci0000:15/0000:17:00.0/{pci}"
     below.mkdir(parents=True, exist_ok=True)
     (root / f"sys/class/net/{net}/device").symlink_to(below)
     (root / f"sys/class/net/{net}/ifindex").write_text("4\n")
