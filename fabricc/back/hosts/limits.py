@@ -73,8 +73,8 @@ _NICS: tuple[Limit[Host], ...] = (
     Limit("FAB5610", feature="{family.kept} of {device.nic.title}",
         asked=lambda host: bool(FAMILIES[host.nic.driver].kept and (_lossless_classes(host) or not host.guest)),
         reason="the NIC's firmware stores them, and `fabricc-roce --firmware` does not write them",
-        remedy="for each NIC of `niccli --list`: `niccli -i N nvm -setoption support_rdma -value 1 -scope 0`, then "
-        "the others of the maker's sheet, then restart the host",
+        remedy="for each NIC of `niccli --list` run `niccli --dev N nvm --setoption support_rdma --scope 0 --value 1` "
+        "(formerly one dash), set the others, restart the host",
         fatal=False),
     Limit("FAB5606", feature="the code point of congestion notifications of {device.nic.title}",
         asked=lambda host: (

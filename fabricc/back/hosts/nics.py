@@ -46,7 +46,8 @@ class Family:
 
 FAMILIES = {
     "mlx5_core": Family(("nic-pause.sh", "nic-dcb.sh", "nic-connectx.sh", "nic-mlxconfig.sh"), ecn_bits=ECT_0),
-    # AMD, ROCm cluster networking, and node-scraper (NicPlugin) look at these three with `niccli nvm -getoption`.
+    # AMD, ROCm cluster networking, and node-scraper (NicPlugin) look at these three with `niccli nvm -getoption`;
+    # node-scraper tries `-dev N nvm -getoption` and then `--dev N nvm --getoption`, as releases of niccli differ.
     "bnxt_en": Family(("nic-pause.sh", "nic-dcb.sh", "nic-plain.sh", "nic-bnxt.sh"),
         kept="support_rdma, performance_profile, pcie_relaxed_ordering"),
     "ice": Family(("nic-pause.sh", "nic-dcb.sh", "nic-plain.sh", "nic-irdma.sh"), unsaid_cnp=True,
