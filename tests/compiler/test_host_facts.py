@@ -284,6 +284,15 @@ def test_the_mode_of_cards_of_a_further_network_is_stated_or_reported(tmp_path: 
     assert "\nLEAVES_OUT='access-control'\n" in script
 
 
+@pytest.mark.parametrize(
+    ("nic", "listed"),
+    [("connectx-8", True), ("bluefield-3", True), ("thor2", False), ("pollara", False)],
+)
+def test_nics_that_the_sriov_operator_refuses_are_reported(tmp_path: Path, nic: str, listed: bool) -> None:
+    spec = compiled(tmp_path, f"model: hgx-8gpu, nic: {nic}")
+    assert bool(found(spec, "FAB5611")) is not listed
+
+
 def test_facts_of_hosts_without_gpus_are_reported(tmp_path: Path) -> None:
     groups = (
         "groups: [{name: a, model: dgx-h100, hosts: 4, hosts_per_unit: 4},"

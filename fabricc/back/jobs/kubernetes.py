@@ -25,6 +25,8 @@ _NIC_TYPES = {
     "connectx-9": "1025", "bluefield-2": "a2d6", "bluefield-3": "a2dc",
 }  # fmt: skip
 """PCI device IDs (pci.ids, vendor 15b3) by which the NIC operator selects adapters."""
+SRIOV_NICS = frozenset(_NIC_TYPES) | {"e810", "e810-iwarp", "e830", "thor"}
+"""NICs that the SR-IOV operator configures by default (its 1.6.0, supported-nic-ids); its webhook refuses others."""
 _POOLS_NAMESPACE = "kube-system"
 _RDMA_PREFIX, _RDMA_NAME = "rdma", "rails"
 _FUNCTIONS_PREFIX = (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.back.hosts.nccl import ALL_JOINED
 from fabricc.back.hosts.nics import GPUS
 from fabricc.back.hosts.words import ACCESS_CONTROL
-from fabricc.back.jobs.kubernetes import unmapped_classes
+from fabricc.back.jobs.kubernetes import SRIOV_NICS, unmapped_classes
 from fabricc.catalog.model import CARD_MODE, HostModel
 from fabricc.fabric.shape import HostId
 
@@ -65,6 +65,7 @@ def host_fact_findings(
             yield from _rails_without_gpu_links(spec, model, path)
         if fabric.qos:
             yield from _classes_without_map(spec, fabric, group, path)
+            yield from _unlisted_nics(spec, model, path)
     yield from _card_modes((spec, fabric), *networks)
 
 
@@ -206,6 +207,19 @@ def _classes_without_map(
         )
         help_ = "Use the hosts' own NIC files, or give each class the priority dscp / 8."
         yield spec.warning("FAB5622", message, *path, help=help_)
+
+
+def _unlisted_nics(spec: ClusterSpec, model: HostModel, path: KeyPath) -> Iterator[Diagnostic]:
+    """Report NICs for which the SR-IOV operator refuses the policies of the job files."""
+    if model.nic.name not in SRIOV_NICS:
+        message = (
+            f"{model.title}: the SR-IOV operator refuses jobs/kubernetes/sriov.yaml, as it does not list "
+            f"{model.nic.title}"
+        )
+        help_ = (
+            "Use whole ports (pod.yaml), or add the NIC to `supportedExtraNICs` of the operator's Helm chart."
+        )
+        yield spec.note("FAB5611", message, *path, help=help_)
 
 
 def host_facts(fabric: Fabric, spec: ClusterSpec) -> Iterator[HostFact]:
