@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from tests.fuzz.arena import Arena
-from tests.fuzz.campaign import campaign
+from tests.fuzz.campaign import run_campaign
 from tests.fuzz.targets import CORPORA, TARGETS
 
 
@@ -33,16 +33,16 @@ def main() -> int:
         print(f"skipped: no published configurations at {CORPORA} (FABRICC_CORPORA names another folder)")
     print(f"seed {stated.seed}")
     with tempfile.TemporaryDirectory(prefix="fabricc-fuzz-") as folder:
-        result = campaign(
+        result = run_campaign(
             Arena(Path(folder)),
             stated.inputs,
             stated.seed,
             stated.only,
-            tell=lambda line: print(line, flush=True),
+            report=lambda line: print(line, flush=True),
             keep=stated.keep,
         )
     print(
-        f"{sum(result.tried.values()):,} inputs, {sum(result.seconds.values()):.0f} s, {len(result.failures)} failures"
+        f"{sum(result.inputs.values()):,} inputs, {sum(result.seconds.values()):.0f} s, {len(result.failures)} failures"
     )
     return 1 if result.failures else 0
 

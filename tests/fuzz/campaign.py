@@ -1,4 +1,4 @@
-"""Inputs for every kind, one after another; a failing one is minimized, reported with its seed, and kept."""
+"""Inputs for every kind, one after another; a failing one is minimized, reported with its seed, and saved."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from tests.fuzz.arena import Broken
-from tests.fuzz.mutate import mutated
+from tests.fuzz.mutate import mutate_input
 from tests.fuzz.targets import TARGETS
 
 if TYPE_CHECKING:
@@ -38,15 +38,15 @@ class Failure:
 
 @dataclass
 class Result:
-    """What was tried."""
+    """Inputs, CPU time and failures by kind."""
 
-    tried: dict[str, int] = field(default_factory=dict)
+    inputs: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
 
 
-def tried(arena: Arena, target: Target, data: bytes) -> str:
-    """Open one input; why it is broken, "" when it is not."""
+def open_input(arena: Arena, target: Target, data: bytes) -> str:
+    """Open one input; return why it failed, "" if it did not."""
     try:
         with arena.inside(), arena.judged():
             target.open(arena, data)
@@ -63,16 +63,16 @@ def tried(arena: Arena, target: Target, data: bytes) -> str:
     return ""
 
 
-def campaign(
+def run_campaign(
     arena: Arena,
     inputs: int,
     seed: int,
     kinds: Iterable[str] = (),
     *,
-    tell: Callable[[str], None] = lambda _: None,
+    report: Callable[[str], None] = lambda _: None,
     keep: bool = False,
 ) -> Result:
-    """Try inputs of every kind, the same ones for the same seed.
+    """Open inputs of every kind, the same ones for the same seed.
 
     Args:
         inputs: in all, spread so that kinds take about the same time.
@@ -92,30 +92,30 @@ def campaign(
             seeds = target.seeds(arena)
         known: set[str] = set()
         for number in range(count):
-            data = mutated(Random(f"{seed}/{target.name}/{number}"), seeds, target.shape)
-            if (why := tried(arena, target, data)) and (brief := _brief(why)) not in known:
-                known.add(brief)
-                failure = _shrunk(arena, target, data, why, f"{seed}/{target.name}/{number}")
+            data = mutate_input(Random(f"{seed}/{target.name}/{number}"), seeds, target.shape)
+            if (why := open_input(arena, target, data)) and (reason := _common_reason(why)) not in known:
+                known.add(reason)
+                failure = _minimize_failure(arena, target, data, why, f"{seed}/{target.name}/{number}")
                 result.failures.append(failure)
-                tell(_told(failure, kept(failure) if keep else None))
-        result.tried[target.name] = count
+                report(_format_failure(failure, save_regression(failure) if keep else None))
+        result.inputs[target.name] = count
         result.seconds[target.name] = time.process_time() - begun
-        tell(
+        report(
             f"{target.name:20} {count:7,} inputs {result.seconds[target.name]:8.1f} s  {len(known)} failures"
         )
     return result
 
 
-def _brief(why: str) -> str:
-    """What two failures for the same reason have in common."""
+def _common_reason(why: str) -> str:
+    """Return the part of a reason that two failures of the same cause share."""
     words = [word for word in why.split() if not any(c in word for c in "/0123456789")]
     return " ".join(words)[-_SAME:] if "FAB7999" not in why else why[why.index("FAB7999") :][:_SAME]
 
 
-def _shrunk(arena: Arena, target: Target, data: bytes, why: str, seed: str) -> Failure:
-    """The same failure from less: whole lines go first, then parts of what is left."""
+def _minimize_failure(arena: Arena, target: Target, data: bytes, why: str, seed: str) -> Failure:
+    """Return the same failure with less input: remove whole lines, then bytes."""
     until, tries = time.monotonic() + _SHRINKING_S, 0
-    brief = _brief(why)
+    reason = _common_reason(why)
     for separator in (b"\n", b""):
         parts: Sequence[bytes] = data.split(separator) if separator else [bytes([one]) for one in data]
         if not separator and len(parts) > 2000:
@@ -126,7 +126,9 @@ def _shrunk(arena: Arena, target: Target, data: bytes, why: str, seed: str) -> F
             while at < len(parts) and tries < _TRIES and time.monotonic() < until:
                 fewer = [*parts[:at], *parts[at + size :]]
                 tries += 1
-                if (now := tried(arena, target, separator.join(fewer))) and _brief(now) == brief:
+                if (now := open_input(arena, target, separator.join(fewer))) and _common_reason(
+                    now
+                ) == reason:
                     parts, why = fewer, now
                 else:
                     at += size
@@ -135,19 +137,19 @@ def _shrunk(arena: Arena, target: Target, data: bytes, why: str, seed: str) -> F
     return Failure(target.name, seed, why, data)
 
 
-def kept(failure: Failure) -> Path:
-    """Write the input where the tests find it again."""
+def save_regression(failure: Failure) -> Path:
+    """Write the input to the folder whose inputs `test_fuzz` opens again."""
     name = f"{failure.kind.replace(':', '.')}--{hashlib.sha256(failure.data).hexdigest()[:10]}"
     path = REGRESSIONS / name
     path.write_bytes(failure.data)
     return path
 
 
-def _told(failure: Failure, path: Path | None) -> str:
+def _format_failure(failure: Failure, path: Path | None) -> str:
     where = f"\n  kept as {path}" if path else ""
     return f"FAILED {failure.kind}, seed {failure.seed}: {failure.reason}{where}\n  input: {failure.data[:400]!r}"
 
 
-def regression(path: Path) -> tuple[Target, bytes]:
+def load_regression(path: Path) -> tuple[Target, bytes]:
     """The kind and the input of a file in `regressions/`."""
     return TARGETS[path.name.partition("--")[0].replace(".", ":", 1)], path.read_bytes()

@@ -40,7 +40,7 @@ _WORD = re.compile(r"[^\s,;:{}\[\]()\"'=/]+")
 _NUMBER = re.compile(r"\d+")
 
 
-def mutated(random: Random, seeds: Sequence[bytes], shape: str) -> bytes:
+def mutate_input(random: Random, seeds: Sequence[bytes], shape: str) -> bytes:
     """A seed with a few changes of its shape: `yaml`, `json`, `text` or `bytes`."""
     found = random.choice(seeds)
     steps = _STEPS[shape]

@@ -783,4 +783,4 @@ TARGETS = {
         Target("words", "text", _words, _open_words, 16),
     )
 }  # fmt: skip
-"""Kind -> how it is tried."""
+"""Kind -> its seeds and the function that opens an input."""

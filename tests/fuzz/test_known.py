@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.operate.devices.running import pack_files
-from tests.fuzz.campaign import tried
+from tests.fuzz.campaign import open_input
 from tests.fuzz.targets import TARGETS, answering, write_journal
 
 if TYPE_CHECKING:
@@ -130,7 +130,9 @@ def test_an_emptied_file_of_networkd_is_a_finding(arena: Arena) -> None:
     ]
     assert names
     for path in names[:4]:
-        why = tried(arena, TARGETS["tree:hosts"], f"infiniband {path.relative_to(tree)}\n[Match]\n".encode())
+        why = open_input(
+            arena, TARGETS["tree:hosts"], f"infiniband {path.relative_to(tree)}\n[Match]\n".encode()
+        )
         assert why == ""
 
 
@@ -174,7 +176,7 @@ def test_half_a_surrogate_pair_by_lldp_is_text(arena: Arena) -> None:
     said = {"get_lldp_neighbors_detail": {f"swp{port}": heard for port in range(1, 17)}}
     for number in range(8):  # every format that the input chooses
         data = json.dumps({**said, "get_alarms": [str(number)]}).encode()
-        assert tried(arena, TARGETS["answers"], data) == ""
+        assert open_input(arena, TARGETS["answers"], data) == ""
 
 
 @pytest.mark.parametrize("code", [0xD800, 0xDC80])
@@ -221,7 +223,7 @@ def test_half_a_surrogate_pair_in_a_running_configuration_is_text(
 )
 def test_a_damaged_row_of_the_journal_is_a_finding(arena: Arena, row: dict[str, list[object]]) -> None:
     rows = {"run": [[1, "push", "t", "d", "{}", 1.0, None, None]], **row}
-    assert tried(arena, TARGETS["journal"], json.dumps(rows).encode()) == ""
+    assert open_input(arena, TARGETS["journal"], json.dumps(rows).encode()) == ""
 
 
 def test_the_kinds_are_those_that_the_product_opens() -> None:
