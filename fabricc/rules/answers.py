@@ -201,7 +201,7 @@ class TopicResult(NamedTuple):
     why: str
 
 
-ACCOUNT = ("rules, by topic", "asked of", "in part of", "findings", "not checked: mostly")
+ACCOUNT = ("rules, by topic", "checked on", "in part of", "findings", "not checked: mostly")
 """Heads of the columns of `account_rows`."""
 
 
