@@ -85,23 +85,23 @@ def show_shapes(compiled: Compiled, request: AlternativesRequest, format_: str) 
         FindingsError: FAB3163, the changes cannot be made in the text of the spec.
         EmitError: the file cannot be written.
     """
-    spec, told = compiled.loaded, list(compiled.diagnostics)
+    spec, findings = compiled.loaded, list(compiled.diagnostics)
     if spec is None or spec.infiniband is not None:
-        output.print_findings(told, format_, compiled.sources)
-        return exit_status(told)
+        output.print_findings(findings, format_, compiled.sources)
+        return exit_status(findings)
     folder = compiled.path.parent
     catalog, _ = load_catalog([folder / name for name in spec.catalog_files], folder=folder)
     prices = read_prices(request.prices, catalog) if request.prices else None
     planner = partial(plan_buildable, folder=folder, catalog=catalog)
     text, found = compiled.sources[str(compiled.path)], Alternatives((), 0, 0)
     rows: tuple[Row, ...] = ()
-    told += prices.findings if prices else ()
+    findings += prices.findings if prices else ()
     if prices is None or not exit_status(prices.findings):
         own = None
         if compiled.planned is not None and not is_uniformly_wired(compiled.planned.attachments):
             help_ = "Change the spec by hand, or list the shapes of a spec that has only hosts with GPUs."
             message = "no other shapes are listed for `beside` hosts, or hosts on fewer ToRs than a unit has"
-            told.append(spec.warning("FAB3164", message, "gpus", help=help_))
+            findings.append(spec.warning("FAB3164", message, "gpus", help=help_))
         elif compiled.planned is not None:
             own = own_shape(spec, compiled.planned)
         try:
@@ -110,7 +110,7 @@ def show_shapes(compiled: Compiled, request: AlternativesRequest, format_: str) 
         except UnfitError:  # among the findings already
             sized = []
         found = find_alternatives(sized, planner, Naming(), prices.of if prices else None)
-        told += prices.missing_prices(each.candidate for each in found.best) if prices else ()
+        findings += prices.missing_prices(each.candidate for each in found.best) if prices else ()
         rows = _shape_rows(found, own, prices)
     wrote: Path | None = None  # before any output: it may fail
     if request.write is not None and exit_status(prices.findings if prices else ()) == 0:
@@ -119,13 +119,13 @@ def show_shapes(compiled: Compiled, request: AlternativesRequest, format_: str) 
             raise click.BadParameter(f"there are shapes 1 to {len(found.best)}", param_hint="--write")
         write_file(wrote, write_shape(text, found.best[number - 1], planner).encode())
     if format_ == "json":
-        output.print_document(_render_json(rows, found, catalog, told))
+        output.print_document(_render_json(rows, found, catalog, findings))
     else:
-        output.print_findings(told, "text", compiled.sources)
+        output.print_findings(findings, "text", compiled.sources)
         output.print_parts(_show_parts(spec.cluster, rows, found, priced=prices is not None))
     if wrote is not None:
         output.err(str(wrote))
-    return exit_status(told)
+    return exit_status(findings)
 
 
 def write_shape(text: str, wanted: Alternative, planner: Callable[[ClusterSpec], Fabric | None]) -> str:

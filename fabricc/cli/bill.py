@@ -60,14 +60,14 @@ def list_parts(
     if wanted.elevations is not None and wanted.places is None:
         raise click.UsageError("--elevations needs --places, a table with the place of each device.")
     found = [list_materials(fabric, protocol) for _, _, fabric in networks]
-    told = [
+    findings = [
         replace(each, message=f"{label}{each.message}")
         for (label, spec, _), part in zip(networks, found, strict=True)
         for each in material_findings(spec, part)
     ]
     known = dict(chain.from_iterable(device_titles(fabric).items() for _, _, fabric in networks))
     racks = read_places(wanted.places, known) if wanted.places else Racks({}, ())
-    return BillResult(merge_materials(found), racks, known, (*told, *racks.findings))
+    return BillResult(merge_materials(found), racks, known, (*findings, *racks.findings))
 
 
 def write_files(wanted: BillRequest, found: BillResult) -> list[str]:

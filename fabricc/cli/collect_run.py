@@ -24,8 +24,8 @@ def run_collect(
     access = logins.access(named, access_file)
     with output.progress() as bar:
         fetched = collect(devices, access, folder, parallel, bar or (lambda *_: None))
-    told = [one for each in fetched.values() for one in (*each.failures, *each.lacks)]
-    output.print_findings(told, "text", {})
+    findings = [one for each in fetched.values() for one in (*each.failures, *each.lacks)]
+    output.print_findings(findings, "text", {})
     files = sum(len(each.files) for each in fetched.values())
     unasked = [name for name, each in fetched.items() if each.failures]
     requested = plural(len(fetched) - len(unasked), "switch")

@@ -100,8 +100,8 @@ def command(topic: str | None, site: Path | None, man: bool) -> int:
         output.out(*output.align_columns(known.items()))
         return 0
     if _CODE.fullmatch(topic):
-        told: int = click.get_current_context().invoke(explain, first=topic)
-        return told
+        status: int = click.get_current_context().invoke(explain, first=topic)
+        return status
     topic = topic.removeprefix("docs/").removesuffix(".md")
     if topic not in known:
         near = get_close_matches(topic, known, 1)

@@ -157,9 +157,9 @@ def run(arguments: list[str] | None = None) -> int:
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except click.ClickException as error:
-        told = io.StringIO()
-        error.show(told)
-        output.err(*told.getvalue().splitlines())
+        text = io.StringIO()
+        error.show(text)
+        output.err(*text.getvalue().splitlines())
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         output.err("fabricc: interrupted; no change is incomplete")

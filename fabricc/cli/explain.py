@@ -76,5 +76,5 @@ def _print_json(explanation: Explanation | None, found: Iterable[Diagnostic]) ->
 
 
 def _show_explanation(explanation: Explanation) -> None:
-    told = explanation_lines(explanation, max(60, min(output.width(), 120)))
-    output.print_parts(Line(each.text, _STYLES[each.style]) for each in told)
+    lines = explanation_lines(explanation, max(60, min(output.width(), 120)))
+    output.print_parts(Line(each.text, _STYLES[each.style]) for each in lines)

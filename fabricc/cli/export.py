@@ -59,15 +59,15 @@ def openconfig(
         "are in no document"
     )
     help_ = "The files of `fabricc build` contain them all."
-    told = Diagnostic("FAB0081", Severity.NOTE, message, None, help_)
+    finding = Diagnostic("FAB0081", Severity.NOTE, message, None, help_)
     if format_ == "json":
-        stated = {**found.as_json(), "removed": found.removed, "findings": [finding_entry(told)]}
+        stated = {**found.as_json(), "removed": found.removed, "findings": [finding_entry(finding)]}
         output.print_document(json_document(stated))
         return 0
     rows = [(kind, f"{count:,}") for kind, count in found.missing.items()]
     title = f"Not carried, the {_SHOWN} most frequent of {len(rows)}"
     output.print_parts([Table(title, ("fact", "times"), rows[:_SHOWN])])
-    output.print_findings([told], "text", {})
+    output.print_findings([finding], "text", {})
     gone = f", {found.removed:,} of switches that are gone removed" if found.removed else ""
     output.out(
         f"{folder}: {found.switches:,} documents{gone}; {folder / MISSING} has every kind of fact not carried"

@@ -95,9 +95,9 @@ def _boot_lab(
     begin = time.monotonic()
     with output.progress() as bar:
         ends = (_parse_end(swap[0]), _parse_end(swap[1])) if swap else None
-        told = bar or _in_lines()
+        progress = bar or _in_lines()
         lab, source = lifecycle.boot_lab(
-            spec, state, units=units, sample=sample, network=part, swap=ends, ssh=ssh, progress=told
+            spec, state, units=units, sample=sample, network=part, swap=ends, ssh=ssh, progress=progress
         )
     for sentence in source.differences:
         output.err(f"note: {sentence}")

@@ -49,7 +49,7 @@ def command(
         specs = tuple(affected_specs(specs, Path()))
     found: list[Diagnostic] = []
     sources: dict[str, str] = {}
-    told: list[str] = []
+    lines: list[str] = []
     for spec in specs:
         place = own_lock(spec) if own else None
         compiled = compile_spec(spec, repin=repin, gaps=False, lock_path=place)
@@ -62,18 +62,18 @@ def command(
             (wrong if exit_status((lost,)) else found).append(lost)
         if not wrong and check:
             wrong = _stale_lock(compiled, spec)
-            told += [] if wrong else [f"{compiled.lock_path}: as it has to be"]
+            lines += [] if wrong else [f"{compiled.lock_path}: as it has to be"]
         elif not wrong:
             try:
                 if format_ == "text":
                     announce_repinning(compiled, output.err)
-                told.append(_write_lock(compiled))
+                lines.append(_write_lock(compiled))
             except EmitError as error:
                 wrong = [error.diagnostic]
         found += wrong
     output.print_findings(found, format_, sources)
     if format_ == "text":
-        output.out(*told)
+        output.out(*lines)
     return exit_status(found)
 
 

@@ -80,9 +80,9 @@ class Group(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """The verbs with a sentence each, whole."""
-        told = ((name, (command.help or "").partition("\n\n")[0]) for name, command in self.commands.items())
+        rows = ((name, (command.help or "").partition("\n\n")[0]) for name, command in self.commands.items())
         with formatter.section("Verbs"):
-            formatter.write_dl([(name, text.partition(". ")[0].rstrip(".") + ".") for name, text in told])
+            formatter.write_dl([(name, text.partition(". ")[0].rstrip(".") + ".") for name, text in rows])
 
 
 def add_format_option(
@@ -187,8 +187,8 @@ class RepinningCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments after a bare `--repin` was given its value."""
         end = args.index("--") if "--" in args else len(args)
-        told = [f"--repin={LEAST}" if word == "--repin" else word for word in args[:end]]
-        return super().parse_args(ctx, [*told, *args[end:]])
+        words = [f"--repin={LEAST}" if word == "--repin" else word for word in args[:end]]
+        return super().parse_args(ctx, [*words, *args[end:]])
 
 
 def _parse_keys(

@@ -37,11 +37,11 @@ def command(specs: tuple[Path, ...], changed: bool, format_: str) -> int:
     verdicts = []
     for spec in specs:
         compiled = compile_spec(spec)
-        told = [*compiled.diagnostics, *_overlay_errors(compiled)]
-        found += told
+        findings = [*compiled.diagnostics, *_overlay_errors(compiled)]
+        found += findings
         sources.update(compiled.sources)
-        verdict = "not valid" if exit_status(told) else "valid"
-        verdicts.append(f"{spec}: {verdict}, {output.count_findings(told)}")
+        verdict = "not valid" if exit_status(findings) else "valid"
+        verdicts.append(f"{spec}: {verdict}, {output.count_findings(findings)}")
     output.print_findings(found, format_, sources)
     if format_ == "text":
         output.out(*verdicts)

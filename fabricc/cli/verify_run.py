@@ -20,8 +20,8 @@ def run_verify(tree: Path, spec: Path | None, network: str | None, format_: str,
     access = logins.access(source.spec, chosen.pop("access_file"))
     names, aspects = chosen.pop("devices"), [Aspect(one) for one in chosen.pop("only")]
     with output.progress() as bar:
-        told = bar or (lambda *_: None)
-        report = verify(source, access, only=names, aspects=aspects, progress=told, **chosen)
+        progress = bar or (lambda *_: None)
+        report = verify(source, access, only=names, aspects=aspects, progress=progress, **chosen)
     _print_report(report, format_)
     return report.exit_status
 

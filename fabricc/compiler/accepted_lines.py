@@ -119,8 +119,8 @@ def read_ledger(path: Path) -> tuple[tuple[TriedLines, ...], tuple[Diagnostic, .
         return (), (_ledger_error(f"cannot read {path}: {error.strerror}", Position(str(path), 1)),)
     document = parse_yaml(raw, str(path))
     if not document.usable or document.diagnostics:
-        told = "; ".join(one.message for one in document.diagnostics[:1]) or "no YAML"
-        return (), (_ledger_error(f"{path} is no ledger: {told}", Position(str(path), 1)),)
+        reason = "; ".join(one.message for one in document.diagnostics[:1]) or "no YAML"
+        return (), (_ledger_error(f"{path} is no ledger: {reason}", Position(str(path), 1)),)
     breach = next(breaches(document.value, "accepted"), None)
     if breach is not None:
         at = document.key_position(tuple(breach.absolute_path))
@@ -173,7 +173,7 @@ def ledger_bytes(tried: Sequence[TriedLines]) -> bytes:
 def tried_now(switch: Switch, texts: Mapping[str, str], refused: Mapping[str, str]) -> TriedLines:
     """Return the result of one switch: all lines accepted, or some refused and the rest unknown."""
     names = names_of(switch)
-    words = {line_form(line, names): line_form(said, names) for line, said in refused.items()}
+    words = {line_form(line, names): line_form(answer, names) for line, answer in refused.items()}
     accepted = frozenset() if refused else frozenset(forms_of(switch, texts))
     return TriedLines(platform_of(switch), __version__, accepted, words)
 
@@ -193,9 +193,9 @@ def unaccepted_warnings(fabric: Fabric, tried: Iterable[TriedLines]) -> Iterator
         new = sorted(name for name in forms if name not in taken)
         if not new:
             continue
-        said = refused.get(platform, {})
-        worst = next((name for name in new if name in said), new[0])
-        message = f", which one refused: {said[worst]}" if worst in said else ""
+        answers = refused.get(platform, {})
+        worst = next((name for name in new if name in answers), new[0])
+        message = f", which one refused: {answers[worst]}" if worst in answers else ""
         yield Diagnostic(
             "FAB9046",
             Severity.WARNING,

@@ -60,8 +60,8 @@ def write_devices(
         if unknown:
             none = (no_device(compiled, name) for name in sorted(unknown))
             return replace(result, diagnostics=(*compiled.diagnostics, *none))
-        told = [d for outcome in outcomes for d in outcome.among_themselves(str(out))]
-        found = apply_severities(soften_breaches(told, spec), spec.accept)
+        findings = [d for outcome in outcomes for d in outcome.among_themselves(str(out))]
+        found = apply_severities(soften_breaches(findings, spec), spec.accept)
         result = replace(
             result,
             diagnostics=(*compiled.diagnostics, *found),

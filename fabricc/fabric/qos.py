@@ -40,8 +40,8 @@ def unsent_code_points(classes: tuple[TrafficClass, ...]) -> frozenset[int]:
     rest = max(classes, key=lambda c: len(c.dscps), default=None)
     if rest is None:
         return frozenset()
-    said = {dscp for c in classes for dscp in c.unsent}
-    return frozenset(said | {dscp for dscp in rest.dscps if dscp != rest.data_dscp})
+    unsent = {dscp for c in classes for dscp in c.unsent}
+    return frozenset(unsent | {dscp for dscp in rest.dscps if dscp != rest.data_dscp})
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,30 +164,30 @@ class Vocabulary:
 
     def _row(self, path: str) -> Row:
         name = self.declared(path)
-        said = self._properties_of(path, name)
-        impact = said["impact"]
+        properties = self._properties_of(path, name)
+        impact = properties["impact"]
         return Row(
             path=name or path,
-            type=said.get("type", ""),
-            means=said.get("means", ""),
-            reason=_reason_text(said) if "rule" in said else None,
+            type=properties.get("type", ""),
+            means=properties.get("means", ""),
+            reason=_reason_text(properties) if "rule" in properties else None,
             impact=impact if isinstance(impact, dict) else {"else": impact},
-            theme=said["theme"],
-            words=said["words"],
-            tags=said["is"],
-            follows=said["follows"],
-            concern=said.get("concern", ""),
+            theme=properties["theme"],
+            words=properties["words"],
+            tags=properties["is"],
+            follows=properties["follows"],
+            concern=properties.get("concern", ""),
         )
 
     def _properties_of(self, path: str, name: str | None) -> dict[str, Any]:
         """Return all properties of a path, from its families and its row."""
         both = path, name or _KEY.sub("[*]", path)
-        said: dict[str, Any] = {}
+        properties: dict[str, Any] = {}
         for beginning in self._beginnings:
             if both[0].startswith(beginning) or both[1].startswith(beginning):
-                self._add_to(said, self.families[beginning])
-        self._add_to(said, self.rows[name] if name else ())
-        return said
+                self._add_to(properties, self.families[beginning])
+        self._add_to(properties, self.rows[name] if name else ())
+        return properties
 
     def _add_to(self, values: dict[str, Any], rows: Iterable[dict[str, Any]]) -> None:
         """Add the properties of rows: tags and sections are merged, a reason replaces the other."""

@@ -113,7 +113,9 @@ class Tools:
     ) -> dict[str, Any]:
         """What a change does to every device: its impact on traffic, the GPUs behind it, renumbering, diffs, policy."""
         revisions = [
-            f"--{name}={said}" for name, said in (("base", base), ("head", head)) if said is not None
+            f"--{name}={revision}"
+            for name, revision in (("base", base), ("head", head))
+            if revision is not None
         ]
         sides = [self.place.path(each) for each in (before, after) if each is not None]
         return await self._run_verb(["diff", *revisions], sides, most)
@@ -323,29 +325,29 @@ class ReadableFolder:
         try:
             document, left_out = shorten_value(json.loads(out), most)
         except ValueError:
-            said = err.decode(errors="replace").strip() or "nothing"
-            message = f"`fabricc {words[0]}` ended with status {status}: {said}"
+            reason = err.decode(errors="replace").strip() or "nothing"
+            message = f"`fabricc {words[0]}` ended with status {status}: {reason}"
             raise RequestError("FAB0072", message) from None
         return VerbOutput(status, document, left_out)
 
 
 async def _read_output(process: asyncio.subprocess.Process) -> bytes:
     """Read the output of a process; end the process if it writes more than `_LARGEST`."""
-    told = bytearray()
+    output = bytearray()
     while process.stdout and (part := await process.stdout.read(_PIECE)):
-        if len(told) <= _LARGEST:
-            told += part
+        if len(output) <= _LARGEST:
+            output += part
         elif process.returncode is None:
             process.kill()
-    return bytes(told)
+    return bytes(output)
 
 
 async def _last_error(process: asyncio.subprocess.Process) -> bytes:
     """The end of what a process writes about what went wrong."""
-    told = b""
+    line = b""
     while process.stderr and (part := await process.stderr.read(_PIECE)):
-        told = (told + part)[-_LONGEST_TEXT:]
-    return told
+        line = (line + part)[-_LONGEST_TEXT:]
+    return line
 
 
 def shorten_value(value: Any, most: int, at: str = "") -> tuple[Any, dict[str, int]]:

@@ -76,13 +76,13 @@ def tables_of(export: Export, fabric: Fabric, roles: Mapping[str, TierName]) -> 
             own = blocks.get(name, ("", ""))
             rows.append(_device_row(name, each, loopbacks.get(name, ()), own, fabric, name in switches))
     findings += _cable_findings(export.cables, placed, cables)
-    told = [DEVICES, *sorted(row for row in rows if any(row[1:]))]
+    lines = [DEVICES, *sorted(row for row in rows if any(row[1:]))]
     if not blocks:
-        told = [
+        lines = [
             tuple(cell for word, cell in zip(DEVICES, row, strict=True) if word not in _BLOCKS)
-            for row in told
+            for row in lines
         ]
-    return Tables(csv_text(told), csv_text([LINKS, *links]) if links else "", tuple(findings))
+    return Tables(csv_text(lines), csv_text([LINKS, *links]) if links else "", tuple(findings))
 
 
 def _tor_blocks(

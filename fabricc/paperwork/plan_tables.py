@@ -261,8 +261,8 @@ def fabric_summary(fabric: Fabric, assumptions: Mapping[str, object]) -> dict[st
     strides = fabric.strides
     moves = fabric.moves
     systems = _overridden_systems(fabric)
-    told = ("renamed", "replaced", "parties", "network")
-    moved = {key: value for key in told if (value := getattr(moves, key))}
+    shown = ("renamed", "replaced", "parties", "network")
+    moved = {key: value for key in shown if (value := getattr(moves, key))}
     return {
         "assumptions": {path: _json_value(value) for path, value in assumptions.items()},
         "classes": [dict(zip(CLASSES, row, strict=True)) for row in class_rows(first)],

@@ -339,8 +339,8 @@ def _digest_parts(parts: Iterable[bytes], file: BinaryIO | None) -> str:
 
 def _about_links(target: Path, replaced: set[str]) -> tuple[Diagnostic, ...]:
     message = "{} was a symbolic link and is now a file; its former target is unchanged"
-    told = (message.format(target / path) for path in sorted(replaced))
-    return tuple(Diagnostic("FAB7005", Severity.WARNING, each) for each in told)
+    messages = (message.format(target / path) for path in sorted(replaced))
+    return tuple(Diagnostic("FAB7005", Severity.WARNING, each) for each in messages)
 
 
 def _about_foreign(target: Path, foreign: Iterable[str]) -> tuple[Diagnostic, ...]:

@@ -46,8 +46,8 @@ def state_of(out: Path, *, make: bool = False) -> Path | None:
 
 def state_home() -> Path | None:
     """Return where programs keep state by the XDG Base Directory Specification, which ignores relative paths."""
-    said = os.environ.get("XDG_STATE_HOME", "")
-    home = said if os.path.isabs(said) else os.path.expanduser("~/.local/state")  # noqa: PTH111, PTH117
+    folder = os.environ.get("XDG_STATE_HOME", "")
+    home = folder if os.path.isabs(folder) else os.path.expanduser("~/.local/state")  # noqa: PTH111, PTH117
     return Path(home) if os.path.isabs(home) else None  # noqa: PTH117
 
 

@@ -102,9 +102,9 @@ def _one_sided_files(hosts: Roster[Host]) -> dict[str, str]:
     files: dict[str, str] = {}
     for stem, vendor, written in (("nvshmem", "nvidia", nvshmem_settings), ("mori", "amd", mori_settings)):
         of_vendor = [kind for kind in hosts.kinds if kind.model.gpu_vendor == vendor]
-        told = [(kind.model.name, text) for kind in of_vendor if (text := written(kind))]
-        if told:
-            files |= per_kind(stem, [name for name, _ in told], [text for _, text in told], "env")
+        texts = [(kind.model.name, text) for kind in of_vendor if (text := written(kind))]
+        if texts:
+            files |= per_kind(stem, [name for name, _ in texts], [text for _, text in texts], "env")
     return files
 
 

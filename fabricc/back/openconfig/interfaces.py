@@ -72,9 +72,9 @@ def _subinterface(addresses: dict[str, str | None], mtu: int | None) -> dict[str
     for family, address in addresses.items():
         if address is not None:
             ip, _, length = address.partition("/")
-            said = list_entry(("ip",), {"ip": ip, "prefix-length": int(length)})
+            entry = list_entry(("ip",), {"ip": ip, "prefix-length": int(length)})
             families[f"openconfig-if-ip:{family}"] = {
-                "addresses": {"address": [said]},
+                "addresses": {"address": [entry]},
                 "config": {"enabled": True, **({"mtu": mtu} if mtu is not None else {})},
             }
     return {"subinterface": [{**list_entry(("index",), {"index": 0, "enabled": True}), **families}]}
@@ -100,6 +100,6 @@ def list_entry(keys: tuple[str, ...], config: dict[str, Any], **more: Any) -> di
         config: its configuration, keys included; None values are left out.
         more: sibling containers, with dashes for underscores; empty ones are left out.
     """
-    said = {name: value for name, value in config.items() if value is not None}
+    values = {name: value for name, value in config.items() if value is not None}
     beside = {name.replace("_", "-"): content for name, content in more.items() if content}
-    return {**{key: said[key] for key in keys}, "config": said, **beside}
+    return {**{key: values[key] for key in keys}, "config": values, **beside}

@@ -60,8 +60,8 @@ def read(document: dict[str, Any]) -> Facts:
         (member,) = each["config"]["community-member"]
         facts[f"community_list[{each['community-set-name']}]"] = member
     for each in document[TOP]["policy-definitions"]["policy-definition"]:
-        for said in each["statements"]["statement"]:
-            facts[f"route_map[{each['name']}]/{said['name']}"] = clause_text(_parse_clause(said))
+        for statement in each["statements"]["statement"]:
+            facts[f"route_map[{each['name']}]/{statement['name']}"] = clause_text(_parse_clause(statement))
     return facts
 
 
@@ -93,8 +93,8 @@ def _policy_statement(clause: Clause) -> dict[str, Any]:
     if clause.prefix_list:
         conditions["match-prefix-set"] = {"config": {"prefix-set": clause.prefix_list, **_ANY}}
     if clause.community_list:
-        said = {"community-set": clause.community_list, **_ANY}
-        conditions[_CONDITIONS] = {"match-community-set": {"config": said}}
+        written = {"community-set": clause.community_list, **_ANY}
+        conditions[_CONDITIONS] = {"match-community-set": {"config": written}}
     actions: dict[str, Any] = {
         "config": {"policy-result": "ACCEPT_ROUTE" if clause.permit else "REJECT_ROUTE"}
     }

@@ -55,10 +55,10 @@ def fill_effect(match: Match, outer: Captures) -> Effect:
         return Effect(match, opens)
     if meaning.alone is not None:
         return Effect(match, opens, (), ((meaning.alone, captures[-1]),), (), False, not opens)  # type: ignore[arg-type]
-    said = meaning.capture(captures)
-    if said is None:
+    value = meaning.capture(captures)
+    if value is None:
         return UNKNOWN
-    facts, keeps, entries = said
+    facts, keeps, entries = value
     return Effect(match, opens, facts, keeps, entries, False, not (opens or facts or entries))
 
 

@@ -166,7 +166,7 @@ def _read_lines(document: Document, place: Place, *, ragged: bool) -> bool:
     """
     file, unknown = document.file, document.reading.unknown
     above: list[tuple[int, Place, Effect, Scope]] = []
-    column, said, inner = 0, _BEFORE, document.scope
+    column, effect, inner = 0, _BEFORE, document.scope
     state, scope, outer, _ = place
     memo, values = state.memo, scope.values
     for number, raw in enumerate(document.text.split("\n"), 1):
@@ -181,30 +181,30 @@ def _read_lines(document: Document, place: Place, *, ragged: bool) -> bool:
             if indent != column:
                 deeper = indent > column
                 while above and indent < column:
-                    column, place, said, inner = above.pop()
+                    column, place, effect, inner = above.pop()
                 if indent > column and not (deeper or ragged):
                     return False
-                if indent > column and (above or said is not _BEFORE):
-                    above.append((column, place, said, inner))
-                    place = _place_below(place, said, inner)
+                if indent > column and (above or effect is not _BEFORE):
+                    above.append((column, place, effect, inner))
+                    place = _place_below(place, effect, inner)
                 state, scope, outer, _ = place
                 memo, values, column = state.memo, scope.values, indent
             begins, known = memo.get(raw, _NEW)
             if begins != column:
                 known = match_line(state, key, outer) if len(key) <= _LONGEST_LINE else UNKNOWN
                 _remember_line(state, raw, column, known)
-        said = known
-        if said.plain:
+        effect = known
+        if effect.plain:
             inner = scope
-            for name, value in said.keeps:
+            for name, value in effect.keeps:
                 values[name] = (value, number)
             continue
-        if said.late and said.match is not None:
-            said = fill_effect(said.match, outer)
-        if said.match is None:
+        if effect.late and effect.match is not None:
+            effect = fill_effect(effect.match, outer)
+        if effect.match is None:
             unknown.append((file, number, " ".join(raw.split())))
         else:
-            inner = document.say(said, scope, number)
+            inner = document.say(effect, scope, number)
     return True
 
 
@@ -213,7 +213,7 @@ def _read_nested(document: Document, place: Place, leave: Collection[str]) -> No
     places = [place]
     state, scope, outer, _ = place
     for number, raw in enumerate(document.text.split("\n"), 1):
-        begins, said = state.memo.get(raw, _NEW)
+        begins, effect = state.memo.get(raw, _NEW)
         if begins < 0:
             line = raw.strip()
             if not line or line[0] in "!#":
@@ -224,23 +224,23 @@ def _read_nested(document: Document, place: Place, leave: Collection[str]) -> No
                 continue
             if state.each and _begins_alike(state, scope, outer, line, number):
                 continue
-            said = _match_remembered(state, raw, outer)
-        if said.late and said.match is not None:
-            said = fill_effect(said.match, outer)
-        if said.match is None:
-            said = _match_outer(places, raw)
-            if said.match is None:
+            effect = _match_remembered(state, raw, outer)
+        if effect.late and effect.match is not None:
+            effect = fill_effect(effect.match, outer)
+        if effect.match is None:
+            effect = _match_outer(places, raw)
+            if effect.match is None:
                 document.reading.unknown.append((document.file, number, " ".join(raw.split())))
                 continue
             state, scope, outer, _ = places[-1]
-        block = said.match.state.inner
-        if said.plain and block is None:
-            for name, value in said.keeps:
+        block = effect.match.state.inner
+        if effect.plain and block is None:
+            for name, value in effect.keeps:
                 scope.values[name] = (value, number)
             continue
-        inner = document.say(said, scope, number)
+        inner = document.say(effect, scope, number)
         if block is not None and block.below:
-            state, scope, outer = block.state, inner, outer + said.match.captures
+            state, scope, outer = block.state, inner, outer + effect.match.captures
             places.append((state, scope, outer, ()))
 
 
@@ -253,14 +253,14 @@ def _begins_alike(state: State, scope: Scope, outer: Captures, line: str, number
     each = state.each.get(words[0])
     if each is None or len(words) < 3 or not each.inline or each.once:
         return False
-    said = _match_remembered(each.state, words[2], (*outer, words[1]))
-    if not said.plain or said.match is None or said.match.state.inner is not None:
+    effect = _match_remembered(each.state, words[2], (*outer, words[1]))
+    if not effect.plain or effect.match is None or effect.match.state.inner is not None:
         return False
     named = scope.scopes.setdefault(each.scope, {})
     about = named.get(words[1])
     if about is None:
         about = named[words[1]] = Scope(number)
-    for name, value in said.keeps:
+    for name, value in effect.keeps:
         about.values[name] = (value, number)
     return True
 
@@ -269,12 +269,12 @@ def _match_outer(places: list[Place], raw: str) -> Effect:
     """Return the effect of a line in the outer blocks; the blocks inside the matching one are left."""
     for depth in range(len(places) - 1, 0, -1):
         state, _, outer, _ = places[depth - 1]
-        said = _match_remembered(state, raw, outer)
-        if said.late and said.match is not None:
-            said = fill_effect(said.match, outer)
-        if said.match is not None:
+        effect = _match_remembered(state, raw, outer)
+        if effect.late and effect.match is not None:
+            effect = fill_effect(effect.match, outer)
+        if effect.match is not None:
             del places[depth:]
-            return said
+            return effect
     return UNKNOWN
 
 
@@ -317,21 +317,21 @@ def _read_nodes(
     memo, leading, values, once = state.memo, state.leading, scope.values, document.once
     for node in nodes:
         key, line, children = node.key, node.line, node.children
-        begins, said = (memo if children is None else leading).get(key, _NEW)
+        begins, effect = (memo if children is None else leading).get(key, _NEW)
         if begins < 0:
-            said = match_line(state, key, outer, joined=True, leaf=children is None)
+            effect = match_line(state, key, outer, joined=True, leaf=children is None)
             if children is None:
-                _remember_line(state, key, 0, said)
+                _remember_line(state, key, 0, effect)
             elif len(leading) < _MOST_KEPT and len(key) <= _LONGEST_KEPT:
-                leading[key] = (0, said)
+                leading[key] = (0, effect)
         inner = scope
-        if said.plain and not once:
-            for name, value in said.keeps:
+        if effect.plain and not once:
+            for name, value in effect.keeps:
                 values[name] = (value, line)
         else:
-            if said.late and said.match:
-                said = fill_effect(said.match, outer)
-            if said.match is None:
+            if effect.late and effect.match:
+                effect = fill_effect(effect.match, outer)
+            if effect.match is None:
                 if describe is None:
                     document.reject(line)
                     continue
@@ -339,9 +339,9 @@ def _read_nodes(
                 document.reading.unknown += [(document.file, *each) for each in found]
                 _open_blocks(document, node, place)
                 continue
-            inner = document.say(said, scope, line)
-        if children is not None and said.match is not None:
-            match = said.match
+            inner = document.say(effect, scope, line)
+        if children is not None and effect.match is not None:
+            match = effect.match
             if match.state.whole:
                 parts = [Node(words, at) for at, words in leaf_paths([node])]
                 _read_nodes(document, parts, place, describe)

@@ -65,7 +65,7 @@ class Scope:
 
     def ordered_entries(self, name: str) -> list[StoredValue]:
         """Return the entries of a table in the order of their keys, such as sequence numbers."""
-        return [said for _, said in sorted(self.table(name).items())]
+        return [entry for _, entry in sorted(self.table(name).items())]
 
     def each(self, name: str) -> dict[Captured, Scope]:
         """Return the scopes of that name by key; statements about several things apply to each."""
@@ -80,8 +80,8 @@ class Scope:
 
     def take(self, other: Scope) -> None:
         """Add the values of another scope of the same thing; of two values that of the later line counts."""
-        for name, said in other.values.items():
-            self.values[name] = max(self.values.get(name, said), said, key=itemgetter(1))
+        for name, value in other.values.items():
+            self.values[name] = max(self.values.get(name, value), value, key=itemgetter(1))
         for name, table in other.tables.items():
             self.tables.setdefault(name, {}).update(table)
         for name, scopes in other.scopes.items():
@@ -253,8 +253,8 @@ class Document:
 
     def put_agreed(self) -> None:
         """State what was noted, each as one fact where all agree."""
-        for path, said in self._agreements.items():
-            self.put_all(agreed_facts(path, said))
+        for path, stated in self._agreements.items():
+            self.put_all(agreed_facts(path, stated))
         self._agreements.clear()
 
     def resolve_reference(self, kind: str, name: Value, line: int, ending: Value = "") -> Scope | None:

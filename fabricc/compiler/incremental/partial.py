@@ -326,8 +326,8 @@ class _Part:
         counts, wired = self.fabric.counts(), self.fabric.wired()
         groups, declared = self.fabric.groups(), declared_ratios(self._spec)
         grouped.add(ledger.census.findings(counts, wired, groups, declared, changed))
-        told = soften_breaches(grouped.diagnostics(str(self._patching.last.tree)), self._patching.spec)
-        found = apply_severities(told, self._patching.spec.accept)
+        findings = soften_breaches(grouped.diagnostics(str(self._patching.last.tree)), self._patching.spec)
+        found = apply_severities(findings, self._patching.spec.accept)
         if any(d.severity is Severity.ERROR for d in found):
             raise _WholeBuildError
         return list(found)
@@ -416,7 +416,7 @@ def rebuild_tree(
         if done is not None:
             return done, dict(compiled.sources) if compiled else {}
     compiled = compiled or compile_spec(spec_path, repin=repin)
-    told = partial(before, compiled) if before is not None else None
-    result = write_tree(compiled, out, jobs, frozen, check, progress, told)
+    outcome = partial(before, compiled) if before is not None else None
+    result = write_tree(compiled, out, jobs, frozen, check, progress, outcome)
     rejected = {} if result.tree else tree_texts(result.diagnostics, out / f".{result.cluster}.rejected")
     return result, {**compiled.sources, **rejected}

@@ -84,8 +84,8 @@ def with_networks(
     if diagnostics:
         return FurtherPlans(None, networks, locks, diagnostics)
     for name, stated in spec.networks.items():
-        filled, told = with_hosts(stated, rails, catalog)
-        found = list(told)
+        filled, findings = with_hosts(stated, rails, catalog)
+        found = list(findings)
         if filled is not None and stated.network is not None:
             own = repinning.of_network(name, with_hosts_called(locks.get(name, EMPTY_LOCK), former))
             planned, repinned = _plan_network(filled, catalog, own)

@@ -230,15 +230,15 @@ def run_checks_in_process(*questions: Callable[[], bool]) -> Iterator[Callable[[
 
     A check that raises, or whose process is killed, counts as no, and so do those after it.
     """
-    answers, told = os.pipe()
+    answers, write_end = os.pipe()
     pid = os.fork()
     if not pid:
         try:
             for question in questions:
-                os.write(told, _YES if question() else _NO)
+                os.write(write_end, _YES if question() else _NO)
         finally:
             os._exit(0)
-    os.close(told)
+    os.close(write_end)
     known: list[bool] = []
 
     def answer(number: int) -> bool:

@@ -113,8 +113,8 @@ def build_external(
 
 def own_networks(addressing: Addressing, management: Management, *, joined: bool) -> dict[str, Network]:
     """Return what the fabric numbers itself, by the spec's key; `joined`: whether switches have links."""
-    said = {"family": addressing.family, "fabric_links": addressing.fabric_links}
-    unused = unused_pools(said, joined=joined)
+    settings = {"family": addressing.family, "fabric_links": addressing.fabric_links}
+    unused = unused_pools(settings, joined=joined)
     pools = {
         f"addressing.{pool}": network
         for pool in IPV4_POOLS + IPV6_POOLS

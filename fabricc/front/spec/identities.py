@@ -153,8 +153,8 @@ def _read_devices(lines: tuple[Line, ...], findings: list[Diagnostic]) -> Iterat
         device = line.cells.get("device", "")
         if (other := first.setdefault(device, line)) is not line or not device:
             earlier = f"{clip(device)} is defined in line {other.start.line} already"
-            told = earlier if device else "no device is named"
-            findings.append(_error_at("FAB2148", told, line.start, "Give each device one line."))
+            reason = earlier if device else "no device is named"
+            findings.append(_error_at("FAB2148", reason, line.start, "Give each device one line."))
             continue
         read = _Cells(line, findings)
         row = DeviceRow(

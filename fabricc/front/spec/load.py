@@ -221,7 +221,7 @@ def _read_networks(
     numbers = {moved.get(name, name) if name not in named else name: own for name, own in numbers.items()}
     stated = number_networks(named, numbers)
     sections = [section_of(document, name, stated[name]) for name in sorted(stated, key=stated.__getitem__)]
-    told = {
+    findings_of = {
         each.network.name: Findings(
             replace(each.document, value=each.document.value | {"groups": each.groups})
         )
@@ -230,7 +230,7 @@ def _read_networks(
     alone = dict[str, tuple[HostGroup, ...]]()
     if spec is not None:
         parts = [
-            StatedGroups(name, each.groups, each.wiring, each.network.hosts_per_unit, told[name])
+            StatedGroups(name, each.groups, each.wiring, each.network.hosts_per_unit, findings_of[name])
             for each in sections
             for name in [each.network.name]
         ]
@@ -242,14 +242,16 @@ def _read_networks(
         if spec is not None:
             rails = section.rails_per_tor
             gpus = replace(spec.gpus, wiring=section.wiring, rails_per_tor=rails, rails_apart=False)
-        read, _ = _assemble_spec(section.document, frozenset(), told[name], section.assumptions, gpus)
+        read, _ = _assemble_spec(section.document, frozenset(), findings_of[name], section.assumptions, gpus)
         if read is not None:
             network = replace(section.network, groups=alone[name])
-            check_classes(network.groups, read.priorities, told[name])
+            check_classes(network.groups, read.priorities, findings_of[name])
             if "evpn" not in section.document.value:
-                check_network_senders((*read.gpus.groups, *network.groups), read.priorities, told[name])
+                check_network_senders(
+                    (*read.gpus.groups, *network.groups), read.priorities, findings_of[name]
+                )
             found[name] = replace(read, network=network)
-        findings.diagnostics += told[name].diagnostics
+        findings.diagnostics += findings_of[name].diagnostics
     return found
 
 

@@ -111,8 +111,8 @@ def read_export(path: Path) -> Export:
     if not devices:
         return Export(findings=(*findings, _error_in_file(path, f"{path} has no list of devices")))
     if lists := [name for name in LISTS[1:3] if name not in found]:
-        told = f"there is no list of {' nor of '.join(lists)}: their values stay as computed"
-        findings.append(Diagnostic("FAB3271", Severity.NOTE, told, Position(str(path), 1, 1), _HELP))
+        hint = f"there is no list of {' nor of '.join(lists)}: their values stay as computed"
+        findings.append(Diagnostic("FAB3271", Severity.NOTE, hint, Position(str(path), 1, 1), _HELP))
     addresses, cables = _read_addresses(found.get("ip-addresses", [])), _read_cables(found.get("cables", []))
     prefixes = tuple(_text_at(each, "prefix") for each in found.get("prefixes", []))
     return Export(devices, tuple(addresses), tuple(cables), prefixes, tuple(read), tuple(findings))

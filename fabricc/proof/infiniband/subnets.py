@@ -389,14 +389,14 @@ def _read_netplan(text: str) -> Iterator[tuple[str, Interface]]:
         raise ValueError(f"line {line} of the netplan file")
     ports = find_node(tree.nodes, "network", "ethernets")
     for port in (ports.children or ()) if ports else ():
-        said = {
+        settings = {
             node.key[0]: words[-1]
             for node in port.children or ()
             if node.key
             and (words := [*node.key[1:], *(word for child in node.children or () for word in child.key)])
         }
-        mode, mtu = str(said.get("infiniband-mode")), int(said.get("mtu", 0))
-        yield " ".join(port.key), (said.get("addresses"), mode, mtu, None)
+        mode, mtu = str(settings.get("infiniband-mode")), int(settings.get("mtu", 0))
+        yield " ".join(port.key), (settings.get("addresses"), mode, mtu, None)
 
 
 def _read_networkd(files: Mapping[str, str]) -> Iterator[tuple[str, Interface]]:

@@ -245,13 +245,13 @@ def _policy_key(policy: Policy) -> bytes:
     head = (policy.tier, policy.plane, policy.pod, policy.drained, [_stance_tuple(s) for s in policy.stances])
     maps = {name: [(*clause[:5], clause.only) for clause in clauses] for name, clauses in policy.maps.items()}
     outside = (policy.outward, policy.discards, policy.static_map)
-    told = repr(
+    text = repr(
         (head, maps, policy.lists, sorted(policy.communities.items()))
         + (outside if policy.outward or policy.discards else ())
         + ((policy.vtep,) if policy.vtep else ())
         + (("EVPN between loopbacks",) if policy.vtep and _ALL_EVPN not in policy.originates else ())
     )
-    return blake2b(told.encode(), digest_size=16).digest()
+    return blake2b(text.encode(), digest_size=16).digest()
 
 
 def _static_routes(seen: SwitchView) -> tuple[tuple[Block, ...], tuple[Block, ...]]:

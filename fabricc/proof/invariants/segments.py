@@ -66,17 +66,17 @@ def packed_segments(seen: SwitchView) -> tuple[tuple[str, bytes], ...]:
     """Return the settings of each segment and VRF, and of the gateways' MAC, as checksums to compare."""
     if not seen.evpn or seen.switch.tier_index:
         return ()
-    said = [
+    statements = [
         (
             _TENANT + owner if is_tenant(each) else owner,
             _STATED.pack(*(_checksum(each.get(leaf)) for leaf in LEAVES)),
         )
         for owner, each in segment_statements(seen).items()
     ]
-    if any(owner.startswith(_TENANT) for owner, _ in said):
-        return tuple(sorted(said))
+    if any(owner.startswith(_TENANT) for owner, _ in statements):
+        return tuple(sorted(statements))
     mac = _checksum(seen.evpn.get("anycast_mac"))
-    return tuple(sorted([*said, (_MAC, _STATED.pack(mac, *[0] * (len(LEAVES) - 1)))]))
+    return tuple(sorted([*statements, (_MAC, _STATED.pack(mac, *[0] * (len(LEAVES) - 1)))]))
 
 
 def _checksum(value: object) -> int:
@@ -92,14 +92,14 @@ def segment_breaches(seen: SwitchView) -> Iterator[Breach]:
     if seen.switch.tier_index:
         yield from _passed_on(seen)
         return
-    said = segment_statements(seen)
-    yield from _check_numbers(said)
+    statements = segment_statements(seen)
+    yield from _check_numbers(statements)
     if with_tenants(seen):
-        yield from tenant_breaches(seen, said)
-    elif said or seen.switch.vtep:
-        yield from _check_gateways(said)
-        yield from _check_ports(seen, said)
-        yield from _check_sizes(seen, said)
+        yield from tenant_breaches(seen, statements)
+    elif statements or seen.switch.vtep:
+        yield from _check_gateways(statements)
+        yield from _check_ports(seen, statements)
+        yield from _check_sizes(seen, statements)
     else:
         return  # a ToR that no tenant has a port on
     source, loopback = seen.evpn.get("source"), seen.facts.get("loopback/ipv4")

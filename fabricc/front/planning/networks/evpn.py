@@ -42,25 +42,25 @@ def with_segments(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic])
 def _of_groups(spec: ClusterSpec, wish: EvpnWish, findings: list[Diagnostic]) -> tuple[int, ...]:
     """Return the index of the segment of each host group."""
     names = [group.name for group in spec.gpus.groups]
-    said: dict[str, int] = {}
+    segment_of_group: dict[str, int] = {}
     for index, segment in enumerate(wish.segments):
         for at, group in enumerate(wish.groups.get(segment.name, ())):
             path = (SECTION, "segments", segment.name, "groups", at)
             if group not in names:
                 help_ = f"Groups are {', '.join(names)}."
                 findings.append(spec.error("FAB3309", f"no host group is named {group}", *path, help=help_))
-            elif said.setdefault(group, index) != index:
-                other = wish.segments[said[group]].name
+            elif segment_of_group.setdefault(group, index) != index:
+                other = wish.segments[segment_of_group[group]].name
                 message = f"hosts of {group} are in {other} already: a port can be in only one segment"
                 findings.append(spec.error("FAB3309", message, *path, help="Name the group once."))
     rest = [index for index, segment in enumerate(wish.segments) if segment.name not in wish.groups]
     for group in names:
-        if group not in said and len(rest) != 1:
+        if group not in segment_of_group and len(rest) != 1:
             message = f"no segment contains the hosts of {group}"
             open_ = "None takes the other hosts" if not rest else f"{len(rest)} take the other hosts"
             help_ = f"{open_}: name `groups: [{group}]` in one."
             findings.append(spec.error("FAB3309", message, SECTION, "segments", help=help_))
-    return tuple(said.get(group, rest[0] if rest else 0) for group in names)
+    return tuple(segment_of_group.get(group, rest[0] if rest else 0) for group in names)
 
 
 def _too_small(spec: ClusterSpec, fabric: Fabric, of_group: tuple[int, ...]) -> Iterator[Diagnostic]:

@@ -59,7 +59,7 @@ def with_hosts(
         titles = ", ".join(dict.fromkeys(model.title for model in models))
         message = f"the catalog has no ports {ports!r} of {titles}"
         return None, (network.error("FAB3104", message, "ports", help=remedy),)
-    told = [
+    findings = [
         network.warning(
             "FAB3105",
             f"{plural(groups[index].hosts, 'host')} of group '{groups[index].name}' are not in network '{name}': "
@@ -71,7 +71,7 @@ def with_hosts(
     ]
     whole = hosts_of(network, rails, without)
     unfit = tuple(_check_own_hosts(whole, catalog))
-    return None if unfit else whole, (*told, *unfit)
+    return None if unfit else whole, (*findings, *unfit)
 
 
 def _check_own_hosts(network: ClusterSpec, catalog: Catalog) -> Iterator[Diagnostic]:
@@ -316,15 +316,15 @@ def _check_ports(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Ite
     taken: dict[tuple[str, str], str] = {}
     for spec, fabric in zip(specs[1:], fabrics[1:], strict=True):
         assert spec.network is not None
-        told = set[str]()
+        reported = set[str]()
         for group, model in zip(
             spec.gpus.groups, fabric.host_models, strict=False
         ):  # border leaves have no hosts
             functions = [*_pci_functions(model.pci, model.ports_per_nic), *model.second_pci]
             ports = [spec.network.ports, *functions]
             again = [port for port in ports if (group.name, port) in taken]
-            if again and model.name not in told:
-                told.add(model.name)
+            if again and model.name not in reported:
+                reported.add(model.name)
                 first = taken[group.name, again[0]]
                 has = f"ports of {model.name} that network '{first}' has"
                 message = f"network '{fabric.network}' has {has}: {again[-1]}"
@@ -340,14 +340,14 @@ def _pci_functions(pci: Sequence[str], ports: int) -> list[str]:
 def _check_host_names(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
     """FAB3021: hosts of two groups have one name; one is on the rails, as others were compared when they were read."""
     rails = {name for unit in fabrics[0].units.values() for name in unit.hosts.values()}
-    told = set[str]()
+    reported = set[str]()
     for spec in specs[1:]:
         assert spec.network is not None
         for group in spec.network.groups:
             names = group.host_names or tuple(name for hosts in group.racks.values() for name in hosts)
             again = next((name for name in names if name in rails), None)
-            if again is not None and again not in told:
-                told.add(again)
+            if again is not None and again not in reported:
+                reported.add(again)
                 message = (
                     f"two hosts would be named {again!r}, one of group '{group.name}' and one on the rails"
                 )

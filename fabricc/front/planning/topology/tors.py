@@ -236,10 +236,10 @@ def _tor_uplinks(
         for first, end in spans:
             start = max(start, end) if first <= start else start
     if "tor_up_cage" in pins and start > pins["tor_up_cage"]:
-        told = report_outgrown_pin(
+        finding = report_outgrown_pin(
             spec, "tor_up_cage", pins["tor_up_cage"], start, "host ports of a ToR", "gpus"
         )
-        raise _UplinkCagesError(told, start)
+        raise _UplinkCagesError(finding, start)
     behind = min((first for guests in placed for first, _ in guests if first >= start), default=None)
     most = _count_free_ports(tor, up_gbps, start, behind)
     ratio = tier.oversubscription or 1.0

@@ -175,9 +175,9 @@ def check_lids(subject: Subject) -> Iterator[Finding]:
     """Report FAB6323 if a port that answers has another LID than planned; a separate program reads the subnet."""
     answered = read_topology(subject.running.run_tool("ibnetdiscover"))
     found = {node.name: node.lid for node in answered.nodes.values()}
-    told = 0
+    reported = 0
     for node in subject.topology.nodes.values():
-        if found.get(node.name) != node.lid and (told := told + 1) <= _TELLING:
+        if found.get(node.name) != node.lid and (reported := reported + 1) <= _TELLING:
             yield Finding("FAB6323", f"{node.name}: planned {node.lid}, found {found.get(node.name)}", "")
     extra = found.keys() - {node.name for node in subject.topology.nodes.values()}
     if extra:
@@ -210,20 +210,20 @@ def check_routes(result: Walk, code: str = "FAB6324") -> Iterator[Finding]:
 def check_loops(subject: Subject) -> Iterator[Finding]:
     """Report FAB6325 if ibdmchk finds a credit loop or a dead end; it runs only where it ends in reasonable time."""
     dump = subject.running.folder / "dump"
-    said = subject.running.run_tool(
+    output = subject.running.run_tool(
         "ibdmchk", "-s", str(dump / "opensm-subnet.lst"), "-f", str(dump / "opensm.fdbs"),
         "-m", str(dump / "opensm.mcfdbs"), timeout_s=1800,
     )  # fmt: skip
-    if "no credit loops found" not in said or "-E-" in said:
-        wrong = [line for line in said.splitlines() if "-E-" in line or "loop" in line]
+    if "no credit loops found" not in output or "-E-" in output:
+        wrong = [line for line in output.splitlines() if "-E-" in line or "loop" in line]
         yield Finding("FAB6325", f"ibdmchk: {(wrong or ['no verdict'])[0][:200]}", "")
 
 
 def trace_packet(subject: Subject, first: Node, last: Node) -> Iterator[Finding]:
     """Report FAB6324 if a packet from one adapter does not reach another through the simulated switches."""
-    said = subject.running.run_tool("ibtracert", str(first.lid), str(last.lid))
-    if f"lid {last.lid}-{last.lid}" not in said.strip().rpartition("\n")[2]:
-        yield Finding("FAB6324", f"ibtracert from {first.name} to {last.name}: {said.strip()[-160:]}", "")
+    output = subject.running.run_tool("ibtracert", str(first.lid), str(last.lid))
+    if f"lid {last.lid}-{last.lid}" not in output.strip().rpartition("\n")[2]:
+        yield Finding("FAB6324", f"ibtracert from {first.name} to {last.name}: {output.strip()[-160:]}", "")
 
 
 def check_partitions(subject: Subject) -> Iterator[Finding]:
@@ -262,8 +262,8 @@ def _have_common_tenant(ib: InfinibandFabric, one: str, other: str) -> bool:
 def _check_joined(
     subject: Subject, ports: dict[str, Node], pair: list[str], pkey: int, level: int
 ) -> Iterator[Finding]:
-    said = _path_record(subject, ports[pair[0]], ports[pair[1]], pkey | 0x8000)
-    key, sl = _PKEY.search(said), _LEVEL.search(said)
+    record = _path_record(subject, ports[pair[0]], ports[pair[1]], pkey | 0x8000)
+    key, sl = _PKEY.search(record), _LEVEL.search(record)
     if key is None or int(key[1], 16) & DEFAULT_PKEY != pkey:
         message = f"{pair[0]} and {pair[1]} have no path in partition 0x{pkey:04x}"
         yield Finding("FAB6326", message, PARTITIONS)
