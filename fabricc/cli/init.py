@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from fabricc.back import nos as back_ends
 from fabricc.base.documents.schema import load_schema, schema_path
 from fabricc.base.foreign import files
 from fabricc.base.foreign.git_process import GitError
@@ -31,7 +32,7 @@ from fabricc.tree.file import make_folder, write_file
 from fabricc.version import __version__
 
 if TYPE_CHECKING:
-    from fabricc.catalog.model import Catalog
+    from fabricc.catalog.model import Catalog, SwitchModel
 
 STARTER = Path(__file__).parent / "starter"
 FILES = {
@@ -243,7 +244,11 @@ def ask(catalog: Catalog) -> Answers:
     )
     switches = _prompt("Switch model", DEFAULTS.switches, lambda text: _switch_model(text, catalog))
     systems = systems_of(catalog.switches[switches])
-    nos = _prompt(f"Operating system ({', '.join(systems)})", systems[0], _nos)
+    nos = _prompt(
+        f"Operating system ({', '.join(systems)})",
+        systems[0],
+        lambda text: _nos(text, catalog.switches[switches]),
+    )
     answers = Answers(cluster, hosts, count, capacity, switches, nos)
     networks = {}
     for name in NETWORKS:
@@ -309,8 +314,16 @@ def _cluster(text: str) -> str:
     return _matching(text, load_schema("cluster")["properties"]["cluster"])
 
 
-def _nos(text: str) -> str:
-    return _matching(text, load_schema("cluster")["$defs"]["nos"])
+def _nos(text: str, model: SwitchModel) -> str:
+    """Return a system, with or without a release, that runs on the switch."""
+    name, _, release = _matching(text, load_schema("cluster")["$defs"]["nos"]).partition("-")
+    systems = sorted({each.partition("-")[0] for each in systems_of(model)})
+    if name not in systems:
+        raise click.UsageError(f"{name} does not run on {model.name}. Systems: {', '.join(systems)}.")
+    releases = back_ends.load(name).releases
+    if release and release not in releases:
+        raise click.UsageError(f"{name} has no release {release!a}. Known: {', '.join(releases)}.")
+    return text
 
 
 def _user(text: str) -> str:
@@ -354,7 +367,8 @@ def _own_switches(text: str, catalog: Catalog) -> tuple[str, str]:
     """Return switch model and system of `MODEL:NOS` or `MODEL`."""
     model, _, nos = text.partition(":")
     model = _switch_model(model, catalog)
-    return model, _nos(nos) if nos else systems_of(catalog.switches[model])[0]
+    switch = catalog.switches[model]
+    return model, _nos(nos, switch) if nos else systems_of(switch)[0]
 
 
 def _tenant(text: str) -> tuple[str, int]:

@@ -180,10 +180,29 @@ def converse(folder: Path, answers: list[str]) -> tuple[int, str]:
 
 
 def test_init_prompts_on_a_terminal(tmp_path: Path, key: Path) -> None:
-    answers = ["hall-3", "b300", "dgx-b300-2x400", "128", "64", "", "sn5600", "", "y", "", "n", str(key)]
+    answers = [
+        "hall-3",
+        "b300",
+        "dgx-b300-2x400",
+        "128",
+        "64",
+        "",
+        "sn5600",
+        "ios",
+        "sonic-999",
+        "sonic",
+        "y",
+        "sn5600:eos",
+        "",
+        "n",
+        str(key),
+    ]
     status, shown = converse(tmp_path / "a", answers)
     assert status == 0, shown
     assert "Did you mean" in shown, "a wrong answer is asked again"
+    assert "ios does not run on sn5600. Systems: cumulus, frr, sonic." in shown
+    assert "sonic has no release '999'" in shown
+    assert "eos does not run on sn5600" in shown, "nor does the switch of a network"
     assert "128 hosts" in shown, "a capacity below the hosts is asked again"
     spec = yaml.safe_load((tmp_path / "a" / "cluster.yaml").read_text("utf-8"))
     assert (spec["cluster"], spec["gpus"]["hosts"], spec["gpus"]["capacity"]) == ("hall-3", 128, 256)
