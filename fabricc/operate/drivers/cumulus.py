@@ -438,10 +438,17 @@ class CumulusDriver(LinuxSession):
     def _save(self) -> None:
         """Save what is applied, and read it back: the exit status of `nv config save` is no proof.
 
+        It is saved again over a new connection where the answer is lost.
+
         Raises:
             CommitError: The startup configuration is another one.
         """
-        if (said := self._run(_SAVE, CommitError, limit_s=self._patience).strip()) != "saved":
+        try:
+            said = self._run(_SAVE, CommitError, limit_s=self._patience).strip()
+        except (CommandTimeoutException, ConnectionException):
+            self._reconnect()
+            said = self._run(_SAVE, CommitError, limit_s=self._patience).strip()
+        if said != "saved":
             said = excerpt(said, self.password, longest=100)
             raise CommitError(f"{self.hostname}: `nv config save` did not save what is applied: {said!r}")
 

@@ -377,7 +377,11 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             if commands := unprinted_commands(self._plan):
                 self.device.config_list(["configure terminal", *commands])
             self._note_printed_forms()
-            self._delete_file(self.candidate_cfg)
+            try:
+                self._delete_file(self.candidate_cfg)
+            except NXAPIConnectionError:
+                if self._check_file_exists(self.candidate_cfg):
+                    self._delete_file(self.candidate_cfg)
 
     def _run_logged(self, command: str, log: str, outcome: str, replaced: str = "") -> None:
         """Run a command that takes long, and judge it by the device's own log.

@@ -5,6 +5,7 @@ The terminal and the SCP connections of NX-OS, whose packets are bounded from th
 
 from __future__ import annotations
 
+import re
 import threading
 from base64 import b64encode
 from functools import partial
@@ -34,16 +35,34 @@ if TYPE_CHECKING:
     import paramiko
 
 
+_READS = re.compile(r"(?:show|dir|terminal dont-ask)\b|configure replace \S+ (?:verify-only|show-patch)$")
+"""Commands that change nothing, so that they can be sent again."""
+
+
 class Exchange(RPCClient):  # type: ignore[misc]
     """Requests of NX-API, each bounded in size and by a deadline for all of it.
 
+    A request whose answer is lost with its connection is sent once more, unless it changes the switch.
+
     Attributes:
         longest_s: the deadline; 0 for a few times the timeout.
+        answered: whether the switch has answered before; a request to one that never did is not sent again.
     """
 
     longest_s = 0.0
+    answered = False
 
     def _send_request(self, commands: list[str], method: str) -> Response:
+        try:
+            answer = self._send_once(commands, method)
+        except NXAPIConnectionError:
+            if not self.answered or not all(map(_READS.match, commands)):
+                raise
+            answer = self._send_once(commands, method)
+        self.answered = True
+        return answer
+
+    def _send_once(self, commands: list[str], method: str) -> Response:
         place = urlsplit(self.url)
         timeout = float(self.timeout)
         name, port = str(place.hostname), place.port

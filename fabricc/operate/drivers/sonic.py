@@ -392,17 +392,17 @@ class SonicDriver(LinuxSession):
         if not outcome["ok"]:
             raise CommitError(f"{self.hostname}: {redact_text(str(outcome['why']), self.password)}")
 
-    def _query_again(self, command: str) -> str:
+    def _query_again(self, command: str, limit_s: float | None = None) -> str:
         """Run a command that may be run twice, over a new connection where the old one breaks.
 
         Raises:
             ConnectAuthError: the switch refuses the login now; it is not repeated.
             CommitError: it does not answer in the time of a commit.
         """
-        until = time.monotonic() + self._limit_s()
+        until = time.monotonic() + (limit_s or self._limit_s())
         while True:
             try:
-                return self._run(command, CommitError)
+                return self._run(command, CommitError, limit_s=limit_s)
             except (CommandTimeoutException, ConnectionException) as error:
                 if isinstance(error, ConnectAuthError) or time.monotonic() > until:
                     raise
@@ -434,7 +434,7 @@ class SonicDriver(LinuxSession):
             CommitError: the switch does not boot with what it runs.
         """
         command = f"config save -y >&2 && python3 {self._folder}/{_AGENT} saved {self._folder}"
-        answer = self._run(command, CommitError, limit_s=self._patience)
+        answer = self._query_again(command, self._patience)
         if not self._object(answer, {"saved": bool})["saved"]:
             raise CommitError(f"{self.hostname}: `config save` did not save what runs")
 

@@ -17,7 +17,7 @@ from napalm.base.exceptions import (
 
 from fabricc.operate.drivers.holds import Claim
 from tests.operate.drivers.servers.device import Device
-from tests.operate.drivers.servers.linux_switch import PASSWORD, USER, LinuxSwitch, linux_switch
+from tests.operate.drivers.servers.linux_switch import PASSWORD, USER, LinuxSwitch, linux_switch, lose_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -175,19 +175,23 @@ def test_a_lost_confirmation_is_completed(
 ) -> None:
     driver.load_replace_candidate(config=NEW)
     driver.commit_config(revert_in=60)
-    usual, drops = LinuxSwitch.serve, [when]
-
-    def serve(self: LinuxSwitch, channel: Any, command: str) -> None:
-        if "--confirm-" in command and drops:
-            self.faults.drop_commit = drops.pop()
-            command = f": nv config apply -y; {command}"
-        usual(self, channel, command)
-
-    monkeypatch.setattr(LinuxSwitch, "serve", serve)
+    drops = lose_once(monkeypatch, "--confirm-", when)
     getattr(driver, method)()
     assert not drops
     assert not driver.has_pending_commit()
     assert switch.text("running.json") == switch.text("startup") == text
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_lost_answer_to_the_save_is_requested_again(
+    switch: LinuxSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=60)
+    drops = lose_once(monkeypatch, "nv config save", when)
+    driver.confirm_commit()
+    assert not drops
+    assert switch.text("running.json") == switch.text("startup") == NEW
 
 
 @pytest.mark.parametrize("method", ["confirm_commit", "rollback"])

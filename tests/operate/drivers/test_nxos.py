@@ -25,6 +25,7 @@ from fabricc.operate.devices.running import find_differences
 from fabricc.operate.drivers import nxos, nxos_replace
 from fabricc.operate.drivers.holds import Claim
 from tests.operate.drivers.servers.nxos import NxosSwitch, nxos_switch
+from tests.operate.drivers.servers.web import Drop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -293,6 +294,34 @@ def test_a_replace_whose_answer_is_lost_is_judged_by_the_log(switch: NxosSwitch,
     driver.commit_config(revert_in=60)
     assert driver.has_pending_commit()
     assert switch.running == NEW
+
+
+def test_a_lost_answer_to_a_command_that_changes_nothing_is_requested_again(
+    switch: NxosSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost: set[str] = set()
+    usual = NxosSwitch.answer
+    reads = re.compile(
+        r"show|dir|(?:no )?terminal|delete candidate|configure replace .*(?:verify-only|show-patch)"
+    )
+
+    def answer(self: NxosSwitch, path: str, asked: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        found = usual(self, path, asked)
+        commands = [one["params"]["cmd"] for one in asked]
+        if all(map(reads.match, commands)) and str(commands) not in lost:
+            lost.add(str(commands))
+            raise Drop
+        return found
+
+    monkeypatch.setattr(NxosSwitch, "answer", answer)
+    driver.load_replace_candidate(config=NEW)
+    assert "hostname new" in driver.compare_config()
+    driver.commit_config(revert_in=60)
+    driver.confirm_commit()
+    assert switch.running == switch.startup == NEW
+    assert [*switch.files] == ["rollback_config.txt"]
+    assert len(lost) > 6
+    assert any("delete" in commands for commands in lost)
 
 
 def test_a_replace_that_never_arrived_is_a_lost_connection(switch: NxosSwitch, driver: Any) -> None:

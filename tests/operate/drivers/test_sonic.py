@@ -24,7 +24,7 @@ from napalm.base.exceptions import (
 
 from fabricc.operate.drivers.bundle import pack_bundle, unpack_bundle
 from fabricc.operate.drivers.holds import Claim, Hold
-from tests.operate.drivers.servers.linux_switch import LinuxSwitch, linux_switch
+from tests.operate.drivers.servers.linux_switch import LinuxSwitch, linux_switch, lose_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -147,6 +147,20 @@ def test_a_connection_that_breaks_during_a_commit_is_opened_again(
     driver.commit_config()
     assert driver.commit_state()["phase"] == "confirmed"
     assert runs(switch, NEW, "hostname new\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_lost_answer_to_the_save_is_requested_again(
+    switch: LinuxSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    driver.load_replace_candidate(config=BUNDLE)
+    driver.commit_config(revert_in=60)
+    drops = lose_once(monkeypatch, "config save", when)
+    with switch.device.connect(session="run-1") as again:
+        again.confirm_commit()
+    assert not drops
+    assert json.loads(switch.text("etc/sonic/config_db.json")) == NEW
 
 
 @pytest.mark.slow

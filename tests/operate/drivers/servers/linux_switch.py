@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import paramiko
+    import pytest
 
 USER, PASSWORD = "admin", "linux pässword"
 _PROGRAMS = (
@@ -128,6 +129,20 @@ class LinuxSwitch:
             ("ipv6_route", {}),
         ):
             (folder / f"show_{name}_json").write_text(json.dumps(told))
+
+
+def lose_once(patch: pytest.MonkeyPatch, words: str, when: str) -> list[str]:
+    """Break the connection `before` or `after` the next command with these words; return a list, empty once it did."""
+    usual, drops = LinuxSwitch.serve, [when]
+
+    def serve(switch: LinuxSwitch, channel: paramiko.Channel, command: str) -> None:
+        if words in command and drops:
+            switch.faults.drop_commit = drops.pop()
+            command = f": nv config apply -y; {command}"
+        usual(switch, channel, command)
+
+    patch.setattr(LinuxSwitch, "serve", serve)
+    return drops
 
 
 @contextlib.contextmanager
