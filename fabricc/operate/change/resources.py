@@ -39,6 +39,7 @@ class Effect:
         loses_vrf: whether the switch has a VRF with a VNI less: it then accepts fewer routes of its neighbors.
         access: what it changes about who can log in to the switch or change it.
         weakened: services and protections that it ends or weakens.
+        leaves: whether it ends all sessions of the switch: what the switch carries is gone whatever the order.
     """
 
     platform: str
@@ -50,6 +51,7 @@ class Effect:
     loses_vrf: bool = False
     access: tuple[str, ...] = ()
     weakened: tuple[str, ...] = ()
+    leaves: bool = False
 
     @property
     def disruptive(self) -> bool:
@@ -88,17 +90,32 @@ def build_capacity_model(
     breaking: set[tuple[str, str]] = set()
     wiring = Wiring(fabric)
     uplinks = wiring.open_uplinks
+    leaving = {name for name, effect in effects.items() if effect.leaves}
+    for name in leaving:
+        for resource, count in _list_resources(fabric, places[name]):
+            totals[resource] -= count
+            if not totals[resource]:
+                del totals[resource]
     for name in (*effects, *absent):
         at, effect = places[name], effects.get(name, _ABSENT)
-        below = {lower: uplinks[lower].get(name, 0) for lower in wiring.below.get(name, ())}
+        below = {
+            lower: uplinks[lower].get(name, 0) for lower in wiring.below.get(name, ()) if lower not in leaving
+        }
         below = {lower: count for lower, count in below.items() if count}
         breaking |= {(lower, name) for lower in below if lower in effect.breaks}
         breaking |= {(name, upper) for upper in uplinks.get(name, ()) if upper in effect.breaks}
         for lower in (*below, name):
-            if lower not in totals and (count := sum(uplinks.get(lower, {}).values())):
+            if (
+                lower not in totals
+                and lower not in leaving
+                and (count := sum(uplinks.get(lower, {}).values()))
+            ):
                 totals[lower] = count
                 tiers[lower] = TIERS.index(places[lower].tier.value)
-        tier, carries = TIERS.index(at.tier.value), dict(_list_resources(fabric, at))
+        tier, carries = (
+            TIERS.index(at.tier.value),
+            {} if name in leaving else dict(_list_resources(fabric, at)),
+        )
         what = (effect.platform, effect.disruptive, _name_redundancy_set(fabric, at))
         member = Member(name, tier, *what, carries, below, effect.confined)
         if name in effects:

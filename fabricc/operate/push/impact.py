@@ -73,7 +73,8 @@ def assess_effect(
         way, applied = application_words(application), application_impact(base, application)
     breaks = _find_broken_peers(switch, old, new)
     statements = tuple(found.counts) if found else ()
-    besides = describe_access(statements, device.nos), tuple(list_weakened(statements, device.nos))
+    leaves = bool(sessions_of(old)) and not sessions_of(new)
+    besides = describe_access(statements, device.nos), tuple(list_weakened(statements, device.nos)), leaves
     if application is not None and applied > stated:
         return Effect(platform, applied, application.interrupts, breaks, way, False, False, *besides)
     reason = _find_reason(statements, device.nos, stated)
