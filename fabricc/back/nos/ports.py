@@ -87,9 +87,68 @@ PLAIN = Spelling({}, {"lo": PortKind.VIRTUAL})
 """For hosts and for systems without a spelling: names are compared verbatim."""
 
 
+_PORT, _BUNDLE, _MANAGEMENT, _VIRTUAL = PortKind.PORT, PortKind.BUNDLE, PortKind.MANAGEMENT, PortKind.VIRTUAL
+SPELLINGS = {
+    "cumulus": Spelling(
+        {
+            "swp": _PORT, "bond": _BUNDLE, "eth": _MANAGEMENT, "mgmt": _MANAGEMENT, "vlan": _VIRTUAL, "vxlan": _VIRTUAL,
+            "vni": _VIRTUAL, "peerlink": _BUNDLE, "lo": _VIRTUAL, "dummy": _VIRTUAL,
+        },
+        {"lo": _VIRTUAL, "bridge": _VIRTUAL, "br_default": _VIRTUAL, "peerlink": _BUNDLE, "mgmt": _MANAGEMENT},
+    ),
+    "eos": Spelling(
+        {
+            "ethernet": _PORT, "unconnectedethernet": _PORT, "port-channel": _BUNDLE, "management": _MANAGEMENT,
+            "loopback": _VIRTUAL, "vlan": _VIRTUAL, "vxlan": _VIRTUAL, "tunnel": _VIRTUAL, "dps": _VIRTUAL,
+            "recirc-channel": _VIRTUAL,
+        },
+        {"cpu": _VIRTUAL, "defaults": _VIRTUAL},
+        abbreviated=True,
+    ),
+    "frr": Spelling(
+        {
+            "swp": _PORT, "eth": _PORT, "bond": _BUNDLE, "mgmt": _MANAGEMENT, "vlan": _VIRTUAL, "vxlan": _VIRTUAL,
+            "vni": _VIRTUAL, "peerlink": _BUNDLE, "lo": _VIRTUAL, "dummy": _VIRTUAL,
+        },
+        {
+            "lo": _VIRTUAL, "bridge": _VIRTUAL, "br_default": _VIRTUAL, "peerlink": _BUNDLE, "mgmt": _MANAGEMENT,
+            "eth0": _MANAGEMENT,
+        },
+    ),
+    "junos": Spelling(
+        {
+            "et": _PORT, "xe": _PORT, "ge": _PORT, "mge": _PORT, "fe": _PORT, "ae": _BUNDLE, "reth": _BUNDLE,
+            "em": _MANAGEMENT, "fxp": _MANAGEMENT, "me": _MANAGEMENT, "vme": _MANAGEMENT, "lo": _VIRTUAL,
+            "irb": _VIRTUAL, "vlan": _VIRTUAL, "vtep": _VIRTUAL, "st": _VIRTUAL, "gr": _VIRTUAL, "ip": _VIRTUAL,
+            "lt": _VIRTUAL, "fti": _VIRTUAL,
+        },
+        {"re0:mgmt-0": _MANAGEMENT, "re1:mgmt-0": _MANAGEMENT, "irb": _VIRTUAL, "vme": _MANAGEMENT},
+        same="0",
+    ),
+    "nxos": Spelling(
+        {
+            "ethernet": _PORT, "port-channel": _BUNDLE, "mgmt": _MANAGEMENT, "loopback": _VIRTUAL, "vlan": _VIRTUAL,
+            "nve": _VIRTUAL, "tunnel": _VIRTUAL, "breakout": _VIRTUAL,
+        },
+        {},
+        abbreviated=True,
+    ),
+    "sonic": Spelling(
+        {
+            "ethernet": _PORT, "etp": _PORT, "portchannel": _BUNDLE, "eth": _MANAGEMENT, "mgmt": _MANAGEMENT,
+            "loopback": _VIRTUAL, "vlan": _VIRTUAL, "vxlan": _VIRTUAL, "vnet": _VIRTUAL, "bridge": _VIRTUAL,
+        },
+        {"lo": _VIRTUAL, "docker0": _VIRTUAL},
+    ),
+}  # fmt: skip
+"""Built-in NOS -> the names of its ports."""
+
+
 @cache
 def load_spelling(system: str) -> Spelling:
-    """Return how a NOS spells its ports: what `PORTS` is in the module `ports` of its back end's package."""
+    """Return how a NOS spells its ports; another package states it as `PORTS` in its module `ports`."""
+    if system in SPELLINGS:
+        return SPELLINGS[system]
     name = package_of(system)
     if name is None or find_spec(f"{name}.ports") is None:
         return PLAIN

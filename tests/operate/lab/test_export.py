@@ -14,7 +14,7 @@ import yaml
 from click.testing import CliRunner
 
 from fabricc.back import nos
-from fabricc.back.nos.emulation import load_emulation
+from fabricc.back.nos.emulation import EMULATIONS
 from fabricc.cli.lab import command
 from fabricc.operate.lab.export.containerlab import render_containerlab
 from fabricc.operate.lab.export.devices import Topology, build_topology
@@ -124,7 +124,7 @@ def test_containerlab_port_map_uses_configured_names() -> None:
 
 def test_every_built_in_system_has_an_emulation_with_its_assumptions() -> None:
     for name in nos.BUILT_IN:
-        found = load_emulation(name)
+        found = EMULATIONS.get(name)
         assert found is not None
         assert found.unverified
         assert found.startup or found.binds or any("start-up" in line for line in found.unverified)

@@ -7,7 +7,6 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.junos.ports import PORTS
 from fabricc.back.nos.junos.qos import (
     ALPHA_OFFSET,
     DEFAULT_ACTION,
@@ -16,7 +15,7 @@ from fabricc.back.nos.junos.qos import (
     DEFAULT_RECOVERY_MS,
 )
 from fabricc.back.nos.junos.words import SETTING, put_settings, verbatim_rows
-from fabricc.back.nos.ports import PortKind
+from fabricc.back.nos.ports import SPELLINGS, PortKind
 from fabricc.back.reading import Block, Captured, Document, Entry, Fact, Keep, Row, StoredValue, Topic, Types
 from fabricc.back.reading.scope import Scope, agreed_facts
 from fabricc.fabric.facts import format_boolean
@@ -301,7 +300,7 @@ def _find_attachments(document: Document) -> Iterator[tuple[str, Scope]]:
 def _covers(pattern: str, name: str) -> bool:
     """Return whether an entry for several interfaces is also one for an interface; `all` is for ports and bundles."""
     if pattern == _ALL:
-        return PORTS.parsed(name).kind in (PortKind.PORT, PortKind.BUNDLE)
+        return SPELLINGS["junos"].parsed(name).kind in (PortKind.PORT, PortKind.BUNDLE)
     return fnmatchcase(name, pattern)
 
 

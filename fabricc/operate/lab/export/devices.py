@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from fabricc.back.nos.emulation import load_emulation
+from fabricc.back.nos.emulation import EMULATIONS
 from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass
 from fabricc.operate.lab.node import LabError
@@ -75,7 +75,7 @@ def build_topology(fabric: Fabric) -> Topology:
     switches = {}
     for at in fabric.switch_ids():
         switch = fabric.switch(at)
-        found = load_emulation(switch.nos)
+        found = EMULATIONS.get(switch.nos)
         if found is None:
             raise LabError("FAB8018", f"{switch.name}: no image is known that runs {switch.nos}")
         cabled = {*used.get(switch.name, ())}
