@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabricc.audit.gather import gather_devices
-from fabricc.audit.run import audit_fabric
+from fabricc.audit.gather import FolderContents, gather_devices
+from fabricc.audit.run import Audit, audit_fabric
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.documents.reader import MAX_BYTES
 from fabricc.base.foreign import files
@@ -19,18 +19,15 @@ from fabricc.compiler.recheck import check_tree
 from fabricc.front.spec.tenants import AssignmentError, assign_hosts
 from fabricc.proof.tree import read_consistently, trees_around
 from fabricc.review.diff.requested_review import review_change
-from fabricc.review.explain.answer import answer_question
+from fabricc.review.explain.answer import Answer, answer_question
 from fabricc.tree import EmitError
 from fabricc.tree.file import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from fabricc.audit.gather import FolderContents
-    from fabricc.audit.run import Audit
     from fabricc.compiler.result import BuildResult
     from fabricc.review.diff.model import Review
-    from fabricc.review.explain.answer import Answer
 
 
 def build(

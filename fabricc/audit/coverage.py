@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
-from fabricc.facts.frame import KEPT, parts_of
-from fabricc.facts.statement import HOST, Kind
+from fabricc.facts.frame import KEPT, Frame, Parts, Places, parts_of
+from fabricc.facts.statement import HOST, Device, Kind
 from fabricc.rules.rule import (
     ADDRESSES,
     BGP,
@@ -34,8 +34,6 @@ from fabricc.rules.rule import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.facts.frame import Frame, Parts, Places
-    from fabricc.facts.statement import Device
     from fabricc.proof import Finding
 
 _PATHS = tuple((topic, re.compile(pattern)) for topic, pattern in (

@@ -8,7 +8,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -19,21 +19,18 @@ from fabricc.back import nos as back_ends
 from fabricc.back.hosts import recognition as host_files
 from fabricc.back.nos import answers, lldpd
 from fabricc.back.nos.answers import other_system
-from fabricc.back.nos.collected import Claim, Identity, Output
+from fabricc.back.nos.collected import Claim, Collected, Identity, Output
 from fabricc.base.diagnostics import Severity
 from fabricc.base.documents.document import conflict_in_output
 from fabricc.base.foreign.files import Folder
 from fabricc.fabric.facts import Reading
-from fabricc.facts.frame import KEPT, Contents, PackedContents, pack_contents, split_facts
+from fabricc.facts.frame import KEPT, Contents, Frame, PackedContents, Parts, pack_contents, split_facts
 from fabricc.facts.statement import HOST, Neighbor
 from fabricc.proof import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from fabricc.back.nos.collected import Collected
-    from fabricc.facts.frame import Frame, Parts
 
 _ADDRESSES = ("/ipv4", "/ipv6", "management/address", "bgp/router_id")
 """Ends of paths whose value is an address, perhaps with its prefix length, or a word such as `dhcp`."""

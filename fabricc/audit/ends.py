@@ -7,19 +7,17 @@ import socket
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fabricc.back.nos.ports import PLAIN, PortKind, cached_parser
+from fabricc.back.nos.ports import PLAIN, PortKind, PortName, cached_parser
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 from fabricc.facts.frame import NEIGHBOR, SECONDARY, VRF, SharedTable, few_bytes, parts_of, value_of
-from fabricc.facts.statement import HOST, Kind
+from fabricc.facts.statement import HOST, Device, Kind, Neighbor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.back.nos.ports import PortName
     from fabricc.fabric.facts import Facts, Value
     from fabricc.facts.frame import Frame, Parts
-    from fabricc.facts.statement import Device, Neighbor
 
 Values = dict[str, "Value"]
 """The statements about a port or a neighbor, by the last word of the path."""

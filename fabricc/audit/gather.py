@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.device import Texts, collected_systems, devices_of, parts_in, texts_of
+from fabricc.audit.device import PackedDevice, Texts, collected_systems, devices_of, parts_in, texts_of
 from fabricc.audit.substitution import KnownTexts
 from fabricc.back.hosts import recognition as host_files
 from fabricc.base.diagnostics import Severity
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from fabricc.audit.coverage import UnderstoodLines
-    from fabricc.audit.device import PackedDevice
     from fabricc.audit.ends import Placement
     from fabricc.catalog.model import SwitchModel
 

@@ -14,17 +14,15 @@ from itertools import combinations
 from sys import intern
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.ends import of_two, placement_of
+from fabricc.audit.ends import DescribedEnd, Placement, Shape, of_two, placement_of
 from fabricc.audit.model import Claim, Evidence, Link
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.numbers import is_number
-from fabricc.facts.statement import End, Neighbor
+from fabricc.facts.statement import Device, End, Neighbor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.audit.ends import DescribedEnd, Placement, Shape
-    from fabricc.facts.statement import Device
 
 _BITS = {evidence: 1 << rank for rank, evidence in enumerate(Evidence)}
 _CLAIM = 1 << len(_BITS)

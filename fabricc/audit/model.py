@@ -10,12 +10,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
-from fabricc.facts.statement import NOWHERE, LinkPeer
+from fabricc.facts.statement import NOWHERE, Device, End, LinkPeer, Place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from fabricc.facts.statement import Device, End, Place
 
 
 class Evidence(StrEnum):

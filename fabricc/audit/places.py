@@ -6,20 +6,17 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, TypeVar
 
-from fabricc.audit.ends import placement_of
-from fabricc.audit.tiers import DisjointSets, connected_parts, in_order, pair_of, tiers_of
+from fabricc.audit.ends import Placement, placement_of
+from fabricc.audit.tiers import DisjointSets, Graph, connected_parts, in_order, pair_of, tiers_of
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.numbers import is_number
 from fabricc.base.order import natural_key
-from fabricc.facts.statement import Kind, Place, Tier
+from fabricc.facts.statement import Device, Kind, Place, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 
-    from fabricc.audit.ends import Placement
     from fabricc.audit.model import Link
-    from fabricc.audit.tiers import Graph
-    from fabricc.facts.statement import Device
 
 T = TypeVar("T", bound="Hashable")
 

@@ -11,22 +11,22 @@ from collections import Counter
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING
 
-from fabricc.audit.coverage import State, coverage_of
-from fabricc.audit.gather import gather_devices
+from fabricc.audit.coverage import DeviceCoverage, State, coverage_of
+from fabricc.audit.gather import FolderContents, gather_devices
 from fabricc.audit.links import links_of
-from fabricc.audit.model import FoundFabric
+from fabricc.audit.model import FoundFabric, Link
 from fabricc.audit.places import places_of
-from fabricc.audit.rules import examine_fabric
+from fabricc.audit.rules import RuleResults, examine_fabric
 from fabricc.base.diagnostics import Diagnostic, Position
 from fabricc.base.diagnostics.formats import finding_entry
 from fabricc.base.diagnostics.text import severity_summary
 from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.base.foreign.formats import json_rendered
-from fabricc.base.foreign.text import Line, Table
+from fabricc.base.foreign.text import Line, Part, Rendered, Table
 from fabricc.compiler.prove.finding_groups import FindingGroups
 from fabricc.compiler.result import exit_status
 from fabricc.compiler.write.workers import usable_cpus
-from fabricc.facts.statement import Kind, Tier
+from fabricc.facts.statement import Device, Kind, Tier
 from fabricc.proof.tree import read_consistently, trees_around
 from fabricc.rules.answers import ACCOUNT, account_rows, accounts_by_topic
 from fabricc.rules.rule import TOPICS
@@ -34,13 +34,6 @@ from fabricc.rules.rule import TOPICS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
-
-    from fabricc.audit.coverage import DeviceCoverage
-    from fabricc.audit.gather import FolderContents
-    from fabricc.audit.model import Link
-    from fabricc.audit.rules import RuleResults
-    from fabricc.base.foreign.text import Part, Rendered
-    from fabricc.facts.statement import Device
 
 
 class Audit:

@@ -13,17 +13,15 @@ from dataclasses import field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
-from fabricc.audit.ends import OUTWARD, SERVED
+from fabricc.audit.ends import OUTWARD, SERVED, Placement
 from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
-from fabricc.facts.statement import Tier
+from fabricc.facts.statement import Device, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 
-    from fabricc.audit.ends import Placement
     from fabricc.audit.model import Link
-    from fabricc.facts.statement import Device
 
 _UPPER = re.compile(r"core|super|agg|ssp", re.IGNORECASE)
 _LOWER = re.compile(r"leaf|tor|access|rack|border", re.IGNORECASE)

@@ -14,12 +14,11 @@ import zlib
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from fabricc.fabric.facts import Reading
+from fabricc.fabric.facts import Facts, Reading, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.fabric.facts import Facts, Value
 
 PORT, NEIGHBOR, VRF, SECONDARY = "interface[", "bgp/neighbor[", "vrf[", "secondary["
 KEPT = 64

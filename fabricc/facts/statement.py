@@ -10,16 +10,14 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from warnings import warn
 
-from fabricc.back.nos.ports import PLAIN, PortKind, cached_parser
+from fabricc.back.nos.ports import PLAIN, PortKind, PortName, cached_parser
 from fabricc.base.values import dataclass
-from fabricc.facts.frame import NEIGHBOR, PORT, SECONDARY, VRF, PackedContents, parts_of, unpacked
+from fabricc.facts.frame import NEIGHBOR, PORT, SECONDARY, VRF, Contents, PackedContents, parts_of, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping
 
-    from fabricc.back.nos.ports import PortName
     from fabricc.fabric.facts import Reading, Value
-    from fabricc.facts.frame import Contents
 
 HOST = "host"
 """The system of hosts."""

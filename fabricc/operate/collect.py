@@ -20,10 +20,10 @@ from fabricc.base.documents.reader import STRICT, parse_document
 from fabricc.base.foreign import files
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.values import dataclass
-from fabricc.operate.devices.connection import open_connection
+from fabricc.operate.devices.connection import Connection, open_connection
 from fabricc.operate.devices.device import Device, DeviceError
 from fabricc.operate.devices.fanout import PATIENCE_S, for_each
-from fabricc.operate.devices.identity import LOOK, identity_of
+from fabricc.operate.devices.identity import LOOK, Identity, identity_of
 from fabricc.operate.drivers.bundle import unpack_bundle
 from fabricc.tree import EmitError
 from fabricc.tree.file import make_folder, write_file
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from fabricc.operate.devices.access import Access
-    from fabricc.operate.devices.connection import Connection
-    from fabricc.operate.devices.identity import Identity
 
 
 GETTERS = {"lldp.json": "get_lldp_neighbors_detail", "facts.json": "get_facts"}

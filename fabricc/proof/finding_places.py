@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
-from fabricc.proof.compare import Finding, device_findings
+from fabricc.proof.compare import Finding, Mismatch, device_findings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
     from fabricc.fabric.facts import Reading
-    from fabricc.proof.compare import Mismatch
 
     Place = tuple[str, int]
     Reader = Callable[[Mapping[str, str]], Reading]

@@ -20,14 +20,13 @@ from fabricc.back.jobs.files import HOSTS, required_files, required_one_sided
 from fabricc.back.jobs.kubernetes import NIC_TEMPLATES, has_nic_template
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.values import dataclass
-from fabricc.tree.manifest import NAME
+from fabricc.tree.manifest import NAME, Manifest
 from fabricc.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 
     from fabricc.base.foreign.files import Folder
-    from fabricc.tree.manifest import Manifest
 
 _PLAN = re.compile(r"plan/(?:(?P<network>[a-z]+)/)?[^/]+")
 _OF_TENANT = re.compile("(?:jobs|acceptance)/tenants/([^/]+)/")

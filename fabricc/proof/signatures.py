@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import FindingsError, Severity
 from fabricc.base.foreign import files, signers
-from fabricc.base.foreign.signers import Fault, SignatureError
+from fabricc.base.foreign.signers import Fault, Kind, SignatureError
 from fabricc.proof.tree import TreeError, open_tree, read_consistently, verify_manifest
 
 if TYPE_CHECKING:
-    from fabricc.base.foreign.signers import Kind
     from fabricc.tree.manifest import Manifest
 
 PURPOSE = "fabricc-tree"

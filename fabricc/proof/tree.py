@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha256
@@ -20,7 +20,6 @@ from fabricc.tree.exclusive import is_building
 from fabricc.tree.folders import folders_above
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
     from fabricc.tree.manifest import Manifest

@@ -13,16 +13,14 @@ from fabricc.back.nos.defaults import discovers_nothing, lacks_lldp, server_inst
 from fabricc.base.diagnostics import Severity
 from fabricc.proof.compare import Finding
 from fabricc.rules.findings import finding_at
-from fabricc.rules.rule import ADDRESSES, OTHER, FabricRule, Input, Report, SwitchRule
-from fabricc.rules.summary import ACCESS, BESIDE, SERVICES
+from fabricc.rules.rule import ADDRESSES, OTHER, FabricRule, Input, Report, Switches, SwitchRule
+from fabricc.rules.summary import ACCESS, BESIDE, SERVICES, Summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.facts.statement import Statement
-    from fabricc.rules.rule import Switches
     from fabricc.rules.sessions import Sessions
-    from fabricc.rules.summary import Summary
 
 OPEN, UNSAFE, ISOLATED = "FAB9671", "FAB9672", "FAB6206"
 _ACCESS = re.compile(r"management/access(\[.*\])?|access\[.*\]")

@@ -10,23 +10,18 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
-from fabricc.facts.statement import Tier, session_path
-from fabricc.proof.invariants.policy import Route
-from fabricc.proof.invariants.prefixes import parse_block
+from fabricc.facts.statement import Statement, Tier, session_path
+from fabricc.proof.invariants.policy import Policy, Route
+from fabricc.proof.invariants.prefixes import Block, parse_block
 from fabricc.rules.findings import finding_at
-from fabricc.rules.rule import POLICY, FabricRule, Input, Report, SwitchRule
-from fabricc.rules.sessions import UPPER, external_sessions
+from fabricc.rules.rule import POLICY, FabricRule, Input, Report, Switches, SwitchRule
+from fabricc.rules.sessions import UPPER, Key, Sessions, external_sessions
 from fabricc.rules.summary import OWN_AS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
-    from fabricc.proof.invariants.policy import Policy
-    from fabricc.proof.invariants.prefixes import Block
-    from fabricc.rules.rule import Switches
-    from fabricc.rules.sessions import Key, Sessions
 
 SILENT, LIMIT = "FAB9676", "FAB9677"
 

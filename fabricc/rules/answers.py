@@ -9,11 +9,11 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.fabric.model import NO_CAGE, Direction
-from fabricc.proof.invariants.policy import policy_of
+from fabricc.fabric.model import NO_CAGE, Direction, Switch
+from fabricc.proof.invariants.policy import Policy, policy_of
 from fabricc.proof.invariants.rules import RULES as INVARIANTS
 from fabricc.proof.invariants.segments import with_tenants
-from fabricc.proof.invariants.view import between_switches, make_view, parse_priorities
+from fabricc.proof.invariants.view import SwitchView, between_switches, make_view, parse_priorities
 from fabricc.rules import registry
 from fabricc.rules.classes import classes_of
 from fabricc.rules.registry import rule_answers
@@ -34,10 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.fabric.facts import FileContents
-    from fabricc.fabric.model import Switch
     from fabricc.facts.statement import Statement
-    from fabricc.proof.invariants.policy import Policy
-    from fabricc.proof.invariants.view import SwitchView
     from fabricc.rules.sessions import Sessions
 
 NEEDS_PLAN = {

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fabricc.base.values import attribute_names, dataclass, replace
 from fabricc.proof.invariants import clos
 from fabricc.proof.invariants.contract import Contracts
-from fabricc.proof.invariants.digest import SwitchDigest
+from fabricc.proof.invariants.digest import HostDigest, SwitchDigest
 from fabricc.proof.invariants.prefixes import blocks_with_lines
-from fabricc.proof.invariants.rules import breach_finding
+from fabricc.proof.invariants.rules import Ratio, breach_finding
 from fabricc.proof.invariants.segments import check_agreement
 from fabricc.proof.invariants.transit import kinds_of, routing_findings
 from fabricc.rules.duplicates import repeated_numbers
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.shape import UnitWiring
     from fabricc.proof.compare import Finding
-    from fabricc.proof.invariants.digest import HostDigest
     from fabricc.proof.invariants.policy import Policy
-    from fabricc.proof.invariants.rules import Ratio
     from fabricc.proof.invariants.survey import Survey
 
 

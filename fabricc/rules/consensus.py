@@ -14,14 +14,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
-from fabricc.facts.statement import Tier
+from fabricc.facts.statement import Statement, Tier
 from fabricc.rules.next_hops import ports_of_static_routes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from fabricc.fabric.facts import Value
-    from fabricc.facts.statement import Statement
 
 LEAST = 5
 """Peers that must agree before a deviation is reported; of four, three suffice."""

@@ -10,16 +10,14 @@ from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
 from fabricc.facts.frame import PORT
-from fabricc.facts.statement import Kind, Tier
+from fabricc.facts.statement import Device, Kind, Statement, Tier
 from fabricc.rules.findings import finding_at
-from fabricc.rules.rule import ADDRESSES, FabricRule, Input, Report
+from fabricc.rules.rule import ADDRESSES, FabricRule, Input, Report, Switches
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from fabricc.facts.statement import Device, Statement
     from fabricc.proof.compare import Finding
-    from fabricc.rules.rule import Switches
 
 TWICE = "FAB9604"
 _LOCAL = ("fe80:", "169.254.")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import field
 from functools import lru_cache
-from ipaddress import ip_address, ip_interface
+from ipaddress import IPv4Interface, IPv6Interface, ip_address, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.defaults import certain_mtu, ospf_defaults
@@ -18,17 +18,15 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 from fabricc.facts.frame import PORT, SharedTable
-from fabricc.facts.statement import Kind, Tier
+from fabricc.facts.statement import Device, End, Kind, LinkPeer, Statement, Tier
 from fabricc.proof.invariants.view import as_int, parse_priorities, sibling_address
 from fabricc.rules.classes import marks_packets, queue_of
 from fabricc.rules.findings import finding_at, line_of, nearest_shared_fact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from ipaddress import IPv4Interface, IPv6Interface
 
     from fabricc.fabric.facts import Value
-    from fabricc.facts.statement import Device, End, LinkPeer, Statement
     from fabricc.proof.compare import Finding
 
 DIFFER, ADDRESSES, BRIDGED = "FAB9600", "FAB9602", "FAB9603"

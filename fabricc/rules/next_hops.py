@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.facts.frame import PORT
-from fabricc.facts.statement import scope_of
+from fabricc.facts.statement import Statement, scope_of
 from fabricc.proof.invariants.prefixes import parse_block
-from fabricc.rules.rule import POLICY, FabricRule, Report
+from fabricc.rules.rule import POLICY, FabricRule, Report, Switches
 from fabricc.rules.sessions import is_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from ipaddress import IPv4Address, IPv4Interface, IPv4Network, IPv6Address, IPv6Interface, IPv6Network
 
-    from fabricc.facts.statement import Statement
-    from fabricc.rules.rule import Switches
 
 NEXT_HOP = "FAB9680"
 _ROUTE, _MAP = "static_route[", "route_map["

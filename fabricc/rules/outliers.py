@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
-from fabricc.facts.statement import Tier, session_path
+from fabricc.facts.statement import Device, Statement, Tier, session_path
 from fabricc.rules.consensus import (
     BETWEEN,
     LEAST,
     MAPS,
     SWITCHES,
+    Expected,
+    Role,
     describe_peers,
     is_overwhelming,
     port_statements,
@@ -27,9 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.fabric.facts import Value
-    from fabricc.facts.statement import Device, Statement
     from fabricc.proof.compare import Finding
-    from fabricc.rules.consensus import Expected, Role
 
 UNLIKE = "FAB9610"
 _WITH_PFC = ("watchdog", "headroom/", "queue[", "ecn_", "trust", "qos_setting[")

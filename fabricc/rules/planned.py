@@ -12,23 +12,20 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
-from fabricc.fabric.facts import Reading
-from fabricc.fabric.model import Direction
+from fabricc.fabric.facts import FileContents, Reading
+from fabricc.fabric.model import Direction, Port, Switch
 from fabricc.fabric.shape import TierName
 from fabricc.facts.frame import Contents
 from fabricc.facts.statement import Device, End, Expectation, Kind, LinkPeer, Place, Tier, read_statement
 from fabricc.rules.links import Votes, end_findings, ends_of, side_of
 from fabricc.rules.session_pairs import SessionTable, session_findings
-from fabricc.rules.sessions import sessions_of
+from fabricc.rules.sessions import Sessions, sessions_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fabricc.fabric.facts import FileContents
-    from fabricc.fabric.model import Port, Switch
     from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
-    from fabricc.rules.sessions import Sessions
     from fabricc.rules.summary import Summary
 
 _TIERS = {TierName.TOR: Tier.TOR, TierName.SPINE: Tier.SPINE, TierName.CORE: Tier.CORE}

@@ -8,24 +8,21 @@ from __future__ import annotations
 
 from dataclasses import field
 from functools import lru_cache
-from ipaddress import ip_interface
+from ipaddress import IPv4Network, IPv6Network, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
-from fabricc.fabric.model import Direction
+from fabricc.fabric.model import Direction, Host
 from fabricc.fabric.vocabulary import paths_of_port
 from fabricc.proof.compare import Finding
 from fabricc.proof.invariants.rules import breach_finding as breach
-from fabricc.proof.invariants.view import in_network, sibling_address
+from fabricc.proof.invariants.view import LinkPort, LinkSettings, SwitchView, in_network, sibling_address
 from fabricc.rules.links import WORDS, EndValues, differing_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from ipaddress import IPv4Network, IPv6Network
 
     from fabricc.fabric.facts import FileContents, Value
-    from fabricc.fabric.model import Host
-    from fabricc.proof.invariants.view import LinkPort, LinkSettings, SwitchView
 
 _INVARIANTS = {"pfc": 13, "fec": 1, "settings": 8, "bfd": 8}
 """Values whose disagreement is reported as a breach of an invariant; the others are FAB6101."""

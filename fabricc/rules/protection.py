@@ -18,7 +18,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
-from fabricc.facts.statement import Tier
+from fabricc.facts.statement import Statement, Tier
 from fabricc.proof.invariants.view import as_int, parse_priorities
 from fabricc.rules.classes import classes_of, lossless_ports, priority_group, queue_of
 from fabricc.rules.findings import finding_at
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.fabric.facts import Value
-    from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
     from fabricc.rules.sessions import Sessions
 

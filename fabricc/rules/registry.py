@@ -22,14 +22,13 @@ from fabricc.rules import (
     tenants,
     undefined_names,
 )
-from fabricc.rules.rule import FabricRule, SwitchRule, answer_of
+from fabricc.rules.rule import Answer, FabricRule, Report, Rule, Switches, SwitchRule, answer_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
-    from fabricc.rules.rule import Answer, Report, Rule, Switches
     from fabricc.rules.sessions import Sessions
 
 RULES: tuple[Rule, ...] = (

@@ -10,12 +10,11 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
-from fabricc.facts.statement import Tier
+from fabricc.facts.statement import Statement, Tier
 from fabricc.rules.classes import classes_of, lossless_ports
 
 if TYPE_CHECKING:
     from fabricc.base.diagnostics import Severity
-    from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.policy import Policy
     from fabricc.rules.overlaps import Subnets

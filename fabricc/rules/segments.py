@@ -12,19 +12,16 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
-from fabricc.facts.statement import session_path
+from fabricc.facts.statement import Statement, session_path
 from fabricc.rules.findings import finding_at
-from fabricc.rules.rule import ADDRESSES, FabricRule, Input, Report, SwitchRule
-from fabricc.rules.sessions import UPPER, external_sessions, is_address
+from fabricc.rules.rule import ADDRESSES, FabricRule, Input, Report, Switches, SwitchRule
+from fabricc.rules.sessions import UPPER, Sessions, external_sessions, is_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.fabric.facts import Value
-    from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
-    from fabricc.rules.rule import Switches
-    from fabricc.rules.sessions import Sessions
 
 SOURCE, SEGMENT = "FAB9690", "FAB9691"
 _FIRST_LOOPBACKS = ("loopback0", "lo0.0", "lo0", "lo")

@@ -14,18 +14,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass
-from fabricc.facts.statement import scope_of, session_path
+from fabricc.facts.statement import Device, End, LinkPeer, scope_of, session_path
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.findings import finding_at
-from fabricc.rules.sessions import ONE_HOP, is_address, opposite_address
+from fabricc.rules.sessions import ONE_HOP, Key, Sessions, SessionValues, is_address, opposite_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.fabric.facts import Value
-    from fabricc.facts.statement import Device, End, LinkPeer
     from fabricc.proof.compare import Finding
-    from fabricc.rules.sessions import Key, Sessions, SessionValues
 
 SESSION = "FAB9601"
 

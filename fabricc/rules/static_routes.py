@@ -9,19 +9,16 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
-from fabricc.facts.statement import session_path
+from fabricc.facts.statement import Statement, session_path
 from fabricc.proof.invariants.prefixes import Block, parse_block
 from fabricc.rules.findings import finding_at
-from fabricc.rules.rule import POLICY, FabricRule, Input, Report, SwitchRule
-from fabricc.rules.sessions import UPPER, external_sessions
+from fabricc.rules.rule import POLICY, FabricRule, Input, Report, Switches, SwitchRule
+from fabricc.rules.sessions import UPPER, Sessions, external_sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
-    from fabricc.rules.rule import Switches
-    from fabricc.rules.sessions import Sessions
 
 STATIC = "FAB9660"
 _DROPS = ("discard", "reject")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from ipaddress import ip_address
+from ipaddress import IPv4Interface, IPv6Interface, ip_address
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.ports import PortKind
@@ -16,20 +16,15 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.fabric.evpn import VXLAN_BYTES
 from fabricc.facts.frame import PORT
-from fabricc.facts.statement import Tier
+from fabricc.facts.statement import Statement, Tier
 from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.rules.next_hops import is_idle, link_ports, parse_addresses
-from fabricc.rules.rule import ADDRESSES, FabricRule, Report
+from fabricc.rules.rule import ADDRESSES, FabricRule, Report, Switches
 from fabricc.rules.segments import joined_switches, read_targets
-from fabricc.rules.sessions import is_address
+from fabricc.rules.sessions import Sessions, is_address
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
-    from ipaddress import IPv4Interface, IPv6Interface
-
-    from fabricc.facts.statement import Statement
-    from fabricc.rules.rule import Switches
-    from fabricc.rules.sessions import Sessions
 
     Interface = IPv4Interface | IPv6Interface
 

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
-from fabricc.facts.statement import session_path
+from fabricc.facts.statement import Statement, session_path
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import INTERFACES, OTHER, POLICY, SwitchRule
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
     from fabricc.rules.sessions import Sessions
 

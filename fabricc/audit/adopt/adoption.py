@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fabricc.audit.adopt import tables
 from fabricc.audit.adopt.choices import SpecSearch
 from fabricc.audit.adopt.found_tiers import FoundTiers, number_of
-from fabricc.audit.adopt.order import order_of
+from fabricc.audit.adopt.order import Order, order_of
 from fabricc.audit.adopt.overlays import ENDS, add_overlays
 from fabricc.audit.adopt.pinning import settle_draft
-from fabricc.audit.adopt.shape import KEYS, rail_name
-from fabricc.audit.adopt.trial import Site, built_files, compiled_of, error_codes, find_mismatches
+from fabricc.audit.adopt.shape import KEYS, Choice, rail_name
+from fabricc.audit.adopt.trial import Draft, Site, built_files, compiled_of, error_codes, find_mismatches
 from fabricc.audit.device import without_no_addresses
 from fabricc.audit.model import FoundFabric
 from fabricc.audit.places import places_of
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.back.nos.exec_commands import command_lines
-from fabricc.back.nos.overlay_text import outline_text
+from fabricc.back.nos.overlay_text import Node, outline_text
 from fabricc.base.diagnostics import TITLES, FindingsError
 from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.order import natural_key
@@ -36,19 +36,14 @@ from fabricc.base.secret_words import secrets_by_line
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.render.switch_files import holds_secret
 from fabricc.facts.frame import Contents
-from fabricc.facts.statement import Kind, Tier
+from fabricc.facts.statement import Device, End, Kind, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from fabricc.audit.adopt.order import Order
-    from fabricc.audit.adopt.shape import Choice
     from fabricc.audit.adopt.tables import MovedLink
-    from fabricc.audit.adopt.trial import Draft
-    from fabricc.back.nos.overlay_text import Node
     from fabricc.compiler.compiled import Compiled
-    from fabricc.facts.statement import Device, End
     from fabricc.proof.compare import Mismatch
 
 

@@ -19,12 +19,13 @@ from fabricc.audit.adopt.trial import (
     SPEC,
     SWITCHES,
     Draft,
+    Site,
     error_codes,
     match_switches,
     trial_distance,
 )
 from fabricc.back import nos as back_ends
-from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.documents.reader import parse_yaml
 from fabricc.base.values import replace
 from fabricc.fabric.naming import computed_name
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from fabricc.audit.adopt.groups import Group
-    from fabricc.audit.adopt.trial import Site
-    from fabricc.base.diagnostics import Diagnostic
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.facts import Value
 

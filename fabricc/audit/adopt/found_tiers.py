@@ -14,7 +14,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.numbers import is_number
-from fabricc.facts.statement import Kind, Tier
+from fabricc.facts.statement import Device, Kind, Tier
 from fabricc.front.spec.networks import free_numbers
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from fabricc.audit.adopt.order import Order
     from fabricc.audit.model import FoundFabric
     from fabricc.fabric.facts import Value
-    from fabricc.facts.statement import Device
 
 Words = dict[str, Any]
 

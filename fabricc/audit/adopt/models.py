@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from ipaddress import IPv4Network, ip_address
 from itertools import pairwise
@@ -21,12 +21,10 @@ from fabricc.back import nos as back_ends
 from fabricc.back.nos.ports import PortKind
 from fabricc.catalog.load import load_catalog
 from fabricc.fabric.model import Direction
-from fabricc.fabric.shape import TierName
-from fabricc.facts.statement import Tier
+from fabricc.fabric.shape import SwitchId, TierName
+from fabricc.facts.statement import Device, Tier
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from fabricc.audit.adopt.groups import Group
     from fabricc.audit.adopt.order import Order
     from fabricc.audit.model import FoundFabric
@@ -34,8 +32,6 @@ if TYPE_CHECKING:
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.facts import Value
-    from fabricc.fabric.shape import SwitchId
-    from fabricc.facts.statement import Device
 
 
 class Use(NamedTuple):

@@ -10,7 +10,7 @@ from zlib import crc32
 
 from fabricc.audit.adopt.groups import Cable, FoundHost, groups_of, kinds_of, unit_of, with_sets
 from fabricc.audit.adopt.outward import exits_of
-from fabricc.audit.ends import placement_of
+from fabricc.audit.ends import Placement, placement_of
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.audit.adopt.groups import FoundUnit, Group, Kinds
-    from fabricc.audit.ends import Placement
     from fabricc.audit.model import FoundFabric
 
 _OTHER, _LONGEST_NAME = re.compile(r"[^a-z0-9]+"), 63

@@ -12,14 +12,13 @@ from fabricc.back.nos.ports import PortKind
 from fabricc.base.numbers import is_number
 from fabricc.fabric.external import GROUP
 from fabricc.fabric.model import SECRET_PREFIX
-from fabricc.facts.statement import End, Kind
+from fabricc.facts.statement import Device, End, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from fabricc.audit.model import FoundFabric
     from fabricc.fabric.facts import Facts
-    from fabricc.facts.statement import Device
 
 _ADDRESS = re.compile(r"bgp/neighbor\[([^\]]+)\]/remote_asn")
 _ROUTE = re.compile(r"static_route\[([^\]]+)\]")

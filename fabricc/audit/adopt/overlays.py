@@ -23,7 +23,7 @@ from fabricc.audit.adopt.trial import built_files, compare_with_device, find_mis
 from fabricc.back import nos as back_ends
 from fabricc.back.nos.exec_commands import command_lines
 from fabricc.back.nos.overlay import OverlayError, merge_overlay
-from fabricc.back.nos.overlay_text import compile_starred, outline_text
+from fabricc.back.nos.overlay_text import Node, compile_starred, outline_text
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import replace
 from fabricc.compiler.render.switch_files import (
@@ -32,9 +32,9 @@ from fabricc.compiler.render.switch_files import (
     overlay_lines,
     render_switch,
 )
-from fabricc.fabric.model import Overlay
+from fabricc.fabric.model import Overlay, Switch
 from fabricc.facts.frame import Contents
-from fabricc.proof.compare import compare
+from fabricc.proof.compare import Mismatch, compare
 from fabricc.proof.invariants.rules import CODES
 from fabricc.tree import EmitError
 
@@ -42,11 +42,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from fabricc.audit.adopt.trial import Draft, Site
-    from fabricc.back.nos.overlay_text import Node
     from fabricc.compiler.compiled import Compiled
-    from fabricc.fabric.model import Switch
     from fabricc.facts.statement import Device
-    from fabricc.proof.compare import Mismatch
 
     Texts = Mapping[str, str]
     Files = Mapping[str, list[Edit]]

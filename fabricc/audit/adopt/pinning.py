@@ -16,24 +16,20 @@ from fabricc.audit.adopt import models, tables
 from fabricc.audit.adopt.models import panel_of
 from fabricc.audit.adopt.outward import rename_switches
 from fabricc.audit.adopt.shape import named_hosts
-from fabricc.audit.adopt.trial import homes_of, match_switches
+from fabricc.audit.adopt.trial import Draft, Site, homes_of, match_switches
 from fabricc.base.values import replace
 from fabricc.fabric import links
-from fabricc.fabric.facts import neighbor_key
-from fabricc.fabric.model import Direction
+from fabricc.fabric.facts import Facts, neighbor_key
+from fabricc.fabric.model import Direction, Port, Switch
 from fabricc.fabric.shape import TierName
-from fabricc.facts.statement import Tier
+from fabricc.facts.statement import Device, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.audit.adopt.found_tiers import Words
     from fabricc.audit.adopt.groups import FoundHost, Group
-    from fabricc.audit.adopt.trial import Draft, Site
     from fabricc.compiler.compiled import Compiled
-    from fabricc.fabric.facts import Facts
-    from fabricc.fabric.model import Port, Switch
-    from fabricc.facts.statement import Device
 
 _DRAINED = "add_community 65535:0"
 

@@ -6,18 +6,16 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from fabricc.audit.adopt.run import mismatch_reason
+from fabricc.audit.adopt.run import Adoption, mismatch_reason
 from fabricc.audit.adopt.trial import DRAFT, SPEC
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.formats import json_document
-from fabricc.base.foreign.text import Line, Table
+from fabricc.base.foreign.text import Line, Part, Rendered, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.audit.adopt.adoption import LostLine
-    from fabricc.audit.adopt.run import Adoption
-    from fabricc.base.foreign.text import Part, Rendered
 
 _KEYS = re.compile(r"\[[^\[\]]*\]")
 TEXT, JSON = "adoption.txt", "adoption.json"

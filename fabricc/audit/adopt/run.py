@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from fabricc.audit.adopt.adoption import adopt_networks
+from fabricc.audit.adopt.adoption import Adopted, adopt_networks
 from fabricc.audit.adopt.pinning import NAME
 from fabricc.audit.adopt.trial import DRAFT, LOCK, SPEC
 from fabricc.audit.gather import gather_devices
@@ -22,23 +22,19 @@ from fabricc.audit.places import places_of
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.back.nos.exec_commands import command_lines
-from fabricc.base.diagnostics import FindingsError, Severity
+from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.load.spec_location import tree_texts
 from fabricc.compiler.prove.finding_groups import FindingGroups
-from fabricc.facts.statement import Kind, Tier
-from fabricc.proof.compare import Finding
+from fabricc.facts.statement import Device, Kind, Tier
+from fabricc.proof.compare import Finding, Mismatch
 from fabricc.proof.tree import read_consistently, trees_around
 from fabricc.tree.file import make_folder, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from fabricc.audit.adopt.adoption import Adopted
-    from fabricc.base.diagnostics import Diagnostic
-    from fabricc.facts.statement import Device
-    from fabricc.proof.compare import Mismatch
 
 _UNREAD = frozenset(("FAB0032", "FAB9502"))
 """Files that may be devices, and which the spec would lack."""

@@ -7,7 +7,7 @@ from dataclasses import field
 from math import gcd
 from typing import TYPE_CHECKING, Any
 
-from fabricc.audit.adopt.groups import NOBODY
+from fabricc.audit.adopt.groups import NOBODY, Group
 from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass, replace
 from fabricc.facts.statement import Tier
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from fabricc.audit.adopt.found_tiers import Words
-    from fabricc.audit.adopt.groups import Group
     from fabricc.audit.adopt.order import Order
     from fabricc.audit.adopt.trial import Site
     from fabricc.audit.model import FoundFabric

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.adopt.found_tiers import Network, covering_block
 from fabricc.audit.adopt.trial import match_switches
-from fabricc.fabric.model import Direction
+from fabricc.fabric.model import Direction, Switch
 from fabricc.fabric.naming import computed_name
 from fabricc.facts.statement import Tier
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from fabricc.audit.model import FoundFabric
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.facts import Facts
-    from fabricc.fabric.model import Switch
 
 Row = dict[str, str]
 

@@ -16,12 +16,12 @@ from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
 from fabricc.base.secret_words import secrets_by_line
 from fabricc.base.values import dataclass, replace
-from fabricc.compiler.compiled import compile_spec
-from fabricc.fabric.model import SECRET_PREFIX, Switch
-from fabricc.fabric.shape import HostId
-from fabricc.facts.statement import Kind, Tier
+from fabricc.compiler.compiled import Compiled, compile_spec
+from fabricc.fabric.model import SECRET_PREFIX, Host, Switch
+from fabricc.fabric.shape import HostId, SwitchId
+from fabricc.facts.statement import Device, Kind, Tier
 from fabricc.front.spec.lock import VERSION
-from fabricc.proof.compare import compare
+from fabricc.proof.compare import Mismatch, compare
 from fabricc.tree.file import make_folder, write_file
 
 if TYPE_CHECKING:
@@ -32,13 +32,8 @@ if TYPE_CHECKING:
     from fabricc.audit.adopt.groups import FoundHost
     from fabricc.audit.adopt.order import Order
     from fabricc.audit.model import FoundFabric
-    from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.facts import Facts, Value
-    from fabricc.fabric.model import Host
-    from fabricc.fabric.shape import SwitchId
-    from fabricc.facts.statement import Device
-    from fabricc.proof.compare import Mismatch
 
 SPEC, LOCK, DEVICES, LINKS, CATALOG = "cluster.yaml", "fabricc.lock", "devices.csv", "links.csv", "hosts.yaml"
 SWITCHES, DRAFT = "switches.yaml", "cluster.draft.yaml"

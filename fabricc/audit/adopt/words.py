@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fabricc.audit.adopt.found_tiers import (
     EVERY,
     POOLS,
+    FoundTiers,
+    Words,
     infer_addressing,
     infer_classes,
     infer_congestion,
     networks_of,
 )
-from fabricc.fabric.facts import SNMP_LEVEL
+from fabricc.fabric.facts import SNMP_LEVEL, Value
 from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.facts.statement import Tier
 from fabricc.front.spec.networks import ADDRESSES, free_numbers
@@ -30,10 +32,8 @@ from fabricc.front.spec.networks import ADDRESSES, free_numbers
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fabricc.audit.adopt.found_tiers import FoundTiers, Words
     from fabricc.audit.adopt.order import Order
     from fabricc.audit.model import FoundFabric
-    from fabricc.fabric.facts import Value
 
 _SNMP_USER = re.compile(r"management/snmp/user\[([^\]]+)\]/level")
 _BANNER = re.compile(r"(?!EOF$)[A-Za-z0-9]([A-Za-z0-9 .,:()/!-]{0,198}[A-Za-z0-9.!)])?")

@@ -7,7 +7,7 @@ from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from fabricc.audit.model import Evidence, fars_of, neighbors_of
+from fabricc.audit.model import Evidence, FoundFabric, Link, fars_of, neighbors_of
 from fabricc.audit.rules import design
 from fabricc.audit.rules.design import Designs
 from fabricc.audit.rules.invariant_rules import Proof, RuleProgress
@@ -16,10 +16,10 @@ from fabricc.audit.rules.waist import CNP_DSCP, Models
 from fabricc.base.values import dataclass
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.write.workers import spread_work
-from fabricc.facts.statement import NOWHERE, Kind, read_statement
+from fabricc.facts.statement import NOWHERE, Device, Kind, LinkPeer, Place, Statement, Tier, read_statement
 from fabricc.rules import consensus, duplicates, links, lossless, sessions
 from fabricc.rules.answers import TopicResult, account_topics, unchecked_topics
-from fabricc.rules.consensus import VoteTable
+from fabricc.rules.consensus import Expected, VoteTable
 from fabricc.rules.findings import finding_at
 from fabricc.rules.links import Ends, Votes
 from fabricc.rules.outliers import UNLIKE, find_outliers
@@ -27,18 +27,14 @@ from fabricc.rules.overlaps import Subnets, subnets_of
 from fabricc.rules.registry import run_fabric_rules, run_switch_rules
 from fabricc.rules.rule import Switches
 from fabricc.rules.session_pairs import SessionTable, session_findings
-from fabricc.rules.summary import summarize
+from fabricc.rules.summary import Summary, summarize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.audit.model import FoundFabric, Link
     from fabricc.audit.rules.invariant_rules import ProvedSwitch
-    from fabricc.facts.statement import Device, LinkPeer, Place, Statement, Tier
     from fabricc.proof.compare import Finding
-    from fabricc.rules.consensus import Expected
     from fabricc.rules.duplicates import UniqueValues
-    from fabricc.rules.summary import Summary
 
 
 _FEWEST = 16

@@ -7,20 +7,18 @@ from dataclasses import field
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.model import Evidence
+from fabricc.audit.model import Evidence, Link
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass
 from fabricc.facts.frame import PORT
-from fabricc.facts.statement import Kind, Tier
+from fabricc.facts.statement import Device, Kind, Statement, Tier
 from fabricc.proof.compare import Finding
 from fabricc.rules.findings import finding_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from fabricc.audit.model import Link
-    from fabricc.facts.statement import Device, Statement
     from fabricc.proof.invariants.digest import SwitchDigest
 
 LEADS, MEANS, UNLINKED, LOSSY = "FAB9609", "FAB9611", "FAB9511", "FAB9621"

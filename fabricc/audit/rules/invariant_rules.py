@@ -17,31 +17,27 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.model import NO_CAGE
-from fabricc.facts.statement import Tier
+from fabricc.facts.statement import Device, Statement, Tier
 from fabricc.proof.invariants import clos
 from fabricc.proof.invariants.contract import contract_breaches, switch_contracts
 from fabricc.proof.invariants.lossless import lossless_breaches
-from fabricc.proof.invariants.policy import policy_of
+from fabricc.proof.invariants.policy import Policy, policy_of
 from fabricc.proof.invariants.ports import port_breaches, session_breaches
 from fabricc.proof.invariants.prefixes import address_breaches
-from fabricc.proof.invariants.rules import RULES, findings_of
+from fabricc.proof.invariants.rules import RULES, Breach, findings_of
 from fabricc.proof.invariants.segments import check_agreement
 from fabricc.proof.invariants.survey import digest_of
 from fabricc.proof.invariants.transit import kinds_of, routing_findings
-from fabricc.rules.answers import NEEDS_PLAN, answer_rules, why_routes_are_unknown
+from fabricc.rules.answers import NEEDS_PLAN, Answers, answer_rules, why_routes_are_unknown
 from fabricc.rules.findings import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.audit.rules.waist import Models
-    from fabricc.facts.statement import Device, Statement
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.digest import SwitchDigest
-    from fabricc.proof.invariants.policy import Policy
-    from fabricc.proof.invariants.rules import Breach
     from fabricc.proof.invariants.view import SwitchView
-    from fabricc.rules.answers import Answers
     from fabricc.rules.sessions import Sessions
 
 _GRAVITY = {

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back import nos as back_ends
 from fabricc.base.values import dataclass, replace
-from fabricc.catalog.model import AnnexFigures, Buffers, Pools, SwitchModel
+from fabricc.catalog.model import AnnexFigures, Buffers, Catalog, Pools, SwitchModel
 from fabricc.fabric.facts import Reading
 from fabricc.fabric.model import NO_CAGE, Direction, Management, Peer, Port, Switch
 from fabricc.fabric.qos import SwitchQos, TrafficClass
 from fabricc.fabric.routing import OPTIONS, Bgp
 from fabricc.fabric.shape import TierName
-from fabricc.facts.statement import End, Tier
+from fabricc.facts.statement import End, Statement, Tier
 from fabricc.proof.invariants.view import (
     SwitchView,
     as_int,
@@ -31,8 +31,6 @@ from fabricc.rules.classes import classes_of, group_of, priority_group
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.catalog.model import Catalog
-    from fabricc.facts.statement import Statement
 
 HOST_M, SWITCH_M = 5, 40
 """Cable lengths that are assumed where the device states none, metres: to hosts, between switches."""

@@ -17,16 +17,14 @@ from fabricc.back.hosts import interfaces, keyfile, nccl, netplan, outputs, qos,
 from fabricc.back.hosts.limits import gaps
 from fabricc.back.hosts.nics import GPUS
 from fabricc.back.hosts.words import mark_path
-from fabricc.fabric.facts import Reading
-from fabricc.fabric.vocabulary import neutral_vocabulary
+from fabricc.fabric.facts import Facts, Reading
+from fabricc.fabric.vocabulary import Vocabulary, neutral_vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from fabricc.back.hosts.words import Reader, Topic
-    from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Host
-    from fabricc.fabric.vocabulary import Vocabulary
 
 __all__ = ["gaps", "mode", "network_of", "of_part", "planned", "read", "render", "vocabulary"]
 

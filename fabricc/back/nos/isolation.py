@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from fabricc.fabric.facts import format_boolean
-
-if TYPE_CHECKING:
-    from fabricc.fabric.facts import Reading
+from fabricc.fabric.facts import Reading, format_boolean
 
 ISOLATED = "management/isolated"
 _SETTING = "setting["

@@ -20,15 +20,13 @@ from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import TemplateAssertionError, TemplateError, nodes
-from jinja2.compiler import CodeGenerator
+from jinja2.compiler import CodeGenerator, Frame
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from fabricc.back.nos.child_process import TOO_LARGE, LimitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    from jinja2.compiler import Frame
 
     Leading = nodes.Include | nodes.Import | nodes.FromImport | nodes.Extends
 

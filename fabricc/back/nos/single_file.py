@@ -5,22 +5,20 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.exec_commands import matching_lines
+from fabricc.back.nos.exec_commands import ExecLine, matching_lines
 from fabricc.back.nos.secret_values import hide_values
 from fabricc.back.nos.templating import template_environment
 from fabricc.back.reading.reader import recognized_lines
 from fabricc.base.values import dataclass
-from fabricc.fabric.facts import switch_facts
+from fabricc.fabric.facts import Facts, Reading, switch_facts
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Iterator, Mapping
 
     from fabricc.back.nos.collected import Collected
-    from fabricc.back.nos.exec_commands import ExecLine
     from fabricc.back.reading import Reader
     from fabricc.catalog.model import SwitchModel
-    from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.model import Switch
     from fabricc.fabric.qos import PortProfile
     from fabricc.fabric.vocabulary import Gap

@@ -13,7 +13,7 @@ from fabricc.base.values import dataclass
 from fabricc.fabric.capacity.wiring import Wiring, rail_name
 from fabricc.fabric.links import served_slots
 from fabricc.fabric.naming import PLANE_LETTERS
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.shape import SwitchId, TierName, Unit
 from fabricc.operate.change.order import TIERS, CapacityModel, Member
 from fabricc.review.diff.model import Impact
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import SwitchId, Unit
     from fabricc.operate.devices.device import Device
 
 

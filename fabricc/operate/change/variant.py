@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import FindingsError, Severity
 from fabricc.base.documents.reader import parse_yaml
 from fabricc.base.foreign import files
-from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.front.spec.canonical import edit_text
 from fabricc.review.diff.inputs import compare_specs
 from fabricc.review.diff.run import compare_sides
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from fabricc.base.documents.document import KeyPath
-    from fabricc.compiler.compiled import Compiled
     from fabricc.review.diff.model import Review
 
 _LARGEST = 256 << 20

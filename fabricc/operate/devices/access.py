@@ -22,7 +22,7 @@ from fabricc.base.foreign import files
 from fabricc.base.foreign.home import expand_home
 from fabricc.base.values import replace
 from fabricc.fabric.model import SECRET_PREFIX
-from fabricc.operate.devices.device import DeviceError
+from fabricc.operate.devices.device import Device, DeviceError
 from fabricc.operate.devices.driver_classes import find_driver
 from fabricc.operate.devices.login import Login, LoginLimit
 from fabricc.operate.devices.secrets import KINDS, REFERENCE, Reference, Secret, is_safe_value
@@ -33,7 +33,6 @@ from fabricc.operate.drivers.access_options import RULES, DriverRules, rules_of_
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from fabricc.operate.devices.device import Device
 
 NAME = "fabricc-access.yaml"
 _LARGEST = 4 << 20  # bytes

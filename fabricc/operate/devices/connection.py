@@ -6,7 +6,7 @@ Check that a driver's answers have the types that its getters promise; an error 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +17,6 @@ from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.redact import excerpt, mask_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from fabricc.operate.devices.access import Access
     from fabricc.operate.devices.device import Device
 

@@ -17,14 +17,13 @@ from fabricc.operate.devices.driver_classes import driver_class
 from fabricc.operate.devices.secrets import REFERENCE
 from fabricc.operate.drivers.bundle import pack_bundle, unpack_bundle
 from fabricc.operate.drivers.redact import redact_text
-from fabricc.proof.compare import compare
+from fabricc.proof.compare import Mismatch, compare
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fabricc.fabric.facts import Reading, Value
     from fabricc.operate.devices.login import Login
-    from fabricc.proof.compare import Mismatch
 
 _ADDRESS = re.compile(r"(?:interface\[[^]]+\]|loopback)/ipv([46])")
 

@@ -11,17 +11,12 @@ load. It is reversible and published; AVD and netutils read and write it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fabricc.operate.drivers.answers import AnswerError
-from fabricc.operate.drivers.lossless import ALL, DROPPED, ECN_MARKED, PFC_RX, PFC_TX, STORMS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from fabricc.operate.drivers.lossless import CounterTotals
+from fabricc.operate.drivers.lossless import ALL, DROPPED, ECN_MARKED, PFC_RX, PFC_TX, STORMS, CounterTotals
 
 
 def read_pfc(answer: Mapping[str, Any], tally: CounterTotals) -> None:

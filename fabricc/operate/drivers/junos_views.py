@@ -24,14 +24,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from fabricc.base.numbers import is_number
 from fabricc.operate.drivers.answers import AnswerError, quote_words
-from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, PFC_RX, PFC_TX
-
-if TYPE_CHECKING:
-    from fabricc.operate.drivers.lossless import CounterTotals
+from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, PFC_RX, PFC_TX, CounterTotals
 
 PORTS = "et-*"
 QUEUES = "show interfaces queue"

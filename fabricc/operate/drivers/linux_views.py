@@ -6,12 +6,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fabricc.operate.drivers.answers import AnswerError
-from fabricc.operate.drivers.lossless import ALL, ECN_MARKED, PFC_RX, PFC_TX
+from fabricc.operate.drivers.lossless import ALL, ECN_MARKED, PFC_RX, PFC_TX, CounterTotals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fabricc.operate.drivers.lossless import CounterTotals
 
 LINKS = ("ip", "-j", "-s", "-d", "link", "show")
 LLDP = ("lldpcli", "-f", "json0", "show", "neighbors", "details")

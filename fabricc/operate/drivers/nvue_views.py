@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.operate.drivers.answers import AnswerError
 from fabricc.operate.drivers.bundle import unpack_bundle
-from fabricc.operate.drivers.lossless import ALL, DROPPED, ECN_MARKED, PFC_RX, PFC_TX, STORMS
+from fabricc.operate.drivers.lossless import ALL, DROPPED, ECN_MARKED, PFC_RX, PFC_TX, STORMS, CounterTotals
 from fabricc.operate.drivers.redact import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from fabricc.operate.drivers.lossless import CounterTotals
 
 INTERFACES = ("nv", "show", "interface", "-o", "json")
 HEALTH = ("nv", "show", "system", "health", "-o", "json")

@@ -10,12 +10,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.numbers import is_number
-from fabricc.operate.drivers.lossless import ALL, DROPPED, ECN_MARKED, PFC_RX, PFC_TX, STORMS
+from fabricc.operate.drivers.lossless import ALL, DROPPED, ECN_MARKED, PFC_RX, PFC_TX, STORMS, CounterTotals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from fabricc.operate.drivers.lossless import CounterTotals
 
 ROUTES = ("show ip route", "show ipv6 route")
 PEERS = "show nve peers control-plane-vni"

@@ -13,7 +13,7 @@ from ipaddress import ip_interface, ip_network
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass, replace
-from fabricc.fabric.external import family_of
+from fabricc.fabric.external import ExternalLink, ExternalParty, family_of
 from fabricc.operate.lab.kernel import inside_namespace
 from fabricc.operate.lab.node import HOST_QUIET, Node
 from fabricc.operate.lab.predict import ExternalEnd
@@ -21,7 +21,6 @@ from fabricc.operate.lab.predict import ExternalEnd
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.fabric.external import ExternalLink, ExternalParty
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import CableRow, Host, Switch
     from fabricc.operate.lab.running import Lab

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import dataclass
 from fabricc.operate.lab.endpoints import (
     TTL,
+    Endpoint,
     never_fragment,
     open_sockets,
     receive_arrivals,
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Iterator, Sequence
 
-    from fabricc.operate.lab.endpoints import Endpoint
     from fabricc.operate.lab.predict import Prediction
     from fabricc.operate.lab.running import Lab
 

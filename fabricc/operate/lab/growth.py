@@ -15,11 +15,11 @@ from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.load.spec_location import LOCK_NAME
 from fabricc.operate.lab import demands, faults, kernel, lifecycle, logins, making, observe, scenarios, state
-from fabricc.operate.lab.agreement import Event
-from fabricc.operate.lab.blueprint import build_blueprint
+from fabricc.operate.lab.agreement import Event, Trial
+from fabricc.operate.lab.blueprint import Blueprint, build_blueprint
 from fabricc.operate.lab.flows import Stream
 from fabricc.operate.lab.lab_fabric import UnsoundError, read_source
-from fabricc.operate.lab.node import LabError
+from fabricc.operate.lab.node import LabError, Node
 from fabricc.operate.lab.running import Lab
 from fabricc.operate.lab.steady import Network, render_frr
 from fabricc.operate.lab.vrfs import join_vrf, leave_vrf
@@ -28,10 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from fabricc.operate.lab.agreement import Trial
-    from fabricc.operate.lab.blueprint import Blueprint
     from fabricc.operate.lab.endpoints import Endpoint
-    from fabricc.operate.lab.node import Node
     from fabricc.operate.lab.predict import Prediction
     from fabricc.operate.lab.state import Cable
 

@@ -12,11 +12,11 @@ from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import FindingsError, Severity
 from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass, replace
-from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.fabric import links
 from fabricc.fabric.design import DeviceChange, TierPlan
 from fabricc.fabric.external import Exit, External, Split
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.shape import PortLayout, Shape, TierName
 from fabricc.operate.lab import vrfs
 from fabricc.operate.lab.node import LabError
 
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.catalog.model import SwitchModel
-    from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import PortLayout, Shape
 
 FRR = "frr"
 MULTIPATH_LIMIT = 64

@@ -18,8 +18,8 @@ from fabricc.base.foreign import files
 from fabricc.base.values import replace
 from fabricc.compiler.load.spec_location import LOCK_NAME
 from fabricc.operate.lab import demands, kernel, lldp, logins, running, state
-from fabricc.operate.lab.blueprint import build_blueprint, swap_cables
-from fabricc.operate.lab.lab_fabric import FRR, read_source
+from fabricc.operate.lab.blueprint import Blueprint, build_blueprint, swap_cables
+from fabricc.operate.lab.lab_fabric import FRR, LabFabric, read_source
 from fabricc.operate.lab.making import boot_switches, wire_nodes
 from fabricc.operate.lab.node import LabError
 from fabricc.operate.lab.running import Lab
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fabricc.front.spec.model import ClusterSpec
-    from fabricc.operate.lab.blueprint import Blueprint
-    from fabricc.operate.lab.lab_fabric import LabFabric
     from fabricc.operate.lab.predict import End
 
     Progress = Callable[[str, int, int], None]

@@ -6,13 +6,12 @@ import json
 import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fabricc.operate.lab.node import LabError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Any
 
     from fabricc.operate.lab.predict import End
     from fabricc.operate.lab.running import Lab

@@ -13,14 +13,12 @@ import yaml
 from fabricc.base.order import group_pairs
 from fabricc.operate.drivers.frr_files import FILES
 from fabricc.operate.lab import state
-from fabricc.operate.lab.node import LabError
-from fabricc.operate.lab.running import REFERENCE, SECRETS
+from fabricc.operate.lab.node import LabError, Node
+from fabricc.operate.lab.running import REFERENCE, SECRETS, Lab
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fabricc.operate.lab.node import Node
-    from fabricc.operate.lab.running import Lab
 
 FOLDER = state.LOGINS
 """Below the state folder: the key, host keys that are known, values of secrets, and the access file."""

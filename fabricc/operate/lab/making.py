@@ -12,20 +12,17 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.frr import daemons
 from fabricc.base.foreign import files as foreign
 from fabricc.operate.lab import kernel, logins, vrfs
-from fabricc.operate.lab.blueprint import MANAGEMENT_PORT
-from fabricc.operate.lab.node import MANAGEMENT_NODE, LabError
-from fabricc.operate.lab.state import VRFS, cable_ends, ends_of_cables, vrf_table
+from fabricc.operate.lab.blueprint import MANAGEMENT_PORT, Blueprint
+from fabricc.operate.lab.node import MANAGEMENT_NODE, LabError, Node
+from fabricc.operate.lab.state import VRFS, Cable, cable_ends, ends_of_cables, vrf_table
 from fabricc.operate.lab.supervisor import WANTED
 from fabricc.operate.lab.vrfs import NAMESPACE_DAEMONS, NAMESPACE_OPTION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from fabricc.operate.lab.blueprint import Blueprint
-    from fabricc.operate.lab.node import Node
     from fabricc.operate.lab.predict import End
     from fabricc.operate.lab.running import Lab
-    from fabricc.operate.lab.state import Cable
 
     Progress = Callable[[str, int, int], None]
 

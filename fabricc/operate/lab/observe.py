@@ -8,15 +8,13 @@ from __future__ import annotations
 import socket
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from fabricc.operate.lab.kernel import NAMESPACES, inside_namespace
 from fabricc.operate.lab.node import LabError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     from fabricc.operate.lab.predict import Prediction
     from fabricc.operate.lab.running import Lab
 

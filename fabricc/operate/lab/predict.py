@@ -16,15 +16,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 from fabricc.base.values import dataclass, replace
-from fabricc.fabric.model import Direction
-from fabricc.fabric.routing import Transport
+from fabricc.fabric.model import Direction, Port, Switch
+from fabricc.fabric.routing import Bgp, Clause, PrefixList, Session, Transport
 from fabricc.operate.lab.state import vrf_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from fabricc.fabric.model import Port, Switch
-    from fabricc.fabric.routing import Bgp, Clause, PrefixList, Session
     from fabricc.operate.lab.endpoints import Endpoint
 
 

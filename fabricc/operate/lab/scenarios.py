@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.design import DeviceChange
-from fabricc.fabric.model import Direction
+from fabricc.fabric.model import Direction, Switch
 from fabricc.fabric.shape import TierName
 from fabricc.operate.lab import faults, kernel, observe, state, steady
 from fabricc.operate.lab.agreement import Event, Trial
-from fabricc.operate.lab.flows import MOST_FLOWS, Stream, draw_candidates
+from fabricc.operate.lab.flows import MOST_FLOWS, Outage, Stream, draw_candidates
 from fabricc.operate.lab.lab_fabric import UnsoundError, read_source
 from fabricc.operate.lab.lifecycle import known_release
 from fabricc.operate.lab.node import LabError
@@ -23,9 +23,7 @@ from fabricc.operate.lab.steady import STEADY, Network, compare_steady, render_f
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fabricc.fabric.model import Switch
     from fabricc.operate.lab.endpoints import Endpoint
-    from fabricc.operate.lab.flows import Outage
     from fabricc.operate.lab.predict import End, Prediction
     from fabricc.operate.lab.running import Lab
 

@@ -14,6 +14,7 @@ from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.shape import TierName
 from fabricc.operate.lab import flows, lldp, observe
 from fabricc.operate.lab.endpoints import (
+    Endpoint,
     links_of,
     loopback_endpoints,
     name_of,
@@ -22,8 +23,8 @@ from fabricc.operate.lab.endpoints import (
     rail_endpoints,
 )
 from fabricc.operate.lab.observe import bgp_widths
-from fabricc.operate.lab.predict import predict_network
-from fabricc.operate.lab.state import cable_ends, ends_of_cables, vrf_table
+from fabricc.operate.lab.predict import End, Prediction, predict_network
+from fabricc.operate.lab.state import Cable, cable_ends, ends_of_cables, vrf_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,10 +32,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Host, Switch
     from fabricc.operate.lab.agreement import Check, Trial
-    from fabricc.operate.lab.endpoints import Endpoint
-    from fabricc.operate.lab.predict import End, Prediction
     from fabricc.operate.lab.running import Lab
-    from fabricc.operate.lab.state import Cable
 
 STEADY = "steady"
 ECT0 = 2  # RFC 3168: ECN-capable transport, as RoCEv2 senders mark

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import dataclass
 from fabricc.operate.drivers.frr_agent import NAMESPACES
 from fabricc.operate.lab import kernel
-from fabricc.operate.lab.node import LabError
+from fabricc.operate.lab.node import LabError, Node
 from fabricc.operate.lab.state import vrf_table
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from fabricc.fabric.facts import Facts
-    from fabricc.operate.lab.node import Node
     from fabricc.operate.lab.running import Lab
 
 DIFFERENCE = (

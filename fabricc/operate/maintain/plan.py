@@ -9,21 +9,18 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import format_share, format_share_option, join_words, plural
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.capacity.hosts import (
+    AffectedHost,
     FurtherFailure,
     count_cut_gpus,
     find_affected_hosts,
     find_further_failure,
 )
-from fabricc.fabric.capacity.remainder import Remainder
-from fabricc.fabric.capacity.wiring import Outage
+from fabricc.fabric.capacity.remainder import LinkShare, Remainder
+from fabricc.fabric.capacity.wiring import Outage, Wiring
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from fractions import Fraction
-
-    from fabricc.fabric.capacity.hosts import AffectedHost
-    from fabricc.fabric.capacity.remainder import LinkShare
-    from fabricc.fabric.capacity.wiring import Wiring
 
 
 class Moment(StrEnum):

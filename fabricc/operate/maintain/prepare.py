@@ -15,24 +15,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fabricc.back.jobs.roster import list_hosts
 from fabricc.back.jobs.slurm import kubernetes_commands, slurm_commands
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
-from fabricc.base.documents.document import clip
+from fabricc.base.documents.document import KeyPath, clip
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
 from fabricc.catalog.library import suggestion_remedy
-from fabricc.fabric.capacity.wiring import Outage, Wiring
+from fabricc.fabric.capacity.wiring import End, Outage, Wiring
 from fabricc.front.spec.document import format_path
 from fabricc.operate.change.variant import edit_spec, prove_spec, review_variant, write_spec
-from fabricc.operate.maintain.plan import assess_network, check_network
+from fabricc.operate.maintain.plan import NetworkMaintenance, assess_network, check_network
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
     from fractions import Fraction
 
-    from fabricc.base.documents.document import KeyPath
     from fabricc.compiler.compiled import Compiled
-    from fabricc.fabric.capacity.wiring import End
-    from fabricc.operate.maintain.plan import NetworkMaintenance
     from fabricc.review.diff.model import Review
 
 DRAIN, UNDRAIN = "drain", "undrain"

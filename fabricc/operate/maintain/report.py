@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.diagnostics.formats import finding_entry
 from fabricc.base.diagnostics.wording import format_share, join_words, plural, ranges
 from fabricc.base.foreign.formats import json_document
-from fabricc.base.foreign.text import Line, Table
+from fabricc.base.foreign.text import Line, Part, Rendered, Table
 from fabricc.base.order import group_pairs
 from fabricc.fabric.capacity.hosts import FEWER_PATHS, HOW
-from fabricc.fabric.capacity.remainder import describe_share
+from fabricc.fabric.capacity.remainder import LinkShare, describe_share
 from fabricc.operate.change.order_text import describe_review, review_json
-from fabricc.operate.maintain.plan import Moment
+from fabricc.operate.maintain.plan import Moment, NetworkMaintenance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.base.foreign.text import Part, Rendered
-    from fabricc.fabric.capacity.remainder import LinkShare
-    from fabricc.operate.maintain.plan import NetworkMaintenance
     from fabricc.operate.maintain.prepare import Job, MaintenancePlan
 
 FORMAT = 1

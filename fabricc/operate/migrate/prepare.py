@@ -10,12 +10,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics import FindingsError
+from fabricc.base.diagnostics import Diagnostic, FindingsError
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.load.input_digests import manifest_inputs
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.shape import SwitchId, TierName
 from fabricc.front.planning.topology.boxes import box_of
 from fabricc.front.spec.classes import CODE_POINTS, effective_priority
 from fabricc.operate.change.variant import edit_spec, prove_spec, review_variant, write_spec
@@ -31,12 +31,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from fractions import Fraction
 
-    from fabricc.base.diagnostics import Diagnostic
     from fabricc.base.documents.document import KeyPath
     from fabricc.catalog.model import SwitchModel
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import SwitchId
     from fabricc.front.spec.model import ClusterSpec, Priority
     from fabricc.review.diff.model import Review
 

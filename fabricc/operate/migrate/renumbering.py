@@ -24,7 +24,7 @@ from fabricc.fabric.links import (
     switch_links,
     upward_links,
 )
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.shape import SwitchId, TierName
 from fabricc.front.spec.identities import DEVICES, LINKS
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.design import AddressPlan
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import SwitchId
 
 LINK_TABLE, DEVICE_TABLE = "migration-links.csv", "migration-devices.csv"
 _NAMED = 4

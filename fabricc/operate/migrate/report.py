@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.wording import format_share, join_words, plural
 from fabricc.base.foreign.formats import csv_text, json_document
 from fabricc.base.foreign.shell import shell_path
-from fabricc.base.foreign.text import Line, Table
+from fabricc.base.foreign.text import Line, Part, Rendered, Table
 from fabricc.operate.change.order_text import describe_review, describe_wave, review_json, wave_json
 from fabricc.operate.migrate.cables import group_switches_by_round
 from fabricc.review.diff import wording
@@ -16,7 +16,6 @@ from fabricc.review.diff import wording
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.base.foreign.text import Part, Rendered
     from fabricc.operate.migrate.cables import Ends
     from fabricc.operate.migrate.prepare import Migration, Stage
     from fabricc.operate.migrate.waves import Order

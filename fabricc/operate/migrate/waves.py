@@ -11,7 +11,7 @@ from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.push.built_tree import PushRefusedError
 from fabricc.operate.push.impact import AGREED, FAMILIES
 from fabricc.operate.push.run import plan_waves
-from fabricc.review.diff.model import Impact
+from fabricc.review.diff.model import Group, Impact, Review
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import SwitchId
     from fabricc.operate.change.order import Wave
-    from fabricc.review.diff.model import Group, Review
 
 _PORT = re.compile(r"interface\[(\w+)\]/(\w+)")
 

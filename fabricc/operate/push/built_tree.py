@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from ipaddress import ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
@@ -23,9 +23,9 @@ from fabricc.compiler.load.spec_location import find_spec
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric import expand
 from fabricc.fabric.addresses import Pool
-from fabricc.fabric.design import DeviceChange
+from fabricc.fabric.design import AddressPlan, DeviceChange
 from fabricc.fabric.qos import unsent_code_points
-from fabricc.operate.devices.device import devices_by_name
+from fabricc.operate.devices.device import Device, devices_by_name
 from fabricc.operate.devices.identity import Roster
 from fabricc.operate.push.origin import Origin, compute_state
 from fabricc.proof.required_files import completeness_findings
@@ -35,15 +35,12 @@ from fabricc.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-    from ipaddress import IPv4Network, IPv6Network
     from pathlib import Path
 
     from fabricc.base.foreign.files import Folder
-    from fabricc.fabric.design import AddressPlan
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Switch
     from fabricc.fabric.shape import SwitchId
-    from fabricc.operate.devices.device import Device
     from fabricc.tree.manifest import Manifest
 
 _REBUILD = "Build again, review the difference, and push the new tree."

@@ -18,7 +18,7 @@ from fabricc.operate.devices.connection import open_connection
 from fabricc.operate.devices.device import DeviceError
 from fabricc.operate.devices.fanout import for_each
 from fabricc.operate.devices.identity import LOOK, identify_device
-from fabricc.operate.push.built_tree import SWITCHES, PushRefusedError
+from fabricc.operate.push.built_tree import SWITCHES, BuiltTree, PushRefusedError
 from fabricc.operate.push.ownership import new_session
 from fabricc.operate.push.reach import read_files, reject_namesake
 from fabricc.operate.push.secret_store import require_secrets
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from fabricc.operate.push.built_tree import BuiltTree
     from fabricc.operate.push.journal import Journal
     from fabricc.operate.push.setting import Setting
 

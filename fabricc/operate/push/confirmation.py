@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.order import group_pairs
-from fabricc.operate.devices.running import reverting_of_driver
+from fabricc.operate.devices.running import RevertTimes, reverting_of_driver
 from fabricc.operate.push.built_tree import PushRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fabricc.operate.devices.running import RevertTimes
     from fabricc.operate.push.setting import Setting
 
 

@@ -8,26 +8,23 @@ from typing import TYPE_CHECKING
 from fabricc.back import nos as back_ends
 from fabricc.base.order import group_pairs
 from fabricc.base.values import replace
-from fabricc.fabric.model import Direction
+from fabricc.fabric.model import Direction, Switch
 from fabricc.operate.change.resources import Effect
 from fabricc.operate.devices import running
 from fabricc.review.diff.application import application_impact, application_words
 from fabricc.review.diff.compare import compare_views
 from fabricc.review.diff.impact import judge_statement
-from fabricc.review.diff.model import Impact
+from fabricc.review.diff.model import Impact, Statement
 from fabricc.review.diff.run import compare_texts, describe_access
 from fabricc.review.diff.trees import sessions_of
-from fabricc.review.diff.unread import list_weakened, text_changes, unread_lines
+from fabricc.review.diff.unread import TextChange, list_weakened, text_changes, unread_lines
 from fabricc.review.diff.view import DeviceView, identity_facts, numbered_ports
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from fabricc.fabric.facts import Facts
-    from fabricc.fabric.model import Switch
     from fabricc.operate.devices.device import Device
-    from fabricc.review.diff.model import Statement
-    from fabricc.review.diff.unread import TextChange
 
 _VNI = re.compile(r"evpn/vrf\[[^\]]+\]/vni")
 FAMILIES = ("ipv4", "ipv6", "unnumbered")

@@ -24,9 +24,9 @@ from fabricc.operate.devices.identity import (
     shared_endpoints,
 )
 from fabricc.operate.devices.running import reverting_of_driver
-from fabricc.operate.push.built_tree import PushRefusedError
+from fabricc.operate.push.built_tree import BuiltTree, PushRefusedError
 from fabricc.operate.push.drain import drain_files, list_sessions
-from fabricc.operate.push.hook import INSTALL
+from fabricc.operate.push.hook import INSTALL, Hook
 from fabricc.operate.push.impact import assess_effect, find_text_changes
 from fabricc.review.diff.model import Impact
 
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
     from fabricc.operate.change.resources import Effect
     from fabricc.operate.devices.access import Access
-    from fabricc.operate.push.built_tree import BuiltTree
-    from fabricc.operate.push.hook import Hook
     from fabricc.operate.push.journal import Entry, Journal
     from fabricc.operate.push.options import Options
 

@@ -12,7 +12,7 @@ from fabricc.base.foreign.formats import json_document
 from fabricc.base.order import group_pairs
 from fabricc.base.values import replace
 from fabricc.operate.change.order_text import describe_kept_share, wave_json
-from fabricc.operate.push.start import format_duration
+from fabricc.operate.push.start import Preview, format_duration
 from fabricc.review.diff import view
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from fabricc.operate.push.journal import Run, State
     from fabricc.operate.push.options import Options
     from fabricc.operate.push.run import Outcome
-    from fabricc.operate.push.start import Preview
 
     Runs = Sequence[tuple[Run, Mapping[str, tuple[State, str, str, int]]]]
 

@@ -13,23 +13,20 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import format_share, format_share_option, join_words, plural
 from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass, replace
-from fabricc.operate.change.order import ShareError, compute_waves, find_largest_keep
+from fabricc.operate.change.order import CapacityModel, ShareError, Wave, compute_waves, find_largest_keep
 from fabricc.operate.change.order_text import describe_kept_share, list_wave_notes
-from fabricc.operate.change.resources import build_capacity_model
+from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.devices.device import DeviceError, UnreachableError
 from fabricc.operate.devices.fanout import PATIENCE_S, for_each
 from fabricc.operate.push.built_tree import PushRefusedError, StoppedError, UnansweredError
-from fabricc.operate.push.journal import FINAL, NEW, State
+from fabricc.operate.push.journal import FINAL, NEW, Journal, State
 from fabricc.operate.push.secret_store import require_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from fabricc.operate.change.order import CapacityModel, Wave
-    from fabricc.operate.change.resources import Effect
     from fabricc.operate.drivers.holds import Hold
     from fabricc.operate.push.executor import Executor, InitialState
-    from fabricc.operate.push.journal import Journal
 
 R = TypeVar("R")
 _TOLD = 20

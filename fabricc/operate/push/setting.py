@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import dataclass
 from fabricc.operate.push import sequence
 from fabricc.operate.push.executor import Executor
-from fabricc.operate.push.hook import INSTALL
+from fabricc.operate.push.hook import INSTALL, Hook
 from fabricc.operate.push.options import Options
-from fabricc.operate.push.reach import session_name
+from fabricc.operate.push.reach import Files, session_name
 from fabricc.operate.push.run import Reporter
 
 if TYPE_CHECKING:
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.operate.devices.access import Access
     from fabricc.operate.push.built_tree import BuiltTree
-    from fabricc.operate.push.hook import Hook
     from fabricc.operate.push.journal import Journal
-    from fabricc.operate.push.reach import Files
 
 
 @dataclass(frozen=True, slots=True)

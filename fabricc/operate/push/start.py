@@ -15,7 +15,7 @@ from fabricc.operate.devices import readings, running
 from fabricc.operate.push import confirmation, lockout, rollback
 from fabricc.operate.push.built_tree import PushRefusedError, prove_files
 from fabricc.operate.push.hook import INSTALL, OPPOSITE, RETURN
-from fabricc.operate.push.journal import NEW, SESSION, Journal, State
+from fabricc.operate.push.journal import NEW, SESSION, Journal, Run, State
 from fabricc.operate.push.options import Options
 from fabricc.operate.push.ownership import new_session
 from fabricc.operate.push.push_lock import hold_switches
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from fabricc.operate.change.order import Wave
     from fabricc.operate.push.executor import Executor, InitialState
-    from fabricc.operate.push.journal import Run
     from fabricc.operate.push.reach import Files
     from fabricc.operate.push.setting import Setting
 

@@ -18,7 +18,7 @@ from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.change.variant import edit_spec, prove_spec, review_variant, write_spec
 from fabricc.operate.push.hook import ImageKey, Images, read_images
 from fabricc.operate.push.run import plan_waves
-from fabricc.review.diff.model import Impact
+from fabricc.review.diff.model import Impact, Review
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
     from fabricc.fabric.vocabulary import Gap
     from fabricc.operate.change.order import Wave
-    from fabricc.review.diff.model import Review
 
 BEFORE, AFTER = "before", "after"
 

@@ -9,7 +9,7 @@ from fabricc.base.diagnostics.formats import finding_entry
 from fabricc.base.diagnostics.wording import format_share_option, plural
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.shell import shell_path, shell_word
-from fabricc.base.foreign.text import Line
+from fabricc.base.foreign.text import Line, Part, Rendered
 from fabricc.base.order import group_pairs
 from fabricc.base.values import replace
 from fabricc.front.spec.document import format_path
@@ -21,7 +21,6 @@ from fabricc.review.diff.wording import group_title
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.base.foreign.text import Part, Rendered
     from fabricc.fabric.vocabulary import Gap
     from fabricc.operate.upgrade.plan import Upgrade
     from fabricc.review.diff.model import Group

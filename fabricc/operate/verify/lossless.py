@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Severity
 from fabricc.base.numbers import is_number
 from fabricc.operate.devices import readings
-from fabricc.operate.drivers.lossless import DROPPED, KINDS, PFC_RX, PFC_TX, STORMS
+from fabricc.operate.drivers.lossless import DROPPED, KINDS, PFC_RX, PFC_TX, STORMS, Counters
 from fabricc.operate.verify.model import Aspect, Deviation, make_finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.fabric.model import Switch
-    from fabricc.operate.drivers.lossless import Counters
 
 
 def compare_counters(switch: Switch, counters: Counters) -> tuple[list[Deviation], int]:

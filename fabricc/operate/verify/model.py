@@ -6,13 +6,12 @@ from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.base.diagnostics import Position
     from fabricc.operate.drivers.lossless import Counters
     from fabricc.operate.verify.neighbors import Move
 

@@ -10,7 +10,7 @@ more: moves into the port that is free, and a cable that is laid or taken away w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field
 from enum import StrEnum
 from itertools import pairwise
@@ -22,8 +22,6 @@ from fabricc.operate.devices.identity import shorten_word
 from fabricc.operate.verify.model import Aspect, Deviation, make_finding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
     from fabricc.fabric.model import Switch
 
 SeenNeighbors = dict[str, list["Neighbor"]]

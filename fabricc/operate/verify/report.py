@@ -11,18 +11,16 @@ from fabricc.base.diagnostics.formats import finding_entry
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.formats import json_document, xml_document
 from fabricc.base.foreign.markdown import Markdown
-from fabricc.base.foreign.text import Line, Table
+from fabricc.base.foreign.text import Line, Part, Rendered, Table
 from fabricc.base.order import group_pairs
 from fabricc.operate.devices import readings
 from fabricc.operate.drivers.lossless import KINDS
 from fabricc.operate.verify import lossless
-from fabricc.operate.verify.model import Aspect, Deviation
+from fabricc.operate.verify.model import Aspect, Deviation, Report
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from fabricc.base.foreign.text import Part, Rendered
-    from fabricc.operate.verify.model import Report
 
 _THINGS = {
     Aspect.IDENTITY: "addresses",

@@ -8,7 +8,7 @@ Compare the state of a switch with the plan: ports, BGP sessions and routes.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import field
 from functools import lru_cache, partial
@@ -16,11 +16,11 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fabricc.base.diagnostics import Position, Severity
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass
 from fabricc.operate.devices import running
-from fabricc.operate.devices.connection import open_connection
+from fabricc.operate.devices.connection import Connection, open_connection
 from fabricc.operate.devices.device import DeviceError
 from fabricc.operate.devices.identity import LOOK, LOOK_OR_STATE, Answering, identify_device, identity_of
 from fabricc.operate.devices.secrets import secret_names_in
@@ -32,14 +32,10 @@ from fabricc.proof.compare import compare as compare_facts
 from fabricc.review.diff.unread import ENDED, REORDERED, TEXT, text_changes, unread_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from fabricc.base.diagnostics import Diagnostic
     from fabricc.fabric.facts import Reading
     from fabricc.fabric.model import Port, Switch
     from fabricc.fabric.shape import SwitchId
     from fabricc.operate.devices.access import Access
-    from fabricc.operate.devices.connection import Connection
     from fabricc.operate.drivers.lossless import Counters
     from fabricc.operate.push.built_tree import BuiltTree
     from fabricc.operate.verify.widths import Widths

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
 from fabricc.fabric import expand
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.shape import Shape, SwitchId, TierName
 from fabricc.operate.lab.predict import predict_network
 
 if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import Shape, SwitchId
 
 LARGEST_SOLVED = 256
 """Switches up to which routes are computed one by one where something is drained or shut: our judgment."""

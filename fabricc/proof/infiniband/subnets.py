@@ -15,7 +15,7 @@ from fabricc.back.hosts.nics import GPUS
 from fabricc.back.hosts.services import MODULES, RDMA_MODULES
 from fabricc.back.hosts.words import network_path
 from fabricc.back.infiniband import host_files, sm_files
-from fabricc.back.infiniband.reading import read_subnet
+from fabricc.back.infiniband.reading import ReadSubnet, read_subnet
 from fabricc.back.reading.tree import find_node
 from fabricc.back.reading.yaml_lines import yaml_tree
 from fabricc.base.documents.document import clip
@@ -27,7 +27,6 @@ from fabricc.proof import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.back.infiniband.reading import ReadSubnet
     from fabricc.back.infiniband.topology import Node, ReadTopology
     from fabricc.fabric.infiniband.model import Host, HostPort, InfinibandFabric, IpoibPlan, Partition
     from fabricc.fabric.infiniband.wiring import Subnet

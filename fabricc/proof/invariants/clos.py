@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from fabricc.proof.invariants.rules import breach_finding
+from fabricc.proof.invariants.rules import Ratio, breach_finding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from fabricc.fabric.shape import UnitWiring
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.digest import SwitchDigest
-    from fabricc.proof.invariants.rules import Ratio
 
 TIERS = ("tor", "spine", "core")
 TOP = 2

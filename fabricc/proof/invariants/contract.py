@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass
 from fabricc.proof.invariants.rules import Breach, breach_finding
-from fabricc.proof.invariants.view import CODE_POINTS, as_int, leads_out, parse_priorities
+from fabricc.proof.invariants.view import CODE_POINTS, SwitchView, as_int, leads_out, parse_priorities
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import FileContents
     from fabricc.fabric.model import Host
     from fabricc.proof.compare import Finding
-    from fabricc.proof.invariants.view import SwitchView
 
 NONE = 255
 """No PFC for the code point."""

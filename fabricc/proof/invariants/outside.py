@@ -32,17 +32,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.proof.invariants.clos import joined_planes
-from fabricc.proof.invariants.policy import STOPS, Policy, Route
+from fabricc.proof.invariants.policy import STOPS, Clause, NeighborPolicy, Policy, Route
 from fabricc.proof.invariants.prefixes import Block, parse_block
 from fabricc.proof.invariants.rules import Breach, breach_finding
-from fabricc.proof.invariants.view import in_network, leads_out
+from fabricc.proof.invariants.view import LinkPort, SwitchView, in_network, leads_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.proof.compare import Finding
-    from fabricc.proof.invariants.policy import Clause, NeighborPolicy
-    from fabricc.proof.invariants.view import LinkPort, SwitchView
 
 
 def outward_breaches(seen: SwitchView) -> Iterator[Breach]:

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass, replace
 from fabricc.proof.invariants.prefixes import EVPN, Block, parse_block
-from fabricc.proof.invariants.view import address_families, between_switches, leads_out
+from fabricc.proof.invariants.view import SwitchView, address_families, between_switches, leads_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from fabricc.fabric.facts import Value
     from fabricc.fabric.model import Switch
-    from fabricc.proof.invariants.view import SwitchView
 
 OWN = "own"
 """Stands in a prefix rule for a prefix that the switch itself originates."""

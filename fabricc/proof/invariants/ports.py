@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric.vocabulary import port_paths
 from fabricc.proof.invariants.rules import Breach
-from fabricc.proof.invariants.view import address_families, as_int, between_switches
+from fabricc.proof.invariants.view import LinkPort, SwitchView, address_families, as_int, between_switches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from fabricc.proof.invariants.view import LinkPort, SwitchView
 
 
 def closure_breaches(seen: SwitchView) -> Iterator[Breach]:

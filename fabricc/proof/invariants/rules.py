@@ -5,18 +5,15 @@ The part of the spec about invariants: declared ratios and accepted breaches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.diagnostics import RULE_CODES, Severity
+from fabricc.base.diagnostics import RULE_CODES, Diagnostic, Severity
 from fabricc.base.values import replace
 from fabricc.proof.compare import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from fabricc.base.diagnostics import Diagnostic
     from fabricc.front.spec.model import ClusterSpec
 
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from ipaddress import ip_interface, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_interface, ip_network
 from struct import Struct
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -31,15 +31,13 @@ from fabricc.fabric.model import Direction
 from fabricc.fabric.tenants import NO_VLAN
 from fabricc.fabric.vocabulary import port_paths
 from fabricc.proof.invariants.rules import Breach, breach_finding
-from fabricc.proof.invariants.view import between_switches
+from fabricc.proof.invariants.view import LinkPort, SwitchView, between_switches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from ipaddress import IPv4Network, IPv6Network
 
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.digest import SwitchDigest
-    from fabricc.proof.invariants.view import LinkPort, SwitchView
 
 LEAVES = ("vni", "vrf", "route_target", "ipv4", "ipv6", "mtu", "name")
 _NAMES = ("VNI", "VRF", "route target", "IPv4 gateway", "IPv6 gateway", "MTU", "name")

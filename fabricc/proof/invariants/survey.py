@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.fabric.model import Direction
+from fabricc.fabric.model import Direction, Host
 from fabricc.proof.invariants.contract import (
     contract_breaches,
     host_breaches,
@@ -20,18 +20,15 @@ from fabricc.proof.invariants.outside import outward_breaches
 from fabricc.proof.invariants.policy import Policy, policy_of
 from fabricc.proof.invariants.ports import closure_breaches, port_breaches, session_breaches
 from fabricc.proof.invariants.prefixes import address_breaches, own_blocks
-from fabricc.proof.invariants.rules import findings_of
+from fabricc.proof.invariants.rules import Breach, findings_of
 from fabricc.proof.invariants.segments import packed_segments, segment_breaches
-from fabricc.proof.invariants.view import as_int, leads_out
+from fabricc.proof.invariants.view import SwitchView, as_int, leads_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.fabric.facts import FileContents
-    from fabricc.fabric.model import Host
     from fabricc.proof.compare import Finding
-    from fabricc.proof.invariants.rules import Breach
-    from fabricc.proof.invariants.view import SwitchView
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from fabricc.proof.invariants.clos import TIERS, joined_planes
-from fabricc.proof.invariants.outside import Kind, follow_all, outside_findings
+from fabricc.proof.invariants.outside import Channel, Kind, Spread, Valley, follow_all, outside_findings
 from fabricc.proof.invariants.rules import breach_finding
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.digest import SwitchDigest
-    from fabricc.proof.invariants.outside import Channel, Spread, Valley
     from fabricc.proof.invariants.policy import Policy
 
 _NAMED = 4

@@ -5,20 +5,18 @@ from __future__ import annotations
 import socket
 from dataclasses import field
 from functools import lru_cache
-from ipaddress import ip_address, ip_interface
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
-from fabricc.fabric.model import Direction
+from fabricc.fabric.model import Direction, Port, Switch
 from fabricc.fabric.vocabulary import paths_of_port, port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from ipaddress import IPv4Network, IPv6Network
 
     from fabricc.fabric.facts import FileContents, Value
-    from fabricc.fabric.model import Port, Switch
 
 _INTERFACE, _ENABLED = "interface[", "]/enabled"
 _NEIGHBOR = "bgp/neighbor["

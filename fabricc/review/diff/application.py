@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
 from fabricc.review.diff.compare import sessions_on
-from fabricc.review.diff.model import Impact
+from fabricc.review.diff.model import DeviceDiff, Impact
 
 if TYPE_CHECKING:
     from fabricc.back.nos.base import Application
-    from fabricc.review.diff.model import DeviceDiff
     from fabricc.review.diff.view import DeviceView
 
 _MINUTE = 60

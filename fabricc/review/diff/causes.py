@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.diagnostics.wording import plural
 from fabricc.catalog.figures import format_figure, list_figures
 from fabricc.catalog.load import load_catalog
-from fabricc.catalog.model import HostModel, SwitchModel
+from fabricc.catalog.model import HostModel, NicModel, SwitchModel
 from fabricc.review.diff.impact import row_of
 from fabricc.review.diff.model import ModelFigure, SpecChange
 from fabricc.review.diff.view import is_secret, mask_secrets
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from fabricc.base.documents.document import Document, KeyPath
-    from fabricc.catalog.model import NicModel
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
 

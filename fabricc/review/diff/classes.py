@@ -15,17 +15,14 @@ from fabricc.base.order import group_pairs
 from fabricc.base.values import replace
 from fabricc.fabric.links import layout_key, served_slots, switch_links
 from fabricc.fabric.model import Direction
-from fabricc.fabric.shape import HostId, TierName
-from fabricc.review.diff.model import Renumbering
-from fabricc.review.diff.sides import SpecSide
+from fabricc.fabric.shape import DeviceId, HostId, TierName
+from fabricc.review.diff.model import DeviceDiff, Link, Rail, Renumbering
+from fabricc.review.diff.sides import Side, SpecSide
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import DeviceId
-    from fabricc.review.diff.model import DeviceDiff, Link, Rail
-    from fabricc.review.diff.sides import Side
 
 _OF_ALL = frozenset({
     "qos", "profiles", "services", "cable_kinds", "switch_mtu", "unused_silent", "host_mtu", "load_balancing",

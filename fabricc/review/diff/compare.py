@@ -11,9 +11,9 @@ from fabricc.base.numbers import is_number
 from fabricc.fabric.vocabulary import STRUCTURE
 from fabricc.review.diff.effects import OUTSIDE, DeviceStates, change_direction
 from fabricc.review.diff.impact import judge_statement, row_of
-from fabricc.review.diff.model import DeviceDiff, Impact, Renumbering, Statement
+from fabricc.review.diff.model import DeviceDiff, Impact, Link, Rail, Renumbering, Statement
 from fabricc.review.diff.phrases import fold_names
-from fabricc.review.diff.view import is_secret
+from fabricc.review.diff.view import DeviceView, is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from fabricc.fabric.facts import Facts, Value
-    from fabricc.review.diff.model import Link, Rail
     from fabricc.review.diff.unread import TextChange
-    from fabricc.review.diff.view import DeviceView
 
 _LIST = "prefix_list["
 _SESSION = "session["

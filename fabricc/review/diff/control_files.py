@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.documents.reader import MAX_BYTES
 from fabricc.base.foreign import files
-from fabricc.base.foreign.git import Change, visible_path
+from fabricc.base.foreign.git import Change, Entry, Repository, visible_path
 from fabricc.base.foreign.git_process import GitError
 from fabricc.base.order import group_pairs
 from fabricc.compiler.committed_tree import check_committed
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
-    from fabricc.base.foreign.git import Entry, Repository
     from fabricc.compiler.load.revision import Comparison, SpecHistory
 
 _MANIFEST = "manifest.json"

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.base.order import group_pairs
 from fabricc.fabric.capacity.remainder import share_without
-from fabricc.fabric.model import Direction
+from fabricc.fabric.model import Direction, Switch
 from fabricc.front.qos.pools import PortGroup, divide_buffer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.model import Switch
 
 _COUNTS = {
     "gpus": "GPUs", "hosts": "hosts", "hosts_without_gpus": "hosts without GPUs", "tors": "ToRs", "spines": "spines",

@@ -17,8 +17,8 @@ from fabricc.base.foreign import files
 from fabricc.base.foreign.git_process import GitError
 from fabricc.base.foreign.shell import shell_path, shell_word
 from fabricc.base.values import dataclass, replace
-from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.load.revision import SpecHistory, choose_comparison, revision_finding
+from fabricc.compiler.compiled import Compiled, compile_spec
+from fabricc.compiler.load.revision import Comparison, SpecHistory, choose_comparison, revision_finding
 from fabricc.compiler.load.spec_location import POLICY_NAME
 from fabricc.compiler.load.spec_search import (
     FoundSpec,
@@ -43,7 +43,7 @@ from fabricc.review.diff.control_files import (
     find_control_files,
     report_other_clusters,
 )
-from fabricc.review.diff.review_policy import spec_policy
+from fabricc.review.diff.review_policy import Policy, spec_policy
 from fabricc.review.diff.run import Context
 from fabricc.review.diff.sides import Cluster, Side, spec_side
 from fabricc.review.diff.trees import tree_side
@@ -52,9 +52,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.base.documents.document import Document
-    from fabricc.compiler.compiled import Compiled
-    from fabricc.compiler.load.revision import Comparison
-    from fabricc.review.diff.review_policy import Policy
 
 
 class InputError(FindingsError):

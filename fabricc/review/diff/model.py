@@ -8,7 +8,7 @@ from enum import IntEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.diagnostics import RULE_CODES, Severity
+from fabricc.base.diagnostics import RULE_CODES, Diagnostic, Position, Severity
 from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from fabricc.back.nos.base import Application
-    from fabricc.base.diagnostics import Diagnostic, Position
 
 _PROOF = ("FAB6", "FAB7", "FAB3031", *RULE_CODES)
 """Beginnings of the codes of the proof, of the rules, and of drains that leave too little."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import replace
-from fabricc.review.diff.inputs import InputError, open_inputs
+from fabricc.review.diff.inputs import InputError, Inputs, open_inputs
 from fabricc.review.diff.review_policy import (
+    Policy,
     as_policies_write,
     load_policy,
     own_labels,
@@ -19,9 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from fabricc.review.diff.inputs import Inputs
     from fabricc.review.diff.model import Review
-    from fabricc.review.diff.review_policy import Policy
 
 
 def review_change(

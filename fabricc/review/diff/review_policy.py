@@ -12,7 +12,7 @@ from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
 from fabricc.compiler.load.spec_location import POLICY_NAME
 from fabricc.review.diff.impact import is_access, row_of
-from fabricc.review.diff.model import Impact
+from fabricc.review.diff.model import Group, Impact, Review
 from fabricc.review.diff.phrases import fold_names
 from fabricc.review.diff.wording import LABELS
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.base.documents.document import Document
-    from fabricc.review.diff.model import Group, Review
 
 _APPROVALS = ("require_label_for_lossless", "require_label_for_access", "require_label_for_control_files")
 

@@ -26,21 +26,29 @@ from fabricc.review.diff.former_names import box_of, former_names, under_present
 from fabricc.review.diff.impact import is_access, judge_statement, row_of
 from fabricc.review.diff.model import (
     BESIDE,
+    ControlFile,
     DeviceDiff,
     FileDiff,
     Fleet,
     Group,
     Impact,
     Line,
+    Link,
+    ModelFigure,
+    Rail,
     Renumbering,
     ReplacedDevice,
     Review,
+    SpecChange,
     Statement,
+    TreeVerdict,
+    Verdict,
     affected_gpus,
     whole_gpus,
 )
-from fabricc.review.diff.sides import SpecSide, figure_rows
+from fabricc.review.diff.sides import Side, SpecSide, figure_rows
 from fabricc.review.diff.unread import (
+    TextChange,
     changed_text,
     safeguards_lost,
     steering_keys,
@@ -49,7 +57,7 @@ from fabricc.review.diff.unread import (
     unread_lines,
     vouched_lines,
 )
-from fabricc.review.diff.view import mask_secrets
+from fabricc.review.diff.view import DeviceView, mask_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -57,18 +65,6 @@ if TYPE_CHECKING:
     from fabricc.back.nos.base import Application
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.fabric.fabric import Fabric
-    from fabricc.review.diff.model import (
-        ControlFile,
-        Link,
-        ModelFigure,
-        Rail,
-        SpecChange,
-        TreeVerdict,
-        Verdict,
-    )
-    from fabricc.review.diff.sides import Side
-    from fabricc.review.diff.unread import TextChange
-    from fabricc.review.diff.view import DeviceView
 
 _PIECE = 16
 _INLINE = 64

@@ -16,19 +16,17 @@ from fabricc.base.values import dataclass, replace
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.given_identities import Moves
 from fabricc.fabric.model import Host, Switch
-from fabricc.fabric.shape import HostId
+from fabricc.fabric.shape import DeviceId, HostId
 from fabricc.review.diff.figures import fabric_figures
 from fabricc.review.diff.model import Figure
 from fabricc.review.diff.unread import unread_lines
-from fabricc.review.diff.view import host_view, switch_view
+from fabricc.review.diff.view import DeviceView, host_view, switch_view
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import DeviceId
-    from fabricc.review.diff.view import DeviceView
 
 _BESIDE = "device/"
 """Facts that a review adds and no configuration states."""

@@ -11,13 +11,12 @@ from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign.text import Line
 from fabricc.review.diff import wording
 from fabricc.review.diff.application import application_words
-from fabricc.review.diff.model import Impact
+from fabricc.review.diff.model import FileDiff, Group, Impact, Review
 from fabricc.review.diff.phrases import fold_names, theme_phrases
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from fabricc.review.diff.model import FileDiff, Group, Review
 
 _COLORS = {"none": "green", "low": "green", "medium": "yellow", "high": "red"}
 _LINES = 40

@@ -17,7 +17,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.foreign.files import Folder
 from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass, replace
-from fabricc.fabric.facts import neighbor_key
+from fabricc.fabric.facts import Facts, Reading, neighbor_key
 from fabricc.fabric.given_identities import Moves, ReplacedDevice
 from fabricc.fabric.routing import Transport
 from fabricc.proof.tree import DeviceFiles, TreeError, read_consistently, read_manifest, verify_manifest
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Container, Mapping
     from pathlib import Path
 
-    from fabricc.fabric.facts import Facts, Reading
     from fabricc.tree.manifest import Manifest
 
 _LARGEST = 512 << 20  # bytes of a table; a million cables have 100 MB

@@ -16,14 +16,13 @@ from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.fabric.vocabulary import STRUCTURE
 from fabricc.review.diff.impact import UNUSED, row_of, vocabulary_of
-from fabricc.review.diff.model import ControlFile, VouchedLine
+from fabricc.review.diff.model import ControlFile, Group, SpecChange, Statement, VouchedLine
 from fabricc.review.diff.view import mask_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from fabricc.fabric.facts import Reading
-    from fabricc.review.diff.model import Group, SpecChange, Statement
 
 TEXT, VOUCHED, HARMLESS, ENDED = "text", "text/vouched", "text/harmless", "text/ended["
 """Subjects of lines: with an unknown effect, vouched for by the spec, without an effect, ending a safeguard."""

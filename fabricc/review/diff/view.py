@@ -15,16 +15,13 @@ from typing import TYPE_CHECKING
 from fabricc.base.numbers import is_number
 from fabricc.base.secret_words import hide_secret_words
 from fabricc.base.values import dataclass
-from fabricc.fabric.facts import format_boolean, format_prefix_rule
-from fabricc.fabric.model import Direction
-from fabricc.fabric.qos import unsent_code_points
+from fabricc.fabric.facts import Facts, format_boolean, format_prefix_rule
+from fabricc.fabric.model import Direction, Host, Switch
+from fabricc.fabric.qos import TrafficClass, unsent_code_points
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.fabric.facts import Facts
-    from fabricc.fabric.model import Host, Switch
-    from fabricc.fabric.qos import TrafficClass
     from fabricc.review.diff.model import Rail
 
 _RAIL = re.compile(r"([a-z]+)(\d{1,9})[a-z]?")

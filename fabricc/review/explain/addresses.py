@@ -20,14 +20,15 @@ from fabricc.review.explain.given_values import (
     identity_origins,
     tier_text,
 )
-from fabricc.review.explain.model import single_explanation
-from fabricc.review.explain.origins import stride_origins
+from fabricc.review.explain.model import Details, Explanation, Formula, Origin, single_explanation
+from fabricc.review.explain.origins import PlanSources, stride_origins
 from fabricc.review.explain.out_of_band import explain_endpoint
 from fabricc.review.explain.pools import (
     DOCS,
     HOST_RULE,
     LINK_RULE,
     LOOPBACK_RULE,
+    ContainingPool,
     list_pools,
     management_rule,
     offset_in,
@@ -40,9 +41,6 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.neighbors import Link
     from fabricc.review.explain.coordinates import Place
-    from fabricc.review.explain.model import Details, Explanation, Formula, Origin
-    from fabricc.review.explain.origins import PlanSources
-    from fabricc.review.explain.pools import ContainingPool
 
     Address = IPv4Address | IPv6Address
     Formulas = tuple[Formula, ...]

@@ -19,7 +19,7 @@ from fabricc.back.nos.templating import override_digests
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
 from fabricc.base.foreign.files import Folder
 from fabricc.base.values import dataclass, replace
-from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.compiler.load.input_digests import TEMPLATES, manifest_inputs
 from fabricc.compiler.load.spec_location import find_spec
 from fabricc.compiler.render.switch_files import overlay_lines, render_switch
@@ -30,7 +30,7 @@ from fabricc.proof.tree import DeviceFiles, read_consistently, read_manifest
 from fabricc.review.explain.codes import explain_code
 from fabricc.review.explain.facts import Explainer
 from fabricc.review.explain.lines import Place, Texts, explain_line
-from fabricc.review.explain.model import SubjectError
+from fabricc.review.explain.model import Explanation, SubjectError
 from fabricc.review.explain.origins import PlanSources
 from fabricc.review.explain.questions import explain_name, has_name, subject_of
 from fabricc.review.explain.spec_lines import explain_lock_line, explain_spec_line
@@ -40,8 +40,6 @@ from fabricc.tree import manifest as manifests
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from fabricc.compiler.compiled import Compiled
-    from fabricc.review.explain.model import Explanation
     from fabricc.review.explain.subject import Subject
     from fabricc.tree.manifest import Manifest
 

@@ -5,25 +5,21 @@ Outside parties: what one is routed by, what leads to it, and over which links.
 
 from __future__ import annotations
 
-from ipaddress import ip_address, ip_interface
+from ipaddress import IPv4Address, IPv4Interface, IPv6Address, IPv6Interface, ip_address, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.fabric import links
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.shape import SwitchId, TierName
 from fabricc.review.explain import coordinates, formulas
 from fabricc.review.explain.given_values import TIERS, explain_given, identity_origins, switch_text
-from fabricc.review.explain.model import single_explanation
-from fabricc.review.explain.origins import stride_origins
+from fabricc.review.explain.model import Details, Explanation, Formula, Origin, single_explanation
+from fabricc.review.explain.origins import PlanSources, stride_origins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from ipaddress import IPv4Address, IPv4Interface, IPv6Address, IPv6Interface
 
     from fabricc.fabric.external import ExternalParty
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import SwitchId
-    from fabricc.review.explain.model import Details, Explanation, Formula, Origin
-    from fabricc.review.explain.origins import PlanSources
 
 RULE = (
     "Every ToR has an ASN of its own; spines and cores share one for each tier, pod and plane unless the spec requests "

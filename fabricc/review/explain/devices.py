@@ -11,7 +11,7 @@ from fabricc.base.order import group_pairs
 from fabricc.fabric.capacity.hosts import HOW, find_affected_hosts
 from fabricc.fabric.capacity.remainder import Remainder
 from fabricc.fabric.capacity.wiring import Outage, Wiring
-from fabricc.fabric.model import Direction, Host, Port
+from fabricc.fabric.model import Direction, Host, HostPort, Port, Switch
 from fabricc.fabric.naming import computed_name
 from fabricc.fabric.shape import HostId, TierName
 from fabricc.fabric.vocabulary import compile_patterns
@@ -19,7 +19,7 @@ from fabricc.front.planning.topology import clos
 from fabricc.front.planning.topology.tors import PIN
 from fabricc.front.qos.worksheet import Row
 from fabricc.front.spec.document import format_path
-from fabricc.review.explain.formulas import make_formula
+from fabricc.review.explain.formulas import Numbers, make_formula
 from fabricc.review.explain.given_values import TIERS, given_origins, identity_origins, switch_text
 from fabricc.review.explain.model import Explanation, Source, Statement, SubjectError
 
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.facts import Facts
-    from fabricc.fabric.model import HostPort, Switch
     from fabricc.review.explain.facts import Explainer
-    from fabricc.review.explain.formulas import Numbers
     from fabricc.review.explain.origins import PlanSources
     from fabricc.review.explain.subject import Subject
 

@@ -16,28 +16,23 @@ from fabricc.fabric import links
 from fabricc.fabric.fabric import MOST
 from fabricc.fabric.links import layout_key, loopback_offset
 from fabricc.fabric.model import Host, HostPort
-from fabricc.fabric.shape import HostId, TierName
-from fabricc.fabric.vocabulary import compile_patterns
-from fabricc.front.planning.quality import list_worksheets
+from fabricc.fabric.shape import HostId, SwitchId, TierName
+from fabricc.fabric.vocabulary import Reason, compile_patterns
+from fabricc.front.planning.quality import QosWorksheet, list_worksheets
 from fabricc.front.planning.topology.layout import port_speeds
 from fabricc.front.qos.worksheet import Row
 from fabricc.review.explain import formulas
 from fabricc.review.explain.addresses import explain_address
 from fabricc.review.explain.asns import asn_origins
 from fabricc.review.explain.given_values import DOCS, RULE, TABLES, given_origins
-from fabricc.review.explain.model import Origin, Source, Statement
-from fabricc.review.explain.origins import catalog_origin, stride_origins
+from fabricc.review.explain.model import Formula, Origin, Source, Statement
+from fabricc.review.explain.origins import PlanSources, catalog_origin, stride_origins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.facts import Value
-    from fabricc.fabric.shape import SwitchId
-    from fabricc.fabric.vocabulary import Reason
-    from fabricc.front.planning.quality import QosWorksheet
-    from fabricc.review.explain.model import Formula
-    from fabricc.review.explain.origins import PlanSources
     from fabricc.review.explain.subject import Subject
 
 _UNRULED = "A statement of a back end that does not come with fabricc: the table of rules has no row for it."

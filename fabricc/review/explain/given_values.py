@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Position
 from fabricc.fabric.management import management_place
 from fabricc.fabric.naming import computed_name
-from fabricc.fabric.shape import TierName
-from fabricc.review.explain.model import Origin, Source, single_explanation
+from fabricc.fabric.shape import SwitchId, TierName
+from fabricc.review.explain.model import Explanation, Origin, Source, single_explanation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from ipaddress import IPv4Address, IPv6Address
 
-    from fabricc.fabric.shape import SwitchId
     from fabricc.review.explain.coordinates import Place
-    from fabricc.review.explain.model import Explanation
     from fabricc.review.explain.origins import PlanSources
 
 RULE = "The spec's table of identities gives it, in the place of the computed one."

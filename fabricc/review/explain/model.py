@@ -5,11 +5,10 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.diagnostics import FindingsError
+from fabricc.base.diagnostics import FindingsError, Position
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
-    from fabricc.base.diagnostics import Position
     from fabricc.front.qos.worksheet import Row
 
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Position
-from fabricc.base.documents.document import clip
+from fabricc.base.documents.document import KeyPath, clip
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 from fabricc.front.spec.document import cluster_schema, format_path, resolve_schema
@@ -15,7 +15,6 @@ from fabricc.review.explain.model import Origin, Source
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from fabricc.base.documents.document import KeyPath
     from fabricc.catalog.model import HostModel, NicModel, SwitchModel
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.spec.model import ClusterSpec

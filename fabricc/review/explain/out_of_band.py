@@ -10,18 +10,15 @@ from fabricc.fabric.out_of_band import management_cables, management_endpoints
 from fabricc.fabric.shape import HostId
 from fabricc.review.explain import formulas
 from fabricc.review.explain.given_values import RULE, TABLES, identity_origins
-from fabricc.review.explain.model import Origin, Source, single_explanation
-from fabricc.review.explain.origins import stride_origins
-from fabricc.review.explain.pools import DOCS, management_rule
+from fabricc.review.explain.model import Details, Explanation, Formula, Origin, Source, single_explanation
+from fabricc.review.explain.origins import PlanSources, stride_origins
+from fabricc.review.explain.pools import DOCS, ContainingPool, management_rule
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.management import ManagementNetwork, Owner
-    from fabricc.review.explain.model import Details, Explanation, Formula
-    from fabricc.review.explain.origins import PlanSources
-    from fabricc.review.explain.pools import ContainingPool
 
     Address = IPv4Address | IPv6Address
 

@@ -17,7 +17,7 @@ from fabricc.base.documents.document import clip
 from fabricc.fabric import links
 from fabricc.fabric.facts import congestion_facts, setting_facts, switch_facts
 from fabricc.fabric.model import Host
-from fabricc.fabric.shape import HostId
+from fabricc.fabric.shape import DeviceId, HostId
 from fabricc.review.explain import coordinates, formulas
 from fabricc.review.explain.addresses import explain_address
 from fabricc.review.explain.asns import explain_asn, explain_party, party_of
@@ -26,13 +26,14 @@ from fabricc.review.explain.facts import Explainer
 from fabricc.review.explain.given_values import coordinates_text, given_origins, identity_origins
 from fabricc.review.explain.groups import explain_group, group_names
 from fabricc.review.explain.model import Explanation, SubjectError, single_explanation
-from fabricc.review.explain.origins import stride_origins
+from fabricc.review.explain.origins import PlanSources, stride_origins
 from fabricc.review.explain.pools import (
     AGGREGATE_RULE,
     DOCS,
     HOST_RULE,
     LINK_RULE,
     LOOPBACK_RULE,
+    ContainingPool,
     list_pools,
     management_rule,
     offset_in,
@@ -43,10 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import DeviceId
     from fabricc.review.explain.coordinates import Place
-    from fabricc.review.explain.origins import PlanSources
-    from fabricc.review.explain.pools import ContainingPool
 
     Network = IPv4Network | IPv6Network
 

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_interface
+from ipaddress import IPv4Address, IPv6Address, ip_interface
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.addresses import unit_number
-from fabricc.fabric.evpn import RESERVED
+from fabricc.fabric.evpn import RESERVED, Segment
 from fabricc.fabric.shape import HostId
-from fabricc.review.explain.model import Explanation, single_explanation
+from fabricc.review.explain.model import Details, Explanation, single_explanation
 from fabricc.review.explain.pools import offset_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from ipaddress import IPv4Address, IPv6Address
 
-    from fabricc.fabric.evpn import Segment
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Host, HostPort
-    from fabricc.review.explain.model import Details, Explanation
     from fabricc.review.explain.origins import PlanSources
 
     Address = IPv4Address | IPv6Address

@@ -5,20 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
-from fabricc.base.documents.document import clip
+from fabricc.base.documents.document import KeyPath, clip
 from fabricc.base.documents.reader import parse_yaml
 from fabricc.base.foreign.shell import shell_path
 from fabricc.front.spec.document import format_path
 from fabricc.review.explain.groups import group_names
 from fabricc.review.explain.model import Explanation, Statement, SubjectError
-from fabricc.review.explain.origins import key_description, text_of
+from fabricc.review.explain.origins import PlanSources, key_description, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from fabricc.base.documents.document import KeyPath
-    from fabricc.review.explain.origins import PlanSources
 
 _LONGEST = 90
 _LOCK_RULES = {

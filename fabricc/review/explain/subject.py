@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from fabricc.back import hosts
 from fabricc.back import nos as back_ends
 from fabricc.base.values import dataclass
-from fabricc.fabric.facts import neighbor_key
-from fabricc.fabric.model import Direction, Host, Switch
-from fabricc.fabric.shape import HostId
+from fabricc.fabric.facts import Facts, neighbor_key
+from fabricc.fabric.model import Account, Direction, Host, HostPort, Port, Services, SnmpUser, Switch
+from fabricc.fabric.shape import DeviceId, HostId
 from fabricc.front.spec.document import format_path
 from fabricc.review.explain.given_values import TIERS, switch_text
 
@@ -19,11 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from fabricc.fabric.external import Exit
-    from fabricc.fabric.facts import Facts
-    from fabricc.fabric.model import Account, HostPort, Port, Services, SnmpUser
     from fabricc.fabric.qos import TrafficClass
     from fabricc.fabric.routing import Session
-    from fabricc.fabric.shape import DeviceId
     from fabricc.fabric.vocabulary import Reason, Vocabulary
     from fabricc.front.spec.model import HostGroup
     from fabricc.review.explain.origins import PlanSources

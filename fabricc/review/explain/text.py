@@ -7,7 +7,7 @@ import textwrap
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fabricc.review.explain.model import Source
+from fabricc.review.explain.model import Explanation, Formula, Origin, Source, Statement
 from fabricc.review.explain.origins import SCHEMA
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from fabricc.base.diagnostics import Position
     from fabricc.front.qos.worksheet import Row
-    from fabricc.review.explain.model import Explanation, Formula, Origin, Statement
 
 
 _AT_LENGTH = 8

@@ -12,19 +12,17 @@ from fabricc.back.infiniband.tables import class_rows, partition_rows
 from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.catalog.rates import generation_at
 from fabricc.fabric import links
-from fabricc.fabric.infiniband.model import MOST_LIDS
+from fabricc.fabric.infiniband.model import MOST_LIDS, InfinibandFabric
 from fabricc.fabric.management import OtherDevices, address_owners, management_place
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning.topology.layout import stride_rooms
-from fabricc.review.report.values import NONE, Section, Table, format_count
+from fabricc.review.report.values import NONE, Row, Section, Table, format_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.infiniband.model import InfinibandFabric
-    from fabricc.review.report.values import Row
 
 _WORDS = {
     "hosts": "links between hosts and ToRs, both ends",

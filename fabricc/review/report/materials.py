@@ -10,22 +10,20 @@ from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.shell import shell_path
 from fabricc.base.numbers import is_number
 from fabricc.base.order import group_pairs
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import TierName
-from fabricc.review.report.values import Prose, Section, Table, format_count, host_port_gbps
+from fabricc.review.report.values import Cable, Kind, Prose, Row, Section, Table, format_count, host_port_gbps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.base.diagnostics import Diagnostic, Position
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.spec.model import ClusterSpec
-    from fabricc.review.report.values import Cable, Kind, Row
 
 LINKS = {"host": "host to ToR", "spine": "ToR to spine", "core": "spine to core", "peer": "ToR to ToR"}
 _TIERS = {TierName.TOR: "ToR", TierName.SPINE: "spine", TierName.CORE: "core"}

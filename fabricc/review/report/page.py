@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from fabricc.base.diagnostics import Severity, worst_severity
+from fabricc.base.diagnostics import Diagnostic, Severity, worst_severity
 from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.base.foreign.formats import escape_html as escaped
 from fabricc.base.foreign.formats import html_document
@@ -26,14 +26,15 @@ from fabricc.compiler.write.fabric_rules import list_proof_findings
 from fabricc.fabric.capacity.remainder import Remainder
 from fabricc.fabric.capacity.throughput import measure_throughput
 from fabricc.fabric.capacity.wiring import Outage, Wiring
-from fabricc.front.planning.quality import list_worksheets
+from fabricc.front.planning.quality import QosWorksheet, list_worksheets
 from fabricc.front.planning.topology.layout import list_rooms, report_full
 from fabricc.review.report import addressing, materials, quality, topology
 from fabricc.review.report.addressing import addressing_section
-from fabricc.review.report.failures import hardest_single, kept_text, single_failures
+from fabricc.review.report.failures import Failure, hardest_single, kept_text, single_failures
 from fabricc.review.report.materials import materials_section
 from fabricc.review.report.values import (
     Figure,
+    Kind,
     Page,
     Section,
     Table,
@@ -47,14 +48,10 @@ from fabricc.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fabricc.base.diagnostics import Diagnostic
     from fabricc.base.foreign.text import Rendered
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
-    from fabricc.front.planning.quality import QosWorksheet
     from fabricc.front.spec.model import ClusterSpec
-    from fabricc.review.report.failures import Failure
-    from fabricc.review.report.values import Kind
 
 FOLDER = "report"
 GENERATOR = '<meta name="generator" content="fabricc report">'

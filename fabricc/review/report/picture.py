@@ -12,15 +12,13 @@ from fabricc.base.foreign.formats import escape_html
 from fabricc.base.values import dataclass
 from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.fabric.shape import TierName
-from fabricc.review.report.scene import Pod, Scene, make_scene
-from fabricc.review.report.values import Picture, shorten_text
+from fabricc.review.report.scene import Pod, Scene, Unit, make_scene
+from fabricc.review.report.values import Cable, Picture, shorten_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.review.report.scene import Unit
-    from fabricc.review.report.values import Cable
 
 WIDTH = 1000
 _GUTTER, _MARGIN, _GAP = 216, 8, 12

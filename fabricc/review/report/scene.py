@@ -10,13 +10,12 @@ from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass
 from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.fabric.shape import TierName
-from fabricc.review.report.values import format_count, format_rate
+from fabricc.review.report.values import Cable, format_count, format_rate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.review.report.values import Cable
 
 _PODS = 3
 _UNITS = {1: 6, 2: 3, 3: 1}

@@ -11,7 +11,7 @@ from fabricc.base.order import group_pairs
 from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import describe_planes
 from fabricc.fabric.shape import TierName
-from fabricc.review.report.failures import kept_text
+from fabricc.review.report.failures import Failure, kept_text
 from fabricc.review.report.picture import draw_picture
 from fabricc.review.report.values import (
     NONE,
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.spec.model import ClusterSpec
-    from fabricc.review.report.failures import Failure
     from fabricc.review.report.values import Kind, Row
 
 _DOWN = (Direction.HOST, Direction.DOWN)

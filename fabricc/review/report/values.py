@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.values import dataclass
 from fabricc.fabric import links
 from fabricc.fabric.model import Direction
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.shape import PortLayout, SwitchId, TierName
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.neighbors import Link
-    from fabricc.fabric.shape import PortLayout, SwitchId
 
 Cell = str | int | float
 Row = tuple[Cell, ...]

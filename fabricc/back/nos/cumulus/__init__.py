@@ -23,22 +23,19 @@ from fabricc.back.nos.cumulus import (
     words,
 )
 from fabricc.back.nos.cumulus.foreign import second_reading
-from fabricc.back.nos.cumulus.limits import DEFAULT_RELEASE, RELEASES, gaps, release_of
-from fabricc.back.nos.exec_commands import exec_lines, exec_pattern, matching_lines
+from fabricc.back.nos.cumulus.limits import DEFAULT_RELEASE, RELEASES, Release, gaps, release_of
+from fabricc.back.nos.exec_commands import ExecLine, exec_lines, exec_pattern, matching_lines
 from fabricc.back.nos.frr import ASIDES
 from fabricc.back.nos.secret_values import hide_values
 from fabricc.back.reading import Document, Reader, Topic, Types
 from fabricc.back.reading.reader import recognized_lines as lines_aside
-from fabricc.fabric.facts import Reading, Unplanned, switch_facts
+from fabricc.fabric.facts import Facts, Reading, Unplanned, switch_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from fabricc.back.nos.cumulus.limits import Release
     from fabricc.back.nos.cumulus.startup import File, Tree
-    from fabricc.back.nos.exec_commands import ExecLine
     from fabricc.catalog.model import SwitchModel
-    from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
 
 _TYPED = exec_pattern("nv sudo systemctl vtysh exit")

@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos.base import LEFT_OUT, Departure
 from fabricc.back.nos.cumulus import tenants
-from fabricc.back.nos.cumulus.limits import release_of
+from fabricc.back.nos.cumulus.limits import Release, release_of
 from fabricc.back.nos.cumulus.words import FABRIC
-from fabricc.fabric.facts import format_boolean, neighbor_key, option_facts, outward_facts
+from fabricc.fabric.facts import Facts, format_boolean, neighbor_key, option_facts, outward_facts
 from fabricc.fabric.routing import Clause, Spreading, Transport
 from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fabricc.back.nos.cumulus.limits import Release
     from fabricc.back.nos.cumulus.startup import Tree
-    from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
     from fabricc.fabric.routing import Bgp, PeerGroup, PrefixRule, Session, StaticRoute
 

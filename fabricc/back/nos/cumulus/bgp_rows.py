@@ -20,14 +20,13 @@ from fabricc.back.nos.cumulus.startup import (
     table_part,
 )
 from fabricc.back.reading import Block, Entry, Fact, Keep, Row, Scope
-from fabricc.fabric.facts import clause_text, format_boolean, static_text
+from fabricc.fabric.facts import Value, clause_text, format_boolean, static_text
 from fabricc.fabric.routing import Clause, Spreading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fabricc.back.nos.cumulus.limits import Release
-    from fabricc.fabric.facts import Value
 
 _WELL_KNOWN = {"graceful-shutdown": "65535:0"}
 _GROUP = ("import", "export", "maximum_prefixes")

@@ -6,9 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus import bgp, bgp_rows, qos, qos_rows, tenants
-from fabricc.back.nos.cumulus.limits import TRIMMING, has
+from fabricc.back.nos.cumulus.limits import TRIMMING, Release, has
 from fabricc.back.nos.cumulus.startup import (
     File,
+    Tree,
     fixed_text,
     is_on,
     line_of,
@@ -19,17 +20,14 @@ from fabricc.back.nos.cumulus.startup import (
 from fabricc.back.nos.cumulus.words import FABRIC, LOOPBACK, MANAGEMENT, MANAGEMENT_VRF, cage_name
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.reading import Block, Entry, Fact, Keep, Row, Scope, Silent, block_rows
-from fabricc.fabric.model import Direction
+from fabricc.fabric.model import Direction, Port, Switch
 from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fabricc.back.nos.base import Departure
-    from fabricc.back.nos.cumulus.limits import Release
-    from fabricc.back.nos.cumulus.startup import Tree
     from fabricc.fabric.facts import Facts, Value
-    from fabricc.fabric.model import Port, Switch
 
 DEPARTURES: tuple[Departure, ...] = ()
 

@@ -15,16 +15,14 @@ from fabricc.back.nos.cumulus.words import (
     used_profiles,
     watchdog_timers,
 )
-from fabricc.fabric.facts import congestion_facts
-from fabricc.fabric.model import Direction
+from fabricc.fabric.facts import Facts, Value, congestion_facts
+from fabricc.fabric.model import Direction, Switch
 from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fabricc.back.nos.cumulus.startup import Tree
-    from fabricc.fabric.facts import Facts, Value
-    from fabricc.fabric.model import Switch
     from fabricc.fabric.qos import Ecn, Headroom, PortProfile, SwitchQos, Trimming
 
     Stated = tuple[str, Value | None, int]

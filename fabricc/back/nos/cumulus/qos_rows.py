@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cumulus.limits import TRIMMING, has
+from fabricc.back.nos.cumulus.limits import TRIMMING, Release, has
 from fabricc.back.nos.cumulus.qos import BOTH_WAYS, EGRESS_ALPHA, LOSSLESS_POOL, LOSSY_POOL
 from fabricc.back.nos.cumulus.roce import LOSSLESS
 from fabricc.back.nos.cumulus.startup import (
@@ -26,7 +26,6 @@ from fabricc.fabric.vocabulary import port_paths
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fabricc.back.nos.cumulus.limits import Release
     from fabricc.fabric.facts import Value
 
     Stated = tuple[str, Value | None, int]

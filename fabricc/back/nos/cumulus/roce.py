@@ -16,7 +16,7 @@ from fabricc.back.nos.cumulus.words import GLOBAL
 from fabricc.back.reading.tree import find_node
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass, replace
-from fabricc.fabric.model import Direction
+from fabricc.fabric.model import Direction, Switch
 from fabricc.fabric.qos import Ecn, TrafficClass, VendorPolicy
 from fabricc.fabric.vocabulary import port_paths
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from fabricc.back.nos.cumulus.limits import Release
     from fabricc.back.nos.cumulus.startup import Tree
     from fabricc.fabric.facts import Facts, Reading, Value
-    from fabricc.fabric.model import Switch
 
     _PlacedText = tuple[str, int]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.base import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.cumulus import qos
-from fabricc.back.nos.cumulus.limits import GNMI_SERVER, NTP_KEYS, RADIUS_ACCOUNTING, has, release_of
+from fabricc.back.nos.cumulus.limits import GNMI_SERVER, NTP_KEYS, RADIUS_ACCOUNTING, Release, has, release_of
 from fabricc.back.nos.cumulus.tenants import reserved_vlans
 from fabricc.back.nos.cumulus.words import (
     ADMINISTRATOR,
@@ -16,14 +16,12 @@ from fabricc.back.nos.cumulus.words import (
     ssh_key,
 )
 from fabricc.base.values import dataclass
-from fabricc.fabric.facts import setting_facts
+from fabricc.fabric.facts import Facts, setting_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.back.nos.cumulus.limits import Release
     from fabricc.back.nos.cumulus.startup import Tree
-    from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Account, Management, NtpKey, Snmp, Switch
 
 KEY_NAME = "fabricc"

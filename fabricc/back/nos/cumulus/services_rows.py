@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus import tenants
-from fabricc.back.nos.cumulus.limits import GNMI_SERVER, NTP_KEYS, has
+from fabricc.back.nos.cumulus.limits import GNMI_SERVER, NTP_KEYS, Release, has
 from fabricc.back.nos.cumulus.services import (
     ACCESS,
     ITSELF,
@@ -35,8 +35,6 @@ from fabricc.fabric.model import SECRET_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from fabricc.back.nos.cumulus.limits import Release
 
 
 def rows(release: Release) -> Sequence[Row]:

@@ -12,8 +12,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cumulus.limits import release_of
+from fabricc.back.nos.cumulus.limits import Release, release_of
 from fabricc.back.nos.cumulus.startup import (
+    File,
+    KeyBlock,
+    Tree,
     entry_part,
     is_on,
     line_of,
@@ -23,16 +26,12 @@ from fabricc.back.nos.cumulus.startup import (
     table_entries_at,
     table_part,
 )
-from fabricc.back.reading import Keep
-from fabricc.fabric.facts import evpn_facts, neighbor_key
+from fabricc.back.reading import Keep, Row, Scope
+from fabricc.fabric.facts import Facts, Value, evpn_facts, neighbor_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fabricc.back.nos.cumulus.limits import Release
-    from fabricc.back.nos.cumulus.startup import File, KeyBlock, Tree
-    from fabricc.back.reading import Row, Scope
-    from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
     from fabricc.fabric.routing import PeerGroup
     from fabricc.fabric.tenants import Tenant, TenantVrfs

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.reading import Entry
+from fabricc.back.reading import Document, Entry, Row, Scope
 from fabricc.base.values import dataclass
-from fabricc.fabric.model import Direction
+from fabricc.fabric.model import Account, Direction, Switch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fabricc.back.reading import Document, Row, Scope
     from fabricc.catalog.model import SwitchModel
-    from fabricc.fabric.model import Account, Switch
     from fabricc.fabric.qos import Headroom, PortProfile, Watchdog
 
 FILE = "startup.yaml"

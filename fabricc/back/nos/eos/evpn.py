@@ -15,16 +15,14 @@ from fabricc.back.nos.eos.tenants import TUNNEL_ROWS, UDP_PORT, put_isolated, pu
 from fabricc.back.nos.eos.words import default_rows, kept_rows, setting_rows
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Scope, Topic
 from fabricc.base.values import dataclass
-from fabricc.fabric.evpn import route_target
-from fabricc.fabric.facts import evpn_facts, neighbor_key
+from fabricc.fabric.evpn import Segment, Vrf, route_target
+from fabricc.fabric.facts import Facts, Value, evpn_facts, neighbor_key
 from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fabricc.back.reading import Captured, Document, Row, StoredValue
-    from fabricc.fabric.evpn import Segment, Vrf
-    from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
     from fabricc.fabric.tenants import Tenant, TenantVrfs
 

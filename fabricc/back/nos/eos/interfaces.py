@@ -18,16 +18,14 @@ from fabricc.back.nos.eos.words import (
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope, Silent, StoredValue, Topic
 from fabricc.base.values import dataclass
-from fabricc.fabric.model import Direction
-from fabricc.fabric.vocabulary import port_paths, shared_facts
+from fabricc.fabric.model import Direction, Port, Switch
+from fabricc.fabric.vocabulary import UniformPorts, port_paths, shared_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fabricc.back.nos.base import Departure
     from fabricc.fabric.facts import Facts, Value
-    from fabricc.fabric.model import Port, Switch
-    from fabricc.fabric.vocabulary import UniformPorts
 
 DEFAULT_MTU = 1500
 SERVICE_DESCRIPTION = "service port"

@@ -15,16 +15,12 @@ from fabricc.back.nos.eos import words
 from fabricc.back.nos.eos.words import asic_family
 from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
-from fabricc.fabric.facts import format_boolean
-from fabricc.fabric.model import Direction
-from fabricc.fabric.qos import Ecn
+from fabricc.fabric.facts import Facts, Value, format_boolean
+from fabricc.fabric.model import Direction, Switch
+from fabricc.fabric.qos import Ecn, Headroom, PortProfile, SwitchQos, TrafficClass, Watchdog
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from fabricc.fabric.facts import Facts, Value
-    from fabricc.fabric.model import Switch
-    from fabricc.fabric.qos import Headroom, PortProfile, SwitchQos, TrafficClass, Watchdog
 
     Stated = tuple[str, Value, int]
 

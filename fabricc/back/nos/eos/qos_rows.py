@@ -13,12 +13,10 @@ from fabricc.back.nos.eos.words import (
     ALPHA_OF,
 )
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Scope, Silent, StoredValue, Topic
-from fabricc.fabric.facts import format_boolean
+from fabricc.fabric.facts import Value, format_boolean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    from fabricc.fabric.facts import Value
 
     Stated = tuple[str, Value, int]
 

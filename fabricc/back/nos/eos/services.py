@@ -12,12 +12,11 @@ from fabricc.back.nos.ntp_keys import state_keys
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Scope, Silent, Topic
 from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
-from fabricc.fabric.facts import setting_facts
+from fabricc.fabric.facts import Facts, setting_facts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Account, NtpKey, Snmp, Switch
 
 DEFAULT_ACCOUNT = "admin"  # without a password; `rollback clean-config` brings it back

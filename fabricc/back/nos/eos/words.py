@@ -6,18 +6,15 @@ Rows of settings that matter little: the words of a line as a key, and what is l
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from fabricc.back.reading import Fact, Keep, Row, Silent, types
-from fabricc.fabric.model import SECRET_PREFIX
+from fabricc.back.reading import Captured, Fact, Keep, Row, Silent, types
+from fabricc.fabric.model import SECRET_PREFIX, Management, Switch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from typing import Any
 
-    from fabricc.back.reading import Captured
     from fabricc.catalog.model import SwitchModel
-    from fabricc.fabric.model import Management, Switch
 
 MANAGEMENT_VRF = "MGMT"
 MANAGEMENT_INTERFACE = "Management1"  # unless the catalog names another, as of two supervisors

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect.policy import static_lines
-from fabricc.back.nos.exec_commands import matching_lines
+from fabricc.back.nos.exec_commands import ExecLine, matching_lines
 from fabricc.back.nos.frr import bgp, daemons, evpn, interfaces, non_forwarding, qos, recognition, services
 from fabricc.back.nos.frr.bgp import GracefulRestart, ttl_security_facts
 from fabricc.back.nos.frr.limits import DEFAULT_RELEASE, RELEASES, gaps
@@ -19,15 +19,13 @@ from fabricc.back.nos.templating import template_environment
 from fabricc.back.reading import Reader
 from fabricc.back.reading.reader import recognized_lines as lines_aside
 from fabricc.back.reading.tree import assignments
-from fabricc.fabric.facts import Reading, setting_facts, switch_facts
+from fabricc.fabric.facts import Facts, Reading, setting_facts, switch_facts
 from fabricc.fabric.vocabulary import compile_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.back.nos.exec_commands import ExecLine
     from fabricc.catalog.model import SwitchModel
-    from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
 
 __all__ = [

@@ -23,17 +23,14 @@ from fabricc.back.nos.frr.words import (
     setting_rows,
     settings_in,
 )
-from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Silent, Topic
-from fabricc.fabric.facts import neighbor_key
-from fabricc.fabric.routing import Transport
+from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Scope, Silent, Topic, Types
+from fabricc.fabric.facts import Facts, Value, neighbor_key
+from fabricc.fabric.routing import Bgp, PrefixRule, Session, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fabricc.back.reading import Document, Row, Scope, Types
-    from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
-    from fabricc.fabric.routing import Bgp, PrefixRule, Session
 
 DISCARD = "blackhole"
 TTL_SECURITY_HOPS = 1  # of a neighbor on the same cable

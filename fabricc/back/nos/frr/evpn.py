@@ -21,17 +21,14 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.frr.sessions import of_family
 from fabricc.back.nos.frr.words import FIRST_TABLE, put_settings, setting_rows
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Scope, Silent
-from fabricc.fabric.evpn import Vrf, Vtep, route_target
-from fabricc.fabric.facts import evpn_facts, neighbor_key
-from fabricc.fabric.tenants import NO_VLAN
+from fabricc.fabric.evpn import Segment, Vrf, Vtep, route_target
+from fabricc.fabric.facts import Facts, Reading, evpn_facts, neighbor_key
+from fabricc.fabric.tenants import NO_VLAN, Tenant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fabricc.fabric.evpn import Segment
-    from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.model import Switch
-    from fabricc.fabric.tenants import Tenant
 
 LAST_METRIC = 4278198272
 """Metric of the route to nowhere, behind every other one (kernel documentation, networking/vrf)."""

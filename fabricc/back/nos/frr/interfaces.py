@@ -19,15 +19,13 @@ from fabricc.back.nos.frr.foreign import igp
 from fabricc.back.nos.frr.words import MANAGEMENT_INTERFACE, RA_INTERVAL_S, repeated_rows, setting_rows
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Silent, Topic
-from fabricc.fabric.facts import format_boolean
-from fabricc.fabric.model import Direction
+from fabricc.fabric.facts import Facts, Reading, format_boolean
+from fabricc.fabric.model import Direction, Switch
 from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fabricc.fabric.facts import Facts, Reading
-    from fabricc.fabric.model import Switch
 
 MANAGEMENT_TABLE = 100  # holds the management default route, for the switch's own traffic only
 MANAGEMENT_RULE = 40000  # after the main (32766) and default (32767) tables

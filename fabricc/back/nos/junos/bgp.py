@@ -22,15 +22,13 @@ from fabricc.back.nos.junos.words import (
 )
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
-from fabricc.fabric.facts import neighbor_key
-from fabricc.fabric.routing import Transport
+from fabricc.fabric.facts import Facts, neighbor_key
+from fabricc.fabric.routing import Bgp, PrefixRule, RouteMap, Session, StaticRoute, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
-    from fabricc.fabric.routing import Bgp, PrefixRule, RouteMap, Session, StaticRoute
 
 LOAD_BALANCING_POLICY = "PFE-LB"
 _OTHERS = ("aggregate", "bgp", "direct")

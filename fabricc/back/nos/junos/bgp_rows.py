@@ -27,13 +27,12 @@ from fabricc.back.nos.junos.words import (
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Scope, StoredValue, Topic, Types
 from fabricc.back.reading.scope import agreed_facts
 from fabricc.back.reading.types import parse_asn
-from fabricc.fabric.facts import format_boolean, static_text
+from fabricc.fabric.facts import Value, format_boolean, static_text
 from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fabricc.fabric.facts import Value
     from fabricc.fabric.model import Switch
 
 _FAMILY = {

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.back.nos.junos import cages, words
 from fabricc.back.nos.junos.words import put_settings, verbatim_rows
 from fabricc.back.reading import Block, Entry, Fact, Keep, Silent, Topic
-from fabricc.fabric.model import Direction
-from fabricc.fabric.vocabulary import port_paths
+from fabricc.fabric.model import Direction, Port, Switch
+from fabricc.fabric.vocabulary import PortPaths, port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from fabricc.back.nos.base import Departure
     from fabricc.back.reading import Captured, Document, Row, Scope, StoredValue, Types
     from fabricc.fabric.facts import Facts
-    from fabricc.fabric.model import Port, Switch
-    from fabricc.fabric.vocabulary import PortPaths
 
 DEFAULT_MTU = 1514
 LOOPBACK = "lo0"

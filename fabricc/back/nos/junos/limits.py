@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from ipaddress import ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos import limits
@@ -13,16 +13,13 @@ from fabricc.back.nos.junos.qos import detection_timers, fill_levels, queue_byte
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
 from fabricc.base.values import replace
 from fabricc.catalog.figures import source_of
-from fabricc.fabric.model import Direction
-from fabricc.fabric.routing import Transport
+from fabricc.fabric.model import Direction, Switch
+from fabricc.fabric.routing import PrefixList, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from ipaddress import IPv4Network, IPv6Network
 
-    from fabricc.fabric.model import Switch
     from fabricc.fabric.qos import Watchdog
-    from fabricc.fabric.routing import PrefixList
 
 RELEASES = ("20.4", "21.4", "22.4", "23.4", "24.2", "24.4", "25.2", "25.4", "26.2")
 DEFAULT_RELEASE = "24.4"

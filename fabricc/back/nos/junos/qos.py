@@ -11,11 +11,10 @@ from fabricc.back.nos.base import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.junos.interfaces import physical_mtu
 from fabricc.back.nos.junos.words import ALPHA_RANGE, DETECTION_RANGE, catalog_settings
 from fabricc.base.values import dataclass
-from fabricc.fabric.model import Direction
+from fabricc.fabric.model import Direction, Switch
 
 if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts
-    from fabricc.fabric.model import Switch
     from fabricc.fabric.qos import Ecn, PortProfile, TrafficClass, Watchdog
 
 CLASSIFIER = "DSCP"

@@ -18,14 +18,11 @@ from fabricc.back.nos.junos.words import SETTING, put_settings, verbatim_rows
 from fabricc.back.nos.ports import SPELLINGS, PortKind
 from fabricc.back.reading import Block, Captured, Document, Entry, Fact, Keep, Row, StoredValue, Topic, Types
 from fabricc.back.reading.scope import Scope, agreed_facts
-from fabricc.fabric.facts import format_boolean
-from fabricc.fabric.vocabulary import port_paths, shared_facts
+from fabricc.fabric.facts import Value, format_boolean
+from fabricc.fabric.vocabulary import UniformPorts, port_paths, shared_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    from fabricc.fabric.facts import Value
-    from fabricc.fabric.vocabulary import UniformPorts
 
 
 def _bits_of(count: int, word: str) -> int | None:

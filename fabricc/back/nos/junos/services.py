@@ -13,14 +13,13 @@ from fabricc.back.nos.junos.words import SETTING, verbatim_rows
 from fabricc.back.nos.ntp_keys import state_keys
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, StoredValue, Topic, Types
 from fabricc.base.values import dataclass
-from fabricc.fabric.facts import setting_facts
+from fabricc.fabric.facts import Facts, Value, setting_facts
 from fabricc.fabric.routing import Reassignment, Spreading
 from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Account, Snmp, SnmpUser, Switch
 
 # One seed per tier, so that a tier does not repeat the choice of the one below: odd and widely spaced.

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fabricc.back.reading import Document, Keep, Scope, StoredValue
-from fabricc.fabric.model import SECRET_PREFIX
+from fabricc.fabric.model import SECRET_PREFIX, Switch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Value
-    from fabricc.fabric.model import Switch
 
 MANAGEMENT_INSTANCE = "mgmt_junos"
 EVOLVED, CLASSIC = "evo", "classic"

@@ -7,16 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.back.nos.nxos import words
 from fabricc.back.nos.nxos.foreign.switching import OWN
 from fabricc.back.nos.nxos.qos import UNTRUSTED
-from fabricc.back.reading import Scope
-from fabricc.fabric.facts import format_boolean
-from fabricc.fabric.vocabulary import shared_facts
+from fabricc.back.reading import Captured, Document, Scope, StoredValue
+from fabricc.fabric.facts import Value, format_boolean
+from fabricc.fabric.vocabulary import UniformPorts, shared_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    from fabricc.back.reading import Captured, Document, StoredValue
-    from fabricc.fabric.facts import Value
-    from fabricc.fabric.vocabulary import UniformPorts
 
     Stated = tuple[str, Value, int]
 

@@ -17,15 +17,13 @@ from fabricc.back.nos.cli_dialect.policy import (
 from fabricc.back.nos.nxos.words import ONCE, evpn_maps, keeps_next_hop, state_defined
 from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
-from fabricc.fabric.facts import neighbor_key
-from fabricc.fabric.routing import Clause, Transport
+from fabricc.fabric.facts import Facts, Value, neighbor_key
+from fabricc.fabric.routing import Bgp, Clause, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
-    from fabricc.fabric.routing import Bgp
 
     Stated = tuple[str, Value, int]
 

@@ -15,16 +15,14 @@ from fabricc.back.nos.nxos.tenants import NVE, tenant_vrfs
 from fabricc.back.reading import Document, Entry, Keep, Row, Scope, Silent, StoredValue, Topic
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
-from fabricc.fabric.facts import format_boolean
-from fabricc.fabric.model import Direction
+from fabricc.fabric.facts import Facts, Value, format_boolean
+from fabricc.fabric.model import Direction, Port, Switch
 from fabricc.fabric.vocabulary import paths_of_port, port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fabricc.back.nos.base import Departure
-    from fabricc.fabric.facts import Facts, Value
-    from fabricc.fabric.model import Port, Switch
 
     Stated = tuple[str, Value, int]
 

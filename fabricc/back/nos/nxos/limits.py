@@ -12,8 +12,8 @@ from fabricc.back.nos import limits
 from fabricc.back.nos.base import LEFT_OUT, Departure
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
 from fabricc.back.nos.nxos import words
-from fabricc.back.nos.nxos.qos import is_long, pause_figures, pause_of, watchdog_timers
-from fabricc.back.reading import Block, Entry, Fact, Topic, types
+from fabricc.back.nos.nxos.qos import Pause, is_long, pause_figures, pause_of, watchdog_timers
+from fabricc.back.reading import Block, Document, Entry, Fact, Row, Topic, Types, types
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.routing import Spreading
@@ -21,8 +21,6 @@ from fabricc.fabric.routing import Spreading
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.back.nos.nxos.qos import Pause
-    from fabricc.back.reading import Document, Row, Types
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
     from fabricc.fabric.qos import Watchdog

@@ -9,14 +9,13 @@ from fabricc.back.nos.base import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.nxos import words
 from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
-from fabricc.fabric.model import Direction
+from fabricc.fabric.model import Direction, Port, Switch
 from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from fabricc.fabric.facts import Facts, Value
-    from fabricc.fabric.model import Port, Switch
     from fabricc.fabric.qos import Ecn, PortProfile, SwitchQos, TrafficClass, Watchdog
 
     Stated = tuple[str, Value, int]

@@ -9,18 +9,14 @@ from fabricc.back.nos.ntp_keys import state_keys
 from fabricc.back.nos.nxos.limits import state_balancing
 from fabricc.back.nos.nxos.tenants import used_features as tenant_features
 from fabricc.back.nos.nxos.words import MANAGEMENT_INTERFACE, MANAGEMENT_VRF, ONCE, state_defined
-from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Silent, Topic, types
+from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Scope, Silent, Topic, types
 from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
-from fabricc.fabric.facts import SNMP_LEVEL, setting_facts
-from fabricc.fabric.model import SECRET_PREFIX
+from fabricc.fabric.facts import SNMP_LEVEL, Facts, Value, setting_facts
+from fabricc.fabric.model import SECRET_PREFIX, Account, Management, Switch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from fabricc.back.reading import Document, Row, Scope
-    from fabricc.fabric.facts import Facts, Value
-    from fabricc.fabric.model import Account, Management, Switch
 
 
 FEATURES = ("nxapi", "scp-server", "grpc", "openconfig", "tacacs+", "bgp", "lldp", "bfd")

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.nxos.bgp import FAMILY_SUFFIXES
 from fabricc.back.nos.nxos.words import split_beginnings, state_part
-from fabricc.back.reading import Scope
+from fabricc.back.reading import Captured, Document, Scope, StoredValue
 from fabricc.back.reading.scope import usual_neighbor
 from fabricc.base.numbers import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.back.reading import Captured, Document, StoredValue
     from fabricc.fabric.facts import Value
 
     Stated = tuple[str, Value, int]

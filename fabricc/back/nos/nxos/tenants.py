@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.nxos.words import state_defined
 from fabricc.base.values import dataclass
-from fabricc.fabric.facts import evpn_facts, neighbor_key
+from fabricc.fabric.facts import Facts, Value, evpn_facts, neighbor_key
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
     from fabricc.back.reading import Document, Scope
-    from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
     from fabricc.fabric.tenants import Tenant
 

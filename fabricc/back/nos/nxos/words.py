@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fabricc.back.reading import Block, Document, Keep, Row, Scope, Types
 from fabricc.back.reading.types import parse_ports
@@ -13,7 +13,6 @@ from fabricc.base.numbers import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
 
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts, Value

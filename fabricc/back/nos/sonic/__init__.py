@@ -7,7 +7,7 @@ import re
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.exec_commands import matching_lines
+from fabricc.back.nos.exec_commands import ExecLine, matching_lines
 from fabricc.back.nos.frr import ASIDES, COMMANDS, exec_lines
 from fabricc.back.nos.secret_values import hide_values
 from fabricc.back.nos.sonic import (
@@ -30,16 +30,14 @@ from fabricc.back.nos.sonic.updater import application, typical_applications
 from fabricc.back.nos.sonic.words import parse_number, port_name
 from fabricc.back.reading import Document, Reader, Types
 from fabricc.back.reading.reader import recognized_lines as lines_aside
-from fabricc.fabric.facts import Reading, Unplanned, switch_facts
+from fabricc.fabric.facts import Facts, Reading, Unplanned, switch_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.back.nos.base import Application
-    from fabricc.back.nos.exec_commands import ExecLine
     from fabricc.back.nos.sonic.config_db import Tables
     from fabricc.catalog.model import SwitchModel
-    from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
 
 _SHELL = re.compile(r'"ZTP"|:\s*"(?:[^"\\]|\\.)*(?:[`$;&<>]|\\n|\|\|)')

@@ -13,17 +13,15 @@ from fabricc.back.nos.frr import (
     ttl_security_facts,
 )
 from fabricc.back.nos.frr.words import BFD_INTERVAL_MS, BFD_MULTIPLIER, BFD_PROFILE
-from fabricc.back.nos.sonic.config_db import FILE, kept_fields, put_field, table_block
+from fabricc.back.nos.sonic.config_db import FILE, Tables, kept_fields, put_field, table_block
 from fabricc.back.nos.sonic.consumers import FRR_FILE
 from fabricc.back.nos.sonic.limits import BFD, MULTIPATH_LIMIT, has, release_of
 from fabricc.back.reading import Document, Topic
 from fabricc.back.reading import Row as PatternRow
 from fabricc.base.values import replace
-from fabricc.fabric.facts import Unplanned, option_facts, outward_facts
+from fabricc.fabric.facts import Facts, Reading, Unplanned, option_facts, outward_facts
 
 if TYPE_CHECKING:
-    from fabricc.back.nos.sonic.config_db import Tables
-    from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.model import Switch
     from fabricc.fabric.routing import Bgp
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.sonic import qos, reclaim
 from fabricc.back.nos.sonic.config_db import (
+    Table,
     demand_rows,
     fields_of,
     flat_rows,
@@ -16,16 +17,14 @@ from fabricc.back.nos.sonic.config_db import (
     value_of,
 )
 from fabricc.back.nos.sonic.words import expand_range, parse_number
-from fabricc.back.reading import Scope
+from fabricc.back.reading import Document, Scope
 from fabricc.base.numbers import is_number
 from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fabricc.back.nos.sonic.config_db import Table
     from fabricc.back.nos.sonic.reclaim import Bindings
-    from fabricc.back.reading import Document
     from fabricc.fabric.facts import Value
 
     Lengths = Mapping[str, tuple[Value, int]]

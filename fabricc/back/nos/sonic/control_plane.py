@@ -11,18 +11,16 @@ from __future__ import annotations
 from ipaddress import collapse_addresses, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.sonic.config_db import report_strange, rows_of, value_of
+from fabricc.back.nos.sonic.config_db import Row, Table, Tables, report_strange, rows_of, value_of
 from fabricc.back.nos.sonic.limits import KEEPING_OUT, has
 from fabricc.base.numbers import whole_number
-from fabricc.fabric.model import Direction
+from fabricc.fabric.model import Direction, Switch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fabricc.back.nos.sonic.config_db import Row, Table, Tables
     from fabricc.back.reading import Document, Scope
     from fabricc.fabric.facts import Facts
-    from fabricc.fabric.model import Switch
     from fabricc.fabric.routing import Session
 
 LISTS = {4: "FABRICC_ANY", 6: "FABRICC_ANY6"}

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.nos.sonic.config_db import (
+    Row,
+    Table,
+    Tables,
     demand_row,
     flat_rows,
     flat_table,
@@ -25,16 +28,13 @@ from fabricc.back.nos.sonic.words import Platform, lane_list
 from fabricc.back.reading import Document, Keep, Scope, Silent, Topic
 from fabricc.back.reading import Row as PatternRow
 from fabricc.base.numbers import is_number
-from fabricc.fabric.facts import format_boolean
-from fabricc.fabric.model import Direction
+from fabricc.fabric.facts import Facts, Reading, Value, format_boolean
+from fabricc.fabric.model import Direction, Management, Port, Switch
 from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Set
 
-    from fabricc.back.nos.sonic.config_db import Row, Table, Tables
-    from fabricc.fabric.facts import Facts, Reading, Value
-    from fabricc.fabric.model import Management, Port, Switch
 
 SERVICE_DESCRIPTION = "service port"
 SERVICE_MTU = 9100

@@ -12,14 +12,13 @@ from fabricc.back.nos.limits import Limit, Range, Reservation, System
 from fabricc.back.nos.sonic.words import CERTIFICATES, DEFAULT_LLDP_S, LLDP_RANGE_S, Platform, pg_profile_name
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import SETTINGS
-from fabricc.fabric.model import Direction
+from fabricc.fabric.model import Direction, Switch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.back.nos.limits import DevicePredicate
     from fabricc.catalog.model import HeadroomRow, SwitchModel
-    from fabricc.fabric.model import Switch
     from fabricc.fabric.qos import PortProfile
 
 MULTIPATH_LIMIT = 514

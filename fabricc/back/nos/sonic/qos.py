@@ -9,15 +9,13 @@ from fabricc.back.nos.sonic import reclaim
 from fabricc.back.nos.sonic.limits import MARKS, has
 from fabricc.back.nos.sonic.words import MAP, Platform, pg_profile_name
 from fabricc.base.diagnostics.wording import split_ranges
-from fabricc.fabric.facts import congestion_facts
-from fabricc.fabric.model import Direction
+from fabricc.fabric.facts import Facts, congestion_facts
+from fabricc.fabric.model import Direction, Port, Switch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from fabricc.back.nos.sonic.config_db import Row, Table, Tables
-    from fabricc.fabric.facts import Facts
-    from fabricc.fabric.model import Port, Switch
     from fabricc.fabric.qos import BufferPools, Ecn, Headroom, PortProfile, SwitchQos
 
 INGRESS_POOL = "ingress_lossless_pool"

@@ -25,17 +25,15 @@ from fabricc.back.nos.sonic.config_db import (
     value_of,
 )
 from fabricc.back.nos.sonic.words import MAP, expand_range, parse_number
-from fabricc.back.reading import Block, Entry, Fact, Keep, Scope, Silent, Topic
-from fabricc.fabric.facts import format_boolean
+from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Scope, Silent, Topic
+from fabricc.fabric.facts import Value, format_boolean
 from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fabricc.back.nos.sonic.reclaim import Bindings
-    from fabricc.back.reading import Document
     from fabricc.back.reading import Row as PatternRow
-    from fabricc.fabric.facts import Value
 
 _TRIMMING = {"size": "size_bytes", "dscp_value": "dscp", "queue_index": "queue"}
 _WRED = {

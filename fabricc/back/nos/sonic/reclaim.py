@@ -10,6 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.sonic.config_db import (
+    Row,
+    Table,
+    Tables,
     demand_rows,
     flat_rows,
     key_line,
@@ -22,7 +25,6 @@ from fabricc.back.nos.sonic.config_db import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fabricc.back.nos.sonic.config_db import Row, Table, Tables
     from fabricc.back.reading import Document
 
     Bindings = Sequence[tuple[str, str, str, int]]

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.base import LEFT_OUT, Departure
 from fabricc.back.nos.sonic.limits import release_of
 from fabricc.back.nos.sonic.words import CERTIFICATES, DEFAULT_LLDP_S, ROLES, Platform
-from fabricc.fabric.facts import setting_facts
+from fabricc.fabric.facts import Facts, setting_facts
 
 if TYPE_CHECKING:
     from fabricc.back.nos.sonic.config_db import Row, Table, Tables
-    from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Management, SnmpUser, Switch
 
 SERVICES = {"SSH": "FABRICC_SSH", "SNMP": "FABRICC_SNMP", "EXTERNAL_CLIENT": "FABRICC_GNMI"}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.nos.sonic.config_db import rows_of, value_of
+from fabricc.back.nos.sonic.config_db import Tables, rows_of, value_of
 from fabricc.back.nos.sonic.words import parse_number
 from fabricc.base.values import replace
 from fabricc.fabric.tenants import NO_VLAN
@@ -18,7 +18,6 @@ from fabricc.fabric.tenants import NO_VLAN
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.back.nos.sonic.config_db import Tables
     from fabricc.back.reading import Document
     from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.model import Switch

@@ -13,13 +13,12 @@ from fabricc.back.nos.sonic.config_db import FILE, parse_json
 from fabricc.base import sonic_tables
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
-from fabricc.fabric.model import Direction
+from fabricc.fabric.model import Direction, Switch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from fabricc.base.sonic_tables import Tables
-    from fabricc.fabric.model import Switch
 
 TABLE = Path(__file__).with_name("updater.json")
 LIMITED: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.management import management_prefix
 from fabricc.operate.lab.blueprint import host_node, switch_node
-from fabricc.operate.lab.export.devices import HOST_IMAGE, as_yaml
+from fabricc.operate.lab.export.devices import HOST_IMAGE, Emulated, Topology, as_yaml
 from fabricc.operate.lab.kernel import IPV6
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from fabricc.operate.lab.export.devices import Emulated, Topology
     from fabricc.operate.lab.node import Node
     from fabricc.operate.lab.predict import End
 

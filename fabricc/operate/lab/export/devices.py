@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from fabricc.back.nos.emulation import EMULATIONS
+from fabricc.back.nos.emulation import EMULATIONS, Emulation
 from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass
 from fabricc.operate.lab.node import LabError
@@ -14,7 +14,6 @@ from fabricc.operate.lab.node import LabError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from fabricc.back.nos.emulation import Emulation
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Host, Switch
     from fabricc.operate.lab.predict import End

@@ -11,12 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fabricc.fabric.management import management_prefix
-from fabricc.fabric.model import Direction
-from fabricc.operate.lab.export.devices import HOST_IMAGE, as_yaml
+from fabricc.fabric.model import Direction, HostPort, Port, Switch
+from fabricc.operate.lab.export.devices import HOST_IMAGE, Emulated, Topology, as_yaml
 
 if TYPE_CHECKING:
-    from fabricc.fabric.model import HostPort, Port, Switch
-    from fabricc.operate.lab.export.devices import Emulated, Topology
     from fabricc.operate.lab.predict import End
 
 _NODE_ID_SPARE = 16

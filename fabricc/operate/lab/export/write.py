@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
 from fabricc.operate.lab.export.containerlab import render_containerlab
-from fabricc.operate.lab.export.devices import build_topology
+from fabricc.operate.lab.export.devices import Topology, build_topology
 from fabricc.operate.lab.export.netlab import render_netlab
 from fabricc.operate.lab.lab_fabric import plan_fabric
 from fabricc.tree.exclusive import hold_lock
@@ -17,7 +17,6 @@ from fabricc.version import __version__
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fabricc.operate.lab.export.devices import Topology
 
 FORMATS = {"containerlab": render_containerlab, "netlab": render_netlab}
 

@@ -9,17 +9,15 @@ from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.infiniband.sm_files import CONF, PARTITIONS, default_lane
-from fabricc.back.infiniband.topology import read_topology
+from fabricc.back.infiniband.topology import Node, ReadTopology, read_topology
 from fabricc.base.values import dataclass
-from fabricc.fabric.infiniband.model import DEFAULT_PKEY
+from fabricc.fabric.infiniband.model import DEFAULT_PKEY, InfinibandFabric
 from fabricc.proof import Finding
 from fabricc.proof.infiniband.subnets import adapter_distances
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from fabricc.back.infiniband.topology import Node, ReadTopology
-    from fabricc.fabric.infiniband.model import InfinibandFabric
     from fabricc.proof.infiniband.sim.processes import SimulatedSubnet
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.back.infiniband.sm_files import CONF, LIDS, TOPOLOGY, sm_files, subnet_folder
-from fabricc.back.infiniband.topology import read_topology
+from fabricc.back.infiniband.topology import ReadTopology, read_topology
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign.files import Folder
 from fabricc.base.values import dataclass
@@ -31,7 +31,6 @@ from fabricc.proof.infiniband.subnets import adapter_distances
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from fabricc.back.infiniband.topology import ReadTopology
     from fabricc.fabric.infiniband.model import InfinibandFabric
 
 _QUIET_S = 0.3

@@ -12,7 +12,7 @@ from fabricc.back.nos.cumulus import startup
 from fabricc.back.nos.cumulus.foreign import peering
 from fabricc.back.nos.cumulus.words import ENABLE, place_of, put_settings, setting_rows
 from fabricc.back.nos.frr.foreign import igp
-from fabricc.back.reading import Each, Entry, Fact, Keep, Scope, Silent
+from fabricc.back.reading import Document, Each, Entry, Fact, Keep, Row, Scope, Silent, Types
 from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import static_text
 from fabricc.fabric.vocabulary import port_paths
@@ -20,7 +20,6 @@ from fabricc.fabric.vocabulary import port_paths
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.back.reading import Document, Row, Types
 
 _SWITCH: Mapping[str, str] = {
     "on": "true", "off": "false", "enable": "true", "disable": "false", "enabled": "true", "disabled": "false",

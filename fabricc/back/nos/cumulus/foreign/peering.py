@@ -5,18 +5,13 @@ Lists and route maps in all forms: those that a plan has none of, and lines of c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from fabricc.back.nos.cumulus.words import ENABLE, gather_settings, place_of, setting_rows
 from fabricc.back.nos.frr import bgp, sessions
-from fabricc.back.reading import Each, Entry, Keep, Scope, Silent
+from fabricc.back.reading import Document, Each, Entry, Keep, Row, Scope, Silent
 from fabricc.base.numbers import is_number
 from fabricc.base.order import natural_key
 from fabricc.fabric.facts import clause_text
 from fabricc.fabric.routing import Clause
-
-if TYPE_CHECKING:
-    from fabricc.back.reading import Document, Row
 
 MULTIPATH_LIMIT = 128
 """Next hops that Cumulus Linux installs by default (NVIDIA's user guide, Equal Cost Multipath)."""

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.eos.words import default_rows, setting_rows
 from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Scope, Silent, Topic
-from fabricc.fabric.facts import static_text
+from fabricc.fabric.facts import Value, static_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fabricc.fabric.facts import Value
 
 _DEPTH = 4
 """Blocks within blocks of a part that is not looked into."""
