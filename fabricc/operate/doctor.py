@@ -11,6 +11,7 @@ Checks of the switches: reachability, login, identity of the release, and the cl
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -177,6 +178,10 @@ def check_spec(compiled: Compiled) -> Iterator[Check]:
     state = State.ERROR if errors else State.WARNING if warnings else State.OK
     yield Check(name, state, counts, f"`fabricc validate {word}` lists them.")
     pinned = compiled.lock_before is not None
+    if not pinned and os.path.lexists(compiled.lock_path):
+        message = "not read, because the spec or the lock has errors"
+        yield Check(compiled.lock_path.name, State.SKIPPED, message, f"`fabricc validate {word}` lists them.")
+        return
     message = "pins addresses and names" if pinned else "missing: no number is pinned, so growth may renumber"
     remedy = (
         f"`fabricc lock --check {word}` compares it."

@@ -43,6 +43,8 @@ FORGES = {
 """Limits: atlantis' clients for GitHub, Bitbucket and Azure DevOps; GitLab, docs.gitlab.com instance limits."""
 _SIGNS = {"none": "⚪", "low": "🟢", "medium": "🟡", "high": "🔴"}
 _BLANK = Markdown()
+_ABSENT = Markdown("-")
+"""Stands for no figure on one side; in a cell, a hyphen begins no list."""
 _RESERVE = 4_000
 _FIGURES_FOLDED = 12
 _SPEC_SHOWN = 12
@@ -123,7 +125,7 @@ def _head_section(review: Review) -> Markdown:
     if changed and (review.differs or review.model_figures):
         lines += [_BLANK, Markdown("| plan | before | after |"), Markdown("|--|--|--|")]
         lines += [
-            Markdown("| {} | {} | {} |").format(f.name, f.before or "-", f.after or "-")
+            Markdown("| {} | {} | {} |").format(f.name, f.before or _ABSENT, f.after or _ABSENT)
             for f in changed[:_FIGURES_FOLDED]
         ]
     if review.differs and (same := wording.key_figures(review)):

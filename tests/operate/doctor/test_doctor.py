@@ -101,7 +101,12 @@ def test_a_repository_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_a_spec_that_does_not_compile_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spec = tmp_path / "cluster.yaml"
     spec.write_text(SPEC.replace("count: 2", "count: 0"))
-    assert checks(capsys, str(spec))[0] == 1
+    status, found = checks(capsys, str(spec))
+    assert (status, found["fabricc.lock"][0]["state"]) == (1, "warning")
+    (tmp_path / "fabricc.lock").write_text("version 1\n")
+    _, found = checks(capsys, str(spec))
+    assert found["fabricc.lock"][0]["state"] == "skipped", "it is there"
+    assert "errors" in found["fabricc.lock"][0]["message"]
 
 
 @pytest.mark.parametrize("nos", DEVICES)

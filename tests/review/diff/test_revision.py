@@ -112,6 +112,8 @@ def test_a_spec_that_is_new_is_all_devices_new(repo: Path, fabricc: Callable[...
     assert status == 2
     assert "which has no such spec" in out
     assert "4 ToRs new" in out
+    _, out, _ = fabricc("diff", "lab/cluster.yaml", "--base", "main", "--format", "md")
+    assert "| GPUs | - | " in out
 
 
 def test_a_base_that_does_not_compile_is_reported_by_its_revision(
