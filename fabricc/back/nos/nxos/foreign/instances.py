@@ -194,17 +194,18 @@ def finish(document: Document) -> None:
         for way, targets in _route_targets(vrf).items():
             document.put_set(f"{path}/{way}", targets)
         _state_routes(document, path + "/", vrf.scopes.get("static route", {}))
-    segments: dict[Captured, StoredValue] = {
-        vni: (str(vlan), line)
+    vlans: list[tuple[Captured, StoredValue]] = [
+        (vni, (str(vlan), line))
         for vlan, block in scope.each("vlan").items()
         for vni, line in [block.values.get("vni", _NONE)]
         if line
-    }
+    ]
+    segments = dict(vlans)
     routed: set[Captured] = {
         vrf.values["vni"][0] for vrf in scope.each("vrf").values() if "vni" in vrf.values
     }
     routed |= {vni for nve in nves for vni, member in nve.each("member").items() if _ROUTED in member.values}
-    for vni, (segment, at) in segments.items():
+    for vni, (segment, at) in vlans:
         put(
             f"vxlan/vlan[{segment}]/vni" if vni in routed else f"evpn/segment[{segment}]/vni",
             int(str(vni)),
