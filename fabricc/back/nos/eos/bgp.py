@@ -311,7 +311,9 @@ def finish(document: Document) -> None:
         neighbors = bgp.each("neighbor")
         peers = [each.values for name, each in neighbors.items() if _is_peer(str(name))]
         peers += [each.values for each in bgp.each("interface").values()]
-        hops = [_inherit_group(neighbors, peer).get("maximum_hops", ("", 0)) for peer in peers]
+        hops = [
+            _without_unset(_inherit_group(neighbors, peer)).get("maximum_hops", ("", 0)) for peer in peers
+        ]
         if hops and all(isinstance(number, int) for number, _ in hops):
             document.put("bgp/ttl_security", "true", max(at for _, at in hops))
         _put_sessions(document, bgp, bgp, neighbors, "")
@@ -351,12 +353,15 @@ _VALUE = itemgetter(0)
 
 
 def _inherit_group(groups: Mapping[Captured, Scope], own: dict[str, StoredValue]) -> dict[str, StoredValue]:
-    """Return the values of a neighbor, completed from its group."""
+    """Return the values of a neighbor, completed from its group, with those that a line takes away."""
     group = groups.get(own["group"][0]) if "group" in own else None
-    said = group.values | own if group is not None else own
-    if peering.UNSET in map(_VALUE, said.values()):
-        return {name: each for name, each in said.items() if each[0] != peering.UNSET}
-    return said
+    return group.values | own if group is not None else own
+
+
+def _without_unset(values: dict[str, StoredValue]) -> dict[str, StoredValue]:
+    if peering.UNSET in map(_VALUE, values.values()):
+        return {name: each for name, each in values.items() if each[0] != peering.UNSET}
+    return values
 
 
 def _put_session(
@@ -370,8 +375,9 @@ def _put_session(
     linked: bool = False,
 ) -> None:
     """State a session over an address, or `linked` over the link-local ones of an interface."""
-    said = _inherit_group(groups, own)
-    off = {key: line for key, (value, line) in own.items() if value in (peering.UNSET, "false")}
+    inherited = _inherit_group(groups, own)
+    said = _without_unset(inherited)
+    off = {key: line for key, (value, line) in inherited.items() if value in (peering.UNSET, "false")}
     prefix = f"{at}bgp/neighbor[{name}]/"
     default = {"ipv4": bgp.values.get("default_ipv4", ("true", 0))}
     active = {f: said.get(f) or default.get(f, ("false", 0)) for f in _FAMILIES}
