@@ -21,7 +21,7 @@ from fabricc.facts.frame import PORT
 from fabricc.facts.statement import Tier, session_path
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import BGP, INTERFACES, OTHER, POLICY, FabricRule, Input, Report, SwitchRule
-from fabricc.rules.sessions import UPPER
+from fabricc.rules.sessions import UPPER, exchanging_sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,6 +89,8 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
     rules = _filter_rules(statement)
     rdma = statement.states_quality or not states_pfc(statement.device.system)
     over = {port for port in sessions.near.values() if port}
+    if any(not sessions.near.get(key) for key, _ in exchanging_sessions(statement, sessions)):
+        over |= statement.fars.keys()  # a session between loopbacks crosses each link
     detecting = {sessions.near[key] for key, said in sessions.said.items() if said.bfd == "true"}
     for name, ports in bound.items():
         at = dropped_discovery([text for _, text in rules.get(name, [])])
@@ -267,15 +269,16 @@ def _leads_to_switch(statement: Statement, port: str) -> bool:
 def _shut_links(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report ports to known switches that are shut, over which a session leads, or which have addresses without BGP."""
     used = {sessions.near.get(key, "") for key, said in sessions.said.items() if said.enabled}
+    direct = bool(used - {""})  # otherwise sessions lead from loopback to loopback, over every link
     shut = [
         port
         for port in statement.fars
         if _leads_to_switch(statement, port)
         and _is_shut(statement, port)
-        and (used.intersection(statement.chain(port)) if sessions.said else _has_address(statement, port))
+        and (used.intersection(statement.chain(port)) if direct else _has_address(statement, port))
     ]
     if shut:
-        why = "sessions with other switches lead over it" if sessions.said else "it has an address"
+        why = "sessions with other switches lead over it" if used else "it has an address"
         message = f"{statement.name} {join_words(shut, 2)}: shut, and {why}"
         remedy = "Enable the ports, or shut the sessions too."
         path = f"{PORT}{shut[0]}]/enabled"

@@ -130,16 +130,25 @@ def overlapping_blocks(owners: Iterable[tuple[str, str, bytes]]) -> Iterator[Fin
 
 
 def _own_overlaps(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report two ports of a switch with different addresses in overlapping subnets."""
+    """Report two ports of a switch with addresses in overlapping subnets, or two routed ports with one address."""
     pairs = [
         (outer, inner)
         for outer, inner in _covering_pairs(subnets_of(statement).of(statement.name))
-        if outer.port != inner.port and outer.text != inner.text
+        if outer.port != inner.port
+        and (
+            outer.text != inner.text or all(_is_routed_port(statement, each.port) for each in (outer, inner))
+        )
     ]
     for port, path, message in _messages(pairs):
         yield finding_at(
             OVERLAP, statement.device, (path, f"{PORT}{port.port}]/"), message, "overlap", remedy=_REMEDY
         )
+
+
+def _is_routed_port(statement: Statement, port: str) -> bool:
+    return statement.parsed(
+        statement.parsed(port).port
+    ).kind is PortKind.PORT and "kind" not in statement.ports.get(port, {})
 
 
 def _messages(pairs: list[tuple[Subnet, Subnet]]) -> Iterator[tuple[Subnet, str, str]]:
@@ -258,6 +267,31 @@ def _off_link_neighbors(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(OFF_LINK, statement.device, paths, message, "neighbor off link", remedy=remedy)
 
 
+def _own_neighbors(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report sessions of the default routing instance with an address that the switch has there itself."""
+    suspect = [key for key, said in sessions.said.items() if said.enabled and key[1] in sessions.addresses]
+    elsewhere = {
+        text.partition("/")[0]
+        for port, texts in (statement.addresses.items() if suspect else ())
+        if statement.of(port, "vrf") is not None
+        for text in texts
+    }
+    for key in suspect:
+        if key[0] or key[1] in elsewhere:
+            continue
+        message = (
+            f"{statement.name}: the neighbor {key[1]} is an address of the switch itself: no session comes up"
+        )
+        remedy = "Correct the address of the neighbor, or that of the loopback or port."
+        loopbacks = [
+            path
+            for path in ("loopback/ipv4", "loopback/ipv6")
+            if str(statement.rest.get(path, "")).partition("/")[0] == key[1]
+        ]
+        for path in (session_path(key, "remote_asn"), *loopbacks):
+            yield finding_at(OFF_LINK, statement.device, (path,), message, "own neighbor", remedy=remedy)
+
+
 def _ports_elsewhere(
     statement: Statement,
     own: Mapping[str, list[IPv4Interface | IPv6Interface]],
@@ -292,4 +326,5 @@ RULES = (
     FabricRule(OVERLAP, ADDRESSES, (), _overlaps_between),
     SwitchRule(LEFTOVER, ADDRESSES, (), _find_leftovers),
     SwitchRule(OFF_LINK, ADDRESSES, (Input.BGP,), _off_link_neighbors),
+    SwitchRule(OFF_LINK, ADDRESSES, (Input.BGP,), _own_neighbors),
 )

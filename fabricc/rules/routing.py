@@ -21,7 +21,7 @@ from fabricc.rules.classes import lossless_ports
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import BGP, FabricRule, Input, Report, SwitchRule
 from fabricc.rules.rule import POLICY as TOPIC
-from fabricc.rules.sessions import UPPER, external_sessions, has_policy
+from fabricc.rules.sessions import UPPER, carries_evpn, exchanging_sessions, external_sessions, has_policy
 from fabricc.rules.static_routes import find_origins
 
 if TYPE_CHECKING:
@@ -73,18 +73,25 @@ def _closed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findi
     permits_nothing = cache(partial(_permits_nothing, statement))
     for direction, effect in (("import", "accepts no route from"), ("export", "announces no route to")):
         closed = []
-        for key, says in external_sessions(statement):
+        for key, says in exchanging_sessions(statement, sessions):
             far = statement.fars.get(sessions.near.get(key, ""))
             known = far is not None and far.known and far.tier in _HEIGHT
-            overlay = "evpn" in str(says.get("families", "")).split(",")
-            if (known or overlay) and direction in says and permits_nothing(str(says[direction])):
-                closed.append(key)
+            own = (
+                f"evpn/neighbor[{key[1]}]/{direction}"  # decides on routes of EVPN in place of the session's
+            )
+            paths = [own] if own in statement.rest else []
+            if (known and _carries_unicast(says)) or not paths:
+                paths.append(session_path(key, direction))
+            if known or carries_evpn(sessions, key):
+                named = ((path, statement.rest.get(path, says.get(direction))) for path in paths)
+                closed += [
+                    (key[1], path, name) for path, name in named if name and permits_nothing(str(name))
+                ][:1]
         if closed:
-            who = join_words([neighbor for _, neighbor in closed], 2)
-            name = statement.sessions[closed[0]][direction]
+            who = join_words([neighbor for neighbor, _, _ in closed], 2)
+            _, path, name = closed[0]
             message = f"{statement.name} {effect} {who}: the {direction} policy {name} permits none"
             remedy = "Permit the prefixes of the fabric in the policy, or shut the session."
-            path = session_path(closed[0], direction)
             yield finding_at(
                 POLICY, statement.device, path, message, f"{direction} permits none", Severity.WARNING, remedy
             )

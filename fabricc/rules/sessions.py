@@ -243,12 +243,34 @@ def _unpack_sessions(content: bytes) -> Sessions:
 
 def external_sessions(statement: Statement) -> Iterator[tuple[Key, Mapping[str, Value]]]:
     """Yield the sessions of the default routing instance with another AS, but for those that are shut."""
-    asn = statement.rest.get("bgp/asn")
-    for key, says in statement.sessions.items():
-        remote = says.get("local_asn", asn), says.get("remote_asn", says.get("remote_kind"))
-        if key[0] or says.get("enabled") == "false" or remote[1] in (None, "internal", remote[0]):
-            continue
-        yield key, says
+    return ((key, says) for key, says in _open_sessions(statement) if not _is_internal(statement, says))
+
+
+def exchanging_sessions(
+    statement: Statement, sessions: Sessions
+) -> Iterator[tuple[Key, Mapping[str, Value]]]:
+    """Yield the same, and those with EVPN within an AS, which exchange the routes of all tenants."""
+    for key, says in _open_sessions(statement):
+        if not _is_internal(statement, says) or carries_evpn(sessions, key):
+            yield key, says
+
+
+def carries_evpn(sessions: Sessions, key: Key) -> bool:
+    """Return whether a session has the family EVPN."""
+    return key in sessions.said and "evpn" in str(sessions.said[key].families).split(",")
+
+
+def _open_sessions(statement: Statement) -> Iterator[tuple[Key, Mapping[str, Value]]]:
+    return (
+        (key, says)
+        for key, says in statement.sessions.items()
+        if not key[0] and says.get("enabled") != "false"
+    )
+
+
+def _is_internal(statement: Statement, says: Mapping[str, Value]) -> bool:
+    own = says.get("local_asn", statement.rest.get("bgp/asn"))
+    return says.get("remote_asn", says.get("remote_kind")) in (None, "internal", own)
 
 
 def has_policy(says: Mapping[str, Value], direction: str) -> bool:

@@ -11,7 +11,7 @@ from fabricc.facts.statement import Tier, session_path
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.next_hops import unresolved_hops
 from fabricc.rules.segments import distinguishers, segment_settings
-from fabricc.rules.sessions import UPPER, external_sessions, has_policy
+from fabricc.rules.sessions import UPPER, carries_evpn, exchanging_sessions, external_sessions, has_policy
 from fabricc.rules.tenants import overlay_of
 
 if TYPE_CHECKING:
@@ -111,8 +111,6 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         if far is None or not far.known:
             bare = tuple(way for way in ("import", "export") if not has_policy(says, way))
             outer.append(OuterSession(key, str(says.get("import", "")), bare))
-            if "evpn" in str(says.get("families", "")) and (limit := as_int(says.get("maximum_prefixes"))):
-                limits.append((limit, session_path(key, "maximum_prefixes")))
         elif says.get("allow_as_in") not in (None, 0, "0") and far.tier in UPPER:
             loops = loops or session_path(key, "allow_as_in")
         if far is not None and far.known and far.tier in UPPER:
@@ -121,6 +119,13 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
                 limits.append((limit, session_path(key, "maximum_prefixes")))
     if upward and statement.rest.get(OWN_AS) not in (None, 0, "0"):
         loops = loops or OWN_AS
+    for key, says in exchanging_sessions(statement, sessions):
+        if (
+            carries_evpn(sessions, key)
+            and not sessions.near.get(key)
+            and (limit := as_int(says.get("maximum_prefixes")))
+        ):
+            limits.append((limit, session_path(key, "maximum_prefixes")))
     inner = {key: _leads_in(statement, sessions, key) for key in sessions.said if not key[0]}
     remote = tuple(neighbor for (_, neighbor), leads in inner.items() if not leads)
     silent = _host_prefix(statement) if upward and not _puts_into_bgp(statement) else None

@@ -398,3 +398,58 @@ def test_a_few_hops_for_one_group_are_no_matter_of_the_others() -> None:
     reading = ours.switch_device("edge", "eos", {"running-config.cfg": text}).reading
     assert "bgp/ttl_security" not in reading.facts
     assert reading.facts["bgp/neighbor[10.1.0.1]/maximum_hops"] == 1
+
+
+def _overlay_end(number: int, more: Facts | None = None) -> Device:
+    """One end of a link below an IGP, with an EVPN session between loopbacks within an AS."""
+    other = f"10.9.9.{1 - number}"
+    facts = {
+        **end(number, f"leaf{1 - number}"),
+        "loopback/ipv4": f"10.9.9.{number}/32",
+        "interface[Ethernet1]/ospf[1]/area": "0.0.0.0",
+        f"bgp/neighbor[{other}]/remote_asn": 65100,
+        f"bgp/neighbor[{other}]/families": "evpn",
+        f"bgp/neighbor[{other}]/update_source": "Loopback0",
+        f"bgp/neighbor[{other}]/setting[send-community]": "extended",
+        "bgp/asn": 65100,
+    }
+    plain = {path: value for path, value in facts.items() if "neighbor[10.0.0." not in path}
+    return device(f"leaf{number}", {**plain, **(more or {})})
+
+
+def test_a_session_with_an_address_of_the_switch_itself_is_an_error() -> None:
+    assert "FAB9679" not in {each.code for each in told(_overlay_end(0), _overlay_end(1))}
+    found = [
+        each
+        for each in told(_overlay_end(0), _overlay_end(1, {"loopback/ipv4": "10.9.9.0/32"}))
+        if each.code == "FAB9679"
+    ]
+    assert {(each.file, each.line) for each in found} == {("leaf1", 6), ("leaf1", 8)}
+    in_vrf = {"interface[Vlan7]/ipv4": "10.9.9.0/24", "interface[Vlan7]/vrf": "RED"}
+    assert "FAB9679" not in {each.code for each in told(_overlay_end(0), _overlay_end(1, in_vrf))}
+
+
+def test_an_overlay_within_an_as_needs_routes_and_links_without_filters() -> None:
+    denies: Facts = {"evpn/neighbor[10.9.9.0]/import": "NONE", "route_map[NONE]/10": "deny"}
+    assert "permits none" in one(told(_overlay_end(0), _overlay_end(1, denies)), "FAB9664").message
+    decided: Facts = {
+        **denies,
+        "route_map[NONE]/10": "permit",
+        "bgp/neighbor[10.9.9.0]/import": "NOTHING",
+        "route_map[NOTHING]/10": "deny",
+    }
+    assert "FAB9664" not in {each.code for each in told(_overlay_end(0), _overlay_end(1, decided))}
+    dropped: Facts = {
+        "interface[Ethernet1]/access_list_in": "F1",
+        "access_list[F1]/10": "deny tcp any any eq bgp",
+        "access_list[F1]/20": "permit ip any any",
+    }
+    assert "drops BGP" in one(told(_overlay_end(0), _overlay_end(1, dropped)), "FAB9662").message
+
+
+def test_one_address_on_two_ports_overlaps() -> None:
+    again: Facts = {"interface[Ethernet2]/ipv4": "10.0.0.1/31"}
+    found = [each for each in told(_overlay_end(0), _overlay_end(1, again)) if each.code == "FAB9681"]
+    assert {each.message.split(",")[0] for each in found} == {
+        "leaf1 Ethernet1 has 10.0.0.1/31", "leaf1 Ethernet2 has 10.0.0.1/31",
+    }  # fmt: skip

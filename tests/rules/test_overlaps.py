@@ -80,7 +80,6 @@ FILES = {
     "cumulus": (CUMULUS, "startup.yaml"), "sonic": (SONIC, "config_db.json"),
 }  # fmt: skip
 SILENT = {
-    "one address on two ports": ("10.66.11.1/31", "10.66.11.1/31", ""),
     "ports of two instances": ("10.66.11.1/31", "10.66.11.0/24", "   vrf T1\n"),
     "a port that is shut": ("10.66.11.1/31", "10.66.11.0/24", "   shutdown\n"),
     "a second address of a port": (

@@ -464,7 +464,7 @@ KINDS = {
     "no BFD on one end": FaultKind(_no_bfd, _SIDED),
     "a peer group that is not defined": FaultKind(_wrong_group),
     "the router identifier of another switch": FaultKind(_router_id, _ONE),
-    "few prefixes end a session": FaultKind(first_of(at_fact(of_sessions("maximum_prefixes"), number("1")), to_session({"eos": "neighbor {0} maximum-routes 1", "frr": "neighbor {0} maximum-prefix 1"})), fits=lambda found, _: sum(place.tier is Tier.TOR for place in found.places.values()) > 2),
+    "few prefixes end a session": FaultKind(first_of(at_fact(of_sessions("maximum_prefixes"), number("1")), to_session({"eos": "neighbor {0} maximum-routes 1", "frr": "neighbor {0} maximum-prefix 1"})), fits=lambda found, device: sum(place.tier is Tier.TOR and place.plane == found.places[device.name].plane for place in found.places.values()) > 2),
     # Ports.
     "another native VLAN": FaultKind(at_fact(of(r"interface\[[^]]+\]/native_vlan"), number("3998")), _ONE, lambda f, d: bool(link_ports(f, d)) and all(f"interface[{end.port}]/native_vlan" in f.devices[end.device].reading.facts for link in f.links for end in (link.a, link.b) if d.name in (link.a.device, link.b.device) and end.device in f.devices)),
     "VLANs of a trunk": FaultKind(at_fact(lambda found, device: [p for p in of(r"interface\[[^]]+\]/vlans")(found, device) if _leads_to_trunk(found, device, p)], lambda line, _: re.sub(r"(vlan |members )[\d,\-\[\] a-z]+", r"\g<1>3999", line)), _ONE),

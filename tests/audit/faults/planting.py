@@ -333,11 +333,11 @@ def is_at_line(folder: str, texts: dict[str, Texts], findings: list[Finding]) ->
         for path, lines in changed.items():
             name, words = path.partition("/")[0], set(_words(each.message))
             new = set(_words("\n".join(lines.values()))) - old[name]
-            if name != each.file.partition("/")[0] and name in words and words & new:
+            if name != each.file.partition("/")[0] and name.lower() in words and words & new:
                 return True
     return False
 
 
 def _words(text: str) -> list[str]:
     words = (word.strip(".:") for word in re.findall(r"[\w.:/-]+", text))
-    return [part for word in words for part in (word, *word.split("/"))]
+    return [part.lower() for word in words for part in (word, *word.split("/"))]
