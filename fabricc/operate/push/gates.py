@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics.wording import join_words, plural
@@ -28,19 +31,22 @@ if TYPE_CHECKING:
 
 GETTERS = ("get_lossless_counters", "get_interfaces_counters")
 """What `counters` calls."""
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
 _ERRORS = ("rx_errors", "tx_errors")
 _RATES = (((PFC_RX, PFC_TX), "PFC frames"), ((ECN_MARKED,), "ECN marks"))
 
 
 def read_counters(switch: Connection) -> dict[str, Any]:
-    """Counters of now: `errors` and `lossless`, as `gates.Measurements` has them, and `at`, seconds of the clock.
+    """Counters of now: `errors` and `lossless`, as `gates.Measurements` has them, and when they were read.
+
+    `at` are seconds of a clock that nobody sets, of one start of this machine: `boot`.
 
     Raises:
         DeviceError: FAB9105, the device does not answer.
     """
     switch.read_ahead(*GETTERS)
     lossless: Counters = switch.getter("get_lossless_counters") or {}
-    found: dict[str, Any] = {"at": time.time(), "lossless": lossless}
+    found: dict[str, Any] = {"at": time.monotonic(), "boot": _read_boot(), "lossless": lossless}
     if (told := switch.getter("get_interfaces_counters")) is not None:
         found["errors"] = {
             port: total
@@ -48,6 +54,13 @@ def read_counters(switch: Connection) -> dict[str, Any]:
             if (total := sum(max(0, counts.get(kind, 0)) for kind in _ERRORS))
         }
     return found
+
+
+@cache
+def _read_boot() -> str:
+    with suppress(OSError):
+        return _BOOT.read_text().strip()
+    return ""
 
 
 def find_lasting_errors(
@@ -79,7 +92,7 @@ def find_congestion(
     switch: Switch, before: Mapping[str, Any], now: Mapping[str, Any], options: Options
 ) -> list[str]:
     """Return ports that pause, are paused, or mark more often than the options allow, on average since then."""
-    if "at" not in before:
+    if "at" not in before or before.get("boot") != now.get("boot"):
         return []
     seconds = max(1.0, now["at"] - before["at"])
     found = []
@@ -116,8 +129,8 @@ Measurements = dict[str, Any]
 
 `router_macs`: VNI -> VTEP -> router MAC, of a VTEP of tenants.
 
-`errors` (port -> count), `lossless` (as `operate.drivers.lossless` has them) and `at` are those of `growth.counters`.
-What the device does not state is absent.
+`errors` (port -> count), `lossless` (as `operate.drivers.lossless` has them), `at` and `boot` are those of
+`read_counters`. What the device does not state is absent.
 """
 PREFIXES_KEPT = 0.9
 """Share of the prefixes of before that a session must bring again: our judgment, growth brings more."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,6 +20,7 @@ from fabricc.operate.push.gates import (
     find_lost_peers,
     find_regressions,
     list_unstated,
+    read_counters,
 )
 from fabricc.operate.push.options import Options
 from tests.operate.lab import specs
@@ -166,13 +168,13 @@ def test_errors_storms_and_drops_are_never_cured_by_waiting(spine: Switch) -> No
 
 
 def test_congestion_is_a_rate(spine: Switch) -> None:
-    def counted(at: float, received: int, sent: int, marked: int) -> dict[str, Any]:
+    def counted(at: float, received: int, sent: int, marked: int, boot: str = "a") -> dict[str, Any]:
         told = {
             PFC_RX: {"swp1": {"all": received}},
             PFC_TX: {"swp1": {"3": sent}},
             ECN_MARKED: {"swp1": {"3": marked}},
         }
-        return {"at": at, "lossless": told}
+        return {"at": at, "boot": boot, "lossless": told}
 
     before, options = counted(100.0, 50, 50, 50), Options(pauses=10, marks=1000)
     assert find_congestion(spine, before, counted(120.0, 150, 150, 20050), options) == []
@@ -183,6 +185,26 @@ def test_congestion_is_a_rate(spine: Switch) -> None:
     assert (
         find_congestion(spine, {"lossless": before["lossless"]}, counted(120.0, 10**9, 0, 0), options) == []
     )
+    assert find_congestion(spine, before, counted(120.0, 10**9, 0, 0, boot="b"), options) == [], (
+        "this machine was restarted, which begins its clock anew"
+    )
+
+
+class _Idle:
+    """A switch without counters."""
+
+    def read_ahead(self, *names: str) -> None: ...
+
+    def getter(self, name: str) -> None: ...
+
+
+def test_a_rate_does_not_depend_on_a_clock_that_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A jump of the wall clock made a rate of anything: too high, which stopped a push, or too low to be found."""
+    first = read_counters(_Idle())  # type: ignore[arg-type]
+    monkeypatch.setattr(time, "time", lambda: 4e9)
+    second = read_counters(_Idle())  # type: ignore[arg-type]
+    assert 0 <= second["at"] - first["at"] < 60
+    assert first["boot"] == second["boot"] != ""
 
 
 def test_missing_measurements_have_names(spine: Switch) -> None:
