@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +65,46 @@ def test_a_swapped_address_is_refused_by_every_verb(nos: str, tmp_path: Path) ->
         assert [one.diagnostic.code for one in report.found] == ["FAB9205"]
         assert f"it is {OTHER}" in report.found[0].diagnostic.message
         assert (report.exit_status, report.unread) == (1, {})
+
+
+_NAMED = re.compile(r'(?m)^hostname .*\n|host-name [^;]*;|(?<="hostname": )"[^"]*"|(?<=hostname: )\S+')
+"""The hostname in the files of every system."""
+UNNAMED = {"sonic": '"sonic"', "cumulus": "cumulus"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("nos", MODELS)
+def test_a_swapped_device_without_a_name_is_refused_on_every_system(nos: str, tmp_path: Path) -> None:
+    text = SPEC.format(model=MODELS[nos], nos=nos)
+    files = built(specs.write(tmp_path / "other", text), tmp_path / "tree").files(OTHER)
+    runs = {name: _NAMED.sub(UNNAMED.get(nos, ""), each) for name, each in files.items()}
+    assert runs != files
+    with swapped(tmp_path, nos, runs) as (_, _, words):
+        for more in (["--dry-run"], [], ["--try"]):
+            ran = run_here([*words, "--only", NAME, *more])
+            assert ran.returncode in (1, 3), ran.stderr
+            assert f"FAB9106: {NAME}: another switch answers at its address: it is {OTHER} (" in ran.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("nos", MODELS)
+def test_another_serial_number_is_refused_on_every_system(
+    nos: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The name and the loopback are right: somebody has exchanged the chassis, or unpacked a copy."""
+    monkeypatch.setattr(
+        f"{__name__}.SPEC", f"{SPEC}replaced: {{{{spine01a: {{{{serial: SSJ17200001}}}}}}}}\n"
+    )
+    text = SPEC.format(model=MODELS[nos], nos=nos)
+    files = built(specs.write(tmp_path / "other", text), tmp_path / "tree").files(NAME)
+    with swapped(tmp_path, nos, files) as (_, server, words):
+        reported = {"hostname": NAME, "serial_number": "JPE0"}
+        monkeypatch.setattr(type(server.device.connect()), "get_identity", lambda _: reported)
+        for more in (["--dry-run"], ["--try"]):
+            ran = run_here([*words, "--only", NAME, *more])
+            assert ran.returncode in (1, 3), ran.stderr
+            assert "FAB9106" in ran.stderr
+            assert "ssj17200001" in ran.stderr.lower()
 
 
 def test_two_names_on_one_device_are_refused(tmp_path: Path) -> None:
