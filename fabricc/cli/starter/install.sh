@@ -5,7 +5,7 @@ here="$(cd "$(dirname "$0")" && pwd)"
 pins="${PINS:-$here/requirements.txt}"
 wheels="$(dirname "$pins")/wheels"
 if ! grep -Eq '^fabricc==[^ ]+ --hash=sha256:[0-9a-f]{64}$' "$pins"; then
-  echo "::error::$pins does not pin fabricc by hash: run ci/pin.sh and commit what it writes" >&2
+  echo "${GITHUB_ACTIONS:+::error::}$pins does not pin fabricc by hash: run ci/pin.sh and commit what it writes" >&2
   exit 1
 fi
 mkdir -p "$WORK"

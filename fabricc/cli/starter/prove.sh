@@ -6,11 +6,11 @@ set -euo pipefail
 . "$(dirname "$0")/run.sh"
 out="${OUT:-$WORK/out}"
 status=0
-if [ "${FORGE:-github}" = gitlab ]; then
-  check_trees --format gitlab >"$out/tree-quality.json" || status=$?
-else
-  check_trees --format github || status=$?
-fi
+case "${FORGE:-github}" in
+gitlab) check_trees --format gitlab >"$out/tree-quality.json" || status=$? ;;
+azure) check_trees --format text || status=$? ;;
+*) check_trees --format github || status=$? ;;
+esac
 # The page needs files: links as plain text, no filters, no hooks, in a folder of their own.
 proposed="$(mktemp -d "$WORK/proposed.XXXXXX")"
 export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL="$WORK/home/.gitconfig" GIT_INDEX_FILE="$proposed.index"

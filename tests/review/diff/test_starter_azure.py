@@ -129,13 +129,23 @@ def test_the_steps_prove_and_review_an_honest_change(forge: Forge) -> None:
     subprocess.run(["git", "fetch", "-q", "origin", "topic"], cwd=forge.trusted, check=True)
     (forge.work / "trusted").mkdir(parents=True, exist_ok=True)
     (forge.work / "trusted" / "ci").symlink_to(forge.trusted / "ci")
-    for name in ("prove", "review"):
-        own = {"WORK": str(forge.work), "SPEC": "cluster.yaml", "SOURCE": head, "TARGET": "refs/heads/main"}
-        ran = subprocess.run(
+
+    def run_step(name: str, source: str) -> subprocess.CompletedProcess[str]:
+        own = {"WORK": str(forge.work), "SPEC": "cluster.yaml", "SOURCE": source, "TARGET": "refs/heads/main"}
+        return subprocess.run(
             ["bash", "-e", "-c", steps[name]["bash"]], cwd=forge.trusted, env=forge.environment(**own),
             capture_output=True, text=True, check=False, timeout=300,
         )  # fmt: skip
+
+    for name in ("prove", "review"):
+        ran = run_step(name, head)
         assert ran.returncode == 0, (name, ran)
     assert "`26` → `34`" in (forge.work / "out" / "comment.md").read_text("utf-8")
     artifact = next(step["artifact"] for step in job["steps"] if "publish" in step)
     assert "$(NAME)" in artifact
+    subprocess.run(["git", "rm", "-q", "fabricc.lock"], cwd=forge.author, check=True)
+    head = forge.propose()
+    subprocess.run(["git", "fetch", "-q", "origin", "topic"], cwd=forge.trusted, check=True)
+    ran = run_step("prove", head)
+    assert (ran.returncode, "error FAB" in ran.stdout + ran.stderr) == (1, True), ran
+    assert "::error" not in ran.stdout + ran.stderr, "that is a command of GitHub"
