@@ -201,6 +201,8 @@ def suggest_names(name: str, names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*near, *parts]))[:3]
 
 
+_LEAST_WORD, _MOST_NAMED = 4, 4
+"""Letters and digits of a word that names of models share; most names of a remedy."""
 _LEAST_PRINTED = 5
 """Letters and digits of a name that is looked for in a part number; shorter ones are in too many of them."""
 
@@ -218,8 +220,56 @@ def find_printed_name(printed: str, names: Iterable[str]) -> str:
     text = _keep_letters_and_digits(printed)
     known = [(name, _keep_letters_and_digits(name)) for name in names]
     return max(
-        (name for name, word in known if len(word) >= _LEAST_PRINTED and word in text), key=len, default=""
+        (name for name, word in known if word == text or (len(word) >= _LEAST_PRINTED and word in text)),
+        key=len,
+        default="",
     )
+
+
+PRINTED_NAMES = Path(__file__).parent / "printed-names.yaml"
+
+
+@cache
+def load_printed_names() -> dict[str, str]:
+    """Return models of the catalog by what makers print, in letters and digits."""
+    table = load_package_yaml(PRINTED_NAMES)
+    return {
+        _keep_letters_and_digits(printed): row["model"]
+        for section in SECTIONS
+        for printed, row in table.get(section, {}).items()
+    }
+
+
+def name_models(printed: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names that a printed name stands for, best first, four at most; none where nothing comes near.
+
+    One for a name that it contains or that `printed-names.yaml` lists. Otherwise those with the same words (`gb200` is
+    in `gb200-nvl72`), then the similar ones.
+    """
+    known = tuple(names)
+    text = _keep_letters_and_digits(printed)
+    if not text or len(printed) > MAX_LENGTH:
+        return ()
+    if contained := find_printed_name(printed, known):
+        return (contained,)
+    listed = [
+        (word, model)
+        for word, model in load_printed_names().items()
+        if model in known and (text == word or (len(word) >= _LEAST_PRINTED and word in text))
+    ]
+    if listed:
+        return (max(listed, key=lambda each: len(each[0]))[1],)
+    words = {word for word in re.split("[^a-z0-9]+", printed.lower()) if len(word) >= _LEAST_WORD}
+    shared = [
+        (len(words & set(name.split("-"))), name)
+        for name in known
+        if words & set(name.split("-")) or _keep_letters_and_digits(name).startswith(text)
+    ]
+    if shared:
+        most = max(count for count, _ in shared)
+        return tuple(name for count, name in shared if count == most)[:_MOST_NAMED]
+    plain = {_keep_letters_and_digits(name): name for name in known}
+    return tuple(plain[near] for near in get_close_matches(text, plain, 3))
 
 
 def find_titled_name(word: str, titles: Mapping[str, str]) -> str:

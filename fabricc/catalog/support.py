@@ -123,6 +123,11 @@ def find_flavor(system: str, release: str | None) -> Flavor | None:
     return found if found is not None and found.system == system else None
 
 
+def find_own_build(model: SwitchModel, nos: str) -> Flavor | None:
+    """Return the vendor's build that alone has a switch; None for a switch of the community image."""
+    return load_flavors().get(model.nos.get(nos, {}).get("support", {}).get("build", ""))
+
+
 def spell_flavor(name: str, release: str | None) -> str:
     """Return how a spec names the build that people call `enterprise-sonic-4.4` or `dell-sonic`, or ""."""
     words = [name, *(release or "").split("-")]

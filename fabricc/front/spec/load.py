@@ -51,7 +51,7 @@ from fabricc.front.spec.networks import (
 )
 from fabricc.front.spec.pools import build_addressing, build_management, check_management_overlap
 from fabricc.front.spec.tenants import build_tenants
-from fabricc.front.spec.validate import schema_problems
+from fabricc.front.spec.validate import name_problems, schema_problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -121,6 +121,8 @@ def read_spec(raw: bytes, file: str, numbers: Mapping[str, int] | None = None) -
             spec = spec and replace(spec, networks=networks)
     failed = any(each.severity is Severity.ERROR for each in findings.diagnostics)
     ordered = in_file_order(apply_severities(findings.diagnostics, accept))
+    if failed:  # other errors may follow from a wrong model, which planning would report only without them
+        ordered = (*in_file_order(name_problems(document)), *ordered)
     return Loaded(None if failed else spec, _limit_diagnostics(ordered), text)
 
 

@@ -12,7 +12,7 @@ from fabricc.base.documents.document import Document, KeyPath, clip
 from fabricc.base.documents.schema import breaches, schema_validator
 from fabricc.base.documents.schema import compile_pattern as compiled
 from fabricc.base.order import group_pairs
-from fabricc.catalog.library import find_printed_name, list_built_in
+from fabricc.catalog.library import Library, list_built_in, name_models
 from fabricc.catalog.support import spell_flavor
 from fabricc.front.spec.document import cluster_schema, format_path, format_value, join_words, resolve_schema
 
@@ -120,7 +120,10 @@ def _diagnostics_of(
             missing = next(key for key in schema["required"] if error.message.startswith(f"{key!r} "))
             example = _first_example(resolve_schema(schema)["properties"][missing])
             yield problem(
-                "FAB1002", f"{name} needs '{missing}'", f"Add `{missing}: {example}`." if example else ""
+                "FAB1002",
+                f"{name} needs '{missing}'",
+                (missing == "nos" and _systems_help(value.get("model")))
+                or (f"Add `{missing}: {example}`." if example else ""),
             )
         case "type":
             wanted = (
@@ -300,13 +303,78 @@ def _spreading_help(value: Any, path: KeyPath) -> str:
     return f"Write `mode: {mode}`; see `fabricc docs load-balancing` for each system." if mode else ""
 
 
+def _systems_help(model: object) -> str:
+    """Return how to name a system that runs on a switch; "" for a model that is not known for certain."""
+    found = name_models(model, list_built_in("switches")) if isinstance(model, str) else ()
+    if len(found) != 1:
+        return ""
+    raw = Library().raw("switches", found[0])
+    known = raw["nos"].items()
+    builds = {name: settings.get("support", {}).get("build", "") for name, settings in known}
+    names = [f"{name}-{build}" if build else name for name, build in builds.items()]
+    systems = [name for name in names if name != "frr"] or names
+    if "infiniband" in systems:
+        return f"{raw['title']} is an InfiniBand switch: write `fabric: infiniband` at the top level."
+    if not systems:
+        return ""
+    if len(systems) == 1:
+        return f"Add `nos: {systems[0]}`."
+    return f"Add `nos: {systems[0]}`; {raw['title']} also runs {join_words(systems[1:])}."
+
+
+_MODEL_KEYS = {"model": ("switches", "hosts"), "nic": ("nics",)}
+"""Key of a spec -> the sections of the catalog that it names a model of."""
+
+
+def _sections_of(path: KeyPath) -> tuple[str, ...]:
+    """Return the sections of the catalog that a key names a model of: hosts in `gpus` and in groups."""
+    sections = _MODEL_KEYS.get(str(path[-1]), ())
+    if str(path[-1]) == "model":
+        return ("hosts",) if "gpus" in path or "groups" in path else ("switches",)
+    return sections
+
+
 def _printed_name(value: str, path: KeyPath) -> str:
-    """Return the catalog's name of a model that is written as its maker prints it."""
-    sections = {"model": ("switches", "hosts"), "nic": ("nics",)}.get(str(path[-1]), ())
-    if path[:1] == ("gpus",):
-        sections = tuple(section for section in sections if section != "switches")
-    found = next((name for each in sections if (name := find_printed_name(value, list_built_in(each)))), "")
-    return f"Did you mean '{found}'?" if found else ""
+    """Return the catalog's names for a model that is written as its maker prints it."""
+    if not (sections := _sections_of(path)):
+        return ""
+    found = [name for section in sections for name in name_models(value, list_built_in(section))]
+    if not found:
+        return "No model comes near; `fabricc catalog` lists them."
+    return f"Did you mean {' or '.join(repr(name) for name in found)}?"
+
+
+def name_problems(document: Document) -> Iterator[Diagnostic]:
+    """Report models that the catalog lacks. A spec with a catalog of its own is not checked here.
+
+    Planning reports them too, but only for a spec without other errors.
+    """
+    if not isinstance(document.value, dict) or "catalog" in document.value:
+        return
+    for path, value in _walk_values(document.value, ()):
+        if str(path[-1]) not in _MODEL_KEYS or not isinstance(value, str) or value != value.lower():
+            continue
+        section = _sections_of(path)[0]
+        if value in (names := list_built_in(section)):
+            continue
+        kind = {"hosts": "host model", "switches": "switch model", "nics": "NIC"}[section]
+        near = name_models(value, names)
+        help_ = f"Did you mean {' or '.join(near)}?" if near else "`fabricc catalog` lists the models."
+        message = f"the catalog has no {kind} {value!r}"
+        yield Diagnostic("FAB3013", Severity.ERROR, message, document.key_position(path), help_)
+
+
+def _walk_values(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
+    """Yield every value of a document that is neither a mapping nor a list, with its path."""
+    match value:
+        case dict():
+            for key, part in value.items():
+                yield from _walk_values(part, (*path, key))
+        case list():
+            for index, part in enumerate(value):
+                yield from _walk_values(part, (*path, index))
+        case _ if path:
+            yield path, value
 
 
 def _enum_help(value: Any, allowed: list[Any], words: list[str]) -> str:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fabricc.catalog.library import find_printed_name, list_built_in
+from fabricc.base.installation import load_package_yaml
+from fabricc.catalog.library import PRINTED_NAMES, find_printed_name, list_built_in, name_models
 from fabricc.compiler.compiled import compile_spec
 
 if TYPE_CHECKING:
@@ -40,12 +41,101 @@ def helps(folder: Path, **sections: Any) -> str:
         ("Z9864F-ON", "z9864f"),
         ("QFX5240-64OD", "qfx5240-64od"),
         ("MSN4700-WS2FC", "sn4700"),
-        ("AIS800-64O", ""),
+        ("AIS800-64O", "ais800-64o"),
+        ("SN9999", ""),
         ("x" * 70, ""),
     ],
 )
 def test_a_part_number_contains_the_name_of_its_model(printed: str, name: str) -> None:
     assert find_printed_name(printed, list_built_in("switches")) == name
+
+
+@pytest.mark.parametrize(
+    ("section", "printed", "names"),
+    [
+        ("switches", "920-9N42F-00RI-7C0", ["sn5600"]),
+        ("switches", "920-9N42F-00RI-3C1", ["sn5610"]),
+        ("switches", "920-9B210-00FN-0M0", ["qm9700"]),
+        ("switches", "MQM9700-NS2F", ["qm9700"]),
+        ("switches", "AS9817-64O", ["ais800-64o"]),
+        ("switches", "7700R4C-38PE-F", ["7700r4-38pe"]),
+        ("switches", "z9864", ["z9864f"]),
+        ("switches", "QFX5241-64OD", ["qfx5240-64od"]),
+        ("nics", "MCX75310AAS-NEAT", ["connectx-7"]),
+        ("nics", "900-9X81E-00EX-ST0", ["connectx-8"]),
+        ("nics", "CX-8", ["connectx-8"]),
+        ("nics", "BF3", ["bluefield-3"]),
+        ("nics", "BCM957608-P2200GQF00", ["thor2"]),
+        ("hosts", "gb200", ["gb200-nvl72"]),
+        ("hosts", "MI350X", ["mi350x-pollara", "mi350x-thor2"]),
+        ("hosts", "HGX H100", ["hgx-h100"]),
+        ("hosts", "zzzz", []),
+    ],
+)
+def test_a_printed_name_leads_to_models(section: str, printed: str, names: list[str]) -> None:
+    assert list(name_models(printed, list_built_in(section))) == names
+
+
+def test_every_printed_name_is_of_a_model_and_has_a_source() -> None:
+    table = load_package_yaml(PRINTED_NAMES)
+    rows = [(section, row) for section in table.keys() - {"sources"} for row in table[section].values()]
+    assert {row["source"] for _, row in rows} == set(table["sources"])
+    assert all(row["model"] in list_built_in(section) for section, row in rows)
+
+
+def test_a_wrong_model_is_reported_first(tmp_path: Path) -> None:
+    path = tmp_path / "cluster.yaml"
+    path.write_text(
+        "cluster: z\ngpus: {model: dgx-h1000, hosts: 64}\ntors: {model: sn56000, nos: sonic}\n"
+        "spines: {model: qfx5240-64od}\nnetworks: {storage: {groups: [{name: s, model: storage-2x4000}]}}\n"
+    )
+    found = compile_spec(path, gaps=False).diagnostics
+    assert [(each.code, each.help) for each in found][:3] == [
+        ("FAB3013", "Did you mean dgx-h100?"),
+        ("FAB3013", "Did you mean sn5600?"),
+        ("FAB3013", "Did you mean storage-2x400?"),
+    ]
+    assert {each.code for each in found} >= {"FAB2003", "FAB1002"}
+    assert any(each.help == "Add `nos: junos`." for each in found)
+
+
+@pytest.mark.parametrize(
+    ("model", "nos", "near"),
+    [
+        ("n9164e-ns4", "nxos", "sn5600 (`nos: sonic`)"),
+        ("n9164e-ns4", "nxos", "9364e-sg2"),
+        ("8122-64eh-o", "sonic", "9364e-sg2 (`nos: nxos`)"),
+        ("cx864e-n", "sonic", "7060x6-64pe"),
+        ("sn6810", "cumulus", "sn6600"),
+        ("minipack2", "sonic", "z9664f"),
+    ],
+)
+def test_a_box_without_a_system_has_an_alternative(model: str, nos: str, near: str, tmp_path: Path) -> None:
+    box = {"model": model, "nos": nos}
+    assert near in helps(tmp_path, tors=box, spines=box)
+
+
+@pytest.mark.parametrize(
+    ("model", "help_"),
+    [
+        ("ais800-64o", "Add `nos: sonic-edgecore`."),
+        ("sn5600", "Add `nos: sonic`; NVIDIA SN5600 also runs cumulus."),
+        ("qm9700", "write `fabric: infiniband` at the top level"),
+    ],
+)
+def test_a_missing_system_is_one_that_runs_on_the_model(model: str, help_: str, tmp_path: Path) -> None:
+    assert help_ in helps(tmp_path, tors={"model": model}, spines={"model": model})
+
+
+@pytest.mark.parametrize("nos", ["sonic", "sonic-edgecore", "sonic-enterprise-4.4"])
+def test_a_box_of_a_vendors_build_warns_of_other_builds(nos: str, tmp_path: Path) -> None:
+    path = tmp_path / "cluster.yaml"
+    box = {"model": "ais800-64o", "nos": nos}
+    path.write_text(json.dumps({"cluster": "z", "gpus": {"model": "dgx-h100", "hosts": 8, "hosts_per_unit": 4},
+                                "tors": box, "spines": box}))  # fmt: skip
+    found = [each for each in compile_spec(path, gaps=False).diagnostics if each.code == "FAB3093"]
+    assert len(found) == (0 if nos == "sonic-edgecore" else 2)
+    assert all(each.help.startswith("Write `nos: sonic-edgecore`") for each in found)
 
 
 @pytest.mark.parametrize(

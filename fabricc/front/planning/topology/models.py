@@ -10,12 +10,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fabricc.base.values import dataclass, replace
-from fabricc.catalog.library import find_printed_name, find_titled_name, suggestion_remedy
+from fabricc.catalog.library import find_titled_name, name_models
 from fabricc.catalog.model import CARD_MODE, DPU_MODE, Catalog, HostModel, SwitchModel
 from fabricc.catalog.optics import Reach, find_reach, load_reaches, longest_reach
 from fabricc.catalog.support import (
     Flavor,
     find_flavor,
+    find_own_build,
     model_at_release,
     nearest_release,
     oldest_release,
@@ -204,9 +205,8 @@ def _known_switch(spec: ClusterSpec, catalog: Catalog, name: str, *path: str) ->
 
 def suggest_name(name: str, known: tuple[str, ...]) -> str:
     """Return "Did you mean …", or the list of known names."""
-    if printed := find_printed_name(name, known):
-        return f"Did you mean {printed}?"
-    return suggestion_remedy(name, known, f"Known: {', '.join(sorted(known))}.")
+    near = name_models(name, known)
+    return f"Did you mean {' or '.join(near)}?" if near else f"Known: {', '.join(sorted(known))}."
 
 
 def tiers_of(
@@ -234,13 +234,30 @@ _MOST_SIBLINGS = 8
 
 
 def _name_siblings(naming: Naming, nos: str, model: SwitchModel, others: Mapping[str, SwitchModel]) -> str:
-    """Return the models with the same ASIC and as many cages on which a NOS runs, after a comma; "" for none."""
-    found = [
-        other.name
-        for other in others.values()
-        if other.asic == model.asic and cage_count(other) == cage_count(model) and naming.supports(nos, other)
-    ]
-    return f", or name a box with this ASIC: {', '.join(found[:_MOST_SIBLINGS])}" if found else ""
+    """Return boxes to use in the place of one on which no system runs, after a comma; "" for none.
+
+    Those with its ASIC and ports on which the NOS runs. Otherwise those with its ASIC and ports and another system, and
+    the smallest ones on which the NOS runs with its ports, or with its bandwidth.
+    """
+    cages, speed = cage_count(model), _top_speed(model)
+    able = [each for each in others.values() if naming.supports(nos, each)]
+    ports = [each for each in others.values() if cage_count(each) == cages and _top_speed(each) == speed]
+    alike = [each for each in ports if each.asic == model.asic]
+    if same := [each.name for each in alike if naming.supports(nos, each)]:
+        return f", or name a box with this ASIC: {', '.join(same[:_MOST_SIBLINGS])}"
+    large = [each for each in able if cage_count(each) >= cages and _top_speed(each) == speed]
+    large = large or [each for each in able if cage_count(each) * _top_speed(each) >= cages * speed]
+    least = min((cage_count(each) * _top_speed(each) for each in large), default=0)
+    found = [f"{each.name} (`nos: {next(iter(each.nos))}`)" for each in alike if each.nos]
+    nearest = [each for each in large if cage_count(each) * _top_speed(each) == least]
+    found += [each.name for each in sorted(nearest, key=lambda each: each.asic != model.asic)]
+    return f", or name a box near to it: {', '.join(found[:_MOST_SIBLINGS])}" if found else ""
+
+
+def _top_speed(model: SwitchModel) -> int:
+    """Return the bandwidth of the fastest cage for the fabric, in Gb/s."""
+    uses = [use for group in model.cages if group.fabric for use in group.breakouts]
+    return max((use.children * use.speed_gbps for use in uses), default=0)
 
 
 def models_at_releases(models: Models, tiers: Mapping[TierName, TierPlan]) -> Models:
@@ -304,6 +321,9 @@ def nos_release(
         if not runs_release(model, nos.name, release):
             release = oldest_release(model, nos.name, naming.releases(nos.name)) or release
         findings.append(_vendor_build(spec, flavor, nos, release, *path))
+    if (build := find_own_build(model, nos.name)) is not None and build != flavor:
+        findings.append(_missing_build(spec, build, nos.name, model, *path))
+    if flavor is not None:
         return release
     if not runs_release(model, nos.name, requested or release):
         known = oldest_release(model, nos.name, naming.releases(nos.name))
@@ -326,6 +346,15 @@ def _vendor_build(
     )
     help_ = f"Load one switch by hand first. Published differences: {flavor.differences} ({flavor.source})."
     return spec.warning("FAB3092", message, *path, help=help_)
+
+
+def _missing_build(
+    spec: ClusterSpec, build: Flavor, nos: str, model: SwitchModel, *path: str | int
+) -> Diagnostic:
+    """Warn that only a vendor's build of a system has the switch."""
+    message = f"the community image of {nos} lacks {model.title}: only {build.title} has it"
+    help_ = f"Write `nos: {nos}-{build.name}`; its files are those of a community release."
+    return spec.warning("FAB3093", message, *path, help=help_)
 
 
 def _unknown_release(spec: ClusterSpec, nos: NosChoice, near: str, *path: str | int) -> Diagnostic:
