@@ -16,7 +16,7 @@ from fabricc.cli import options, output
 from fabricc.cli.words import complete_labs, complete_nodes, complete_targets
 from fabricc.operate.lab import agreement, box, demands, faults, growth, lifecycle, logins, observe
 from fabricc.operate.lab import state as states
-from fabricc.operate.lab.export.write import export_topology as write
+from fabricc.operate.lab.export import export_topology as write
 from fabricc.operate.lab.node import LabError
 from fabricc.operate.lab.running import Lab
 from fabricc.operate.lab.scenarios import SETTLE_S, network_of, trial_of, try_out

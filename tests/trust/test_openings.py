@@ -55,7 +55,7 @@ ALLOWED = {
     ("compiler/incremental/ledger.py", "write_bytes"): STATE,
     ("compiler/write/whole_tree.py", "open"): FACTORY,
     ("compiler/incremental/partial.py", "open"): FACTORY + "; and the door",
-    ("operate/lab/export/write.py", "open"): FACTORY,
+    ("operate/lab/export.py", "open"): FACTORY,
     ("cli/lab.py", "open"): FACTORY,
     ("cli/report.py", "open"): "the door",
     ("operate/devices/secrets.py", "open"): "the door",

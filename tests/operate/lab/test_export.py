@@ -16,10 +16,13 @@ from click.testing import CliRunner
 from fabricc.back import nos
 from fabricc.back.nos.emulation import EMULATIONS
 from fabricc.cli.lab import command
-from fabricc.operate.lab.export.containerlab import render_containerlab
-from fabricc.operate.lab.export.devices import Topology, build_topology
-from fabricc.operate.lab.export.netlab import render_netlab
-from fabricc.operate.lab.export.write import export_topology
+from fabricc.operate.lab.export import (
+    Topology,
+    build_topology,
+    export_topology,
+    render_containerlab,
+    render_netlab,
+)
 from fabricc.operate.lab.lab_fabric import plan_fabric
 from fabricc.tree import EmitError
 from tests.operate.lab import specs
