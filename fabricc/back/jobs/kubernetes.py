@@ -312,7 +312,8 @@ def _pod_of_functions(fabric: Fabric, hosts: Roster[Host]) -> Object:
 def _dra_objects(fabric: Fabric, hosts: Roster[Host]) -> Iterable[Object]:
     """Yield the rails by Dynamic Resource Allocation (kubernetes-sigs/dranet): no Multus, nv-ipam, device plugins.
 
-    Attributes of a device are those of its `pkg/apis/attributes.go`.
+    Attributes of a device are those of its `pkg/apis/attributes.go`. Addresses of a port, its routes of all tables and
+    the rules to those go into the pod (1.4.0, `getRouteInfo` and `getRuleInfo` in `pkg/driver/dra_hooks.go`).
     """
     driver = {
         "cel": {"expression": 'device.driver == "dra.net" && device.attributes["dra.net"].rdma == true'}
