@@ -49,13 +49,12 @@ _FORMS = (
     r"communit(?:y|y-map|ies)[^\S\n]+(?:[078][^\S\n]+)?{}",
     rf"\bsnmp-server[^\S\n]+host{_GAP}\bversion[^\S\n]+(?:1|2c)[^\S\n]+{{}}",
     r"\bsnmp[^\S\n]+trap-group[^\S\n]+{}",
-    r"\breadonly-community(?:-v6)?[^\S\n]+{}",
     r"(?<!send-)\b(?:community|trap-group)[^\S\n]+{}(?=[^\S\n]*\{{)",
-    r"SNMP_COMMUNITY\|{}(?=[\s\"])",
     r"\"Community\"[^\S\n]*:[^\S\n]*{}",
     r"\baut(?:h|hentication)?[^\S\n]+(?:md5|sha[-\d]*)[^\S\n]+{}",
     r"\bpriv[^\S\n]+(?!(?:read|write|notify|context|match)\b)(?:(?:3?des|aes)[-\d]*[^\S\n]+)?{}",
     r"\b(?:auth-(?:md5|sha)|encrypt-(?:aes|des))\b\W+{}",
+    r"\b(?:readonly-community(?:-v6)?|community-password|SNMP_COMMUNITY)\b\W+(?P<{0}w>[^\s\"',;{}\[\]:]+)",
     # Logins in commands and addresses, tokens, and private keys.
     rf"api[-_]?key{_BETWEEN}{_KINDS}{{}}",
     r"\btoken[\w-]{{0,60}}(?:[\"']?[=:,][^\S\n]*|[^\S\n]+){}",
@@ -146,8 +145,8 @@ def secrets_by_line(text: str) -> Iterator[tuple[int, str]]:
     """Yield number, from 1, and secret of the lines of a file, also where a key of YAML or JSON is the secret."""
     above: list[tuple[int, str]] = []
     for number, line in enumerate(text.split("\n"), 1):
-        for begin, end in secret_spans(line):
-            yield number, line[begin:end]
+        words = [line[begin:end] for begin, end in secret_spans(line)]
+        yield from ((number, word) for word in words)
         if not (entry := _ENTRY.match(line)):
             item = _ITEM.match(line) if above and _is_keyed_by_secret(above) else None
             if item and above[-1][0] <= len(item[1]) and _is_secret(item[2]):
@@ -163,7 +162,7 @@ def secrets_by_line(text: str) -> Iterator[tuple[int, str]]:
         above.append((depth, key))
         if _is_keyed_by_secret(above):
             inline = _inline_keys(line[entry.start(3) :]) if value == "" else [value]
-            yield from ((number, word) for word in inline if _is_secret(word))
+            yield from ((number, word) for word in inline if _is_secret(word) and word not in words)
 
 
 def _is_keyed_by_secret(above: Sequence[tuple[int, str]]) -> bool:

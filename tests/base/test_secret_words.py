@@ -95,6 +95,8 @@ nv set system ntp key 1 value S68ntp
 nv set service ntp mgmt key 3 value S68ntp
  ipv6 ospf6 authentication key-id 1 hash-algo hmac-sha-256 key S68ospf
 Authorization: Bearer S69bearer
+  snmp-server: {readonly-community: {S69community: {access: {any: {}}}}}
+"SNMP_COMMUNITY": {"S69community": {"TYPE": "RO"}}
 """.strip("\n").splitlines()
 PLAIN_LINES = """
 snmp-server group g v3 priv read all
