@@ -119,13 +119,28 @@ def _stated_gateways(statement: Statement) -> Iterator[SegmentSetting]:
 
 
 def distinguishers(statement: Statement) -> tuple[tuple[str, str], ...]:
-    """Return the route distinguishers of a switch, and the paths that state them; those of an MLAG pair are shared."""
-    if "mlag/peer" in statement.rest:
+    """Return the route distinguishers of a switch, and the paths that state them; those of an MLAG pair are shared.
+
+    Those of a switch that exchanges no routes of VPNs mean nothing to others.
+    """
+    if "mlag/peer" in statement.rest or not _exchanges_vpns(statement):
         return ()
     return tuple(
         (str(value), path)
         for path, value in statement.rest.items()
         if path.endswith("/distinguisher") and ":" in str(value) and _DISTINGUISHER.fullmatch(path)
+    )
+
+
+def _exchanges_vpns(statement: Statement) -> bool:
+    """Return whether a session has EVPN or a family of VPNs, or a VLAN or VRF a VNI."""
+    if any("vpn" in str(says.get("families", "")) for says in statement.sessions.values()):
+        return True
+    return any(
+        path.startswith("evpn/neighbor[")
+        or path.endswith("]/vni")
+        or (path.startswith("bgp/family[") and "vpn" in path)
+        for path in statement.rest
     )
 
 

@@ -143,6 +143,20 @@ def test_one_route_distinguisher_on_two_switches_is_reported(tmp_path: Path) -> 
     assert found == {("FAB9691", "rd 65000:10")}
 
 
+def test_route_distinguishers_without_routes_of_vpns_may_repeat(tmp_path: Path) -> None:
+    """VRFs that end at each switch often have one number everywhere."""
+    for number in (1, 2):
+        text = f"""hostname leaf{number}
+vrf instance RED
+router bgp 6500{number}
+   router-id 10.0.0.{number}
+   vrf RED
+      rd 65000:1
+"""
+        (tmp_path / f"leaf{number}.cfg").write_text(text)
+    assert "FAB9691" not in {each.code for each in audit_folder(tmp_path, jobs=1).findings}
+
+
 LINES = {
     "hold time 0": (
         r"(   neighbor \S+ )(remote-as 65000\n)", r"\1\2\1timers 0 0\n", "FAB9694", "neighbor 10.0.1.1 timers 0 0"
