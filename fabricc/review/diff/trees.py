@@ -167,7 +167,8 @@ def _whole_side(tree: Path) -> Side:
             }
             if plans[""].get("fabric") == "infiniband":
                 message = f"{tree} is an InfiniBand tree, which this command does not support"
-                raise TreeError("FAB5817", message, "`check` does.")
+                help_ = "Run `git diff --no-index` on both trees; `check` proves each."
+                raise TreeError("FAB5817", message, help_)
             homes = {host: name for name, plan in plans.items() for host in plan.get("own_hosts", ())}
             parts = {
                 name: _network_side(tree, folder, _network_manifest(manifest, name, plans, homes), name, plan)
