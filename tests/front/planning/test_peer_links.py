@@ -128,6 +128,7 @@ def test_the_second_tor_has_the_lower_address_of_each_link() -> None:
         (pair(gpus={"rails_per_tor": 0, "hosts": 4, "hosts_per_unit": 4}), "FAB3062", "rails_per_tor: 4"),
         (pair(gpus={"wiring": "rail-only"}), "FAB3051", "wiring: rail"),
         (pair(tors={"peer_links": 64}), "FAB3007", "peer_links"),
+        (pair(gpus={"hosts": 32, "hosts_per_unit": 32}), "FAB3007", "hosts per unit that fits is"),
         (document(gpus=PAIR, tors={"model": "sn5600", "peer_links": 8}), "FAB3061", "`spines`"),
         (pair(tors={"uplinks": 8}), "FAB3050", "`spines"),
         (document(gpus=PAIR, tors={"model": "sn5600"}, spines=None), "FAB3052", "tors.peer_links"),

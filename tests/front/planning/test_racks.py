@@ -119,3 +119,15 @@ def test_a_smaller_rack_stays_whole_and_keeps_the_room_of_a_full_one() -> None:
 def test_the_remedies_name_a_unit_of_whole_racks() -> None:
     (split,) = [d for d in planned(racked({"a1": 6, "a2": 6})).diagnostics if d.code == "FAB3057"]
     assert "a multiple of 6" in split.help
+
+
+@pytest.mark.parametrize(("hosts", "code"), [(144, "FAB3006"), (36, "FAB3007")])
+def test_a_unit_that_fits_has_whole_racks(hosts: int, code: str) -> None:
+    """The largest unit of trays of NVL72 on 64 ports is 18, not 32, which splits a rack."""
+    racks = {f"a{number}": 18 for number in range(1, 9)}
+    gpus = {"model": "gb200-nvl72", "racks": racks, "hosts_per_unit": hosts}
+    spec = document(gpus=gpus, tors={"model": "sn5400"}, spines={"model": "sn5400"})
+    spec["gpus"] = gpus
+    (refused,) = [each for each in planned(spec).diagnostics if each.code == code]
+    assert refused.help.startswith("The largest number of hosts per unit")
+    assert "is 18" in refused.help

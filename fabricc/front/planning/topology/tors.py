@@ -209,8 +209,8 @@ def _tor_uplinks(
         end = cages_for(tor, Block(block.speed_gbps, needed))
         if end is None:
             has = ports_at(tor, block.speed_gbps)
-            largest = max(0, (has - tier.reserved_ports) // per_tor)
-            fitting = largest_unit(spec, tor, block.speed_gbps, up_gbps, per_tor)
+            largest = _whole_racks(spec, max(0, (has - tier.reserved_ports) // per_tor))
+            fitting = _whole_racks(spec, largest_unit(spec, tor, block.speed_gbps, up_gbps, per_tor))
             offered = ", ".join(f"{speed}G" for speed in sorted(port_speeds(tor)))
             raise UnfitError(
                 spec.error(
@@ -244,7 +244,7 @@ def _tor_uplinks(
     most = _count_free_ports(tor, up_gbps, start, behind)
     ratio = tier.oversubscription or 1.0
     if models.spine is None:
-        _check_peer_links(spec, tor, up_gbps, most)
+        _check_peer_links(spec, tor, hosts[0].speed_gbps, attached[0].rails_per_tor, up_gbps, most)
         return placed, tuple(0 for _ in hosts), start, most
     down = [
         sum(each.count * each.speed_gbps for each in (hosts[index], *(block for _, block in placed[index])))
@@ -265,7 +265,9 @@ def _tor_uplinks(
     return placed, uplinks, start, most
 
 
-def _check_peer_links(spec: ClusterSpec, tor: SwitchModel, gbps: int, most: int) -> None:
+def _check_peer_links(
+    spec: ClusterSpec, tor: SwitchModel, host_gbps: int, per_tor: int, gbps: int, most: int
+) -> None:
     """Check that the cages behind the host ports hold the links to the other ToR.
 
     Raises:
@@ -273,7 +275,10 @@ def _check_peer_links(spec: ClusterSpec, tor: SwitchModel, gbps: int, most: int)
     """
     if spec.tors.peer_links > most:
         message = f"{spec.tors.peer_links} links of {gbps}G to the other ToR; {tor.title} has room for {most}"
-        help_ = f"Write `peer_links: {most}`." if most else "Put fewer hosts on a ToR."
+        fitting = largest_unit(spec, tor, host_gbps, gbps, per_tor, spec.tors.peer_links)
+        help_ = f"The largest number of hosts per unit that fits is {_whole_racks(spec, fitting)}."
+        if most:
+            help_ = f"Write `peer_links: {most}`. With {spec.tors.peer_links}: {help_[0].lower()}{help_[1:]}"
         raise UnfitError(spec.error("FAB3007", message, "tors", "peer_links", help=help_))
 
 
@@ -294,12 +299,19 @@ def _count_free_ports(model: SwitchModel, speed: int, start: int, end: int | Non
     return low
 
 
-def largest_unit(spec: ClusterSpec, tor: SwitchModel, speed: int, up_gbps: int, per_tor: int) -> int:
-    """Return the largest number of hosts of a unit whose host ports and uplinks fit on the ToR."""
+def largest_unit(
+    spec: ClusterSpec, tor: SwitchModel, speed: int, up_gbps: int, per_tor: int, stated: int = 0
+) -> int:
+    """Return the largest number of hosts of a unit whose host ports and uplinks fit on the ToR.
+
+    `stated`: a number of uplinks in the place of that of the spec or of the ratio.
+    """
     for hosts in range(ports_at(tor, speed) // per_tor, 0, -1):
         links = hosts * per_tor
-        uplinks = spec.tors.uplinks or clos.uplinks_needed(
-            links * speed, spec.tors.oversubscription or 1.0, up_gbps
+        uplinks = (
+            stated
+            or spec.tors.uplinks
+            or clos.uplinks_needed(links * speed, spec.tors.oversubscription or 1.0, up_gbps)
         )
         end = cages_for(tor, Block(speed, links + spec.tors.reserved_ports))
         if end is not None and cages_for(tor, Block(up_gbps, uplinks), end) is not None:
@@ -307,15 +319,18 @@ def largest_unit(spec: ClusterSpec, tor: SwitchModel, speed: int, up_gbps: int, 
     return 0
 
 
+def _whole_racks(spec: ClusterSpec, hosts: int) -> int:
+    """Return the hosts of a unit, rounded down to whole racks where one fits."""
+    rack = max(map(largest_rack, spec.gpus.groups))
+    return hosts - hosts % rack if rack and hosts >= rack else hosts
+
+
 def too_many_uplinks(
     spec: ClusterSpec, tor: SwitchModel, hosts: Block, per_tor: int, up_gbps: int, uplinks: int, most: int
 ) -> Diagnostic:
     """A ToR that has not the cages for the uplinks its ratio needs."""
     speed = hosts.speed_gbps
-    largest = largest_unit(spec, tor, speed, up_gbps, per_tor)
-    rack = max(map(largest_rack, spec.gpus.groups))
-    if rack and largest >= rack:
-        largest -= largest % rack  # a unit of whole racks
+    largest = _whole_racks(spec, largest_unit(spec, tor, speed, up_gbps, per_tor))
     ratio = (
         f"; with {most} uplinks the ratio is {hosts.count * speed / (most * up_gbps):.3g}:1" if most else ""
     )
