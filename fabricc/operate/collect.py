@@ -116,12 +116,12 @@ def _fetch_switch(device: Device, access: Access, folder: Path, claims: Claims) 
             claims.require(device.name, identity_of(live.stated_identity(), facts))
             for file, getter in GETTERS.items():
                 try:
-                    if (told := live.getter(getter)) is not None:
-                        texts[file] = json_document(told)
+                    if (answer := live.getter(getter)) is not None:
+                        texts[file] = json_document(answer)
                 except DeviceError as error:
                     found = error.diagnostic
-                    told = Diagnostic(found.code, Severity.WARNING, found.message, None, found.help)
-                    fetched.lacks.append(told)
+                    finding = Diagnostic(found.code, Severity.WARNING, found.message, None, found.help)
+                    fetched.lacks.append(finding)
                 if live.silent:
                     break
         make_folder(folder)

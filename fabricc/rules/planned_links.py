@@ -287,8 +287,8 @@ def settings_of(
     if not offered:
         return ""
     stated = (str(each).split(",") for each in offered)
-    told = [",".join(family for family in families if family in each) or "no family" for each in stated]
-    return ", ".join([*told, f"timers {keepalive_s}/{hold_s} s"])
+    texts = [",".join(family for family in families if family in each) or "no family" for each in stated]
+    return ", ".join([*texts, f"timers {keepalive_s}/{hold_s} s"])
 
 
 @lru_cache(maxsize=1024)

@@ -380,13 +380,13 @@ def _unit_coordinates(site: Site, compiled: Compiled) -> Sequence[int]:
         down[name] = {ports[slot]: number for number, slot in enumerate(links.port_layout(fabric, at).down)}
     found: list[int] = []
     for unit in site.order.units:
-        told = (
+        candidates = (
             spines[c.peer].pod * shape.units_per_pod + number // shape.links_per_spine // shape.tors_per_unit_plane
             for name in unit.names for c in site.order.cables.get(name, ())
             if site.found.places[c.peer].tier is Tier.SPINE and c.peer in spines
             and (number := down[c.peer].get(c.peer_port)) is not None
         )  # fmt: skip
-        found += [coordinate for coordinate in (next(told, None),) if coordinate is not None]
+        found += [coordinate for coordinate in (next(candidates, None),) if coordinate is not None]
     rising = all(one < two for one, two in pairwise(found))
     return found if rising and len(found) == len(site.order.units) else []
 

@@ -88,32 +88,32 @@ def nccl_settings(host: Host) -> dict[str, Value]:
     NCCL binds no source address and rails answer by their policy routes only.
     """
     name = host.socket_interface
-    told: dict[str, Value] = {"socket_ifname": name} if name else {}
+    settings: dict[str, Value] = {"socket_ifname": name} if name else {}
     if over_tcp(host):
-        return told | {"ib_disable": 1}
+        return settings | {"ib_disable": 1}
     qos, v6 = host_qos(host), ipv6_only(host)
-    told["hca"] = list_devices(host)
+    settings["hca"] = list_devices(host)
     if qos.rdma_dscp is not None:
-        told["dscp"] = qos.rdma_dscp
+        settings["dscp"] = qos.rdma_dscp
         if qos.cnp:
-            told["control_dscp"] = qos.cnp[0]
-    told["roce_version"] = _ROCE_V2
-    told["address_family"] = "ipv6" if v6 else "ipv4"
+            settings["control_dscp"] = qos.cnp[0]
+    settings["roce_version"] = _ROCE_V2
+    settings["address_family"] = "ipv6" if v6 else "ipv4"
     if prefix := covering_prefix(host.fabric_prefixes6 if v6 else host.fabric_prefixes4):
-        told["address_range"] = prefix
-    told["cross_nic"] = crossing = cross_nic(host)
+        settings["address_range"] = prefix
+    settings["cross_nic"] = crossing = cross_nic(host)
     if needs_pxn(host, crossing):
-        told["pxn_disable"] = 0
+        settings["pxn_disable"] = 0
     # GPUs of one host do not meet over rails that do not meet, nor where a pod's IPv6 lookup ends at its own loopback
     # (NVIDIA/nccl issue 1405).
     if host.model.gpu_interconnect != ALL_JOINED and (host.rail_isolated or v6):
-        told["net_disable_intra"] = 1
-    told |= {"qps_per_connection": host.recommended_qps, "split_data_on_qps": 0, "timeout": _TIMEOUT}
+        settings["net_disable_intra"] = 1
+    settings |= {"qps_per_connection": host.recommended_qps, "split_data_on_qps": 0, "timeout": _TIMEOUT}
     if (
         host.spreads_packets
     ):  # NCCL's default on Ethernet is off (`net_ib/init.cc`): a notice would overtake its data
-        told["adaptive_routing"] = 1
-    return told | dict(gpu_of(host).extra)
+        settings["adaptive_routing"] = 1
+    return settings | dict(gpu_of(host).extra)
 
 
 def state(facts: Facts, host: Host) -> None:

@@ -161,18 +161,18 @@ def read(reading: Reading, file: str, text: str) -> None:
 def _read_port(reading: Reading, file: str, port: Node) -> Iterator[int]:
     """Add the facts of a port; yield the lines without meaning here."""
     prefix = f"interface[{port.key[0] if port.key else ''}]/"
-    for said in port.children or ():
-        key, *values = said.key or ("",)
-        items = said.children or ()
+    for node in port.children or ():
+        key, *values = node.key or ("",)
+        items = node.children or ()
         if key in _SCALARS and values:
-            reading.put(prefix + _SCALARS[key], _parse_scalar(values[0]), file, said.line)
+            reading.put(prefix + _SCALARS[key], _parse_scalar(values[0]), file, node.line)
         elif key in _LISTS and not values and all(item.children is None for item in items):
-            _put_list(reading, (file, said.line), prefix, key, [word for item in items for word in item.key])
+            _put_list(reading, (file, node.line), prefix, key, [word for item in items for word in item.key])
         elif key in _GROUPS and not values:
             for item in items:
                 yield from _read_item(reading, file, prefix, key, item)
         else:
-            yield from _node_lines(said)
+            yield from _node_lines(node)
     if port.children is None:
         yield port.line
 

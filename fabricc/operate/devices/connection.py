@@ -144,8 +144,8 @@ class Connection:
         except DeviceError:
             return ()
         keys = ("remote_system_name", "remote_port", "remote_port_description")
-        said = (tuple(one.get(key, "") for key in keys) for several in found.values() for one in several)
-        return tuple(sorted(set(said)))
+        rows = (tuple(one.get(key, "") for key in keys) for several in found.values() for one in several)
+        return tuple(sorted(set(rows)))
 
     def pending(self) -> bool:
         """Return whether a commit waits for its confirmation; False for a driver that does not report it."""

@@ -107,10 +107,10 @@ def find_differences(nos: str, running: Mapping[str, str], wanted: Mapping[str, 
     Lines that the reader does not know are no difference: a device prints its defaults, other tools their own. Nor is
     what belongs to the device itself, or a secret that may be the same, or an earlier value of it.
     """
-    told = {name: text for name, text in wanted.items() if name in running}
-    if told == running:
+    texts = {name: text for name, text in wanted.items() if name in running}
+    if texts == running:
         return []
-    found = compare(read_facts(nos, told).facts, read_facts(nos, running))
+    found = compare(read_facts(nos, texts).facts, read_facts(nos, running))
     return [one for one in found if not _may_be_same_secret(nos, one) and not _is_extra(nos, one)]
 
 

@@ -102,8 +102,8 @@ class CumulusDriver(LinuxSession):
         words = self._run("; ".join(probes)).split()
         if len(words) != len(_SHARED) or not _ACCESS.issuperset(words):
             self.close()
-            said = excerpt(" ".join(words), self.password, longest=100) or "nothing"
-            raise ConnectionException(f"{self.hostname}: the answer about vtysh and lldpcli is {said!r}")
+            output = excerpt(" ".join(words), self.password, longest=100) or "nothing"
+            raise ConnectionException(f"{self.hostname}: the answer about vtysh and lldpcli is {output!r}")
         self._access = dict(zip(_SHARED, words, strict=True))
 
     def _sudo(self) -> str:
@@ -287,8 +287,8 @@ class CumulusDriver(LinuxSession):
         """
         found = text.strip()
         if found and not _CHANGES.match(found):
-            said = excerpt(found, self.password, longest=100)
-            raise ConnectionException(f"{self.hostname}: `nv config diff` printed no commands: {said!r}")
+            output = excerpt(found, self.password, longest=100)
+            raise ConnectionException(f"{self.hostname}: `nv config diff` printed no commands: {output!r}")
         return found
 
     def discard_config(self) -> None:
@@ -431,8 +431,8 @@ class CumulusDriver(LinuxSession):
         text = self._run(command)
         parts = _PARTS.findall(text)
         if not _YAML.match(text) or len(parts) != len(set(parts)) or not (parts or may_be_empty):
-            said = excerpt(text, self.password, longest=100) or "nothing"
-            raise ConnectionException(f"{self.hostname}: {FILE} is not YAML of NVUE: {said!r}")
+            output = excerpt(text, self.password, longest=100) or "nothing"
+            raise ConnectionException(f"{self.hostname}: {FILE} is not YAML of NVUE: {output!r}")
         return text
 
     def _save(self) -> None:
@@ -444,13 +444,13 @@ class CumulusDriver(LinuxSession):
             CommitError: The startup configuration is another one.
         """
         try:
-            said = self._run(_SAVE, CommitError, limit_s=self._patience).strip()
+            output = self._run(_SAVE, CommitError, limit_s=self._patience).strip()
         except (CommandTimeoutException, ConnectionException):
             self._reconnect()
-            said = self._run(_SAVE, CommitError, limit_s=self._patience).strip()
-        if said != "saved":
-            said = excerpt(said, self.password, longest=100)
-            raise CommitError(f"{self.hostname}: `nv config save` did not save what is applied: {said!r}")
+            output = self._run(_SAVE, CommitError, limit_s=self._patience).strip()
+        if output != "saved":
+            output = excerpt(output, self.password, longest=100)
+            raise CommitError(f"{self.hostname}: `nv config save` did not save what is applied: {output!r}")
 
     def get_facts(self) -> dict[str, Any]:
         """Return facts of the switch as NVUE shows them."""

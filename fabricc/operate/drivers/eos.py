@@ -114,8 +114,8 @@ class _Exchange(EapiConnection):  # type: ignore[misc]
         if not isinstance(found, dict) or not ("error" in found or isinstance(found.get("result"), list)):
             raise AnswerError(f"not an eAPI answer: {quote_words(content.decode('utf-8', 'replace'))}")
         if "error" in found:
-            code, said, refused, out = self._parse_error_message(found)
-            raise CommandError(code, said, command_error=refused, output=out)
+            code, message, refused, out = self._parse_error_message(found)
+            raise CommandError(code, message, command_error=refused, output=out)
         return found
 
 
@@ -206,10 +206,10 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
     def _type(self, command: str, encoding: str) -> Any:
         """Return the answer to a command over SSH, where EOS marks a refusal by a line that begins with `% `."""
         typed = command if encoding == "text" else f"{command} | json"
-        said = str(self._netmiko_device.send_command(typed))
-        if said.lstrip().startswith("% "):
-            raise CommandError(0, f"CLI command '{command}' failed: {said.strip()}")
-        return {"output": said} if encoding == "text" else parse_json(said, f"the answer to `{command}`")
+        output = str(self._netmiko_device.send_command(typed))
+        if output.lstrip().startswith("% "):
+            raise CommandError(0, f"CLI command '{command}' failed: {output.strip()}")
+        return {"output": output} if encoding == "text" else parse_json(output, f"the answer to `{command}`")
 
     def _held_answers(self, keys: list[str]) -> list[Any]:
         """Return answers that were read ahead, each once.
@@ -400,8 +400,8 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
         if revert_in is not None and not 0 < revert_in < _DAY_S:
             raise CommitConfirmException(f"{self.hostname}: revert_in must be 1 to {_DAY_S - 1} seconds")
         if self._compared is not None and self._difference() != self._compared:
-            said = f"{self.hostname}: the running configuration has changed since it was compared"
-            raise SessionLockedException(said)
+            reason = f"{self.hostname}: the running configuration has changed since it was compared"
+            raise SessionLockedException(reason)
         timer = "" if revert_in is None else f" timer {_format_duration(revert_in)}"
         commands = [
             f"copy running-config {ROLLBACK}",

@@ -158,8 +158,8 @@ class FrrDriver(LinuxDriver):
             answer = parse_json(ran.out.rpartition(f"{frr_agent.BEGINS}\n")[2], most=ROUTE_VALUES)
             require_reply(what, answer)
         except AnswerError as error:
-            said = excerpt(ran.err or str(error), self.password, end=True)
-            raise ConnectionException(f"{self.hostname}: exit status {ran.status}: {said}") from None
+            reason = excerpt(ran.err or str(error), self.password, end=True)
+            raise ConnectionException(f"{self.hostname}: exit status {ran.status}: {reason}") from None
         if "refused" in answer:
             self._refuse(answer["refused"], answer["text"], failure)
         return answer
@@ -346,8 +346,8 @@ class FrrDriver(LinuxDriver):
         ran = self._ask("run", commands=[list(command) for command in commands], limit_s=self.timeout)["ran"]
         for command, (status, out, err) in zip(commands, ran, strict=True):
             if status:
-                said = excerpt(err or out, self.password, end=True)
-                raise CommandErrorException(f"{self.hostname}: {' '.join(command)}: {said}")
+                reason = excerpt(err or out, self.password, end=True)
+                raise CommandErrorException(f"{self.hostname}: {' '.join(command)}: {reason}")
         return [out for _, out, _ in ran]
 
     def cli(self, commands: list[str], encoding: str = "text") -> dict[str, str]:
@@ -395,14 +395,14 @@ class FrrDriver(LinuxDriver):
 
     def get_interfaces(self) -> dict[str, Any]:
         """Return interfaces of the kernel, with FRR's descriptions."""
-        told, speeds = self._outputs(
+        links, speeds = self._outputs(
             ("vtysh", "-c", "show interface vrf all json"),
             ("sh", "-c", "grep -s . /sys/class/net/*/speed || true"),
         )
         found: dict[str, Any] = self._view(
             linux_views.read_interfaces, self._links(), linux_views.read_speeds(speeds)
         )
-        for name, one in self._parse_json(told, "show interface vrf all json").items():
+        for name, one in self._parse_json(links, "show interface vrf all json").items():
             if name in found and one.get("description"):
                 found[name]["description"] = one["description"]
         return found

@@ -74,13 +74,13 @@ class LinuxSession(LinuxDriver):
         before, begins, rest = ran.out.partition(f"{_BEGINS}\n")
         out, ends, after = rest.rpartition(f"\n{_ENDS}\n")
         if ran.status:
-            said = excerpt(ran.err or out or rest or before, self.password, longest=500, end=True)
-            raise failure(f"{self.hostname}: {command[:60]}: exit status {ran.status}: {said}")
+            output = excerpt(ran.err or out or rest or before, self.password, longest=500, end=True)
+            raise failure(f"{self.hostname}: {command[:60]}: exit status {ran.status}: {output}")
         twice = any(f"\n{mark}\n" in f"\n{out}\n" for mark in (_BEGINS, _ENDS))
         if not begins or not ends or after or twice:
-            said = excerpt(ran.out or ran.err, self.password, longest=100) or "nothing"
+            output = excerpt(ran.out or ran.err, self.password, longest=100) or "nothing"
             raise ConnectionException(
-                f"{self.hostname}: {command[:60]}: the answer is not whole, or not that of the command: {said!r}"
+                f"{self.hostname}: {command[:60]}: the answer is not whole, or not that of the command: {output!r}"
             )
         return out
 
@@ -106,8 +106,8 @@ class LinuxSession(LinuxDriver):
         try:
             self._run(command, failure, text)
         except failure as error:
-            said = str(error).removeprefix(f"{self.hostname}: ")
-            raise failure(f"{self.hostname}: cannot write {at} on the switch: {said}") from None
+            reason = str(error).removeprefix(f"{self.hostname}: ")
+            raise failure(f"{self.hostname}: cannot write {at} on the switch: {reason}") from None
 
     def _lock(self) -> None:
         """Take the lock, or renew one's own; it expires, so that a session left behind does not block for good.

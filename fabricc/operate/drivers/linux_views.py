@@ -92,8 +92,8 @@ def read_lossless(text: str, tally: CounterTotals) -> None:
     (drivers/net/ethernet/mellanox/mlxsw/spectrum_ethtool.c; other drivers count nothing of it under these names.)
     """
     _, *parts = _NAMED.split(text)
-    for port, told in zip(parts[::2], parts[1::2], strict=True):
-        for way, priority, frames, _, marked in _PAUSE.findall(told):
+    for port, counters in zip(parts[::2], parts[1::2], strict=True):
+        for way, priority, frames, _, marked in _PAUSE.findall(counters):
             if way:
                 tally.add(PFC_RX if way == "rx" else PFC_TX, port, priority, frames)
             else:

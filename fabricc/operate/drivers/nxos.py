@@ -226,11 +226,11 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
 
     def load_replace_candidate(self, filename: str | None = None, config: str | None = None) -> None:
         """Copy the whole device's configuration to the device, which verifies it; not when the device runs it."""
-        said = self._verify(one_text(filename, config, FILE, ReplaceConfigException))
-        if said is not None and not is_verified(said):
+        answer = self._verify(one_text(filename, config, FILE, ReplaceConfigException))
+        if answer is not None and not is_verified(answer):
             self.discard_config()
             with self._clean(ReplaceConfigException):
-                raise ReplaceConfigException(excerpt(said, self.password, longest=500, end=True))
+                raise ReplaceConfigException(excerpt(answer, self.password, longest=500, end=True))
 
     def _verify(self, text: str) -> str | None:
         """Load a candidate: the device's answer to `verify-only`; None when it runs the candidate."""
@@ -264,15 +264,15 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         """
         try:
             text = one_text(None, config, FILE, ReplaceConfigException)
-            said = self._verify(text)
-            if said is None:
+            answer = self._verify(text)
+            if answer is None:
                 return []
             found = [
-                Refusal(redact_text(told, self.password), FILE if line else "", line)
-                for told, line in refused_lines(said, text)
+                Refusal(redact_text(reason, self.password), FILE if line else "", line)
+                for reason, line in refused_lines(answer, text)
             ]
-            if not found and not is_verified(said):
-                return self._refusals(excerpt(said, self.password, longest=500, end=True), config)
+            if not found and not is_verified(answer):
+                return self._refusals(excerpt(answer, self.password, longest=500, end=True), config)
             self.compare_config()
             return found
         except (ReplaceConfigException, CommitError, CommandErrorException) as error:
@@ -298,9 +298,9 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         """Return the commands that the device would run; none when it runs the candidate."""
         if not self.loaded or self._unchanged:
             return ""
-        said = self._command_text(f"configure replace {self._target} show-patch", CommitError)
+        output = self._command_text(f"configure replace {self._target} show-patch", CommitError)
         with self._clean(CommitError):
-            return "\n".join(changing_commands(said))
+            return "\n".join(changing_commands(output))
 
     def commit_config(self, message: str = "", revert_in: int | None = None) -> None:  # noqa: ARG002
         """Replace the running configuration; with `revert_in` (30 to 3600 s) NX-OS goes back unless confirmed.
@@ -319,8 +319,8 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             )
         (running,) = self._show(CommitError, _RUNNING)
         if differs(self._running, running):
-            said = f"{self.hostname}: the running configuration has changed since it was compared"
-            raise SessionLockedException(said)
+            reason = f"{self.hostname}: the running configuration has changed since it was compared"
+            raise SessionLockedException(reason)
         if not self._unchanged:
             self._save_checkpoint()
             wait, owner = "", ""
@@ -435,8 +435,8 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
 
     def _failed_commit(self, output: str, status: str = "") -> CommitError:
         text = excerpt(output.strip(), self.password, longest=500, end=True)
-        told = f"its log reports {status!r}: {text}" if status else text
-        return CommitError(f"{self.hostname}: {told or 'no outcome is reported'}")
+        reason = f"its log reports {status!r}: {text}" if status else text
+        return CommitError(f"{self.hostname}: {reason or 'no outcome is reported'}")
 
     def _find_logged_operation(self, log: str) -> Operation | None:
         """Return the last operation in a log of the device; None when it has no such log."""
@@ -453,13 +453,13 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         Raises:
             CommitError: it is not saved.
         """
-        said = self._command_text("copy running-config startup-config", CommitError)
-        if reports_outcome(said, SAVED):
+        output = self._command_text("copy running-config startup-config", CommitError)
+        if reports_outcome(output, SAVED):
             return
         (running,) = self._show(CommitError, _RUNNING)
         with self._clean(CommitError):
             if differs(running, self._show_startup()):
-                raise CommitError(f"the configuration is not saved: {excerpt(said, self.password)}")
+                raise CommitError(f"the configuration is not saved: {excerpt(output, self.password)}")
 
     def has_pending_commit(self) -> bool:
         """Return whether a commit waits for confirmation."""
@@ -484,8 +484,8 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             ConnectionException: whether a commit waits cannot be read.
         """
         if not is_status(status) and self._find_logged_operation(_LOG) is not None:
-            said = excerpt(status, self.password, longest=100)
-            raise ConnectionException(f"{self.hostname}: unknown form of `{_STATUS}`: {said!r}")
+            shown = excerpt(status, self.password, longest=100)
+            raise ConnectionException(f"{self.hostname}: unknown form of `{_STATUS}`: {shown!r}")
 
     def confirm_commit(self) -> None:
         """Stop the timer, check that it has stopped, and save.
@@ -504,8 +504,8 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         """Refuse to end the wait of a commit that the log or the note shows to be another user's or session's."""
         owner, own = self._find_owner()
         if own is False:
-            said = f"{self.hostname}: {owner or 'somebody else'} made the commit that waits"
-            raise SessionLockedException(said)
+            reason = f"{self.hostname}: {owner or 'somebody else'} made the commit that waits"
+            raise SessionLockedException(reason)
 
     def confirm_unseen_commit(self) -> None:
         """Confirm a commit whose timer `show config-replace status` does not show; not part of NAPALM.

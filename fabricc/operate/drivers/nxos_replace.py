@@ -170,14 +170,14 @@ def refused_lines(answer: str, plan: str) -> list[tuple[str, int]]:
     heads = {lines[at]: at for at, line in enumerate(plan.splitlines()) if line[:1].strip()}
     found: list[tuple[str, int]] = []
     place = 0
-    for command, said in patch_commands(answer):
+    for command, reason in patch_commands(answer):
         if command in _MODES:
             continue
         if command in heads:
             place = heads[command]
         else:
             place = next((at for at in range(place, len(lines)) if lines[at] == command), place)
-        if said:
+        if reason:
             number = place + 1 if lines and lines[place] == command else 0
-            found.append((f"{command}: {' '.join(said)}", number))
+            found.append((f"{command}: {' '.join(reason)}", number))
     return found

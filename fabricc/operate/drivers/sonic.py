@@ -196,9 +196,9 @@ class SonicDriver(LinuxSession):
                 f"umask 077 && cat > {FRR_FOLDER}/{_CANDIDATE} && "
                 f"docker exec bgp vtysh -C -f {CONTAINER_FOLDER}/{_CANDIDATE}"
             )
-            said = self._run(command, ReplaceConfigException, self._files[FRR])
-            if "% " in said:
-                raise ReplaceConfigException(f"{self.hostname}: {excerpt(said, self.password)}")
+            output = self._run(command, ReplaceConfigException, self._files[FRR])
+            if "% " in output:
+                raise ReplaceConfigException(f"{self.hostname}: {excerpt(output, self.password)}")
 
     def _takes_frr(self) -> bool:
         """Return whether the candidate has an `frr.conf` from which the bgp container starts."""
@@ -240,9 +240,9 @@ class SonicDriver(LinuxSession):
         return redact_text("\n".join(parts), self.password)
 
     def _compare_frr(self) -> list[str]:
-        said = self._run(f"{_RELOAD} --test --stdout {CONTAINER_FOLDER}/{_CANDIDATE} 2>&1", CommitError)
+        output = self._run(f"{_RELOAD} --test --stdout {CONTAINER_FOLDER}/{_CANDIDATE} 2>&1", CommitError)
         try:
-            return frr_agent.differences(said)
+            return frr_agent.differences(output)
         except frr_agent.Refusal as error:
             raise CommitError(f"{self.hostname}: {redact_text(str(error), self.password)}") from None
 
@@ -285,9 +285,9 @@ class SonicDriver(LinuxSession):
         try:
             return sonic_tables.require_tables(parse_json(text, CONFIG_DB))
         except ValueError as error:
-            said = redact_text(str(error), self.password)
-            said = said if isinstance(error, AnswerError) else f"{CONFIG_DB}: {said}"
-            raise CommandErrorException(f"{self.hostname}: {said}") from None
+            reason = redact_text(str(error), self.password)
+            reason = reason if isinstance(error, AnswerError) else f"{CONFIG_DB}: {reason}"
+            raise CommandErrorException(f"{self.hostname}: {reason}") from None
 
     def discard_config(self) -> None:
         """Forget the candidate and give the lock back."""
@@ -312,8 +312,8 @@ class SonicDriver(LinuxSession):
             raise CommitConfirmException(f"{self.hostname}: revert_in must be at least one second")
         self._lock()
         if self._compared is not None and self._compare_frr() != self._compared:
-            said = f"{self.hostname}: FRR's configuration has changed since it was compared"
-            raise SessionLockedException(said)
+            reason = f"{self.hostname}: FRR's configuration has changed since it was compared"
+            raise SessionLockedException(reason)
         name = f"napalm_{uuid.uuid4().hex[:12]}"
         self._prepare(name, message)
         try:
@@ -549,8 +549,8 @@ class SonicDriver(LinuxSession):
         return sonic_views.read_facts(running, version, float(uptime.split()[0]), self._serial())
 
     def _serial(self) -> str:
-        said = self._run("decode-syseeprom -s 2>/dev/null || true").split()
-        return said[0] if len(said) == 1 else ""  # words are a complaint
+        words = self._run("decode-syseeprom -s 2>/dev/null || true").split()
+        return words[0] if len(words) == 1 else ""  # words are a complaint
 
     def get_interfaces(self) -> dict[str, Any]:
         """Return interfaces of the kernel, with speed and description of CONFIG_DB."""

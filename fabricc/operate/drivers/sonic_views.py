@@ -115,10 +115,10 @@ def read_alarms(dump: Any) -> list[str]:
         NotImplementedError: the image has no system-health.
     """
     rows = [row for row in dump.values() if isinstance(row, dict)] if isinstance(dump, dict) else []
-    told = {name: str(text) for row in rows for name, text in row.get("value", {}).items()}
-    if "summary" not in told:
+    alarms = {name: str(text) for row in rows for name, text in row.get("value", {}).items()}
+    if "summary" not in alarms:
         raise NotImplementedError("no system health in STATE_DB")
-    if told.pop("summary") == "OK":
+    if alarms.pop("summary") == "OK":
         return []
-    wrong = [f"{name}: {text}" for name, text in sorted(told.items()) if not text.startswith("OK")]
+    wrong = [f"{name}: {text}" for name, text in sorted(alarms.items()) if not text.startswith("OK")]
     return wrong or ["Not OK"]

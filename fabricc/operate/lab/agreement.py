@@ -128,9 +128,9 @@ def table_lines(trial: Trial) -> list[str]:
         parts.append(_format_grid(_EVENT, [_event_row(event) for event in trial.events]))
     for check in trial.wrong:
         more = len(check.wrong) - _SHOWN
-        told = [f"{check.group}: {check.name} (predicted: {check.predicted})"]
-        told += [f"  {line}" for line in check.wrong[:_SHOWN]]
-        parts.append([*told, *([f"  and {more} more"] if more > 0 else [])])
+        lines = [f"{check.group}: {check.name} (predicted: {check.predicted})"]
+        lines += [f"  {line}" for line in check.wrong[:_SHOWN]]
+        parts.append([*lines, *([f"  and {more} more"] if more > 0 else [])])
     verdict = "the live network agrees with the plan" if not trial.wrong else "plan and network DISAGREE"
     parts.append([f"{trial.agreed:,} of {trial.facts:,} facts agree: {verdict}."])
     return [line for part in parts for line in ("", *part)][1:]

@@ -50,8 +50,8 @@ def _read_switch_neighbors(lab: Lab, switch: str) -> dict[str, End]:
     try:
         return parse_neighbors(json.loads(ran.stdout))
     except (ValueError, KeyError, IndexError, TypeError, RecursionError):
-        said = (ran.stderr or ran.stdout).strip()[:200]
-        raise LabError("FAB8012", f"{DAEMON} of {switch} does not answer: {said}") from None
+        reason = (ran.stderr or ran.stdout).strip()[:200]
+        raise LabError("FAB8012", f"{DAEMON} of {switch} does not answer: {reason}") from None
 
 
 def parse_neighbors(answer: Mapping[str, Any]) -> dict[str, End]:

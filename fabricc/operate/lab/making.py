@@ -128,8 +128,8 @@ def boot_switches(lab: Lab, switches: Sequence[Node], progress: Progress | None 
             raise LabError("FAB8010", f"switches that do not boot: {', '.join(waiting[:3])}")
         time.sleep(0.05)
     for node in switches:
-        said = _boot_log(lab, node.name).splitlines()
-        if wrong := [line for line in said if not _FINE.fullmatch(line)]:
+        log = _boot_log(lab, node.name).splitlines()
+        if wrong := [line for line in log if not _FINE.fullmatch(line)]:
             raise LabError("FAB8010", f"{node.name} does not take its configuration: {'; '.join(wrong[:3])}")
 
 

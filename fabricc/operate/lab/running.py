@@ -206,18 +206,18 @@ class Lab:
         Raises:
             LabError: FAB8013, frr-reload does not answer.
         """
-        told = self._reload(
+        output = self._reload(
             switch, configuration, "--test", "--stdout", trouble=": frr-reload does not compare"
         )
-        return [line.rstrip() for line in told.splitlines() if line.strip(" =")]
+        return [line.rstrip() for line in output.splitlines() if line.strip(" =")]
 
     def _reload(self, switch: str, configuration: str, *words: str, trouble: str) -> str:
         text = name_namespaces(self.adapt(switch, configuration), self.record.box_vrfs(switch))
         text = with_overlay(text, self.record.overlay)
         ran = self.run(switch, ["sh", "-c", _COMPARE, "sh", RELOAD, *words], text=text)
         if ran.returncode:
-            said = (ran.stdout + ran.stderr).strip().splitlines()[-1:]
-            raise LabError("FAB8013", f"{switch}{trouble}: {''.join(said)}")
+            output = (ran.stdout + ran.stderr).strip().splitlines()[-1:]
+            raise LabError("FAB8013", f"{switch}{trouble}: {''.join(output)}")
         return ran.stdout
 
     def memory_kib(self) -> dict[str, int]:

@@ -101,13 +101,13 @@ def prepare_migration(
                     prove_spec(after)
             except FindingsError as error:
                 raise _wrap_step_error(step, error) from error
-            told = review_variant(before, after, (label, step.name))
+            review = review_variant(before, after, (label, step.name))
             if write is not None:
                 _write_place(after, step, before, way[number - 2] if number > 1 else None)
             spec, moved = after.path if write else None, plan_moves(before.fabric, after.fabric, keep)
             recabled = moved and not find_exchanged_switches(before.fabric, after.fabric)
-            waves = () if recabled else order_networks(told, after, keep)
-            stages.append(Stage(number, step, told, spec, moved, waves))
+            waves = () if recabled else order_networks(review, after, keep)
+            stages.append(Stage(number, step, review, spec, moved, waves))
             before, label = after, step.name
         progress("steps", len(way), len(way))
         at_once = review_variant(old, new, ("as it is", WANTED))
@@ -299,16 +299,18 @@ def _find_priority_steps(
 def _find_class_users(root: KeyPath, spec: ClusterSpec, name: str, other: str) -> dict[KeyPath, object]:
     """Return the keys that assign hosts from the class `name` to another class, where the spec sets them."""
     first = min((c for c in spec.priorities if c.lossless), key=effective_priority).name
-    said = {group.path: group.rdma_class for group in spec.gpus.groups}
-    if any(of is not None for of in said.values()):
-        return {(*path, "class"): other for path, of in said.items() if (of or first) == name}
+    classes = {group.path: group.rdma_class for group in spec.gpus.groups}
+    if any(of is not None for of in classes.values()):
+        return {(*path, "class"): other for path, of in classes.items() if (of or first) == name}
     return {("gpus", "class"): other} if first == name and not root else {}
 
 
 def _find_renumbering_steps(old: Compiled, new: Compiled, keep: Fraction) -> Iterator[Step]:
     """Numbers of links, spines and ToRs: both ends of a few links at a time, which no traffic needs meanwhile."""
     for part in renumbering.plan_renumbering(old, new, keep):
-        changes: dict[KeyPath, object] = {("addressing", key): said for key, said in part.addressing.items()}
+        changes: dict[KeyPath, object] = {
+            ("addressing", key): value for key, value in part.addressing.items()
+        }
         changes |= {("identities", key): file for key, (file, _) in part.tables.items()}
         changes |= {("overrides", name, "fabric_links"): "unnumbered" for name in part.bare}
         changes |= {("overrides", name, "drain"): "true" for name in part.drained}

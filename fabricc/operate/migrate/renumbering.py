@@ -177,13 +177,13 @@ class _Renumbering:
         """Return the step by which some switches have their other numbers."""
         now = {key: self.wanted[key] if key.owner in done else value for key, value in self.own.items()}
         bare = {key.owner for key, value in now.items() if not any(value) and any(self.computed[key])}
-        said = {key: value for key, value in now.items() if value != self.computed[key] and any(value)}
+        values = {key: value for key, value in now.items() if value != self.computed[key] and any(value)}
         devices: defaultdict[SwitchId, dict[str, str | None]] = defaultdict(dict)
-        for key, value in said.items():
+        for key, value in values.items():
             if key.lower is None:
                 devices[key.owner][key.column] = value[0]
         named = [{"device": self.before.name(at), **cells} for at, cells in devices.items()]
-        given = [(*self.ends[key], *value) for key, value in said.items() if key.lower is not None]
+        given = [(*self.ends[key], *value) for key, value in values.items() if key.lower is not None]
         tables: dict[str, tuple[str, str]] = {}
         if named:
             rows = [[row.get(each) for each in DEVICES] for row in named]

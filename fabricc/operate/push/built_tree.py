@@ -214,8 +214,8 @@ def _read_source(
         if wrong[0].code in ("FAB6013", "FAB6020"):
             raise PushRefusedError.of(wrong) from None
         message = f"{tree} differs from its manifest: {plural(len(wrong), 'file')} changed or missing"
-        told = Diagnostic("FAB9120", Severity.ERROR, message, None, _REBUILD)
-        raise PushRefusedError.of([*wrong[:5], told]) from None
+        finding = Diagnostic("FAB9120", Severity.ERROR, message, None, _REBUILD)
+        raise PushRefusedError.of([*wrong[:5], finding]) from None
     if digest and digest != held.digest:
         remedy = "Push the tree that was proved."
         raise PushRefusedError("FAB9154", f"the digest of {tree} is {held.digest}, not {digest}", remedy)

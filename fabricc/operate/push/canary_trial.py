@@ -187,7 +187,7 @@ def _try_candidate(setting: Setting, journal: Journal, name: str) -> tuple[Rejec
         reject_namesake(setting.source, journal, name, found.identity, files)
         if switch.pending():
             raise DeviceError("FAB9111", f"{name}: a commit of another session waits for its confirmation")
-        told: Sequence[Any] = switch.call("FAB9166", "checking the candidate", "check_candidate", text)
+        refusals: Sequence[Any] = switch.call("FAB9166", "checking the candidate", "check_candidate", text)
     try:
         return tuple(
             RejectedLine(
@@ -195,7 +195,7 @@ def _try_candidate(setting: Setting, journal: Journal, name: str) -> tuple[Rejec
                 str(one.file),
                 int(one.line),
             )
-            for one in told
+            for one in refusals
         )
     except (AttributeError, TypeError, ValueError):
         raise DeviceError("FAB9166", f"{name}: its driver reports rejections in its own format") from None
@@ -217,10 +217,12 @@ class Origins:
         subject = subject_of(self._known, source.places[name])
         files = source.files(name)
         reader = back_ends.load(source.devices[name].nos).read
-        told = explain_line(self._explainer, subject, Texts(files, files, reader), Place(file, line), name)
+        explanation = explain_line(
+            self._explainer, subject, Texts(files, files, reader), Place(file, line), name
+        )
         found = (
             f"{origin.position.file}:{origin.position.line} {origin.key}"
-            for statement in told.statements
+            for statement in explanation.statements
             for origin in statement.origins
             if origin.position is not None
         )

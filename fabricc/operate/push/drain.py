@@ -35,17 +35,17 @@ def drain_files(
     found, facts = dict(files), running.read_facts(nos, files).facts
     if not _name_sessions(facts):
         return found
-    told = [file for file in files if file in plain]
-    wanted = _compare_facts(nos, {f: plain[f] for f in told}, {f: shut[f] for f in told})
+    known = [file for file in files if file in plain]
+    wanted = _compare_facts(nos, {f: plain[f] for f in known}, {f: shut[f] for f in known})
     if wanted and all(facts.get(path) == after for path, (_, after) in wanted.items()):
         return found
-    for file in told:
+    for file in known:
         if plain[file] != shut[file]:
             text = patch_text(files[file], plain[file], shut[file])
             if text is None:
                 raise _make_drain_error(name, f"its {file} has no such place")
             found[file] = text
-    made = _compare_facts(nos, {f: files[f] for f in told}, {f: found[f] for f in told})
+    made = _compare_facts(nos, {f: files[f] for f in known}, {f: found[f] for f in known})
     now, planned = ({path: after for path, (_, after) in each.items()} for each in (made, wanted))
     if now != planned:
         raise _make_drain_error(name, "other facts would change than those of a drain")

@@ -47,10 +47,10 @@ def read_counters(switch: Connection) -> dict[str, Any]:
     switch.read_ahead(*GETTERS)
     lossless: Counters = switch.getter("get_lossless_counters") or {}
     found: dict[str, Any] = {"at": time.monotonic(), "boot": _read_boot(), "lossless": lossless}
-    if (told := switch.getter("get_interfaces_counters")) is not None:
+    if (counters := switch.getter("get_interfaces_counters")) is not None:
         found["errors"] = {
             port: total
-            for port, counts in told.items()
+            for port, counts in counters.items()
             if (total := sum(max(0, counts.get(kind, 0)) for kind in _ERRORS))
         }
     return found
@@ -228,7 +228,7 @@ def find_regressions(
             and hops[prefix] < min(width, limit) - left[version]
         }
         gone = leaving([prefix for prefix in fewer if not hops[prefix]])
-        found += [said for prefix, said in fewer.items() if prefix not in gone][:_SHOWN]
+        found += [message for prefix, message in fewer.items() if prefix not in gone][:_SHOWN]
     return found
 
 

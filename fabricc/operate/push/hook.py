@@ -65,7 +65,7 @@ class Hook:
             DeviceError: FAB9430 it failed, FAB9431 it took too long, FAB9432 it cannot be started.
         """
         image = self.images.of(ImageKey(device.nos, device.release, model))
-        told: dict[str, Any] = {
+        request: dict[str, Any] = {
             "format": FORMAT,
             "action": action,
             "switch": device.name,
@@ -90,13 +90,13 @@ class Hook:
         except OSError as error:
             raise DeviceError("FAB9432", f"cannot start {self.program}: {error.strerror}") from None
         try:
-            said, _ = process.communicate(json.dumps(told).encode() + b"\n", timeout=self.timeout_s)
+            output, _ = process.communicate(json.dumps(request).encode() + b"\n", timeout=self.timeout_s)
         except subprocess.TimeoutExpired:
             _end_process(process)
             message = f"{device.name}: {self.program.name} {action} took longer than {self.timeout_s:.0f} s"
             raise DeviceError("FAB9431", message) from None
         if process.returncode:
-            last = said.decode("utf-8", "replace").strip().rpartition("\n")[2]
+            last = output.decode("utf-8", "replace").strip().rpartition("\n")[2]
             last = excerpt(last, *access.known(), longest=_LONGEST)
             ended = f"{self.program.name} {action} ended with status {process.returncode}"
             raise DeviceError("FAB9430", f"{device.name}: {ended}: {last}")
@@ -178,8 +178,8 @@ def read_images(path: Path, used: Iterable[ImageKey]) -> Images:
             continue
         present = False
         if any(wanted in (each, each._replace(model="*")) for each in needed):
-            present, told = _check_image(path.parent / name, digest)
-            findings += [_make_finding(path, line, told, "FAB9425")] if told else []
+            present, finding = _check_image(path.parent / name, digest)
+            findings += [_make_finding(path, line, finding, "FAB9425")] if finding else []
         found[wanted] = Image(name, digest, present)
     return Images(found, (*findings, *_report_missing_images(path, needed, Images(found, ()))))
 

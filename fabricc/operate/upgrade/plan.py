@@ -146,9 +146,9 @@ def prepare_upgrade(
             if _find_switch(ways[t.network].fabric, t.name).release != request.to.release
         ]
         if wrong:
-            told = ", ".join(f"{'.'.join(map(str, path))}: {value}" for path, value in words.items())
+            settings = ", ".join(f"{'.'.join(map(str, path))}: {value}" for path, value in words.items())
             message = f"the release cannot be written into this spec: {join_words(wrong, 4)}"
-            raise FindingsError("FAB9423", message, f"Write it by hand: {told}.")
+            raise FindingsError("FAB9423", message, f"Write it by hand: {settings}.")
         found = review_variant(compiled, after, (BEFORE, AFTER))
         files: tuple[Path, ...] = ()
         if request.write is not None:

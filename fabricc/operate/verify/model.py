@@ -56,8 +56,8 @@ def make_finding(
     port_down: str = "",
 ) -> Deviation:
     """Return a finding whose message names the device."""
-    told = Diagnostic(code, severity, f"{device}: {message}", position, remedy)
-    return Deviation(aspect, device, told, port_down)
+    finding = Diagnostic(code, severity, f"{device}: {message}", position, remedy)
+    return Deviation(aspect, device, finding, port_down)
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,9 +57,9 @@ def read_lldp_view(switch: Switch, neighbors: Mapping[str, Iterable[Mapping[str,
     """Return the planned neighbors of a switch and those of NAPALM's `get_lldp_neighbors_detail`."""
     planned = {port.name: (port.peer.device, port.peer.port) for port in switch.ports if port.peer}
     ports = frozenset(port.name for port in switch.ports)
-    said = ("remote_system_name", "remote_port", "remote_port_description")
+    keys = ("remote_system_name", "remote_port", "remote_port_description")
     seen = {
-        port: [Neighbor(*(str(one.get(key, "")) for key in said)) for one in announced]
+        port: [Neighbor(*(str(one.get(key, "")) for key in keys)) for one in announced]
         for port, announced in neighbors.items()
         if port in ports
     }

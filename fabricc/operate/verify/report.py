@@ -142,11 +142,11 @@ def as_markdown(report: Report) -> Markdown:
         Markdown("| --- | ---: | ---: | --- |"),
         *map(_markdown_row, table_rows(report)),
     ]
-    if told := list(counter_rows(report)):
+    if rows := list(counter_rows(report)):
         lines += [Markdown(), _markdown_row(("counted since it was cleared", *_KINDS))]
         lines += [
             Markdown("| --- |") + Markdown("").join([Markdown(" ---: |")] * len(_KINDS)),
-            *map(_markdown_row, told),
+            *map(_markdown_row, rows),
         ]
     if report.moves:
         lines += [Markdown(), Markdown("Moves, in this order:"), Markdown()]

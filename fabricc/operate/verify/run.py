@@ -61,8 +61,8 @@ def verify(
     if Aspect.CONFIG in chosen:
         texts = (text for name in source.chosen(only) for text in source.files(name).values())
         access.find_secrets({secret for text in texts for secret in secret_names_in(text)})
-    act, told = partial(verify_switch, question), partial(progress, "asking")
-    answers = for_each(source.chosen(only), act, parallel, told, patience_s=PATIENCE_S)
+    act, report_progress = partial(verify_switch, question), partial(progress, "asking")
+    answers = for_each(source.chosen(only), act, parallel, report_progress, patience_s=PATIENCE_S)
     return _build_report(question, answers)
 
 

@@ -106,8 +106,8 @@ def _head_section(review: Review) -> Markdown:
     lines = [Markdown("### {} fabricc: {}").format(sign, wording.verdict_line(review)), _BLANK]
     lines += [Markdown("{}: {} → {}").format(review.cluster, code(review.base), code(review.head)), _BLANK]
     for violation in review.violations:
-        told = violation.code, violation.message, violation.help
-        lines.append(Markdown("- ⛔ **{}** {}. {}").format(*told))
+        parts = violation.code, violation.message, violation.help
+        lines.append(Markdown("- ⛔ **{}** {}. {}").format(*parts))
     if review.violations:
         lines.append(_BLANK)
     if review.differs:

@@ -79,18 +79,18 @@ def _theme_phrase(theme: str, members: Sequence[tuple[Line, str]]) -> Phrase:
 def _merge_lines(members: Sequence[tuple[Line, str]]) -> Iterator[str]:
     """Yield texts of labeled lines: the same change on several kinds of port appears once, and so does a swap."""
     swaps = _find_swaps([line for line, _ in members])
-    told: dict[tuple[object, ...], list[tuple[Line, str]]] = {}
+    merged: dict[tuple[object, ...], list[tuple[Line, str]]] = {}
     for line, label in members:
         s = line.statement
         if (other := swaps.get(s.subject + s.op)) is not None:
             if s.op == "-":
                 noun, own = _INDEXED.search(s.subject).groups()  # type: ignore[union-attr]
                 key: tuple[object, ...] = ("moves", noun, own, other)
-                told.setdefault(key, []).append((line, f"moves from {noun} {own} to {other}"))
+                merged.setdefault(key, []).append((line, f"moves from {noun} {own} to {other}"))
             continue
         own = s.before is None and s.after is None
-        told.setdefault((label, "" if own else s.op, s.before, s.after), []).append((line, label))
-    for found in told.values():
+        merged.setdefault((label, "" if own else s.op, s.before, s.after), []).append((line, label))
+    for found in merged.values():
         yield _change_text(found)
 
 

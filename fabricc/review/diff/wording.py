@@ -220,8 +220,8 @@ def _count_devices(review: Review) -> str:
 
 
 def _count_kinds(counts: Mapping[str, int], verb: str) -> str:
-    told = (plural(counts[kind], noun) for kind, noun in NOUNS.items() if counts.get(kind))
-    return f"{', '.join(told)} {verb}"
+    counted = (plural(counts[kind], noun) for kind, noun in NOUNS.items() if counts.get(kind))
+    return f"{', '.join(counted)} {verb}"
 
 
 def _describe_rails(numbers: Sequence[int], between: str) -> str:

@@ -31,8 +31,8 @@ def explain_code(code: str) -> Explanation:
         message = f"no diagnostic has the code {code}"
         raise SubjectError("FAB9270", message, f"Nearest: {near}.")
     about, page = about_code(code)
-    told = zip(("cause", "remedy"), code_causes().get(code, ()), strict=False)
-    details = (("about", about), *told, ("see", page))
+    rows = zip(("cause", "remedy"), code_causes().get(code, ()), strict=False)
+    details = (("about", about), *rows, ("see", page))
     return Explanation("code", code, title, details)
 
 

@@ -274,8 +274,8 @@ def _core_of(fabric: Fabric, number: int) -> Place:
 def _first_missing(*counted: tuple[str, int, int, str]) -> str:
     """Return the first (noun, number, total, place) that does not exist, as text; "" if all exist."""
     wrong = (each for each in counted if each[1] >= each[2])
-    said = (f"there is no {noun} {at}{of}: {plural(count, noun)}, from 0" for noun, at, count, of in wrong)
-    return next(said, "")
+    reasons = (f"there is no {noun} {at}{of}: {plural(count, noun)}, from 0" for noun, at, count, of in wrong)
+    return next(reasons, "")
 
 
 def _describe_units(fabric: Fabric) -> str:

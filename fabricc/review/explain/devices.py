@@ -163,8 +163,8 @@ def _explain_host(subject: Subject, host: Host) -> Explanation:
     group = format_path(subject.group.path)
     keys = [f"{group}.{key}" for key in ("racks", "hosts", "hosts_per_unit", "hosts_per_rack")]
     origins = (*subject.plan.all_of(keys), *identity_origins(subject.plan, host.unit, host.slot))
-    said = tuple(origin for origin in origins if origin.value or origin.position)
-    statement = Statement("name", host.name, _HOST_RULE, (), (), said, docs="fabricc docs architecture")
+    stated = tuple(origin for origin in origins if origin.value or origin.position)
+    statement = Statement("name", host.name, _HOST_RULE, (), (), stated, docs="fabricc docs architecture")
     return Explanation("device", host.name, "a host", tuple(details), (statement,))
 
 

@@ -113,9 +113,9 @@ def _find_origins(rule: Reason, subject: Subject, path: str, words: dict[str, st
     keys: list[str] = []
     for key in rule.keys:
         keys += subject.keys(key, path) if key.startswith("@") else [key.format_map(words)]
-    said = plan.all_of(keys)
-    yield from said
-    if keys and not said:
+    statements = plan.all_of(keys)
+    yield from statements
+    if keys and not statements:
         yield Origin(Source.COMPUTED, keys[0], note="the spec has no such key")
     for name in rule.strides:
         pinned = [line for line in plan.lock_text.splitlines() if line.startswith(f"stride {name} ")]

@@ -132,8 +132,8 @@ def _read_without(texts: Texts, place: Place, reading: Reading) -> tuple[list[tu
     of_file = sum(where[0] == place.file for where in reading.lines.values())
     if _CLOSING.fullmatch(text) or len(changed) > of_file // 2 > 1:
         block = _of_block(lines, place, reading)
-        said = [("meaning", "part of the file's structure: without it the file is not read as it is")]
-        return [*said, *([("its block", f"states {_describe_several(block)}")] if block else [])], {}
+        details = [("meaning", "part of the file's structure: without it the file is not read as it is")]
+        return [*details, *([("its block", f"states {_describe_several(block)}")] if block else [])], {}
     if not changed:
         return [("meaning", "fixed text of the back end: no fact of the device depends on it")], {}
     return [("meaning", f"without it these facts go or change: {_describe_several(list(changed))}")], changed

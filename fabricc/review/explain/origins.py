@@ -63,8 +63,8 @@ class PlanSources:
             return Origin(Source.DEFAULT, key, clip(shown, _LONGEST), None, "", key_description(path))
         if (above := self._find_origin_above(path)) is not None:
             return above
-        if (told := key_description(path)) and " Default: " in f" {told}":
-            return Origin(Source.COMPUTED, key, "", None, "", told)
+        if (description := key_description(path)) and " Default: " in f" {description}":
+            return Origin(Source.COMPUTED, key, "", None, "", description)
         return None
 
     def _find_origin_above(self, path: KeyPath) -> Origin | None:

@@ -222,8 +222,8 @@ def _link_keys(subject: Subject, path: str, override: str, key: str) -> tuple[st
     own = [f"overrides.{device}.ports.{name}.{override}" for device, name in ends]
     if override == "cable_m":
         own += [f"overrides.{device}.cable_m" for device, _ in ends]
-    said = [each for each in own if subject.plan.spec_origin(each)]
-    return (*said, f"cables.{subject.link_kind(path)}.{key}")
+    stated = [each for each in own if subject.plan.spec_origin(each)]
+    return (*stated, f"cables.{subject.link_kind(path)}.{key}")
 
 
 def _cable_keys(subject: Subject, _path: str) -> tuple[str, ...]:

@@ -137,8 +137,8 @@ def _origin_summary(statement: Statement) -> str:
             return place_text(origin.position)
     kinds = dict.fromkeys(origin.source for origin in statement.origins)
     words = {Source.DEFAULT: "default", Source.LOCK: "lock", Source.CATALOG: "catalog", Source.FIXED: "fixed"}
-    told = [words[kind] for kind in kinds if kind in words]
-    return ", ".join(told) or "plan"
+    texts = [words[kind] for kind in kinds if kind in words]
+    return ", ".join(texts) or "plan"
 
 
 def _field_lines(label: str, value: str, margin: int, width: int) -> Iterator[Line]:

@@ -248,14 +248,14 @@ def _list_spine_cage_failures(measure: _Measure, spine: SwitchId) -> Iterator[Fa
         )
         widths[group, most] = widths.get((group, most), 0) + 1
     of = {group: fabric.uplinks(group) for group, _ in widths}
-    told = [
+    rows = [
         f"{of[group] - n} of {of[group]} at {plural(tors, 'ToR')}"
         for (group, n), tors in sorted(widths.items())
     ]
     part = Part(
         "Split cage of a spine, ToR side: its transceiver", name, len(cages) * fabric.counts()["spines"]
     )
-    yield measure(part, measure.links((name, port) for port, _ in cage), BEYOND, ", ".join(told))
+    yield measure(part, measure.links((name, port) for port, _ in cage), BEYOND, ", ".join(rows))
 
 
 def _list_core_failures(measure: _Measure, pod: int) -> Iterator[Failure]:

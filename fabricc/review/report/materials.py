@@ -210,10 +210,10 @@ def _device_differences(spec: ClusterSpec, name: str) -> Iterator[str]:
     if change.cable_m:
         yield f"cables of {change.cable_m} m"
     for port, other in change.ports.items():
-        said = [f"{other.cable_m} m"] if other.cable_m else []
-        said += [other.medium] if other.medium else []
-        said += ["shut"] if other.shutdown else []
-        yield f"{port}: {' '.join(said)}"
+        parts = [f"{other.cable_m} m"] if other.cable_m else []
+        parts += [other.medium] if other.medium else []
+        parts += ["shut"] if other.shutdown else []
+        yield f"{port}: {' '.join(parts)}"
 
 
 def _nearest_place(spec: ClusterSpec, path: str, folder: str) -> str:

@@ -153,14 +153,14 @@ def compose_page(compiled: Compiled, found: Sequence[Diagnostic] | None = None) 
     kinds = switch_kinds(fabric)
     pinned = compiled.lock_before is not None
     proved = (*compiled.diagnostics, *(list_proof_findings(compiled) if found is None else found))
-    told = (*proved, *report_full(spec, fabric, list_rooms(fabric), pinned=pinned))
+    findings = (*proved, *report_full(spec, fabric, list_rooms(fabric), pinned=pinned))
     lost = single_failures(fabric, hashed=ib is None)
     sheets = () if ib else list_worksheets(spec, fabric)
     tree = f"build/{fabric.cluster}/plan/{fabric.network}".rstrip("/")
     sections = [
         topology.topology_section(spec, fabric, kinds),
         topology.failure_section(fabric, lost, hashed=ib is None),
-        materials.findings_section(spec, told, folder),
+        materials.findings_section(spec, findings, folder),
         materials_section(fabric, kinds, count_cables(kinds), f"{tree}/cabling.csv"),
     ]
     if ib:
