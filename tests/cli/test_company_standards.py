@@ -59,3 +59,18 @@ def test_the_remedy_for_snmp_names_no_secret_of_another_service(tmp_path: Path) 
     (tmp_path / "cluster.yaml").write_text(spec)
     helps = {each.code: each.help for each in compile_spec(tmp_path / "cluster.yaml").diagnostics}
     assert helps["FAB1002"] == "Add `users`, or `community: {secret: snmp}`."
+
+
+def test_avd_writes_the_same_lines_for_syslog_over_tls() -> None:
+    pyavd = pytest.importorskip("pyavd")
+    host = {"name": "172.16.0.3", "protocol": "tls", "ports": [6514], "ssl_profile": "SYSLOG"}
+    profile = {"name": "SYSLOG", "trust_certificate": {"certificates": ["syslog-ca.pem"]}}
+    written = pyavd.get_device_config(
+        {
+            "logging": {"vrfs": [{"name": "MGMT", "hosts": [host]}]},
+            "management_security": {"ssl_profiles": [profile]},
+        }
+    )
+    lines = [line for line in written.splitlines() if line.strip(" !")]
+    assert len(lines) == 4
+    assert {*lines} <= {*lines_of("eos").splitlines()}
