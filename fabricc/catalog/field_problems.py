@@ -15,8 +15,16 @@ if TYPE_CHECKING:
 TABLE = Path(__file__).parent / "field-problems.yaml"
 
 ONE_LOSSLESS_CLASS, MARKED_LOSSLESS_CLASSES = "one-lossless-class", "marked-lossless-classes"
+LOSSLESS_CLASSES, MARKED_LOSSLESS_CLASS, WATCHDOG = "lossless-classes", "marked-lossless-class", "watchdog"
 ROUTED_TUNNELS = "routed-tunnels"
-CONDITIONS = (ONE_LOSSLESS_CLASS, MARKED_LOSSLESS_CLASSES, ROUTED_TUNNELS)
+CONDITIONS = (
+    LOSSLESS_CLASSES,
+    ONE_LOSSLESS_CLASS,
+    MARKED_LOSSLESS_CLASS,
+    MARKED_LOSSLESS_CLASSES,
+    WATCHDOG,
+    ROUTED_TUNNELS,
+)
 
 
 @dataclass(frozen=True, slots=True)

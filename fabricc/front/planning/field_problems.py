@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.catalog.field_problems import (
+    LOSSLESS_CLASSES,
+    MARKED_LOSSLESS_CLASS,
     MARKED_LOSSLESS_CLASSES,
     ONE_LOSSLESS_CLASS,
     ROUTED_TUNNELS,
+    WATCHDOG,
     load_field_problems,
 )
 from fabricc.fabric.shape import TierName
@@ -25,8 +28,11 @@ def field_problem_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagno
     """FAB3091 for each known problem that the switches of a tier meet under this plan, once a system and model."""
     policy = next(iter(fabric.qos.values()), None)
     conditions = {
+        LOSSLESS_CLASSES: policy is not None and len(policy.lossless) > 0,
         ONE_LOSSLESS_CLASS: policy is not None and len(policy.lossless) == 1 and policy.watchdog is not None,
+        MARKED_LOSSLESS_CLASS: policy is not None and any(each.ecn for each in policy.lossless),
         MARKED_LOSSLESS_CLASSES: policy is not None and _marks_lossless_classes(policy),
+        WATCHDOG: policy is not None and len(policy.lossless) > 0 and policy.watchdog is not None,
         ROUTED_TUNNELS: _has_routed_tunnels(fabric),
     }
     reported = set()

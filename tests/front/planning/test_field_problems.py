@@ -29,7 +29,8 @@ UNMARKED = "  idle: {dscp: 34, priority: 4, lossless: true, ecn: false}\n"
 
 def warnings(folder: Path, model: str, nos: str, more: str = "") -> list[str]:
     spec = folder / "cluster.yaml"
-    spec.write_text(SPEC.format(model=model, nos=nos, more=more))
+    host = "lab-host" if model == "7280cr3-32d4" else "dgx-h100"  # its ports are of 100G
+    spec.write_text(SPEC.replace("dgx-h100", host).format(model=model, nos=nos, more=more))
     found = [each for each in compile_spec(spec).diagnostics if each.code == "FAB3091"]
     assert all(each.severity is Severity.WARNING and "Source: " in each.help for each in found)
     assert all(len(each.message) < 160 for each in found)
@@ -65,10 +66,25 @@ def test_a_plan_that_meets_a_problem_has_a_warning(
 
 
 @pytest.mark.parametrize(
+    ("model", "nos", "words"),
+    [
+        ("7220-h6-128", "sonic-202605", ["watchdog flaps", "warm reboot aborts", "ECN marked stay absent"]),
+        ("7280cr3-32d4", "sonic-202405", ["does not drop"]),
+        ("7280cr3-32d4", "sonic-202411", []),
+    ],
+)
+def test_a_plan_can_meet_several_problems(tmp_path: Path, model: str, nos: str, words: list[str]) -> None:
+    found = warnings(tmp_path, model, nos)
+    assert len(found) == len(words)
+    assert all(word in message for word, message in zip(words, found, strict=True))
+
+
+@pytest.mark.parametrize(
     ("model", "nos", "more"),
     [
         ("sn5600", "sonic", ""),
         ("7060x6-64pe", "eos", ""),
+        ("7280cr3-32d4", "eos", ""),
         ("z9864f", "sonic-202605", UNMARKED),
         ("sn5600", "cumulus", IDLE),
     ],
