@@ -9,6 +9,7 @@ import shlex
 import shutil
 import subprocess
 import time
+import zlib
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -307,6 +308,33 @@ def test_replaced_and_grafted_objects_count_for_nothing(repository: Path) -> Non
     entry = found.entry(head, "site/cluster.yaml")
     assert entry is not None
     assert found.blob(entry) == (repository / "site" / "cluster.yaml").read_bytes()
+
+
+@pytest.mark.parametrize("form", ["sha1", "sha256"])
+def test_an_object_whose_content_was_exchanged_is_refused(tmp_path: Path, form: str) -> None:
+    """`git cat-file` and `git show` print it; the name of the commit stays the same."""
+    top = tmp_path / form
+    top.mkdir()
+    git(top, "init", "-q", f"--object-format={form}")
+    (top / "cluster.yaml").write_text("cluster: real\n", "utf-8")
+    git(top, "add", "-A")
+    git(top, "commit", "-qm", "first")
+    found = Repository.of(top)
+    entry = found.entry(found.commit("HEAD"), "cluster.yaml")
+    assert entry is not None
+    assert found.blob(entry) == b"cluster: real\n"
+    assert [text for _, text in found.blobs([entry])] == [b"cluster: real\n"]
+    place = top / ".git" / "objects" / entry.object[:2] / entry.object[2:]
+    place.chmod(0o644)
+    place.write_bytes(zlib.compress(b"blob 14\0cluster: fake\n"))
+    assert git(top, "show", "HEAD:cluster.yaml") == "cluster: fake"
+    for read in (
+        lambda: found.blob(entry),
+        lambda: [*found.blobs([entry])],
+        lambda: [*found.digests([entry])],
+    ):
+        with pytest.raises(GitError, match=r"cluster\.yaml: its object \w{12} in Git has other content"):
+            read()
 
 
 def test_a_repository_that_does_not_answer_is_given_up(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -28,6 +28,8 @@ _FORMS = ("refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes/{}", "refs/r
 """The references that a name stands for, in the order of Git, see gitrevisions(7)."""
 _NAME = re.compile(r"(?:[^~^:@]|@(?!\{))+")
 _SHORT_NAME = re.compile(r"[0-9a-f]{4,39}")
+_HASHES = {40: "sha1", 64: "sha256"}
+"""Length of an object's name -> the hash that Git makes it with."""
 _OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -263,7 +265,7 @@ class Repository:
         """Return the bytes of a regular file.
 
         Raises:
-            GitError: it is none, is too large, or is not here.
+            GitError: it is none, is too large, is not here, or is not what its name stands for.
         """
         if not entry.plain:
             raise GitError(f"{visible_path(entry.path)} is {describe_entry(entry)}, not a regular file")
@@ -274,7 +276,7 @@ class Repository:
         answer = run_git(self.folder, "cat-file", "blob", entry.object, limit=entry.size)
         if answer.status or len(answer.out) != entry.size:
             raise _not_here(visible_path(entry.path))
-        return answer.out
+        return b"".join(_verify_chunks([answer.out], entry))
 
     def blobs(self, entries: Sequence[Entry]) -> Iterator[tuple[Entry, bytes]]:
         """Read these regular files one after another.
@@ -306,7 +308,7 @@ class Repository:
                 for each in entries:
                     if child.line() != f"{each.object} blob {each.size}".encode():
                         raise _not_here(visible_path(each.path))
-                    yield each, child.exactly(each.size or 0)
+                    yield each, _verify_chunks(child.exactly(each.size or 0), each)
                     child.line()
 
     def _may_read(self, path: str) -> bool:
@@ -337,6 +339,23 @@ class Repository:
         if answer.status:
             raise _not_here(f"{visible_path(path) or 'the files'} of {commit[:12]}")
         return [_parse_entry(row) for row in answer.out.split(b"\0") if row]
+
+
+def _verify_chunks(chunks: Iterable[bytes], entry: Entry) -> Iterator[bytes]:
+    """Yield the bytes of an object, and compare them with its name at the end.
+
+    `git cat-file` does not: somebody can exchange the content of an object in the `.git` of an archive.
+
+    Raises:
+        GitError: the name is that of another content.
+    """
+    digest = hashlib.new(_HASHES[len(entry.object)], b"blob %d\0" % (entry.size or 0), usedforsecurity=False)
+    for chunk in chunks:
+        digest.update(chunk)
+        yield chunk
+    if digest.hexdigest() != entry.object:
+        message = f"{visible_path(entry.path)}: its object {entry.object[:12]} in Git has other content"
+        raise GitError(message, "Run `git fsck`, and clone the repository again.")
 
 
 def _parse_change(row: bytes, path: bytes) -> Change:
