@@ -1,4 +1,5 @@
 """No harmful change is rated hitless and low, in trees and in overlays, and no harmless one is red."""
+# ruff: noqa: E501  (an edit is one line)
 
 from __future__ import annotations
 
@@ -15,7 +16,17 @@ from fabricc.review.diff.review_policy import Policy, policy_violations
 from fabricc.review.diff.terminal import as_diagnostics
 from tests.outward import spec_text
 from tests.review.diff.conftest import compared
-from tests.review.diff.edits import ACCESS, HARMFUL, HARMLESS, ROUTING, SERVICES, SYSTEMS, reviewed, tried
+from tests.review.diff.edits import (
+    ACCESS,
+    HARMFUL,
+    HARMLESS,
+    ROUTING,
+    SERVICES,
+    SYSTEMS,
+    lines,
+    reviewed,
+    tried,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -219,3 +230,17 @@ def test_an_entry_with_a_line_and_another_code_is_refused(tmp_path: Path) -> Non
     assert "FAB9066" in {
         d.code for d in compile_spec(overlaid(tmp_path / "b", "nxos", accept=bare)).diagnostics
     }
+
+
+ACCOUNTS = {
+    "eos": lines((r"^(username netops privilege .*)$", r"\1\nusername eve privilege 15 role network-admin secret sha512 $6$a$b")),
+    "nxos": lines((r"^(username netops password .*)$", r"\1\nusername eve password 5 $5$a$b role network-admin")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("nos", ACCOUNTS)
+def test_an_account_with_a_password_is_access_and_no_traffic(nos: str, tmp_path: Path) -> None:
+    review = reviewed(nos, ACCOUNTS[nos], tmp_path)
+    assert review is not None
+    assert (review.impact, review.risk) == (Impact.NONE, "medium")
+    assert [*review.access_changes] == ["accounts, new"]
