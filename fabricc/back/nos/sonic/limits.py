@@ -139,6 +139,9 @@ def _profile_figures(switch: Switch) -> Iterator[dict[str, Any]]:
             "max_percent": ecn and ecn.max_percent,
             "row": row,
             "listed": own is not None,
+            "way_out": "a cable length that the table lists"
+            if any(_is_own_row(switch.model, each) for each in rows.values())
+            else "accept it with a reason: the platform has no table",
             "as_listed": own is None
             or (own.size_bytes, own.xoff_bytes) == (headroom.size_bytes, headroom.xoff_bytes),
             "borrowed": row is not None and own is None and _is_borrowed_row(switch.model, row),
@@ -266,7 +269,7 @@ LIMITS = (
         asked=_profile_figures, allowed={"listed": (True,)},
         reason="pg_profile_lookup.ini of the platform has no such row: buffermgrd logs an error for each port and "
         "leaves the rows of this configuration in force",
-        remedy="a cable length that the table lists"),
+        remedy="{way_out}"),
     Limit("FAB5309", feature="profiles {same} and {profile.name} with different headroom", asked=_profile_figures,
         allowed={"alone": (True,)},
         reason="SONiC names a lossless buffer profile by speed and cable length: both are {pg_profile}",

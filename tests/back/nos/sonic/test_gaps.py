@@ -86,6 +86,17 @@ def test_each_gap_is_named(switch: Switch, code: str) -> None:
     assert code in codes(switch)
 
 
+@pytest.mark.parametrize(("tabled", "remedy"), [(True, "a cable length"), (False, "accept it with a reason")])
+def test_a_missing_row_has_a_remedy_of_its_platform(tabled: bool, remedy: str) -> None:
+    switch = with_profile(lambda p: replace(p, headroom=replace(p.headroom, cable_m=41)))
+    if not tabled:
+        settings = {**switch.model.nos["sonic"], "sku": {}}  # a SKU that ships no table
+        model = replace(switch.model, nos={**switch.model.nos, "sonic": settings})
+        switch = replace(switch, model=model)
+    (found,) = {gap.remedy for gap in SONIC.gaps(switch) if gap.code == "FAB5308"}
+    assert found.startswith(remedy)
+
+
 def test_lossy_traffic_keeps_a_priority_group() -> None:
     classes = tuple(replace(PLAIN.qos.classes[1], priority=priority) for priority in range(8))
     assert "FAB5317" in codes(replace(PLAIN, qos=replace(PLAIN.qos, classes=classes)))
