@@ -192,19 +192,19 @@ hosts:
         (VARIANT + "        lanes: 0-7 8-15\n", "FAB2106", 16, "2 lane lists for 32"),
         (VARIANT + "        lanes: 0-99999 8-15\n", "FAB2106", 4, "0-99999"),
         (
-            "switches:\n  a: {extends: ds5000, nos: {sonic: {hwsku: X, assumed: true}}}\n",
+            "switches:\n  a: {extends: ds4100, nos: {sonic: {hwsku: X, assumed: true}}}\n",
             "FAB2103",
             2,
             "`lanes`",
         ),
         (
-            "switches:\n  a: {extends: ds5000, nos: {eos: {family: sand, assumed: true}}}\n",
+            "switches:\n  a: {extends: ds4100, nos: {eos: {family: sand, assumed: true}}}\n",
             "FAB2103",
             2,
             "`port`",
         ),
         (
-            "switches:\n  a: {extends: ds5000, nos: {frr: {port: '{x.y}', assumed: true}}}\n",
+            "switches:\n  a: {extends: ds4100, nos: {frr: {port: '{x.y}', assumed: true}}}\n",
             "FAB2103",
             2,
             "port",

@@ -154,7 +154,7 @@ def test_a_box_of_a_vendors_build_warns_of_other_builds(nos: str, tmp_path: Path
         ({"load_balancing": {"mode": "dlb"}}, "`mode: flowlet`"),
         ({"load_balancing": {"mode": "glb"}}, "global: true"),
         ({"load_balancing": {"mode": "ecmp"}}, "`mode: hash`"),
-        ({"tors": {"model": "ds5000", "nos": "sonic"}}, "this ASIC: 7060x6-64de"),
+        ({"tors": {"model": "as9736-64d", "nos": "sonic"}}, "this ASIC: 7060dx5-64s"),
     ],
 )
 def test_a_refusal_has_the_word_that_helps(sections: dict[str, Any], word: str, tmp_path: Path) -> None:
