@@ -51,7 +51,8 @@ def _topology_levels(hosts: Roster[Any]) -> list[str]:
 
 
 def _kueue_objects(hosts: Roster[Any]) -> Iterable[Object]:
-    api = "kueue.x-k8s.io/v1beta1"
+    """Yield the topology and its flavor in the version of Kueue 0.15 and later: 0.20 no longer serves v1beta1."""
+    api = "kueue.x-k8s.io/v1beta2"
     levels = [{"nodeLabel": label} for label in _topology_levels(hosts)]
     yield make_object(api, "Topology", hosts.cluster, {"levels": levels})
     flavor = {"nodeLabels": {CLUSTER_LABEL: hosts.cluster}, "topologyName": hosts.cluster}

@@ -203,6 +203,13 @@ def test_dynamic_resource_allocation_claims_every_port_by_name(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", SPECS)
+def test_objects_of_kueue_have_a_version_that_its_releases_serve(name: str) -> None:
+    """Its 0.20 serves v1beta2 alone, which came with 0.15."""
+    versions = {e["apiVersion"] for e in objects(name) if e["apiVersion"].startswith("kueue.x-k8s.io/")}
+    assert versions == {"kueue.x-k8s.io/v1beta2"}
+
+
+@pytest.mark.parametrize("name", SPECS)
 def test_a_pod_takes_all_ports_in_order_each_with_its_own_table(name: str) -> None:
     ports = [port for port, _, _ in port_names(fabric(name))]
     pod = pod_of(name, "fabric-worker")
