@@ -34,7 +34,8 @@ _FUNCTIONS_PREFIX = (
 )
 _DRA = "resource.k8s.io/v1"
 _CLAIM = "fabric-rails"
-
+_CLAIM_REQUESTS = 32
+"""Requests of one claim at most (Kubernetes, `DeviceRequestsMaxSize` of resource.k8s.io): others are refused."""
 
 OBJECTS = (
     "address-pools.yaml", "host-device-networks.yaml", "sriov.yaml", "nccl-settings.yaml", "rdma-devices.yaml",
@@ -314,9 +315,13 @@ def _dra_objects(fabric: Fabric, hosts: Roster[Host]) -> Iterable[Object]:
 
     Attributes of a device are those of its `pkg/apis/attributes.go`. Addresses of a port, its routes of all tables and
     the rules to those go into the pod (1.4.0, `getRouteInfo` and `getRuleInfo` in `pkg/driver/dra_hooks.go`).
+
+    An RDMA device whose port another pod has taken is listed without `ifName` (`discoverRDMADevices` in its
+    `pkg/inventory/db.go`), and an attribute that is absent ends the allocation with an error: hence `has`.
     """
+    attributes = 'device.attributes["dra.net"]'
     driver = {
-        "cel": {"expression": 'device.driver == "dra.net" && device.attributes["dra.net"].rdma == true'}
+        "cel": {"expression": f'device.driver == "dra.net" && has({attributes}.rdma) && {attributes}.rdma'}
     }
     yield make_object(_DRA, "DeviceClass", _CLAIM, {"selectors": [driver]})
     requests = [
@@ -324,15 +329,24 @@ def _dra_objects(fabric: Fabric, hosts: Roster[Host]) -> Iterable[Object]:
             "name": name,
             "exactly": {
                 "deviceClassName": _CLAIM,
-                "selectors": [{"cel": {"expression": f'device.attributes["dra.net"].ifName == "{name}"'}}],
+                "selectors": [
+                    {"cel": {"expression": f'has({attributes}.ifName) && {attributes}.ifName == "{name}"'}}
+                ],
             },
         }
         for name, _, _ in port_names(fabric)
     ]
-    yield make_object(_DRA, "ResourceClaimTemplate", _CLAIM, {"spec": {"devices": {"requests": requests}}})
+    parts = [requests[at : at + _CLAIM_REQUESTS] for at in range(0, len(requests), _CLAIM_REQUESTS)]
+    claims = {}
+    for number, part in enumerate(parts, 1):
+        suffix = f"-{number}" if len(parts) > 1 else ""
+        claims[f"rails{suffix}"] = template = f"{_CLAIM}{suffix}"
+        yield make_object(_DRA, "ResourceClaimTemplate", template, {"spec": {"devices": {"requests": part}}})
     pod = _worker_pod(hosts, "fabric-worker-dra", [], {}, "nccl.conf")
-    pod["spec"]["resourceClaims"] = [{"name": "rails", "resourceClaimTemplateName": _CLAIM}]
-    pod["spec"]["containers"][0]["resources"]["claims"] = [{"name": "rails"}]
+    pod["spec"]["resourceClaims"] = [
+        {"name": name, "resourceClaimTemplateName": template} for name, template in claims.items()
+    ]
+    pod["spec"]["containers"][0]["resources"]["claims"] = [{"name": name} for name in claims]
     yield pod
 
 

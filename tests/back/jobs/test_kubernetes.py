@@ -25,6 +25,7 @@ from fabricc.back.jobs.files import job_files
 from fabricc.back.jobs.roster import port_names
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from tests.back.jobs.fabrics import SPECS, fabric, files
+from tests.front.planning.support import document, planned
 
 yaml = pytest.importorskip("yaml")
 jsonschema = pytest.importorskip("jsonschema")
@@ -185,21 +186,41 @@ def test_a_pod_of_virtual_functions_requests_what_its_networks_need(name: str) -
     assert [limits[f"openshift.io/{resources[network]}"] for network in networks] == ["1"] * len(networks)
 
 
+def verify_claims(entries: list[dict[str, Any]], ports: list[str]) -> None:
+    """The pod's claims request every port once, by name, and every attribute is read only where a device has it."""
+    (device_class,) = (entry for entry in entries if entry["kind"] == "DeviceClass")
+    (pod,) = (entry for entry in entries if entry["kind"] == "Pod")
+    templates = {e["metadata"]["name"]: e["spec"] for e in entries if e["kind"] == "ResourceClaimTemplate"}
+    claims = pod["spec"]["resourceClaims"]
+    assert [each["resourceClaimTemplateName"] for each in claims] == list(templates)
+    assert pod["spec"]["containers"][0]["resources"]["claims"] == [{"name": each["name"]} for each in claims]
+    requests = [spec["spec"]["devices"]["requests"] for spec in templates.values()]
+    assert max(map(len, requests)) <= 32  # DeviceRequestsMaxSize of resource.k8s.io
+    flat = [each for part in requests for each in part]
+    assert [each["name"] for each in flat] == ports
+    expressions = [device_class["spec"]["selectors"][0]["cel"]["expression"]]
+    for port, each in zip(ports, flat, strict=True):
+        assert each["exactly"]["deviceClassName"] == device_class["metadata"]["name"]
+        expressions.append(each["exactly"]["selectors"][0]["cel"]["expression"])
+        assert f'ifName == "{port}"' in expressions[-1]
+    for expression in expressions:
+        names = re.findall(r"has\(device\.attributes\[\"dra\.net\"\]\.(\w+)\) && ", expression)
+        assert names
+        assert set(names) == set(re.findall(r"\]\.(\w+)", expression))
+
+
 @pytest.mark.parametrize("name", SPECS)
 def test_dynamic_resource_allocation_claims_every_port_by_name(name: str) -> None:
-    (template,) = of_kind(name, "ResourceClaimTemplate")
-    (device_class,) = of_kind(name, "DeviceClass")
-    ports = [port for port, _, _ in port_names(fabric(name))]
-    requests = template["spec"]["spec"]["devices"]["requests"]
-    assert [each["name"] for each in requests] == ports
-    for port, each in zip(ports, requests, strict=True):
-        assert each["exactly"]["deviceClassName"] == device_class["metadata"]["name"]
-        assert f'ifName == "{port}"' in each["exactly"]["selectors"][0]["cel"]["expression"]
-    pod = pod_of(name, "fabric-worker-dra")
-    assert pod["spec"]["resourceClaims"] == [
-        {"name": "rails", "resourceClaimTemplateName": template["metadata"]["name"]}
-    ]
-    assert pod["spec"]["containers"][0]["resources"]["claims"] == [{"name": "rails"}]
+    entries = list(yaml.safe_load_all(files(name)[f"{FOLDER}dra.yaml"]))
+    verify_claims(entries, [port for port, _, _ in port_names(fabric(name))])
+
+
+def test_claims_of_many_ports_are_as_large_as_kubernetes_allows() -> None:
+    built = planned(document(gpus={"model": "hgx-b300-8x100", "hosts": 4, "hosts_per_unit": 4})).fabric
+    assert built is not None
+    ports = [port for port, _, _ in port_names(built)]
+    assert len(ports) == 64
+    verify_claims(list(yaml.safe_load_all(job_files(built)[f"{FOLDER}dra.yaml"])), ports)
 
 
 @pytest.mark.parametrize("name", SPECS)
