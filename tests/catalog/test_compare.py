@@ -83,6 +83,12 @@ def test_a_sku_that_the_branch_lacks_differs(clone: Path) -> None:
     assert compared(clone).table == "no such SKU"
 
 
+def test_a_sku_of_a_vendors_build_alone_does_not_differ(clone: Path) -> None:
+    box = load_catalog()[0].switches["ais800-64o"]
+    (found,) = compare_branch(Branch(clone, "202605"), "202605", {box.name: box})
+    assert (found.table, found.differs) == ("only in Edgecore SONiC", False)
+
+
 def test_the_command_lists_every_sku_and_ends_with_1_when_one_differs(
     clone: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

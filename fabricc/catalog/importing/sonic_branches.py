@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.foreign.git_process import Answer, GitError, run_git
 from fabricc.catalog.importing import sonic_ports
-from fabricc.catalog.support import model_at_release, runs_release
+from fabricc.catalog.support import find_own_build, model_at_release, runs_release
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -114,7 +114,9 @@ def compare_branch(branch: Branch, release: str, switches: Mapping[str, SwitchMo
         folder = branch.folder(settings["platform"])
         sku = f"{folder}/{settings['hwsku']}"
         if folder is None or not any(branch.has(f"{sku}/{file}") for file in _SKU_FILES):
-            yield Comparison(name, settings["hwsku"], "no such SKU", "no such SKU", differs=True)
+            build = find_own_build(model, "sonic")
+            missing = f"only in {build.title}" if build else "no such SKU"
+            yield Comparison(name, settings["hwsku"], missing, missing, differs=build is None)
             continue
         read = partial(_read_file, branch, sku)
         table, table_differs = _compare_table(model, sonic_ports.read_lossless_table(read))
