@@ -337,6 +337,23 @@ def test_an_object_whose_content_was_exchanged_is_refused(tmp_path: Path, form: 
             read()
 
 
+def test_a_folder_whose_content_was_exchanged_is_refused(repository: Path) -> None:
+    tree = git(repository, "rev-parse", "HEAD:site")
+    spec = git(repository, "rev-parse", "HEAD:site/cluster.yaml")
+    place = repository / ".git" / "objects" / tree[:2] / tree[2:]
+    place.chmod(0o644)
+    body = b"100644 other.yaml\0" + bytes.fromhex(spec)
+    place.write_bytes(zlib.compress(b"tree %d\0" % len(body) + body))
+    found = Repository.of(repository)
+    head = found.commit("HEAD")
+    for path in ("site/cluster.yaml", "site/other.yaml"):
+        with pytest.raises(GitError, match=r"site: its object \w{12} in Git has other content"):
+            found.entry(head, path)
+    for look in (lambda: found.entries(head, "site"), lambda: found.all_entries(head)):
+        with pytest.raises(GitError, match=r"site: its object \w{12} in Git has other content"):
+            look()
+
+
 def test_a_repository_that_does_not_answer_is_given_up(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

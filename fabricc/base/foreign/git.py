@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -30,6 +31,7 @@ _NAME = re.compile(r"(?:[^~^:@]|@(?!\{))+")
 _SHORT_NAME = re.compile(r"[0-9a-f]{4,39}")
 _HASHES = {40: "sha1", 64: "sha256"}
 """Length of an object's name -> the hash that Git makes it with."""
+_FOLDER = "040000"
 _OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -276,7 +278,7 @@ class Repository:
         answer = run_git(self.folder, "cat-file", "blob", entry.object, limit=entry.size)
         if answer.status or len(answer.out) != entry.size:
             raise _not_here(visible_path(entry.path))
-        return b"".join(_verify_chunks([answer.out], entry))
+        return b"".join(_verify_chunks([answer.out], entry, "blob", entry.size))
 
     def blobs(self, entries: Sequence[Entry]) -> Iterator[tuple[Entry, bytes]]:
         """Read these regular files one after another.
@@ -301,15 +303,7 @@ class Repository:
 
     def _contents(self, entries: Sequence[Entry]) -> Iterator[tuple[Entry, Iterator[bytes]]]:
         """Yield each file with its bytes in parts, all of which have to be taken before the next file."""
-        with TemporaryFile() as names:
-            names.write("".join(f"{each.object}\n" for each in entries).encode())
-            names.seek(0)
-            with GitProcess(self.folder, ("cat-file", "--batch"), names) as child:
-                for each in entries:
-                    if child.line() != f"{each.object} blob {each.size}".encode():
-                        raise _not_here(visible_path(each.path))
-                    yield each, _verify_chunks(child.exactly(each.size or 0), each)
-                    child.line()
+        return _read_objects(self.folder, entries, "blob")
 
     def _may_read(self, path: str) -> bool:
         """Return whether a path is in the folder that may be read, which can be a part of the repository."""
@@ -325,23 +319,50 @@ class Repository:
     def _list_tree(self, commit: str, path: str, *options: str) -> list[Entry]:
         if not _OBJECT.fullmatch(commit):
             raise GitError(f"{commit!r} is no name of a commit")
-        requested = (
-            "ls-tree",
-            "-z",
-            "--full-tree",
-            "--long",
-            *options,
-            commit,
-            "--",
-            *([path] if path else []),
-        )
+        parts, deep = path.split("/"), "-r" in options
+        above = [] if deep else ["/".join(parts[:count]) for count in range(1, len(parts))]
+        paths = filter(None, [*above, path])
+        requested = ("ls-tree", "-z", "-t", "--full-tree", "--long", *options, commit, "--", *paths)
         answer = run_git(self.folder, *requested, limit=LARGEST)
         if answer.status:
             raise _not_here(f"{visible_path(path) or 'the files'} of {commit[:12]}")
-        return [_parse_entry(row) for row in answer.out.split(b"\0") if row]
+        found = [_parse_entry(row) for row in answer.out.split(b"\0") if row]
+        _verify_folders(self.folder, frozenset(each for each in found if each.mode == _FOLDER))
+        return [each for each in found if each.mode != _FOLDER or (each.path == path and not deep)]
 
 
-def _verify_chunks(chunks: Iterable[bytes], entry: Entry) -> Iterator[bytes]:
+def _read_objects(
+    folder: Path, entries: Collection[Entry], kind: str
+) -> Iterator[tuple[Entry, Iterator[bytes]]]:
+    with TemporaryFile() as names:
+        names.write("".join(f"{each.object}\n" for each in entries).encode())
+        names.seek(0)
+        with GitProcess(folder, ("cat-file", "--batch"), names) as child:
+            for each in entries:
+                name, _, size = child.line().decode("ascii", "replace").rpartition(" ")
+                if (
+                    name != f"{each.object} {kind}"
+                    or not is_number(size)
+                    or each.size not in (None, int(size))
+                ):
+                    raise _not_here(visible_path(each.path))
+                yield each, _verify_chunks(child.exactly(int(size)), each, kind, int(size))
+                child.line()
+
+
+@lru_cache(maxsize=64)
+def _verify_folders(folder: Path, folders: frozenset[Entry]) -> None:
+    """Compare the content of folders in a commit with their names; Git does so for the commit and its top alone.
+
+    Raises:
+        GitError: one is not here, or has other content.
+    """
+    for _, chunks in _read_objects(folder, folders, "tree"):
+        for _ in chunks:
+            pass
+
+
+def _verify_chunks(chunks: Iterable[bytes], entry: Entry, kind: str, size: int) -> Iterator[bytes]:
     """Yield the bytes of an object, and compare them with its name at the end.
 
     `git cat-file` does not: somebody can exchange the content of an object in the `.git` of an archive.
@@ -349,7 +370,8 @@ def _verify_chunks(chunks: Iterable[bytes], entry: Entry) -> Iterator[bytes]:
     Raises:
         GitError: the name is that of another content.
     """
-    digest = hashlib.new(_HASHES[len(entry.object)], b"blob %d\0" % (entry.size or 0), usedforsecurity=False)
+    header = f"{kind} {size}\0".encode()
+    digest = hashlib.new(_HASHES[len(entry.object)], header, usedforsecurity=False)
     for chunk in chunks:
         digest.update(chunk)
         yield chunk
