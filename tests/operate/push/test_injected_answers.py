@@ -1,7 +1,8 @@
 """A whole push in which one answer is another: exit status, journal and switch agree.
 
-A refusal that replaces a step is never a success of it, and an advisory next to an answer is never a failure. The words
-are those of makers' tests and guides, and of answers that real switches printed where a copy of those is there.
+A refusal or another answer that replaces a step is never a success of it, a lost one is requested again, and advice
+next to an answer is never a failure. The words are those of makers' tests and guides, and of answers that real switches
+printed where a copy of those is there.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import pytest
 from lxml import etree
 
 from tests.operate.drivers.servers import eos, junos, linux_switch, nxos
+from tests.operate.drivers.servers.web import Drop
 from tests.operate.drivers.test_published_identities import ANSWERS
 from tests.operate.push.network import run_here
 from tests.operate.push.test_drivers import NEW, bench
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from tests.operate.push.test_drivers import Bench
 
 pytestmark = pytest.mark.slow
-REFUSAL, ADVISORY = "refusal", "advisory"
+REFUSAL, ADVISORY, OTHER, LOST = "refusal", "advisory", "another answer", "lost"
 BEGINS, ENDS = "==fabricc==\n", "\n==fabricc ends==\n"
 CASES = [
     # System, step, kind, its words, whether the push may succeed without the step.
@@ -59,7 +61,7 @@ CASES = [
     ),
     ("nxos", "show bgp all summary vrf all", REFUSAL, "% Permission denied for the role", False),
     ("junos", "get-commit-information", REFUSAL, "permission denied", False),
-    ("junos", "commit-configuration confirmed.*", REFUSAL, "configuration check-out failed", False),
+    ("junos", "commit-configuration .*confirmed.*", REFUSAL, "configuration check-out failed", False),
     # Then a commit confirms, and the mark on the newest commit decides.
     ("junos", "commit-configuration check", REFUSAL, "remote commit-configuration failed on re1", True),
     ("junos", "commit-configuration(?: check| log)?", REFUSAL, "commit failed: daemon unresponsive", False),
@@ -74,6 +76,21 @@ CASES = [
         "Warning: the configuration failed to load libyang; error is invalid",
         True,
     ),
+    ("sonic", "(?s).*show running-config.*", OTHER, "% Unknown command: show running-config", False),
+    ("sonic", "(?s).*sonic-cfggen -d --print-data.*", OTHER, "{}", False),
+    ("sonic", "(?s).*config save -y.*", LOST, "", True),
+    (
+        "cumulus",
+        "(?s).*nv config show -r applied.*",
+        OTHER,
+        "Error: The requested item does not exist.",
+        False,
+    ),
+    ("cumulus", "(?s).*nv config history.*", OTHER, "[]", False),
+    ("cumulus", "(?s).*nv config save.*", LOST, "", True),
+    ("nxos", "show running-config", LOST, "", True),
+    ("nxos", "show config-replace log exec", LOST, "", True),
+    ("nxos", "copy running-config startup-config", OTHER, "Configuration update aborted: locked", False),
     ("cumulus", "(?s).*nv config apply -y --confirm.*", REFUSAL, "Error: 500 Internal Server Error", False),
     ("cumulus", "(?s).*nv config revision.*", REFUSAL, "nvued is not running", False),
     ("cumulus", "(?s).*", ADVISORY, "Warning: hostname `a` will be replaced; failed links are invalid", True),
@@ -105,10 +122,15 @@ class Injection(NamedTuple):
     def _install_nxos(self, monkeypatch: pytest.MonkeyPatch) -> None:
         run, table = nxos.NxosSwitch._run, nxos.NxosSwitch._table
 
+        lost: list[str] = []
+
         def answer(switch: nxos.NxosSwitch, text: str) -> str | None:
-            if not self.step.fullmatch(text):
+            if not self.step.fullmatch(text) or lost:
                 return run(switch, text)
-            return self.words if self.kind == REFUSAL else f"{self.words}\n{run(switch, text) or ''}"
+            if self.kind == LOST:
+                lost.append(text)
+                raise Drop
+            return self.words if self.kind != ADVISORY else f"{self.words}\n{run(switch, text) or ''}"
 
         def rows(switch: nxos.NxosSwitch, text: str) -> dict[str, Any] | None:
             refused = self.kind == REFUSAL and self.step.fullmatch(text)
@@ -140,9 +162,14 @@ class Injection(NamedTuple):
     def _install_linux(self, monkeypatch: pytest.MonkeyPatch) -> None:
         serve = linux_switch.LinuxSwitch.serve
 
+        lost: list[str] = []
+
         def answer(switch: linux_switch.LinuxSwitch, channel: Any, command: str) -> None:
-            if not self.step.fullmatch(command):
+            if not self.step.fullmatch(command) or lost:
                 serve(switch, channel, command)
+            elif self.kind == LOST:
+                lost.append(command)
+                raise Drop
             elif self.kind == ADVISORY:
                 channel.sendall(f"{self.words}\n".encode())
                 channel.sendall_stderr(f"{self.words}\n".encode())
@@ -150,9 +177,10 @@ class Injection(NamedTuple):
             else:
                 while channel.recv(65536):
                     pass
-                channel.sendall(f"{BEGINS}{ENDS}".encode())
+                other = self.kind == OTHER
+                channel.sendall(f"{BEGINS}{self.words if other else ''}{ENDS}".encode())
                 channel.sendall_stderr(f"{self.words}\n".encode())
-                channel.send_exit_status(1)
+                channel.send_exit_status(0 if other else 1)
 
         monkeypatch.setattr(linux_switch.LinuxSwitch, "serve", answer)
 
