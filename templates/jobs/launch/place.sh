@@ -39,9 +39,10 @@ find_self() {
   exit 2
 }
 
-# Prints the interfaces that settings name for sockets, with commas: those of this host and of every kind in the tree.
+# Prints the interfaces that settings name for sockets, with commas: those of this host, if it has settings, and of every
+# kind in the tree.
 socket_interfaces() {
-  cat "$SETTINGS" "$FOLDER"/../{nccl,rccl}*.conf 2> /dev/null | sed -n 's/^NCCL_SOCKET_IFNAME==*//p' | sort -u | paste -sd,
+  { cat "$SETTINGS" "$FOLDER"/../{nccl,rccl}*.conf 2> /dev/null || :; } | sed -n 's/^NCCL_SOCKET_IFNAME==*//p' | sort -u | paste -sd,
 }
 
 # Sets SOCKET_INTERFACE, the one that NCCL's settings give to its connections, and exports it for Gloo.
@@ -74,8 +75,8 @@ find_address() {
   elif [[ -z $ADDRESS ]]; then
     for other in "${HOSTS[@]}"; do
       if [[ $other != "$SELF" ]]; then
-        other=$(getent ahosts "$other" | awk 'NR == 1 {print $1}')
-        ADDRESS=$(ip -o route get "${other:-0.0.0.0}" 2> /dev/null | sed -n 's/.* src \([^ ]*\).*/\1/p')
+        other=$(getent ahosts "$other" | awk 'NR == 1 {print $1}') || other=
+        ADDRESS=$(ip -o route get "${other:-0.0.0.0}" 2> /dev/null | sed -n 's/.* src \([^ ]*\).*/\1/p') || ADDRESS=
         break
       fi
     done

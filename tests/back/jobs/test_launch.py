@@ -143,6 +143,34 @@ def test_no_host_joins_ray_by_loopback_or_without_an_address(tree: Path, address
     assert "socket_interface in the spec" in done.stderr
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_a_host_without_a_route_to_the_others_is_named(tree: Path, known: bool) -> None:
+    """Neither a name that nobody knows nor a network that is unreachable ends the script in silence."""
+    own = with_ip(tree)
+    (tree / "bin/ip").write_text("#!/bin/sh\nexit 2\n")
+    (tree / "bin/getent").write_text(f"#!/bin/sh\n{'echo 192.0.2.1 STREAM' if known else 'exit 2'}\n")
+    (tree / "bin/getent").chmod(0o755)
+    (tree / "nccl.conf").write_text("NCCL_IB_TC=106\n")
+    done = run(tree, "ray.sh", **own, NCCL_CONF_FILE=str(tree / "nccl.conf"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "on its route to other hosts" in done.stderr
+
+
+def test_mpirun_needs_no_settings_on_the_host_that_starts_the_job(tree: Path) -> None:
+    """A login host has none, nor has a launcher pod of Kubeflow's MPI operator, whose host file is its own."""
+    mpirun = tree / "five/mpirun"
+    mpirun.parent.mkdir()
+    mpirun.write_text(
+        '#!/bin/sh\n[ "$1" = --version ] && echo "mpirun (Open MPI) 5.0.7" || echo "$PRTE_MCA_prte_if_include $*"\n'
+    )
+    mpirun.chmod(0o755)
+    (tree / "pods").write_text("job-worker-0.job.default.svc slots=8\n")
+    own = {"PATH": f"{mpirun.parent}:{os.environ['PATH']}", "FABRICC_HOSTFILE": str(tree / "pods")}
+    done = run(tree, "mpirun.sh", "./app", NCCL_CONF_FILE=str(tree / "missing"), **own)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"eno3 --hostfile {tree / 'pods'} -np 8 ")
+
+
 def test_an_interface_that_the_host_lacks_is_named_with_the_key(tree: Path) -> None:
     done = run(tree, "torchrun.sh", "train.py", SYSFS=str(tree / "nowhere"))
     assert (done.returncode, "no eno3" in done.stderr, "socket_interface" in done.stderr) == (2, True, True)
