@@ -11,7 +11,7 @@ from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
 from fabricc.audit.rules.all_rules import groups_of
-from fabricc.facts.statement import Tier
+from fabricc.facts.statement import Kind, Tier
 from tests.audit.faults.planting import (
     FaultKind,
     at_fact,
@@ -464,7 +464,7 @@ KINDS = {
     "no BFD on one end": FaultKind(_no_bfd, _SIDED),
     "a peer group that is not defined": FaultKind(_wrong_group),
     "the router identifier of another switch": FaultKind(_router_id, _ONE),
-    "few prefixes end a session": FaultKind(first_of(at_fact(of_sessions("maximum_prefixes"), number("1")), to_session({"eos": "neighbor {0} maximum-routes 1", "frr": "neighbor {0} maximum-prefix 1"})), fits=lambda found, device: sum(place.tier is Tier.TOR and place.plane == found.places[device.name].plane for place in found.places.values()) > 2),
+    "few prefixes end a session": FaultKind(first_of(at_fact(of_sessions("maximum_prefixes"), number("1")), to_session({"eos": "neighbor {0} maximum-routes 1", "frr": "neighbor {0} maximum-prefix 1"})), fits=lambda found, device: _has_other_tors(found, device)),
     # Ports.
     "another native VLAN": FaultKind(at_fact(of(r"interface\[[^]]+\]/native_vlan"), number("3998")), _ONE, lambda f, d: bool(link_ports(f, d)) and all(f"interface[{end.port}]/native_vlan" in f.devices[end.device].reading.facts for link in f.links for end in (link.a, link.b) if d.name in (link.a.device, link.b.device) and end.device in f.devices)),
     "VLANs of a trunk": FaultKind(at_fact(lambda found, device: [p for p in of(r"interface\[[^]]+\]/vlans")(found, device) if _leads_to_trunk(found, device, p)], lambda line, _: re.sub(r"(vlan |members )[\d,\-\[\] a-z]+", r"\g<1>3999", line)), _ONE),
@@ -491,6 +491,16 @@ KINDS = {
     "no LLDP": FaultKind(first_of(replace_lines(("eos",), (r"^(?=hostname )", "no lldp run\n")), replace_lines(("nxos",), (r"^feature lldp\n", "no feature lldp\n"))), fits=_in_use),
 }  # fmt: skip
 """Kind of fault -> how it is planted, and in which scopes it is a fault."""
+
+
+def _has_other_tors(found: FoundFabric, device: Device) -> bool:
+    """Return whether two other ToRs have links to the neighbors of a switch, so that a limit of one prefix is exceeded."""
+    ways = [(near.device, far.device) for link in found.links for near, far in link.ways]
+    tors = {name for name, place in found.places.items() if place.tier is Tier.TOR}
+    above = {far for near, far in ways if near == device.name and found.devices[far].kind is Kind.SWITCH}
+    if not above:
+        return len(tors) > 2
+    return len({far for near, far in ways if near in above and far in tors} - {device.name}) > 1
 
 
 def _is_on_link(found: FoundFabric, device: Device, neighbor: str) -> bool:
