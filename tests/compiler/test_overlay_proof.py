@@ -91,7 +91,19 @@ _TYPED = ("configure terminal", "write memory", "commit", "rollback 1", "reload"
             ("junos", line, True)
             for line in ("commit", "rollback 1", "commit and-quit", "exit", "rollback 1;")
         ),
-        *(("junos", line, False) for line in ("commit {\n    x;\n}", "commit synchronize;")),
+        *(
+            ("junos", line, False)
+            for line in ("commit {\n    x;\n}", "commit synchronize;", 'x "delete: y";')
+        ),
+        *(
+            ("junos", line, True)
+            for line in ("delete: protocols;", "replace: snmp {\n}", "a {\n    b; delete: c;\n}")
+        ),
+        *(
+            ("cumulus", line, True)
+            for line in ("- unset:\n    router: {}", "- {unset: {router: {}}}", '- "unset" : {router: {}}')
+        ),
+        ("cumulus", "- set:\n    system:\n      hostname: unset", False),
     ],
 )
 def test_each_system_knows_its_commands(nos: str, line: str, is_command: bool) -> None:

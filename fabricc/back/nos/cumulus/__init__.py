@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.model import Switch
 
-_TYPED = exec_pattern("nv sudo systemctl vtysh exit")
+_TYPED = exec_pattern("nv sudo systemctl vtysh exit", more=r"[\s\-?{]*[\"']?unset[\"']?\s*:.*")
+"""Commands of a shell, and a document that removes what another one sets."""
 _COMMANDS = re.compile(r"(?:snippet|hook|ztp)s?:")
 DEPARTURES = (*interfaces.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES, *services.DEPARTURES)
 """Facts of the Fabric that NVUE rounds or omits."""

@@ -98,6 +98,8 @@ _UNFINISHED = re.compile(
     r"|(?:un)?protect|insert|annotate|rename|wildcard|start|restart)(?: [^{};]*)?"
 )
 """Commands at any depth: a statement ends with a brace or a semicolon."""
+_TAG = re.compile(r"(?:.*[{};])?\s*(?:delete|replace)\s*:.*")
+"""A tag of `load`, at any depth: it removes what stands elsewhere in the file, and no switch prints it."""
 _BRACE = re.compile(r"[{}]")
 _CUT = re.compile(r"[^\s{};]\s*\}")
 """A block that ends within a statement."""
@@ -114,7 +116,7 @@ def exec_lines(text: str) -> Iterator[ExecLine]:
         lists = max(0, lists + line.count("[") - line.count("]"))
         outside = not blocks and _FIRST.fullmatch(line)
         typed = line and PROMPT.fullmatch(whole.strip())
-        if outside or typed or _UNFINISHED.fullmatch(line) or _BANNER.fullmatch(line):
+        if outside or typed or any(one.fullmatch(line) for one in (_UNFINISHED, _BANNER, _TAG)):
             yield ExecLine(number, whole.strip())
         elif line and not lists and (_CUT.search(line) or not line.endswith(("{", "}", ";", _GOES_ON))):
             yield ExecLine(number, whole.strip(), unfinished=True)
