@@ -23,7 +23,7 @@ LIMITS = (
         asked=lambda s: [", ".join(c.name for c in s.qos.lossless)] if s.qos.lossless else [],
         reason="plain FRR on Linux has no PFC: the ASIC's driver sets priorities, headroom and watchdog, "
         "and iproute2's dcb works only where a driver implements it",
-        remedy="use sonic or eos, or accept FAB5201 with a reason, as a lab does"),
+        remedy="use another system of `fabricc catalog MODEL`, or accept FAB5201 with a reason, as a lab does"),
     Limit("FAB5205", feature="{it} equal-cost paths", asked=lambda switch: [switch.bgp.maximum_paths],
         allowed={"it": Range(0, MULTIPATH_LIMIT)},
         reason=f"FRR packages are built with --enable-multipath={MULTIPATH_LIMIT} and refuse a larger number",
@@ -31,7 +31,7 @@ LIMITS = (
     Reservation("FAB5202", feature="classification, scheduling and ECN",
         asked=lambda switch: len(switch.qos.classes) > 1,
         reason="queues of the switching ASIC have no setting common to Linux drivers",
-        remedy="use sonic or eos where the classes matter; routing works without them"),
+        remedy="use another system of `fabricc catalog MODEL` where the classes matter; routing works without them"),
     Reservation("FAB5202", setting="interface[",
         reason="queues of the switching ASIC have no setting common to Linux drivers, so nothing is lossless either",
         remedy="use a NOS that sets code points on ports to outside parties"),
@@ -62,7 +62,7 @@ LIMITS = (
         )
     ),
     Limit("FAB5209", setting="trimming/",
-        remedy="leave it out, or use sonic or cumulus on a switch that trims", source=_QUEUES),
+        remedy="leave it out, or use sonic or cumulus on a switch whose ASIC trims", source=_QUEUES),
     Limit("FAB5209", setting="link_retry", remedy="leave it out", source=_QUEUES),
     RECOVERING_GROUPS,
     *always_supported(
