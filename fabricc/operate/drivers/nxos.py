@@ -7,7 +7,7 @@ import json
 import time
 import uuid
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import napalm.nxos
 from napalm.base.exceptions import (
@@ -69,6 +69,9 @@ from fabricc.operate.drivers.nxos_replace import (
 from fabricc.operate.drivers.redact import excerpt, redact_text
 from fabricc.operate.drivers.single import clean_errors, one_text, require_nxos, require_terminals
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
 FILE = "running-config.cfg"
 OWNER_FILE = "fabricc_owner.json"
 """A note on the switch about whose the last replace with a timer is."""
@@ -83,6 +86,14 @@ _RUNNING, _STARTUP = "show running-config", "show startup-config"
 _SESSIONS = "show bgp all summary vrf all"
 _STATUS = "show config-replace status"
 _LOG, _ROLLBACK_LOG = "show config-replace log exec", "show rollback log exec"
+_GETTERS: Mapping[str, Sequence[str]] = {
+    "get_bgp_neighbors": (_SESSIONS,),
+    "get_ecmp_widths": nxos_views.ROUTES,
+    "get_lossless_counters": [command for command, _ in nxos_views.QUESTIONS],
+    "get_alarms": (nxos_views.HEALTH,),
+    "get_identity": (nxos_views.HOSTNAME, nxos_views.INVENTORY),
+}
+"""Getter -> its commands, for `read_ahead`; the first as NAPALM's own driver sends it."""
 
 
 class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
@@ -128,6 +139,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         self._commit_timeout = float(options.get("commit_timeout", COMMIT_S))
         self._running = self._plan = ""
         self._unchanged = False
+        self._ahead: dict[str, Any] = {}
 
     def _clean(self, failure: type[NapalmException]) -> Any:
         foreign: dict[type[BaseException], type[NapalmException]] = {
@@ -170,14 +182,14 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
                 raise ConnectionException(str(error.__context__ or error)) from None
 
     def _open(self) -> None:
-        """As NAPALM does it, with requests of our own."""
+        """As NAPALM does it, with requests of our own; the answer that proves the login has the identity."""
         try:
             self.device = Device(
                 self.hostname, self.username, self.password, self.transport, "jsonrpc", self.port, self.timeout,
                 self.ssl_verify,
             )  # fmt: skip
             self.device.api = self._exchange(self.timeout)
-            self._send_command("show hostname")
+            self._ahead = self.device.api.read_tables([*_GETTERS["get_identity"]])
         except (NXAPIConnectionError, NXAPIAuthError):
             raise ConnectionException(f"Cannot connect to {self.hostname}")  # noqa: B904 - the reason is its context
 
@@ -611,11 +623,28 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             require_terminals(found["running"] or found["startup"], found["startup"])
             return found
 
+    def read_ahead(self, getters: Sequence[str]) -> None:
+        """Send the commands of several getters in one request; each getter uses its answers once. Not part of NAPALM.
+
+        NX-API stops at a command that it refuses: a getter sends that one again, and those after it.
+
+        Args:
+            getters: names of getters; those without an entry here send their own requests later.
+        """
+        commands = [each for name in getters for each in _GETTERS.get(name, ()) if each not in self._ahead]
+        if commands:
+            with self._clean(CommandErrorException):
+                assert self.device is not None
+                self._ahead |= self.device.api.read_tables(commands)
+
     def _send_command(self, command: str, raw_text: bool = False) -> Any:
         if command == _STARTUP:
             return self._show_startup()
         try:
-            answer = super()._send_command(command, raw_text)
+            if command in self._ahead and not raw_text:
+                answer = self._ahead.pop(command)
+            else:
+                answer = super()._send_command(command, raw_text)
         except NXAPICommandError as error:
             self._require_no_bgp(command, str(error))
             raise
@@ -668,6 +697,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
 
     def get_identity(self) -> dict[str, str]:
         """Return hostname and serial number of the chassis, empty where not reported. Not part of NAPALM."""
+        self.read_ahead(("get_identity",))
         with self._clean(CommandErrorException):
             name = self._try_command(nxos_views.HOSTNAME) or {}
             serial = nxos_views.chassis_serial(self._try_command(nxos_views.INVENTORY) or {})

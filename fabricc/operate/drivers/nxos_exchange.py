@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 import threading
 from base64 import b64encode
+from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from napalm.nxapi_plumbing import NXAPIAuthError, NXAPIConnectionError
+from napalm.nxapi_plumbing import NXAPIAuthError, NXAPICommandError, NXAPIConnectionError
 from napalm.nxapi_plumbing.api_client import RPCClient
 from netmiko.cisco import CiscoNxosSSH
 from requests import Response
@@ -32,6 +33,8 @@ from fabricc.operate.drivers.limits import TIMES, BoundedTransport, bound_connec
 from fabricc.operate.drivers.single import tls_context
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import paramiko
 
 
@@ -90,23 +93,39 @@ class Exchange(RPCClient):  # type: ignore[misc]
         answer.status_code, answer.encoding, answer._content = status, "utf-8", content
         return answer
 
+    def read_tables(self, commands: list[str]) -> dict[str, Any]:
+        """Return command -> JSON, from one request; those from the first one on that the switch refuses are absent."""
+        found: dict[str, Any] = {}
+        answer = self._send_request(commands, self.cmd_method)
+        with suppress(NXAPICommandError):
+            found.update(self._read_results(answer, commands, "body"))
+        return found
+
     def _process_api_response(
         self, response: Response, commands: list[str], raw_text: bool = False
     ) -> list[dict[str, Any]]:
+        found = [*self._read_results(response, commands, "msg" if raw_text else "body")]
+        if len(found) != len(commands):
+            raise AnswerError(f"{len(commands)} commands have {len(found)} answers")
+        return [{"command": command, "result": result} for command, result in found]
+
+    def _read_results(self, response: Response, commands: list[str], field: str) -> Iterator[tuple[str, Any]]:
+        """Yield each command with its result.
+
+        Raises:
+            NXAPICommandError: the switch refuses a command.
+            AnswerError: the answer is none of NX-API.
+        """
         most = ROUTE_VALUES if {*commands} & {*nxos_views.ROUTES} else VALUES
         found = parse_json(response.content, "an answer of NX-API", most)
         several = [found] if isinstance(found, dict) else found
         if not isinstance(several, list) or not all(isinstance(one, dict) for one in several):
             raise AnswerError(f"not an NX-API answer: {quote_words(response.text)}")
-        field, answers = ("msg" if raw_text else "body"), []
         for command, one in zip(commands, several, strict=False):
             self._error_check({**one, "command": command})
             if "result" not in one or not isinstance(one["result"] or {}, dict):
                 raise AnswerError(f"not an NX-API answer: {quote_words(response.text)}")
-            answers.append({"command": command, "result": (one["result"] or {}).get(field)})
-        if len(answers) != len(commands):
-            raise AnswerError(f"{len(commands)} commands have {len(answers)} answers")
-        return answers
+            yield command, (one["result"] or {}).get(field)
 
 
 class LongRequest:

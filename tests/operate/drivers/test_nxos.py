@@ -22,7 +22,7 @@ from napalm.base.exceptions import (
 )
 
 from fabricc.operate.devices.running import find_differences
-from fabricc.operate.drivers import nxos, nxos_replace
+from fabricc.operate.drivers import nxos, nxos_replace, nxos_views
 from fabricc.operate.drivers.holds import Claim
 from tests.operate.drivers.servers.nxos import NxosSwitch, nxos_switch
 from tests.operate.drivers.servers.web import Drop
@@ -443,6 +443,28 @@ def test_an_account_that_stays_is_no_difference_of_a_push(switch: NxosSwitch, dr
     added = switch.running + "username eve password 5 !  role network-admin\n"
     (extra,) = find_differences("nxos", {name: added}, {name: PLAN})
     assert extra.path == "user[eve]/role"
+
+
+def test_getters_read_ahead_share_a_request(switch: NxosSwitch, driver: Any) -> None:
+    getters = ("get_bgp_neighbors", "get_ecmp_widths", "get_alarms", "get_lossless_counters")
+    switch.running, switch.neighbors = FACTORY, lambda: {"192.0.2.7": 5}
+    switch.counted.ports = ("Ethernet1/1",)
+    apart = [getattr(driver, name)() for name in getters]
+    assert apart[0]["global"]["peers"]
+    assert apart[3]
+    before = switch.requests
+    driver.read_ahead(getters)
+    driver.read_ahead(getters[2:])
+    assert [getattr(driver, name)() for name in getters] == apart
+    assert switch.requests - before == 1
+    switch.counted.refused = (nxos_views.QUEUES,)
+    apart = [getattr(driver, name)() for name in getters]
+    before = switch.requests
+    driver.read_ahead(getters)
+    assert [getattr(driver, name)() for name in getters] == apart
+    assert switch.requests - before == 4, "the refused command and the two after it once more"
+    driver.get_alarms()
+    assert switch.requests - before == 5, "an answer is used once"
 
 
 def test_unchanged_switch_gets_few_requests(switch: NxosSwitch, driver: Any) -> None:
