@@ -14,18 +14,15 @@ from fabricc.base.foreign.shell import shell_path
 from fabricc.cli import options, output
 from fabricc.cli.options import RepinningCommand, announce_repinning, repin_option
 from fabricc.cli.words import complete_planned
-from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.driver import build_tree
 from fabricc.compiler.load.spec_location import lock_of
 from fabricc.compiler.result import counted_hosts
-from fabricc.compiler.selected_devices import write_devices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.compiler import BuildResult
-
 
 LEDGER = "accepted.yaml"
 """Default name of the ledger; see `compiler.accepted.NAME`."""
@@ -69,6 +66,7 @@ def command(
     if only:
         if repin is not None or ledger is not None:
             raise click.UsageError("--only takes neither --repin nor --ledger.")
+        from fabricc.cli.build_only import build_devices  # plans; a build that finds nothing to do does not
 
         return build_devices(spec, only, out, frozen, not no_check, format_, begin)
     with output.progress() as bar:
@@ -145,27 +143,3 @@ def _repinned_lines(result: BuildResult) -> list[tuple[str, str]]:
 def _some_devices(devices: int) -> str:
     what = plural(devices, "device") if devices else "no device"
     return f"{what} concerned and read back, the rest as proved before"
-
-
-def build_devices(
-    spec: Path, only: Sequence[str], out: Path, frozen: bool, check: bool, format_: str, begin: float
-) -> int:
-    """Write the files of a few devices below `out`; the exit status."""
-    compiled = compile_spec(spec, ethernet_only=True)
-    result = write_devices(compiled, frozenset(only), out, frozen=frozen, check=check)
-    output.print_findings(result.diagnostics, format_, compiled.sources)
-    if format_ == "text" and result.tree is None:
-        output.err(f"nothing written: {output.count_findings(result.diagnostics)}")
-    elif format_ == "text":
-        proof = f"read back, and {plural(result.links, 'link')} among them" if check else "not checked"
-        behind = f"not as the spec needs it: `fabricc lock {shell_path(spec)}` writes it"
-        rows = [
-            ("devices", f"{len(set(only)):,} of {result.cluster}"),
-            ("files", f"{result.files:,}: {result.written:,} written, the rest untouched"),
-            ("proof", proof),
-            ("lock", behind if result.lock_changed else "unchanged"),
-            ("findings", output.count_findings(result.diagnostics)),
-            ("time", f"{time.perf_counter() - begin:.1f} s"),
-        ]
-        output.out(str(out), *output.align_columns(rows))
-    return result.exit_status

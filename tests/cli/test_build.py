@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -262,3 +263,11 @@ def test_build_with_no_check_writes_and_prints_not_checked(repo: Path, fabricc: 
     assert ran.status == 0
     assert "not checked" in ran.out
     assert "all up to date" not in fabricc("build", "cluster.yaml").out
+
+
+def test_a_build_that_finds_nothing_to_do_imports_no_planning(repo: Path) -> None:
+    words = (sys.executable, "-X", "importtime", "-m", "fabricc", "build", "cluster.yaml")
+    first, second = (subprocess.run(words, cwd=repo, capture_output=True, text=True) for _ in range(2))
+    assert (first.returncode, second.returncode) == (0, 0), second.stderr
+    assert "fabricc.front.planning.plan" in first.stderr
+    assert not re.search(r"fabricc\.(?:front|fabric|back|rules)\.", second.stderr)
