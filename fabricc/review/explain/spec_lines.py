@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.documents.document import KeyPath, clip
 from fabricc.base.documents.reader import parse_yaml
-from fabricc.base.foreign.shell import shell_path
+from fabricc.base.foreign.shell import shell_path, shell_word
 from fabricc.front.spec.document import format_path
 from fabricc.review.explain.groups import group_names
 from fabricc.review.explain.model import Explanation, Statement, SubjectError
@@ -86,4 +86,4 @@ def _questions(plan: PlanSources, spec: Path, paths: Sequence[KeyPath]) -> tuple
     known = {*group_names(plan.fabric)}
     names = [str(path[-1]) for path in paths if len(path) > 1]
     found = [name for name in dict.fromkeys(names) if name in known or plan.fabric.find(name) is not None]
-    return tuple(("more", f"fabricc explain {shell_path(spec)} {name}") for name in found)
+    return tuple(("more", f"fabricc explain {shell_path(spec)} {shell_word(name)}") for name in found)
