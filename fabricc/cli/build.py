@@ -70,7 +70,7 @@ def command(
 
         return build_devices(spec, only, out, frozen, not no_check, format_, begin)
     with output.progress() as bar:
-        before = partial(announce_repinning, say=bar.print_line if bar is not None else output.err)
+        before = partial(announce_repinning, print_line=bar.print_line if bar is not None else output.err)
         result, sources = build_tree(
             spec, out, jobs=jobs, frozen=frozen, repin=repin, check=not no_check, progress=bar,
             before=before if format_ == "text" else None,

@@ -203,10 +203,10 @@ def _parse_keys(
     return keys
 
 
-def announce_repinning(compiled: Compiled, say: Callable[[str], None]) -> None:
+def announce_repinning(compiled: Compiled, print_line: Callable[[str], None]) -> None:
     """Report the effect of a repinning, if there is one, before anything is written."""
     if compiled.repinned is not None and compiled.repinned.pins:
-        say(f"repinning {compiled.repinned.changes}: {compiled.repinned.touched}")
+        print_line(f"repinning {compiled.repinned.changes}: {compiled.repinned.touched}")
 
 
 def repin_option(help_: str) -> Callable[[Any], Any]:
