@@ -170,6 +170,8 @@ def _nic_figures(raw: Raw) -> Raw:
         "transport", "traffic_classes", "lossless_classes", "strict_rate_limit", "ethernet_gbps", "out_of_order",
     )  # fmt: skip
     found: Raw = {key: raw[key]["value"] for key in keys if key in raw}
+    if "plane_splits" in raw:
+        found["plane_splits"] = tuple(raw["plane_splits"]["value"])
     if "rings" in raw:
         found["ring_rx"], found["ring_tx"] = raw["rings"]["rx"], raw["rings"]["tx"]
     if "read_request" in raw:

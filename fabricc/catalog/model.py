@@ -313,6 +313,7 @@ class NicModel:
         infiniband: fastest InfiniBand generation of a port, e.g. `NDR`; empty for a NIC without InfiniBand.
         ethernet_gbps: fastest Ethernet port; None where every port of its splits may be Ethernet.
         out_of_order: whether it places packets of a message that arrive out of order; None where no source states it.
+        plane_splits: how the NIC itself can spread a transfer over planes: `software`, `hardware`.
         transport: `rocev2`, or `iwarp` (RDMA over TCP, RFC 5040 to 5044), which needs no lossless class.
         traffic_classes: classes that it schedules; `lossless_classes`: how many of them PFC may protect.
         ring_rx, ring_tx: descriptors of one ring.
@@ -342,6 +343,7 @@ class NicModel:
     cages: tuple[NicCage, ...] = ()
     ethernet_gbps: int | None = None
     out_of_order: bool | None = None
+    plane_splits: tuple[str, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
 

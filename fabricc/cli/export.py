@@ -20,6 +20,7 @@ from fabricc.integrations.launch_kit import (
     identity_tables,
     list_kit_links,
     profile_document,
+    split_finding,
     split_tor,
     topology_document,
 )
@@ -110,7 +111,7 @@ def launch_kit(spec: Path, folder: Path, first_octet: int | None) -> int:
         output.print_findings(compiled.diagnostics, "text", compiled.sources)
         return exit_status(compiled.diagnostics)
     fabric = compiled.fabric
-    links = list_kit_links(fabric, first_octet)
+    links, split = list_kit_links(fabric, first_octet), split_finding(fabric)
     files = {
         "topology.json": json_document(topology_document(fabric, links)),
         "profile.yaml": yaml.safe_dump(
@@ -126,8 +127,8 @@ def launch_kit(spec: Path, folder: Path, first_octet: int | None) -> int:
     output.out(f"{folder}: {', '.join(files)}")
     if found is None:
         output.out(f"All {len(links):,} host links have the addresses that the kit computes.")
-    else:
-        output.print_findings([found], "text", {})
+    if findings := [each for each in (found, split) if each]:
+        output.print_findings(findings, "text", {})
     return 0
 
 

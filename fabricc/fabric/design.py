@@ -172,6 +172,7 @@ class Design:
         out_of_band: management switches, and management addresses from outside of what is no switch of the fabric.
         boxes: switches of another model than their tier's.
         planes_present: planes of the NIC ports that exist, from the first; 0 for all.
+        plane_split: how NICs spread a transfer over planes: `none` or `software`; "" where it is open.
         moves: earlier names of devices, and devices that are another box; no part of the value.
         far_ends, ranks, tors_below, servings: values about switches that neighbors have requested so far, see `links`;
             no part of the value.
@@ -220,6 +221,7 @@ class Design:
     out_of_band: OutOfBand = field(default_factory=OutOfBand)
     boxes: Mapping[SwitchId, SingleModel] = field(default_factory=dict)
     planes_present: int = 0
+    plane_split: str = ""
     moves: Moves = field(default_factory=Moves, compare=False)
     far_ends: dict[tuple[int, ...], FarEnd] = field(
         default_factory=dict, init=False, repr=False, compare=False

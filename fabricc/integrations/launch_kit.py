@@ -43,7 +43,7 @@ class KitLink(NamedTuple):
 
 
 class UnfitFabricError(FindingsError):
-    """The kit's addresses cannot number the fabric (FAB2154)."""
+    """The kit's addresses cannot number the fabric (FAB2154), or its profile has no such NICs (FAB2157)."""
 
 
 def list_kit_links(fabric: Fabric, first_octet: int | None = None) -> list[KitLink]:
@@ -127,6 +127,26 @@ def profile_document(fabric: Fabric, topology: str, first_octet: int | None = No
             },
         },
     }  # fmt: skip
+
+
+def split_finding(fabric: Fabric) -> Diagnostic | None:
+    """Return FAB2157 if the profile names a split of planes that the spec does not.
+
+    Raises:
+        UnfitFabricError: NICs that split no planes, which the kit has for one plane only.
+    """
+    if fabric.port_planes == 1 or fabric.plane_split == "software":
+        return None
+    remedy = "Write `plane_split: software` in the spec."
+    if fabric.plane_split == "none":
+        message = (
+            f"the kit has no NICs that leave {fabric.port_planes} planes unsplit, as `plane_split: none` does"
+        )
+        raise UnfitFabricError("FAB2157", message, remedy)
+    message = (
+        f"the profile has NICs split {fabric.port_planes} planes in software, which the spec leaves open"
+    )
+    return Diagnostic("FAB2157", Severity.WARNING, message, None, remedy)
 
 
 def identity_tables(links: list[KitLink]) -> dict[str, str]:

@@ -126,3 +126,14 @@ def test_two_links_on_one_rail_are_rejected(tmp_path: Path, capsys: pytest.Captu
     assert run(["export", "launch-kit", str(spec), "-o", str(tmp_path / "kit")]) == 1
     captured = capsys.readouterr()
     assert "FAB2154" in captured.out + captured.err
+
+
+def test_the_split_of_planes_is_that_of_the_spec(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    export(write_spec(tmp_path / "a", "two planes"), tmp_path / "open")
+    assert "`plane_split: software`" in "".join(capsys.readouterr())
+    _, profile = export(write_spec(tmp_path / "b", "two planes", "plane_split: software\n"), tmp_path / "kit")
+    assert profile["profile"]["spectrumX"]["multiplaneMode"] == "swplb"
+    assert "FAB2157" not in "".join(capsys.readouterr())
+    spec = write_spec(tmp_path / "c", "two planes", "plane_split: none\n")
+    assert run(["export", "launch-kit", str(spec), "-o", str(tmp_path / "none")]) == 1
+    assert "FAB2157" in "".join(capsys.readouterr())

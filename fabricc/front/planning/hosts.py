@@ -18,6 +18,7 @@ from fabricc.catalog.cable_choice import find_fits, reach_of
 from fabricc.catalog.model import Breakout, HostModel, SwitchModel
 from fabricc.catalog.optics import End, cage_form, host_ends
 from fabricc.fabric.routing import Spreading
+from fabricc.front.planning.topology.models import UnfitError
 from fabricc.front.planning.topology.units import largest_rack
 
 if TYPE_CHECKING:
@@ -29,6 +30,23 @@ if TYPE_CHECKING:
     from fabricc.fabric.shape import Attachment, PortLayout, Unit
     from fabricc.front.planning.topology.models import Models
     from fabricc.front.spec.model import ClusterSpec
+
+
+def refuse_plane_split(spec: ClusterSpec, fabric: Fabric) -> None:
+    """Reject NICs that are not known to split planes as the spec requires.
+
+    Raises:
+        UnfitError: FAB3352.
+    """
+    if spec.plane_split in ("", "none") or spec.infiniband is not None:
+        return
+    for group, model in zip(spec.gpus.groups, fabric.host_models, strict=False):
+        if not model.gpus or spec.plane_split in model.nic.plane_splits:
+            continue
+        message = f"no source states that {model.nic.title} splits planes in {spec.plane_split}"
+        known = [f"`plane_split: {split}`" for split in model.nic.plane_splits]
+        help_ = f"Write {' or '.join([*known, '`plane_split: none`'])}, or take another NIC with `gpus.nic`."
+        raise UnfitError(spec.error("FAB3352", message, *group.path, "model", help=help_))
 
 
 def nic_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:

@@ -14,7 +14,14 @@ from fabricc.fabric.management import ManagementNetwork
 from fabricc.fabric.routing import BgpSettings
 from fabricc.fabric.shape import Shape, Strides, TierName
 from fabricc.front.planning.field_problems import field_problem_findings
-from fabricc.front.planning.hosts import domain_groups, host_cable, nic_findings, rack_findings, racks_of
+from fabricc.front.planning.hosts import (
+    domain_groups,
+    host_cable,
+    nic_findings,
+    rack_findings,
+    racks_of,
+    refuse_plane_split,
+)
 from fabricc.front.planning.identity.identities import given_bits, given_devices, given_links
 from fabricc.front.planning.identity.outside_numbers import numbered_outside
 from fabricc.front.planning.identity.renaming import apply_names, with_moves
@@ -370,12 +377,14 @@ def _assemble_fabric(
         profiles={},
         network=spec.network.name if spec.network else "",
         number=spec.network.number if spec.network else 0,
+        plane_split=spec.plane_split,
         rails_elsewhere=bool(spec.network and spec.network.rails_elsewhere),
         racks=racks_of(spec),
         domain_groups=domain_groups(spec, models.hosts, findings),
     )
     fabric = with_present_planes(spec, with_leaves(spec, models, hosts_alone))
     refuse_unpaired(spec, fabric)
+    refuse_plane_split(spec, fabric)
     refuse_unmanaged(spec, fabric)
     findings.extend(_name_clashes(spec, fabric))
     fabric, names = with_moves(spec, given_devices(spec, fabric, findings), names, findings)

@@ -306,6 +306,8 @@ def _assemble_spec(
         semantics.check_tiers(document.value, findings)
     if "planes" in fit and "planes_present" in fit:
         semantics.check_planes(fit["planes"], fit["planes_present"], findings)
+    if "planes" in fit and "plane_split" in fit:
+        semantics.check_plane_split(fit["planes"], fit["plane_split"], findings)
     if "mtu" in fit:
         semantics.check_mtu(fit["mtu"]["host"], fit["mtu"]["switch"], findings)
     routing = _read_routing(fit["routing"]) if "routing" in fit else None
@@ -348,6 +350,7 @@ def _assemble_spec(
         cores=_read_tier(fit["cores"]) if "cores" in fit else None,
         planes=fit["planes"],
         planes_present=fit.get("planes_present", 0),
+        plane_split=fit.get("plane_split", ""),
         priorities=priorities,
         addressing=addressing,
         routing=routing,

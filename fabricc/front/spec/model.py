@@ -527,6 +527,7 @@ class ClusterSpec:
         networks: name -> spec of each further network of the same hosts, whose hosts `hosts_of` names.
         headroom_oversubscription: headroom demand over the shared headroom pool; None for the platform's own.
         planes_present: planes that exist now, from the first; 0 for all.
+        plane_split: `none` or `software`; "" where the spec leaves it open.
         infiniband: the subnet with `fabric: infiniband`, when all that is of Ethernet has no meaning; else None.
         evpn: segments of the hosts, or None for routed links to them.
         tenants: in spec order; empty where hosts share the fabric's routing table.
@@ -563,6 +564,7 @@ class ClusterSpec:
     vendor_qos: bool = False
     infiniband: Infiniband | None = None
     planes_present: int = 0
+    plane_split: str = ""
     overlays: tuple[OverlayFile, ...] = ()
     unused_silent: bool = False
     descriptions: Descriptions = Descriptions()

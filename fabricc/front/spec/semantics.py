@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 PRIVATE_ASNS = (4_200_000_000, 4_294_967_294)  # RFC 6996
 TWO_BYTE_BASES = (64_512, TWO_BYTES - 16)  # RFC 6996; 16 ASNs, of which ToRs have 8
+SPLIT_PLANES = (2, 4)  # NVIDIA nic-configuration-operator, README, Spectrum-X Configuration
 ROCE_MTU = 4192  # 4096 + GRH 40 + UDP 8 + BTH 12 + XRC 4 + AtomicETH 28 + ICRC 4 (Linux ib_addr.h)
 # Longest cable of a medium at any data-center speed: 100GBASE-CR4 5 m (IEEE 802.3 clause 92), AEC 7 m and AOC 100 m
 # (vendors' longest), 100GBASE-SR10 on OM4 150 m (clause 86), 100GBASE-LR4 10 km (clause 88).
@@ -73,6 +74,19 @@ def check_planes(planned: int, present: int, findings: Findings) -> None:
         message = f"planes_present is {present}, and `planes` plans {planned}"
         help_ = f"Write `planes_present` below {planned}, or remove it." if planned > 1 else "Remove it."
         findings.error("FAB2044", message, "planes_present", help=help_)
+
+
+def check_plane_split(planes: int, split: str, findings: Findings) -> None:
+    """Check that a NIC can split a transfer over this number of planes, and that the plan can have its addresses."""
+    if split == "hardware":
+        message = "a NIC that splits planes in hardware has one address for its ports, and the plan has one for each"
+        help_ = "Write `plane_split: software`, or `none`: NCCL then uses every port as a device of its own."
+        findings.error("FAB2046", message, "plane_split", help=help_)
+    elif split != "none" and planes not in SPLIT_PLANES:
+        fitting = " or ".join(map(str, SPLIT_PLANES))
+        message = f"plane_split: {split} is for {fitting} planes, and `planes` is {planes}"
+        help_ = f"Write `planes: {SPLIT_PLANES[0]}` or `planes: {SPLIT_PLANES[1]}`, or `plane_split: none`."
+        findings.error("FAB2045", message, "plane_split", help=help_)
 
 
 def check_load_balancing(balancing: LoadBalancing, findings: Findings) -> None:

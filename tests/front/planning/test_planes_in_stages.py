@@ -129,9 +129,24 @@ def test_more_planes_join_without_an_effect_on_traffic(tmp_path: Path) -> None:
         ({"planes_present": 4}, "FAB2044"),
         ({"planes": 1, "planes_present": 1}, "FAB2044"),
         ({"planes_present": 2, "gpus": {**SPEC["gpus"], "wiring": "rail-only"}}, "FAB3078"),
+        ({"planes": 1, "plane_split": "software"}, "FAB2045"),
+        ({"plane_split": "hardware"}, "FAB2046"),
     ],
 )
 def test_stages_that_cannot_be_are_rejected(more: dict[str, Any], code: str, tmp_path: Path) -> None:
     path = tmp_path / "cluster.yaml"
     path.write_text(yaml.safe_dump(SPEC | more))
     assert code in {each.code for each in compile_spec(path).diagnostics}
+
+
+def test_planes_are_split_by_nics_that_are_known_to_do_so(tmp_path: Path) -> None:
+    path = tmp_path / "cluster.yaml"
+    path.write_text(yaml.safe_dump(SPEC | {"plane_split": "software"}))
+    refused = [each for each in compile_spec(path).diagnostics if each.code == "FAB3352"]
+    assert "`plane_split: none`" in str(refused[0].help)
+    path.write_text(yaml.safe_dump(SPEC | {"plane_split": "none"}))
+    assert compile_spec(path).sound
+    path.write_text(
+        yaml.safe_dump(SPEC | {"plane_split": "software", "gpus": {**SPEC["gpus"], "model": "dgx-b300"}})
+    )
+    assert compile_spec(path).sound

@@ -54,6 +54,8 @@ FIRES = {
     ),
     "FAB2043": (FULL.replace("mode: flowlet", "mode: packet"), {"FAB2043"}),
     "FAB2044": (SHORT + "\nplanes: 2\nplanes_present: 2\n", {"FAB2044"}),
+    "FAB2045": (SHORT + "\nplane_split: software\n", {"FAB2045"}),
+    "FAB2046": (SHORT + "\nplanes: 2\nplane_split: hardware\n", {"FAB2046"}),
     "FAB2005 too full with rail wiring": (
         SHORT.replace("hosts: 128", "racks: {a1: 5}\n  hosts_per_rack: 4"), {"FAB2005"}
     ),
