@@ -11,8 +11,8 @@ from fabricc.catalog.library import Library
 from fabricc.fabric.facts import Reading, switch_facts
 from fabricc.fabric.model import Direction, Peer, Port, Switch
 from fabricc.front.qos import switch_qos
-from fabricc.front.qos.floor import floor_bytes
 from fabricc.front.qos.lossless_policy import most_lanes
+from fabricc.front.qos.wire import floor_bytes
 from fabricc.proof.invariants.lossless import lossless_breaches
 from fabricc.proof.invariants.view import make_view
 from tests import samples

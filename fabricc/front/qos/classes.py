@@ -1,14 +1,20 @@
-"""From the spec's priorities to the fabric's traffic classes, complete and without overlap."""
+"""Traffic classes from the priorities of the spec: complete, without overlap, fixed by a vendor, or trimmed."""
 
 from __future__ import annotations
 
 from itertools import chain, count
 from typing import TYPE_CHECKING, Protocol
 
-from fabricc.fabric.qos import TrafficClass
+from fabricc.base.diagnostics import Severity
+from fabricc.base.values import replace
+from fabricc.fabric.qos import TrafficClass, Trimming, VendorPolicy
+from fabricc.front.qos.finding import QosFinding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from fabricc.catalog.model import SwitchModel
+
 
 CNP_DSCP = 48
 """CS6, the default code point of congestion notification packets on mlx5."""
@@ -179,3 +185,92 @@ def apportion_shares(shares: Mapping[str, int], total: int) -> dict[str, int]:
         parts[max(parts, key=lambda n: parts[n])] -= 1
         parts[name] = 1
     return parts
+
+
+UNFIT = "FAB4018"
+
+
+def fit_vendor_classes(
+    requested: Sequence[RequestedClass], classes: Sequence[TrafficClass], policy: VendorPolicy
+) -> tuple[tuple[TrafficClass, ...], tuple[QosFinding, ...]]:
+    """Return the policy's classes under the names of the spec, and the settings of the spec that differ.
+
+    Args:
+        requested: the classes as the spec has them.
+        classes: the same classes, computed.
+        policy: the policy of the system.
+    """
+    stated = {each.name: each for each in requested}
+    findings: list[QosFinding] = []
+    owners: dict[int, TrafficClass] = {}
+    for each in classes:
+        fixed = next(one for one in policy.classes if each.data_dscp in one.dscps)
+        wrong = [
+            f"'{each.name}' {difference}" for difference in _differences(each, fixed, stated.get(each.name))
+        ]
+        owners.setdefault(fixed.priority, each)
+        findings += [_unfit(f"{difference} under {policy.command}", policy) for difference in wrong]
+    settled = []
+    for fixed in policy.classes:
+        if (own := owners.get(fixed.priority)) is None:
+            settled.append(fixed)
+            continue
+        settled.append(replace(fixed, name=own.name, data_dscp=own.data_dscp, cnp=own.cnp, unsent=own.unsent))
+    return tuple(settled), tuple(findings)
+
+
+def _differences(own: TrafficClass, fixed: TrafficClass, requested: RequestedClass | None) -> Iterator[str]:
+    """Yield how a class of the spec differs from the class that its packets get."""
+    if (
+        own.priority != fixed.priority
+        and requested is not None
+        and (requested.dscps or requested.priority is not None)
+    ):
+        yield f"has priority {fixed.priority}, not {own.priority},"
+    if own.lossless != fixed.lossless:
+        yield "is lossless" if fixed.lossless else "is lossy"
+    if own.strict != fixed.strict:
+        yield "is strict" if fixed.strict else "is not strict"
+    if own.ecn != fixed.ecn:
+        yield "is marked" if fixed.ecn else "is not marked"
+    if requested is None:
+        return
+    if requested.weight_percent is not None and requested.weight_percent != fixed.weight_percent:
+        yield f"has {fixed.weight_percent} % of the bandwidth, not {requested.weight_percent},"
+    if outside := [str(point) for point in requested.dscps if point not in fixed.dscps]:
+        yield f"does not have code point {outside[0]}"
+
+
+def _unfit(message: str, policy: VendorPolicy) -> QosFinding:
+    lossless = next(each for each in policy.classes if each.lossless)
+    help_ = (
+        f"leave `qos: vendor` out, or use its classes: code points {lossless.dscps[0]} to {lossless.dscps[-1]} are "
+        f"lossless on priority {lossless.priority} ({policy.source})"
+    )
+    return QosFinding(UNFIT, Severity.ERROR, message, help_)
+
+
+def plan_trimming(classes: Iterable[TrafficClass], carrier: str, size_bytes: int) -> Trimming | None:
+    """Trimming with what is left traveling in the class `carrier`; None when there is no such class.
+
+    Trimmed are the lossy classes that share bandwidth: lossless ones are paused before they are dropped, and
+    strict ones carry control, of which Ultra Ethernet trims nothing (UEC 1.0: TRIMMABLE and CONTROL are two
+    code points).
+    """
+    known = list(classes)
+    found = next((c for c in known if c.name == carrier), None)
+    if found is None:
+        return None
+    queues = sorted(c.priority for c in known if c is not found and not c.lossless and not c.strict)
+    return Trimming(size_bytes, found.data_dscp, found.priority, tuple(queues))
+
+
+def trimming_findings(wanted: Trimming | None, model: SwitchModel) -> tuple[QosFinding, ...]:
+    """Return a size that the chip's maker does not list; nothing where no figure is known."""
+    limit = model.buffers.limits.trim_bytes
+    if wanted is None or limit is None or limit[0] <= wanted.size_bytes <= limit[1]:
+        return ()
+    least, most = limit
+    message = f"packets trimmed to {wanted.size_bytes} bytes are requested, {model.title} trims to {least} to {most}"
+    nearest = min(max(wanted.size_bytes, least), most)
+    return (QosFinding("FAB4015", Severity.ERROR, message, f"the nearest that fits is {nearest}"),)

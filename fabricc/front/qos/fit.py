@@ -13,7 +13,6 @@ from fabricc.base.values import dataclass, replace
 from fabricc.catalog.model import Buffers, HeadroomRow, SpectrumFigures, SwitchModel
 from fabricc.front.qos.ecn import leaves_room
 from fabricc.front.qos.finding import QosFinding
-from fabricc.front.qos.floor import adjacent_rows, floor_bytes, is_steep
 from fabricc.front.qos.headroom import find_headroom, listed_row
 from fabricc.front.qos.pools import (
     MOST_OVERSUBSCRIBED,
@@ -25,6 +24,7 @@ from fabricc.front.qos.pools import (
     has_shared_headroom,
     smallest_pause_point_bytes,
 )
+from fabricc.front.qos.wire import adjacent_rows, floor_bytes, is_steep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -15,9 +15,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.values import replace
 from fabricc.catalog.model import Buffers, Formula, HeadroomRow, SpectrumFigures, TofinoFigures
 from fabricc.fabric.qos import Headroom
-from fabricc.front.qos.floor import Computed, Step, annex_headroom, floor_bytes
 from fabricc.front.qos.spectrum import private_size_bytes, spectrum_headroom
-from fabricc.front.qos.wire import KIB, QUANTUM_BYTES, cable_bytes, cell_factor, pause_quanta, up_to_kib
+from fabricc.front.qos.wire import (
+    KIB,
+    QUANTUM_BYTES,
+    Computed,
+    Step,
+    annex_headroom,
+    cable_bytes,
+    cell_factor,
+    floor_bytes,
+    pause_quanta,
+    up_to_kib,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,11 +6,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.front.qos.floor import Computed, Step
 from fabricc.front.qos.wire import (
     KIB,
     QUANTUM_BYTES,
     SMALLEST_FRAME_BYTES,
+    Computed,
+    Step,
     bytes_in,
     cable_bytes,
     cell_factor,

@@ -1,9 +1,145 @@
-"""Costs of a cable, a pause frame and a buffer cell, which all formulas share."""
+"""Costs of a cable, a pause frame and a buffer cell, and the physical floor of headroom that they set."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from math import ceil
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fabricc.catalog.model import AnnexFigures, HeadroomRow
+
+
+class Step(NamedTuple):
+    """One intermediate result; `source` is the rule, or the origin of the figure."""
+
+    label: str
+    value: Fraction | int
+    unit: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """Headroom by a formula, bytes.
+
+    Attributes:
+        name: family and version, for the worksheet.
+        steps: the terms in the order of the formula.
+        xoff_exact: before rounding.
+    """
+
+    name: str
+    steps: tuple[Step, ...]
+    xoff_exact: Fraction
+    xoff_bytes: int
+    xon_bytes: int
+    size_bytes: int
+
+    def step(self, label: str) -> Fraction | int:
+        """Return the value of a step.
+
+        Raises:
+            KeyError: the formula has no such step.
+        """
+        for found in self.steps:
+            if found.label == label:
+                return found.value
+        raise KeyError(label)
+
+
+WIDEST_STEP = Fraction(13, 10)
+"""Allowed deviation of a figure from its neighbor, or from its sibling in another table."""
+
+
+def floor_steps(speed_gbps: int, cable_m: int, mtu_bytes: int) -> tuple[Step, ...]:
+    """Return the terms of the floor, bytes.
+
+    Args:
+        speed_gbps: speed of the port.
+        cable_m: length of the cable in metres.
+        mtu_bytes: port MTU; the largest frame that either end may just have begun.
+    """
+    answer = ceil(response_quanta(speed_gbps) * QUANTUM_BYTES)
+    return (
+        Step("answer of the peer", answer, "B", "IEEE 802.3 31B.3.7, quanta * 512 bit"),
+        Step("frame begun here", mtu_bytes, "B", "one MTU, before the pause frame can leave"),
+        Step("frame begun there", mtu_bytes, "B", "one MTU, which the peer finishes"),
+        Step("cable", cable_bytes(speed_gbps, cable_m), "B", "both ways, 198,000 km/s"),
+        Step("pause frame", PFC_FRAME_BYTES, "B", "its own time on the wire"),
+    )
+
+
+def floor_bytes(speed_gbps: int, cable_m: int, mtu_bytes: int) -> int:
+    """Return the least headroom that loses nothing, up to a byte; see `floor_steps`."""
+    return ceil(sum(step.value for step in floor_steps(speed_gbps, cable_m, mtu_bytes)))
+
+
+def is_steep(row: HeadroomRow, other: HeadroomRow, cell_bytes: int) -> bool:
+    """Return whether the cable's length cannot explain how two published rows of one speed differ.
+
+    A byte more on the cable takes one byte of buffer at least and, in cells, the worst cell factor at most. The longer
+    cable's figure is a step where it is more than `WIDEST_STEP` outside that range; of one length, the figures of two
+    tables where they differ by that much.
+    """
+    near, far = sorted((row, other), key=lambda r: (r.cable_m, r.xoff_bytes))
+    more = cable_bytes(far.speed_gbps, far.cable_m) - cable_bytes(near.speed_gbps, near.cable_m)
+    least, most = near.xoff_bytes + more, near.xoff_bytes + more * cell_factor(cell_bytes)
+    return not least <= far.xoff_bytes * WIDEST_STEP or far.xoff_bytes > most * WIDEST_STEP
+
+
+def adjacent_rows(row: HeadroomRow, rows: Sequence[HeadroomRow]) -> list[HeadroomRow]:
+    """Return the rows of the same speed for the next shorter and the next longer cable."""
+    same = [r for r in rows if r.speed_gbps == row.speed_gbps]
+    shorter = max((r for r in same if r.cable_m < row.cable_m), key=lambda r: r.cable_m, default=None)
+    longer = min((r for r in same if r.cable_m > row.cable_m), key=lambda r: r.cable_m, default=None)
+    return [r for r in (shorter, longer) if r is not None]
+
+
+FRAME_OVERHEAD_BYTES = 42
+"""Around an MTU: tagged header 18, FCS 4, preamble 8, gap 12 (IEEE 802.3 clauses 3 and 4)."""
+
+PFC_FRAME_BYTES = 64 + 20
+"""A pause frame is of the smallest size; preamble and gap come on top."""
+
+
+def annex_headroom(figures: AnnexFigures, speed_gbps: int, cable_m: int, mtu_bytes: int) -> Computed:
+    """Headroom by the delay value of the PFC annex, every byte in the cells it takes at worst.
+
+    `DV = 2 max frames + PFC frame + 2 cable + interface delays of both ends, both ways + response of the peer`:
+    a frame has just begun at either end, the pause crosses, and what is on the cable arrives. The response is that
+    of IEEE 802.3 31B.3.7. The terms follow the PFC annex of IEEE 802.1Q (first in 802.1Qbb) from second-hand
+    accounts, so they are assumed; the annex gives no interface delay, the catalog does.
+
+    Raises:
+        ValueError: no pause response time is known for the speed.
+    """
+    quanta = pause_quanta(speed_gbps)
+    if quanta is None:
+        raise ValueError(f"no pause response time is known for {speed_gbps} Gb/s")
+    frames = 2 * (mtu_bytes + FRAME_OVERHEAD_BYTES)
+    cable = cable_bytes(speed_gbps, cable_m)
+    delay_ns = figures.interface_delay_ns
+    interfaces = 4 * bytes_in(speed_gbps, delay_ns)
+    response = quanta * QUANTUM_BYTES
+    factor = cell_factor(figures.cell_bytes)
+    exact = (frames + PFC_FRAME_BYTES + cable + interfaces + response) * factor
+    xoff = up_to_cell(exact, figures.cell_bytes)
+    steps = (
+        Step("two frames", frames, "B", f"2 * (MTU + {FRAME_OVERHEAD_BYTES}), one begun at either end"),
+        Step("PFC frame", PFC_FRAME_BYTES, "B", "smallest frame, preamble and gap"),
+        Step("cable", cable, "B", "both ways, 198,000 km/s"),
+        Step("interfaces", interfaces, "B", f"send and receive at both ends, {delay_ns} ns each"),
+        Step("peer", response, "B", "quanta * 512 bit"),
+        Step("worst cell factor", factor, "", f"cell of {figures.cell_bytes} B / 64 B"),
+    )
+    size = xoff + figures.xon_bytes
+    return Computed(f"IEEE 802.1Q worst case {figures.version}", steps, exact, xoff, figures.xon_bytes, size)
+
 
 SIGNAL_SPEED_M_PER_S = 198_000_000
 """Propagation speed in a cable that the published Spectrum tables are computed with: 5.05 ns/m."""

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.catalog.model import HeadroomRow, SpectrumFigures
-from fabricc.front.qos.floor import floor_bytes
+from fabricc.front.qos.wire import floor_bytes
 from fabricc.proof.invariants.rules import Breach
 from fabricc.proof.invariants.view import CODE_POINTS, LinkPort, Lossless, SwitchView
 

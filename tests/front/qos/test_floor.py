@@ -12,8 +12,8 @@ from fabricc.base.diagnostics import Severity
 from fabricc.catalog.library import Library
 from fabricc.catalog.model import HeadroomRow, SwitchModel
 from fabricc.front.qos import QosFinding, build_worksheet, switch_qos
-from fabricc.front.qos.floor import adjacent_rows, floor_bytes, floor_steps, is_steep
 from fabricc.front.qos.headroom import find_headroom
+from fabricc.front.qos.wire import adjacent_rows, floor_bytes, floor_steps, is_steep
 from tests.samples import CLASSES
 
 LIBRARY = Library()

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.catalog.model import AnnexFigures, Buffers, TofinoFigures
-from fabricc.front.qos.floor import annex_headroom
 from fabricc.front.qos.headroom import find_headroom, tofino_headroom
 from fabricc.front.qos.spectrum import BYTE_SHARE, CONSTANT_PEER, spectrum_headroom
+from fabricc.front.qos.wire import annex_headroom
 from tests.front.qos import published
 
 TOFINO2 = TofinoFigures(176, 68, 0.8, 9, 365, 1024, 100, 0, "2023")
