@@ -17,7 +17,7 @@ from fabricc.audit.ends import Placement, address_of, place_statements
 from fabricc.back import hosts
 from fabricc.back import nos as back_ends
 from fabricc.back.hosts import recognition as host_files
-from fabricc.back.nos import answers, lldpd
+from fabricc.back.nos import answers
 from fabricc.back.nos.answers import other_system
 from fabricc.back.nos.collected import Claim, Collected, Identity, Output
 from fabricc.base.diagnostics import Severity
@@ -141,7 +141,7 @@ def _read_output(text: str, system: str | None) -> Output | None:
         return output
     if output := answers.read_getter(text, own.products if own else lambda box: (box,)):
         return output
-    if neighbors := lldpd.parse_lldpd(text):
+    if neighbors := answers.parse_lldpd(text):
         return Output(neighbors=neighbors)
     return next(
         (output for one in collected_systems().values() if one is not own and (output := one.output(text))),

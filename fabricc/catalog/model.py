@@ -69,7 +69,7 @@ class SpectrumFigures:
     """Inputs of the Spectrum headroom formula (sonic-swss buffer_headroom_mellanox.lua).
 
     Attributes:
-        version: which of the formula's versions serves what the table lacks; see `fabricc.front.qos.spectrum`.
+        version: which of the formula's versions serves what the table lacks; see `fabricc.front.qos.headroom`.
         quanta_800g: pause quanta at 800G; the lua has 905, the tables of Spectrum-6 are computed with 1,810.
         compensation_kb: what the version `compensated` adds for the accounting of Spectrum-6: 18 KiB.
     """

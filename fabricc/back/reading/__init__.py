@@ -4,10 +4,20 @@ from typing import Any
 from warnings import warn
 
 from fabricc.back.reading.reader import Reader, Topic
-from fabricc.back.reading.rows import Block, Each, Entry, Fact, Keep, Row, Silent, block_rows
 from fabricc.back.reading.scope import Document, Scope, StoredValue
 from fabricc.back.reading.tree import Node, Tree
-from fabricc.back.reading.types import Captured, Types
+from fabricc.back.reading.types import (
+    Block,
+    Captured,
+    Each,
+    Entry,
+    Fact,
+    Keep,
+    Row,
+    Silent,
+    Types,
+    block_rows,
+)
 
 __all__ = [
     "Block",

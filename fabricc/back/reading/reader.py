@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from fabricc.back.reading.meaning import Captures
-    from fabricc.back.reading.rows import Row
-    from fabricc.back.reading.types import Types
+    from fabricc.back.reading.types import Row, Types
 
     Words = tuple[str, ...]
     Place = tuple[State, Scope, Captures, Words]

@@ -6,8 +6,18 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.reading.meaning import meaning_of
-from fabricc.back.reading.rows import Block, Each, Row, Rows, block_rows
-from fabricc.back.reading.types import TYPES, Captured, Type, Types, type_of
+from fabricc.back.reading.types import (
+    TYPES,
+    Block,
+    Captured,
+    Each,
+    Row,
+    Rows,
+    Type,
+    Types,
+    block_rows,
+    type_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -26,7 +26,7 @@ from fabricc.front.qos import (
     traffic_classes,
     trimming_findings,
 )
-from fabricc.front.qos.marking import DCQCN, Marking
+from fabricc.front.qos.ecn import DCQCN, Marking
 from fabricc.front.spec.document import join_words
 
 if TYPE_CHECKING:

@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Severity
 from fabricc.fabric.qos import Ecn, Headroom, PortProfile, SwitchQos, TrafficClass, VendorPolicy
 from fabricc.front.qos.ecn import (
+    DCQCN,
     LOW_BDP_SHARE,
+    FixedMarking,
+    Marking,
+    MarkingProfile,
     bdp_bytes,
     ceiling_bytes,
     ecn_thresholds,
     pause_point_bytes,
+    published_by,
     wanted_thresholds,
 )
 from fabricc.front.qos.finding import QosFinding
 from fabricc.front.qos.fit import Request, fit_findings, floor_findings
-from fabricc.front.qos.headroom import find_headroom, longest_listed_m
-from fabricc.front.qos.marking import DCQCN, FixedMarking, Marking, MarkingProfile, published_by
+from fabricc.front.qos.headroom import TABLE_MTU_BYTES, find_headroom, longest_listed_m
 from fabricc.front.qos.pools import (
     PortGroup,
     group_name,
@@ -25,7 +29,6 @@ from fabricc.front.qos.pools import (
     profile_name,
     smallest_pause_point_bytes,
 )
-from fabricc.front.qos.spectrum import TABLE_MTU_BYTES
 from fabricc.front.qos.watchdog import watchdog_timers
 from fabricc.front.qos.wire import down_to_cell
 

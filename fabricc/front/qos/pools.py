@@ -9,7 +9,7 @@ from fabricc.base.values import dataclass, replace, shared_attributes
 from fabricc.catalog.model import Buffers, SpectrumFigures
 from fabricc.fabric.qos import BufferPools, Headroom
 from fabricc.front.qos.ecn import pause_point_bytes
-from fabricc.front.qos.spectrum import spectrum_xon_bytes
+from fabricc.front.qos.headroom import spectrum_xon_bytes
 from fabricc.front.qos.wire import down_to_cell, up_to_cell
 
 if TYPE_CHECKING:

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.front.qos.ecn import FLOOR_MTUS, bdp_bytes, ceiling_bytes, most_lossy_queues, wanted_thresholds
-from fabricc.front.qos.headroom import compute_headroom
+from fabricc.front.qos.ecn import (
+    DCQCN,
+    FLOOR_MTUS,
+    FixedMarking,
+    Marking,
+    bdp_bytes,
+    ceiling_bytes,
+    most_lossy_queues,
+    wanted_thresholds,
+)
+from fabricc.front.qos.headroom import TABLE_MTU_BYTES, compute_headroom
 from fabricc.front.qos.lossless_policy import (
     LinkKind,
     drop_point_bytes,
@@ -13,9 +22,7 @@ from fabricc.front.qos.lossless_policy import (
     port_groups,
     round_trip_ns,
 )
-from fabricc.front.qos.marking import DCQCN, FixedMarking, Marking
 from fabricc.front.qos.pools import divide_buffer, group_name, has_shared_headroom, smallest_pause_point_bytes
-from fabricc.front.qos.spectrum import TABLE_MTU_BYTES
 from fabricc.front.qos.watchdog import longest_pause_ns
 from fabricc.front.qos.wire import QUANTUM_BYTES, Step, cable_bytes, floor_bytes, floor_steps, pause_quanta
 

@@ -12,8 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.catalog.model import AnnexFigures, Buffers, TofinoFigures
-from fabricc.front.qos.headroom import find_headroom, tofino_headroom
-from fabricc.front.qos.spectrum import BYTE_SHARE, CONSTANT_PEER, spectrum_headroom
+from fabricc.front.qos.headroom import (
+    BYTE_SHARE,
+    CONSTANT_PEER,
+    find_headroom,
+    spectrum_headroom,
+    tofino_headroom,
+)
 from fabricc.front.qos.wire import annex_headroom
 from tests.front.qos import published
 

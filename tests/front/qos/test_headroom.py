@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.catalog.model import Buffers, HeadroomRow, Pools, SpectrumFigures
-from fabricc.front.qos.headroom import find_headroom
-from fabricc.front.qos.spectrum import (
+from fabricc.front.qos.headroom import (
     BYTE_SHARE,
     COMPENSATED,
     CONSTANT_PEER,
     PACKET_SHARE,
     FormulaVersion,
+    find_headroom,
     spectrum_headroom,
 )
 from fabricc.front.qos.wire import cable_bytes, pause_quanta

@@ -13,8 +13,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.fabric.qos import Ecn
 from fabricc.front.qos import PRESETS, PROFILES, FixedMarking, build_worksheet, switch_qos
 from fabricc.front.qos.classes import traffic_classes
-from fabricc.front.qos.ecn import ceiling_bytes, ecn_thresholds, leaves_room
-from fabricc.front.qos.marking import DCTCP, UEC
+from fabricc.front.qos.ecn import DCTCP, UEC, ceiling_bytes, ecn_thresholds, leaves_room
 from fabricc.front.spec.classes import PFC_ONLY
 from fabricc.front.spec.document import cluster_schema
 from fabricc.front.spec.model import Priority

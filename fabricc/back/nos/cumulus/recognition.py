@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.answers import leaf_text, parse_json
+from fabricc.back.nos.answers import leaf_text, parse_json, parse_lldpd
 from fabricc.back.nos.collected import (
     Claim,
     Identity,
@@ -20,7 +20,6 @@ from fabricc.back.nos.collected import (
 from fabricc.back.nos.cumulus import flat
 from fabricc.back.nos.cumulus.words import FILE
 from fabricc.back.nos.frr import recognition as frr
-from fabricc.back.nos.lldpd import parse_lldpd
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

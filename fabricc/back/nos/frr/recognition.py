@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.answers import parse_lldpd
 from fabricc.back.nos.collected import (
     Claim,
     Identity,
@@ -14,7 +15,6 @@ from fabricc.back.nos.collected import (
     match_patterns,
     weigh_signs,
 )
-from fabricc.back.nos.lldpd import parse_lldpd
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
