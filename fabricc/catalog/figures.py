@@ -1,16 +1,16 @@
-"""The figures of a catalog model, one by one, each with its source."""
+"""The figures of a catalog model, one by one, each with its source, and sums of power over several devices."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fabricc.base.installation import load_package_yaml
-from fabricc.catalog.model import HeadroomRow, HostModel, HostPorts, NicModel, SwitchModel
+from fabricc.catalog.model import HeadroomRow, HostModel, HostPorts, NicModel, Power, SwitchModel
 
 _HIDDEN = ("sources", "nos", "support", "releases", "listed", "name", "title", "vendor")
 _BRANCHES = Path(__file__).parent / "sonic-branches.yaml"
@@ -129,3 +129,43 @@ def _format_item(item: Any) -> str:
         if value is not None:
             parts.append(f"{field.name}={value}")
     return " ".join(parts)
+
+
+class Draw(NamedTuple):
+    """Sums over those devices whose figure the catalog has, W.
+
+    Attributes:
+        devices: all of them. typical_of, maximum_of: those that are in the sums.
+    """
+
+    devices: int = 0
+    typical_w: float = 0
+    typical_of: int = 0
+    maximum_w: float = 0
+    maximum_of: int = 0
+
+    @property
+    def words(self) -> str:
+        """Of how many devices the sums are: `known of 12 of 14 devices`."""
+        if self.typical_of == self.maximum_of:
+            return f"known of {self.maximum_of:,} of {self.devices:,} devices"
+        return f"typical known of {self.typical_of:,}, maximum of {self.maximum_of:,} of {self.devices:,} devices"
+
+
+def total_draw(found: Iterable[tuple[Power, int]]) -> Draw:
+    """Return the sum over devices of so many each."""
+    devices = typical_of = maximum_of = 0
+    typical_w = maximum_w = 0.0
+    for power, count in found:
+        devices += count
+        if power.typical_w is not None:
+            typical_w, typical_of = typical_w + power.typical_w * count, typical_of + count
+        if power.maximum_w is not None:
+            maximum_w, maximum_of = maximum_w + power.maximum_w * count, maximum_of + count
+    return Draw(devices, _round_watts(typical_w), typical_of, _round_watts(maximum_w), maximum_of)
+
+
+def _round_watts(watts: float) -> float:
+    """To a tenth, as an integer where it is one."""
+    found = round(watts, 1)
+    return int(found) if found == int(found) else found

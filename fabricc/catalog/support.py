@@ -1,14 +1,12 @@
-"""Find the releases of a NOS that run on a switch, and the figures of the switch on each release.
-
-Load vendor builds of network operating systems, and their published differences.
-"""
+"""Find the releases of a NOS that run on a switch, its figures on each, and whether they terminate VRFs of tenants."""
 
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.installation import load_package_yaml
 from fabricc.base.numbers import is_number
@@ -137,3 +135,68 @@ def spell_flavor(name: str, release: str | None) -> str:
             version = [word for word in words if is_number(word[:1])]
             return "-".join([flavor.system, flavor.name, *version[:1]])
     return ""
+
+
+TENANCY_TABLE = Path(__file__).parent / "tenancy.yaml"
+
+
+class Verdict(StrEnum):
+    """The result of the sources for a combination."""
+
+    VERIFIED = "verified"
+    UNVERIFIED = "unverified"
+    CONTRADICTED = "contradicted"
+
+
+class Capability(NamedTuple):
+    """A row of the table.
+
+    Attributes:
+        nos: the software, as specs name it.
+        models: catalog names of switches; empty for all of `families`.
+        families: ASIC families; with both empty the row is for every switch.
+        reason: what is not known or denied, as a message has it; "" where verified.
+        source: where this is documented.
+    """
+
+    nos: str
+    models: tuple[str, ...]
+    families: tuple[str, ...]
+    verdict: Verdict
+    reason: str
+    source: str
+
+    def covers(self, nos: str, model: SwitchModel) -> bool:
+        """Return whether the row is about a switch with a NOS."""
+        if self.nos != nos:
+            return False
+        if self.models:
+            return model.name in self.models
+        return not self.families or model.asic_family in self.families
+
+
+@cache
+def load_capabilities() -> Sequence[Capability]:
+    """Return the rows; the first that covers a switch counts."""
+    raw = load_package_yaml(TENANCY_TABLE)
+    sources = raw["sources"]
+    return [
+        Capability(
+            row["nos"],
+            tuple(row.get("models", ())),
+            tuple(row.get("families", ())),
+            Verdict(row["verdict"]),
+            row.get("reason", ""),
+            sources[row["source"]] if "source" in row else "",
+        )
+        for row in raw["rows"]
+    ]
+
+
+def find_capability(nos: str, model: SwitchModel) -> Capability:
+    """Return the row of a switch with a NOS; unverified where none covers it."""
+    for row in load_capabilities():
+        if row.covers(nos, model):
+            return row
+    reason = "no known source states that it terminates a routed VRF"
+    return Capability(nos, (), (), Verdict.UNVERIFIED, reason, "")

@@ -13,9 +13,9 @@ from fabricc.base.diagnostics import Diagnostic, FindingsError
 from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.text import Line, Part, Rendered, Table
+from fabricc.catalog.figures import Draw, total_draw
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import Catalog, Power
-from fabricc.catalog.power import Draw, total_draw
 from fabricc.cli import output
 from fabricc.compiler.compiled import Compiled, plan_buildable
 from fabricc.compiler.plan.further_networks import Naming

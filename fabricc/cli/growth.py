@@ -7,10 +7,10 @@ import json
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
+from fabricc.catalog.figures import Draw, total_draw
 from fabricc.catalog.model import Power
-from fabricc.catalog.power import Draw, total_draw
 from fabricc.compiler.plan.host_facts import host_facts
-from fabricc.review.diff.application import application_words
+from fabricc.review.diff.compare import application_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -16,7 +16,7 @@ from fabricc.cli.entry import INTERRUPTED
 from fabricc.compiler import accepted_lines
 from fabricc.compiler.result import ENVIRONMENT
 from fabricc.operate.devices.access import NAME, Access
-from fabricc.operate.devices.inventory import write_inventory
+from fabricc.operate.devices.fanout import write_inventory
 from fabricc.operate.devices.login import Login
 from fabricc.operate.push import canary_trial, confirmation, report, start
 from fabricc.operate.push.built_tree import BuiltTree, PushRefusedError, read_source

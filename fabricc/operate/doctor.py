@@ -31,8 +31,8 @@ from fabricc.base.foreign.shell import shell_path
 from fabricc.catalog.support import release_numbers
 from fabricc.operate.devices.access import NAME
 from fabricc.operate.devices.connection import open_connection
-from fabricc.operate.devices.device import DeviceError, devices_by_name
 from fabricc.operate.devices.fanout import for_each
+from fabricc.operate.devices.login import DeviceError, devices_by_name
 from fabricc.version import __version__
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.operate.devices.access import Access
     from fabricc.operate.devices.connection import Connection
-    from fabricc.operate.devices.device import Device
+    from fabricc.operate.devices.login import Device
 
 
 class State(StrEnum):

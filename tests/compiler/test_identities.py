@@ -13,7 +13,7 @@ from fabricc.back.jobs.roster import list_hosts, port_addresses
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.compiler.load.input_digests import manifest_inputs
-from fabricc.operate.devices import inventory
+from fabricc.operate.devices.login import devices_by_name
 from fabricc.paperwork.racks import Place, device_titles, read_places
 from fabricc.review.explain.origins import PlanSources
 from fabricc.review.explain.questions import explain_name
@@ -81,7 +81,7 @@ def test_files_with_given_identities_are_proved_on_every_system(tmp_path: Path, 
 
 
 def test_access_goes_to_the_given_address(tmp_path: Path) -> None:
-    devices = inventory.devices_by_name(with_tables(tmp_path).fabric)
+    devices = devices_by_name(with_tables(tmp_path).fabric)
     assert devices["leaf-r07-u42"].address == "172.16.200.7"
     assert "su001-tor1a" not in devices
 

@@ -23,7 +23,7 @@ from fabricc.front.planning.hosts import (
     refuse_plane_split,
 )
 from fabricc.front.planning.identity.identities import given_bits, given_devices, given_links
-from fabricc.front.planning.identity.outside_numbers import numbered_outside
+from fabricc.front.planning.identity.link_addresses import numbered_outside
 from fabricc.front.planning.identity.renaming import apply_names, with_moves
 from fabricc.front.planning.networks.evpn import with_segments
 from fabricc.front.planning.networks.external import add_external

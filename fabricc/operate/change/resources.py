@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.operate.devices.device import Device
+    from fabricc.operate.devices.login import Device
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,15 +10,20 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from fabricc.operate.devices.device import DeviceError, LockedError, RefusedLoginError, UnreachableError
 from fabricc.operate.devices.driver_classes import driver_class, napalm_base
-from fabricc.operate.devices.login import MOST_REFUSING
+from fabricc.operate.devices.login import (
+    MOST_REFUSING,
+    DeviceError,
+    LockedError,
+    RefusedLoginError,
+    UnreachableError,
+)
 from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.redact import excerpt, mask_secrets
 
 if TYPE_CHECKING:
     from fabricc.operate.devices.access import Access
-    from fabricc.operate.devices.device import Device
+    from fabricc.operate.devices.login import Device
 
 _LONGEST = 400
 _LONE = re.compile("[\ud800-\udc7f\udd00-\udfff]")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from fabricc.operate.devices.device import DeviceError
+from fabricc.operate.devices.login import DeviceError
 from fabricc.operate.drivers import DRIVERS
 
 if TYPE_CHECKING:

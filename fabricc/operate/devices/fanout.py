@@ -1,4 +1,4 @@
-"""Run the same work on many switches, a bounded number at once, through Nornir."""
+"""Nornir: run the same work on many switches, a bounded number at once, and write the inventory of switches."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections import deque
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import yaml
 from nornir.core import Nornir
 from nornir.core.configuration import Config
 from nornir.core.inventory import Defaults, Groups, Host, Hosts, Inventory
@@ -15,10 +16,20 @@ from nornir.core.state import GlobalState
 from nornir.core.task import AggregatedResult, MultiResult, Result, Task
 from nornir.plugins.runners import ThreadedRunner
 
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
+from fabricc.operate.devices.driver_classes import driver_name
+from fabricc.operate.devices.login import DeviceError, devices_by_name
+from fabricc.tree import EmitError
+from fabricc.tree.file import make_folder, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.operate.devices.access import Access
+    from fabricc.operate.devices.login import Login
+
 
 R = TypeVar("R")
 PATIENCE_S = 10.0
@@ -115,3 +126,49 @@ def for_each(
     if failures:
         raise failures[0]
     return {name: results[name][0].result for name in wanted}
+
+
+def write_inventory(fabric: Fabric, access: Access, folder: Path) -> list[Path]:
+    """Write Nornir's SimpleInventory: `hosts.yaml`, `groups.yaml`, `defaults.yaml`; no secret is in them.
+
+    Raises:
+        DeviceError: FAB9103, the folder cannot be written.
+    """
+    hosts: dict[str, Any] = {}
+    groups: dict[str, Any] = {}
+    for one in devices_by_name(fabric).values():
+        login = access.login(one)
+        hosts[one.name] = {
+            "hostname": login.address or one.address,
+            "groups": [one.nos],
+            "data": {"cluster": fabric.cluster, "tier": one.kind, "release": one.release},
+        }
+        if access.own(one):
+            hosts[one.name] |= {"username": login.username, "connection_options": _connection_options(login)}
+        login = access.login(replace(one, name="", former=""))
+        groups.setdefault(
+            one.nos,
+            {
+                "platform": driver_name(one.nos, login),
+                "username": login.username,
+                "connection_options": _connection_options(login),
+            },
+        )
+    written = []
+    try:
+        make_folder(folder)
+        for name, content in (("hosts", hosts), ("groups", groups), ("defaults", {})):
+            path = folder / f"{name}.yaml"
+            write_file(path, ("---\n" + yaml.safe_dump(content, sort_keys=False)).encode())
+            written.append(path)
+    except EmitError as error:
+        raise DeviceError("FAB9103", f"the inventory: {error.diagnostic.message}") from None
+    return written
+
+
+def _connection_options(login: Login) -> dict[str, Any]:
+    extras: dict[str, Any] = {"timeout": login.timeout_s, "optional_args": login.arguments()}
+    found: dict[str, Any] = {"extras": extras}
+    if login.port is not None:
+        found["port"] = login.port
+    return {"napalm": found}

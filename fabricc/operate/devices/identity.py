@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.shape import SwitchId
     from fabricc.operate.devices.access import Access
     from fabricc.operate.devices.connection import Connection
-    from fabricc.operate.devices.device import Device
+    from fabricc.operate.devices.login import Device
 
 FACTORY = frozenset({
     "", "arista", "bootstrap", "cumulus", "debian", "frr", "juniper", "localhost", "localhost.localdomain", "none",

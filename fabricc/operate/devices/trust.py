@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.foreign import files
 from fabricc.base.foreign.shell import shell_path
-from fabricc.operate.devices.device import DeviceError
+from fabricc.operate.devices.login import DeviceError
 from fabricc.tree import EmitError
 from fabricc.tree.file import remove_file, write_file
 from fabricc.tree.state import is_brought, is_private, state_home

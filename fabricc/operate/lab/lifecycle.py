@@ -17,7 +17,7 @@ from fabricc.back import nos
 from fabricc.base.foreign import files
 from fabricc.base.values import replace
 from fabricc.compiler.load.spec_location import LOCK_NAME
-from fabricc.operate.lab import demands, kernel, lldp, logins, running, state
+from fabricc.operate.lab import demands, kernel, logins, observe, running, state
 from fabricc.operate.lab.blueprint import Blueprint, build_blueprint, swap_cables
 from fabricc.operate.lab.lab_fabric import FRR, LabFabric, read_source
 from fabricc.operate.lab.making import boot_switches, wire_nodes
@@ -86,7 +86,7 @@ def boot_lab(
         logins.require_sshd()
     frr = demands.frr_version()
     source = read_source(spec, units, known_release(frr), sample=sample, network=network)
-    differences = [*source.differences, *([] if lldp.is_installed() else [_NO_LLDP])]
+    differences = [*source.differences, *([] if observe.has_lldp() else [_NO_LLDP])]
     if ssh:
         differences += _require_own_system(source, network, known_release(frr))
     if sentence := demands.describe_strain(source.fabric):
@@ -149,7 +149,7 @@ def _make_record(plan: Blueprint, source: LabFabric, folder: Path, frr: str) -> 
         differences=source.differences,
         frr=frr,
         sample=source.sample,
-        lldp=lldp.is_installed(),
+        lldp=observe.has_lldp(),
         outside=tuple(node.name for node in plan.outside),
         vrfs=list_vrfs(plan),
     )

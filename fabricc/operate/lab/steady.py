@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import dataclass
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.shape import TierName
-from fabricc.operate.lab import flows, lldp, observe
+from fabricc.operate.lab import flows, observe
 from fabricc.operate.lab.endpoints import (
     Endpoint,
     links_of,
@@ -70,11 +70,11 @@ class Network:
         """Return cables of the plan that are not where they are to be."""
         return {*cable_ends(self.fabric.cables())} - {*self.lab.record.cables}
 
-    def neighbors(self) -> lldp.Neighbors:
+    def neighbors(self) -> observe.Neighbors:
         """Return the planned LLDP neighbors of each switch among switches; a port that is shut down has none."""
         known = {switch.name for switch in self.switches}
         lit = {(switch.name, port.name) for switch in self.switches for port in switch.ports if port.enabled}
-        found: lldp.Neighbors = {name: {} for name in known}
+        found: observe.Neighbors = {name: {} for name in known}
         for cable in self.fabric.cables():
             lower, upper = (cable.a_device, cable.a_port), (cable.b_device, cable.b_port)
             if lit >= {lower, upper}:
@@ -110,7 +110,7 @@ def compare_cabling(network: Network, trial: Trial) -> None:
         return
     check = trial.check(STEADY, "cables between switches", "both ends as planned, by LLDP")
     wanted = network.neighbors()
-    seen = lldp.wait_for_neighbors(network.lab, wanted, _LLDP_LIMIT_S)
+    seen = observe.wait_for_neighbors(network.lab, wanted, _LLDP_LIMIT_S)
     for switch, ports in wanted.items():
         for port in sorted(ports.keys() | seen[switch].keys()):
             planned, heard = (found.get(port) for found in (ports, seen[switch]))

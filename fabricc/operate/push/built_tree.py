@@ -25,8 +25,8 @@ from fabricc.fabric import expand
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.design import AddressPlan, DeviceChange
 from fabricc.fabric.qos import unsent_code_points
-from fabricc.operate.devices.device import Device, devices_by_name
 from fabricc.operate.devices.identity import Roster
+from fabricc.operate.devices.login import Device, devices_by_name
 from fabricc.operate.push.origin import Origin, compute_state
 from fabricc.proof.required_files import completeness_findings
 from fabricc.proof.tree import TreeError, open_tree, read_consistently

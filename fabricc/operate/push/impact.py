@@ -11,8 +11,7 @@ from fabricc.base.values import replace
 from fabricc.fabric.model import Direction, Switch
 from fabricc.operate.change.resources import Effect
 from fabricc.operate.devices import running
-from fabricc.review.diff.application import application_impact, application_words
-from fabricc.review.diff.compare import compare_views
+from fabricc.review.diff.compare import application_impact, application_words, compare_views
 from fabricc.review.diff.impact import judge_statement
 from fabricc.review.diff.model import Impact, Statement
 from fabricc.review.diff.run import compare_texts, describe_access
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from fabricc.fabric.facts import Facts
-    from fabricc.operate.devices.device import Device
+    from fabricc.operate.devices.login import Device
 
 _VNI = re.compile(r"evpn/vrf\[[^\]]+\]/vni")
 FAMILIES = ("ipv4", "ipv6", "unnumbered")

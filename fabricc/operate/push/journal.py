@@ -21,7 +21,7 @@ from fabricc.operate.push.secret_store import SecretStore
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fabricc.operate.devices.device import Device
+    from fabricc.operate.devices.login import Device
 
     Secrets = Mapping[str, str]
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from fabricc.fabric.facts import Facts
-    from fabricc.operate.devices.device import Device
+    from fabricc.operate.devices.login import Device
     from fabricc.operate.devices.login import Login as DeviceLogin
     from fabricc.operate.push.setting import Setting
 

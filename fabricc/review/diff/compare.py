@@ -7,7 +7,9 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from fabricc.base.diagnostics.wording import plural
 from fabricc.base.numbers import is_number
+from fabricc.base.values import replace
 from fabricc.fabric.vocabulary import STRUCTURE
 from fabricc.review.diff.effects import OUTSIDE, DeviceStates, change_direction
 from fabricc.review.diff.impact import judge_statement, row_of
@@ -20,8 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from fractions import Fraction
 
+    from fabricc.back.nos.base import Application
     from fabricc.fabric.facts import Facts, Value
     from fabricc.review.diff.unread import TextChange
+
 
 _LIST = "prefix_list["
 _SESSION = "session["
@@ -364,3 +368,48 @@ def sessions_on(view: DeviceView, wanted: AbstractSet[str]) -> Iterator[Link]:
 
 def _value_text(value: Value | None) -> str | None:
     return None if value is None else f"{value:,}" if isinstance(value, int) and value > 9999 else str(value)
+
+
+_MINUTE = 60
+
+
+def application_impact(base: DeviceView, application: Application) -> Impact:
+    """Return what an application does to traffic on a device that runs `base`; ports of hosts lose their traffic."""
+    if application.reloads:
+        return Impact.RELOAD
+    if any(base.reach(port) for port in application.ports):
+        return Impact.TRAFFIC_LOSS
+    return Impact.SESSION_RESET if application.interrupts else Impact.NONE
+
+
+def with_application(found: DeviceDiff, base: DeviceView, application: Application | None) -> DeviceDiff:
+    """Return the difference with the effect of its application: of a reload, or of ports that go down for a while."""
+    if application is None:
+        return found
+    if application.reloads:
+        return replace(
+            found,
+            application=application,
+            impact=application_impact(base, application),
+            reach=base.reach(),
+            sessions=found.sessions | frozenset(sessions_on(base, base.ports.keys())),
+            ports_only=False,
+        )
+    ports = base.ports.keys() & application.ports
+    reach = {rail: gpus for port in ports for rail, gpus in base.reach(port).items()}
+    down = base.ports.keys() if application.restarts_bgp else ports
+    return replace(
+        found,
+        application=application,
+        impact=max(found.impact, application_impact(base, application)),
+        reach={**found.reach, **reach},
+        sessions=found.sessions | frozenset(sessions_on(base, down)),
+    )
+
+
+def application_words(application: Application) -> str:
+    """Return how a change is applied, how long that may take, and what it interrupts."""
+    minutes = plural(-(-application.limit_s // _MINUTE), "minute")
+    return f"{application.way}, at most {minutes}" + (
+        f"; {application.interrupts}" if application.interrupts else ""
+    )

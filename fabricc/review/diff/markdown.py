@@ -9,7 +9,7 @@ from fabricc.base.foreign.markdown import Markdown
 from fabricc.base.foreign.shell import shell_path
 from fabricc.base.values import dataclass
 from fabricc.review.diff import wording
-from fabricc.review.diff.application import application_words
+from fabricc.review.diff.compare import application_words
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.phrases import fold_names, theme_phrases
 

@@ -18,10 +18,9 @@ from fabricc.back import nos as back_ends
 from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass, shared_attributes
 from fabricc.compiler.write.workers import spread_work, usable_cpus
-from fabricc.review.diff.application import with_application
 from fabricc.review.diff.causes import find_causes
 from fabricc.review.diff.classes import derive_changes, describe_tenants, device_classes, find_moves
-from fabricc.review.diff.compare import compare_views
+from fabricc.review.diff.compare import compare_views, with_application
 from fabricc.review.diff.former_names import box_of, former_names, under_present_names
 from fabricc.review.diff.impact import is_access, judge_statement, row_of
 from fabricc.review.diff.model import (

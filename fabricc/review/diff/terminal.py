@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign.text import Line
 from fabricc.review.diff import wording
-from fabricc.review.diff.application import application_words
+from fabricc.review.diff.compare import application_words
 from fabricc.review.diff.model import FileDiff, Group, Impact, Review
 from fabricc.review.diff.phrases import fold_names, theme_phrases
 

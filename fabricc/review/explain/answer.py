@@ -29,11 +29,10 @@ from fabricc.proof.required_files import completeness_findings
 from fabricc.proof.tree import DeviceFiles, read_consistently, read_manifest
 from fabricc.review.explain.codes import explain_code
 from fabricc.review.explain.facts import Explainer
-from fabricc.review.explain.lines import Place, Texts, explain_line
+from fabricc.review.explain.lines import Place, Texts, explain_line, explain_lock_line, explain_spec_line
 from fabricc.review.explain.model import Explanation, SubjectError
 from fabricc.review.explain.origins import PlanSources
 from fabricc.review.explain.questions import explain_name, has_name, subject_of
-from fabricc.review.explain.spec_lines import explain_lock_line, explain_spec_line
 from fabricc.tree import EmitError
 from fabricc.tree import manifest as manifests
 

@@ -9,7 +9,7 @@ from fabricc.fabric.capacity.remainder import Remainder
 from fabricc.fabric.capacity.wiring import Outage, Wiring
 from fabricc.operate.change.order import compute_waves
 from fabricc.operate.change.resources import Effect, build_capacity_model
-from fabricc.operate.devices.device import devices_by_name
+from fabricc.operate.devices.login import devices_by_name
 from fabricc.review.report.failures import single_failures
 from tests.paired import RACKS, fabric
 

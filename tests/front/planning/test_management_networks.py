@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from fabricc.fabric.management import management_prefix
 from fabricc.front.spec.load import read_spec
-from fabricc.operate.devices.device import devices_by_name
+from fabricc.operate.devices.login import devices_by_name
 from fabricc.operate.lab.blueprint import build_blueprint
 from fabricc.review.explain.addresses import explain_address
 from fabricc.review.explain.origins import PlanSources

@@ -9,7 +9,7 @@ import pytest
 
 from fabricc.base.diagnostics import Severity
 from fabricc.catalog.load import load_catalog
-from fabricc.catalog.tenancy import Verdict, find_capability, load_capabilities
+from fabricc.catalog.support import Verdict, find_capability, load_capabilities
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.tenants import Tenant, assign_numbers
 from tests import tenanted

@@ -21,7 +21,7 @@ from fabricc.fabric.qos import unsent_code_points
 from fabricc.interface import diff, explain
 from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.change.variant import review_variant
-from fabricc.operate.devices.device import devices_by_name
+from fabricc.operate.devices.login import devices_by_name
 from fabricc.operate.devices.secrets import secret_names_in
 from fabricc.operate.maintain.plan import Moment, assess_network
 from fabricc.operate.migrate.waves import order_networks

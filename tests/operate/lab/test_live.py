@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.operate.lab import demands, faults, growth, kernel, lifecycle, lldp, observe, state
+from fabricc.operate.lab import demands, faults, growth, kernel, lifecycle, observe, state
 from fabricc.operate.lab.node import LabError
 from fabricc.operate.lab.running import Lab
 from fabricc.operate.lab.scenarios import network_of, trial_of, try_out
@@ -60,8 +60,8 @@ def test_smallest_lab_agrees_with_its_plan_and_leaves_nothing(tmp_path: Path, fo
     lab = network.lab
     agrees(try_out(lab, network, quick=True))
 
-    if lldp.is_installed():
-        assert lldp.read_neighbors(lab) == network.neighbors()
+    if observe.has_lldp():
+        assert observe.read_neighbors(lab) == network.neighbors()
     assert lab.pending("spine01a", "frr defaults datacenter\n"), "frr-reload tells what differs"
 
     ends = faults.break_target(lab, "su001-tor1a:swp3", silent=True)

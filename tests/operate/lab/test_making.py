@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from fabricc.operate.lab import agreement, demands, faults, kernel, lldp, scenarios, state
+from fabricc.operate.lab import agreement, demands, faults, kernel, observe, scenarios, state
 from fabricc.operate.lab.agreement import Trial
 from fabricc.operate.lab.blueprint import build_blueprint
 from fabricc.operate.lab.endpoints import Endpoint
@@ -145,8 +145,8 @@ def test_lldpcli_output_is_parsed(tmp_path: Path) -> None:
         "chassis": [{"name": [{"value": "spine01a"}]}],
         "port": [{"id": [{"value": "swp4"}]}],
     }
-    assert lldp.parse_neighbors({"lldp": [{"interface": [heard]}]}) == {"swp1": ("spine01a", "swp4")}
-    assert lldp.parse_neighbors({"lldp": [{}]}) == {}
+    assert observe.parse_neighbors({"lldp": [{"interface": [heard]}]}) == {"swp1": ("spine01a", "swp4")}
+    assert observe.parse_neighbors({"lldp": [{}]}) == {}
 
 
 def test_silent_failures_are_noticed_within_the_planned_timers(tmp_path: Path) -> None:

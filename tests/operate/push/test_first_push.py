@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fabricc.operate.devices.access import read_access
-from fabricc.operate.devices.device import Device
+from fabricc.operate.devices.login import Device
 from fabricc.operate.drivers import DRIVERS
 
 DOCS = Path(__file__).parents[3] / "docs"

@@ -10,9 +10,9 @@ import pytest
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.operate.change.order import CapacityModel, Member, compute_waves
-from fabricc.operate.devices.device import devices_by_name
+from fabricc.operate.devices.login import devices_by_name
 from fabricc.operate.push.impact import assess_effect
-from fabricc.review.diff.application import application_words
+from fabricc.review.diff.compare import application_words
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.requested_review import review_change
 from tests import tenanted

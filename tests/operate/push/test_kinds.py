@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.operate.devices.connection import GETTERS, Connection
-from fabricc.operate.devices.device import DeviceError
+from fabricc.operate.devices.login import DeviceError
 from fabricc.operate.push import gates
 from fabricc.operate.push.options import Options
 from fabricc.operate.verify import neighbors, verify_switch

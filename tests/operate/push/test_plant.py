@@ -21,7 +21,7 @@ from fabricc.fabric.shape import SwitchId
 from fabricc.operate.change.order import Wave, compute_waves
 from fabricc.operate.change.order_text import describe_wave
 from fabricc.operate.change.resources import Effect, build_capacity_model
-from fabricc.operate.devices.device import devices_by_name
+from fabricc.operate.devices.login import devices_by_name
 from fabricc.operate.push.built_tree import PushRefusedError
 from fabricc.operate.push.run import plan_waves, require_partners
 from fabricc.review.diff.figures import fabric_figures

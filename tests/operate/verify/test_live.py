@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fabricc.operate.lab import demands, kernel, lifecycle, lldp, state
+from fabricc.operate.lab import demands, kernel, lifecycle, observe, state
 from fabricc.operate.lab.node import MANAGEMENT_NODE
 from tests.operate.push.live import Live
 
@@ -94,7 +94,7 @@ def cross(live: Live, switch: str, one: str, other: str) -> None:
 
 @pytest.mark.slow
 def test_a_miswire_a_shut_session_and_a_drifted_line_are_found_with_their_fix(live: Live) -> None:
-    lldp.wait_for_neighbors(live.lab, live.network.neighbors(), LIMIT_S)
+    observe.wait_for_neighbors(live.lab, live.network.neighbors(), LIMIT_S)
     status, report = until(live, lambda report: not report["findings"])
     assert report["findings"] == []
     assert status == 0
@@ -107,7 +107,7 @@ def test_a_miswire_a_shut_session_and_a_drifted_line_are_found_with_their_fix(li
     crossed[victim] = {ups[0]: crossed[victim][ups[1]], ups[1]: crossed[victim][ups[0]]}
     for port, (spine, far) in crossed[victim].items():
         crossed[spine][far] = (victim, port)
-    assert lldp.wait_for_neighbors(live.lab, crossed, LIMIT_S)[victim] == crossed[victim]
+    assert observe.wait_for_neighbors(live.lab, crossed, LIMIT_S)[victim] == crossed[victim]
     session = live.source.switch("su002-tor1a").bgp.sessions[0]
     asn = live.source.switch("su002-tor1a").bgp.asn
     shut = [f"router bgp {asn}", f"neighbor {session.remote} shutdown"]

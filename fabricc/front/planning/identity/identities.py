@@ -14,7 +14,7 @@ from fabricc.fabric.given_identities import Ends, GivenIdentity, Identities
 from fabricc.fabric.management import management_place
 from fabricc.fabric.naming import computed_name
 from fabricc.fabric.shape import SwitchId, TierName
-from fabricc.front.planning.identity.host_identities import (
+from fabricc.front.planning.identity.link_addresses import (
     HostLinks,
     ends_of,
     error_at,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
-from fabricc.catalog.tenancy import Verdict, find_capability
+from fabricc.catalog.support import Verdict, find_capability
 from fabricc.fabric.shape import TierName, Unit
 from fabricc.fabric.tenants import MOST, NOBODY, Tenancy, Tenant, assign_numbers, port_mtu
 from fabricc.front.spec.document import join_words
