@@ -230,8 +230,8 @@ _UNCHECKED = ("connected-check", "connected_check", "connected-route-check", "co
 
 def _off_link_neighbors(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report sessions of one hop with neighbors outside of the subnets of all ports."""
-    near = [(key, ip) for key, says in external_sessions(statement) if (ip := _one_hop_neighbor(key, says))]
-    if not near:
+    outside = list(_sessions_outside(statement))
+    if not outside:
         return
     own = {port: parse_addresses(texts) for port, texts in statement.addresses.items()}
     nets = [
@@ -240,6 +240,7 @@ def _off_link_neighbors(statement: Statement, _: Sessions) -> Iterator[Finding]:
         if statement.of(port, "vrf") is None
         for each in addresses
     ]
+    near = [(key, ip) for key, says in outside if (ip := _one_hop_neighbor(key, says))]
     lost = [(key, ip) for key, ip in near if not any(ip in net for net in nets)]
     unchecked = any(part in path for path in statement.rest for part in _UNCHECKED)
     if not lost or unchecked or not states_all_addresses(statement, own):
@@ -265,6 +266,24 @@ def _off_link_neighbors(statement: Statement, _: Sessions) -> Iterator[Finding]:
         paths = (*port_paths, session_path(keys[0], "remote_asn"), session_path(keys[0], "remote_kind"))
         remedy = "Correct the address of the port or of the neighbor, or allow several hops on the session."
         yield finding_at(OFF_LINK, statement.device, paths, message, "neighbor off link", remedy=remedy)
+
+
+def _sessions_outside(statement: Statement) -> Iterator[tuple[Key, Mapping[str, Value]]]:
+    """Yield the external sessions whose neighbor is in no prefix of a port of the default routing instance."""
+    own = {
+        block
+        for port, texts in statement.addresses.items()
+        if statement.of(port, "vrf") is None
+        for text in texts
+        if (block := parse_block(text))
+    }
+    lengths = {(block.family, block.length) for block in own}
+    for key, settings in external_sessions(statement):
+        neighbor = parse_block(key[1])
+        if neighbor and not any(
+            family == neighbor.family and neighbor.shortened(length) in own for family, length in lengths
+        ):
+            yield key, settings
 
 
 def _own_neighbors(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
