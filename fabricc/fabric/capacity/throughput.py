@@ -75,7 +75,7 @@ class _TorRates(NamedTuple):
     even: int
 
 
-class _Rates:
+class OutageRates:
     """The bandwidth of every ToR and pod during an outage."""
 
     def __init__(self, left: Remainder) -> None:
@@ -109,9 +109,10 @@ class _Rates:
         return found
 
 
-def measure_throughput(left: Remainder) -> Throughput:
+def measure_throughput(rates: OutageRates) -> Throughput:
     """Return the bandwidth of a network during an outage, by the links that are left."""
-    fabric, rates = left.wiring.fabric, _Rates(left)
+    left = rates.left
+    fabric = left.wiring.fabric
     gone = left.outage.gone
     down = {name: 0 if name in gone else rate.down - rates.lost[name] for name, rate in rates.tors.items()}
     leaving = {name: min(down[name], rate.links) for name, rate in rates.tors.items()}
@@ -155,10 +156,10 @@ class BandwidthLoss(NamedTuple):
     evenly: Fraction
 
 
-def measure_bandwidth_loss(left: Remainder) -> BandwidthLoss:
+def measure_bandwidth_loss(rates: OutageRates) -> BandwidthLoss:
     """Return the GPUs that lose bandwidth: at their NICs, above their ToRs, or between their pod and the cores."""
-    wiring = left.wiring
-    fabric, factors = wiring.fabric, _find_factors(left)
+    left = rates.left
+    fabric, factors = left.wiring.fabric, _find_factors(rates)
     dead = group_pairs((at.unit, (at.slot, ports)) for at, ports in left.dead_ports.items())
     found = [
         _measure_unit(left, unit, dict(dead.get(unit.coordinate, ())), factors)
@@ -174,9 +175,8 @@ def measure_bandwidth_loss(left: Remainder) -> BandwidthLoss:
     )
 
 
-def _find_factors(left: Remainder) -> Mapping[str, tuple[Fraction, Fraction]]:
+def _find_factors(rates: OutageRates) -> Mapping[str, tuple[Fraction, Fraction]]:
     """Return the share of the traffic beyond each ToR that passes, by links and evenly, of ToRs where it is not all."""
-    rates = _Rates(left)
     cores = rates.core_rates()
     found: dict[str, tuple[Fraction, Fraction]] = {}
     for cell, tors in rates.cells().items():
@@ -205,6 +205,8 @@ def _measure_unit(
     dead: Mapping[int, frozenset[NicPort]],
     factors: Mapping[str, tuple[Fraction, Fraction]],
 ) -> BandwidthLoss:
+    if not dead and not factors:
+        return BandwidthLoss(0, 0, 0, WHOLE, WHOLE)
     wiring, fabric = left.wiring, left.wiring.fabric
     nics, weight = count_gpu_nics(fabric, unit.group)
     attached = fabric.attachments[unit.group]

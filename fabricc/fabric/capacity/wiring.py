@@ -50,6 +50,7 @@ class Wiring:
         self.switches: Mapping[str, SwitchId] = {fabric.name(at): at for at in fabric.switch_ids()}
         self._served: dict[str, tuple[NicPort, ...]] = {}
         self._gbps: dict[str, int] = {}
+        self._host_tors: dict[tuple[int, int], list[tuple[int, int, str]]] = {}
 
     @cached_property
     def uplinks(self) -> Mapping[str, Mapping[str, int]]:
@@ -202,13 +203,20 @@ class Wiring:
     def host_ports(self, at: HostId) -> Mapping[NicPort, str]:
         """Return the NIC ports of a host, and the ToR of each."""
         unit = self.fabric.units[at.unit]
+        key = at.unit, self.fabric.attachments[unit.group].seat(at.slot)[0]
+        if key not in self._host_tors:
+            self._host_tors[key] = list(self._list_host_tors(unit, at))
+        return {
+            NicPort(at.unit, at.slot, rail, nic_port): tor for rail, nic_port, tor in self._host_tors[key]
+        }
+
+    def _list_host_tors(self, unit: Unit, at: HostId) -> Iterator[tuple[int, int, str]]:
+        """Yield rail and NIC port of a host, and the ToR; hosts of a unit that share ToRs have the same."""
         attached = self.fabric.attachments[unit.group]
-        found: dict[NicPort, str] = {}
         for rail, nic_port in product(range(attached.rails), attached.present):
             port = NicPort(at.unit, at.slot, rail, nic_port)
             tor = links.tor_id(self.fabric, unit.home, self._tor_index(unit, port), nic_port)
-            found[port] = self.fabric.name(tor)
-        return found
+            yield rail, nic_port, self.fabric.name(tor)
 
     # Single links.
 

@@ -13,7 +13,7 @@ from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric import links
 from fabricc.fabric.capacity.remainder import Remainder
-from fabricc.fabric.capacity.throughput import measure_bandwidth_loss, measure_throughput
+from fabricc.fabric.capacity.throughput import OutageRates, measure_bandwidth_loss, measure_throughput
 from fabricc.fabric.capacity.wiring import NicPort, Outage, Wiring, outage_of_planes
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import SwitchId, TierName
@@ -114,13 +114,14 @@ class _Measure:
 
     def __init__(self, fabric: Fabric) -> None:
         self.fabric, self.wiring = fabric, Wiring(fabric)
-        self.whole = measure_throughput(Remainder(self.wiring, Outage()))
+        self.whole = measure_throughput(OutageRates(Remainder(self.wiring, Outage())))
 
     def __call__(self, part: Part, outage: Outage, *where: str) -> Failure:
         """Return the failure of a part; `where` is where bandwidth is lost, and which next hops are left."""
         left = Remainder(self.wiring, outage)
-        loss = measure_bandwidth_loss(left)
-        bisection = measure_throughput(left).compare_bisection(self.whole)
+        rates = OutageRates(left)
+        loss = measure_bandwidth_loss(rates)
+        bisection = measure_throughput(rates).compare_bisection(self.whole)
         found = Failure(
             *part, left.lost_links, bisection, loss.hosts, loss.gpus, loss.reduced, loss.by_links,
             evenly=loss.evenly if loss.evenly < loss.by_links else None,

@@ -24,7 +24,7 @@ from fabricc.base.installation import data_folder
 from fabricc.compiler.load.input_digests import manifest_inputs
 from fabricc.compiler.write.fabric_rules import list_proof_findings
 from fabricc.fabric.capacity.remainder import Remainder
-from fabricc.fabric.capacity.throughput import measure_throughput
+from fabricc.fabric.capacity.throughput import OutageRates, measure_throughput
 from fabricc.fabric.capacity.wiring import Outage, Wiring
 from fabricc.front.planning.quality import QosWorksheet, list_worksheets
 from fabricc.front.planning.topology.layout import list_rooms, report_full
@@ -199,7 +199,7 @@ def _describe_switches(fabric: Fabric) -> str:
 
 
 def _page_figures(fabric: Fabric, found: tuple[Kind, ...], lost: tuple[Failure, ...]) -> Iterator[Figure]:
-    counts, whole = fabric.counts(), measure_throughput(Remainder(Wiring(fabric), Outage()))
+    counts, whole = fabric.counts(), measure_throughput(OutageRates(Remainder(Wiring(fabric), Outage())))
     with_gpus = {fabric.host_models[unit.group].gpus for unit in fabric.units.values()} - {0}
     per_host, without = sorted(with_gpus or {0}), counts.get("hosts_without_gpus", 0)
     others = f", {without:,} without" if without else ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.fabric.capacity.remainder import Remainder, count_even_links
-from fabricc.fabric.capacity.throughput import Throughput, measure_throughput
+from fabricc.fabric.capacity.throughput import OutageRates, Throughput, measure_throughput
 from fabricc.fabric.capacity.wiring import Outage, Wiring
 from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.fabric.shape import TierName
@@ -36,7 +36,7 @@ def fabric(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def whole_throughput(fabric: Fabric) -> Throughput:
-    return measure_throughput(Remainder(Wiring(fabric), Outage()))
+    return measure_throughput(OutageRates(Remainder(Wiring(fabric), Outage())))
 
 
 def of(fabric: Fabric, beginning: str) -> Failure | None:
