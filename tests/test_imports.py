@@ -150,7 +150,7 @@ INSIDE = {
     "fabricc.cli.upgrade": (1, "as for `push`"),
     "fabricc.cli.verify": (1, "as for `push`"),
     "fabricc.cli.words": (1, "a press of a key plans a spec only where its devices are wanted"),
-    "fabricc.operate.devices.driver_classes": (
+    "fabricc.operate.devices.login": (
         1,
         "NAPALM takes half a second; a push that shows its plan needs none",
     ),

@@ -21,7 +21,7 @@ BY_OUR_OWN_WORDS = frozenset({
     "base/documents/schema.py load_schema", "base/documents/schema.py schema_validator",
     "base/values.py _compile_constructor",
     "fabric/infiniband/wiring.py speed_word",
-    "front/spec/pools.py _parse_networks", "review/diff/impact.py vocabulary_of",
+    "front/spec/pools.py _parse_networks", "review/diff/fact_impact.py vocabulary_of",
     "review/report/page.py _read_template",
 })  # fmt: skip
 """Caches keyed by systems, drivers, releases, files and constants of fabricc's own, a bounded number."""

@@ -12,8 +12,7 @@ from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric import links
 from fabricc.fabric.shape import SwitchId, TierName
 from fabricc.operate.devices.access import NAME, Access, access_of
-from fabricc.operate.devices.driver_classes import driver_name
-from fabricc.operate.devices.login import Device, device_of_switch
+from fabricc.operate.devices.login import Device, device_of_switch, driver_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

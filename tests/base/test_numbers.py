@@ -15,7 +15,7 @@ from fabricc.catalog.support import release_numbers
 from fabricc.fabric.vocabulary import Row
 from fabricc.operate.devices.connection import KindError, accept_number
 from fabricc.operate.devices.readings import of_classes
-from fabricc.review.diff.effects import OUTSIDE, DeviceStates, change_direction
+from fabricc.review.diff.fact_impact import OUTSIDE, DeviceStates, change_direction
 
 LONG = "9" * 5000
 NOT_NUMBERS = ("", "²", "①", "٣", "-1", "+1", " 1", "1 ", "1_0", LONG, "1" * 19)

@@ -1,4 +1,7 @@
-"""Read answers of devices: JSON of any nesting by key names, and neighbors as lldpd prints them."""
+"""Read answers of devices: JSON of any nesting by key names, NAPALM getters, and neighbors as lldpd prints them.
+
+Systems without a back end whose configurations look like those of one are rejected by name.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""The syntax of a back end: rows of patterns, in the order of a manual, and the types of their captures."""
+"""The syntax of a back end: rows of patterns, in the order of a manual, and the types of their captures.
+
+A pattern consists of words of the text. `<integer>` captures a word of that type,
+`<integer>...` one or more of them, `<rest>` the rest of the line, `<below>` the same in a tree: the words of each
+statement below. `[prefer]` is optional; `(tx-queue|uc-tx-queue)` is a choice.
+Captures are numbered from 0 in order, those of outer blocks first.
+"""
 
 from __future__ import annotations
 

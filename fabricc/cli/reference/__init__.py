@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import BUILT_IN
-from fabricc.cli.reference.codes import render_codes
 from fabricc.cli.reference.models import render_limits, render_models
-from fabricc.cli.reference.spec import render_spec
-from fabricc.cli.reference.verbs import render_verbs
+from fabricc.cli.reference.pages import render_codes, render_spec, render_verbs
 
 if TYPE_CHECKING:
     from collections.abc import Callable

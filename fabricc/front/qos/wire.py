@@ -1,4 +1,9 @@
-"""Costs of a cable, a pause frame and a buffer cell, and the physical floor of headroom that they set."""
+"""Costs of a cable, a pause frame and a buffer cell, and the physical floor of headroom that they set.
+
+A port that runs out of its share sends a pause frame and goes on receiving until the pause has worked. Each term of
+the floor is the least that any pair of ports has: no interface delay, no buffer cell that is filled in part.
+Worst-case headroom by IEEE 802.1Q is for switches without a published table or formula.
+"""
 
 from __future__ import annotations
 

@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from fabricc.operate.devices.driver_classes import driver_class, napalm_base
 from fabricc.operate.devices.login import (
     MOST_REFUSING,
     DeviceError,
     LockedError,
     RefusedLoginError,
     UnreachableError,
+    driver_class,
+    napalm_base,
 )
 from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.redact import excerpt, mask_secrets

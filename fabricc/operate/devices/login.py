@@ -1,7 +1,8 @@
-"""The switches of a fabric as devices to log in to, their logins, and the limit of logins that are refused."""
+"""The switches of a fabric as devices to log in to: logins, NAPALM drivers, and the limit of refused logins."""
 
 from __future__ import annotations
 
+import re
 import threading
 from contextlib import contextmanager
 from dataclasses import field
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.values import dataclass
 from fabricc.fabric.management import management_place
+from fabricc.operate.drivers import DRIVERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -159,3 +161,48 @@ class LockedError(DeviceError):
 
 class RefusedLoginError(DeviceError):
     """A device answers and refuses the login; another attempt may lock the account."""
+
+
+_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+
+
+def driver_name(nos: str, login: Login | None = None) -> str:
+    """Return the name by which `napalm.get_network_driver` finds the driver: that of the login, else of the NOS."""
+    return (login and login.driver) or DRIVERS.get(nos, nos)
+
+
+def napalm_base() -> Any:
+    """Return NAPALM's module of drivers and exceptions."""
+    from napalm import base  # half a second, which a push that only shows its plan does not pay
+
+    return base
+
+
+def driver_class(nos: str, login: Login) -> Any:
+    """Return the driver's class for a login.
+
+    Raises:
+        DeviceError: FAB9104, there is no such driver.
+    """
+    return find_driver(nos, driver_name(nos, login))
+
+
+def find_driver(nos: str, name: str) -> Any:
+    """Return the class of a driver by its name for NAPALM.
+
+    Raises:
+        DeviceError: FAB9104, there is no such driver.
+    """
+    if not _NAME.fullmatch(name):
+        raise _missing_driver(nos, name)
+    base = napalm_base()
+    try:
+        return base.get_network_driver(name)
+    except base.exceptions.ModuleImportError:
+        raise _missing_driver(nos, name) from None
+
+
+def _missing_driver(nos: str, name: str) -> DeviceError:
+    return DeviceError(
+        "FAB9104", f"NAPALM finds no driver {name!r} for {nos}", "Install it, or name one with `driver:`."
+    )

@@ -12,7 +12,7 @@ from fabricc.fabric.model import Direction, Switch
 from fabricc.operate.change.resources import Effect
 from fabricc.operate.devices import running
 from fabricc.review.diff.compare import application_impact, application_words, compare_views
-from fabricc.review.diff.impact import judge_statement
+from fabricc.review.diff.fact_impact import judge_statement
 from fabricc.review.diff.model import Impact, Statement
 from fabricc.review.diff.run import compare_texts, describe_access
 from fabricc.review.diff.trees import sessions_of

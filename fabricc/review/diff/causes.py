@@ -11,7 +11,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.catalog.figures import format_figure, list_figures
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import HostModel, NicModel, SwitchModel
-from fabricc.review.diff.impact import row_of
+from fabricc.review.diff.fact_impact import row_of
 from fabricc.review.diff.model import ModelFigure, SpecChange
 from fabricc.review.diff.view import is_secret, mask_secrets
 

@@ -11,8 +11,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.numbers import is_number
 from fabricc.base.values import replace
 from fabricc.fabric.vocabulary import STRUCTURE
-from fabricc.review.diff.effects import OUTSIDE, DeviceStates, change_direction
-from fabricc.review.diff.impact import judge_statement, row_of
+from fabricc.review.diff.fact_impact import OUTSIDE, DeviceStates, change_direction, judge_statement, row_of
 from fabricc.review.diff.model import DeviceDiff, Impact, Link, Rail, Renumbering, Statement
 from fabricc.review.diff.phrases import fold_names
 from fabricc.review.diff.view import DeviceView, is_secret

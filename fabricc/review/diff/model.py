@@ -50,7 +50,7 @@ class Statement(NamedTuple):
         subject: fact path; interfaces are named by their role: `interface[host]/mtu`, `link[up]`, `session[up]`.
         op: `~` changed, `+` new, `-` gone.
         before, after: None without a value; both None if every device has its own values.
-        direction: the input of the impact: `op`, or which way the value goes; see `effects.py`.
+        direction: the input of the impact: `op`, or which way the value goes; see `fact_impact.py`.
     """
 
     subject: str

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.numbers import is_number
 from fabricc.base.order import group_pairs
-from fabricc.review.diff.impact import row_of, vocabulary_of
+from fabricc.review.diff.fact_impact import row_of, vocabulary_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

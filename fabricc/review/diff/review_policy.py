@@ -11,7 +11,7 @@ from fabricc.base.documents.schema import breaches
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
 from fabricc.compiler.load.spec_location import POLICY_NAME
-from fabricc.review.diff.impact import is_access, row_of
+from fabricc.review.diff.fact_impact import is_access, row_of
 from fabricc.review.diff.model import Group, Impact, Review
 from fabricc.review.diff.phrases import fold_names
 from fabricc.review.diff.wording import LABELS

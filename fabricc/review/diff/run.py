@@ -21,8 +21,8 @@ from fabricc.compiler.write.workers import spread_work, usable_cpus
 from fabricc.review.diff.causes import find_causes
 from fabricc.review.diff.classes import derive_changes, describe_tenants, device_classes, find_moves
 from fabricc.review.diff.compare import compare_views, with_application
+from fabricc.review.diff.fact_impact import is_access, judge_statement, row_of
 from fabricc.review.diff.former_names import box_of, former_names, under_present_names
-from fabricc.review.diff.impact import is_access, judge_statement, row_of
 from fabricc.review.diff.model import (
     BESIDE,
     ControlFile,

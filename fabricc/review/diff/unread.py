@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.fabric.vocabulary import STRUCTURE
-from fabricc.review.diff.impact import UNUSED, row_of, vocabulary_of
+from fabricc.review.diff.fact_impact import UNUSED, row_of, vocabulary_of
 from fabricc.review.diff.model import ControlFile, Group, SpecChange, Statement, VouchedLine
 from fabricc.review.diff.view import mask_secrets
 

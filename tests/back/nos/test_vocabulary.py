@@ -22,7 +22,7 @@ from fabricc.fabric.facts import SETTINGS, congestion_facts, setting_facts, swit
 from fabricc.fabric.vocabulary import STRUCTURE
 from fabricc.fabric.vocabulary import __file__ as waist
 from fabricc.front.spec.document import cluster_schema
-from fabricc.review.diff.impact import judge_statement, row_of, vocabulary_of
+from fabricc.review.diff.fact_impact import judge_statement, row_of, vocabulary_of
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.view import host_view, switch_view
 from tests.review.explain.fabrics import INVENTORIES, host_facts, inventory, samples, settings_of, subjects

@@ -16,7 +16,7 @@ from fabricc.back import nos as back_ends
 from fabricc.cli.entry import run
 from fabricc.review.diff import wording
 from fabricc.review.diff.control_files import role_of
-from fabricc.review.diff.impact import is_access
+from fabricc.review.diff.fact_impact import is_access
 from fabricc.review.diff.review_policy import Policy, as_policies_write, own_labels, policy_violations
 from tests.review.diff.conftest import INVENTORIES, compared
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.compiler.compiled import compile_spec
-from fabricc.review.diff.impact import judge_statement
+from fabricc.review.diff.fact_impact import judge_statement
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.run import Context, compare_sides
 from fabricc.review.diff.sides import spec_side

@@ -11,7 +11,7 @@ from fabricc.back import nos as back_ends
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric import facts
 from fabricc.fabric.vocabulary import STRUCTURE
-from fabricc.review.diff.impact import judge_statement, row_of, vocabulary_of
+from fabricc.review.diff.fact_impact import judge_statement, row_of, vocabulary_of
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.view import host_view, switch_view
 from tests.review.diff.conftest import INVENTORIES

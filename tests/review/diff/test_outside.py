@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.review.diff import wording
-from fabricc.review.diff.impact import judge_statement
+from fabricc.review.diff.fact_impact import judge_statement
 from fabricc.review.diff.model import Impact
 from tests.outward import MODELS, spec_text
 from tests.review.diff.conftest import compared

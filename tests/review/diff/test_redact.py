@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from fabricc.review.diff.impact import row_of
+from fabricc.review.diff.fact_impact import row_of
 from fabricc.review.diff.run import file_diffs
 from fabricc.review.diff.view import is_secret, mask_secrets
 

@@ -11,7 +11,7 @@ from fabricc.back.nos import BUILT_IN
 from fabricc.fabric.vocabulary import compile_patterns
 from fabricc.front.planning.quality import list_worksheets
 from fabricc.front.planning.topology.strides import power_of_two
-from fabricc.review.diff.impact import vocabulary_of
+from fabricc.review.diff.fact_impact import vocabulary_of
 from fabricc.review.explain.devices import explain_facts
 from fabricc.review.explain.facts import FORMS, Explainer
 from fabricc.review.explain.model import Source

@@ -13,7 +13,7 @@ from fabricc.back.nos.cumulus.foreign import second_reading
 from fabricc.back.nos.cumulus.words import FILE
 from fabricc.back.nos.frr import recognition as frr
 from fabricc.fabric.facts import Unplanned
-from fabricc.review.diff.impact import vocabulary_of
+from fabricc.review.diff.fact_impact import vocabulary_of
 from tests.audit.corpora import ROOT, Share, devices, share
 from tests.back.nos.cumulus.variants import VARIANTS
 from tests.back.nos.test_vocabulary import fits

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fabricc.back.nos.eos import EOS, FILE
-from fabricc.review.diff.impact import vocabulary_of
+from fabricc.review.diff.fact_impact import vocabulary_of
 from tests.audit import corpora
 from tests.back.nos.test_vocabulary import fits
 from tests.back.reading.compiled import compiled_blocks

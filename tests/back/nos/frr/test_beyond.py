@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fabricc.back.nos.frr import ASIDES, FILE, FRR, _file_readers
-from fabricc.review.diff.impact import vocabulary_of
+from fabricc.review.diff.fact_impact import vocabulary_of
 from tests.audit.corpora import ROOT, devices, share
 from tests.back.nos.test_vocabulary import fits
 from tests.back.reading.compiled import compiled_blocks

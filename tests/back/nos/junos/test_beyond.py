@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.back.nos.junos import FILE, JUNOS
-from fabricc.review.diff.impact import vocabulary_of
+from fabricc.review.diff.fact_impact import vocabulary_of
 from tests.back.nos.junos.test_read import as_commands
 
 if TYPE_CHECKING:

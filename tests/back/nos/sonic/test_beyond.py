@@ -12,7 +12,7 @@ import pytest
 from fabricc.back.nos.sonic import SONIC, reader
 from fabricc.back.nos.sonic.config_db import FILE
 from fabricc.fabric.facts import Unplanned
-from fabricc.review.diff.impact import vocabulary_of
+from fabricc.review.diff.fact_impact import vocabulary_of
 from tests.audit.corpora import ROOT, Share, devices, share
 from tests.back.nos.test_vocabulary import fits
 from tests.back.reading.compiled import compiled_blocks

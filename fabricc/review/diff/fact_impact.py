@@ -1,4 +1,4 @@
-"""Decide which way a changed value goes: whether routes are lost or leak, and whether a setting becomes weaker.
+"""Rate a changed fact: which way it goes, and what the vocabulary declares for that on the system of the device.
 
 The vocabulary declares an impact for each direction. A direction is one of the operations `+`, `-` and `~`, or a word:
 `less` (routes or a protection are lost), `leak` (routes pass that did not, or compete with the
@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.back import hosts
+from fabricc.back import nos as back_ends
 from fabricc.base.numbers import is_number, whole_number
+from fabricc.review.diff.model import Impact, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.fabric.facts import Facts, Value
-    from fabricc.fabric.vocabulary import Row
+    from fabricc.fabric.vocabulary import Row, Vocabulary
+
 
 OUTSIDE = "]/entry["
 """The key of a prefix-list entry by its network; its place has no effect if every entry permits."""
@@ -335,3 +339,38 @@ def _is_less(before: Value | None, after: Value | None) -> bool:
     if {old, new} <= {"true", "false"}:
         return new == "false"
     return not set(re.split(r"[ ,]+", old)) <= set(re.split(r"[ ,]+", new))
+
+
+UNUSED = "interface[unused]"
+_ADDRESS = re.compile(r"/(ipv[46]|secondary\[|gateway\[)")
+"""Addresses that a switch answers itself, on an interface without a cable too, such as a loopback or a VLAN."""
+_RESETS = (Impact.SESSION_RESET, Impact.RELOAD)
+
+
+@cache
+def vocabulary_of(nos: str) -> Vocabulary:
+    """Return the facts of devices of a NOS (`host` for hosts)."""
+    return hosts.vocabulary() if nos == "host" else back_ends.load_vocabulary(nos)
+
+
+def row_of(subject: str, nos: str) -> Row:
+    """Return what is declared of a subject: a fact whose port stands by its role, and whose neighbor is a session."""
+    return vocabulary_of(nos).row(subject.replace("session[", "bgp/neighbor[", 1))
+
+
+def is_access(subject: str, nos: str) -> bool:
+    """Return whether a fact decides who can log in or change the device, or from where."""
+    return "access" in row_of(subject, nos).tags
+
+
+@lru_cache(1 << 14)
+def judge_statement(subject: str, direction: str, nos: str) -> Verdict:
+    """Return the impact of a statement on a NOS (`host` for hosts); see `change_direction`."""
+    declared = row_of(subject, nos).impact
+    role = subject.partition("[")[2].partition("]")[0]
+    name = declared.get(direction) or declared.get(role) or declared["else"]
+    if subject.startswith(UNUSED) and nos != "host":
+        name = "own address" if direction == "+" and _ADDRESS.match(subject, len(UNUSED)) else "idle"
+    found = vocabulary_of(nos).impacts[name]
+    impact = Impact[found.impact.upper().replace("-", "_")]
+    return Verdict(impact, found.why, found.source, found.down or impact in _RESETS, found.beyond)

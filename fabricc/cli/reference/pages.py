@@ -1,15 +1,23 @@
-"""Generate the page of every key of the spec from its schema."""
+"""Generate the pages of every code, every key of the spec, and every verb with its options."""
 
 from __future__ import annotations
 
+import inspect
 import json
 from typing import TYPE_CHECKING, Any
 
+import click
+
+from fabricc.base.diagnostics import TITLES
 from fabricc.base.documents.schema import load_schema
+from fabricc.base.order import group_pairs
+from fabricc.cli.entry import cli
 from fabricc.cli.reference.models import render_table
+from fabricc.review.explain.codes import about_code, code_causes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
 
 _LEAD = """\
 # Keys of the spec
@@ -90,3 +98,62 @@ def _values(node: Mapping[str, Any]) -> str:
     kind = node.get("type", "")
     limits = " ".join(f"{word} {node[key]:,}" for key, word in _RANGES if key in node)
     return f"{kind} {limits}".strip() if isinstance(kind, str) else " or ".join(kind)
+
+
+def render_codes() -> str:
+    """Return the meaning, cause and remedy of each code, in the order of the numbers of each subject."""
+    return "".join(_render_subjects())
+
+
+def _render_subjects() -> Iterator[str]:
+    yield "# Every code\n\nThe meaning, cause and remedy of each finding. `fabricc explain CODE` shows one of them.\n"
+    known = code_causes()
+    subjects = group_pairs((about_code(code), code) for code in TITLES)
+    for (about, page), codes in subjects.items():
+        topic = page.rpartition(" ")[2]
+        yield f"\n## {about[0].upper()}{about[1:]}: {page}\n\nSee [{topic}]({topic}.md).\n"
+        for code in codes:
+            yield f"\n### {code}\n\n**{TITLES[code]}.**"
+            yield "".join(f" {sentence}" for sentence in known.get(code, ())) + "\n"
+
+
+_VERBS_LEAD = "# Verbs and options\n\n`fabricc VERB --help` prints the same for one verb.\n"
+
+
+def render_verbs() -> str:
+    """Return usage, help text and options of each verb, and of the verbs below it."""
+    top = click.Context(cli, info_name="fabricc")
+    return "\n".join(
+        [_VERBS_LEAD, *(part for name in cli.list_commands(top) for part in _render_verb(top, name))]
+    )
+
+
+def _render_verb(above: click.Context, name: str) -> Iterator[str]:
+    assert isinstance(above.command, click.Group)
+    command = above.command.get_command(above, name)
+    assert command is not None
+    context = click.Context(command, info_name=name, parent=above)
+    usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
+    yield f"## {context.command_path}\n\n```\n{usage}\n```\n\n{_format_help(command.help or '')}"
+    rows = list(_option_rows(context))
+    if rows:
+        yield render_table(("option", "meaning"), rows)
+    if isinstance(command, click.Group):
+        for below in command.list_commands(context):
+            yield from _render_verb(context, below)
+
+
+def _option_rows(context: click.Context) -> Iterator[tuple[str, str]]:
+    for parameter in context.command.get_params(context):
+        record = parameter.get_help_record(context) if isinstance(parameter, click.Option) else None
+        if record is not None and "--help" not in parameter.opts:
+            yield f"`{record[0]}`", record[1]
+
+
+def _format_help(text: str) -> str:
+    """Return the paragraphs of a help text; one that begins with click's marker is a block of code."""
+    paragraphs = []
+    for paragraph in inspect.cleandoc(text).split("\n\n"):
+        first, _, rest = paragraph.partition("\n")
+        paragraphs.append(f"```\n{rest}\n```" if first == "\b" else paragraph)
+    return "\n\n".join(paragraphs) + "\n"
