@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from napalm.base.exceptions import (
     CommandErrorException,
@@ -25,11 +25,16 @@ from napalm.base.exceptions import (
 from fabricc.operate.drivers import linux_views, nvue_views
 from fabricc.operate.drivers.answers import AnswerError
 from fabricc.operate.drivers.holds import Claim, Hold
+from fabricc.operate.drivers.limits import TIMES
+from fabricc.operate.drivers.linux import HOSTNAME
 from fabricc.operate.drivers.linux_session import LinuxSession
 from fabricc.operate.drivers.lossless import Counters, CounterTotals
 from fabricc.operate.drivers.nvue_views import APPLIED, CONFIRM, PENDING, SETTLED, Revisions
 from fabricc.operate.drivers.redact import excerpt, redact_text
 from fabricc.operate.drivers.single import one_text
+
+if TYPE_CHECKING:
+    from fabricc.operate.drivers.shell import CommandResult
 
 FILE = "startup.yaml"
 _YAML = re.compile(r"\s*(?:---\s+)?(?:- )?(?:\{\W?)?(?:header|set|unset)\b\W?:|\s*\[\s*\]")
@@ -44,6 +49,11 @@ _SAVE = (
 """Save, and report whether the startup configuration is the applied one, or has changed at least."""
 _POLL_S = 1.0
 _MINUTE_S = 60
+_REVISIONS, _HISTORY = shlex.join(nvue_views.REVISIONS), shlex.join(nvue_views.HISTORY)
+_DIFF = "nv config diff -o commands 2> /dev/null || true"
+_DETACH = "nv config detach || true"
+_STARTUP = "nv config show -r startup -o yaml"
+_PLATFORM = ("nv", "show", "platform", "-o", "json")
 _LOADED = "loaded"
 """File on the switch with the name of the revision that a session of this driver loaded last."""
 _SHARED = {"vtysh": ("frrvty", "-c 'show version'", "-h"), "lldpcli": ("_lldpd", "show configuration", "-v")}
@@ -90,6 +100,7 @@ class CumulusDriver(LinuxSession):
         super().__init__(*login, **named)
         self._access: dict[str, str] = {}
         self._candidate = self._base = ""
+        self._opening: dict[str, list[CommandResult]] = {}
 
     def open(self) -> None:
         """Connect, log in and find out how the login runs vtysh and lldpcli."""
@@ -99,22 +110,29 @@ class CumulusDriver(LinuxSession):
             _PROBE.format(group=group, request=request, option=option, program=program, sudo=sudo)
             for program, (group, request, option) in _SHARED.items()
         )
-        words = self._run("; ".join(probes)).split()
+        probe = "; ".join(probes)
+        identity = (self._line_of(HOSTNAME), self._line_of(_PLATFORM))
+        with self._in_one_request(probe, *identity):
+            words = self._run(probe).split()
+            self._opening = {line: self._ahead.get(line, [])[:1] for line in identity}
         if len(words) != len(_SHARED) or not _ACCESS.issuperset(words):
             self.close()
             output = excerpt(" ".join(words), self.password, longest=100) or "nothing"
             raise ConnectionException(f"{self.hostname}: the answer about vtysh and lldpcli is {output!r}")
         self._access = dict(zip(_SHARED, words, strict=True))
 
+    def get_identity(self) -> dict[str, str]:
+        """Return hostname and serial number, which came with the answer that proves the login; not part of NAPALM."""
+        for line, results in self._opening.items():
+            self._ahead[line] = [*results]
+        return super().get_identity()
+
     def _sudo(self) -> str:
         """Return nothing: NVUE lets its own roles run `nv`, and accounts with keys have no password for sudo."""
         return ""
 
-    def _outputs(self, *commands: Sequence[str]) -> list[str]:
-        return [
-            self._run(f"{'sudo -n ' * (self._access.get(words[0]) == 'sudo')}{shlex.join(words)}")
-            for words in commands
-        ]
+    def _line_of(self, command: Sequence[str]) -> str:
+        return f"{'sudo -n ' * (self._access.get(command[0]) == 'sudo')}{shlex.join(command)}"
 
     def _require_access(self) -> None:
         """Refuse a login that could not look at BGP after the change.
@@ -197,33 +215,57 @@ class CumulusDriver(LinuxSession):
             )
         return next(iter(waiting), "")
 
-    def _apply(self, words: str, revision: str, wanted: frozenset[str]) -> None:
+    def _apply(
+        self,
+        words: str,
+        revision: str,
+        revisions: Revisions,
+        wanted: frozenset[str],
+        first: Sequence[str] = (),
+    ) -> list[str]:
         """Run `nv config apply ...` and require that a revision then has one of the wanted states.
 
         A lost answer is no outcome: the state is read over a new connection until NVUE has settled it.
+
+        Args:
+            words: after `nv config apply`.
+            revision: whose state decides.
+            revisions: those of before.
+            wanted: its states after success.
+            first: commands that must succeed before.
+
+        Returns:
+            What `first` printed, "" for an answer that is lost.
 
         Raises:
             CommitError: NVUE refused it, or the revision has another state.
             ConnectionException: The connection broke, and the command had no effect.
         """
-        before = self._revisions().get(revision, {})
         lost: NapalmException | None = None
+        apply = f"nv config apply {words}"
+        printed: list[str] = []
         try:
-            self._nv(f"apply {words}", CommitError)
+            with self._in_one_request(*first, apply, _REVISIONS, stops=True, limit_s=self._patience):
+                printed = [self._run(command, CommitError) for command in first]
+                self._run(apply, CommitError, limit_s=self._patience)
+                found = self._revisions().get(revision, {})
         except (CommandTimeoutException, ConnectionException) as error:
             lost = error
+            found = self._revisions().get(revision, {})
         # NVUE can take seconds to leave `confirm` after a confirmation that it accepted.
         ended = SETTLED if lost or CONFIRM in wanted else SETTLED - {CONFIRM}
         until = time.monotonic() + self._patience
-        while (found := self._revisions().get(revision, {})).get("state") not in ended:
+        while found.get("state") not in ended:
             if time.monotonic() > until:
                 break
             time.sleep(_POLL_S)
-        if lost and found == before:
+            found = self._revisions().get(revision, {})
+        if lost and found == revisions.get(revision, {}):
             raise lost
         if found.get("state") not in wanted:
             issues = nvue_views.describe_issues(found, self.password)
             raise CommitError(f"{self.hostname}: revision {revision} was not applied: {issues}")
+        return printed
 
     # Configuration.
 
@@ -249,14 +291,22 @@ class CumulusDriver(LinuxSession):
         self._load(one_text(filename, config, FILE, MergeConfigException), "patch", MergeConfigException)
 
     def _load(self, text: str, verb: str, failure: type[NapalmException]) -> None:
-        if self._has_foreign_revision():
-            raise SessionLockedException(f"{self.hostname}: {self.username} has a pending revision of NVUE")
-        with self._loading({FILE: text}):
+        load = f"nv config {verb} {self._folder}/{FILE}"
+        steps = (_DETACH, _REVISIONS, _HISTORY, load, _REVISIONS)
+        store = self._keep_command(FILE)
+        with self._loading({FILE: text}, store, given={store: text}):
             self._keep(FILE, text, failure)
-            self._run("nv config detach || true")
+            self._load_revision(verb, steps, load, failure)
+
+    def _load_revision(
+        self, verb: str, steps: Sequence[str], load: str, failure: type[NapalmException]
+    ) -> None:
+        """Load the stored file into a revision, and note its name."""
+        with self._in_one_request(*steps, stops=True, limit_s=self._patience):
+            self._run(_DETACH)
             before = self._revisions()
             self._base = self._applied_revision(before)
-            output = self._nv(f"{verb} {self._folder}/{FILE}", failure)
+            output = self._run(load, failure)
             after = self._revisions()
             found = nvue_views.names_in(after, PENDING) - nvue_views.names_in(before, PENDING)
             if len(found) != 1:
@@ -266,7 +316,7 @@ class CumulusDriver(LinuxSession):
                 )
                 raise failure(f"{self.hostname}: nv config {verb} made no pending revision: {reason}")
             (self._candidate,) = found
-            self._keep(_LOADED, f"{self._candidate}\n", failure)
+        self._keep(_LOADED, f"{self._candidate}\n", failure)
 
     def _files_of(self, config: str) -> dict[str, str]:
         return {FILE: one_text(None, config, FILE, ReplaceConfigException)}
@@ -293,12 +343,13 @@ class CumulusDriver(LinuxSession):
 
     def discard_config(self) -> None:
         """Forget the pending revision of this session and give the lock back."""
-        if self._files:
-            self._run("nv config detach || true")
-        if self._candidate:
-            self._run(f"nv config delete {shlex.quote(self._candidate)} || true")
-        self._candidate = ""
-        self._unlock(FILE, _LOADED)
+        steps = [_DETACH] * bool(self._files)
+        steps += [f"nv config delete {shlex.quote(self._candidate)} || true"] * bool(self._candidate)
+        with self._in_one_request(*steps, self._drop_command(self._session, FILE, _LOADED)):
+            for step in steps:
+                self._run(step)
+            self._candidate = ""
+            self._unlock(FILE, _LOADED)
 
     def commit_config(self, message: str = "", revert_in: int | None = None) -> None:
         """Apply the pending revision.
@@ -314,34 +365,43 @@ class CumulusDriver(LinuxSession):
             raise CommitError(f"{self.hostname}: no candidate is loaded")
         if revert_in is not None and revert_in < 1:
             raise CommitConfirmException(f"{self.hostname}: revert_in must be at least one second")
-        self._lock()
-        revisions = self._revisions()
-        self._waiting(revisions)
-        if (applied := self._applied_revision(revisions)) != self._base:
+        reads = (_REVISIONS, self._kept_command("committed"), _HISTORY)
+        with self._in_one_request(self._lock_command(), *reads, stops=True):
+            self._lock()
+            revisions = self._revisions()
+            self._waiting(revisions)
+            applied = self._applied_revision(revisions)
+        if applied != self._base:
             raise CommitError(
                 f"{self.hostname}: revision {applied} was applied by another session after this candidate was loaded; "
                 "compare again"
             )
-        self._keep("before", f"{applied}\n", CommitError)
-        self._keep("committed", f"{self._candidate}\n", CommitError)
-        self._sign_commit()
-        saved = self._save_config() if revert_in else ""
+        first = [
+            self._keep_command(name, value)
+            for name, value in (
+                ("before", applied),
+                ("committed", self._candidate),
+                ("owner", self._session),
+            )
+        ]
         words = "-y" + (f" --confirm {-(-revert_in // _MINUTE_S)}m" if revert_in else "")
         words += f" -m {shlex.quote(message)}" if message else ""
         candidate, self._candidate = self._candidate, ""
-        self._apply(words, candidate, frozenset({CONFIRM}) if revert_in else APPLIED)
         if not revert_in:
+            self._apply(words, candidate, revisions, APPLIED, first)
             self._save()
-        elif self._save_config() != saved:
+            self._unlock(FILE)
+            return
+        printed = self._apply(words, candidate, revisions, frozenset({CONFIRM}), [*first, _STARTUP])
+        with self._in_one_request(_STARTUP, self._drop_command(self._session, FILE)):
+            now = self._require_document(self._run(_STARTUP))
+            self._unlock(FILE)
+        if printed and now != self._require_document(printed[-1]):
             self.rollback()
             raise CommitError(
                 f"{self.hostname}: NVUE saved the commit before its confirmation, so it was undone; "
                 "run `nv set system config auto-save state disabled` and `nv config apply` on the switch"
             )
-        self._unlock(FILE)
-
-    def _save_config(self) -> str:
-        return self._document("nv config show -r startup -o yaml")
 
     def has_pending_commit(self) -> bool:
         """Return whether an apply waits for its confirmation."""
@@ -349,18 +409,41 @@ class CumulusDriver(LinuxSession):
 
     def get_holds(self) -> list[Hold]:
         """Return claims of sessions, and the pending revision of a person with this account. Not part of NAPALM."""
-        found = super().get_holds()
-        return [*found, Hold(Claim.CANDIDATE, self.username)] if self._has_foreign_revision() else found
+        with self._in_one_request(*self._claim_commands()):
+            found = super().get_holds()
+            if self._has_foreign_revision(self._revisions()):
+                found.append(Hold(Claim.CANDIDATE, self.username))
+            return found
 
-    def _has_foreign_revision(self) -> bool:
+    def _claim_commands(self) -> Sequence[str]:
+        """Return the commands of `get_holds`; the lock and the revisions are used twice."""
+        return (*self._hold_commands(), *self._hold_commands(), self._kept_command("owner"))
+
+    def _hold_commands(self) -> Sequence[str]:
+        return (_REVISIONS, self._owner_command(), _DIFF, self._kept_command(_LOADED))
+
+    def _refuse_other_work(self) -> None:
+        try:
+            revisions = self._revisions()
+            if nvue_views.names_in(revisions, CONFIRM):
+                raise CommitConfirmException(f"{self.hostname}: a commit waits for confirmation")
+            if self._has_foreign_revision(revisions):
+                raise SessionLockedException(
+                    f"{self.hostname}: {self.username} has a pending revision of NVUE"
+                )
+        except NapalmException:
+            self._unlock()  # which came in the same request
+            raise
+
+    def _has_foreign_revision(self, revisions: Revisions) -> bool:
         """Return whether this account has a pending revision that no session of this driver made.
 
         A session that died leaves its revision behind, also after its lock has expired or was removed.
         """
         owner, _ = self._lock_owner()
-        if owner or not self._read_commands(self._run("nv config diff -o commands 2> /dev/null || true")):
+        if owner or not self._read_commands(self._run(_DIFF)):
             return False
-        return self._kept(_LOADED) not in nvue_views.names_in(self._revisions(), PENDING)
+        return self._kept(_LOADED) not in nvue_views.names_in(revisions, PENDING)
 
     def confirm_commit(self) -> None:
         """Confirm the commit that waits, and save it.
@@ -368,22 +451,26 @@ class CumulusDriver(LinuxSession):
         Raises:
             CommitError: Nothing waits, NVUE went back already, or another session committed it.
         """
-        if not (waiting := self._waiting(self._revisions())):
+        kept = (self._kept_command(name) for name in ("owner", "committed"))
+        with self._in_one_request(_REVISIONS, *kept):
+            revisions = self._revisions()
+            waiting = self._waiting(revisions)
+        if not waiting:
             raise CommitError(f"{self.hostname}: no commit waits for confirmation")
-        self._settle("--confirm-yes", waiting, APPLIED)
-        self._save()
-        self._run(f"rm -f {self._folder}/owner")
+        self._settle("--confirm-yes", waiting, revisions, APPLIED)
+        forget = f"rm -f {self._folder}/owner"
+        self._save(forget)
 
-    def _settle(self, option: str, waiting: str, wanted: frozenset[str]) -> None:
+    def _settle(self, option: str, waiting: str, revisions: Revisions, wanted: frozenset[str]) -> None:
         """Answer NVUE's wait for a confirmation, a second time where the first answer did not arrive.
 
         The command names the revision: it then fails for the commit of another session.
         """
         words = f"{shlex.quote(waiting)} {option}"
         try:
-            self._apply(words, waiting, wanted)
+            self._apply(words, waiting, revisions, wanted)
         except (CommandTimeoutException, ConnectionException):
-            self._apply(words, waiting, wanted)
+            self._apply(words, waiting, self._revisions(), wanted)
 
     def rollback(self) -> None:
         """Go back to the revision before the last commit, whether it waits for confirmation or not.
@@ -396,9 +483,9 @@ class CumulusDriver(LinuxSession):
             raise CommitError(f"{self.hostname}: nothing to roll back to")
         revisions = self._revisions()
         if waiting := self._waiting(revisions):
-            self._settle("--confirm-no", waiting, SETTLED - {CONFIRM})
+            self._settle("--confirm-no", waiting, revisions, SETTLED - {CONFIRM})
         elif (applied := self._applied_revision(revisions)) == self._kept("committed"):
-            self._apply(f"{shlex.quote(before)} -y", before, APPLIED)
+            self._apply(f"{shlex.quote(before)} -y", before, revisions, APPLIED)
             if (applied := self._applied_revision(self._revisions())) != before:
                 raise CommitError(f"{self.hostname}: revision {applied} is still applied")
         elif applied != before:
@@ -414,49 +501,73 @@ class CumulusDriver(LinuxSession):
         """Return what is applied, saved and pending, as `nv config show -o yaml` prints it."""
         every = " --all" if full else ""
         revisions = {"running": "applied", "startup": "startup", "candidate": "pending"}
-        requested = [kind for kind in wanted if kind != "candidate" or self._files]
+        commands = {
+            kind: f"nv config show -r {revisions[kind]} -o yaml{every}"
+            for kind in wanted
+            if kind != "candidate" or self._files
+        }
+        with self._in_one_request(*commands.values()):
+            return {
+                kind: self._require_document(self._run(command), may_be_empty=kind != "running")
+                for kind, command in commands.items()
+            }
+
+    def _requests(self) -> Mapping[str, Sequence[str]]:
         return {
-            kind: self._document(
-                f"nv config show -r {revisions[kind]} -o yaml{every}", may_be_empty=kind != "running"
-            )
-            for kind in requested
+            **super()._requests(),
+            "get_holds": self._claim_commands(),
+            "get_config": ("nv config show -r applied -o yaml", _STARTUP),
+            "get_interfaces_counters": (self._line_of(linux_views.LINKS),),
+            "get_lossless_counters": (nvue_views.COUNTERS,),
+            "get_alarms": (self._line_of(nvue_views.HEALTH),),
         }
 
-    def _document(self, command: str, *, may_be_empty: bool = True) -> str:
-        """Return the YAML that a command prints, which is a list of header and settings, or one object.
+    @property
+    def _ahead_limit_s(self) -> float | None:
+        return max(self._patience, TIMES * self.timeout)
+
+    def _require_document(self, text: str, *, may_be_empty: bool = True) -> str:
+        """Return a text that is YAML of NVUE: a list of header and settings, or one object.
 
         Raises:
             ConnectionException: it is none: empty, twice, or behind a text that a login script prints.
         """
-        text = self._run(command)
         parts = _PARTS.findall(text)
         if not _YAML.match(text) or len(parts) != len(set(parts)) or not (parts or may_be_empty):
             output = excerpt(text, self.password, longest=100) or "nothing"
             raise ConnectionException(f"{self.hostname}: {FILE} is not YAML of NVUE: {output!r}")
         return text
 
-    def _save(self) -> None:
+    def _save(self, *then: str) -> None:
         """Save what is applied, and read it back: the exit status of `nv config save` is no proof.
 
         It is saved again over a new connection where the answer is lost.
+
+        Args:
+            then: commands to run when it could be saved.
 
         Raises:
             CommitError: The startup configuration is another one.
         """
         try:
-            output = self._run(_SAVE, CommitError, limit_s=self._patience).strip()
+            output = self._save_and(then)
         except (CommandTimeoutException, ConnectionException):
             self._reconnect()
-            output = self._run(_SAVE, CommitError, limit_s=self._patience).strip()
+            output = self._save_and(then)
         if output != "saved":
             output = excerpt(output, self.password, longest=100)
             raise CommitError(f"{self.hostname}: `nv config save` did not save what is applied: {output!r}")
 
+    def _save_and(self, then: Sequence[str]) -> str:
+        with self._in_one_request(_SAVE, *then, stops=True, limit_s=self._patience):
+            output = self._run(_SAVE, CommitError, limit_s=self._patience).strip()
+            for command in then:
+                self._run(command)
+        return output
+
     def get_facts(self) -> dict[str, Any]:
         """Return facts of the switch as NVUE shows them."""
-        system, platform = self._json(
-            ("nv", "show", "system", "-o", "json"), ("nv", "show", "platform", "-o", "json")
-        )
+        system, platform = self._json(("nv", "show", "system", "-o", "json"), _PLATFORM)
         (links,) = self._json(linux_views.LINKS)
         return {
             "uptime": float(self._run("cat /proc/uptime").split()[0]),
@@ -471,7 +582,7 @@ class CumulusDriver(LinuxSession):
 
     def _serial(self) -> str:
         try:
-            (platform,) = self._json(("nv", "show", "platform", "-o", "json"))
+            (platform,) = self._json(_PLATFORM)
         except CommandErrorException:
             return ""
         return str(platform.get("serial-number") or "") if isinstance(platform, dict) else ""
@@ -485,8 +596,7 @@ class CumulusDriver(LinuxSession):
     def get_lossless_counters(self) -> Counters:
         """Return counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM."""
         tally = CounterTotals()
-        if ports := nvue_views.front_panel_ports(self._json(nvue_views.INTERFACES)[0]):
-            nvue_views.read_lossless(self._run(nvue_views.counters_of(ports), limit_s=self._patience), tally)
+        nvue_views.read_lossless(self._run(nvue_views.COUNTERS, limit_s=self._patience), tally)
         return tally.counters()
 
     def get_alarms(self) -> list[str]:

@@ -126,7 +126,7 @@ class LinuxDriver(Checking):
 
     def get_identity(self) -> dict[str, str]:
         """Return hostname and, where the system has a tool for it, serial number of the switch; not part of NAPALM."""
-        (hostname,) = self._outputs(("hostname",))
+        (hostname,) = self._outputs(HOSTNAME)
         if not _HOSTNAME.fullmatch(hostname.strip()):
             raise ConnectionException(f"{self.hostname}: no hostname: {quote_words(hostname)}")
         return {"hostname": hostname.strip(), "serial_number": self._serial()}
@@ -196,6 +196,7 @@ def _name_answer(words: Sequence[str]) -> str:
     return f"the answer to `{' '.join(words)[:_LONGEST]}`"
 
 
+HOSTNAME = ("hostname",)
 SUMMARY = "show bgp vrf all summary json"
 NEIGHBORS = "show bgp vrf all neighbors json"
 ROUTES = ("show ip route json", "show ipv6 route json")

@@ -22,10 +22,9 @@ from fabricc.operate.drivers.lossless import ALL, DROPPED, ECN_MARKED, PFC_RX, P
 from fabricc.operate.drivers.redact import excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator
 
 
-INTERFACES = ("nv", "show", "interface", "-o", "json")
 HEALTH = ("nv", "show", "system", "health", "-o", "json")
 _RULE = re.compile(r"\s*-+(?:\s+-+)*\s*")
 _AT_ONCE = 8
@@ -39,24 +38,19 @@ _COLUMNS = (
 """Column of the class, column of the count, and what it counts; discards are in bytes."""
 
 
-def counters_of(ports: Iterable[str]) -> str:
-    """Return the shell command that reads several ports at once, and prints each port's tables below its name."""
-    words = " ".join(shlex.quote(port) for port in ports)
-    show = "{ nv show interface @ counters qos; nv show interface @ qos pfc-watchdog; } > $d/@ 2> /dev/null"
-    return (
-        f"d=$(mktemp -d) && export d && printf '%s\\n' {words} | xargs -P {_AT_ONCE} -I @ sh -c '{show}; true' && "
-        "cd $d && "
-        f'for p in *; do printf "==> %s <==\\n" "$p"; cat "$p"; echo; done; cd / && rm -r "$d"'
-    )
-
-
-def front_panel_ports(interfaces: Mapping[str, Any]) -> list[str]:
-    """Return the front-panel ports among all interfaces."""
-    return sorted(name for name in interfaces if re.fullmatch(r"swp[\ds]+", name))
+_SHOW = "{ nv show interface @ counters qos; nv show interface @ qos pfc-watchdog; } > $d/of/@ 2> /dev/null"
+_PORTS = "import json,re,sys;[print(one) for one in json.load(sys.stdin).keys() if re.fullmatch(r'swp[\\ds]+', one)]"
+COUNTERS = (
+    "d=$(mktemp -d) && export d && mkdir $d/of && nv show interface -o json > $d/all && "
+    f"python3 -c {shlex.quote(_PORTS)} < $d/all > $d/ports && "
+    f"xargs -r -P {_AT_ONCE} -I @ sh -c '{_SHOW}; true' < $d/ports && cd $d/of && "
+    'for p in $(cat ../ports); do printf "==> %s <==\\n" "$p"; cat "$p"; echo; done; s=$?; rm -rf "$d"; exit $s'
+)
+"""The shell command that reads all front-panel ports, and prints each port's tables below its name."""
 
 
 def read_lossless(text: str, tally: CounterTotals) -> None:
-    """Counters of lossless classes from what `counters_of` prints."""
+    """Counters of lossless classes from what `COUNTERS` prints."""
     for port, tables in unpack_bundle(text, "").items():
         for row in _table_rows(tables):
             for traffic_class, column, kind in _COLUMNS:

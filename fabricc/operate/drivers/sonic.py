@@ -8,7 +8,7 @@ import re
 import shlex
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.resources import files as package_files
 from typing import Any
@@ -33,6 +33,7 @@ from fabricc.operate.drivers.answers import AnswerError, parse_json, quote_words
 from fabricc.operate.drivers.bundle import candidate_files, pack_bundle, unpack_bundle
 from fabricc.operate.drivers.checking import Refusal, vtysh_refusals
 from fabricc.operate.drivers.holds import Claim, Hold
+from fabricc.operate.drivers.linux import HOSTNAME
 from fabricc.operate.drivers.linux_session import LinuxSession
 from fabricc.operate.drivers.lossless import Counters, CounterTotals
 from fabricc.operate.drivers.redact import excerpt, redact_text
@@ -42,6 +43,8 @@ FRR_FOLDER, CONTAINER_FOLDER = "/etc/sonic/frr", "/etc/frr"
 """One folder: on the switch, and as the bgp container sees it."""
 FRR_PATH = f"{FRR_FOLDER}/frr.conf"
 _CANDIDATE = "napalm-candidate.conf"
+_DROPPED = (CONFIG_DB, FRR, "target.json", "step.json", f"{FRR_FOLDER}/{_CANDIDATE}")
+"""Files of a candidate."""
 _AGENT = "sonic_agent.py"
 _SCRIPTS = {
     "fabricc.base": ("sonic_tables.py",),
@@ -51,11 +54,26 @@ _SCRIPTS = {
 _RELOAD = "docker exec bgp python3 /usr/lib/frr/frr-reload.py"
 _RUNNING = "sonic-cfggen -d --print-data"
 """What the updater reads; `show runningconfiguration all` adds FRR's text, passwords included, as `bgpraw`."""
-_STORE = "import json,sys;[open(n,'w',encoding='utf-8').write(t) for n,t in json.load(sys.stdin).items()]"
+_OF_RUNNING = ("vtysh -c 'show running-config'", _RUNNING)
+_OF_STARTUP = ("cat /etc/sonic/config_db.json", f"cat {FRR_PATH} 2> /dev/null || true")
+_PROCESSES = "ps -eo args= 2> /dev/null || true"
+_SERIAL = "decode-syseeprom -s 2>/dev/null || true"
+_PLAN_FILE = "plan.json"
+_STORE = """
+import json, sys, pathlib
+for name, text in json.load(sys.stdin).items():
+    try:
+        new = pathlib.Path(name + ".new")
+        new.write_text(text, "utf-8")
+        new.replace(name)
+    except OSError as error:
+        sys.exit(f"cannot write {name}: {error.strerror}")
+"""
 _CHECK_S = 300
 """Seconds that the models and limits may take for a whole configuration. Our judgment."""
 _POLL_S, _RENEW_S = 1, 60
-_FIRST_POLL_S = 0.1
+_WAIT_TURNS = 50
+"""How often, each tenth of a second, the switch looks for the outcome of a commit before it answers without one."""
 _DETACHED = "< /dev/null > /dev/null 2>&1 &"
 
 
@@ -165,23 +183,38 @@ class SonicDriver(LinuxSession):
         if empty := sorted(name for name, rows in tables.items() if not rows):
             raise ReplaceConfigException(f"{self.hostname}: SONiC refuses empty tables: {', '.join(empty)}")
         self._compared = None
-        with self._loading(files):
-            self._store({**files, **_read_scripts()}, ReplaceConfigException)
+        stored = {**files, **_read_scripts()}
+        commands = [self._store_command()]
+        commands += [self._check_command()] * (CONFIG_DB in files)
+        commands += [self._grammar_command()] * (FRR in files)
+        given = {self._store_command(): json.dumps(stored)}
+        with self._loading(files, *commands, given=given, limit_s=_CHECK_S):
+            self._store(stored, ReplaceConfigException)
             self._check()
+
+    def _store_command(self) -> str:
+        return (
+            f"umask 077 && mkdir -p {self._folder} && cd {self._folder} && python3 -c {shlex.quote(_STORE)}"
+        )
 
     def _store(self, files: dict[str, str], failure: type[NapalmException]) -> None:
         """Write files into the private folder."""
-        command = (
-            f"umask 077 && mkdir -p {self._folder} && cd {self._folder} && python3 -c {shlex.quote(_STORE)}"
+        self._run(self._store_command(), failure, json.dumps(files))
+
+    def _check_command(self) -> str:
+        return f"python3 {self._folder}/{_AGENT} check {self._folder}"
+
+    def _grammar_command(self) -> str:
+        return (
+            f"umask 077 && cat {self._folder}/{FRR} > {FRR_FOLDER}/{_CANDIDATE} && "
+            f"docker exec bgp vtysh -C -f {CONTAINER_FOLDER}/{_CANDIDATE}"
         )
-        self._run(command, failure, json.dumps(files))
 
     def _check(self) -> None:
         """Check whether and how the switch accepts the candidate."""
         self._plan = {"way": "none", "rows": 0, "takes_frr": True}
         if CONFIG_DB in self._files:
-            command = f"python3 {self._folder}/{_AGENT} check {self._folder}"
-            answer = self._run(command, ReplaceConfigException, limit_s=_CHECK_S)
+            answer = self._run(self._check_command(), ReplaceConfigException, limit_s=_CHECK_S)
             self._plan = self._object(answer, _PLAN)
             refusal = redact_text(str(self._plan["text"]), self.password)
             if self._plan["kind"] == "limits" and not self.optional_args.get("reload"):
@@ -192,11 +225,7 @@ class SonicDriver(LinuxSession):
             if self._plan["kind"] == "models":
                 raise ReplaceConfigException(f"{self.hostname}: {refusal}")
         if self._takes_frr():
-            command = (
-                f"umask 077 && cat > {FRR_FOLDER}/{_CANDIDATE} && "
-                f"docker exec bgp vtysh -C -f {CONTAINER_FOLDER}/{_CANDIDATE}"
-            )
-            output = self._run(command, ReplaceConfigException, self._files[FRR])
+            output = self._run(self._grammar_command(), ReplaceConfigException)
             if "% " in output:
                 raise ReplaceConfigException(f"{self.hostname}: {excerpt(output, self.password)}")
 
@@ -220,6 +249,11 @@ class SonicDriver(LinuxSession):
 
     def compare_config(self) -> str:
         """How the commit goes about it, the fields of CONFIG_DB that change, and the lines of frr-reload.py."""
+        commands = [_RUNNING] * (CONFIG_DB in self._files) + [self._reload_command()] * self._takes_frr()
+        with self._in_one_request(*commands):
+            return self._compare()
+
+    def _compare(self) -> str:
         parts: list[str] = []
         if CONFIG_DB in self._files:
             running = self._running()
@@ -239,8 +273,11 @@ class SonicDriver(LinuxSession):
             parts += ["--- FRR, running", "+++ FRR, candidate", *lines] if lines else []
         return redact_text("\n".join(parts), self.password)
 
+    def _reload_command(self) -> str:
+        return f"{_RELOAD} --test --stdout {CONTAINER_FOLDER}/{_CANDIDATE} 2>&1"
+
     def _compare_frr(self) -> list[str]:
-        output = self._run(f"{_RELOAD} --test --stdout {CONTAINER_FOLDER}/{_CANDIDATE} 2>&1", CommitError)
+        output = self._run(self._reload_command(), CommitError)
         try:
             return frr_agent.differences(output)
         except frr_agent.Refusal as error:
@@ -291,7 +328,7 @@ class SonicDriver(LinuxSession):
 
     def discard_config(self) -> None:
         """Forget the candidate and give the lock back."""
-        self._unlock(CONFIG_DB, FRR, "target.json", "step.json", f"{FRR_FOLDER}/{_CANDIDATE}")
+        self._unlock(*_DROPPED)
 
     # Commit.
 
@@ -310,26 +347,32 @@ class SonicDriver(LinuxSession):
             raise CommitError(f"{self.hostname}: no candidate is loaded")
         if revert_in is not None and revert_in < 1:
             raise CommitConfirmException(f"{self.hostname}: revert_in must be at least one second")
-        self._lock()
-        if self._compared is not None and self._compare_frr() != self._compared:
-            reason = f"{self.hostname}: FRR's configuration has changed since it was compared"
-            raise SessionLockedException(reason)
+        frr = [self._reload_command()] * (self._compared is not None)
+        with self._in_one_request(self._lock_command(), *frr, self._kept_command(_PLAN_FILE), stops=True):
+            self._lock()
+            if self._compared is not None and self._compare_frr() != self._compared:
+                reason = f"{self.hostname}: FRR's configuration has changed since it was compared"
+                raise SessionLockedException(reason)
+            last = str(self._kept_plan().get("checkpoint", ""))
         name = f"napalm_{uuid.uuid4().hex[:12]}"
-        self._prepare(name, message)
+        self._prepare(name, message, last)
         try:
             self._apply()
         except (CommitError, CommandTimeoutException, ConnectionException) as error:
             self._revert(name, str(error))
             raise CommitError(f"{error}; {self._kept('phase')}") from None
         if revert_in:
-            at = f"{self._folder}/deadline"
-            self._run(
-                f"test -e {self._folder}/pending && echo $(({_UPTIME} + {revert_in})) > {at}", CommitError
+            steps = (
+                f"test -e {self._folder}/pending && echo $(({_UPTIME} + {revert_in})) > {self._folder}/deadline",
+                f"echo pending > {self._folder}/phase",
             )
-            self._run(f"echo pending > {self._folder}/phase", CommitError)
+            with self._in_one_request(*steps, self._drop_command(self._session, *_DROPPED), stops=True):
+                for step in steps:
+                    self._run(step, CommitError)
+                self.discard_config()
         else:
             self._keep_commit()
-        self.discard_config()
+            self.discard_config()
 
     def _kept_plan(self) -> dict[str, Any]:
         """Return the plan of the last commit, empty without one.
@@ -337,7 +380,7 @@ class SonicDriver(LinuxSession):
         Raises:
             CommandErrorException: the answer is no plan.
         """
-        text = self._kept("plan.json")
+        text = self._kept(_PLAN_FILE)
         return self._object(text, _KEPT_PLAN) if text else {}
 
     def _limit_s(self) -> float:
@@ -346,26 +389,31 @@ class SonicDriver(LinuxSession):
             return self._patience + sonic_tables.RELOAD_S
         return self._patience + sonic_tables.ROW_S * int(self._plan["rows"])
 
-    def _prepare(self, name: str, message: str) -> None:
-        """Checkpoint, backup, and the process that goes back should this connection break."""
-        last = self._kept_plan().get("checkpoint")
-        if last:
-            self._run(f"config delete-checkpoint {shlex.quote(last)} || true")
+    def _prepare(self, name: str, message: str, last: str) -> None:
+        """Checkpoint, backup, and the process that goes back should this connection break.
+
+        Args:
+            name: of the checkpoint.
+            message: stored with it.
+            last: the checkpoint of the commit before, which is removed; "" for none.
+        """
         kept = f"test -s /etc/sonic/checkpoints/{name}.cp.json"
-        self._run(f"config checkpoint {name} && {kept}", CommitError, limit_s=self._patience)
-        plan = {**self._plan, "checkpoint": name, "frr": self._takes_frr()}
-        self._store(
-            {"plan.json": json.dumps(plan), "message": f"{message}\n", **_read_scripts()}, CommitError
-        )
-        self._sign_commit()
         backup = f"if [ -e {FRR_PATH} ]; then cp {FRR_PATH} backup-frr.conf; else rm -f backup-frr.conf; fi"
         wait = f"setsid python3 {self._folder}/{_AGENT} guard {self._folder} {name} {_DETACHED}"
-        self._run(
+        steps = [
+            *([f"config delete-checkpoint {shlex.quote(last)} || true"] if last else []),
+            f"config checkpoint {name} && {kept}",
+            self._store_command(),
             f"cd {self._folder} && {backup} && rm -rf outcome started-* && : > why"
             f" && echo $(({_UPTIME} + {int(self._limit_s())})) > deadline"
             f" && cat {_BOOT} > boot && echo {name} > pending && echo committing > phase && {{ {wait} }}",
-            CommitError,
-        )
+        ]
+        plan = {**self._plan, "checkpoint": name, "frr": self._takes_frr()}
+        files = {_PLAN_FILE: json.dumps(plan), "message": f"{message}\n", "owner": f"{self._session}\n"}
+        given = {self._store_command(): json.dumps({**files, **_read_scripts()})}
+        with self._in_one_request(*steps, given=given, stops=True, limit_s=self._patience):
+            for step in steps:
+                self._run(step, CommitError)
 
     def _apply(self) -> None:
         """Start the application on the switch and follow it; a lost answer is requested again.
@@ -375,19 +423,21 @@ class SonicDriver(LinuxSession):
         """
         until = time.monotonic() + self._limit_s()
         start = f"setsid python3 {self._folder}/{_AGENT} apply {self._folder} {_DETACHED}"
-        # A second request does not start it again.
-        self._query_again(
-            f"cd {self._folder} && mkdir started-$(cat pending) 2> /dev/null && {{ {start} }}; true"
+        wait = (
+            f"i=0; while [ ! -e outcome ] && [ $i -lt {_WAIT_TURNS} ]; do sleep 0.1; i=$((i + 1)); done; "
+            "cat outcome 2> /dev/null || true"
         )
-        pause, renewed = _FIRST_POLL_S, time.monotonic()
-        while not (text := self._query_again(f"cat {self._folder}/outcome 2> /dev/null || true").strip()):
+        # A second request does not start it again.
+        command = (
+            f"cd {self._folder} && {{ mkdir started-$(cat pending) 2> /dev/null && {{ {start} }}; {wait}; }}"
+        )
+        renewed = time.monotonic()
+        while not (text := self._query_again(command).strip()):
             if time.monotonic() > until:
                 raise CommitError(f"{self.hostname}: not applied within {self._limit_s():g} s")
             if time.monotonic() > renewed + _RENEW_S:
                 self._lock()
                 renewed = time.monotonic()
-            time.sleep(pause)
-            pause = min(_POLL_S, 2 * pause)
         outcome = self._object(text, _OUTCOME)
         if not outcome["ok"]:
             raise CommitError(f"{self.hostname}: {redact_text(str(outcome['why']), self.password)}")
@@ -420,10 +470,11 @@ class SonicDriver(LinuxSession):
 
     def _keep_commit(self) -> None:
         """End the wait, and save what the switch boots from."""
-        self._run(f"cd {self._folder} && mv pending confirmed", CommitError)
-        self._run(
-            f"cd {self._folder} && {{ [ ! -e confirmed-frr.conf ] || mv confirmed-frr.conf {FRR_PATH}; }}"
-        )
+        end = f"cd {self._folder} && mv pending confirmed"
+        boot = f"cd {self._folder} && {{ [ ! -e confirmed-frr.conf ] || mv confirmed-frr.conf {FRR_PATH}; }}"
+        with self._in_one_request(end, boot, stops=True):
+            self._run(end, CommitError)
+            self._run(boot)
         self._save()
         self._run(f"echo confirmed > {self._folder}/phase", CommitError)
 
@@ -445,6 +496,12 @@ class SonicDriver(LinuxSession):
 
     def commit_state(self) -> dict[str, Any]:
         """State of the last commit, whoever made it: `phase` and `why` as the FRR driver has them."""
+        with self._in_one_request(
+            self._pending_command(), self._kept_command("phase"), self._kept_command("why")
+        ):
+            return self._commit_state()
+
+    def _commit_state(self) -> dict[str, Any]:
         self.has_pending_commit()
         phase = self._kept("phase") or "idle"
         if phase not in _PHASES:
@@ -457,20 +514,35 @@ class SonicDriver(LinuxSession):
         Raises:
             ConnectionException: the answer shows neither.
         """
-        command = f"cd {self._folder} 2> /dev/null || {{ echo none; exit 0; }}; {_EXPIRE}; {_WAITING}"
-        words = self._run(command).split()
+        words = self._run(self._pending_command()).split()
         if words != ["none"] and (len(words) != 2 or words[0] != "waits"):
             raise ConnectionException(
                 f"{self.hostname}: unknown state of a commit: {quote_words(' '.join(words))}"
             )
         return words != ["none"]
 
+    def _pending_command(self) -> str:
+        return f"cd {self._folder} 2> /dev/null || {{ echo none; exit 0; }}; {_EXPIRE}; {_WAITING}"
+
+    def _hold_commands(self) -> Sequence[str]:
+        """Return the commands for a commit that waits: its name, and a failure while one does."""
+        pending = self._pending_command()
+        return (pending, f'[ "$({pending})" = none ]')
+
     def get_holds(self) -> list[Hold]:
         """Return claims of every session, and changes of CONFIG_DB that others make now. Not part of NAPALM."""
+        with self._in_one_request(*self._claim_commands()):
+            return self._find_holds()
+
+    def _claim_commands(self) -> Sequence[str]:
+        kept = (self._kept_command(name) for name in ("owner", "deadline"))
+        return (self._pending_command(), *kept, f"echo {_UPTIME}", self._owner_command(), _PROCESSES)
+
+    def _find_holds(self) -> list[Hold]:
         found = super().get_holds()
         if any(one.claim is Claim.COMMIT for one in found):
             return found
-        lines = self._run("ps -eo args= 2> /dev/null || true").splitlines()
+        lines = self._run(_PROCESSES).splitlines()
         matches = [_UPDATER.search(line) for line in lines if self._folder not in line]
         updates = dict.fromkeys(f"`{match[1]}`" for match in matches if match)
         return [*found, *(Hold(Claim.UPDATE, update) for update in updates)]
@@ -485,9 +557,11 @@ class SonicDriver(LinuxSession):
         Raises:
             CommitError: none waits, or another session made it.
         """
-        if self.commit_state()["phase"] != "pending":
-            raise CommitError(f"{self.hostname}: no commit waits for confirmation")
-        self._require_own_commit()
+        kept = (self._kept_command(name) for name in ("phase", "why", "owner"))
+        with self._in_one_request(self._pending_command(), *kept):
+            if self._commit_state()["phase"] != "pending":
+                raise CommitError(f"{self.hostname}: no commit waits for confirmation")
+            self._require_own_commit()
         self._keep_commit()
 
     def rollback(self) -> None:
@@ -510,17 +584,15 @@ class SonicDriver(LinuxSession):
     def _configurations(self, wanted: list[str], full: bool) -> dict[str, str]:  # noqa: ARG002 - none has defaults
         """Return each as a bundle of `config_db.json` and `frr.conf`."""
         files = {"candidate": self._files}
-        if "running" in wanted:
-            frr = self._run("vtysh -c 'show running-config'")
-            self._require_whole(frr)
-            files["running"] = {
-                CONFIG_DB: self._tables(_RUNNING),
-                FRR: frr[frr.find("frr version") :],
-            }
-        if "startup" in wanted:
-            saved = self._tables("cat /etc/sonic/config_db.json")
-            frr = self._run(f"cat {FRR_PATH} 2> /dev/null || true")
-            files["startup"] = {CONFIG_DB: saved, **({FRR: frr} if frr else {})}
+        commands = [*_OF_RUNNING] * ("running" in wanted) + [*_OF_STARTUP] * ("startup" in wanted)
+        with self._in_one_request(*commands):
+            if "running" in wanted:
+                frr = self._run(_OF_RUNNING[0])
+                self._require_whole(frr)
+                files["running"] = {CONFIG_DB: self._tables(_RUNNING), FRR: frr[frr.find("frr version") :]}
+            if "startup" in wanted:
+                saved, frr = self._tables(_OF_STARTUP[0]), self._run(_OF_STARTUP[1])
+                files["startup"] = {CONFIG_DB: saved, **({FRR: frr} if frr else {})}
         return {kind: pack_bundle(files[kind]) for kind in wanted}
 
     def _require_whole(self, frr: str) -> None:
@@ -548,8 +620,24 @@ class SonicDriver(LinuxSession):
         version, uptime = self._run("cat /etc/sonic/sonic_version.yml"), self._run("cat /proc/uptime")
         return sonic_views.read_facts(running, version, float(uptime.split()[0]), self._serial())
 
+    def get_identity(self) -> dict[str, str]:
+        """Return hostname and serial number of the switch; not part of NAPALM."""
+        with self._in_one_request(self._line_of(HOSTNAME), _SERIAL):
+            return super().get_identity()
+
+    def _requests(self) -> Mapping[str, Sequence[str]]:
+        counters = (sonic_views.COUNTERS,)
+        return {
+            **super()._requests(),
+            "get_holds": self._claim_commands(),
+            "get_config": (*_OF_RUNNING, *_OF_STARTUP),
+            "get_interfaces_counters": counters,
+            "get_lossless_counters": counters,
+            "get_alarms": (sonic_views.HEALTH,),
+        }
+
     def _serial(self) -> str:
-        words = self._run("decode-syseeprom -s 2>/dev/null || true").split()
+        words = self._run(_SERIAL).split()
         return words[0] if len(words) == 1 else ""  # words are a complaint
 
     def get_interfaces(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,6 +19,7 @@ from tests.operate.drivers.servers.eos import EosSwitch, eos_switch
 from tests.operate.drivers.servers.junos import JunosSwitch, junos_switch
 from tests.operate.drivers.servers.linux_switch import LinuxSwitch, linux_switch
 from tests.operate.drivers.servers.nxos import NxosSwitch, nxos_switch
+from tests.operate.drivers.servers.parts import replace_parts
 from tests.operate.drivers.servers.web import Raw
 
 if TYPE_CHECKING:
@@ -167,18 +169,13 @@ def server_that_cuts(nos: str, folder: Path, monkeypatch: pytest.MonkeyPatch) ->
             yield junos
     else:
         usual = LinuxSwitch.serve
+        text = "Building configuration...\n\nCurrent configuration:\n!\nfrr version 10.0\nrouter\n"
+
+        def cut(command: str) -> str | None:
+            return f"printf %s {shlex.quote(text)}" if "show running-config" in command else None
 
         def serve(self: LinuxSwitch, channel: Any, command: str) -> None:
-            if "show running-config" not in command:
-                return usual(self, channel, command)
-            while channel.recv(65536):  # to the end of the request, which the driver still sends
-                pass
-            channel.sendall(
-                b"==fabricc==\nBuilding configuration...\n\nCurrent configuration:\n!\nfrr version 10.0\nrouter\n"
-                b"\n==fabricc ends==\n"
-            )
-            channel.send_exit_status(0)
-            return None
+            usual(self, channel, replace_parts(command, cut))
 
         monkeypatch.setattr(LinuxSwitch, "serve", serve)
         with linux_switch(folder, "sonic", json.dumps({"PORT": {}})) as sonic:

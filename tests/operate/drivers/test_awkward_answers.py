@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from napalm import get_network_driver
-from napalm.base.exceptions import CommitError, NapalmException
+from napalm.base.exceptions import CommandErrorException, CommitError, NapalmException
 
 from fabricc.operate.drivers import frr_agent, linux, linux_views
 from fabricc.operate.drivers.answers import AnswerError
 from fabricc.operate.drivers.frr import require_reply
 from fabricc.operate.drivers.shell import CommandResult
 from tests.operate.drivers.servers.linux_switch import linux_switch
+from tests.operate.drivers.servers.parts import frame_answers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +64,7 @@ def test_another_text_is_no_answer(name: str, call: str, other: str) -> None:
     bare = driver_that_hears(name, lambda _: OTHER[other])
     with pytest.raises(NapalmException):
         CALLS[call](bare)
-    framed = driver_that_hears(name, lambda _: f"{BEGINS}{OTHER[other]}{ENDS}")
+    framed = driver_that_hears(name, lambda request: frame_answers(request, OTHER[other]))
     if (other, call) in NOTHING and (name, call) != ("cumulus", "counters"):
         assert CALLS[call](framed) in ({}, {"global": {"router_id": "", "peers": {}}})
         return
@@ -83,6 +84,74 @@ def test_a_part_of_an_answer_and_two_are_none(name: str, change: Callable[[str],
     assert driver_that_hears(name, lambda _: f"*** Welcome ***\n{whole}")._run("hostname") == "spine01a"
     with pytest.raises(NapalmException, match="not whole"):
         driver_that_hears(name, lambda _: change(whole))._run("hostname")
+
+
+PARTS = "\n==fabricc 0 begins==\na\n==fabricc 0 ends with 0==\n==fabricc 1 begins==\nb\n==fabricc 1 ends with 0==\n"
+PARTS += "==fabricc ends==\n"
+
+
+@pytest.mark.parametrize("name", ["sonic", "cumulus"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text[: len(text) // 2],
+        lambda text: text * 2,
+        lambda text: f"{text}logout\n",
+        lambda text: text.replace("1 begins", "0 begins"),
+        lambda text: text.replace("a\n", "a\n==fabricc 1 begins==\n"),
+        lambda text: text.replace("==fabricc 1", "more\n==fabricc 1", 1),
+        lambda text: "".join(text.partition("==fabricc 1")[:1]) + "==fabricc ends==\n",
+        lambda _: f"{BEGINS}a{ENDS}",
+    ],
+    ids=[
+        "half",
+        "twice",
+        "with more",
+        "renumbered",
+        "with a mark",
+        "with more between",
+        "one",
+        "of one command",
+    ],
+)
+def test_an_answer_to_several_commands_has_a_part_for_each(name: str, change: Callable[[str], str]) -> None:
+    whole = driver_that_hears(name, lambda _: f"*** Welcome ***\n{PARTS}")
+    with whole._in_one_request("first", "second"):
+        assert [whole._run(one) for one in ("first", "second")] == ["a", "b"]
+    for stops in (False, True):
+        driver = driver_that_hears(name, lambda _: change(PARTS))
+        with (
+            pytest.raises(NapalmException, match="not whole"),
+            driver._in_one_request("first", "second", stops=stops),
+        ):
+            pass
+        assert not driver._ahead
+
+
+def test_a_failure_is_one_of_its_own_command_and_no_answer_is_used_twice(tmp_path: Path) -> None:
+    with (
+        linux_switch(tmp_path, "sonic", json.dumps({"PORT": {}})) as switch,
+        switch.device.connect() as driver,
+    ):
+        mark = tmp_path / "changed"
+        commands = ("echo a", "echo b >&2; exit 3", f"touch {mark}")
+        with driver._in_one_request(*commands):
+            assert driver._run("echo a") == "a\n"
+            with pytest.raises(CommandErrorException, match=r"exit status 3: b$"):
+                driver._run(commands[1])
+            assert driver._run(commands[2]) == ""
+        mark.unlink()
+        with driver._in_one_request(*commands, stops=True):
+            assert driver._run("echo a") == "a\n"
+        assert not mark.exists()
+        before = switch.requests
+        with driver._in_one_request("cat /proc/uptime", "cat"):
+            first = driver._run("cat /proc/uptime")
+            assert driver._run("cat /proc/uptime") >= first
+        assert switch.requests == before + 2, "the second reads anew"
+        driver.read_ahead(("get_bgp_neighbors",))
+        driver.drop_ahead()
+        assert not driver._ahead
 
 
 @pytest.mark.parametrize("other", OTHER)

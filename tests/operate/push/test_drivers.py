@@ -188,6 +188,18 @@ def test_a_push_shows_its_difference_drains_changes_and_is_then_unchanged(switch
     assert switch.state() == "unchanged"
 
 
+MOST_REQUESTS = 30
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("nos", ["sonic", "cumulus"])
+def test_a_hitless_push_needs_few_requests(tmp_path: Path, nos: str) -> None:
+    with bench(tmp_path, nos) as switch:
+        switch.push("--no-drain", status=0)
+        assert (switch.state(), switch.new) == ("confirmed", True)
+        assert 0 < switch.server.requests <= MOST_REQUESTS
+
+
 @pytest.mark.slow
 def test_sessions_that_do_not_come_back_take_the_switch_back(switch: Bench) -> None:
     switch.lost = True

@@ -8,12 +8,14 @@ printed where a copy of those is there.
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from lxml import etree
 
 from tests.operate.drivers.servers import eos, junos, linux_switch, nxos
+from tests.operate.drivers.servers.parts import list_parts, replace_parts
 from tests.operate.drivers.servers.web import Drop
 from tests.operate.drivers.test_published_identities import ANSWERS
 from tests.operate.push.network import run_here
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 REFUSAL, ADVISORY, OTHER, LOST = "refusal", "advisory", "another answer", "lost"
-BEGINS, ENDS = "==fabricc==\n", "\n==fabricc ends==\n"
 CASES = [
     # System, step, kind, its words, whether the push may succeed without the step.
     (
@@ -164,23 +165,22 @@ class Injection(NamedTuple):
 
         lost: list[str] = []
 
+        def other(command: str) -> str | None:
+            if not self.step.fullmatch(command):
+                return None
+            words = shlex.quote(self.words)
+            return f"printf %s {words}" if self.kind == OTHER else f"echo {words} >&2; exit 1"
+
         def answer(switch: linux_switch.LinuxSwitch, channel: Any, command: str) -> None:
-            if not self.step.fullmatch(command) or lost:
-                serve(switch, channel, command)
-            elif self.kind == LOST:
-                lost.append(command)
-                raise Drop
-            elif self.kind == ADVISORY:
+            if self.kind == ADVISORY:
                 channel.sendall(f"{self.words}\n".encode())
                 channel.sendall_stderr(f"{self.words}\n".encode())
-                serve(switch, channel, command)
-            else:
-                while channel.recv(65536):
-                    pass
-                other = self.kind == OTHER
-                channel.sendall(f"{BEGINS}{self.words if other else ''}{ENDS}".encode())
-                channel.sendall_stderr(f"{self.words}\n".encode())
-                channel.send_exit_status(0 if other else 1)
+            elif self.kind != LOST:
+                command = replace_parts(command, other)
+            elif not lost and any(map(self.step.fullmatch, list_parts(command))):
+                lost.append(command)
+                raise Drop
+            serve(switch, channel, command)
 
         monkeypatch.setattr(linux_switch.LinuxSwitch, "serve", answer)
 
