@@ -17,6 +17,7 @@ TABLE = Path(__file__).parent / "field-problems.yaml"
 ONE_LOSSLESS_CLASS, MARKED_LOSSLESS_CLASSES = "one-lossless-class", "marked-lossless-classes"
 LOSSLESS_CLASSES, MARKED_LOSSLESS_CLASS, WATCHDOG = "lossless-classes", "marked-lossless-class", "watchdog"
 ROUTED_TUNNELS = "routed-tunnels"
+ANY_FABRIC = "any-fabric"
 CONDITIONS = (
     LOSSLESS_CLASSES,
     ONE_LOSSLESS_CLASS,
@@ -24,6 +25,7 @@ CONDITIONS = (
     MARKED_LOSSLESS_CLASSES,
     WATCHDOG,
     ROUTED_TUNNELS,
+    ANY_FABRIC,
 )
 
 

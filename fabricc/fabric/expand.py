@@ -12,7 +12,16 @@ from fabricc.fabric.external import Exit, family_of, static_routes
 from fabricc.fabric.management import management_place
 from fabricc.fabric.model import CableRow, Direction, Management, Peer, Port, Services, Switch
 from fabricc.fabric.naming import host_port_name, switch_name
-from fabricc.fabric.routing import Bgp, BgpSettings, PeerGroup, PrefixList, PrefixRule, Session, Transport
+from fabricc.fabric.routing import (
+    Bgp,
+    BgpSettings,
+    PeerGroup,
+    PrefixList,
+    PrefixRule,
+    Session,
+    Spreading,
+    Transport,
+)
 from fabricc.fabric.routing_policy import EVPN_MAPS, INSIDE, Outside, build_policy, prefix_lists
 from fabricc.fabric.shape import PortLayout, SwitchId, TierName
 from fabricc.fabric.tenants import TenantVrfs
@@ -24,6 +33,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.design import AddressPlan, Design, DeviceChange
     from fabricc.fabric.neighbors import Values
     from fabricc.fabric.qos import SwitchQos
+    from fabricc.fabric.routing import LoadBalancing
 
 _IPV4, _IPV6, _UNNUMBERED = Transport.IPV4, Transport.IPV6, Transport.UNNUMBERED  # as `links.HOST`
 _HOST, _UNUSED = links.HOST, Direction.UNUSED
@@ -60,12 +70,20 @@ def expand_switch(fabric: Design, at: SwitchId) -> Switch:
         ports=ports,
         bgp=_expand_bgp(fabric, at, sessions, drained, exits),
         qos=_expand_qos(fabric, at, ports),
-        load_balancing=fabric.load_balancing,
+        load_balancing=_balance_ports(fabric.load_balancing, ports),
         overlays=tuple(each.overlay for each in fabric.overlays if each.covers(name, at.tier, nos)),
         static_routes=static_routes(exits, addresses.whole_pools(fabric.aggregate_bits())) if exits else (),
         vtep=_expand_vtep(fabric, at) if fabric.evpn and at.tier is TierName.TOR else None,
         tenants=_expand_tenants(fabric, at, ports) if fabric.tenancy and at.tier is TierName.TOR else None,
     )
+
+
+def _balance_ports(requested: LoadBalancing, ports: Sequence[Port]) -> LoadBalancing:
+    """Return the load balancing of a switch: only between hosts and uplinks are flows of a cluster dealt out."""
+    if requested.mode is not Spreading.CLUSTER:
+        return requested
+    kinds = {port.direction for port in ports}
+    return requested if {Direction.HOST, Direction.UP} <= kinds else replace(requested, mode=Spreading.HASH)
 
 
 def _expand_vtep(fabric: Design, at: SwitchId) -> Vtep:

@@ -8,11 +8,15 @@ from fabricc.base.values import dataclass
 
 
 class Spreading(StrEnum):
-    """The unit that keeps its path through equal-cost links: a flow, a burst of it, or nothing."""
+    """The unit that keeps its path through equal-cost links: a flow, a burst of it, or nothing.
+
+    CLUSTER: ToRs deal out the RoCE flows of their hosts over the uplinks in turn.
+    """
 
     HASH = "hash"
     FLOWLET = "flowlet"
     PACKET = "packet"
+    CLUSTER = "cluster"
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,7 @@ def infer_routing(sides: FoundTiers, found: FoundFabric, order: Order) -> Words:
 
 def _load_balancing(sides: FoundTiers) -> Words:
     mode, idle = sides.most("load_balancing/mode"), sides.most("load_balancing/flowlet_idle_us")
-    words: Words = {"mode": mode} if mode in ("flowlet", "packet") else {}
+    words: Words = {"mode": mode} if mode in ("flowlet", "packet", "cluster") else {}
     if sides.most("load_balancing/queue_pairs") == "true":
         words["queue_pairs"] = True
     if mode == "flowlet" and isinstance(idle, int):

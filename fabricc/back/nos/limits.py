@@ -14,7 +14,7 @@ from fabricc.base.values import dataclass
 from fabricc.catalog.support import release_numbers
 from fabricc.fabric.facts import SETTINGS, congestion_facts, setting_facts
 from fabricc.fabric.logins import PASSWORD, login_refusal
-from fabricc.fabric.routing import Transport
+from fabricc.fabric.routing import Spreading, Transport
 from fabricc.fabric.vocabulary import Gap
 
 if TYPE_CHECKING:
@@ -256,6 +256,19 @@ def watchdog_action(code: str, reason: str) -> Limit:
     return Reservation(code, feature="PFC watchdog action {it.action}", asked=list_watchdogs,
         allowed={"action": ("drop",)}, reason=reason, remedy="use the action drop",
     )  # fmt: skip
+
+
+def spreads_dynamically(switch: Switch) -> bool:
+    """Return whether flowlets or packets may take another path than their flow."""
+    return switch.load_balancing.mode in (Spreading.FLOWLET, Spreading.PACKET)
+
+
+def cluster_limit(code: str, instead: str) -> Limit:
+    """Return the limit of systems without cluster load balancing; `instead` has the modes that they have."""
+    return Limit(code, setting="load_balancing/mode",
+        asked=lambda switch: switch.load_balancing.mode is Spreading.CLUSTER,
+        reason="cluster load balancing is a feature of Arista EOS 4.34 and later", words="cluster load balancing",
+        source="Arista's list of new features of EOS 4.34.0F", remedy=f"use {instead}")  # fmt: skip
 
 
 def paths_limit(

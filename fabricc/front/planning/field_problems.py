@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.catalog.field_problems import (
+    ANY_FABRIC,
     LOSSLESS_CLASSES,
     MARKED_LOSSLESS_CLASS,
     MARKED_LOSSLESS_CLASSES,
@@ -34,6 +35,7 @@ def field_problem_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagno
         MARKED_LOSSLESS_CLASSES: policy is not None and _marks_lossless_classes(policy),
         WATCHDOG: policy is not None and len(policy.lossless) > 0 and policy.watchdog is not None,
         ROUTED_TUNNELS: _has_routed_tunnels(fabric),
+        ANY_FABRIC: True,
     }
     reported = set()
     for tier, plan in fabric.tiers.items():

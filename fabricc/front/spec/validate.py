@@ -283,11 +283,11 @@ def _dscp_by_name(name: str) -> int | None:
 _SPREADING = {
     "packet": ("adaptive", "adaptive-routing", "ar", "spray", "spraying", "packet-spraying", "per-packet"),
     "flowlet": ("dlb", "dynamic", "ars", "flowlets", "per-flowlet"),
+    "cluster": ("clb", "cluster-load-balancing"),
     "hash": ("ecmp", "static", "per-flow", "none"),
 }
 """Mode of load balancing -> other words that people use for it."""
 _GLOBAL = ("glb", "global")
-_CLUSTER = ("clb", "cluster", "cluster-load-balancing")
 
 
 def _spreading_help(value: Any, path: KeyPath) -> str:
@@ -297,8 +297,6 @@ def _spreading_help(value: Any, path: KeyPath) -> str:
     word = clip(value).lower().replace("_", "-").replace(" ", "-")
     if word in _GLOBAL:
         return "Write `{mode: flowlet, global: true}`."
-    if word in _CLUSTER:
-        return "Cluster load balancing is not a mode; see `fabricc docs load-balancing` for each system."
     mode = next((mode for mode, words in _SPREADING.items() if word in words), "")
     return f"Write `mode: {mode}`; see `fabricc docs load-balancing` for each system." if mode else ""
 

@@ -83,6 +83,7 @@ FEATURES: dict[str, dict[str, Any]] = {
     "global load balancing": {"load_balancing": {"mode": "flowlet", "global": True}},
     "moves of flows without a pause": {"load_balancing": {"mode": "flowlet", "reassignment": {}}},
     "per-packet load balancing": {"load_balancing": {"mode": "packet"}},
+    "cluster load balancing": {"load_balancing": {"mode": "cluster"}},
     "hashing of RoCE queue pairs": {"load_balancing": {"queue_pairs": True}},
     "a way out by BGP with a password, `trust_dscp`": {"external": {"core": {**WAY_OUT, "trust_dscp": True}}},
     "a way out whose packets are marked": {"external": {"core": WAY_OUT}},

@@ -56,6 +56,7 @@ def test_every_problem_names_systems_and_asics_that_exist() -> None:
         ("z9864f", "sonic-202605", IDLE, "without ECT"),
         ("sn5600", "sonic", IDLE, "without ECT"),
         ("9364d-gx2a", "nxos", IDLE, "without ECT"),
+        ("9364e-sg2", "nxos", "", "CVE-2026-20212"),
     ],
 )
 def test_a_plan_that_meets_a_problem_has_a_warning(

@@ -325,6 +325,7 @@ LIMITS = (
         asked=lambda switch: switch.load_balancing.mode is Spreading.FLOWLET, reason=_PER_PACKET,
         source=_PER_PACKET_SOURCE,
         remedy="use `mode: packet` or `hash`"),
+    limits.cluster_limit("FAB5721", "`mode: packet` or `hash`"),
     Limit("FAB5721", setting="load_balancing/flowlet_idle_us", reason=_PER_PACKET,
         source=_PER_PACKET_SOURCE,
         remedy="leave `flowlet_idle_us` out"),

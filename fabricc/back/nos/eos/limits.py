@@ -5,6 +5,7 @@ Hashing and load balancing of EOS: how packets are routed and flows spread over 
 
 from __future__ import annotations
 
+from ipaddress import ip_network
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos import limits
@@ -14,6 +15,7 @@ from fabricc.back.nos.eos.qos import delay_thresholds, delay_us, delay_words, wa
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
 from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Topic
 from fabricc.base.values import dataclass
+from fabricc.fabric.model import Direction
 from fabricc.fabric.routing import Spreading
 
 if TYPE_CHECKING:
@@ -36,6 +38,45 @@ _TRY = "type the line on one switch before you load the configuration, which it 
 def _class_figures(switch: Switch) -> Iterator[dict[str, Any]]:
     for c in limits.class_figures(switch):
         yield {**c, "control": c["priority"] == words.MAXIMUM_PRIORITY}
+
+
+CLUSTER_GROUP = "HOSTS"
+CLUSTER_AGING_S = 30
+"""The least that AVD 6.4 permits: how long a flow without packets keeps its uplink."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterView:
+    """Cluster load balancing of a ToR.
+
+    Attributes:
+        prefix_length: of the aggregates of ToRs, by which destinations are grouped.
+        ports: to hosts, as one list.
+        aging_s: after how long a flow without packets ends.
+    """
+
+    prefix_length: int
+    ports: str
+    aging_s: int = CLUSTER_AGING_S
+
+
+def cluster_view(switch: Switch) -> ClusterView | None:
+    """Return the view of cluster load balancing; None where it is not requested or not possible."""
+    if switch.load_balancing.mode is not Spreading.CLUSTER or _beside_clusters(switch):
+        return None
+    names = [port.name for port in switch.ports if port.direction is Direction.HOST]
+    lengths = [ip_network(each).prefixlen for each in switch.bgp.aggregates if ":" not in each]
+    first, *others = (name.removeprefix("Ethernet") for name in names)
+    return ClusterView(max(lengths), ",".join([f"Ethernet{first}", *others]))
+
+
+def _beside_clusters(switch: Switch) -> list[str]:
+    """Return why a ToR cannot group its destinations."""
+    if switch.load_balancing.mode is not Spreading.CLUSTER:
+        return []
+    if switch.vtep or switch.tenants:
+        return ["with segments or tenants"]
+    return [] if any(":" not in each for each in switch.bgp.aggregates) else ["without an IPv4 aggregate"]
 
 
 def _has_buffers(switch: Switch) -> bool:
@@ -88,6 +129,11 @@ PACKETS = Limit("FAB5117", setting="load_balancing/mode",
     since={words.TRIDENT: "4.30", words.SAND: None},
     words="ip hardware fib load-balance distribution dynamic member-selection optimal always",
     source=f"{_MANUAL}; that it came with dynamic load balancing is assumed",
+)  # fmt: skip
+CLUSTER = Limit("FAB5117", setting="load_balancing/mode",
+    asked=lambda switch: switch.load_balancing.mode is Spreading.CLUSTER, remedy="use `mode: flowlet` or `hash`",
+    since={words.TRIDENT: "4.34", words.SAND: "4.34"}, words="load-balance cluster",
+    source="Arista's list of new features of EOS 4.34.0F; commands of AVD 6.4, `load_balance.cluster`",
 )  # fmt: skip
 PAUSE = Limit("FAB5118", setting="load_balancing/flowlet_idle_us", remedy="leave `flowlet_idle_us` out",
     since=_TRIDENT,
@@ -173,6 +219,10 @@ LIMITS = (
     limits.bfd_limit("FAB5116", "EOS", words.BFD_INTERVAL_RANGE_MS, words.BFD_MULTIPLIER_RANGE),
     FLOWLETS,
     PACKETS,
+    CLUSTER,
+    Limit("FAB5117", feature="cluster load balancing of a ToR {it}", asked=_beside_clusters,
+        reason="what is written groups destinations by the IPv4 aggregate of their ToR",
+        remedy="route IPv4 links to the hosts, or use `mode: flowlet` or `hash`"),
     PAUSE,
     Limit("FAB5117", setting="load_balancing/global", words="load reports of the next switch",
         remedy="leave `global` out", source="no list of new features of EOS to 4.36 has it"),
@@ -200,6 +250,11 @@ LIMITS = (
         "was not tried on a switch",
         source=PACKETS.source,
         remedy=_TRY, where=PACKETS),
+    Reservation("FAB5121", feature="cluster load balancing on {it}", setting="load_balancing/mode",
+        asked=lambda switch: [switch.model.title] if cluster_view(switch) else [],
+        reason="no public document lists the switches that have it, and groups by aggregates and the aging after "
+        f"{CLUSTER_AGING_S} s are assumed",
+        source=CLUSTER.source, remedy=_TRY, where=CLUSTER),
     Reservation("FAB5121", setting="load_balancing/flowlet_idle_us",
         reason="the manual names `inactivity` and neither its unit nor its range",
         source=PAUSE.source,
@@ -277,6 +332,7 @@ class BalancingView:
         flowlet_idle_us: after how long a pause a flow may move; None for EOS's own.
         queue_pair_fields: (Ethernet type, offset) of each byte hashed of the queue pair, trident family.
         queue_pair_profile: name of the hash profile that does so, sand family.
+        cluster: cluster load balancing, None without.
     """
 
     unnumbered: bool
@@ -287,6 +343,7 @@ class BalancingView:
     flowlet_idle_us: int | None
     queue_pair_fields: list[tuple[str, int]]
     queue_pair_profile: str | None
+    cluster: ClusterView | None
 
 
 def balancing_view(switch: Switch) -> BalancingView:
@@ -294,7 +351,7 @@ def balancing_view(switch: Switch) -> BalancingView:
     requested, trident = switch.load_balancing, words.is_trident(switch)
     unnumbered = True in [port.unnumbered for port in switch.ports]
     types = [name for name, used in (("IPv4", switch.bgp.ipv4), ("IPv6", switch.bgp.ipv6)) if used]
-    dynamic = trident and requested.mode is not Spreading.HASH
+    dynamic = trident and limits.spreads_dynamically(switch)
     return BalancingView(
         unnumbered=unnumbered,
         ipv6=unnumbered or switch.bgp.ipv6,
@@ -306,7 +363,11 @@ def balancing_view(switch: Switch) -> BalancingView:
         if requested.queue_pairs and trident
         else [],
         queue_pair_profile=QUEUE_PAIR_PROFILE if requested.queue_pairs and not trident else None,
+        cluster=cluster_view(switch),
     )
+
+
+CLUSTER_FORWARDING = "routed ipv4"
 
 
 def state_balancing(facts: Facts, view: BalancingView) -> None:
@@ -318,8 +379,13 @@ def state_balancing(facts: Facts, view: BalancingView) -> None:
         facts["platform/hash_seed"] = view.seed
     for path in ("global", "reassignment/probability", "reassignment/quality_delta"):
         facts.pop(f"load_balancing/{path}", None)
-    if view.mode is None:
+    if view.mode is None and view.cluster is None:
         facts.pop("load_balancing/mode", None)
+    if view.cluster:
+        facts["load_balancing/cluster/forwarding"] = CLUSTER_FORWARDING
+        facts["load_balancing/cluster/destinations"] = f"prefix length {view.cluster.prefix_length}"
+        facts["load_balancing/cluster/aging_s"] = view.cluster.aging_s
+        facts[f"load_balancing/cluster/group[{CLUSTER_GROUP}]"] = join_ports(view.cluster.ports)
     if view.flowlet_idle_us is None:
         facts.pop("load_balancing/flowlet_idle_us", None)
     for kind in {kind for kind, _ in view.queue_pair_fields}:
@@ -327,6 +393,12 @@ def state_balancing(facts: Facts, view: BalancingView) -> None:
     if view.queue_pair_profile:
         facts["load_balancing/hash_profile"] = view.queue_pair_profile
         facts[f"load_balancing/hash_profile[{view.queue_pair_profile}]"] = QUEUE_PAIR_PAYLOAD
+
+
+def join_ports(text: str) -> str:
+    """Return the ports of `Ethernet1/1-2,2/1` one by one, comma-joined; the text itself if it is no such list."""
+    found = words.expand_ports("".join(text.split()))
+    return ",".join(map(str, found)) if isinstance(found, tuple) else text
 
 
 _DYNAMIC = "ip hardware fib load-balance distribution dynamic"
@@ -338,6 +410,17 @@ ROWS: Sequence[Row] = (
     Keep(_DYNAMIC, "dynamic"),
     Keep(f"{_DYNAMIC} inactivity-threshold <integer> microseconds", "dynamic pause"),
     Keep(f"{_DYNAMIC} member-selection optimal always", "dynamic packet"),
+    Block("load-balance cluster", "", (
+        Fact("forwarding type <rest>", "load_balancing/cluster/forwarding"),
+        Fact("destination grouping <rest>", "load_balancing/cluster/destinations"),
+        Fact("load-balance method flow round-robin", "load_balancing/mode", "cluster"),
+        Block("flow source learning", "", (
+            Fact("aging timeout <integer> seconds", "load_balancing/cluster/aging_s"),
+        )),
+        Block("port group host <word>", "", (
+            Fact("interface <rest>", "load_balancing/cluster/group[{0}]", join_ports),
+        )),
+    )),
     Each("port-channel load-balance trident udf eth-type <word> ip-protocol udp header outer l4", "hashed", (
         Entry("offset <integer> mask 0xFF", "offsets"),
     )),

@@ -63,12 +63,12 @@ MODEL = Reservation("FAB5416", feature="the switch model", asked=lambda _: True,
     remedy="use release {since} or later", since={words.CLOUDSCALE: "10.3", words.SILICON_ONE: "10.5"},
     source="pyATS genie.libs.conf 26.9",
 )  # fmt: skip
-DYNAMIC_LOAD_BALANCING = Limit("FAB5418", setting="load_balancing/mode",
+DYNAMIC_LOAD_BALANCING = Limit("FAB5418", setting="load_balancing/mode", asked=limits.spreads_dynamically,
     remedy="use `mode: hash`, or a 9300-FX3, GX or GX2 switch with NX-OS 10.5 or later",
     since={words.CLOUDSCALE: "10.5", words.SILICON_ONE: None},
     words="dynamic load balancing",
-    source="Nexus 9000 unicast routing guide 10.5, dynamic load balancing: 9300-FX3, GX and GX2 from 10.5(1)F; "
-    "9364E-SG2 has the policy-driven mode only",
+    source="Nexus 9000 unicast routing guide 10.5: 9300-FX3, GX and GX2 from 10.5(1)F; QoS guide 10.6: 9364E-SG2, "
+    "without its commands",
 )  # fmt: skip
 LIMITS = (
     Limit("FAB5841", feature="NTP keys of type {it}",
@@ -131,8 +131,10 @@ LIMITS = (
         reason="NX-OS takes RSA, ECDSA and Ed25519 keys; `sk-` types are not among them",
         remedy="add a key of another type, or another user"),
     DYNAMIC_LOAD_BALANCING,
-    replace(DYNAMIC_LOAD_BALANCING, setting="load_balancing/flowlet_idle_us"),
+    replace(DYNAMIC_LOAD_BALANCING, setting="load_balancing/flowlet_idle_us", asked=None),
+    limits.cluster_limit("FAB5418", "`mode: hash`; with 10.5 or later on Cloud Scale also `flowlet` or `packet`"),
     Reservation("FAB5419", setting="load_balancing/mode", feature="dynamic load balancing",
+        asked=limits.spreads_dynamically,
         reason="NX-OS applies it after a reload, and applies no egress policies to its flows",
         source="Nexus 9000 unicast routing guide 10.5",
         remedy="try it on one switch first, marking and shares of the egress queues above all",

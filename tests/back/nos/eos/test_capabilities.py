@@ -9,6 +9,7 @@ import pytest
 
 from fabricc.back.nos.eos import EOS, FILE
 from fabricc.back.nos.eos.limits import RELEASES
+from fabricc.fabric.model import Direction
 from fabricc.fabric.qos import Trimming
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from tests.back.nos.eos.variants import variant
@@ -36,6 +37,25 @@ def test_the_sand_family_hashes_queue_pairs_from_4_33() -> None:
 def test_dynamic_load_balancing_is_the_trident_family_s(mode: Spreading) -> None:
     assert fatal(balanced("trident-numbered", "4.34", LoadBalancing(mode))) == set()
     assert fatal(balanced("sand-numbered", "4.34", LoadBalancing(mode))) == {"FAB5117"}
+
+
+@pytest.mark.parametrize("name", ["trident-numbered", "sand-numbered"])
+def test_cluster_load_balancing_is_written_on_tors_from_4_34(name: str) -> None:
+    wanted = LoadBalancing(Spreading.CLUSTER)
+    assert {r for r in RELEASES if "FAB5117" in fatal(balanced(name, r, wanted))} == set(RELEASES[:4])
+    switch = balanced(name, "4.34", wanted)
+    text = EOS.render(switch)[FILE]
+    block = text[text.index("load-balance cluster\n") :]
+    hosts = [port.name for port in switch.ports if port.direction is Direction.HOST]
+    (aggregate,) = (each for each in switch.bgp.aggregates if ":" not in each)
+    assert f"   destination grouping prefix length {aggregate.partition('/')[2]}\n" in block
+    reading = EOS.read({FILE: text})
+    assert (reading.unknown, reading.facts) == ([], EOS.planned(switch))
+    assert reading.facts["load_balancing/mode"] == "cluster"
+    assert reading.facts["load_balancing/cluster/group[HOSTS]"] == ",".join(hosts)
+    assert ("FAB5121", False) in [(gap.code, gap.fatal) for gap in EOS.gaps(switch)]
+    silent = replace(switch, bgp=replace(switch.bgp, aggregates=()))
+    assert "FAB5117" in fatal(silent)
 
 
 def test_access_networks_do_not_guard_an_ipv6_management_address() -> None:

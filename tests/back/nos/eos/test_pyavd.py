@@ -12,7 +12,7 @@ import pytest
 
 from fabricc.back.nos.eos import EOS, FILE
 from fabricc.fabric.model import Direction
-from fabricc.fabric.routing import Transport
+from fabricc.fabric.routing import LoadBalancing, Spreading, Transport
 from tests.back.nos.eos.variants import CHOICES, FAMILIES, variant
 
 if TYPE_CHECKING:
@@ -476,3 +476,22 @@ def assert_same_lines(switch: Switch, model: dict[str, Any]) -> None:
         if line.strip(" !") and not line.startswith(OURS_ALONE)
     ]
     assert ours == theirs
+
+
+@pytest.mark.parametrize("name", ["trident-numbered", "sand-numbered"])
+def test_clusters_are_balanced_in_avd_s_words(name: str) -> None:
+    switch = replace(variant(name), release="4.34", load_balancing=LoadBalancing(Spreading.CLUSTER))
+    facts = EOS.planned(switch)
+    hosts = ",".join(p.name.removeprefix("Ethernet") for p in switch.ports if p.direction is Direction.HOST)
+    (aggregate,) = switch.bgp.aggregates
+    cluster = {
+        "forwarding_type": "routed ipv4",
+        "destination_grouping": "prefix length",
+        "prefix_length": int(aggregate.partition("/")[2]),
+        "load_balance_method_flow_round_robin": True,
+        "flow": {"source_learning_aging_timeout": facts["load_balancing/cluster/aging_s"]},
+        "port_groups": [{"group": "HOSTS", "interface": f"Ethernet{hosts}"}],
+    }
+    rendered = pyavd.get_device_config({"hostname": switch.name, "load_balance": {"cluster": cluster}})
+    block = rendered[rendered.index("load-balance cluster") :].partition("\n!\n")[0].rstrip("\n")
+    assert f"\n!\n{block}\n!\n" in EOS.render(switch)[FILE]
