@@ -7,6 +7,7 @@ from itertools import groupby
 from math import inf
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from warnings import warn
 
 from fabricc.base.values import dataclass
 from fabricc.fabric.vocabulary import Gap
@@ -42,34 +43,42 @@ class Limit(Generic[Device]):
     Attributes:
         code: of the gap; empty if it needs none.
         feature: the requested feature in a few words.
-        asked: whether a device needs it; or the things that it needs, each of which is checked.
+        requested: whether a device needs it; or the things that it needs, each of which is checked.
         allowed: the supported values of `it`, or of the named attribute; None if nothing is supported.
         reason: the reason of the limit; `source`: the document that states it.
         fatal: False if the configuration works without it, but less well.
         section: section of the spec that causes it for every tier; empty if tiers differ.
+        asked: the former name of `requested`, which still works.
     """
 
     code: str = ""
     feature: str = ""
-    asked: Callable[[Device], bool | Iterable[Any]] | None = None
+    requested: Callable[[Device], bool | Iterable[Any]] | None = None
     allowed: Mapping[str, Container[Any]] = field(default_factory=dict)
     reason: str = ""
     remedy: str = ""
     fatal: bool = True
     section: str = ""
     source: str = ""
+    asked: Callable[[Device], bool | Iterable[Any]] | None = None
+
+    def __post_init__(self) -> None:
+        """Accept `requested` by its former name."""
+        if self.asked is not None:
+            warn("Limit(asked=…) is now Limit(requested=…)", DeprecationWarning, stacklevel=3)
+            object.__setattr__(self, "requested", self.asked)
 
     def title(self) -> str:
         """Return the requested feature in a few words."""
         return self.feature
 
-    def asks(self, device: Device) -> bool | Iterable[Any]:
+    def requests(self, device: Device) -> bool | Iterable[Any]:
         """Return whether the device needs it, or the things that it needs."""
-        return self.asked(device) if self.asked else False
+        return self.requested(device) if self.requested else False
 
     def things(self, device: Device) -> tuple[Any, ...]:
         """Return the things that the device needs; the limit itself for the feature as a whole."""
-        found = self.asks(device)
+        found = self.requests(device)
         return ((self,) if found else ()) if isinstance(found, bool) else tuple(found)
 
     def is_exceeded(self, thing: Any) -> bool:
@@ -104,7 +113,9 @@ def gaps(device: Device, rows: Iterable[Row], worded: Callable[[Row, Any], Gap])
     return list(
         dict.fromkeys(
             worded(limit, thing)
-            for limits in (tuple(alike) for _, alike in groupby(rows, lambda limit: limit.asked or id(limit)))
+            for limits in (
+                tuple(alike) for _, alike in groupby(rows, lambda limit: limit.requested or id(limit))
+            )
             for thing in limits[0].things(device)
             for limit in limits
             if limit.is_exceeded(thing)

@@ -43,58 +43,58 @@ def _lossless_classes(host: Host) -> list[str]:
 
 
 _NAMES: tuple[Limit[Host], ...] = (
-    Limit("FAB5601", feature="fixed names for {it}", asked=_ports_without_pci,
+    Limit("FAB5601", feature="fixed names for {it}", requested=_ports_without_pci,
         reason="the catalog gives host model {device.model.name} no PCI addresses",
         remedy="add `pci` to the host model, in rail order, or name the devices on the hosts", fatal=False),
-    Limit("FAB5602", feature="the names {it}", asked=_unusable_names,
+    Limit("FAB5602", feature="the names {it}", requested=_unusable_names,
         reason=f"an interface name has at most {MAX_NAME_CHARACTERS} characters, these files take letters, digits and "
         "`_.:@-` only, and a PCI address reads 0000:18:00.0",
         remedy="choose shorter or plainer names in the host model"),
 )  # fmt: skip
 _DRIVERS: tuple[Limit[Host], ...] = (
     Limit("FAB5603", feature="NIC settings for {device.nic.title}",
-        asked=lambda host: family_of(host) is None,
+        requested=lambda host: family_of(host) is None,
         reason="its driver is {device.nic.driver}; trust, PFC and ECN are written for " + ", ".join(sorted(FAMILIES)),
         remedy="name another NIC with `nic`, or set the priorities with the NIC's own tools"),
 )  # fmt: skip
 _NICS: tuple[Limit[Host], ...] = (
     Limit("FAB5604", feature="the lossless classes {lossless}",
-        asked=lambda host: len(_lossless_classes(host)) > host.nic.lossless_classes and not over_tcp(host),
+        requested=lambda host: len(_lossless_classes(host)) > host.nic.lossless_classes and not over_tcp(host),
         reason="{device.nic.title} protects {device.nic.lossless_classes} with PFC",
         remedy="make one class lossless, or name another NIC with `nic`"),
     Limit("FAB5604", feature="{it} traffic classes",
-        asked=lambda host: [count for count in (len(host.classes),) if count > host.nic.traffic_classes],
+        requested=lambda host: [count for count in (len(host.classes),) if count > host.nic.traffic_classes],
         reason="{device.nic.title} schedules {device.nic.traffic_classes}",
         remedy="merge classes, or name another NIC with `nic`"),
     Limit("FAB5606", feature="some settings of {device.nic.title}",
-        asked=lambda host: bool(FAMILIES[host.nic.driver].cannot), reason="{family.cannot}",
+        requested=lambda host: bool(FAMILIES[host.nic.driver].cannot), reason="{family.cannot}",
         remedy="leave its cable length to the firmware",
         fatal=False),
     Limit("FAB5610", feature="{family.kept} of {device.nic.title}",
-        asked=lambda host: bool(FAMILIES[host.nic.driver].kept and (_lossless_classes(host) or not host.guest)),
+        requested=lambda host: bool(FAMILIES[host.nic.driver].kept and (_lossless_classes(host) or not host.guest)),
         reason="the NIC's firmware stores them, and `fabricc-roce --firmware` does not write them",
         remedy="for each NIC of `niccli --list` run `niccli --dev N nvm --setoption support_rdma --scope 0 --value 1` "
         "(formerly one dash), set the others, restart the host",
         fatal=False),
     Limit("FAB5606", feature="the code point of congestion notifications of {device.nic.title}",
-        asked=lambda host: (
-            FAMILIES[host.nic.driver].unsaid_cnp and not over_tcp(host) and any(c.cnp for c in host.classes)
+        requested=lambda host: (
+            FAMILIES[host.nic.driver].unset_cnp and not over_tcp(host) and any(c.cnp for c in host.classes)
         ),
         reason="its driver has no published setting for it",
         remedy="capture one notification on the switch and compare its DSCP with the spec's", fatal=False),
     Limit("FAB5605", feature="the lossless class {lossless}",
-        asked=lambda host: over_tcp(host) and bool(_lossless_classes(host)),
+        requested=lambda host: over_tcp(host) and bool(_lossless_classes(host)),
         reason="RDMA of {device.nic.title} runs over TCP, which recovers from loss and does not use it",
         remedy="keep it for hosts with RoCE; without such hosts, remove `lossless`, because no PFC is needed",
         fatal=False),
-    Limit("FAB5608", feature="NCCL over RDMA", asked=over_tcp,
+    Limit("FAB5608", feature="NCCL over RDMA", requested=over_tcp,
         reason="its InfiniBand transport makes connections without the RDMA connection manager, which RDMA over TCP "
         "needs (assumed; no NCCL document confirms it)",
         remedy="use RDMA for storage; NCCL uses sockets over the management network. Or name a RoCE NIC "
         "with `nic`",
         fatal=False),
     Limit("FAB5607", feature="RDMA over TCP with {device.nic.title} on {device.os}",
-        asked=lambda host: over_tcp(host) and host.os == "ubuntu-22.04",
+        requested=lambda host: over_tcp(host) and host.os == "ubuntu-22.04",
         reason="its kernel 5.15 starts the NIC as RoCE v2, and `enable_iwarp` came with 5.17",
         remedy="use ubuntu-24.04, or Intel's own driver with `options irdma roce_ena=0`", fatal=False),
 )  # fmt: skip

@@ -32,7 +32,7 @@ class Family:
             byte as it is.
         cannot: settings that its tools lack or do not show.
         kept: options in the NIC's own memory that RDMA needs and the script does not write.
-        unsaid_cnp: True if nothing sets the code point of congestion notifications.
+        unset_cnp: True if nothing sets the code point of congestion notifications.
         link_pause: settings of 802.3x pause that its driver takes from a .link file.
     """
 
@@ -40,7 +40,7 @@ class Family:
     ecn_bits: int = 0
     cannot: str = ""
     kept: str = ""
-    unsaid_cnp: bool = False
+    unset_cnp: bool = False
     link_pause: tuple[str, ...] = PAUSE_SETTINGS
 
 
@@ -50,7 +50,7 @@ FAMILIES = {
     # node-scraper tries `-dev N nvm -getoption` and then `--dev N nvm --getoption`, as releases of niccli differ.
     "bnxt_en": Family(("nic-pause.sh", "nic-dcb.sh", "nic-plain.sh", "nic-bnxt.sh"),
         kept="support_rdma, performance_profile, pcie_relaxed_ordering"),
-    "ice": Family(("nic-pause.sh", "nic-dcb.sh", "nic-plain.sh", "nic-irdma.sh"), unsaid_cnp=True,
+    "ice": Family(("nic-pause.sh", "nic-dcb.sh", "nic-plain.sh", "nic-irdma.sh"), unset_cnp=True,
         link_pause=("RxFlowControl", "TxFlowControl")),  # ice_set_pauseparam refuses another autonegotiation
     "ionic": Family(("nic-ionic.sh",),
         cannot="nicctl sets no cable length", link_pause=()),  # ionic_set_pauseparam ends PFC

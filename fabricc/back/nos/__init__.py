@@ -86,9 +86,9 @@ def plan_application(name: str, before: Mapping[str, str], after: Mapping[str, s
 
     None where the back end knows of nothing besides the facts, or the files cannot be read.
     """
-    ask = getattr(load(name), "application", None)
+    method = getattr(load(name), "application", None)
     try:
-        found: Application | None = ask(before, after) if ask else None
+        found: Application | None = method(before, after) if method else None
     except ValueError:
         return None
     return found if found and found.way else None
@@ -102,8 +102,8 @@ def skipped_lines(name: str, files: Mapping[str, str]) -> list[tuple[str, int, s
 
 def typical_applications(switch: Switch) -> Iterable[tuple[str, Application]]:
     """Return what is often done to a switch, and how its system applies it; nothing where the facts alone decide."""
-    ask = getattr(load(switch.nos), "typical_applications", None)
-    found: Iterable[tuple[str, Application]] = ask(switch) if ask else ()
+    method = getattr(load(switch.nos), "typical_applications", None)
+    found: Iterable[tuple[str, Application]] = method(switch) if method else ()
     return found
 
 

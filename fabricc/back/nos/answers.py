@@ -143,8 +143,8 @@ def _of_json(answer: Any) -> Iterator[tuple[str, str, str]]:
         if not isinstance(interface, dict):
             continue
         name = interface.get("name")
-        for port, told in [(name, interface)] if isinstance(name, str) else list(interface.items()):
-            for chassis, far_port in _parse_ends(told):
+        for port, fields in [(name, interface)] if isinstance(name, str) else list(interface.items()):
+            for chassis, far_port in _parse_ends(fields):
                 yield port, chassis, far_port
 
 
@@ -163,13 +163,15 @@ def _parse_ends(answer: Any) -> Iterator[tuple[str, str]]:
 
 
 def _of_keys(text: str) -> tuple[SeenNeighbor, ...]:
-    said: dict[str, dict[str, str]] = {}
+    neighbors: dict[str, dict[str, str]] = {}
     at: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if (match := _KEY.match(line.strip())) and match.lastgroup:
-            said.setdefault(match["port"], {})[match.lastgroup] = match[match.lastgroup]
+            neighbors.setdefault(match["port"], {})[match.lastgroup] = match[match.lastgroup]
             at.setdefault(match["port"], number)
     return tuple(
-        SeenNeighbor(port, told.get("device") or told.get("chassis", ""), told.get("far_port", ""), at[port])
-        for port, told in said.items()
+        SeenNeighbor(
+            port, fields.get("device") or fields.get("chassis", ""), fields.get("far_port", ""), at[port]
+        )
+        for port, fields in neighbors.items()
     )

@@ -53,10 +53,10 @@ class Limit(limits.Limit["Switch"]):
         """Return the requested feature in a few words."""
         return self.feature or SETTINGS[self.setting]
 
-    def asks(self, switch: Switch) -> bool | Iterable[Any]:
+    def requests(self, switch: Switch) -> bool | Iterable[Any]:
         """Return whether the switch needs it, or the things that it needs."""
-        if self.asked:
-            return self.asked(switch)
+        if self.requested:
+            return self.requested(switch)
         stated = setting_facts(switch) | congestion_facts(switch.qos)
         return bool(self.setting) and any(path.startswith(self.setting) for path in stated)
 
@@ -169,7 +169,7 @@ def list_watchdogs(switch: Switch) -> list[Watchdog]:
 def segments_limit(reason: str, *, on_tors: bool = False) -> Limit:
     """No segments, or, `on_tors`, none where hosts are: switches above pass EVPN routes on."""
     return Limit("FAB5830", setting="evpn/",
-        asked=(lambda switch: switch.vtep is not None) if on_tors else None, reason=reason,
+        requested=(lambda switch: switch.vtep is not None) if on_tors else None, reason=reason,
         remedy="remove `evpn` and `tenants`, or use a system that supports them (`fabricc docs evpn`, `docs tenants`)",
     )  # fmt: skip
 
@@ -177,7 +177,7 @@ def segments_limit(reason: str, *, on_tors: bool = False) -> Limit:
 def tenant_tunnels_limit(reason: str) -> Limit:
     """No VRFs of tenants over spines: nothing is written, so that nothing is half isolated; no spec can accept it."""
     return Limit("FAB3300", feature="tenants over spines", reason=reason,
-        asked=lambda switch: switch.tenants is not None and switch.tenants.source is not None,
+        requested=lambda switch: switch.tenants is not None and switch.tenants.source is not None,
         remedy="remove `spines` and write `wiring: rail-only`, which has plain VRFs, or use a system that supports "
         "them (`fabricc docs tenants`)",
     )  # fmt: skip
@@ -186,7 +186,7 @@ def tenant_tunnels_limit(reason: str) -> Limit:
 def unnumbered_evpn_limit(system: str) -> Limit:
     """No EVPN routes in sessions over link-local addresses."""
     return Limit("FAB5830", feature="EVPN routes over unnumbered links",
-        asked=lambda switch: any(s.transport is Transport.UNNUMBERED for s, _ in switch.bgp.evpn_sessions),
+        requested=lambda switch: any(s.transport is Transport.UNNUMBERED for s, _ in switch.bgp.evpn_sessions),
         reason=f"no source confirms that {system} supports it",
         remedy="number the links: `addressing: {fabric_links: numbered}`",
     )  # fmt: skip
@@ -200,7 +200,7 @@ def managed_over_ipv6(switch: Switch) -> list[Management]:
 def mtu_limit(code: str, most: int, reason: str) -> Limit:
     """A port in use has an IP MTU of more than `most` bytes."""
     return Limit(code, feature="IP MTU {it}",
-        asked=lambda switch: [max((p.mtu for p in switch.ports if p.enabled), default=None)],
+        requested=lambda switch: [max((p.mtu for p in switch.ports if p.enabled), default=None)],
         allowed={"it": Range(0, most)}, reason=reason, remedy=f"set the fabric's MTU to {most} or less",
     )  # fmt: skip
 
@@ -211,13 +211,13 @@ def priorities_limit(
     """A class has no priority from 0 to 7."""
     feature, taken = "class {name} on priority {priority}", Range(0, 7)
     return Limit(
-        code, feature=feature, asked=predicate, allowed={"priority": taken}, reason=reason, remedy=remedy
+        code, feature=feature, requested=predicate, allowed={"priority": taken}, reason=reason, remedy=remedy
     )
 
 
 def shares_limit(code: str, reason: str, predicate: DevicePredicate = class_figures) -> Limit:
     """A weighted class has no share from 1 to 100 %."""
-    return Limit(code, feature="class {name} with {share} % of the bandwidth", asked=predicate,
+    return Limit(code, feature="class {name} with {share} % of the bandwidth", requested=predicate,
         allowed={"share": Range(1, 100)}, reason=reason, remedy="give the class at least one percent",
     )  # fmt: skip
 
@@ -227,7 +227,7 @@ def marking_limit(
 ) -> Limit:
     """ECN thresholds that do not ascend from 1 byte, or a probability below `least_percent` or above 100 %."""
     return Limit(code, feature="ECN from {min_bytes} to {max_bytes} bytes at {max_percent} % on {profile}",
-        asked=predicate,
+        requested=predicate,
         allowed={"min_bytes": Range(1), "ramp_bytes": Range(0), "max_percent": Range(least_percent, 100)},
         reason=reason, remedy="set ECN thresholds and probability within these ranges",
     )  # fmt: skip
@@ -241,7 +241,7 @@ def watchdog_limit(code: str, held: Callable[[Watchdog], tuple[int, int, int]], 
     return Reservation(
         code,
         feature="PFC watchdog timers of {it[0]} / {it[1]} / {it[2]} ms (detect, restore, poll)",
-        asked=lambda switch: [
+        requested=lambda switch: [
             (*requested, *held(watchdog))
             for watchdog in list_watchdogs(switch)
             if (requested := (watchdog.detect_ms, watchdog.restore_ms, watchdog.poll_ms)) != held(watchdog)
@@ -253,7 +253,7 @@ def watchdog_limit(code: str, held: Callable[[Watchdog], tuple[int, int, int]], 
 
 def watchdog_action(code: str, reason: str) -> Limit:
     """The watchdog is to do anything but drop what a stuck queue holds."""
-    return Reservation(code, feature="PFC watchdog action {it.action}", asked=list_watchdogs,
+    return Reservation(code, feature="PFC watchdog action {it.action}", requested=list_watchdogs,
         allowed={"action": ("drop",)}, reason=reason, remedy="use the action drop",
     )  # fmt: skip
 
@@ -279,7 +279,7 @@ def paths_limit(
 ) -> Limit:
     """More equal-cost paths than the NOS takes on the switch, or none; texts have `most` as a field."""
     return Limit(code, feature="{paths} equal-cost paths",
-        asked=lambda switch: [
+        requested=lambda switch: [
             {"paths": count, "most": most(switch), "model": switch.model.title}
             for count in (switch.bgp.maximum_paths,)
             if not 1 <= count <= most(switch)
@@ -296,7 +296,7 @@ def bfd_limit(
     return Limit(
         code,
         feature="BFD every {it.bfd_interval_ms} ms, {it.bfd_multiplier} times",
-        asked=lambda switch: [switch.bgp] if switch.bgp.bfd_interval_ms is not None else [],
+        requested=lambda switch: [switch.bgp] if switch.bgp.bfd_interval_ms is not None else [],
         allowed={"bfd_interval_ms": interval, "bfd_multiplier": lost},
         reason=f"{nos} takes {interval} ms and a multiplier from {lost}",
         remedy="set BFD within these ranges",
@@ -307,7 +307,7 @@ def bfd_limit(
 def access_over_ipv6(code: str, reason: str, remedy: str) -> Limit:
     """Access networks, which are IPv4, of a switch that is managed over IPv6: `it.address` of the texts."""
     return Limit(code, setting="management/access",
-        asked=lambda switch: [m for m in managed_over_ipv6(switch) if m.access], reason=reason, remedy=remedy,
+        requested=lambda switch: [m for m in managed_over_ipv6(switch) if m.access], reason=reason, remedy=remedy,
     )  # fmt: skip
 
 
@@ -320,7 +320,7 @@ def login_limit(code: str, transport: str) -> Limit:
         facts |= {f"user[{user.name}]/secret": user.password for user in users if user.password}
         return bool(users) and all(login_refusal(facts, user.name, {PASSWORD}) for user in users)
 
-    return Reservation(code, feature=f"a login of `fabricc push` over {transport}", asked=is_refused,
+    return Reservation(code, feature=f"a login of `fabricc push` over {transport}", requested=is_refused,
         reason=f"{transport} takes a password, and accounts have a key alone: a switch refuses the push that loaded it",
         remedy="give an account a `password`, name TACACS+ or RADIUS servers, or load the files over SSH",
         section="management",
@@ -332,6 +332,6 @@ def accounts_limit(
 ) -> Limit:
     """Return the limit for a spec without users, on which no login is possible."""
     return Reservation(code, feature="no account with an SSH key",
-        asked=lambda switch: not switch.management.users, reason=reason, remedy=remedy,
+        requested=lambda switch: not switch.management.users, reason=reason, remedy=remedy,
         section="management",
     )  # fmt: skip

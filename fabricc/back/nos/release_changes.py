@@ -104,8 +104,8 @@ def changed_features(before: Switch, after: Switch) -> tuple[Feature, ...]:
 def one_way(nos: str, before: str, after: str) -> str:
     """Return what going back from a release to an earlier one does not bring back; "" where nothing is known."""
     module = _load_limits(nos)
-    told = getattr(module, "one_way", None)
-    return told(before, after) if told else ""
+    function = getattr(module, "one_way", None)
+    return function(before, after) if function else ""
 
 
 def _load_limits(nos: str) -> ModuleType | None:

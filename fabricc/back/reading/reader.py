@@ -69,7 +69,7 @@ class Reader:
             as deep as none around, somebody typed them, and all are read without indentation.
         blanked: removes verbatim parts of a text, such as banners; lines keep their numbers.
         once: whether the earlier of two lines with different values is listed as unknown.
-        told: formats the words of an unknown node of the tree, from the outermost.
+        describe: formats the words of an unknown node of the tree, from the outermost.
         whole: whether an unknown node of a tree is reported once, as its line, and not for each leaf.
     """
 
@@ -90,7 +90,7 @@ class Reader:
         self.types = types
         self.tree = tree
         self.once = once
-        self.told = describe
+        self.describe = describe
         self.whole = whole
         self.leave = leave
         self.ragged = ragged
@@ -136,7 +136,7 @@ class Reader:
                     document.reject(line)
                 else:
                     found.unknown.append((file, line, words))
-            _read_nodes(document, tree.nodes, place, None if self.whole else self.told)
+            _read_nodes(document, tree.nodes, place, None if self.whole else self.describe)
             if tree.inherited:
                 _read_inherited(document, tree.inherited, place)
         return self._finish_document(document, reading)
@@ -203,7 +203,7 @@ def _read_lines(document: Document, place: Place, *, ragged: bool) -> bool:
         if effect.match is None:
             unknown.append((file, number, " ".join(raw.split())))
         else:
-            inner = document.say(effect, scope, number)
+            inner = document.apply_effect(effect, scope, number)
     return True
 
 
@@ -237,7 +237,7 @@ def _read_nested(document: Document, place: Place, leave: Collection[str]) -> No
             for name, value in effect.keeps:
                 scope.values[name] = (value, number)
             continue
-        inner = document.say(effect, scope, number)
+        inner = document.apply_effect(effect, scope, number)
         if block is not None and block.below:
             state, scope, outer = block.state, inner, outer + effect.match.captures
             places.append((state, scope, outer, ()))
@@ -338,7 +338,7 @@ def _read_nodes(
                 document.reading.unknown += [(document.file, *each) for each in found]
                 _open_blocks(document, node, place)
                 continue
-            inner = document.say(effect, scope, line)
+            inner = document.apply_effect(effect, scope, line)
         if children is not None and effect.match is not None:
             match = effect.match
             if match.state.whole:
@@ -372,7 +372,7 @@ def _open_blocks(document: Document, node: Node, place: Place) -> None:
     for end in range(len(node.key) - 1, 0, -1):
         within = match_line(state, node.key[:end], outer, joined=True, leaf=False)
         if within.match is not None:
-            document.say(fill_effect(within.match, outer), scope, node.line)
+            document.apply_effect(fill_effect(within.match, outer), scope, node.line)
             return
 
 

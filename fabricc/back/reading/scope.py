@@ -176,7 +176,7 @@ class Document:
         same = self.reading.facts.get(path, value) == value
         self.put(*((path, value) if same else (f"{path}/also[{value}]", "true")), line)
 
-    def say(self, effect: Effect, scope: Scope, line: int) -> Scope:
+    def apply_effect(self, effect: Effect, scope: Scope, line: int) -> Scope:
         """Apply the effect of a line in a scope; return the scope in which it ends."""
         _, opens, facts, keeps, entries, _, _ = effect
         for name, key, once in opens:

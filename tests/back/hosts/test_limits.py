@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("row", LIMITS, ids=lambda row: row.code)
 def test_every_row_has_a_reason_and_a_remedy(row: Limit[Host]) -> None:
     assert row.code in TITLES
-    assert row.asked
+    assert row.requested
     assert row.feature
     assert row.reason
     assert row.remedy

@@ -73,7 +73,7 @@ def test_no_other_place_words_the_gaps_of_a_nos() -> None:
 
 
 def test_releases_are_ordered_by_their_numbers() -> None:
-    limit = Limit("FAB5900", feature="x", asked=lambda _: True, reason="r", remedy="m", since="5.10")
+    limit = Limit("FAB5900", feature="x", requested=lambda _: True, reason="r", remedy="m", since="5.10")
     system = System("s", ("5.9", "5.10", "5.11"), "5.11", (limit,))
     assert [system.has(release, limit) for release in ("5.9", "5.10", "5.11", "", "6.0")] == [
         False,
@@ -88,7 +88,7 @@ def test_releases_are_ordered_by_their_numbers() -> None:
 
 
 def test_a_release_is_added_by_one_row() -> None:
-    limit = Limit("FAB5900", feature="x", asked=lambda _: True, reason="not in {release}", since="3")
+    limit = Limit("FAB5900", feature="x", requested=lambda _: True, reason="not in {release}", since="3")
     for releases, told in ((("1", "2"), ["not in 2"]), (("1", "2", "3"), [])):
         system = System("s", releases, releases[-1], (limit,))
         assert [gap.reason for gap in system.gaps(replace(tor(PORTS), release=""))] == told
@@ -109,11 +109,11 @@ def test_adjacent_limits_of_one_item_are_merged() -> None:
     low = Limit(
         "L",
         feature="{name} {figure}",
-        asked=things,
+        requested=things,
         allowed={"figure": Range(2)},
         reason="{allowed[figure].low}",
     )
-    odd = Limit("O", feature="{name}", asked=things, reason="whole")
+    odd = Limit("O", feature="{name}", requested=things, reason="whole")
     system = System("s", ("1",), "1", (low, odd))
     gaps = system.gaps(replace(tor(PORTS), release=""))
     small = [port.name for port in tor(PORTS).ports if port.cage < 2]
@@ -123,7 +123,7 @@ def test_adjacent_limits_of_one_item_are_merged() -> None:
 
 def test_conditional_limit_is_reported_only_with_its_condition() -> None:
     having = Limit(since="2")
-    note = Limit("N", feature="x", asked=lambda _: True, reason="r", where=having)
+    note = Limit("N", feature="x", requested=lambda _: True, reason="r", where=having)
     system = System("s", ("1", "2"), "2", (note,))
     assert [len(system.gaps(replace(tor(PORTS), release=release))) for release in ("1", "2")] == [0, 1]
 

@@ -57,7 +57,7 @@ def rule_text(prefix: str, eq: int | None, ge: int | None, le: int | None) -> st
 LENGTHS = "(eq <0-128>|[ge <0-128>] [le <0-128>])"
 """Of a rule, what `rule_text` takes after the prefix."""
 RULES = {
-    family: (Entry(f"seq <integer> permit {kind} {LENGTHS}", "rules", lambda _sequence, *said: rule_text(*said)),)
+    family: (Entry(f"seq <integer> permit {kind} {LENGTHS}", "rules", lambda _, *captured: rule_text(*captured)),)
     for family, kind in (("ip", "<prefix4>"), ("ipv6", "<prefix6>"))
 }  # fmt: skip
 """Of prefix lists, by family."""
@@ -139,16 +139,16 @@ def denies_all(clause: Scope) -> bool:
 
 def clause_with_line(clause: Scope) -> StoredValue:
     """Return the values of all lines of a clause together, and the last of the lines."""
-    said = {name: value for name, (value, _) in clause.values.items()}
+    stored = {name: value for name, (value, _) in clause.values.items()}
     stated = Clause(
         0,
-        said["action"] == "permit",
-        prefix_list=said.get("ip prefix-list", said.get("ipv6 prefix-list")),  # type: ignore[arg-type]
-        community_list=said.get("community_list"),  # type: ignore[arg-type]
-        local_preference=said.get("local_preference"),  # type: ignore[arg-type]
-        add_community=said.get("add_community"),  # type: ignore[arg-type]
+        stored["action"] == "permit",
+        prefix_list=stored.get("ip prefix-list", stored.get("ipv6 prefix-list")),  # type: ignore[arg-type]
+        community_list=stored.get("community_list"),  # type: ignore[arg-type]
+        local_preference=stored.get("local_preference"),  # type: ignore[arg-type]
+        add_community=stored.get("add_community"),  # type: ignore[arg-type]
     )
-    others = [name for name in said if name.startswith(_WORDS)]
+    others = [name for name in stored if name.startswith(_WORDS)]
     return " ".join([clause_text(stated), *others]), max(line for _, line in clause.values.values())
 
 

@@ -228,11 +228,11 @@ class _Bgp(File):
     def _put_family(self, family: str, scope: Scope) -> None:
         """One address family; what it states must be what the other states."""
         release = self.release
-        said = scope.values.get("on", ("", 0))[0]
-        word = {"true": release.on, "false": release.off}.get(str(said), "default")
+        stored = scope.values.get("on", ("", 0))[0]
+        word = {"true": release.on, "false": release.off}.get(str(stored), "default")
         self.put(f"bgp/family[{family}]", word, line_of(scope))
-        if said != "true":
-            if not said:
+        if stored != "true":
+            if not stored:
                 self.missing(scope.line, "the address family is not on")
             return
         if "paths" in scope.values:
@@ -268,8 +268,8 @@ class _Bgp(File):
         parts = table_entries_at(group, "address-family")
         for family in FAMILIES.values():
             part = parts.get(f"{family}-unicast")
-            said = part.values.get("on", ("", 0))[0] if part else ""
-            on = said == "true" or (family == "ipv4" and not said)
+            stored = part.values.get("on", ("", 0))[0] if part else ""
+            on = stored == "true" or (family == "ipv4" and not stored)
             self.put(f"bgp/peer_group[{name}]/{family}", format_boolean(on), line_of(part or group))
             if not on:
                 continue
@@ -372,13 +372,13 @@ class _Bgp(File):
         for word, (_, line) in actions.items():
             self.put(f"{path}/action", word, line)
         match, change = scope_at(rule, "match") or Scope(rule.line), scope_at(rule, "set") or Scope(rule.line)
-        said = match.values | change.values
+        stored = match.values | change.values
         for key in CLAUSE:
             self.state_stored(f"{path}/{key}", match if key.endswith("list") else change, key)
-            if key.endswith("list") and key in said:
-                self._note_missing(key.replace("_", "-"), str(said[key][0]))
-        if "prefix_list" in said:
-            lists = table_entries_at(self.policy, "prefix-list").get(said["prefix_list"][0])
+            if key.endswith("list") and key in stored:
+                self._note_missing(key.replace("_", "-"), str(stored[key][0]))
+        if "prefix_list" in stored:
+            lists = table_entries_at(self.policy, "prefix-list").get(stored["prefix_list"][0])
             kind = lists.values.get("type", ("ipv4", 0))[0] if lists else "ipv4"
             self.require(match, "type", str(kind))
         elif "type" in match.values:
@@ -391,9 +391,9 @@ class _Bgp(File):
             Clause(
                 sequence=0,
                 permit=list(actions) == ["permit"],
-                prefix_list=_text_of(said, "prefix_list"),
-                community_list=_text_of(said, "community_list"),
-                local_preference=int(said["local_preference"][0]) if "local_preference" in said else None,
+                prefix_list=_text_of(stored, "prefix_list"),
+                community_list=_text_of(stored, "community_list"),
+                local_preference=int(stored["local_preference"][0]) if "local_preference" in stored else None,
                 add_community=" ".join(sorted(map(str, communities))) or None,
             )
         )

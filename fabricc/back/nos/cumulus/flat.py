@@ -130,9 +130,9 @@ def _finish_interfaces(document: Document) -> None:
 def _finish_interface(document: Document, name: str, each: Scope, automatic: bool) -> None:
     paths, values = port_paths(name), each.values
     document.put(paths["enabled"], *values.get("enabled", ("true" if automatic else "false", each.line)))
-    for leaf, said in values.items():
+    for leaf, stored in values.items():
         if leaf in _LEAVES or leaf.startswith("setting["):
-            document.put(paths[leaf], *said)
+            document.put(paths[leaf], *stored)
     kind = next((kind for key, kind in _KINDS if key in values or each.table(key)), "")
     if kind:
         document.put(paths["kind"], kind, each.line)
@@ -146,9 +146,9 @@ def _finish_interface(document: Document, name: str, each: Scope, automatic: boo
             document.put(paths[f"gateway[{address}]"], address, line)
     for table in ("slaves", "ports"):
         found = {
-            member: said for key, said in each.table(table).items() for member in expand_members(str(key))
+            member: stored for key, stored in each.table(table).items() for member in expand_members(str(key))
         }
-        document.put_set(paths["members"], {key: said for key, said in found.items() if key != "glob"})
+        document.put_set(paths["members"], {key: stored for key, stored in found.items() if key != "glob"})
         for member, (_, line) in found.items() if table == "slaves" else ():
             document.put(port_paths(member)["bundle"], name, line)
             document.put(port_paths(member)["bundle_mode"], values.get("bond mode", ("active", 0))[0], line)
@@ -161,7 +161,7 @@ def _finish_interface(document: Document, name: str, each: Scope, automatic: boo
         document.put(paths["switchport"], "access" if "access_vlan" in values else "trunk", line)
     if vids := each.table("vids"):
         document.put(paths["vlans"], ",".join(map(str, vids)), max(line for _, line in vids.values()))
-    if stp := {key.removeprefix("stp "): said for key, said in values.items() if key.startswith("stp ")}:
+    if stp := {key.removeprefix("stp "): stored for key, stored in values.items() if key.startswith("stp ")}:
         text = ", ".join(f"{word} {value}" for word, (value, _) in stp.items())
         document.put(paths["spanning_tree"], text, max(line for _, line in stp.values()))
     if kind == "vrf":
@@ -203,13 +203,13 @@ class _Group:
     """A group of ports: its keys with their words and lines."""
 
     def __init__(self) -> None:
-        self.said: dict[str, tuple[list[str], int]] = {}
+        self.settings: dict[str, tuple[list[str], int]] = {}
 
     def words(self, key: str) -> list[str]:
-        return self.said.get(key, ([], 0))[0]
+        return self.settings.get(key, ([], 0))[0]
 
     def line(self, key: str) -> int:
-        return self.said.get(key, ([], 0))[1]
+        return self.settings.get(key, ([], 0))[1]
 
 
 def _parse_assignments(text: str) -> Iterator[tuple[int, str, list[str]]]:
@@ -263,11 +263,11 @@ class _QosFiles:
                 self.put(f"qos/setting[{feature}.port_group_list]", ",".join(words), line)
             case [feature, group, *rest] if feature in (*_FEATURES, "ecn_red_conf") and rest:
                 found = self.groups.setdefault((feature.removesuffix("_conf"), group), _Group())
-                found.said[".".join(rest)] = (words, line)
+                found.settings[".".join(rest)] = (words, line)
             case [("default_ecn_red_conf" | "default_egress_sched") as name, *rest] if rest:
                 feature = "ecn_red" if "ecn" in name else "egress_sched"
                 found = self.groups.setdefault((feature, ""), _Group())
-                found.said[".".join(rest)] = (words, line)
+                found.settings[".".join(rest)] = (words, line)
             case [first, *rest] if first in _KEPT:
                 self.put(f"qos/setting[{'.'.join((first, *rest))}]", ",".join(words) or "none", line)
             case _:
@@ -291,7 +291,7 @@ class _QosFiles:
             for leaf, value, line in state(group):
                 for port in ports:
                     self.put(f"interface[{port}]/{leaf}", value, line)
-            for key, (words, line) in group.said.items():
+            for key, (words, line) in group.settings.items():
                 if key not in _STATED[feature] and not key.startswith("egr_queue_"):
                     text = ".".join(filter(None, (feature, name, key)))
                     self.put(f"qos/setting[{text}]", ",".join(words) or "none", line)
@@ -344,7 +344,7 @@ def _watchdog_facts(group: _Group) -> Iterator[tuple[str, Value, int]]:
 
 def _scheduler_facts(group: _Group) -> Iterator[tuple[str, Value, int]]:
     """Weights of queues; no weight is strict priority."""
-    for key in group.said:
+    for key in group.settings:
         queue, _, what = key.partition(".")
         if what == "bw_percent" and (number := _parse_number(queue)) is not None:
             weight = _integer_of(group, key)

@@ -147,7 +147,7 @@ def _watchdog_timers(switch: Switch) -> Iterator[dict[str, Any]]:
         held = words.watchdog_timers(requested)
         same = (requested.poll_ms, requested.detect_ms) == (held.polling_ms, held.detect_ms)
         exact = same or held.robustness not in Range(*words.ROBUSTNESS_RANGE)
-        yield {"asked": requested, "held": held, "polls": held.robustness, "exact": exact}
+        yield {"requested": requested, "held": held, "polls": held.robustness, "exact": exact}
 
 
 def _most_paths(switch: Switch) -> int:
@@ -218,17 +218,17 @@ LIMITS = (
     RADIUS_ACCOUNTING,
     limits.segments_limit("fabricc does not write it for Cumulus yet", on_tors=True),
     Limit("FAB5726", feature="{it} VRFs of tenants",
-        asked=lambda switch: [len(switch.tenants.tenants)] if switch.tenants else [],
+        requested=lambda switch: [len(switch.tenants.tenants)] if switch.tenants else [],
         allowed={"it": Range(0, words.MOST_VRFS)}, reason=f"a switch has {words.MOST_VRFS} VRFs at most",
         remedy="spread the tenants over more ToRs"),
-    Limit("FAB5702", feature="ports of {it} Gb/s", asked=limits.port_speeds, allowed={"it": words.SPEEDS},
+    Limit("FAB5702", feature="ports of {it} Gb/s", requested=limits.port_speeds, allowed={"it": words.SPEEDS},
         reason="`link speed` has no value for it", source="NVUE object model",
         remedy="use one of " + ", ".join(f"{speed}G" for speed in words.SPEEDS)),
-    Limit("FAB5703", feature="IP MTU {it}", asked=lambda switch: sorted({port.mtu for port in switch.ports}),
+    Limit("FAB5703", feature="IP MTU {it}", requested=lambda switch: sorted({port.mtu for port in switch.ports}),
         allowed={"it": Range(*words.MTU_RANGE)}, reason="`link mtu` takes {allowed[it]}",
         remedy="set an MTU from {allowed[it]}"),
     Limit("FAB5704", feature="{it[0]} ports of {it[1]} lanes out of one cage",
-        asked=lambda switch: sorted(
+        requested=lambda switch: sorted(
             {
                 (port.children, port.lanes)
                 for port in switch.ports
@@ -238,16 +238,16 @@ LIMITS = (
         ),
         reason="`link breakout` has 1x, 2x, 4x and 8x, of 1, 2, 4 or 8 lanes each",
         remedy="use such a breakout"),
-    Limit("FAB5714", feature="description {it!r}", asked=_invalid_description,
+    Limit("FAB5714", feature="description {it!r}", requested=_invalid_description,
         reason=f"a description has 1 to {_DESCRIPTION_LENGTH} printable ASCII characters",
         remedy="use shorter names, of ASCII characters"),
     Limit("FAB5714", feature="host name {it}",
-        asked=lambda switch: [] if _HOST_NAME.fullmatch(switch.name) else [switch.name],
+        requested=lambda switch: [] if _HOST_NAME.fullmatch(switch.name) else [switch.name],
         reason="`system hostname` has letters, digits and hyphens, at most 63, and ends in no hyphen",
         remedy="name the switch so"),
     Limit("FAB5705",
         feature="class {it.name} on priority {it.priority} with {it.weight_percent} % of the bandwidth",
-        asked=lambda switch: [
+        requested=lambda switch: [
             c
             for c in switch.qos.classes
             if not 0 <= c.priority <= 7 or not (c.strict or 1 <= c.weight_percent <= 100)
@@ -255,40 +255,40 @@ LIMITS = (
         reason="switch priorities and traffic classes are 0 to 7, `bw-percent` 1 to 100",
         remedy="choose both within these ranges"),
     Limit("FAB5705", feature="{it} % of the bandwidth",
-        asked=lambda switch: [sum(c.weight_percent for c in switch.qos.classes if not c.strict)],
+        requested=lambda switch: [sum(c.weight_percent for c in switch.qos.classes if not c.strict)],
         allowed={"it": Range(0, 100)}, reason="the shares of an egress scheduler are 100 % at most",
         remedy="lower the weights"),
     Limit("FAB5706",
         feature="headroom of {profile}: {headroom.size_bytes} bytes, {headroom.xoff_bytes} of them behind the pause",
-        asked=_profile_figures,
+        requested=_profile_figures,
         allowed={"pause_bytes": Range(2), "offset_bytes": (0,), "cable_m": Range(1, 100_000)},
         reason="`qos pfc` takes a port buffer of which less than all is behind `xoff-threshold`: the model of Spectrum "
         "ASICs",
         remedy="leave out `buffers.headroom_oversubscription`, which NVUE does not take, or correct the row of the "
         "model's table"),
     Limit("FAB5727", feature="classes of {it} that are not trusted",
-        asked=lambda switch: [p.name for p in switch.ports if not p.trusted][:1] if switch.qos.vendor else [],
+        requested=lambda switch: [p.name for p in switch.ports if not p.trusted][:1] if switch.qos.vendor else [],
         reason="`qos roce` trusts the code points of every port (NVIDIA, RDMA over Converged Ethernet)",
         remedy="leave `qos: vendor` out, or write `trust_dscp: true` if code points mean the same there"),
     Reservation("FAB5728", feature="headroom and pools of `qos roce`",
-        asked=lambda switch: [switch.qos.vendor.cable_m] if switch.qos.vendor else [],
+        requested=lambda switch: [switch.qos.vendor.cable_m] if switch.qos.vendor else [],
         reason="NVUE sizes them itself for cables of {it} m; no file states them, so they are not proved",
         remedy="compare `nv show qos roce` and `nv show interface PORT qos buffer` with `fabricc plan` on one switch"),
     limits.marking_limit("FAB5708",
         "`congestion-control` takes thresholds from 1 byte, ascending, and a probability up to 100 %",
         _profile_figures, least_percent=0),
-    Reservation("FAB5707", feature="alpha {it[0]} for lossless priority groups", asked=_changed_alphas,
+    Reservation("FAB5707", feature="alpha {it[0]} for lossless priority groups", requested=_changed_alphas,
         reason=f"NVUE has one alpha for all of them, from {words.ALPHAS[min(words.ALPHAS)]} to "
         f"{words.ALPHAS[max(words.ALPHAS)]}; "
         "written is {it[1]}",
         remedy="give every cable class the same dynamic threshold, within the range"),
-    Limit("FAB5709", feature="PFC watchdog detection {asked.detect_ms} ms with polls of {held.polling_ms} ms",
-        asked=_watchdog_timers, allowed={"polls": Range(*words.ROBUSTNESS_RANGE)},
+    Limit("FAB5709", feature="PFC watchdog detection {requested.detect_ms} ms with polls of {held.polling_ms} ms",
+        requested=_watchdog_timers, allowed={"polls": Range(*words.ROBUSTNESS_RANGE)},
         reason=f"`robustness` is {words.ROBUSTNESS_RANGE[1]} polls at most",
         remedy="shorten the detection time or lengthen the polls"),
     Reservation("FAB5710",
-        feature="PFC watchdog detection {asked.detect_ms} ms with polls of {asked.poll_ms} ms",
-        asked=_watchdog_timers, allowed={"exact": (True,)},
+        feature="PFC watchdog detection {requested.detect_ms} ms with polls of {requested.poll_ms} ms",
+        requested=_watchdog_timers, allowed={"exact": (True,)},
         reason=f"NVUE polls every {Range(*words.POLLING_RANGE_MS)} ms and detects after a whole number of polls; "
         "written are {held.detect_ms} and {held.polling_ms} ms",
         remedy="none needed, or set the values that are configured"),
@@ -298,7 +298,7 @@ LIMITS = (
         "at most {most} uplinks per switch"),
     Limit("FAB5713",
         feature="BFD every {it.bfd_interval_ms} ms, {it.bfd_multiplier} times, hold time {it.hold_s} s",
-        asked=lambda switch: [
+        requested=lambda switch: [
             bgp
             for bgp in (switch.bgp,)
             if bgp.hold_s not in _HOLD_S
@@ -309,20 +309,20 @@ LIMITS = (
         f"{_HOLD_S.low} s",
         remedy="set the timers within these ranges"),
     Reservation("FAB5717", feature="adding the community {it} to those of a route",
-        asked=_replaced_communities, reason="`set community` of a route map puts it in place of all others",
+        requested=_replaced_communities, reason="`set community` of a route map puts it in place of all others",
         remedy="none for the fabric's own graceful shutdown; else match the community before it is replaced"),
-    Limit("FAB5715", feature="account {it[0]} with a key of type {it[1]}", asked=_unsupported_keys,
+    Limit("FAB5715", feature="account {it[0]} with a key of type {it[1]}", requested=_unsupported_keys,
         reason="an authorized key is one of {it[2]}", remedy="give the account such a key"),
     limits.accounts_limit("FAB5716",
         f"the account `{words.OWN_ACCOUNT}` stays without a usable password, so no login would work",
         f"name at least one user with a key under `management`, be it `{words.OWN_ACCOUNT}`"),
     GNMI_SERVER,
-    Limit("FAB5720", setting="load_balancing/mode", asked=_beside_adaptive_routing,
+    Limit("FAB5720", setting="load_balancing/mode", requested=_beside_adaptive_routing,
         reason="adaptive routing is for Spectrum-4 at 200 and 400 Gb/s, from 5.19 on also for later ASICs, and this "
         "switch has {it}",
         remedy="between Spectrum-4 switches write `tors.uplink_gbps: 400`; else use `mode: hash`"),
     Limit("FAB5721", setting="load_balancing/mode",
-        asked=lambda switch: switch.load_balancing.mode is Spreading.FLOWLET, reason=_PER_PACKET,
+        requested=lambda switch: switch.load_balancing.mode is Spreading.FLOWLET, reason=_PER_PACKET,
         source=_PER_PACKET_SOURCE,
         remedy="use `mode: packet` or `hash`"),
     limits.cluster_limit("FAB5721", "`mode: packet` or `hash`"),
@@ -344,9 +344,9 @@ LIMITS = (
         "write `trust_dscp: true` if they mean the same there"),
     TRIMMING,
     Limit("FAB5723", setting="trimming/",
-        asked=lambda switch: [switch.model.asic] if switch.qos.trimming and not _has_trimming(switch) else [],
+        requested=lambda switch: [switch.model.asic] if switch.qos.trimming and not _has_trimming(switch) else [],
         reason="it is for Spectrum-4 and Spectrum-5, this is {it}", remedy="leave it out", where=TRIMMING),
-    Limit("FAB5723", setting="trimming/", asked=_odd_sizes,
+    Limit("FAB5723", setting="trimming/", requested=_odd_sizes,
         reason=f"`size` is {_TRIMMED_BYTES} bytes in steps of {_TRIMMED_STEP}, and not {{it}}",
         remedy="choose such a size", where=TRIMMING),
     Limit("FAB5724", setting="link_retry",

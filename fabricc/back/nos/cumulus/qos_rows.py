@@ -270,8 +270,8 @@ def finish(policy: Policy) -> None:
     if qos is None:
         return
     mapping = scope_at(qos, "mapping", GLOBAL)
-    for dscp, said in mapping.table("dscp").items() if mapping else ():
-        policy.put(f"qos/dscp[{dscp}]/traffic_class", *said)
+    for dscp, stored in mapping.table("dscp").items() if mapping else ():
+        policy.put(f"qos/dscp[{dscp}]/traffic_class", *stored)
     for priority, scope in table_entries_at(qos, "egress-queue-mapping", GLOBAL, "switch-priority").items():
         policy.state_stored(f"qos/traffic_class[{priority}]/queue", scope, "queue")
     _finish_roce(policy, qos)

@@ -215,11 +215,11 @@ def _read_switch(text: str) -> _Switch:
 
 def _marking_facts(switch: _Switch, line: int) -> Iterator[tuple[str, Value, int]]:
     """Leaf, value and line of how the class of RoCE is marked on every port."""
-    said = {word: at for (queue, word), at in switch.marking.items() if queue == str(ROCE)}
-    if said.get("ecn", ("", 0))[0] == "disable":
+    stored = {word: at for (queue, word), at in switch.marking.items() if queue == str(ROCE)}
+    if stored.get("ecn", ("", 0))[0] == "disable":
         return
     for word, (leaf, value) in MARKING.items():
-        yield f"queue[{ROCE}]/{leaf}", *_number_or_default(said.get(word), (value, line))
+        yield f"queue[{ROCE}]/{leaf}", *_number_or_default(stored.get(word), (value, line))
 
 
 def _pfc_facts(switch: _Switch, priorities: dict[str, int], line: int) -> Iterator[tuple[str, Value, int]]:

@@ -264,14 +264,14 @@ def _finish_login(file: File, aaa: Scope, order: Scope | None, protocol: str, re
         words = "authentication order" if release.login_list else "authentication-order"
         file.missing(aaa.line, f"{words} is missing")
         return
-    given = {place: (said, said[1]) for place, said in enumerate(order.table("methods").values(), 1)}
+    given = {place: (stored, stored[1]) for place, stored in enumerate(order.table("methods").values(), 1)}
     for place, scope in table_entries_at(order).items():
         given[int(str(place))] = (scope.values.get("method", ("", scope.line)), scope.line)
     for place, method in enumerate((protocol, "local"), 1):
-        (said, line), _ = given.pop(place, (("", order.line), 0))
-        if not said:
+        (stored, line), _ = given.pop(place, (("", order.line), 0))
+        if not stored:
             file.missing(line, f"{method} is missing")
-        elif said != method:
+        elif stored != method:
             file.reject(line)
     for _, line in given.values():
         file.reject(line)

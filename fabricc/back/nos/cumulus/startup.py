@@ -321,10 +321,10 @@ def _check_complete(
         if path.count("{") <= len(keys):
             file.near(line, path.format(*keys))
     for text in shape.lines if scope else ():
-        said, place = scope.values.get(text, ("", 0)) if scope else ("", 0)
+        stored, place = scope.values.get(text, ("", 0)) if scope else ("", 0)
         if not place:
             file.missing(line, f"{text} is missing")
-        elif said != text.rpartition(": ")[2]:
+        elif stored != text.rpartition(": ")[2]:
             file.reject(place)
     for name, inner in shape.parts:
         found = scope.scopes.get(name) if scope else None
@@ -418,8 +418,8 @@ class File:
 
     def require(self, scope: Scope, key: str, word: str) -> None:
         """Expect a value of a scope; another is not known, and none at all is noted."""
-        said, line = scope.values.get(key, ("", 0))
+        stored, line = scope.values.get(key, ("", 0))
         if not line:
             self.missing(scope.line, f"{key}: {word} is missing")
-        elif said != word:
+        elif stored != word:
             self.reject(line)

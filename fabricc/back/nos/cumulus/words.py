@@ -152,5 +152,5 @@ def put_settings(
     document: Document, prefix: str, scope: Scope, under: str = "setting", leaf: str = "setting"
 ) -> None:
     """State the settings of a scope that are kept `under` a word, below `leaf` of a prefix."""
-    for name, said in gather_settings(scope, under).items():
-        document.put(f"{prefix}{leaf}{name[len(under) :]}", *said)
+    for name, stored in gather_settings(scope, under).items():
+        document.put(f"{prefix}{leaf}{name[len(under) :]}", *stored)

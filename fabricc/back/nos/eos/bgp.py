@@ -221,10 +221,10 @@ def _family_row(name: str, rows: Sequence[Row], at: str, outer: int) -> Row:
 
 def _of_family(name: str, rows: Sequence[Row], at: str, outer: int) -> Sequence[Row]:
     own = "" if name == "ipv4" else f"{name} "
-    said, off = (*rows, *peering.of_family(own, outer + 1)), peering.no_neighbor(own)
+    stored, off = (*rows, *peering.of_family(own, outer + 1)), peering.no_neighbor(own)
     return (
-        Each("neighbor <word>", "neighbor", said),
-        Each("neighbor interface <ports>", "interface", said),
+        Each("neighbor <word>", "neighbor", stored),
+        Each("neighbor interface <ports>", "interface", stored),
         Each("no neighbor <word>", "neighbor", (Keep("activate", name, "false"), *off)),
         Each("default neighbor <word>", "neighbor", (Keep("activate", name, peering.UNSET), *off)),
         *peering.process_rows(at, outer),
@@ -376,31 +376,31 @@ def _put_session(
 ) -> None:
     """State a session over an address, or `linked` over the link-local ones of an interface."""
     inherited = _inherit_group(groups, own)
-    said = _without_unset(inherited)
+    stored = _without_unset(inherited)
     off = {key: line for key, (value, line) in inherited.items() if value in (peering.UNSET, "false")}
     prefix = f"{at}bgp/neighbor[{name}]/"
     default = {"ipv4": bgp.values.get("default_ipv4", ("true", 0))}
-    active = {f: said.get(f) or default.get(f, ("false", 0)) for f in _FAMILIES}
+    active = {f: stored.get(f) or default.get(f, ("false", 0)) for f in _FAMILIES}
     families = [f for f, (value, _) in active.items() if value == "true"]
-    if linked and "next_hop" not in said:
+    if linked and "next_hop" not in stored:
         families = [f for f in families if f != "ipv4"]
-    active_at = max((said[f][1] for f in families if f in said), default=bgp.line)
+    active_at = max((stored[f][1] for f in families if f in stored), default=bgp.line)
     line = max((off[f] for f in _FAMILIES if f in off), default=active_at)
-    ours = said.keys() <= _OURS
-    further = _further_families(said) if not ours or "evpn active" in said else ()
+    ours = stored.keys() <= _OURS
+    further = _further_families(stored) if not ours or "evpn active" in stored else ()
     document.put(prefix + "families", ",".join((*families, *further)), line)
-    document.put(prefix + "bfd", *said.get("bfd", ("false", off.get("bfd", bgp.line))))
+    document.put(prefix + "bfd", *stored.get("bfd", ("false", off.get("bfd", bgp.line))))
     for key in _STATED:
-        if key in said:
-            document.put(prefix + key, *said[key])
+        if key in stored:
+            document.put(prefix + key, *stored[key])
     if "group" in own and own["group"][0] not in groups:
         document.put(prefix + "group", *own["group"])
-    if "next_hop" in said and not linked:
-        document.put(prefix + "extended_next_hop", *said["next_hop"])
+    if "next_hop" in stored and not linked:
+        document.put(prefix + "extended_next_hop", *stored["next_hop"])
     if not ours:
-        _put_beyond(document, prefix, said)
+        _put_beyond(document, prefix, stored)
     if not at:
-        evpn.finish_session(document, name, said)
+        evpn.finish_session(document, name, stored)
 
 
 def _further_families(values: Mapping[str, StoredValue]) -> list[str]:

@@ -260,9 +260,9 @@ def find_segments(document: Document) -> Segments:
     for block in document.scope.each("vxlan").values():
         vlans |= block.table("vlans")
         vrfs |= block.table("vrfs")
-        for name, said in block.values.items():
+        for name, stored in block.values.items():
             if name.startswith("vni "):
-                vlans[int(name.removeprefix("vni "))] = said
+                vlans[int(name.removeprefix("vni "))] = stored
     signalled: set[Value] = set()
     for bgp in document.scope.each("bgp").values():
         signalled |= {int(str(vlan)) for vlan in bgp.each("vlan")}
@@ -323,7 +323,7 @@ def finish_process(document: Document, bgp: Scope) -> None:
         else:
             _put_instance(document, at, scope)
         document.put_all(
-            (f"{at}bgp/{leaf}", *said) for leaf, said in scope.values.items() if "setting[" in leaf
+            (f"{at}bgp/{leaf}", *stored) for leaf, stored in scope.values.items() if "setting[" in leaf
         )
 
 
@@ -333,13 +333,13 @@ def _only_ours(scope: Scope) -> bool:
 
 
 def _put_routes(document: Document, prefix: str, scope: Scope) -> None:
-    document.put_all((prefix + leaf, *said) for leaf, said in scope.values.items() if leaf in _OF_EVPN)
+    document.put_all((prefix + leaf, *stored) for leaf, stored in scope.values.items() if leaf in _OF_EVPN)
     _put_targets(document, prefix, scope)
 
 
 def _put_settings(document: Document, prefix: str, scope: Scope) -> None:
     document.put_all(
-        (prefix + leaf, *said) for leaf, said in scope.values.items() if leaf.startswith("setting[")
+        (prefix + leaf, *stored) for leaf, stored in scope.values.items() if leaf.startswith("setting[")
     )
 
 
@@ -372,11 +372,11 @@ def finish(document: Document) -> None:
         _put_vlan(document, vlan, block, segment=vlan in found.signalled)
     for block in scope.each("vxlan").values():
         _put_vxlan(document, block, found)
-    for vlan, said in found.vlans.items():
+    for vlan, stored in found.vlans.items():
         signalled = vlan in found.signalled
-        document.put(f"evpn/segment[{vlan}]/vni" if signalled else f"vxlan/vlan[{vlan}]/vni", *said)
-    for vrf, said in found.vrfs.items():
-        document.put(f"evpn/vrf[{vrf}]/vni", *said)
+        document.put(f"evpn/segment[{vlan}]/vni" if signalled else f"vxlan/vlan[{vlan}]/vni", *stored)
+    for vrf, stored in found.vrfs.items():
+        document.put(f"evpn/vrf[{vrf}]/vni", *stored)
     _put_vrfs(document, found)
 
 
@@ -400,10 +400,10 @@ def _put_vxlan(document: Document, block: Scope, found: Segments) -> None:
             document.put("evpn/source", str(address).removesuffix("/32"), line)
     document.put_set("vxlan/peers", block.table("peers"))
     for table in ("groups", "floods"):
-        for vlan, said in block.table(table).items():
+        for vlan, stored in block.table(table).items():
             vni = found.vlans.get(vlan, (None, 0))[0]
             name = f"vni[{vni}]" if vni is not None else f"vlan[{vlan}]"
-            document.put(f"vxlan/{name}/replication", *said)
+            document.put(f"vxlan/{name}/replication", *stored)
 
 
 def _put_vrfs(document: Document, found: Segments) -> None:
@@ -412,11 +412,11 @@ def _put_vrfs(document: Document, found: Segments) -> None:
         name for bgp in scope.each("bgp").values() for name, vrf in bgp.each("vrf").items() if _only_ours(vrf)
     }
     shared = found.vrfs.keys() | reported
-    for vrf, said in scope.table("defined").items():
+    for vrf, stored in scope.table("defined").items():
         if vrf in shared:
-            document.put(f"evpn/vrf[{vrf}]/defined", *said)
+            document.put(f"evpn/vrf[{vrf}]/defined", *stored)
         else:
-            document.put(f"vrf[{vrf}]", "present", said[1])
+            document.put(f"vrf[{vrf}]", "present", stored[1])
     families = {family: scope.table(family) for family in ("ipv4", "ipv6")}
     for vrf in dict.fromkeys(vrf for table in families.values() for vrf in table):
         routed = [(family, table[vrf][1]) for family, table in families.items() if vrf in table]
@@ -424,8 +424,8 @@ def _put_vrfs(document: Document, found: Segments) -> None:
             document.put(f"evpn/vrf[{vrf}]/routed", ",".join(family for family, _ in routed), routed[-1][1])
         else:
             document.put(f"vrf[{vrf}]/routed", "true", routed[-1][1])
-    for vrf, said in scope.table("off").items():
-        document.put(f"vrf[{vrf}]/routed", "false", said[1])
+    for vrf, stored in scope.table("off").items():
+        document.put(f"vrf[{vrf}]/routed", "false", stored[1])
     put_isolated(document, families)
 
 

@@ -307,7 +307,7 @@ def _split_addresses(block: Scope) -> None:
 
 def _without_leaves(block: Scope, leaves: Sequence[str]) -> Scope:
     rest = Scope(block.line)
-    rest.values = {leaf: said for leaf, said in block.values.items() if leaf not in leaves}
+    rest.values = {leaf: stored for leaf, stored in block.values.items() if leaf not in leaves}
     rest.tables, rest.scopes = block.tables, block.scopes
     return rest
 
@@ -328,8 +328,8 @@ def _put_access(
 
 def _put_policy(document: Document, paths: Mapping[str, str], policy: StoredValue) -> None:
     """Return the class that a policy map sets for all packets, or the map's name if it does something else."""
-    if said := qos_rows.marked_code_point(document, policy):
-        document.put(paths["set_dscp"], *said)
+    if stored := qos_rows.marked_code_point(document, policy):
+        document.put(paths["set_dscp"], *stored)
     else:
         document.put(paths["service_policy[qos input]"], *policy)
 

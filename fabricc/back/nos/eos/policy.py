@@ -32,8 +32,8 @@ _PREFIXES = (
 _COMMUNITIES = (
     Entry("permit <rest>", "entries", "permit"),
     Entry("deny <rest>", "entries", "deny"),
-    Entry("seq <integer> permit <rest>", "numbered", lambda _number, said: f"permit {said}"),
-    Entry("seq <integer> deny <rest>", "numbered", lambda _number, said: f"deny {said}"),
+    Entry("seq <integer> permit <rest>", "numbered", lambda _number, rest: f"permit {rest}"),
+    Entry("seq <integer> deny <rest>", "numbered", lambda _number, rest: f"deny {rest}"),
 )
 _COMMUNITY_LISTS = {"community-list": "", "extcommunity-list": "extended ", "large-community-list": "large "}
 """Kind of list -> what stands before its name in facts: lists of two kinds may have one name."""
@@ -88,10 +88,10 @@ def finish(document: Document) -> None:
 
 def _put_communities(document: Document, name: str, listed: Scope) -> None:
     """State the entries of a list in their order; those that deny begin with `deny`."""
-    entries = [(f"{action} {said}", line) for said, (action, line) in listed.table("entries").items()]
-    entries += [(str(said), line) for said, line in listed.ordered_entries("numbered")]
+    entries = [(f"{action} {stored}", line) for stored, (action, line) in listed.table("entries").items()]
+    entries += [(str(stored), line) for stored, line in listed.ordered_entries("numbered")]
     if entries:
-        texts = [_community_numbers(said.removeprefix("permit ")) for said, _ in entries]
+        texts = [_community_numbers(stored.removeprefix("permit ")) for stored, _ in entries]
         document.put(f"community_list[{name}]", ", ".join(texts), entries[0][1])
 
 
@@ -103,12 +103,12 @@ def _community_numbers(communities: str) -> str:
 def _put_filter(document: Document, name: str, rules: Scope) -> None:
     """State the entries of a list that filters packets."""
     numbered = rules.table("entries") | rules.table("rules")
-    said = [each for _, each in sorted(numbered.items())]
-    said += [(f"permit {network}", line) for network, line in rules.ordered_entries("networks")]
-    said += [(f"{action} {entry}", line) for entry, (action, line) in rules.table("unnumbered").items()]
+    stored = [each for _, each in sorted(numbered.items())]
+    stored += [(f"permit {network}", line) for network, line in rules.ordered_entries("networks")]
+    stored += [(f"{action} {entry}", line) for entry, (action, line) in rules.table("unnumbered").items()]
     if "nobody" in rules.values:
-        said.append(("deny any", rules.values["nobody"][1]))
-    for place, (entry, line) in enumerate(said):
+        stored.append(("deny any", rules.values["nobody"][1]))
+    for place, (entry, line) in enumerate(stored):
         document.put(f"access_list[{name}]/{place}", entry, line)
 
 

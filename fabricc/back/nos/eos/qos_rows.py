@@ -166,8 +166,8 @@ def of_port(port: Scope) -> Iterator[Stated]:
 
 def default_mmu(document: Document) -> str | None:
     """Return the buffer profile of interfaces that name none."""
-    said = document.scope.values.get("mmu profile")
-    return str(said[0]) if said else None
+    stored = document.scope.values.get("mmu profile")
+    return str(stored[0]) if stored else None
 
 
 def _is_strict(queue: Scope) -> bool:
@@ -187,17 +187,17 @@ def _of_profile(profile: Scope) -> list[Stated]:
         stated.append(("watchdog", format_boolean(guards), values.get("watchdog", values["pfc"])[1]))
     for number, queue in queues.items():
         stated += _of_queue(number, queue)
-    stated += [(name, *said) for name, said in values.items() if name.startswith(classes.TELLS)]
+    stated += [(name, *stored) for name, stored in values.items() if name.startswith(classes.REPORTED)]
     return stated
 
 
 def _of_queue(number: object, queue: Scope, *, only_stated: bool = False) -> Iterator[Stated]:
     """Yield the statements of a queue about its port; with `only_stated`, its scheduler only if a line states one."""
-    said = [queue.values[name][1] for name in ("strict", "percent") if name in queue.values]
+    stored = [queue.values[name][1] for name in ("strict", "percent") if name in queue.values]
     weight = queue.values.get("percent", (0, 0))[0]
     if not only_stated or "percent" in queue.values or queue.values.get("strict", ("", 0))[0] == "true":
         scheduler = "strict" if _is_strict(queue) else f"dwrr {weight}"
-        yield f"queue[{number}]/scheduler", scheduler, max(said, default=queue.line)
+        yield f"queue[{number}]/scheduler", scheduler, max(stored, default=queue.line)
     for name, (value, line) in queue.values.items():
         if name not in ("strict", "percent"):
             yield classes.of_queue(number, name), value, line
@@ -234,13 +234,13 @@ def finish(document: Document) -> None:
     """State the maps in full, with EOS's defaults where no line exists, and list contradicting thresholds."""
     classes: dict[Value, StoredValue] = {dscp: (default_traffic_class(dscp), 0) for dscp in range(64)}
     classes |= document.scope.table("traffic classes")
-    for dscp, said in classes.items():
-        document.put(f"qos/dscp[{dscp}]/traffic_class", *said)
+    for dscp, stored in classes.items():
+        document.put(f"qos/dscp[{dscp}]/traffic_class", *stored)
     queues: dict[Value, StoredValue] = {
         traffic_class: (traffic_class, 0) for traffic_class, _ in classes.values()
     }
-    for traffic_class, said in (queues | document.scope.table("queues")).items():
-        document.put(f"qos/traffic_class[{traffic_class}]/queue", *said)
+    for traffic_class, stored in (queues | document.scope.table("queues")).items():
+        document.put(f"qos/traffic_class[{traffic_class}]/queue", *stored)
     for traffic_class, (group, line) in document.scope.table("groups").items():
         if group != traffic_class:
             document.put(f"qos/traffic_class[{traffic_class}]/priority_group", group, line)
@@ -249,11 +249,11 @@ def finish(document: Document) -> None:
         for value, line in groups[1:]:
             if value != groups[0][0]:
                 document.reject(line)
-    said_default = document.scope.values.get("mmu profile")
-    default = document.scope.each("mmu profile").get(said_default[0]) if said_default else None
-    if said_default and default is not None and "headroom/xoff_bytes" in default.values:
+    named_default = document.scope.values.get("mmu profile")
+    default = document.scope.each("mmu profile").get(named_default[0]) if named_default else None
+    if named_default and default is not None and "headroom/xoff_bytes" in default.values:
         value, _ = default.values["headroom/xoff_bytes"]
-        document.put("platform/default_headroom_bytes", value, said_default[1])
+        document.put("platform/default_headroom_bytes", value, named_default[1])
 
 
 TOPIC = Topic(ROWS, finish)

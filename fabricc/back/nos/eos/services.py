@@ -352,10 +352,10 @@ def finish(document: Document) -> None:
 def _finish_ntp_keys(document: Document) -> None:
     scope = document.scope
     keys = {
-        str(number): (str(said).partition(" ")[0], str(said).partition(" ")[2], line)
-        for number, (said, line) in scope.table("ntp keys").items()
+        str(number): (str(stored).partition(" ")[0], str(stored).partition(" ")[2], line)
+        for number, (stored, line) in scope.table("ntp keys").items()
     }
-    servers = {str(server): said for server, said in scope.table("ntp").items()}
+    servers = {str(server): stored for server, stored in scope.table("ntp").items()}
     trusted = ",".join(map(str, scope.table("ntp trusted"))).split(",")
     state_keys(document.put, keys, servers, trusted, scope.values.get("ntp authenticate", ("", None))[1])
 
@@ -388,8 +388,8 @@ def _finish_login_servers(document: Document, protocol: str) -> None:
     """State the servers of the group of one protocol, and their key if they share one."""
     keys, servers = document.scope.table(f"{protocol} keys"), document.scope.table(f"{protocol} servers")
     path = f"management/{protocol}"
-    for host, said in keys.items():
-        document.put(f"{path}[{host}]/secret", *said)
+    for host, stored in keys.items():
+        document.put(f"{path}[{host}]/secret", *stored)
     if servers:
         line = max(line for _, line in servers.values())
         document.put(f"{path}/servers", ",".join(map(str, servers)), line)

@@ -369,8 +369,8 @@ def finish_process(document: Document, bgp: Scope, multipath_limit: int, prefix:
         members, _ = values.get("confederation peers", ("", 0))
         document.put(f"{prefix}bgp/confederation", f"{identifier} {members}".rstrip(), at)
     for leaf, table in (("aggregate", "aggregates"), ("network", "networks")):
-        for key, said in bgp.table(table).items():
-            document.put(f"{prefix}bgp/{leaf}[{key}]", *said)
+        for key, stored in bgp.table(table).items():
+            document.put(f"{prefix}bgp/{leaf}[{key}]", *stored)
     opened = [f for f in FAMILIES if f in values or any(name.startswith(f"{f} ") for name in values)]
     paths = {family: values.get(f"{family} paths", (multipath_limit, line)) for family in opened}
     stated = join_families("maximum_paths", paths)
@@ -386,9 +386,9 @@ def finish_process(document: Document, bgp: Scope, multipath_limit: int, prefix:
     )
     for name in others:
         stated |= join_families(name, {family: values.get(f"{family} {name}") for family in opened})
-    for leaf, said in stated.items():
-        document.put(f"{prefix}bgp/{leaf}", *said)
+    for leaf, stored in stated.items():
+        document.put(f"{prefix}bgp/{leaf}", *stored)
     put_settings(document, f"{prefix}bgp/", values)
     for family in opened:
-        for name, said in settings_in(values, f"{family} setting"):
-            document.put(f"{prefix}bgp/setting[{family} {name.partition('[')[2]}", *said)
+        for name, stored in settings_in(values, f"{family} setting"):
+            document.put(f"{prefix}bgp/setting[{family} {name.partition('[')[2]}", *stored)

@@ -210,8 +210,8 @@ def finish_router(document: Document) -> None:
     for named, block in blocks:
         name = str(named).split(None, 1)[0]
         paths = port_paths(name)
-        for leaf, said in block.values.items():
-            document.put_also(paths[leaf], *said)
+        for leaf, stored in block.values.items():
+            document.put_also(paths[leaf], *stored)
         for family in ("ipv4", "ipv6"):
             path = f"loopback/{family}" if name == "lo" else paths[family]
             for at, (address, (_, line)) in enumerate(block.table(family).items()):
@@ -252,11 +252,11 @@ def finish(document: Document) -> None:
             document.put(paths["vrf"], *port.values.pop("vrf"))
         if "access" in port.values:
             document.put(f"evpn/port[{name}]", *port.values.pop("access"))
-        for leaf, said in port.values.items():
+        for leaf, stored in port.values.items():
             if leaf in _PORT:
-                document.put(paths[leaf], *said)
+                document.put(paths[leaf], *stored)
             else:
-                document.reject(said[1])
+                document.reject(stored[1])
         if auto and "enabled" in port.values:
             document.put(f"structure/port[{name}]/auto", "true", auto[1])
     for _, line in automatic.values():

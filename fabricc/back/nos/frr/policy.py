@@ -129,12 +129,12 @@ def finish(document: Document) -> None:
             _finish_source(document, keyword, maps)
     for name, clauses in maps.items():
         for sequence, clause in clauses.items():
-            said = clause.values
+            stated_values = clause.values
             for keyword in ANY:
-                prefix_list, line = said.get(keyword, ("", 0))
+                prefix_list, line = stated_values.get(keyword, ("", 0))
                 if line and keyword not in families.get(prefix_list, {keyword}):
                     document.reject(line)
-            document.put(f"route_map[{name}]/{sequence}", _clause_text(said), clause.line)
+            document.put(f"route_map[{name}]/{sequence}", _clause_text(stated_values), clause.line)
 
 
 def _put_entries(document: Document, path: str, *scopes: str) -> None:
@@ -142,9 +142,9 @@ def _put_entries(document: Document, path: str, *scopes: str) -> None:
     places: dict[object, int] = {}
     for scope in scopes:
         for name, entries in document.scope.each(scope).items():
-            for said in _in_order(entries):
+            for entry in _in_order(entries):
                 place = places[name] = places.get(name, -1) + 1
-                document.put(f"{path}[{name}]/{place}", *said)
+                document.put(f"{path}[{name}]/{place}", *entry)
 
 
 def _clause_text(stored: Mapping[str, StoredValue]) -> str:
@@ -181,8 +181,8 @@ def _finish_source(document: Document, keyword: str, maps: dict[Captured, dict[C
 def _in_order(entries: Scope) -> list[StoredValue]:
     """Entries by their numbers; one without has the next after those above it."""
     tables = [entries.table(name).items() for name in ("numbered", "permit", "deny")]
-    said = [(line, key, value) for table in tables for key, (value, line) in table]
+    entries_by_line = [(line, key, value) for table in tables for key, (value, line) in table]
     found: dict[int, StoredValue] = {}
-    for line, key, value in sorted(said, key=itemgetter(0)):
+    for line, key, value in sorted(entries_by_line, key=itemgetter(0)):
         found[key if isinstance(key, int) else max(found, default=0) + 5] = (value, line)
     return [found[number] for number in sorted(found)]

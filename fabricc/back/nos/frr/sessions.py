@@ -160,27 +160,27 @@ def finish(document: Document, bgp: Scope, prefix: str = "") -> None:
                     document.put(f"structure/bgp_group[{name}]/{key}", *own[key])
             continue
         of = str(own["group"][0]) if "group" in own else ""
-        said = speakers[of].values | own if of in speakers else own
+        stored = speakers[of].values | own if of in speakers else own
         stated = members.get(of) if own.keys() <= _MEMBER else None
         if stated is None:
-            stated = _session_facts(said, default)
+            stated = _session_facts(stored, default)
             if own.keys() <= _MEMBER:
                 members[of] = stated
         path = f"{prefix}bgp/neighbor[{name}]/"
         for key, value, line in stated:
             document.put(path + key, value, line or speaker.line)
-        document.put_leaves(path, said, _OWN)
+        document.put_leaves(path, stored, _OWN)
         if of and of not in speakers:
             document.put(path + "group", *own["group"])
-        document.put_all((prefix + leaf, value, line) for leaf, value, line in _of_evpn(name, said))
-        if "bfd_on" in said or "bfd_profile" in said:
-            profile, line = said.get("bfd_profile") or ("", said["bfd_on"][1])
+        document.put_all((prefix + leaf, value, line) for leaf, value, line in _of_evpn(name, stored))
+        if "bfd_on" in stored or "bfd_profile" in stored:
+            profile, line = stored.get("bfd_profile") or ("", stored["bfd_on"][1])
             used[profile] = line
     for seen, (group, line) in bgp.table("listen").items():
         document.put(f"{prefix}bgp/listen[{seen}]", group, line)
-        said = speakers[str(group)].values if str(group) in speakers else {}
-        own_leaves = [(key, *said[key]) for key in _OWN if key in said]
-        for key, value, at in (*_session_facts(said, default), *own_leaves) if said else ():
+        stored = speakers[str(group)].values if str(group) in speakers else {}
+        own_leaves = [(key, *stored[key]) for key in _OWN if key in stored]
+        for key, value, at in (*_session_facts(stored, default), *own_leaves) if stored else ():
             name = key if key.startswith("setting[") else f"setting[{key}]"
             document.put(f"{prefix}bgp/listen[{seen}]/{name}", str(value), at or line)
     _finish_bfd(document, used, prefix)
@@ -267,13 +267,13 @@ def _finish_bfd(document: Document, used: Mapping[Value, int], prefix: str) -> N
 
 def join_families(name: str, by_family: Mapping[str, StoredValue | None]) -> dict[str, StoredValue]:
     """Return one value for all families, or each family's own if they differ; empty without values."""
-    said = [each for each in by_family.values() if each]
-    if not said:
+    stored = [each for each in by_family.values() if each]
+    if not stored:
         return {}
     if len({each[0] if each else None for each in by_family.values()}) == 1:
-        return {name: said[0]}
+        return {name: stored[0]}
     text = ", ".join(f"{family} {each[0] if each else 'none'}" for family, each in by_family.items())
-    return {name: (text, said[0][1])}
+    return {name: (text, stored[0][1])}
 
 
 def _one_or_all(values: Iterable[Value]) -> Value:

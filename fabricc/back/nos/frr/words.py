@@ -87,7 +87,7 @@ def put_settings(
     """State what `settings` and `secrets` kept; the last word of `under` is the name of the facts."""
     leaf = under.rpartition(" ")[2]
     document.put_all(
-        (f"{prefix}{leaf}{name[len(under) :]}", *said) for name, said in settings_in(values, under)
+        (f"{prefix}{leaf}{name[len(under) :]}", *stored) for name, stored in settings_in(values, under)
     )
 
 
@@ -95,4 +95,4 @@ def settings_in(
     values: Mapping[str, StoredValue], under: str = "setting"
 ) -> Iterator[tuple[str, StoredValue]]:
     """Yield what `settings` and `secrets` kept among other values."""
-    return ((name, said) for name, said in values.items() if name.startswith(under + "["))
+    return ((name, stored) for name, stored in values.items() if name.startswith(under + "["))

@@ -117,9 +117,11 @@ def _parse_tree(text: str) -> Tree:
 
 def _in_force(text: str) -> Tree:
     """The tree without what is known to have no effect: inactive statements, and groups that are not applied."""
-    nodes, faults, inherited, told = _parse_tree(text)
+    nodes, faults, inherited, reported = _parse_tree(text)
     nodes = [node for node in nodes if node.key[:1] != ("groups",)]
-    return Tree(nodes, [each for each in faults if not each[1].startswith(_WITHOUT_EFFECT)], inherited, told)
+    return Tree(
+        nodes, [each for each in faults if not each[1].startswith(_WITHOUT_EFFECT)], inherited, reported
+    )
 
 
 _WITHOUT_EFFECT = ("inactive: ", "deactivate ", "activate ", "protect ", "annotate ")

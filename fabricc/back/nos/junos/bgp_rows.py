@@ -133,7 +133,7 @@ _ALONE: Sequence[Row] = tuple(row for row in _GROUP if row.pattern != "hold-time
 """Settings of the protocol only: its hold time belongs to the process."""
 
 _NONE = (None, 0)
-_SAID = (
+_SETTINGS_OF_GROUPS = (
     "remote_asn", "description", "secret", "update_source", "local_asn", "multihop", "next_hop_unchanged",
     "enabled",
 )  # fmt: skip
@@ -245,10 +245,10 @@ def _finish_static(document: Document, prefix: str, route: Scope) -> None:
     """State a route's next hops, or what becomes of packets without one."""
     without, _ = route.values.get("without", (DISCARD, 0))
     via = route.table("via")
-    hops = [str(said) if str(said).startswith("table ") else str(hop) for hop, (said, _) in via.items()]
+    hops = [str(stored) if str(stored).startswith("table ") else str(hop) for hop, (stored, _) in via.items()]
     hops += map(str, route.each("hop"))
-    for hop, said in route.each("hop").items():
-        put_settings(document, "routing/", said, lead=f"static {prefix} next-hop {hop} ")
+    for hop, stored in route.each("hop").items():
+        put_settings(document, "routing/", stored, lead=f"static {prefix} next-hop {hop} ")
     document.put(f"static_route[{prefix}]", static_text(hops) if hops else str(without), route.line)
     put_settings(document, "routing/", route, lead=f"static {prefix} ")
 
@@ -293,8 +293,8 @@ def _finish_sessions(document: Document, bgp: Scope) -> None:
 
 def _listed_asn(document: Document, group: Scope) -> dict[str, StoredValue]:
     """Return the one AS number that a group's list has, as the remote one."""
-    said = group.values.get("as_list")
-    as_list = document.resolve_reference("as-list", *said) if said else None
+    stored = group.values.get("as_list")
+    as_list = document.resolve_reference("as-list", *stored) if stored else None
     members = [*as_list.table("members").values()] if as_list else []
     return {"remote_asn": members[0]} if len(members) == 1 and isinstance(members[0][0], int) else {}
 
@@ -302,7 +302,7 @@ def _listed_asn(document: Document, group: Scope) -> dict[str, StoredValue]:
 def _put_session(document: Document, prefix: str, scope: Scope, *, unnumbered: bool = False) -> None:
     """State one session from its own settings, those of its group and of the protocol."""
     values, imports, exports = scope.values, scope.table("import"), scope.table("export")
-    document.put_leaves(prefix, values, _SAID)
+    document.put_leaves(prefix, values, _SETTINGS_OF_GROUPS)
     if "remote_asn" not in values and "type" in values:
         document.put(prefix + "remote_kind", *values["type"])
     if "next_hop_unchanged" in values and "multihop" not in values:

@@ -155,10 +155,10 @@ class SpeedStatements:
         """Return the statements of a configuration with the given interfaces."""
         chassis = _by_port(scope, "speed ")
         groups: dict[str, StoredValue] = {}
-        for numbers, said in chassis.items():
+        for numbers, stored in chassis.items():
             parent, _, first = numbers.rpartition("/")
-            if f"{said[0]}g" == GROUP_SPEED and f"split {numbers}" not in scope.values:
-                groups |= {f"{parent}/{int(first) + more}": said for more in range(1, GROUP_SIZE)}
+            if f"{stored[0]}g" == GROUP_SPEED and f"split {numbers}" not in scope.values:
+                groups |= {f"{parent}/{int(first) + more}": stored for more in range(1, GROUP_SIZE)}
         named = frozenset(words.port_numbers(words.parent_name(str(name))) for name in interfaces)
         own = {
             words.port_numbers(str(name)): block.values["speed_gbps"]
@@ -179,20 +179,20 @@ class SpeedStatements:
 
     def unnamed(self) -> Iterator[tuple[str, StoredValue]]:
         """Yield the ports, with their speeds, that have no interface."""
-        for numbers, said in self.chassis.items():
+        for numbers, stored in self.chassis.items():
             if numbers not in self.named:
-                yield f"et-{numbers}", said
+                yield f"et-{numbers}", stored
 
 
 def put_splits(document: Document) -> None:
     """State into how many ports `chassis` splits cages."""
-    for numbers, said in _by_port(document.scope, "split ").items():
-        document.put(f"platform/sub_ports[et-{numbers}]", *said)
+    for numbers, stored in _by_port(document.scope, "split ").items():
+        document.put(f"platform/sub_ports[et-{numbers}]", *stored)
 
 
 def _by_port(scope: Scope, statement: str) -> dict[str, StoredValue]:
     return {
-        name.removeprefix(statement): said
-        for name, said in scope.values.items()
+        name.removeprefix(statement): stored
+        for name, stored in scope.values.items()
         if name.startswith(statement)
     }

@@ -190,7 +190,7 @@ ROWS: Sequence[Row] = (
 def finish(document: Document) -> None:
     """State every term by its place, and who may log in by the filter on a management port."""
     guards = {
-        said for path, said in document.reading.facts.items() if path.startswith("platform/filter_input[")
+        stored for path, stored in document.reading.facts.items() if path.startswith("platform/filter_input[")
     }
     filters = [*document.scope.each("filters").values()]
     for name, each in [
@@ -239,8 +239,8 @@ def one_hop(document: Document) -> dict[str, int]:
     for family in FAMILIES:
         for term in _applied_terms(document, LOOPBACK, family)[:1]:
             wanted = {word: set(values) for word, values in _far_conditions(family)}
-            said = {word: set(table) for word, table in term.tables.items()}
-            if said == wanted and _term_action(term) == DISCARD:
+            stored = {word: set(table) for word, table in term.tables.items()}
+            if stored == wanted and _term_action(term) == DISCARD:
                 found[family] = _last_line(term)
     return found
 

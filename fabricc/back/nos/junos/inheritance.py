@@ -79,7 +79,7 @@ def apply_groups(tree: Tree) -> Tree:
         if at == len(words) - 2 and words[at] == APPLY:
             applied.append((words[:at], words[-1]))
     excepted = {(words[:-2], words[-1]) for _, words in own if words[-2:-1] == (EXCEPT,)}
-    inherited = [each for said in ranges.values() for each in _of_range(said, whole)]
+    inherited = [each for stored in ranges.values() for each in _of_range(stored, whole)]
     for _, words in inherited:
         whole.grow(words, 0)
     for path, name in sorted(applied, key=lambda each: -len(each[0])):

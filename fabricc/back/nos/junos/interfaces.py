@@ -275,8 +275,8 @@ def finish(document: Document) -> None:
                 _put_management(document, port, unit)
             else:
                 _put_unit(document, port if number == 0 else f"{port}.{number}", unit, left, announced)
-    for port, said in speeds.unnamed():
-        document.put(port_paths(port)["speed_gbps"], *said)
+    for port, stored in speeds.unnamed():
+        document.put(port_paths(port)["speed_gbps"], *stored)
 
 
 def _put_bundle(
@@ -295,24 +295,24 @@ def _put_bundle(
 def _put_loopback(document: Document, unit: Scope) -> None:
     """State the loopback's addresses: one of each family is the switch's, others are further addresses."""
     for family, version in words.FAMILIES.items():
-        for said in unit.each(family).values():
-            addresses = _order_addresses(said)
+        for stored in unit.each(family).values():
+            addresses = _order_addresses(stored)
             document.put_all((f"loopback/{version}", *first) for first in addresses[:1])
-            _put_others(document, LOOPBACK, said, addresses[1:])
-            _put_filters(document, LOOPBACK, family, said)
+            _put_others(document, LOOPBACK, stored, addresses[1:])
+            _put_filters(document, LOOPBACK, family, stored)
     _put_rest(document, LOOPBACK, unit)
 
 
 def _put_management(document: Document, port: str, unit: Scope) -> None:
     """State the address of the out-of-band port, the first one that is stated."""
     for family in words.FAMILIES:
-        for said in unit.each(family).values():
-            addresses = _order_addresses(said)
+        for stored in unit.each(family).values():
+            addresses = _order_addresses(stored)
             for address, line in addresses[:1]:
                 document.put_also("management/address", address, line)
                 document.put("platform/management_interface", port, line)
-            _put_others(document, port, said, addresses[1:])
-            _put_filters(document, port, family, said)
+            _put_others(document, port, stored, addresses[1:])
+            _put_filters(document, port, family, stored)
     _put_rest(document, port, unit)
 
 
@@ -322,24 +322,24 @@ def _put_unit(
     """State MTU and addresses of a unit, `left` being the MTU that the port leaves to a family."""
     paths = port_paths(name)
     families = {family: scopes[""] for family in words.FAMILIES if (scopes := unit.each(family))}
-    mtus = dict([mtu for said in families.values() if (mtu := said.values.get("mtu") or left)])
+    mtus = dict([mtu for stored in families.values() if (mtu := stored.values.get("mtu") or left)])
     if len(mtus) == 1:
         document.put(paths["mtu"], *next(iter(mtus.items())))
     elif mtus:
         odd = max(line for mtu, line in mtus.items() if left is None or mtu != left[0])
         document.put(paths["mtu"], ",".join(map(str, sorted(mtus))), odd)
-    for family, said in families.items():
-        addresses = _order_addresses(said)
+    for family, stored in families.items():
+        addresses = _order_addresses(stored)
         if addresses:
             document.put(paths[words.FAMILIES[family]], *addresses[0])
         elif family == "inet6" and name in announced:
             document.put(
                 paths["unnumbered"], "true" if "inet" in families else "inet6 only", announced[name].line
             )
-        _put_others(document, name, said, addresses[1:])
-        _put_filters(document, name, family, said)
+        _put_others(document, name, stored, addresses[1:])
+        _put_filters(document, name, family, stored)
         for leaf in ("dhcp", "address_from"):
-            document.put_kept(paths[leaf], said.values, leaf)
+            document.put_kept(paths[leaf], stored.values, leaf)
     _put_rest(document, name, unit)
 
 
@@ -352,9 +352,10 @@ def _put_rest(document: Document, name: str, unit: Scope) -> None:
     else:
         document.put_kept(paths["enabled"], unit.values, "enabled")
         if "description" in unit.values:
-            said = paths["description"] in document.reading.facts
+            has_description = paths["description"] in document.reading.facts
             document.put(
-                paths["setting[unit description]" if said else "description"], *unit.values["description"]
+                paths["setting[unit description]" if has_description else "description"],
+                *unit.values["description"],
             )
     document.put_kept(paths["vlan_tag"], unit.values, "vlan_tag")
     put_settings(document, paths.prefix, unit)

@@ -150,11 +150,11 @@ LIMITS = (
     GLOBAL_LOAD_BALANCING,
     REASSIGNMENT,
     Limit("FAB5525", feature="reassignment of flows on {it}",
-        asked=lambda switch: [switch.model.asic] if switch.load_balancing.reassignment
+        requested=lambda switch: [switch.model.asic] if switch.load_balancing.reassignment
         and switch.model.asic_family not in _GLOBAL_ASICS else [],
         reason="only QFX5240 switches of Tomahawk 5 have it", source=_REASSIGNMENT,
         remedy="leave `reassignment` out", where=REASSIGNMENT),
-    Limit("FAB5525", feature="global load balancing {it}", asked=lambda switch: list(_against_global(switch)),
+    Limit("FAB5525", feature="global load balancing {it}", requested=lambda switch: list(_against_global(switch)),
         reason="it is for QFX5240 switches of Tomahawk 5 in three stages, with one link between a ToR and a spine and "
         f"{_MOST_LEAVES} ToRs at most",
         source=_GLOBAL, remedy="leave `global` out, or change the fabric so", where=GLOBAL_LOAD_BALANCING),
@@ -162,10 +162,10 @@ LIMITS = (
         "does not plan; without them no VRF has routes to other ToRs"),
     limits.segments_limit(
         "fabricc does not write it for Junos: spines keep next hops in multihop sessions, and those of links are none"),
-    Limit("FAB5501", feature="{it} Gb/s ports", asked=limits.port_speeds, allowed={"it": words.SPEEDS},
+    Limit("FAB5501", feature="{it} Gb/s ports", requested=limits.port_speeds, allowed={"it": words.SPEEDS},
         reason="Junos has no `speed` value for this rate", source="Juniper YANG 24.4R1, interfaces speed",
         remedy="use one of " + ", ".join(words.SPEEDS.values())),
-    Limit("FAB5526", feature="{it}", asked=lambda switch: list(cages.mixed_groups(switch)),
+    Limit("FAB5526", feature="{it}", requested=lambda switch: list(cages.mixed_groups(switch)),
         reason="the first port of each group of four sets the speed of all four",
         source="Juniper, Port Settings, table 1",
         remedy="put ports of one speed into each group of four, or leave the rest of a group free"),
@@ -175,7 +175,7 @@ LIMITS = (
         "choose a priority from 0 to 7"),
     limits.shares_limit("FAB5504", "`transmit-rate percent` of a class that is to send anything takes 1 to 100"),
     Limit("FAB5506", feature="ECN from {min_bytes} to {max_bytes} bytes at {max_percent} % on {profile}",
-        asked=_marking_figures,
+        requested=_marking_figures,
         allowed={
             "min_bytes": Range(1),
             "ramp_bytes": Range(0),
@@ -185,44 +185,44 @@ LIMITS = (
         reason="thresholds ascend from 1 byte to a queue's share of the pool ({queue} bytes), "
         "`drop-probability` goes from 1 to 100 %",
         remedy="set ECN thresholds and probability within these ranges"),
-    Reservation("FAB5505", feature="ECN thresholds in bytes", asked=_percent_figures,
+    Reservation("FAB5505", feature="ECN thresholds in bytes", requested=_percent_figures,
         reason="`fill-level` is a percentage of a dynamic buffer whose size is not published; fabricc takes {queue} "
         "bytes, the share when all such queues are full ({written})",
         remedy="measure where marking begins, or set the thresholds by a template of your own"),
     Reservation("FAB5507", feature="headroom, xon and xoff of lossless priority groups in bytes",
-        asked=lambda switch: bool(switch.qos.headrooms),
+        requested=lambda switch: bool(switch.qos.headrooms),
         reason="Junos sizes them itself from `cable-length` and `mru`, which are written",
         remedy="compare `show class-of-service shared-buffer` of a device with the planned sizes"),
     Reservation("FAB5508", feature="split of the shared buffer and threshold of lossless priority groups",
-        asked=lambda switch: bool(switch.qos.headrooms) and shared_buffer(switch) is None,
+        requested=lambda switch: bool(switch.qos.headrooms) and shared_buffer(switch) is None,
         reason="the catalog has no split for this model, so Junos's default split stays",
         remedy="add lossless_percent, headroom_percent and lossy_percent to the model's Junos settings"),
-    Reservation("FAB5509", feature="alpha {it} for lossless priority groups", asked=_unsupported_exponents,
+    Reservation("FAB5509", feature="alpha {it} for lossless priority groups", requested=_unsupported_exponents,
         reason="the switch has one `dynamic-threshold` from 2^{} to 2^{}; the smallest requested value is used within "
         "that range".format(*words.ALPHA_RANGE),
         remedy="none needed: a smaller one pauses earlier"),
-    Limit("FAB5510", feature="{wanted} bytes of headroom", asked=_partition_figures,
+    Limit("FAB5510", feature="{wanted} bytes of headroom", requested=_partition_figures,
         reason="the partition `lossless-headroom` of {percent} % holds {given} bytes, so not all ports can be "
         "paused at once without loss",
         remedy="use shorter cables, fewer lossless classes, or another split in the model's Junos settings; or accept "
         "FAB5510 with a reason"),
     Reservation("FAB5524", feature="{wanted} bytes of headroom",
-        asked=lambda switch: _partition_figures(switch, binding=False),
+        requested=lambda switch: _partition_figures(switch, binding=False),
         reason="the partition `lossless-headroom` of {percent} % holds {given} bytes; Juniper publishes this split, "
         "but the headroom figures are those of another maker's switch",
         remedy="pause all ports of one device at once and look for drops, or add measured figures to the model"),
     Limit("FAB5511",
         feature="PFC watchdog of {it.detect_ms} / {it.restore_ms} / {it.poll_ms} ms (detect, restore, poll)",
-        asked=lambda switch: [asked for asked in limits.list_watchdogs(switch) if not _supports_watchdog(asked)],
+        requested=lambda switch: [each for each in limits.list_watchdogs(switch) if not _supports_watchdog(each)],
         reason="Junos polls every {} ms, detects after {} polls and recovers after {} ms".format(
             *_TIMER_RANGES
         ),
         remedy="set the timers within these ranges"),
     Reservation("FAB5512", feature="PFC watchdog detection after {it[0]} ms",
-        asked=lambda switch: [
-            (asked.detect_ms, held_ms)
-            for asked in limits.list_watchdogs(switch)
-            if _supports_watchdog(asked) and (held_ms := detection_timers(asked).detect_ms) != asked.detect_ms
+        requested=lambda switch: [
+            (each.detect_ms, held_ms)
+            for each in limits.list_watchdogs(switch)
+            if _supports_watchdog(each) and (held_ms := detection_timers(each).detect_ms) != each.detect_ms
         ],
         reason="detection takes whole polls, at least two; written is {it[1]} ms",
         remedy="none needed, or set a multiple of the poll interval"),
@@ -232,7 +232,7 @@ LIMITS = (
         fatal=True,
     ),
     Limit("FAB5514", feature="SSH key of {it[0]} of kind {it[1]}",
-        asked=lambda switch: [
+        requested=lambda switch: [
             (user.name, kind)
             for user in switch.management.users
             if (kind := user.ssh_key.partition(" ")[0]) not in words.KEY_STATEMENTS
@@ -241,18 +241,18 @@ LIMITS = (
         remedy="use a key of kind " + ", ".join(words.KEY_STATEMENTS)),
     limits.paths_limit("FAB5515", lambda _: words.MAXIMUM_ECMP[-1], "`chassis maximum-ecmp` goes up to {most}"),
     limits.bfd_limit("FAB5516", "Junos", words.BFD_INTERVAL_RANGE_MS, words.BFD_MULTIPLIER_RANGE),
-    Reservation("FAB5680", feature="BFD every {bgp.bfd_interval_ms} ms", asked=_slower_bfd,
+    Reservation("FAB5680", feature="BFD every {bgp.bfd_interval_ms} ms", requested=_slower_bfd,
         reason=_SLOW + "; written is {held_ms} ms, at which both ends then run",
         source=_SLOW_SOURCE,
         remedy="none needed, or set `routing.bfd.interval_ms` to {held_ms}"),
-    Limit("FAB5681", feature="BFD with a hold time of {bgp.hold_s} s", asked=_slower_bfd,
+    Limit("FAB5681", feature="BFD with a hold time of {bgp.hold_s} s", requested=_slower_bfd,
         allowed={"in_time": (True,)},
         reason=_SLOW
         + ", and {bgp.bfd_multiplier} lost packets take {detection_ms} ms, so BGP would notice first",
         source=_SLOW_SOURCE,
         remedy="set `routing.hold_s` above that, or write `bfd: false`"),
     Reservation("FAB5517", feature="BGP keepalive every {it[1]} s with a hold time of {it[2]} s",
-        asked=lambda switch: [
+        requested=lambda switch: [
             (sent_s, bgp.keepalive_s, bgp.hold_s)
             for bgp in (switch.bgp,)
             if (sent_s := bgp.hold_s // words.HOLD_PER_KEEPALIVE) != bgp.keepalive_s
@@ -260,7 +260,7 @@ LIMITS = (
         reason="Junos sends a keepalive every third of the hold time, here {it[0]} s",
         remedy="set a hold time of three keepalives"),
     Limit("FAB5518", feature="prefix list {it[0]}, in which {it[1]} lies within {it[2]} and permits less",
-        asked=lambda switch: [
+        requested=lambda switch: [
             (each.name, *hidden) for each in switch.bgp.prefix_lists if (hidden := _find_hidden(each))
         ],
         reason="Junos compares a route only with the longest matching prefix of a filter list",
@@ -276,7 +276,7 @@ LIMITS = (
         remedy=f"load it once: `request security pki local-certificate load certificate-id "
         f"{words.CERTIFICATE} …`"),
     Limit("FAB5521", feature=f"an account named {words.TEMPLATE_USER} with TACACS+ or RADIUS",
-        asked=lambda switch: (
+        requested=lambda switch: (
             switch.management.login is not None
             and any(user.name == words.TEMPLATE_USER for user in switch.management.users)
         ),
@@ -294,16 +294,16 @@ LIMITS = (
         source="Juniper, queue-pair hashing for RDMA flows",
         remedy="look for `RDMA Queue Pair: yes` in `show forwarding-options enhanced-hash-key`",
         where=QUEUE_PAIRS),
-    Limit("FAB5523", feature="Junos OS Evolved", asked=lambda switch: words.junos_flavor(switch) == words.EVOLVED,
+    Limit("FAB5523", feature="Junos OS Evolved", requested=lambda switch: words.junos_flavor(switch) == words.EVOLVED,
         since={words.CLASSIC: None, words.EVOLVED: "23.4"},
         words="management port `re0:mgmt-0`, splits under `interfaces`",
         source="the first release whose models for Evolved Juniper publishes"),
     Limit("FAB5523", feature="BGP sessions over unnumbered links",
-        asked=lambda switch: any(s.transport is Transport.UNNUMBERED for s in switch.bgp.sessions),
+        requested=lambda switch: any(s.transport is Transport.UNNUMBERED for s in switch.bgp.sessions),
         since={words.CLASSIC: "21.1", words.EVOLVED: "23.4"},
         words="protocols bgp group … dynamic-neighbor … peer-auto-discovery family inet6 ipv6-nd",
         source="Juniper, BGP unnumbered peers; " + _MODELS),
-    Limit("FAB5523", feature="a watchdog for PFC", asked=lambda switch: switch.qos.watchdog is not None,
+    Limit("FAB5523", feature="a watchdog for PFC", requested=lambda switch: switch.qos.watchdog is not None,
         since={words.CLASSIC: "20.3", words.EVOLVED: "23.4"},
         words="class-of-service congestion-notification-profile … pfc-watchdog", source=_MODELS),
     limits.cluster_limit("FAB5523", "`mode: flowlet` or `hash`"),

@@ -138,9 +138,9 @@ def finish(document: Document) -> None:
         ]
         document.put_places(f"prefix_list[{name}]", rules)
     for name, listed in scope.each("prefix list").items():
-        for index, (prefix, (said, line)) in enumerate(listed.table("prefixes").items()):
+        for index, (prefix, (stored, line)) in enumerate(listed.table("prefixes").items()):
             document.put(
-                f"prefix_list[{name}]/{index}", prefix if said == prefix else f"apply-path {said}", line
+                f"prefix_list[{name}]/{index}", prefix if stored == prefix else f"apply-path {stored}", line
             )
     for name, community in scope.each("community").items():
         if members := community.table("members"):

@@ -191,11 +191,11 @@ _KINDS = ("map", "classifier", "congestion")
 
 
 class _Attached(NamedTuple):
-    """Statements of interfaces with the same references, and their places; `unsaid` is at the reference itself."""
+    """Statements of interfaces with the same references, and their places; `unstated` is at the reference itself."""
 
     facts: UniformPorts[Value]
     lines: UniformPorts[tuple[str, int]]
-    unsaid: list[str]
+    unstated: list[str]
 
 
 def finish(document: Document) -> None:
@@ -211,11 +211,11 @@ def finish(document: Document) -> None:
     attachments = list(_find_attachments(document))
     for name, each in attachments:
         _put_rest(document, name, each)
-        said = [each.values.get(kind) for kind in _KINDS]
+        stored = [each.values.get(kind) for kind in _KINDS]
         used = tuple(
             [
                 document.resolve_reference(kind, *to) if to else None
-                for kind, to in zip(_KINDS, said, strict=True)
+                for kind, to in zip(_KINDS, stored, strict=True)
             ]
         )
         if used not in attached:
@@ -226,11 +226,11 @@ def finish(document: Document) -> None:
                 shared_facts(leaves, tuple([(file, line) for _, _, line in stated])),
                 [leaf for leaf, _, line in stated if not line],
             )
-        values, places, unsaid = attached[used]
+        values, places, unstated = attached[used]
         facts.update(values[name])
         lines.update(places[name])
-        for leaf in unsaid:
-            reference = said[1] if leaf == "trust" else said[2]
+        for leaf in unstated:
+            reference = stored[1] if leaf == "trust" else stored[2]
             lines[port_paths(name)[leaf]] = (file, reference[1] if reference else 0)
     document.put_agreed()
     _finish_fixed(document, attachments)
@@ -389,7 +389,7 @@ def _scheduler_facts(document: Document, scheduler: Scope) -> Stated:
                 document.put(f"qos/setting[drop-profile {referred[0]} {words} {number}]", value, line)
     elif "ecn" in values:
         leaves = ("ecn_min_fill_percent", "ecn_max_fill_percent", "ecn_max_percent")
-        stated += [(leaf, *said) for leaf, said in zip(leaves, (*levels, chances[1]), strict=True)]
+        stated += [(leaf, *stored) for leaf, stored in zip(leaves, (*levels, chances[1]), strict=True)]
     return stated
 
 

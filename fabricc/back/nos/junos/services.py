@@ -336,10 +336,10 @@ def finish(document: Document) -> None:
         methods = ",".join(map(str, order))
         document.put("platform/authentication_order", methods, max(line for _, line in order.values()))
     logging: dict[Value, StoredValue] = {}
-    for host, said in scope.each("syslog").items():
-        if {"any", "here"} <= said.values.keys():
-            logging[str(host)] = said.values["any"]
-            document.put(f"platform/syslog[{host}]/any", *said.values["any"])
+    for host, stored in scope.each("syslog").items():
+        if {"any", "here"} <= stored.values.keys():
+            logging[str(host)] = stored.values["any"]
+            document.put(f"platform/syslog[{host}]/any", *stored.values["any"])
     document.put_set("management/syslog", logging)
     for protocol in PROTOCOL_WORDS:
         _finish_login_servers(document, protocol)
@@ -356,11 +356,11 @@ def _finish_ntp_keys(document: Document) -> None:
     """State the keys; Junos requires authentication of a server that has a trusted key."""
     scope = document.scope
     keys = {
-        str(number): (str(said).partition(" ")[0], str(said).partition(" ")[2], line)
-        for number, (said, line) in scope.table("ntp keys").items()
+        str(number): (str(stored).partition(" ")[0], str(stored).partition(" ")[2], line)
+        for number, (stored, line) in scope.table("ntp keys").items()
     }
     trusted = {str(number): line for number, (_, line) in scope.table("ntp trusted").items()}
-    servers = {str(server): said for server, said in scope.table("ntp").items()}
+    servers = {str(server): stored for server, stored in scope.table("ntp").items()}
     state_keys(document.put, keys, servers, trusted, max(trusted.values(), default=None))
 
 
@@ -390,8 +390,8 @@ def _finish_snmp_users(document: Document) -> None:
     for name, user in document.scope.each("snmp user").items():
         prefix, level, line = f"management/snmp/user[{name}]/", [], user.line
         for kind in ("auth", "privacy"):
-            said, line = user.values.get(kind, ("none", line))
-            protocol, _, secret = str(said).partition(" ")
+            stored, line = user.values.get(kind, ("none", line))
+            protocol, _, secret = str(stored).partition(" ")
             level.append(SNMP_PROTOCOLS.get(protocol, protocol))
             if secret:
                 document.put(f"{prefix}{kind}/secret", secret, line)
@@ -403,8 +403,8 @@ def _finish_login_servers(document: Document, protocol: str) -> None:
     servers: list[tuple[str, int]] = []
     keys: dict[Value, int] = {}
     for name, server in document.scope.each(protocol).items():
-        for word, said in server.values.items():
-            document.put(f"platform/{protocol}[{name}]/{word}", *said)
+        for word, stored in server.values.items():
+            document.put(f"platform/{protocol}[{name}]/{word}", *stored)
         if server.values.get("instance", ("", 0))[0] == words.MANAGEMENT_INSTANCE:
             servers.append((str(name), server.line))
         if "secret" in server.values:

@@ -171,8 +171,8 @@ def _statement_text(before: str, word: str, below: str | None = None) -> Mapping
 def kept_statements(scope: Scope, kind: str = SETTING) -> list[tuple[str, int]]:
     """(words, line) of the statements of a kind, in the order of the text."""
     begin = f"{kind} "
-    said = scope.values.items()
-    return [(name.removeprefix(begin), line) for name, (_, line) in said if name.startswith(begin)]
+    stored = scope.values.items()
+    return [(name.removeprefix(begin), line) for name, (_, line) in stored if name.startswith(begin)]
 
 
 def put_settings(
@@ -185,6 +185,6 @@ def put_settings(
     for words, line in kept_statements(scope, kind):
         key, _, value = words.rpartition(" ")
         found.setdefault(lead + (key or value), []).append((value if key else "true", line))
-    for key, said in found.items():
-        values = [str(value) for value, _ in said if value != "true" or len(said) == 1]
-        document.put(f"{prefix}{leaf}[{key}]", ",".join(values), said[-1][1])
+    for key, stored in found.items():
+        values = [str(value) for value, _ in stored if value != "true" or len(stored) == 1]
+        document.put(f"{prefix}{leaf}[{key}]", ",".join(values), stored[-1][1])

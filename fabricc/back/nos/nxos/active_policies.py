@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 DEFAULT_CLASS = "class-default"
 
-SAID = "said of "
+SETTING_OF = "setting of "
 
 
 class AppliedStatements(NamedTuple):
@@ -134,15 +134,15 @@ def _bridged_mtu(document: Document) -> StoredValue | None:
 def _marked_by_class(document: Document) -> Iterator[Stated]:
     """Yield queues that the active network-qos policy marks, if no queuing policy states the thresholds."""
     for group, scope in _network_policy(document).each("class").items():
-        control, line = scope.values.get(f"{SAID}congestion-control", _NONE)
+        control, line = scope.values.get(f"{SETTING_OF}congestion-control", _NONE)
         if "ecn" in str(control).split():
             yield f"queue[{group}]/ecn", control, line
 
 
 def _system_policies(document: Document) -> Mapping[str, Value]:
     """Return the policies in force on all ports."""
-    said = document.scope.each("system qos").get("", Scope(0)).values
-    return {kind: name for kind, (name, _) in said.items()}
+    stored = document.scope.each("system qos").get("", Scope(0)).values
+    return {kind: name for kind, (name, _) in stored.items()}
 
 
 def _network_policy(document: Document) -> Scope:
@@ -161,10 +161,10 @@ def paused_groups(document: Document) -> dict[Value, tuple[int, int]]:
 
 def _paused_priorities(document: Document, group: Captured, scope: Scope) -> Iterator[tuple[Value, int]]:
     """Yield priorities that a network-qos class pauses: the stated ones, else those that lead to its frames."""
-    said = scope.table("pauses")
-    for priority, (_, line) in said.items():
+    stored = scope.table("pauses")
+    for priority, (_, line) in stored.items():
         yield priority, line
-    if said or "no-drop" not in scope.values:
+    if stored or "no-drop" not in scope.values:
         return
     maps = document.scope.each("class map")
     for policy in document.scope.each("qos").values():
@@ -223,15 +223,17 @@ def _ingress_facts(policy: Scope) -> Iterator[Stated]:
 
     The figures of several lossless queues are one fact when they agree, and a list when they do not.
     """
-    said = {
+    stored = {
         int(str(group)): scope.values.get("pause", _NONE) for group, scope in policy.each("ingress").items()
     }
     paused = {
-        group: [int(each) for each in str(said[group][0]).split()] for group in sorted(said) if said[group][1]
+        group: [int(each) for each in str(stored[group][0]).split()]
+        for group in sorted(stored)
+        if stored[group][1]
     }
     if not paused:
         return
-    _, line = said[max(paused)]
+    _, line = stored[max(paused)]
 
     def merge_values(values: list[int]) -> Value:
         return values[0] if len(set(values)) == 1 else ",".join(map(str, values))

@@ -210,7 +210,7 @@ def state(facts: Facts, switch: Switch) -> None:
         if bgp.ttl_security:
             facts[f"bgp/{neighbor}/ttl_security_hops"] = GTSM_HOPS
     for name, clause in list_clauses(bgp):
-        said = {
+        stored = {
             "action": "permit" if clause.permit else "deny",
             "community_list": clause.community_list,
             f"{WORDS[_clause_family(clause)]} prefix-list": clause.prefix_list,
@@ -218,7 +218,7 @@ def state(facts: Facts, switch: Switch) -> None:
             "add_community": community_word(clause.add_community),
             "next_hop": "unchanged" if clause.permit and keeps_next_hop(bgp, name) else None,
         }
-        lines = {LINES[about]: value for about, value in said.items() if value is not None}
+        lines = {LINES[about]: value for about, value in stored.items() if value is not None}
         facts |= {
             f"structure/route_map[{name}]/{clause.sequence}/{start}": form.format(value)
             for (start, form), value in lines.items()

@@ -331,11 +331,11 @@ def _state_process(
         state_part(document, "bgp", process, "log-neighbor-changes")
         for leaf, default in _OF_PROCESS.items():
             put(f"bgp/{leaf}", *process.values.get(leaf, (default, line)))
-    for leaf, said in process.values.items():
-        if leaf in _SAID_OF_PROCESS:
-            put(f"{base}/{leaf}", *said)
+    for leaf, stored in process.values.items():
+        if leaf in _STATED_OF_PROCESS:
+            put(f"{base}/{leaf}", *stored)
         elif leaf.startswith(_SETTING):
-            put(f"{base}/setting[{leaf.removeprefix(_SETTING)}]", *said)
+            put(f"{base}/setting[{leaf.removeprefix(_SETTING)}]", *stored)
     if "confederation" in process.values and "confederation peers" in process.values:
         own, peers = (process.values[leaf] for leaf in ("confederation", "confederation peers"))
         put(f"{base}/confederation", f"{own[0]}: {peers[0]}", peers[1])
@@ -369,7 +369,7 @@ def _state_process(
 _OF_PROCESS: Mapping[str, Value] = {
     "keepalive_s": DEFAULT_TIMERS_S[0], "hold_s": DEFAULT_TIMERS_S[1], "multipath_relax": "false",
 }  # fmt: skip
-_SAID_OF_PROCESS = frozenset({*_OF_PROCESS, "router_id", "cluster_id", "confederation"})
+_STATED_OF_PROCESS = frozenset({*_OF_PROCESS, "router_id", "cluster_id", "confederation"})
 _OF_FAMILY = ("redistribute_connected", "redistribute_static", "maximum_paths")
 
 

@@ -279,11 +279,11 @@ def finish(document: Document) -> None:
         elif port == words.MANAGEMENT_INTERFACE:
             _put_management(document, block)
         elif not values.keys() <= _EXISTS:
-            said, paths = _fact_paths(port), port_paths(port)
+            stored, paths = _fact_paths(port), port_paths(port)
             for leaf, (value, line) in values.items():
                 if leaf == "enabled" and value == "true" and port in vteps:
                     continue
-                path = said.get(leaf) or (paths[leaf[1:]] if leaf[0] == OWN else "")
+                path = stored.get(leaf) or (paths[leaf[1:]] if leaf[0] == OWN else "")
                 if path:
                     facts[path] = value
                     lines[path] = (file, line)

@@ -58,7 +58,7 @@ def _held_timers(watchdog: Watchdog) -> tuple[int, int, int]:
     return held.detect_ms, held.restore_ms, held.interval_ms
 
 
-MODEL = Reservation("FAB5416", feature="the switch model", asked=lambda _: True,
+MODEL = Reservation("FAB5416", feature="the switch model", requested=lambda _: True,
     reason="the earliest release known to name its ASIC family is {since}, not {release}",
     remedy="use release {since} or later", since={words.CLOUDSCALE: "10.3", words.SILICON_ONE: "10.5"},
     source="pyATS genie.libs.conf 26.9",
@@ -72,29 +72,29 @@ DYNAMIC_LOAD_BALANCING = Limit("FAB5418", setting="load_balancing/mode", asked=l
 )  # fmt: skip
 LIMITS = (
     Limit("FAB5841", feature="NTP keys of type {it}",
-        asked=lambda switch: [switch.management.ntp_key.kind] if switch.management.ntp_key else [],
+        requested=lambda switch: [switch.management.ntp_key.kind] if switch.management.ntp_key else [],
         allowed={"it": frozenset({"md5"})}, reason="`ntp authentication-key` has MD5 only",
         source="Cisco Nexus 9000 System Management Configuration Guide, Configuring NTP",
         remedy="write `type: md5`, or leave it out"),
     limits.segments_limit("fabricc does not write it for NX-OS yet", on_tors=True),
     limits.unnumbered_evpn_limit("NX-OS"),
-    Limit("FAB5401", feature="ports of {it} Gb/s", asked=limits.port_speeds, allowed={"it": words.SPEEDS_GBPS},
+    Limit("FAB5401", feature="ports of {it} Gb/s", requested=limits.port_speeds, allowed={"it": words.SPEEDS_GBPS},
         reason="NX-OS has no such speed", source="terraform-provider-nxos, l1PhysIf.speed",
         remedy="use one of " + ", ".join(map(str, words.SPEEDS_GBPS)) + " Gb/s"),
     Limit("FAB5402", feature="cages split into {it[0]} x {it[1]} Gb/s",
-        asked=lambda switch: sorted(
+        requested=lambda switch: sorted(
             {(p.children, p.speed_gbps) for p in switch.ports if p.children > 1 and words.breakout_word(p) is None}
         ),
         reason="NX-OS has no such breakout map", source="terraform-provider-nxos, imFpP.breakoutMap",
         remedy="use one of " + ", ".join(words.BREAKOUTS.values())),
     Limit("FAB5403", feature="IP MTU {it}",
-        asked=lambda switch: sorted({port.mtu for port in switch.ports if port.enabled}),
+        requested=lambda switch: sorted({port.mtu for port in switch.ports if port.enabled}),
         allowed={"it": Range(*words.MTU_RANGE)},
         reason="a routed port takes {allowed[it]} bytes", source="terraform-provider-nxos, l1PhysIf.mtu",
         remedy="set the fabric's MTU from {allowed[it]}"),
     limits.priorities_limit("FAB5404", "NX-OS has qos-groups, priorities and queues 0 to 7",
         "choose a priority from 0 to 7"),
-    Limit("FAB5405", feature="bandwidth shares {it}", asked=_describe_shares,
+    Limit("FAB5405", feature="bandwidth shares {it}", requested=_describe_shares,
         reason="`bandwidth remaining percent` takes 1 to 100 for a queue in use, and no more than 100 in all",
         remedy="give every weighted class at least one percent, and 100 in all"),
     limits.marking_limit("FAB5406",
@@ -102,16 +102,16 @@ LIMITS = (
     Limit("FAB5407",
         feature="pause buffer of {it.buffer_bytes} bytes, pausing at {it.pause_bytes} and resuming at "
         "{it.resume_bytes}, at {it.speed_gbps} Gb/s over {it.cable_m} m",
-        asked=_odd_pauses,
+        requested=_odd_pauses,
         reason=f"NX-OS takes {Range(*words.PAUSE_BUFFER_RANGE)} bytes, pauses below that and resumes at the pause "
         "threshold or below",
         source="terraform-provider-nxos, ipqosPause",
         remedy="check the `pause` figures of the switch model's NX-OS settings"),
     Limit("FAB5410", feature="PFC watchdog detection {it.detect_ms} ms and restoration {it.restore_ms} ms",
-        asked=lambda switch: [
-            asked
-            for asked in limits.list_watchdogs(switch)
-            if (held := watchdog_timers(asked)).shutdown > words.MAXIMUM_SHUTDOWN
+        requested=lambda switch: [
+            requested
+            for requested in limits.list_watchdogs(switch)
+            if (held := watchdog_timers(requested)).shutdown > words.MAXIMUM_SHUTDOWN
             or held.restore > words.MAXIMUM_RESTORE
         ],
         reason=f"NX-OS takes up to {words.MAXIMUM_SHUTDOWN} and {words.MAXIMUM_RESTORE} intervals of at most 1000 ms",
@@ -127,7 +127,7 @@ LIMITS = (
         "after a full replace only the device's own `admin` is left, with the password it had"),
     MODEL,
     Reservation("FAB5417", feature="key of {it.name} on a security token",
-        asked=lambda switch: [u for u in switch.management.users if u.ssh_key.startswith("sk-")],
+        requested=lambda switch: [u for u in switch.management.users if u.ssh_key.startswith("sk-")],
         reason="NX-OS takes RSA, ECDSA and Ed25519 keys; `sk-` types are not among them",
         remedy="add a key of another type, or another user"),
     DYNAMIC_LOAD_BALANCING,
@@ -148,7 +148,7 @@ LIMITS = (
         "and Silicon One",
         source="Nexus 9000 interfaces guide 10.3, ECMP load balancing",
         remedy="omit it: NX-OS hashes the UDP source port, which differs between queue pairs"),
-    Limit("FAB5421", feature="LLDP every {it} s", asked=lambda switch: [switch.management.lldp_interval_s],
+    Limit("FAB5421", feature="LLDP every {it} s", requested=lambda switch: [switch.management.lldp_interval_s],
         allowed={"it": Range(*words.LLDP_RANGE_S)},
         reason="`lldp holdtime` takes up to 255 s, and a neighbor must be able to miss four announcements",
         source="Cisco Network as Code, NX-OS data model, lldp",
@@ -157,11 +157,11 @@ LIMITS = (
         "the networks are IPv4 and the management address is IPv6, so the switch would be unreachable",
         "leave `management.access` out, or manage the switches over IPv4"),
     Reservation("FAB5685", feature="where lossless classes pause, in bytes",
-        asked=lambda switch: bool(switch.qos.lossless),
+        requested=lambda switch: bool(switch.qos.lossless),
         reason=f"up to {words.DEFAULT_PAUSE_M} m the platform's own buffers hold and are left alone ({_PAUSE_SOURCE}); "
         "their sizes are not published, so ECN before PFC is proved for the catalog's figures alone",
         remedy="compare `show queuing interface` of a device with the planned marks"),
-    Limit("FAB5686", feature="a lossless class over {it[1]} m at {it[0]} Gb/s", asked=_long_cables,
+    Limit("FAB5686", feature="a lossless class over {it[1]} m at {it[0]} Gb/s", requested=_long_cables,
         reason=f"beyond {words.DEFAULT_PAUSE_M} m NX-OS must be given pause thresholds ({_PAUSE_SOURCE}), "
         "and none are published",
         remedy=f"use cables up to {words.DEFAULT_PAUSE_M} m, or add Cisco's figures for your switch as `pause` to "

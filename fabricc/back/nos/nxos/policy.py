@@ -50,21 +50,21 @@ _CLAUSE: Sequence[Row] = (
 
 def _masked_entry(_sequence: int, action: str, prefix: str, rest: str) -> str | None:
     """Return an entry with a mask in place of bounds, or both."""
-    said = (
+    masked = (
         f"{prefix} {rest}"
         if rest.split()[0] in ("mask", "ge", "le", "eq") and "mask" in rest.split()
         else None
     )
-    return said if action == "permit" or said is None else f"deny {said}"
+    return masked if action == "permit" or masked is None else f"deny {masked}"
 
 
 def _prefix_row(keyword: str, kind: str) -> Row:
     """Entries that deny, and those without numbers."""
     return Each(f"{keyword} prefix-list <word>", f"{keyword} prefix-list", (
-        Entry(f"seq <integer> deny {kind} {LENGTHS}", "rules", lambda _, *said: f"deny {rule_text(*said)}"),
+        Entry(f"seq <integer> deny {kind} {LENGTHS}", "rules", lambda _, *captured: f"deny {rule_text(*captured)}"),
         Entry(f"seq <integer> <permit|deny> {kind} <rest>", "rules", _masked_entry),
-        Keep(f"permit {kind} {LENGTHS}", lambda *said: {rule_text(*said): "permit"}),
-        Keep(f"deny {kind} {LENGTHS}", lambda *said: {f"deny {rule_text(*said)}": "deny"}),
+        Keep(f"permit {kind} {LENGTHS}", lambda *captured: {rule_text(*captured): "permit"}),
+        Keep(f"deny {kind} {LENGTHS}", lambda *captured: {f"deny {rule_text(*captured)}": "deny"}),
         Silent("description <rest>"),
     ))  # fmt: skip
 
@@ -110,8 +110,8 @@ ROWS: Sequence[Row] = (
 
 
 def _object_name(head: str, *rest: Value | None) -> str:
-    said = [str(each) for each in rest if each is not None]
-    return " ".join(said if head.startswith("<") else [str(head), *said])
+    words = [str(each) for each in rest if each is not None]
+    return " ".join(words if head.startswith("<") else [str(head), *words])
 
 
 def finish(document: Document) -> None:

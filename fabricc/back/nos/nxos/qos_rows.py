@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.nxos import words
 from fabricc.back.nos.nxos.active_policies import (
     DEFAULT_CLASS,
-    SAID,
+    SETTING_OF,
     classification_policy,
     match_kinds,
     paused_groups,
@@ -52,12 +52,12 @@ def _parse_numbers(count: int, names: Mapping[str, int], text: str) -> tuple[int
 def _weighted_marking(
     low: int, low_unit: int, high: int, high_unit: int, percent: int, weight: int
 ) -> Mapping[str, Value]:
-    return {**_marking_values(low, low_unit, high, high_unit, percent), f"{SAID}weight": weight}
+    return {**_marking_values(low, low_unit, high, high_unit, percent), f"{SETTING_OF}weight": weight}
 
 
 def _marking_kind(rest: str) -> Mapping[str, Value]:
     """Marking by what the platform has for a word, or by packets or time."""
-    return {"ecn" if "ecn" in rest.split() else f"{SAID}random-detect": " ".join(rest.split())}
+    return {"ecn" if "ecn" in rest.split() else f"{SETTING_OF}random-detect": " ".join(rest.split())}
 
 
 def _marking_values(low: int, low_unit: int, high: int, high_unit: int, percent: int) -> Mapping[str, Value]:
@@ -104,7 +104,7 @@ _MARKED: Sequence[Row] = (
     Keep("set qos-group <0-7>", "group"),
     Keep("set dscp <0-63>", "dscp"),
     Keep("set dscp <code points>", "dscp", lambda points: points[0] if len(points) == 1 else None),
-    *(Keep(f"{head} <rest>", f"{SAID}{head}") for head in (
+    *(Keep(f"{head} <rest>", f"{SETTING_OF}{head}") for head in (
         "police", "set cos", "set precedence", "set discard-class", "set vlan", "set ip", "dpp", "trust")),
     Silent("description <rest>"),
 )  # fmt: skip
@@ -120,24 +120,24 @@ _SHARED: Sequence[Row] = (
     Keep(f"{_THRESHOLDS} weight 0 ecn", _marking_values),
     Keep(f"{_THRESHOLDS} weight <1-15> ecn", _weighted_marking),
     Keep("random-detect <rest>", _marking_kind),
-    *(Keep(f"{head} <rest>", f"{SAID}{head}") for head in (
+    *(Keep(f"{head} <rest>", f"{SETTING_OF}{head}") for head in (
         "queue-limit", "shape", "bandwidth", "congestion-control", "afd", "set", "police", "fabric-bandwidth")),
     Silent("no (priority|bandwidth|random-detect|queue-limit|shape|afd|pause) [<rest>]"),
 )  # fmt: skip
 _PAUSED: Sequence[Row] = (
     Keep("pause buffer-size <integer> pause-threshold <integer> resume-threshold <integer>", "pause", "{2} {3} {4}"),
-    Keep("pause buffer-size <integer>", "said of pause buffer-size"),
-    Keep("pause <priority-group|pfc-cos> <rest>", "said of pause", "{2} {3}"),
+    Keep("pause buffer-size <integer>", "setting of pause buffer-size"),
+    Keep("pause <priority-group|pfc-cos> <rest>", "setting of pause", "{2} {3}"),
 )  # fmt: skip
 _NETWORK: Sequence[Row] = (
     Keep("mtu <integer>", "mtu"),
     Entry("pause [no-drop] pfc-cos <priorities>", "pauses"),
     Entry("pause pfc-cos <priorities> receive", "pauses"),
     Keep("pause no-drop", "no-drop"),
-    Keep("pause drop", "said of pause", "drop"),
-    *(Keep(f"{head} <rest>", f"{SAID}{head}") for head in ("pause buffer-size", "congestion-control",
+    Keep("pause drop", "setting of pause", "drop"),
+    *(Keep(f"{head} <rest>", f"{SETTING_OF}{head}") for head in ("pause buffer-size", "congestion-control",
         "queue-limit", "set", "dpp", "match")),
-    Keep("multicast-optimize", "said of multicast-optimize"),
+    Keep("multicast-optimize", "setting of multicast-optimize"),
     Silent("no (pause|congestion-control|multicast-optimize|queue-limit|set) [<rest>]"),
 )  # fmt: skip
 _STATISTICS = "[no-stats]"
@@ -225,8 +225,8 @@ def finish(document: Document) -> None:
     put, maps = document.put, document.scope.each("class map")
     policy = document.scope.each("qos").get(classification_policy(document))
     if policy is not None:
-        said = {name: scope.values.get("group") for name, scope in policy.each("class").items()}
-        groups = {name: group for name, group in said.items() if group}
+        stored = {name: scope.values.get("group") for name, scope in policy.each("class").items()}
+        groups = {name: group for name, group in stored.items() if group}
         default = groups.get(DEFAULT_CLASS, (0, policy.line))
         found = dict.fromkeys(range(64) if "dscp" in match_kinds(document, policy) else (), default)
         for name, (group, _) in reversed(groups.items()):
@@ -249,8 +249,8 @@ def finish(document: Document) -> None:
 def _code_points(listed: Scope) -> Mapping[Value, StoredValue]:
     """Return the code points of a class map; a precedence is eight of them."""
     wide: dict[Value, StoredValue] = {
-        8 * int(precedence) + low: said
-        for precedence, said in listed.table("precedences").items()
+        8 * int(precedence) + low: stored
+        for precedence, stored in listed.table("precedences").items()
         for low in range(8)
     }
     return {**wide, **listed.table("dscps")}
@@ -263,8 +263,8 @@ def _name_groups(document: Document) -> None:
         for policy in document.scope.each(kind).values():
             for name, block in policy.each("named class").items():
                 known = 0 if name == DEFAULT_CLASS else _FOUR_QUEUES.get(str(name))
-                said = maps[name].values.get("group") if name in maps else None
-                group = known if said is None else int(said[0])
+                stored = maps[name].values.get("group") if name in maps else None
+                group = known if stored is None else int(stored[0])
                 if group is None:
                     document.reject(block.line)
                     continue
@@ -295,10 +295,10 @@ def _state_watchdog(document: Document) -> None:
 def _state_parts(document: Document) -> None:
     """State the existing maps and policies, and the statements of each of their classes."""
     put, scope = document.put, document.scope
-    for kind, said in scope.each("system qos").get("", Scope(0)).values.items():
+    for kind, stored in scope.each("system qos").get("", Scope(0)).values.items():
         put(
             "qos/setting[service-policy input]" if kind == "qos input" else f"structure/system_qos/{kind}",
-            *said,
+            *stored,
         )
     for name, listed in scope.each("class map").items():
         words.state_part(document, f"class_map[{name}]", listed)
@@ -336,9 +336,9 @@ def _state_parts(document: Document) -> None:
 
 def _state_settings(document: Document, name: str, block: Scope) -> None:
     """State the other values of a policy's class."""
-    for leaf, said in block.values.items():
-        if leaf.startswith(SAID):
-            document.put(f"qos/setting[{name} {leaf.removeprefix(SAID)}]", *said)
+    for leaf, stored in block.values.items():
+        if leaf.startswith(SETTING_OF):
+            document.put(f"qos/setting[{name} {leaf.removeprefix(SETTING_OF)}]", *stored)
 
 
 TOPIC = Topic(ROWS, finish)

@@ -100,14 +100,14 @@ class ManagementView:
     """The out-of-band side; servers ascending, but those of logins in the order of use.
 
     Attributes:
-        asked: the services of the fabric: TACACS+, RADIUS, SNMP, gNMI, address and gateway.
+        requested: the services of the fabric: TACACS+, RADIUS, SNMP, gNMI, address and gateway.
         access_lists: (family, name) -> rules, empty if access is open; `access_list` and `access_list_v6` guard
             SSH and SNMP, `api_access_list` the interface.
         aaa: (statement, methods) of each `aaa` line.
         lldp_s, lldp_hold_s: None at NX-OS's defaults.
     """
 
-    asked: Management
+    requested: Management
     access_lists: Mapping[tuple[str, str], list[str]]
     lldp_s: int | None
     lldp_hold_s: int | None
@@ -127,13 +127,18 @@ class ManagementView:
     snmp_role: str = SNMP_ROLE
     severity: int = SYSLOG_SEVERITY
 
+    @property
+    def asked(self) -> Management:
+        """Return `requested` by its former name, for templates of users."""
+        return self.requested
+
 
 def management_view(management: Management) -> ManagementView:
     """Return the view of the management side of a switch."""
     interval = management.lldp_interval_s
     hold = LLDP_HOLD * interval
     return ManagementView(
-        asked=management,
+        requested=management,
         access_lists=access_lists(management),
         lldp_s=None if interval == DEFAULT_LLDP_S else interval,
         lldp_hold_s=None if hold == DEFAULT_LLDP_HOLD_S else hold,
@@ -341,7 +346,7 @@ def finish(document: Document) -> None:
         str(number): ("md5", str(key).strip('"'), line)
         for number, (key, line) in scope.table("ntp keys").items()
     }
-    servers = {str(server): said for server, said in scope.table("ntp").items()}
+    servers = {str(server): stored for server, stored in scope.table("ntp").items()}
     trusted = {str(number) for number in scope.table("ntp trusted")}
     state_keys(document.put, keys, servers, trusted, scope.values.get("ntp authenticate", ("", None))[1])
     for severity, line in scope.table("syslog").values():

@@ -32,7 +32,7 @@ def inherit_templates(scope: Scope, process: Scope, depth: int = 3) -> Scope:
         return scope
     merged = Scope(scope.line)
     values = inherit_templates(session, process, depth - 1).values if session is not None else {}
-    merged.values = {leaf: said for leaf, said in values.items() if leaf != "defined"} | scope.values
+    merged.values = {leaf: stored for leaf, stored in values.items() if leaf != "defined"} | scope.values
     merged.tables, merged.scopes = scope.tables, dict(scope.scopes)
     if named:
         merged.scopes["family"] = {
@@ -72,13 +72,13 @@ def state_session(
         document.put(f"{path}bgp/ttl_security", "true", values["ttl_security_hops"][1])
     if "/" in name and is_number(name[0]):
         document.put(f"{path}bgp/listen[{name}]", values.get("template", ("none", 0))[0], peer.line)
-    if multihop := [said for leaf, said in values.items() if leaf.startswith(f"{OF_PEERS}bfd")]:
+    if multihop := [stored for leaf, stored in values.items() if leaf.startswith(f"{OF_PEERS}bfd")]:
         values = {"bfd": ("true", multihop[0][1]), **values}
     own = [(leaf, *values[leaf]) for leaf in _OF_PEER if leaf in values]
     own += [(leaf, default, peer.line) for leaf, default in _OF_NONE.items() if leaf not in values]
     own += [
-        (f"setting[{leaf.removeprefix(OF_PEERS)}]", *said)
-        for leaf, said in values.items()
+        (f"setting[{leaf.removeprefix(OF_PEERS)}]", *stored)
+        for leaf, stored in values.items()
         if leaf.startswith(OF_PEERS)
     ]
     for leaf, value, line in (*own, *policy):
@@ -128,27 +128,27 @@ def family_policy(template: Scope, peer: Scope, united: Mapping[object, str]) ->
             found[family] = values, last.line
     if found:
         yield "families", ",".join(found), max(line for _, line in found.values())
-    unicast = {family: said for family, said in found.items() if family in UNICAST} or found
+    unicast = {family: stored for family, stored in found.items() if family in UNICAST} or found
     for leaf in _PER_FAMILY:
         if leaf in _MAPS and "evpn" in unicast:
             continue
-        said = {
+        stored = {
             family: (map_name(united, family, values[leaf][0]), values[leaf][1])
             for family, (values, _) in unicast.items()
             if leaf in values
         }
-        if len(said) == len(unicast) and len({value for value, _ in said.values()}) == 1:
-            yield leaf, *next(iter(said.values()))
-        elif said:
-            *_, (_, line) = said.values()
-            yield leaf, " ".join(f"{family} {said.get(family, ('none', 0))[0]}" for family in unicast), line
-            for family, each in said.items():
+        if len(stored) == len(unicast) and len({value for value, _ in stored.values()}) == 1:
+            yield leaf, *next(iter(stored.values()))
+        elif stored:
+            *_, (_, line) = stored.values()
+            yield leaf, " ".join(f"{family} {stored.get(family, ('none', 0))[0]}" for family in unicast), line
+            for family, each in stored.items():
                 yield f"{leaf}[{family}]", *each
     for name, leaf in _LISTED.items():
         if listed := {family: values[name][1] for family, (values, _) in found.items() if name in values}:
             yield leaf, ",".join(listed), max(listed.values())
-    for family, (said_of_it, _) in found.items():
-        for name, (value, line) in said_of_it.items():
+    for family, (family_values, _) in found.items():
+        for name, (value, line) in family_values.items():
             if family == "evpn" and name in _MAPS:
                 yield f"/{name}", value, line
             elif name not in _LISTED and (name not in _PER_FAMILY or family not in unicast):

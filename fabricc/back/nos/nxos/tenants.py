@@ -145,10 +145,10 @@ def put_tenant(document: Document, name: str, vrf: Scope, members: Container[obj
     instance = _instances(document).get(name)
     families = instance.each("family") if instance else {}
     announced = {
-        str(family): said[1]
+        str(family): stored[1]
         for family, scope in families.items()
-        for said in [scope.values["redistribute_connected"]]
-        if facts.get(f"route_map[{said[0]}]/10") == "permit"
+        for stored in [scope.values["redistribute_connected"]]
+        if facts.get(f"route_map[{stored[0]}]/10") == "permit"
     }
     if announced and vrf.values["vni"][0] in members:
         document.put(path + "prefixes", ",".join(sorted(announced)), max(announced.values()))
@@ -183,7 +183,9 @@ def put_next_hops(document: Document) -> None:
         if value not in kept:
             at = f"route_map[{value}]/"
             permits = [
-                path for path, said in facts.items() if path.startswith(at) and str(said).startswith("permit")
+                path
+                for path, stored in facts.items()
+                if path.startswith(at) and str(stored).startswith("permit")
             ]
             kept[value] = bool(permits) and all(f"structure/{path}/{_UNCHANGED}" in facts for path in permits)
         if kept[value]:

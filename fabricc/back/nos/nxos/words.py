@@ -119,8 +119,8 @@ def expand_interfaces(text: str) -> str | tuple[str, ...] | None:
 
 def interface_name(text: str) -> str:
     """Return an interface by the name that a device prints."""
-    said = _NAME.fullmatch(text)
-    return _KINDS.get(said[1].lower(), said[1]) + said[2] if said else text
+    match = _NAME.fullmatch(text)
+    return _KINDS.get(match[1].lower(), match[1]) + match[2] if match else text
 
 
 def _number_interfaces(kind: str, text: str) -> str | tuple[str, ...] | None:

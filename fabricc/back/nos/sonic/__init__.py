@@ -189,10 +189,10 @@ def _read_tables(text: str, reading: Reading) -> Document | None:
     document = reader().read_file(file, text, reading)
     whys: dict[str, list[str]] = {}
     for name, key, why in unread_tables(raw, config_db.schema_release(document)):
-        told = whys.setdefault(name, [])
-        told.append(why)
+        reasons = whys.setdefault(name, [])
+        reasons.append(why)
         row = config_db.rows_of(document, name).get(key) or config_db.table_scope(document, name)
-        reading.put(f"unread[{name}]", ", ".join(told), file, row.line)
+        reading.put(f"unread[{name}]", ", ".join(reasons), file, row.line)
     return document
 
 

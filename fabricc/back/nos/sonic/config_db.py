@@ -355,14 +355,14 @@ def rows_of(document: Document, name: str) -> Mapping[str, Scope]:
 
 def value_of(row: Scope, field: str, default: str = "") -> str:
     """Return the value of a field in a row."""
-    said = row.values.get(field)
-    return default if said is None else str(said[0])
+    stored = row.values.get(field)
+    return default if stored is None else str(stored[0])
 
 
 def line_of(row: Scope, field: str) -> int:
     """Return the line of a field, else that of its row."""
-    said = row.values.get(field)
-    return row.line if said is None else said[1]
+    stored = row.values.get(field)
+    return row.line if stored is None else stored[1]
 
 
 def put_field(document: Document, path: str, name: str, key: str, field: str) -> None:
@@ -399,12 +399,12 @@ def require_fields(document: Document, stated: Mapping[str, Mapping[str, str]]) 
     for name, wanted in stated.items():
         for key, row in rows_of(document, name).items():
             for field, want in wanted.items():
-                said, line = row.values.get(field, (None, row.line))
-                if said is None and field not in absent.get(name, ()):
+                stored, line = row.values.get(field, (None, row.line))
+                if stored is None and field not in absent.get(name, ()):
                     report_strange(document, line, f"{name}|{key} without {field} {want}")
-                elif said is not None and said != want:
-                    report_strange(document, line, f"{name}|{key} {field}: {said}")
-                    document.put(f"table[{name}|{key} {field}]", str(said), line)
+                elif stored is not None and stored != want:
+                    report_strange(document, line, f"{name}|{key} {field}: {stored}")
+                    document.put(f"table[{name}|{key} {field}]", str(stored), line)
 
 
 def demand_row(document: Document, name: str, key: str) -> None:
@@ -424,7 +424,7 @@ def profile_bindings(document: Document, name: str) -> list[tuple[str, str, str,
 
 def fields_of(row: Scope) -> Row:
     """Return the fields of a row."""
-    return {field: str(said) for field, (said, _) in row.values.items()}
+    return {field: str(stored) for field, (stored, _) in row.values.items()}
 
 
 def demand_rows(document: Document, name: str, wanted: Table) -> None:

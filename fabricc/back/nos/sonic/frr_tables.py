@@ -245,7 +245,7 @@ def _finish_sessions(document: Document) -> None:
             vrf, _, peer = key.rpartition("|")
             group_name = value_of(row, "peer_group_name")
             group = f"{vrf}|{group_name}" if vrf else group_name
-            said = {**groups.get(group, {}), **row.values}
+            stored = {**groups.get(group, {}), **row.values}
             grouped = families[group] if group_name else {}
             by_family = {
                 family: {**grouped.get(family, {}), **families[key].get(family, {})}
@@ -253,7 +253,7 @@ def _finish_sessions(document: Document) -> None:
             }
             document.put_all(
                 (f"{_vrf_prefix(vrf)}bgp/neighbor[{peer}]/{leaf}", value, line or row.line)
-                for leaf, value, line in (*_of_session(peer, said), *_of_families(by_family))
+                for leaf, value, line in (*_of_session(peer, stored), *_of_families(by_family))
             )
     for name, row in rows_of(document, "BGP_PEER_RANGE").items():
         ranges, line = row.values.get("ip_range", ("", row.line))
@@ -295,24 +295,24 @@ def _of_session(peer: str, values: Mapping[str, StoredValue]) -> Iterator[tuple[
 def _of_families(by_family: Mapping[str, Mapping[str, StoredValue]]) -> Iterator[tuple[str, Value, int]]:
     """Yield what it states of address families; (leaf, value, line)."""
     active = {
-        _FAMILIES.get(name, name): said
-        for name, said in by_family.items()
-        if str(said.get("admin_status", ("true",))[0]).lower() in ("true", "up")
+        _FAMILIES.get(name, name): stored
+        for name, stored in by_family.items()
+        if str(stored.get("admin_status", ("true",))[0]).lower() in ("true", "up")
     }
     if active:
         yield "families", ",".join(active), 0
     leaves: dict[str, list[tuple[str, str, int]]] = defaultdict(list)
-    for family, said in active.items():
+    for family, stored in active.items():
         for field, leaf in _FAMILY_JOINT.items():
-            if field in said:
-                leaves[leaf].append((family, str(said[field][0]), said[field][1]))
+            if field in stored:
+                leaves[leaf].append((family, str(stored[field][0]), stored[field][1]))
         for field, leaf in _FAMILY_FLAGS.items():
-            if str(said.get(field, ("",))[0]).lower() in ("true", "1"):
+            if str(stored.get(field, ("",))[0]).lower() in ("true", "1"):
                 value = family if leaf in _LISTED else "true"
-                leaves[leaf].append((family, value, said[field][1]))
+                leaves[leaf].append((family, value, stored[field][1]))
         for field in _FAMILY_SETTINGS:
-            if field in said:
-                yield f"setting[{family} {field}]", str(said[field][0]), said[field][1]
+            if field in stored:
+                yield f"setting[{family} {field}]", str(stored[field][0]), stored[field][1]
     for leaf, found in leaves.items():
         values = [value for _, value, _ in found]
         if leaf in _LISTED:

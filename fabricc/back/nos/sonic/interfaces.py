@@ -252,8 +252,8 @@ def finish(document: Document) -> None:
         if value_of(row, "admin_status", "up") != "up":
             document.put(port_paths(interface)["enabled"], "false", line_of(row, "admin_status"))
     put_addresses(document, "LOOPBACK_INTERFACE", {LOOPBACK})
-    for cage, said in flat_rows(document, "BREAKOUT_CFG").items():
-        document.put(f"breakout[{cage}]", *said)
+    for cage, stored in flat_rows(document, "BREAKOUT_CFG").items():
+        document.put(f"breakout[{cage}]", *stored)
     file, facts, lines = document.file, document.reading.facts, document.reading.lines
     for name, row in rows_of(document, "PORT").items():
         paths = port_paths(name)

@@ -169,7 +169,7 @@ def _class_figures(switch: Switch) -> Iterator[dict[str, Any]]:
 
 
 def _bad_name(what: str, predicate: DevicePredicate) -> Limit:
-    return Limit("FAB5306", feature=f"the name of {what}", asked=predicate, allowed={"named": (True,)},
+    return Limit("FAB5306", feature=f"the name of {what}", requested=predicate, allowed={"named": (True,)},
         reason="SONiC's names have 1 to 32 characters, letters, digits, - and _, and begin with a letter or digit",
         remedy="rename it",
     )  # fmt: skip
@@ -194,20 +194,20 @@ TRIMMING = Limit("FAB5318", setting="trimming/", remedy="use release 202505 or l
     source="sonic-trimming.yang and sonic-buffer-profile.yang: in the branches 202505 and 202511, in none before",
 )  # fmt: skip
 BFD = Reservation("FAB5630", feature="BFD of BGP sessions",
-    asked=lambda switch: switch.bgp.bfd_interval_ms is not None and bool(switch.bgp.sessions),
+    requested=lambda switch: switch.bgp.bfd_interval_ms is not None and bool(switch.bgp.sessions),
     remedy="use release 202505 or later, or set `routing.bfd: false` so that no neighbor waits for it",
     since="202505", words="bfdd in the bgp container (SYSTEM_DEFAULTS.software_bfd)",
     source="earlier releases start bfdd only with the management framework (supervisord.conf.j2), so BFD is left out "
     "and BGP detects a silent failure by its hold timer",
 )  # fmt: skip
 KEEPING_OUT = Reservation("FAB5327", feature="keeping GPU hosts from SSH, SNMP and gNMI of the switch",
-    asked=lambda switch: not switch.management.access,
+    requested=lambda switch: not switch.management.access,
     remedy="set `management.access` to the networks of your operators", since="202505",
     words="access lists of the control plane by port",
     source="earlier releases ignore ACL_RULE.IN_PORTS in caclmgrd, and without a list the switch answers everyone",
 )  # fmt: skip
 MARKS = Reservation("FAB5632", feature="counting of ECN marks",
-    asked=lambda switch: (
+    requested=lambda switch: (
         any(profile.ecn for profile in switch.qos.profiles)
         and any(one.ecn for one in switch.qos.classes)
         and any(port.profile for port in switch.ports)
@@ -221,29 +221,29 @@ LIMITS = (
     limits.segments_limit("fabricc has found no source for gateways with one address on all ToRs in SONiC's "
                           "released images",
         on_tors=True),
-    Limit("FAB5302", feature="ports of {port.speed_gbps} Gb/s", asked=_port_figures,
+    Limit("FAB5302", feature="ports of {port.speed_gbps} Gb/s", requested=_port_figures,
         allowed={"spare_gbps": Range(0)},
         reason="the port model of SONiC {release} ends at {most_gbps} Gb/s", source="sonic-port.yang",
         remedy="release 202511 or later, or a slower breakout"),
-    Limit("FAB5307", feature="{port.children} x {port.speed_gbps} Gb/s out of one cage", asked=_port_figures,
+    Limit("FAB5307", feature="{port.children} x {port.speed_gbps} Gb/s out of one cage", requested=_port_figures,
         allowed={"splits": (True,)},
         reason="{platform.platform} has no such breakout mode (platform.json: {modes})",
         remedy="another breakout or another hwsku in the catalog"),
-    Limit("FAB5314", feature="cage {port.cage} with {wanted} lanes", asked=_port_figures,
+    Limit("FAB5314", feature="cage {port.cage} with {wanted} lanes", requested=_port_figures,
         allowed={"spare_lanes": Range(0)}, reason="the catalog's lane map of {model} has {lanes} for it",
         remedy="complete `nos.sonic.lanes` of the model"),
-    Limit("FAB5315", feature="an MTU of {mtu}", asked=_port_figures, allowed={"mtu": _MTU},
+    Limit("FAB5315", feature="an MTU of {mtu}", requested=_port_figures, allowed={"mtu": _MTU},
         reason="PORT.mtu is {allowed[mtu]}", source="sonic-port.yang", remedy="9100 is usual"),
-    Limit("FAB5306", feature="the description of {port.name}", asked=_port_figures,
+    Limit("FAB5306", feature="the description of {port.name}", requested=_port_figures,
         allowed={"described": Range(0, 255)}, reason="255 characters at most", remedy="shorter names"),
-    Limit("FAB5303", feature="{it[0]}", asked=_timers_out_of_range,
+    Limit("FAB5303", feature="{it[0]}", requested=_timers_out_of_range,
         reason="SONiC {release} takes {it[1]} to {it[2]} ms (sonic-pfcwd.yang; no time may undercut the polling)",
         remedy="{it[3]} ms is the nearest"),
-    Limit("FAB5304", feature="cable length {profile.headroom.cable_m} m of {profile.name}", asked=_profile_figures,
+    Limit("FAB5304", feature="cable length {profile.headroom.cable_m} m of {profile.name}", requested=_profile_figures,
         allowed={"whole_m": Range(1)},
         reason="CABLE_LENGTH takes whole meters, and 0m means no lossless group", source="buffermgrd",
         remedy="round the length up to whole meters"),
-    Limit("FAB5305", feature="dynamic_th {dynamic_th} of {profile.name}", asked=_profile_figures,
+    Limit("FAB5305", feature="dynamic_th {dynamic_th} of {profile.name}", requested=_profile_figures,
         allowed={"dynamic_th": Range(-8, 7)},
         reason="BUFFER_PROFILE.dynamic_th is {allowed[dynamic_th]}", source="sonic-buffer-profile.yang",
         remedy="an alpha between 1/256 and 128"),
@@ -251,35 +251,35 @@ LIMITS = (
     Limit("FAB5316",
         feature="marking of {profile.name} from {profile.ecn.min_bytes} to {profile.ecn.max_bytes} bytes "
         "at {max_percent} %",
-        asked=_profile_figures, allowed={"ramp_bytes": Range(0), "max_percent": Range(0, 100)},
+        requested=_profile_figures, allowed={"ramp_bytes": Range(0), "max_percent": Range(0, 100)},
         reason="WRED_PROFILE requires max >= min and 0 to 100 %", source="sonic-wred-profile.yang",
         remedy="raise the upper threshold"),
-    Limit("FAB5655", feature="headroom of {profile.name} from {row.table}", asked=_profile_figures,
+    Limit("FAB5655", feature="headroom of {profile.name} from {row.table}", requested=_profile_figures,
         allowed={"borrowed": (False,)},
         reason="the switch starts with hwsku {nos[hwsku]}, whose own table is {nos[sku][lookup]}: its pools and its "
         "SDK file ({nos[sku][sdk]}) are made for that one",
         remedy="use a speed and cable length that the table lists, or accept it with a reason"),
     Reservation("FAB5321", feature="headroom of {profile.name} other than in pg_profile_lookup.ini",
-        asked=_profile_figures, allowed={"as_listed": (True,)},
+        requested=_profile_figures, allowed={"as_listed": (True,)},
         reason="the image's table has {row.size_bytes} bytes for {pg_profile}, this configuration has "
         "{profile.headroom.size_bytes}; a speed or cable length set on the switch selects the table's",
         remedy="change speeds and cable lengths in the spec only"),
     Reservation("FAB5308",
         feature="lossless profile for {profile.speed_gbps} Gb/s and {profile.headroom.cable_m} m",
-        asked=_profile_figures, allowed={"listed": (True,)},
+        requested=_profile_figures, allowed={"listed": (True,)},
         reason="pg_profile_lookup.ini of the platform has no such row: buffermgrd logs an error for each port and "
         "leaves the rows of this configuration in force",
         remedy="{way_out}"),
-    Limit("FAB5309", feature="profiles {same} and {profile.name} with different headroom", asked=_profile_figures,
+    Limit("FAB5309", feature="profiles {same} and {profile.name} with different headroom", requested=_profile_figures,
         allowed={"alone": (True,)},
         reason="SONiC names a lossless buffer profile by speed and cable length: both are {pg_profile}",
         remedy="give both cable classes the same headroom, or lengths that round to different table rows"),
     _bad_name("traffic class {name!r}", _class_figures),
-    Limit("FAB5312", feature="a weight of {share} % for {name}", asked=_class_figures,
+    Limit("FAB5312", feature="a weight of {share} % for {name}", requested=_class_figures,
         allowed={"share": Range(1, 100)},
         reason="SCHEDULER.weight is {allowed[share]}", source="sonic-scheduler.yang",
         remedy="give every class that is not strict at least 1 %"),
-    Limit("FAB5317", feature="eight lossless classes", asked=lambda switch: len(switch.qos.lossless) > 7,
+    Limit("FAB5317", feature="eight lossless classes", requested=lambda switch: len(switch.qos.lossless) > 7,
         reason="lossy traffic needs a priority group", remedy="at most seven"),
     TRIMMING,
     MARKS,
@@ -297,12 +297,12 @@ LIMITS = (
     Limit("FAB5324", setting="load_balancing/queue_pairs", remedy=_SPREAD, words="SWITCH_HASH",
         source="no field of SWITCH_HASH is one of the RoCE transport header, in no branch to 202511 (sonic-hash.yang)"),
     BFD,
-    Reservation("FAB5635", feature="the fields of the hash", asked=lambda _: True,
+    Reservation("FAB5635", feature="the fields of the hash", requested=lambda _: True,
         remedy="use release 202311 or later, or see that the switch hashes addresses, protocol and ports by itself",
         since="202311", words="SWITCH_HASH.ecmp_hash",
         source="the model is older (sonic-hash.yang), but orchagent reads the table from then on; without it, and "
         "where the SAI cannot set the fields, the device keeps its own"),
-    Reservation("FAB5633", feature="name servers", asked=lambda switch: bool(switch.management.dns),
+    Reservation("FAB5633", feature="name servers", requested=lambda switch: bool(switch.management.dns),
         remedy="use release 202311 or later, or write /etc/resolv.conf by the image or ZTP",
         since="202311", words="reader of DNS_NAMESERVER",
         source="resolv-config, which writes resolv.conf; the model is older"),
@@ -312,12 +312,12 @@ LIMITS = (
         source="gnmi-native.sh; the telemetry container of 202305 reads the table TELEMETRY, and listens at its own "
         "port without"),
     Limit("FAB5318", setting="trimming/",
-        asked=lambda switch: switch.qos.trimming is not None and not switch.qos.pools,
+        requested=lambda switch: switch.qos.trimming is not None and not switch.qos.pools,
         reason="the buffer profile of a queue enables trimming, and without a lossless class fabricc leaves "
         "buffers to the image",
         remedy="make a class lossless", where=TRIMMING),
     Reservation("FAB5319", feature=SETTINGS["trimming/"] + " on {it.asic}",
-        asked=lambda switch: [
+        requested=lambda switch: [
             model
             for model in (switch.model,)
             if switch.qos.trimming and switch.qos.pools and model.buffers.limits.trim_bytes is None
@@ -327,19 +327,19 @@ LIMITS = (
         remedy="look for SWITCH_TRIMMING_CAPABLE in SWITCH_CAPABILITY|switch of STATE_DB on a switch",
         where=TRIMMING),
     Reservation("FAB5310", feature="local accounts ({it})",
-        asked=lambda s: [", ".join(u.name for u in s.management.users)] if s.management.users else [],
+        requested=lambda s: [", ".join(u.name for u in s.management.users)] if s.management.users else [],
         reason="CONFIG_DB has no table for accounts or SSH keys",
         remedy="create them with the image, by ZTP or over AAA (tacacs+, radius, ldap)"),
     Reservation("FAB5842", setting="management/radius/", feature="accounting by RADIUS",
         reason="hostcfgd takes authorization and accounting from TACACS+ and local accounts alone",
         source="sonic-host-services scripts/hostcfgd", remedy="use TACACS+ if commands have to be recorded"),
-    Limit("FAB5311", feature="{count} {what}", asked=_server_figures, reason="{most} at most ({model})",
+    Limit("FAB5311", feature="{count} {what}", requested=_server_figures, reason="{most} at most ({model})",
         remedy="name {most} of them"),
-    Limit("FAB5322", feature="LLDP every {it} s", asked=lambda switch: [switch.management.lldp_interval_s],
+    Limit("FAB5322", feature="LLDP every {it} s", requested=lambda switch: [switch.management.lldp_interval_s],
         allowed={"it": _LLDP_S}, reason="hello_time is {allowed[it]}", source="sonic-lldp.yang",
         remedy=f"{LLDP_RANGE_S[1]} s is the most"),
     Reservation("FAB5325", feature="LLDP every {it} s",
-        asked=lambda switch: [
+        requested=lambda switch: [
             interval_s
             for interval_s in (switch.management.lldp_interval_s,)
             if interval_s in _LLDP_S and interval_s != DEFAULT_LLDP_S
@@ -352,7 +352,7 @@ LIMITS = (
         reason="the server starts with those at " + ", ".join(CERTIFICATES.values()),
         remedy="install them on the switches; configurations contain no keys"),
     Reservation("FAB5631", feature="BFD every {it.bfd_interval_ms} ms, {it.bfd_multiplier} lost",
-        asked=lambda switch: [
+        requested=lambda switch: [
             bgp
             for bgp in (switch.bgp,)
             if BFD.things(switch)
@@ -370,7 +370,7 @@ LIMITS = (
         source="sonic-swss orchagent/qosorch.cpp",
         remedy="let the far end clear the code points of lossless classes and accept FAB5725 with that reason, or "
         "write `trust_dscp: true` if they mean the same there"),
-    Limit("FAB5313", feature="{it} equal-cost paths", asked=lambda switch: [switch.bgp.maximum_paths],
+    Limit("FAB5313", feature="{it} equal-cost paths", requested=lambda switch: [switch.bgp.maximum_paths],
         allowed={"it": Range(0, MULTIPATH_LIMIT)},
         reason=f"SONiC builds FRR for {MULTIPATH_LIMIT} next hops", source="constants.yml",
         remedy=f"at most {MULTIPATH_LIMIT} paths"),

@@ -136,8 +136,8 @@ def finish(document: Document) -> None:
     state_queues(document, queues, bound, shut, pfc)
     state_lists(document, bound, shut)
     _finish_trimming(document, queues, bound)
-    for name, said in lengths.items():
-        document.put(f"interface[{name}]/headroom/cable_m", *said)
+    for name, stored in lengths.items():
+        document.put(f"interface[{name}]/headroom/cable_m", *stored)
     _finish_watchdog(document, {name: priorities for name, priorities in bound.items() if priorities})
     put_field(document, "counter[ecn_marks]", "FLEX_COUNTER_TABLE", qos.MARKS_GROUP, "FLEX_COUNTER_STATUS")
 
@@ -168,13 +168,13 @@ def _finish_maps(document: Document) -> list[str]:
             _put_map(document, f"qos/map[{name} {key}]", row.table("map"), row.line)
         if name in _OTHER_MAPS:
             _put_map(document, f"qos/map[{name} {MAP}]", _map_of(document, name), 0)
-    for field, said in _map_of(document, "DSCP_TO_TC_MAP").items():
-        document.put(f"qos/dscp[{field}]/traffic_class", *said)
+    for field, stored in _map_of(document, "DSCP_TO_TC_MAP").items():
+        document.put(f"qos/dscp[{field}]/traffic_class", *stored)
     queues = _map_of(document, "TC_TO_QUEUE_MAP")
     paused = _map_of(document, "MAP_PFC_PRIORITY_TO_QUEUE")
     for kind, fields in (("traffic_class", queues), ("pfc_priority", paused)):
-        for field, said in fields.items():
-            document.put(f"qos/{kind}[{field}]/queue", *said)
+        for field, stored in fields.items():
+            document.put(f"qos/{kind}[{field}]/queue", *stored)
     known = {str(priority) for priority in qos.QUEUES}
     pfc = [field for field in paused if field in known]
     lossy = qos.lossy_group(map(int, pfc))
@@ -239,15 +239,15 @@ def _finish_bindings(document: Document) -> dict[str, str]:
     wanted = ("tc_to_queue_map", *(_GROUP_MAPS if mellanox else _GROUP_MAPS[:-1]))
     trusts = {MAP: "dscp", qos.UNTRUSTED: _untrusted_kind(document)}
     for name, row in rows_of(document, "PORT_QOS_MAP").items():
-        said = value_of(row, "dscp_to_tc_map")
-        if said not in trusts or (name == "global" and said != MAP):
-            wrong = f"dscp_to_tc_map: {said}" if said else f"without dscp_to_tc_map {MAP}"
+        stored = value_of(row, "dscp_to_tc_map")
+        if stored not in trusts or (name == "global" and stored != MAP):
+            wrong = f"dscp_to_tc_map: {stored}" if stored else f"without dscp_to_tc_map {MAP}"
             report_strange(document, line_of(row, "dscp_to_tc_map"), f"PORT_QOS_MAP|{name} {wrong}")
         _put_bindings(document, name, row)
         if name == "global":
             continue
-        if said in trusts:
-            document.put(f"interface[{name}]/trust", trusts[said], line_of(row, "dscp_to_tc_map"))
+        if stored in trusts:
+            document.put(f"interface[{name}]/trust", trusts[stored], line_of(row, "dscp_to_tc_map"))
         bound[name] = value_of(row, "pfc_enable")
         if bound[name]:
             document.put(f"interface[{name}]/pfc", *row.values["pfc_enable"])
@@ -261,12 +261,12 @@ def _put_bindings(document: Document, port: str, row: Scope) -> None:
     """State the maps of a port other than those with fabricc's name; its trust follows from the map's field."""
     path = "qos/setting" if port == "global" else f"interface[{port}]/qos_setting"
     for field in ("dscp_to_tc_map", "tc_to_queue_map", *_GROUP_MAPS, *_OTHER_BINDINGS):
-        said, line = row.values.get(field, (MAP, 0))
-        if said not in (MAP, qos.UNTRUSTED) or (line and field in _OTHER_BINDINGS):
-            document.put(f"{path}[{field}]", str(said), line)
-    said = value_of(row, "dscp_to_tc_map", MAP)
-    if port != "global" and said not in (MAP, qos.UNTRUSTED):
-        kept = _keeps_lossless_classes(document, said, value_of(row, "pfc_enable"))
+        stored, line = row.values.get(field, (MAP, 0))
+        if stored not in (MAP, qos.UNTRUSTED) or (line and field in _OTHER_BINDINGS):
+            document.put(f"{path}[{field}]", str(stored), line)
+    stored = value_of(row, "dscp_to_tc_map", MAP)
+    if port != "global" and stored not in (MAP, qos.UNTRUSTED):
+        kept = _keeps_lossless_classes(document, stored, value_of(row, "pfc_enable"))
         trust = "dscp" if kept else "other-map"
         document.put(f"{path.removesuffix('qos_setting')}trust", trust, line_of(row, "dscp_to_tc_map"))
 

@@ -29,8 +29,8 @@ def takes(path: str, text: str) -> Claim | None:
     """Recognize `config_db.json` by its tables, and FRR's text, which is SONiC's if the tables exist too."""
     if text.lstrip()[:1] == "{":
         return Claim(FILE, 100) if _TABLE.search(text[:65536]) else None
-    claimed = frr.takes(path, text)
-    return Claim(_FRR_FILE, max(1, claimed.weight - 1)) if claimed and claimed.file == frr.FILE else None
+    match = frr.takes(path, text)
+    return Claim(_FRR_FILE, max(1, match.weight - 1)) if match and match.file == frr.FILE else None
 
 
 def identity(files: Mapping[str, str]) -> Identity:

@@ -329,7 +329,7 @@ def _finish_vrf(document: Document, name: str, vrf: Scope, above: Scope | None) 
         peering.finish(document, process, prefix)
     for process in vrf.each("ospf").values():
         document.put_leaves(f"{prefix}ospf[default]/", process.values, ("router_id",))
-        for key, said in process.values.items():
+        for key, stored in process.values.items():
             if key.startswith(("redistribute[", "area[", "network[")):
-                document.put(f"{prefix}ospf[default]/{key}", *said)
+                document.put(f"{prefix}ospf[default]/{key}", *stored)
         put_settings(document, f"{prefix}ospf[default]/", process)

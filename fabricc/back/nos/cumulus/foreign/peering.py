@@ -125,7 +125,7 @@ def finish(document: Document, process: Scope, prefix: str) -> None:
                 own = kind in ("connected", "static")
                 value, at = scope.values.get(f"map[{kind}]", ("unfiltered" if own else "all", line))
                 frr.values[f"{name} {kind}" if own else f"{name} {key}"] = (value, at)
-        frr.values |= {f"{name} {key}": said for key, said in gather_settings(scope).items()}
+        frr.values |= {f"{name} {key}": stored for key, stored in gather_settings(scope).items()}
     speakers = frr.scopes.setdefault("neighbor", {})
     for kind in ("neighbor", "peer group"):
         for speaker, session in process.each(kind).items():
@@ -141,13 +141,13 @@ def _session_scope(session: Scope, *, group: bool) -> Scope:
     if group:
         found.values["is a group"] = ("true", session.line)
     for family, scope in session.each("family").items():
-        said = dict(scope.values)
-        if "originated" in said:
-            said.setdefault("default_originate", ("all", said.pop("originated")[1]))
-        if "allowed" in said:
-            said.setdefault("allow_as_in", (sessions.ALLOWED_AS, said.pop("allowed")[1]))
+        stored = dict(scope.values)
+        if "originated" in stored:
+            stored.setdefault("default_originate", ("all", stored.pop("originated")[1]))
+        if "allowed" in stored:
+            stored.setdefault("allow_as_in", (sessions.ALLOWED_AS, stored.pop("allowed")[1]))
         found.values |= {
-            f"{family} {leaf}": value for leaf, value in {**said, **gather_settings(scope)}.items()
+            f"{family} {leaf}": value for leaf, value in {**stored, **gather_settings(scope)}.items()
         }
     return found
 
@@ -211,7 +211,7 @@ def finish_policy(document: Document, unknown: frozenset[int]) -> None:
 
 def _clause_text(action: str, clause: Scope) -> str:
     """Return a clause as its fact's value; lines that a plan has none of stand as they are."""
-    said: dict[str, str] = {}
+    stored: dict[str, str] = {}
     communities: list[str] = []
     further: list[str] = []
     for text in (name for name in clause.values if name != "action"):
@@ -220,16 +220,16 @@ def _clause_text(action: str, clause: Scope) -> str:
         if key == "add_community" and words[2:] not in ([], ["none"]):
             communities.append(_WELL_KNOWN.get(words[2], words[2]))
         elif key and key != "add_community" and len(words) == 3:
-            said[key] = words[2]
+            stored[key] = words[2]
         elif words[:2] not in _APART:
             further.append(text)
     planned = Clause(
         0,
         action == "permit",
-        prefix_list=said.get("prefix_list"),
-        community_list=said.get("community_list"),
-        local_preference=int(said["local_preference"])
-        if is_number(said.get("local_preference", ""))
+        prefix_list=stored.get("prefix_list"),
+        community_list=stored.get("community_list"),
+        local_preference=int(stored["local_preference"])
+        if is_number(stored.get("local_preference", ""))
         else None,
         add_community=" ".join(sorted(communities)) or None,
     )
@@ -243,13 +243,13 @@ def _rule_text(kind: str, family: str, rule: Scope, unknown: frozenset[int]) -> 
     texts: list[str] = []
     for text in dict.fromkeys([*matches, *map(str, rule.each("bounds"))]):
         bounds = rule.each("bounds").get(text)
-        said = [
+        stored = [
             f"{word} {bounds.values[word][0]}" for word in ("ge", "le") if bounds and word in bounds.values
         ]
         prefix = (
             {"ipv4": "0.0.0.0/0 le 32", "ipv6": "::/0 le 128"}.get(family, text) if text == "any" else text
         )
-        texts.append(" ".join([prefix, *said]))
+        texts.append(" ".join([prefix, *stored]))
     if kind == "as-path-list":
         return f"{action} {' '.join(texts)}".rstrip(), place_of(rule, unknown)
     text = " or ".join(texts) if kind == "prefix-list" else " ".join(texts)

@@ -30,11 +30,11 @@ def read_again(text: str, file: str, reading: Reading) -> None:
     A line that they know, with all that is below it, is no longer plainly unknown; of one that they know in part, what
     is left is listed statement by statement.
     """
-    told = [each for each in reading.unknown if not isinstance(each, Unplanned) and each[0] == file]
-    if not told:
+    unread = [each for each in reading.unknown if not isinstance(each, Unplanned) and each[0] == file]
+    if not unread:
         return
     found = Reading()
-    heads = {line for _, line, _ in told}
+    heads = {line for _, line, _ in unread}
     commands = startup.is_commands(text)
     below = (
         {line: [line] for line in heads}
@@ -47,7 +47,7 @@ def read_again(text: str, file: str, reading: Reading) -> None:
     raw = text.split("\n")
     for line in dict.fromkeys(line for _, line, _ in found.unknown):
         left[line] = [(file, line, raw[line - 1].strip())]
-    for each in told:
+    for each in unread:
         lines = below.get(each[1], ())
         rest = [one for line in lines for one in left.get(line, ())]
         if not lines or (rest and len(lines) == 1):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Value
 
 _SETTING = "qos_setting["
-TELLS = (_SETTING, "service_policy[")
+REPORTED = (_SETTING, "service_policy[")
 """Prefixes of values of a profile that are facts of its ports unchanged."""
 _MARKS = "random-detect ecn minimum-threshold <integer> <bytes> maximum-threshold <integer> <bytes>"
 _UNITS = ("segments", "milliseconds", "microseconds")

@@ -154,7 +154,9 @@ def finish(document: Document) -> None:
             for leaf in ("passive", "active"):
                 table = scope.table(leaf)
                 for at in dict.fromkeys(str(at) for at, _ in table.values()):
-                    document.put_set(at + leaf, {name: said for name, said in table.items() if said[0] == at})
+                    document.put_set(
+                        at + leaf, {name: stored for name, stored in table.items() if stored[0] == at}
+                    )
 
 
 TOPIC = Topic(ROWS, finish)

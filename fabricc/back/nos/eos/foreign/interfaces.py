@@ -152,7 +152,7 @@ def finish(document: Document, paths: Mapping[str, str], block: Scope) -> None:
             paths["spanning_tree"], "; ".join(map(str, tree)), max(line for _, line in tree.values())
         )
     for leaf in ("secondary", "gateway"):
-        for address, said in block.table(leaf).items():
-            document.put(paths[f"{leaf}[{address}]"], *said)
+        for address, stored in block.table(leaf).items():
+            document.put(paths[f"{leaf}[{address}]"], *stored)
     for address, line in block.table("vrrp").values():
         document.put(paths[f"gateway[{address}]"], address, line)

@@ -180,14 +180,14 @@ def finish(document: Document) -> None:
         _put_options(document, at, vrf)
     for name, (value, line) in scope.values.items():
         if name.startswith("static "):
-            hop, _, said = str(value).partition(" ")
+            hop, _, stored = str(value).partition(" ")
             prefix = name.removeprefix("static ")
             document.put(f"static_route[{prefix}]", "discard" if hop == "Null0" else hop, line)
-            if said:
-                document.put(f"static_route[{prefix}]/setting[{hop}]", said, line)
+            if stored:
+                document.put(f"static_route[{prefix}]/setting[{hop}]", stored, line)
         elif name.startswith(_LEAK):
-            source, _, said = str(value).partition(" subscribe-policy ")
-            document.put(f"vrf[{name.split()[1]}]/setting[leak routes {source}]", said or "all", line)
+            source, _, stored = str(value).partition(" subscribe-policy ")
+            document.put(f"vrf[{name.split()[1]}]/setting[leak routes {source}]", stored or "all", line)
     if "routed" in scope.values:
         document.put("routing/enabled[ipv4]", *scope.values["routed"])
 

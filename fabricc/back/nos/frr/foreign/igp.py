@@ -173,8 +173,8 @@ def _finish_ospf(document: Document, process: Scope, prefix: str) -> None:
     for leaf in ("passive", "active"):
         document.put_set(prefix + leaf, process.table(leaf))
     for leaf, table in (("network", "networks"), ("redistribute", "redistribute"), ("area", "areas")):
-        for key, said in process.table(table).items():
-            document.put(f"{prefix}{leaf}[{key}]", *said)
+        for key, stored in process.table(table).items():
+            document.put(f"{prefix}{leaf}[{key}]", *stored)
     for name, (area, line) in process.table("interfaces").items():
         document.put(f"interface[{name}]/ospfv3_area", area, line)
     put_settings(document, prefix, process.values)

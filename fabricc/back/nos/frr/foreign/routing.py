@@ -26,7 +26,7 @@ def _next_hop(text: str) -> str | None:
     `10.0.0.1 vrf RED` is `RED 10.0.0.1`.
     """
     words = text.split()
-    own, said = "", list[str]()
+    own, parts = "", list[str]()
     at = 0
     while at < len(words):
         word = words[at]
@@ -35,19 +35,19 @@ def _next_hop(text: str) -> str | None:
             if word == "vrf":
                 own = words[at]
             else:
-                said.append(f"{word} {words[at]}")
+                parts.append(f"{word} {words[at]}")
         elif is_number(word) and at and len(word) <= 3:
-            said.append(f"distance {word}")
+            parts.append(f"distance {word}")
         elif word in ("onlink", "bfd"):
-            said.append(word)
+            parts.append(word)
         elif at == 0 and word in DISCARDS:
-            said.append("discard")
+            parts.append("discard")
         elif _INTERFACE.fullmatch(word) if at == 1 and parse_address(words[0]) else at == 0 and _is_hop(word):
-            said.append(word)
+            parts.append(word)
         else:
             return None
         at += 1
-    return f"{own} {' '.join(said)}" if words else None
+    return f"{own} {' '.join(parts)}" if words else None
 
 
 _STATIC: tuple[Row, ...] = tuple(
@@ -151,8 +151,8 @@ def finish(document: Document) -> None:
         document.put(f"structure/bfd_profile[{name}]", "true", profile.line)
         _put_bfd(document, f"profile {name}", profile)
     for key, peer in scope.each("bfd peer").items():
-        said = {leaf: str(value) for leaf, (value, _) in peer.values.items() if leaf in _TIMERS}
-        text = " ".join(f"{leaf} {said[leaf]}" for leaf in _TIMERS if leaf in said)
+        stored = {leaf: str(value) for leaf, (value, _) in peer.values.items() if leaf in _TIMERS}
+        text = " ".join(f"{leaf} {stored[leaf]}" for leaf in _TIMERS if leaf in stored)
         document.put(f"bfd/peer[{key}]", text or "default", peer.line)
         _put_bfd(document, f"peer {key}", peer)
     for name, locator in scope.each("locator").items():

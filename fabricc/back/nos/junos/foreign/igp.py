@@ -112,12 +112,12 @@ def _put_exports(document: Document, prefix: str, scope: Scope) -> None:
 def _put_ospf(document: Document, protocol: str, process: str, ospf: Scope) -> None:
     prefix = f"ospf[{process}]/"
     quiet: dict[str, int] = {}
-    for area, said in ospf.each("area").items():
-        kinds = [words for words, _ in kept_statements(said) if words.split()[0] in ("nssa", "stub")]
+    for area, stored in ospf.each("area").items():
+        kinds = [words for words, _ in kept_statements(stored) if words.split()[0] in ("nssa", "stub")]
         if kinds:
-            document.put(f"{prefix}area[{area}]", kinds[0].split()[0], said.line)
-        put_settings(document, prefix, said, lead=f"area {area} ")
-        for name, port in said.each("port").items():
+            document.put(f"{prefix}area[{area}]", kinds[0].split()[0], stored.line)
+        put_settings(document, prefix, stored, lead=f"area {area} ")
+        for name, port in stored.each("port").items():
             if "passive" in port.values:
                 quiet[str(name)] = port.values["passive"][1]
             if name == ALL:

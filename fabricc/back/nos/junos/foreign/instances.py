@@ -157,11 +157,11 @@ ROWS: Sequence[Row] = (
                   "remote-vtep-v6-list service-groups vtep-remote-interface",
                   kind="instance"),
     )),
-    Keep(f"chassis fpc <integer> <{_OF_FPC}> [<below>]", lambda fpc, *said: _of_card(f"fpc {fpc}", *said)),
+    Keep(f"chassis fpc <integer> <{_OF_FPC}> [<below>]", lambda fpc, *captured: _of_card(f"fpc {fpc}", *captured)),
     Keep(f"chassis fpc <integer> pic <integer> <{_OF_PIC}> [<below>]",
-         lambda fpc, pic, *said: _of_card(f"fpc {fpc} pic {pic}", *said)),
+         lambda fpc, pic, *captured: _of_card(f"fpc {fpc} pic {pic}", *captured)),
     Keep(f"chassis fpc <integer> pic <integer> port <integer> <{_OF_PORT}> [<below>]",
-         lambda fpc, pic, port, *said: _of_card(f"fpc {fpc} pic {pic} port {port}", *said)),
+         lambda fpc, pic, port, *captured: _of_card(f"fpc {fpc} pic {pic} port {port}", *captured)),
     *verbatim_rows("aggregated-devices container-devices device-count error fabric fpc forwarding-options "
               "fru-poweron-sequence inline-services lacp maximum-ecmp network-services nssu pic-mode "
               "pseudowire-service redundancy-group synchronization multicast-replication slow-pfe-alarm "

@@ -90,8 +90,8 @@ def finish(document: Document, ids: Mapping[str, int]) -> None:
             port = str(name) if number == 0 else f"{name}.{number}"
             for bridge in unit.each("bridge").values():
                 _put_switchport(document, port, bridge, direct.pop(port, {}), ids)
-    for port, said in direct.items():
-        document.put(port_paths(port)["vlans"], _vlan_list(said, ids), max(said.values()))
+    for port, stored in direct.items():
+        document.put(port_paths(port)["vlans"], _vlan_list(stored, ids), max(stored.values()))
     for kind, tree in document.scope.each("spanning tree").items():
         line = tree.values.get("disabled", ("", tree.line))[1]
         if kind == SPANNING_TREE and tree.values.keys() == {"disabled"} and not tree.each("port"):
@@ -115,9 +115,9 @@ def _put_switchport(
     paths = port_paths(port)
     mode, line = bridge.values.get("mode", ("access", bridge.line))
     document.put(paths["switchport"], "access" if mode == "access" else "trunk", line)
-    said = {str(name): line for name, (_, line) in bridge.table("vlans").items()} | dict(direct)
-    if said:
-        listed, line = _vlan_list(said, ids), max(said.values())
+    stored = {str(name): line for name, (_, line) in bridge.table("vlans").items()} | dict(direct)
+    if stored:
+        listed, line = _vlan_list(stored, ids), max(stored.values())
         if mode == "access" and is_number(listed):
             document.put(paths["access_vlan"], int(listed), line)
         else:
@@ -154,8 +154,8 @@ def _finish_pair(document: Document) -> None:
             if "backup" in peer.values:
                 found["backup"] = peer.values["backup"]
             put_settings(document, f"mlag/peer[{address}]/", peer)
-        for leaf, said in found.items():
-            document.put(f"mlag/{leaf}", *said)
+        for leaf, stored in found.items():
+            document.put(f"mlag/{leaf}", *stored)
         put_settings(document, "mlag/", pair)
     for link in document.scope.each("peer link").values():
         document.put_kept("mlag/peer_link", link.values, "port")

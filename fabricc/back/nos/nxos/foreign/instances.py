@@ -42,7 +42,7 @@ def _parse_hop(text: str) -> Mapping[str, Value] | None:
         and (types.parse_address(words[0].removesuffix("/32")) or (not way and words[0][0].isalpha()))
     ):
         way.append(words.pop(0).removesuffix("/32"))
-    said: dict[str, Value] = {}
+    stored: dict[str, Value] = {}
     preference = _PREFERENCE
     while words:
         word = words.pop(0)
@@ -50,15 +50,15 @@ def _parse_hop(text: str) -> Mapping[str, Value] | None:
         if number is not None:
             preference = number
         elif word in ("track", "tag", "name", "vrf") and words:
-            said[word] = words.pop(0)
+            stored[word] = words.pop(0)
         else:
             return None
     if not way:
         return None
-    where = way[-1] + (f" vrf {said.pop('vrf')}" if "vrf" in said else "")
+    where = way[-1] + (f" vrf {stored.pop('vrf')}" if "vrf" in stored else "")
     if len(way) > 1:
-        said["interface"] = way[0]
-    kept = {f"{_MORE}{where} {name}": value for name, value in said.items()}
+        stored["interface"] = way[0]
+    kept = {f"{_MORE}{where} {name}": value for name, value in stored.items()}
     leak = {_LEAKS: "true"} if where.endswith(f"vrf {MANAGEMENT_VRF}") else {}
     return {f"{_HOP}{where}": preference, **kept, **leak}
 
@@ -171,9 +171,9 @@ def finish(document: Document) -> None:
     scope, put = document.scope, document.put
     _state_routes(document, "", scope.scopes.get("static route", {}))
     _state_routes(document, f"vrf[{MANAGEMENT_VRF}]/", scope.scopes.get("management route", {}))
-    for line, said in scope.values.items():
+    for line, stored in scope.values.items():
         if line.startswith(_LEAKING):
-            put(f"vrf[{MANAGEMENT_VRF}]/setting[{line.removeprefix(_LEAKING)}]", *said)
+            put(f"vrf[{MANAGEMENT_VRF}]/setting[{line.removeprefix(_LEAKING)}]", *stored)
     nves = [nve for name, nve in scope.each("interface").items() if str(name).startswith("nve")]
     members = {vni for nve in nves for vni, member in nve.each("member").items() if _ROUTED in member.values}
     tenants = tenant_vrfs(document)
@@ -186,11 +186,11 @@ def finish(document: Document) -> None:
         if put_isolated(document, str(name), vrf):
             continue
         put(path, "present", vrf.line)
-        for leaf, said in vrf.values.items():
+        for leaf, stored in vrf.values.items():
             if leaf == "vni":
-                put(f"evpn/vrf[{name}]/vni", *said)
+                put(f"evpn/vrf[{name}]/vni", *stored)
             elif leaf not in (_LEAKS, "l3"):
-                put(f"{path}/{leaf.removeprefix('//')}", *said)
+                put(f"{path}/{leaf.removeprefix('//')}", *stored)
         for way, targets in _route_targets(vrf).items():
             document.put_set(f"{path}/{way}", targets)
         _state_routes(document, path + "/", vrf.scopes.get("static route", {}))
@@ -223,9 +223,9 @@ def finish(document: Document) -> None:
 
 def _put_leaks(document: Document, path: str, vrf: Scope) -> None:
     """State by what routes of other tables come into the VRF of a tenant, and other settings of it."""
-    for leaf, said in vrf.values.items():
+    for leaf, stored in vrf.values.items():
         if leaf not in ("vni", "l3", "distinguisher", _LEAKS):
-            document.put(f"{path}/{leaf.removeprefix('//')}", *said)
+            document.put(f"{path}/{leaf.removeprefix('//')}", *stored)
     _state_routes(document, path + "/", vrf.scopes.get("static route", {}))
 
 
@@ -234,8 +234,8 @@ def leaking_lines(document: Document) -> list[int]:
     scope = document.scope
     instances = [scope, *scope.each("vrf").values()]
     routes = [route for each in instances for route in each.scopes.get("static route", {}).values()]
-    said = [each.values[_LEAKS][1] for each in (*instances, *routes) if _LEAKS in each.values]
-    return sorted(said)
+    stored = [each.values[_LEAKS][1] for each in (*instances, *routes) if _LEAKS in each.values]
+    return sorted(stored)
 
 
 def _route_targets(block: Scope) -> dict[str, dict[Value, StoredValue]]:
@@ -271,9 +271,9 @@ def _state_vtep(document: Document, nve: Scope) -> None:
             for address, at in shared:
                 put("vxlan/source_mlag", address.removesuffix("/32"), at)
     document.put_kept("vxlan/source_mlag", values, "source_mlag")
-    for name, said in values.items():
+    for name, stored in values.items():
         if name.startswith("vxlan "):
-            put(f"vxlan/setting[{name.removeprefix('vxlan ')}]", *said)
+            put(f"vxlan/setting[{name.removeprefix('vxlan ')}]", *stored)
     peers: dict[Value, StoredValue] = {}
     for vni, member in nve.each("member").items():
         if "replication" in member.values or "replication" in values:
@@ -295,7 +295,7 @@ def _state_routes(document: Document, path: str, routes: Mapping[Captured, Scope
             str(via): (_PREFERENCE, line) for via, (_, line) in route.table("via").items()
         }
         hops |= {
-            name.removeprefix(_HOP): said for name, said in route.values.items() if name.startswith(_HOP)
+            name.removeprefix(_HOP): stored for name, stored in route.values.items() if name.startswith(_HOP)
         }
         if not hops and not path:
             continue
@@ -306,9 +306,9 @@ def _state_routes(document: Document, path: str, routes: Mapping[Captured, Scope
         for hop, (preference, line) in hops.items():
             if preference != _PREFERENCE:
                 document.put(f"{path}static_route[{prefix}]/setting[{hop} preference]", preference, line)
-        for name, said in route.values.items():
+        for name, stored in route.values.items():
             if name.startswith(_MORE):
-                document.put(f"{path}static_route[{prefix}]/setting[{name.removeprefix(_MORE)}]", *said)
+                document.put(f"{path}static_route[{prefix}]/setting[{name.removeprefix(_MORE)}]", *stored)
 
 
 TOPIC = Topic(ROWS, finish)
