@@ -116,10 +116,7 @@ class PlannedSpec:
 
 def ethernet_wanted(spec: ClusterSpec) -> Diagnostic:
     """FAB5817: a command that takes Ethernet alone was given a spec of InfiniBand."""
-    help_ = (
-        "`validate`, `plan`, `report`, `lock`, `build` and `check` do. To review a change, build both sides with "
-        "`-o` and run `git diff --no-index`."
-    )
+    help_ = "`validate`, `plan`, `report`, `lock`, `build`, `check` and `diff` do."
     return spec.error("FAB5817", "this command does not support InfiniBand fabrics", "fabric", help=help_)
 
 

@@ -103,6 +103,8 @@ def find_plan_findings(plan: PlannedSpec, names: Collection[str] = ()) -> Iterat
         plan: the cluster.
         names: further switches to judge, also if another one of their kind is.
     """
+    if plan.infiniband is not None:
+        return  # its switches have no configuration
     for part in (plan, *plan.networks.values()):
         fabric, devices, summaries = part.fabric, {}, {}
         named = [at for at in map(fabric.find, names) if isinstance(at, SwitchId)]
@@ -128,8 +130,6 @@ def list_proof_findings(compiled: Compiled) -> tuple[Diagnostic, ...]:
 
     The files are rendered and proved where the spec has text of its own; else the rules run on the planned facts.
     """
-    if compiled.infiniband:
-        return ()
     if not has_own_text(compiled):
         return group_findings(compiled, find_plan_findings(compiled))
     try:

@@ -94,6 +94,24 @@ class InfinibandRun:
             self.gathered.add_staged([self.stage.put(f"{folder}/{name}", text.encode(), mode=mode(name))])
 
 
+def prove_rendered(plan: PlannedSpec) -> list[Diagnostic]:
+    """Render the files of every subnet and host, prove them and return the findings; write nothing."""
+    ib = plan.infiniband
+    if ib is None:
+        raise ValueError("not an InfiniBand fabric")
+    findings: list[tuple[str, Finding]] = []
+    for plane in range(ib.planes):
+        folder, subnet = subnet_folder(plane), Subnet(ib, plane)
+        files = with_templates(folder, partial(dict, sm_files(subnet)))
+        findings += [(folder, found) for found in prove_subnet(subnet, files)]
+    tenants, renderer = tenants_by_host(ib), HostFiles(ib)
+    for host in expand_hosts(ib):
+        files = with_templates(host.name, partial(dict, renderer.render(host)))
+        proved = prove_host(ib, host, files, tenants.get(host.name, ()))
+        findings += [(f"hosts/{host.name}", found) for found in proved]
+    return list(diagnostics_of(findings, plan.spec.cluster))
+
+
 def _shared_texts(ib: InfinibandFabric, spec: ClusterSpec) -> dict[str, str]:
     """Return path and text of the files of no device and no subnet."""
     return {f"plan/{path}": text for path, text in plan_files(ib, spec.assumptions)} | job_files(ib)

@@ -80,6 +80,10 @@ def write_tree(
 def prove_plan(plan: PlannedSpec, jobs: int | None) -> tuple[Diagnostic, ...]:
     """Render the files of a cluster, read them back and return the findings; write nothing."""
     spec, found = plan.spec, []
+    if plan.infiniband is not None:
+        from fabricc.compiler.write.infiniband import prove_rendered  # no fabric of Ethernet needs it
+
+        return tuple(apply_severities(prove_rendered(plan), spec.accept))
     for part in (plan, *plan.networks.values()):
         count = job_count(part.fabric, jobs)
         outcome = Outcome(Work(part.fabric, pieces_of(part.fabric, count), None), count)

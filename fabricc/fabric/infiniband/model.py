@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.fabric import Fabric
 
+PLATFORM = "infiniband"
+"""The platform of subnets, switches and hosts, in place of an operating system."""
 DEFAULT_PKEY = 0x7FFF
 """Low 15 bits of the default partition's P_Key (IBTA volume 1, 10.9.1.2)."""
 

@@ -165,7 +165,8 @@ def _used_models(compiled: Compiled) -> dict[tuple[str, str], tuple[Model, str]]
     """Return the models in use by network and role, and how many devices each serves."""
     found: dict[tuple[str, str], tuple[Model, str]] = {}
     for network, each in {"": compiled, **compiled.networks}.items():
-        for role, model, reach in _models_of(each.fabric):
+        fabric = each.fabric if each.infiniband is None else each.infiniband.wiring
+        for role, model, reach in _models_of(fabric):
             found[network, role] = model, f"{network}: {reach}" if network else reach
     return found
 

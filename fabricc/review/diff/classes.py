@@ -211,6 +211,32 @@ def find_moves(base: Fabric, head: Fabric) -> tuple[str, ...]:
     return tuple(dict.fromkeys(f"{host} from {old} to {new}" for host, old, new in moved))
 
 
+def describe_partitions(base: Side, head: Side) -> tuple[str, ...]:
+    """Return a sentence for each partition that gains or loses ports of hosts."""
+    moves: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for place in sorted(base.partitions.keys() | head.partitions.keys()):
+        before, after = (side.partitions.get(place, frozenset()) for side in (base, head))
+        for verb, names in (("loses", before - after), ("gains", after - before)):
+            for name in names:
+                moves.setdefault((name, verb), []).append(place)
+    lines = []
+    for (name, verb), places in sorted(moves.items()):
+        hosts = {host for host, _ in places}
+        lines.append(f"tenant {name} {verb} {plural(len(places), 'port')} of {plural(len(hosts), 'host')}")
+    return tuple(lines)
+
+
+def find_partition_moves(base: Side, head: Side) -> tuple[str, ...]:
+    """Return the hosts with ports that go from one partition to another, with both."""
+    moves = []
+    for (host, device), before in sorted(base.partitions.items()):
+        after = head.partitions.get((host, device), before)
+        lost, gained = (" and ".join(sorted(names)) for names in (before - after, after - before))
+        if lost and gained:
+            moves.append(f"{host} from {lost} to {gained}")
+    return tuple(dict.fromkeys(moves))
+
+
 def _tenants_of_rails(fabric: Fabric) -> dict[_RailOfHost, str]:
     """Return (host, rail) -> tenant; empty without tenants."""
     tenancy = fabric.tenancy

@@ -45,6 +45,7 @@ def compare_views(
     head: DeviceView,
     staying: Container[str] | None = None,
     text: Iterable[TextChange] = (),
+    standing: Container[str] | None = None,
 ) -> DeviceDiff | None:
     """Return what changes from one to the other; None when nothing does. Costs time proportional to the facts.
 
@@ -53,10 +54,12 @@ def compare_views(
         head: the device on the newer side.
         staying: the devices that the newer side has; None when all stay.
         text: changed lines without a statement.
+        standing: the devices that the older side has; None when none joins.
     """
     layouts = base.layout, head.layout
     lines = (("", each.subject, each.before, each.after) for each in text)
-    occurrences = [*_link_changes(base, head, layouts, staying), *_value_changes(base, head, layouts), *lines]
+    values = _fold_nodes(_value_changes(base, head, layouts), head.nos, standing, staying)
+    occurrences = [*_link_changes(base, head, layouts, staying), *values, *lines]
     if not occurrences:
         return None
     builder = _Builder(base, head, layouts)
@@ -112,6 +115,27 @@ def _value_changes(base: DeviceView, head: DeviceView, layouts: Layouts) -> Iter
         if replaced and (first is None or second is None or "hardware" in row_of(subject, head.nos).tags):
             continue
         yield identity, subject, first, second
+
+
+def _fold_nodes(
+    changes: Iterable[Occurrence], nos: str, standing: Container[str] | None, staying: Container[str] | None
+) -> Iterator[Occurrence]:
+    """Yield the changes, with what a subnet manager states of a node that joins or leaves as one change."""
+    found: set[Occurrence] = set()
+    for change in changes:
+        identity, subject, before, after = change
+        if (before is not None and after is not None) or "node" not in row_of(subject, nos).tags:
+            yield change
+            continue
+        node = subject.rpartition("[")[2].rstrip("]")
+        device = node.partition(" ")[0]
+        if before is None and standing is not None and device not in standing:
+            found.add((identity, f"node joins[{node.partition(' port ')[0]}]", None, "listed"))
+        elif after is None and staying is not None and device not in staying:
+            found.add((identity, f"node left[{node.partition(' port ')[0]}]", "listed", None))
+        else:
+            yield change
+    yield from sorted(found)
 
 
 def _sessions_beside(before: Placed, after: Placed) -> Iterator[Occurrence]:
@@ -311,7 +335,7 @@ class _Builder:
                 self.lost[side].add(port)
             if found.down and (port := self.layouts[0].get(identity.partition(" ")[0])) is not None:
                 self.down.add(port)
-        else:
+        elif "elsewhere" not in row_of(subject, self.head.nos).tags:
             self.whole = self.whole or impact >= Impact.TRAFFIC_LOSS
             self.restarts = self.restarts or found.down
 

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.back import hosts
 from fabricc.back import nos as back_ends
 from fabricc.base.numbers import is_number, whole_number
+from fabricc.fabric.infiniband.model import PLATFORM
 from fabricc.review.diff.model import Impact, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from fabricc.fabric.facts import Facts, Value
+    from fabricc.fabric.facts import Facts, Reading, Value
     from fabricc.fabric.vocabulary import Row, Vocabulary
 
 
@@ -350,7 +351,20 @@ _RESETS = (Impact.SESSION_RESET, Impact.RELOAD)
 @cache
 def vocabulary_of(nos: str) -> Vocabulary:
     """Return the facts of devices of a NOS (`host` for hosts)."""
+    if nos == PLATFORM:
+        from fabricc.back.infiniband import device_reading  # no fabric of Ethernet needs it
+
+        return device_reading.vocabulary()
     return hosts.vocabulary() if nos == "host" else back_ends.load_vocabulary(nos)
+
+
+def read_files(nos: str, files: Mapping[str, str]) -> Reading:
+    """Return what the files of a device state (`host` for hosts)."""
+    if nos == PLATFORM:
+        from fabricc.back.infiniband import device_reading  # no fabric of Ethernet needs it
+
+        return device_reading.read_device(files)
+    return hosts.read(files) if nos == "host" else back_ends.load(nos).read(files)
 
 
 def row_of(subject: str, nos: str) -> Row:

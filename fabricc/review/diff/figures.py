@@ -29,20 +29,23 @@ def count_cabled_ports(shape: Mapping[str, int]) -> int:
     return shape["nic_ports"] * shape.get("planes_present", planned) // planned
 
 
-def count_figures(counts: Mapping[str, int], shape: Mapping[str, int], transports: int) -> dict[str, str]:
+def count_figures(
+    counts: Mapping[str, int], shape: Mapping[str, int], transports: int | None
+) -> dict[str, str]:
     """Figures that follow from counts alone.
 
     Args:
         counts: as `Fabric.counts` names them.
         shape: the fields of `Shape`.
-        transports: BGP sessions per link between switches.
+        transports: BGP sessions per link between switches; None without BGP.
     """
     rails, spines = shape["rails"], shape["spines"]
     found = {title: f"{counts[name]:,}" for name, title in _COUNTS.items() if counts.get(name)}
     links = sum(counts.get(f"{kind}_cables", 0) for kind in ("spine", "core", "peer"))
     found["rails per host"] = str(rails)
     found["cables"] = f"{counts.get('host_cables', 0) + links:,}"
-    found["BGP sessions"] = f"{links * transports:,}"
+    if transports is not None:
+        found["BGP sessions"] = f"{links * transports:,}"
     if spines:
         found["uplinks left when one spine fails"] = format_share(share_without(spines))
     with_gpus = counts["hosts"] - counts.get("hosts_without_gpus", 0)

@@ -269,7 +269,7 @@ def _compile_side(path: Path, shown: str, where: str = "") -> Compiled:
     Raises:
         InputError: it does not compile.
     """
-    compiled = compile_spec(path, ethernet_only=True)
+    compiled = compile_spec(path)
     if where:
         compiled = _rename_folder(compiled, path.parent, shown)
     if compiled.sound:

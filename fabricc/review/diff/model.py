@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.diagnostics import RULE_CODES, Diagnostic, Position, Severity
 from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass
+from fabricc.fabric.infiniband.model import PLATFORM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,6 +23,8 @@ _PROOF = ("FAB6", "FAB7", "FAB3031", *RULE_CODES)
 CONFLICT, OTHER_CLUSTER = "FAB9033", "FAB9039"
 BESIDE = "files for jobs and acceptance"
 """The role of files of a tree that belong to no device; they count where no device changes, as most follow from one."""
+SUBNET = "subnet"
+"""The kind of a subnet of InfiniBand, with the files of its manager; switches there have no files."""
 Rail = tuple[str, int, str]
 """A host, the number of one of its rails or NICs, and the further network that it is in, "" for the rails."""
 Link = tuple[str, str, int, str]
@@ -99,7 +102,7 @@ class DeviceDiff:
     """The changes of one device that both sides have.
 
     Attributes:
-        kind: `tor`, `spine`, `core` or `host`.
+        kind: `subnet`, `tor`, `spine`, `core` or `host`.
         platform: NOS and release, of the new side.
         counts: statement -> how often: on how many ports, queues or sessions.
         examples: statement -> one occurrence in full, where the statement leaves values out.
@@ -172,7 +175,7 @@ class Group:
     @property
     def nos(self) -> str:
         """The operating system of the switches, `host` for hosts: the vocabulary that `lines` are in."""
-        return "host" if self.kind == "host" else self.platform.partition(" ")[0]
+        return vocabulary_name(self.kind, self.platform)
 
     @property
     def has_unknown_lines(self) -> bool:
@@ -410,6 +413,12 @@ class Review:
         others = any(each.code == OTHER_CLUSTER for each in self.findings)
         beside = self.access_changes, self.control_files, self.model_figures, self.proof_findings, others
         return not self.differs and not any(beside) and not self.trees_fail
+
+
+def vocabulary_name(kind: str, platform: str) -> str:
+    """Return the name of the vocabulary of a device; that of InfiniBand has its hosts as well."""
+    system = platform.partition(" ")[0]
+    return "host" if kind == "host" and system != PLATFORM else system
 
 
 def whole_gpus(gpus: Iterable[Fraction]) -> int:

@@ -19,12 +19,20 @@ from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass, shared_attributes
 from fabricc.compiler.write.workers import spread_work, usable_cpus
 from fabricc.review.diff.causes import find_causes
-from fabricc.review.diff.classes import derive_changes, describe_tenants, device_classes, find_moves
+from fabricc.review.diff.classes import (
+    derive_changes,
+    describe_partitions,
+    describe_tenants,
+    device_classes,
+    find_moves,
+    find_partition_moves,
+)
 from fabricc.review.diff.compare import compare_views, with_application
 from fabricc.review.diff.fact_impact import is_access, judge_statement, row_of
-from fabricc.review.diff.former_names import box_of, former_names, under_present_names
+from fabricc.review.diff.former_names import RenamedSide, box_of, former_names, under_present_names
 from fabricc.review.diff.model import (
     BESIDE,
+    SUBNET,
     ControlFile,
     DeviceDiff,
     FileDiff,
@@ -43,9 +51,10 @@ from fabricc.review.diff.model import (
     TreeVerdict,
     Verdict,
     affected_gpus,
+    vocabulary_name,
     whole_gpus,
 )
-from fabricc.review.diff.sides import Side, SpecSide, figure_rows
+from fabricc.review.diff.sides import Side, SpecSide, figure_rows, parts_of
 from fabricc.review.diff.unread import (
     TextChange,
     changed_text,
@@ -63,12 +72,11 @@ if TYPE_CHECKING:
 
     from fabricc.back.nos.base import Application
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.fabric.fabric import Fabric
 
 _PIECE = 16
 _INLINE = 64
 
-_TIERS = ("tor", "spine", "core", "host")
+_TIERS = (SUBNET, "tor", "spine", "core", "host")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +112,14 @@ def compare_device(base: Side, head: Side, name: str) -> DeviceDiff | None:
     before, after = base.view(name), head.view(name)
     vouched, files = head.vouched, (base.files(name), head.files(name))
     changes = text_changes(after.nos, before.unread, after.unread, vouched)
-    found = compare_views(before, after, head.kinds, changes)
+    found = compare_views(before, after, head.kinds, changes, base.kinds)
     if found is None:
         if not differ_in_text(*files):
             return None
         changes = text_changes(after.nos, *changed_text(after.nos, *files), vouched)
-        found = compare_views(before, after, head.kinds, changes)
-    if found is None or after.kind == "host" or before.platform != after.platform:
+        found = compare_views(before, after, head.kinds, changes, base.kinds)
+    system = after.nos in back_ends.list_names()
+    if found is None or not system or before.platform != after.platform:
         return found  # another release comes with an image, which boots with its configuration
     return with_application(found, before, back_ends.plan_application(after.nos, *files))
 
@@ -153,7 +162,7 @@ def compare_sides(base: Side, head: Side, context: Context, jobs: int | None = N
     added = _make_fleet(head, [name for name in head.kinds if name not in base.kinds])
     cluster = head.cluster
     groups = group_diffs(ordered, base, head, context.spec_changes)
-    fabrics = _fabrics(base, head)
+    tenants, moves = _tenant_changes(base, head, totals)
     differs = bool(groups or added.count or removed.count or boxes)
     control = (
         *(each for each in context.control_files if each.role != BESIDE or not differs),
@@ -186,16 +195,25 @@ def compare_sides(base: Side, head: Side, context: Context, jobs: int | None = N
         figures=figure_rows(base, head),
         renamed=tuple((old, name) for name, old in named.items() if name not in boxes),
         replaced=tuple(boxes.values()),
-        tenants=describe_tenants(*fabrics, totals.reach, len(totals.sessions)) if fabrics else (),
-        tenant_moves=find_moves(*fabrics) if fabrics else (),
+        tenants=tenants,
+        tenant_moves=moves,
     )
 
 
-def _fabrics(base: Side, head: Side) -> tuple[Fabric, Fabric] | None:
-    """Return the planned fabrics; None where a side is a tree, which does not name tenants."""
-    if not (isinstance(base, SpecSide) and isinstance(head, SpecSide)):
-        return None
-    return base.fabric, head.fabric
+def _tenant_changes(base: Side, head: Side, totals: _Totals) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return which tenants gain and lose GPUs, and the hosts that go from one to another.
+
+    Trees of Ethernet do not name tenants.
+    """
+    old, new = parts_of(base).get(""), parts_of(head).get("")
+    if isinstance(old, RenamedSide):
+        old = old.side
+    if isinstance(old, SpecSide) and isinstance(new, SpecSide):
+        fabrics = old.fabric, new.fabric
+        return describe_tenants(*fabrics, totals.reach, len(totals.sessions)), find_moves(*fabrics)
+    if old is None or new is None:
+        return (), ()
+    return describe_partitions(old, new), find_partition_moves(old, new)
 
 
 def _replaced_boxes(base: Side, head: Side, named: Mapping[str, str]) -> dict[str, ReplacedDevice]:
@@ -282,7 +300,7 @@ def _make_group(
         counts.update(diff.counts)
         reach.update(diff.reach)
         sessions |= diff.sessions
-    nos = "host" if first.kind == "host" else first.platform.partition(" ")[0]
+    nos = vocabulary_name(first.kind, first.platform)
     lines = [
         Line(statement, count, _statement_verdict(statement, nos), first.examples.get(statement, ""))
         for statement, count in counts.items()

@@ -66,6 +66,11 @@ class Side:
         """Lines without a statement that the spec vouches for, with `*` for any text -> the reason."""
         return {}
 
+    @property
+    def partitions(self) -> Mapping[tuple[str, str], frozenset[str]]:
+        """Host and RDMA device -> its partitions of InfiniBand without the default one; none of Ethernet."""
+        return {}
+
     def planned(self, name: str) -> Switch | Host | None:  # noqa: ARG002
         """Return the planned device; None if only its files are known."""
         return None
@@ -344,7 +349,11 @@ def merge_networks(parts: Mapping[str, Side]) -> Side:
 
 def spec_side(label: str, compiled: Compiled, base: Compiled | None = None) -> Side:
     """The side of a planned spec; what is equal to the base's is taken from it, so that it compares quickly."""
-    before = _compiled_networks(base) if base else {}
+    if compiled.infiniband is not None:
+        from fabricc.review.diff.infiniband import planned_side  # no fabric of Ethernet needs it
+
+        return planned_side(label, compiled, compiled.infiniband)
+    before = _compiled_networks(base) if base and base.infiniband is None else {}
     parts: dict[str, Side] = {}
     for network, each in _compiled_networks(compiled).items():
         fabric = share_objects(before[network].fabric, each.fabric) if network in before else each.fabric

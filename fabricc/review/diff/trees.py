@@ -19,6 +19,7 @@ from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.facts import Facts, Reading, neighbor_key
 from fabricc.fabric.given_identities import Moves, ReplacedDevice
+from fabricc.fabric.infiniband.model import PLATFORM
 from fabricc.fabric.routing import Transport
 from fabricc.proof.tree import DeviceFiles, TreeError, read_consistently, read_manifest, verify_manifest
 from fabricc.review.diff.figures import count_cabled_ports, count_figures
@@ -150,7 +151,7 @@ def tree_side(tree: Path) -> Side:
 
     Raises:
         TreeError: as `check` reports it, FAB6010 or FAB6011 for files that are changed, missing or unreadable; its plan
-            cannot be read (FAB9021), or it is of InfiniBand (FAB5817).
+            cannot be read (FAB9021).
     """
     return read_consistently([tree], lambda: _whole_side(tree), lambda _: False)
 
@@ -165,10 +166,8 @@ def _whole_side(tree: Path) -> Side:
             plans = {
                 name: json.loads(folder.read(f"{_plan_path(name)}/fabric.json")) for name in ["", *names]
             }
-            if plans[""].get("fabric") == "infiniband":
-                message = f"{tree} is an InfiniBand tree, which this command does not support"
-                help_ = "Run `git diff --no-index` on both trees; `check` proves each."
-                raise TreeError("FAB5817", message, help_)
+            if plans[""].get("fabric") == PLATFORM:
+                return _infiniband_side(tree, folder, manifest, plans[""])
             homes = {host: name for name, plan in plans.items() for host in plan.get("own_hosts", ())}
             parts = {
                 name: _network_side(tree, folder, _network_manifest(manifest, name, plans, homes), name, plan)
@@ -177,6 +176,23 @@ def _whole_side(tree: Path) -> Side:
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, csv.Error) as error:
         raise TreeError("FAB9021", f"{tree}/plan cannot be read: {error}", "Build the tree again.") from None
     return merge_networks(parts)
+
+
+def _infiniband_side(tree: Path, folder: Folder, manifest: Manifest, plan: Mapping[str, Any]) -> Side:
+    from fabricc.review.diff.infiniband import infiniband_side  # no fabric of Ethernet needs it
+
+    files = DeviceFiles.of(tree, manifest)
+
+    def read(name: str) -> Mapping[str, str]:
+        texts, wrong = files.verified(name)
+        if wrong:  # changed since the tree was compared with its manifest
+            raise TreeError.of(wrong)
+        return texts
+
+    rows = csv.DictReader(StringIO(folder.read(f"{_plan_path('')}/cabling.csv", limit=_LARGEST).decode()))
+    return infiniband_side(
+        str(tree), plan, rows, sorted(manifest.files), read, _with_gpus(folder), Moves(), accepted={}
+    )
 
 
 def _plan_path(network: str) -> str:

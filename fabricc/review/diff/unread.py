@@ -12,10 +12,9 @@ from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.fabric.vocabulary import STRUCTURE
-from fabricc.review.diff.fact_impact import UNUSED, row_of, vocabulary_of
+from fabricc.review.diff.fact_impact import UNUSED, read_files, row_of, vocabulary_of
 from fabricc.review.diff.model import ControlFile, Group, SpecChange, Statement, VouchedLine
 from fabricc.review.diff.view import mask_secrets
 
@@ -52,7 +51,7 @@ def unread_lines(
         reading: what the reader of the system found in them.
         ignored: with lines that the reader passes over, such as tables that a device has by itself.
     """
-    passed = back_ends.skipped_lines(nos, files) if ignored and nos != "host" else []
+    passed = back_ends.skipped_lines(nos, files) if ignored and nos in back_ends.list_names() else []
     paths = {
         file: _line_paths(nos, files[file]) for file in {each[0] for each in reading.unknown} if file in files
     }
@@ -95,8 +94,7 @@ def changed_text(
     A line that both sides have is no change, although it states a fact on one side only.
     """
     before, after = _with_one_layout(before), _with_one_layout(after)
-    read = host_files.read if nos == "host" else back_ends.load(nos).read
-    readings = read(before), read(after)
+    readings = read_files(nos, before), read_files(nos, after)
     facts = readings[0].facts, readings[1].facts
     structure = {path for path, value in facts[0].items() if facts[1].get(path) == value}
     (old, old_lines), (new, new_lines) = (

@@ -61,6 +61,7 @@ class DeviceView:
         unsent: code points that nobody sends.
         unread: lines of its configuration that the reader does not know, of devices whose text was read.
         pools: entries of the fabric's prefix lists that the spec plans for it.
+        behind: rails that a device without ports serves, with their GPUs.
     """
 
     name: str
@@ -77,6 +78,7 @@ class DeviceView:
     unsent: frozenset[int] = frozenset()
     unread: tuple[str, ...] = ()
     pools: frozenset[str] = frozenset()
+    behind: Mapping[Rail, Fraction] = field(default_factory=dict)
 
     @property
     def layout(self) -> dict[str, str]:
@@ -85,7 +87,7 @@ class DeviceView:
 
     def reach(self, port: str | None = None) -> dict[Rail, Fraction]:
         """Return the rails behind one port, or behind the whole device, with their GPUs; further networks likewise."""
-        found: dict[Rail, Fraction] = {}
+        found: dict[Rail, Fraction] = dict(self.behind)
         for name in self.ports if port is None else (port,):
             view = self.ports.get(name)
             if view is None or view.role not in ("host", "rail"):

@@ -11,7 +11,8 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import format_share, plural, ranges
 from fabricc.base.foreign.shell import shell_path
 from fabricc.base.order import group_pairs
-from fabricc.review.diff.model import Impact, host_count
+from fabricc.fabric.infiniband.model import PLATFORM
+from fabricc.review.diff.model import SUBNET, Impact, host_count
 from fabricc.review.diff.phrases import fold_names
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from fabricc.review.diff.model import Fleet, Group, ModelFigure, ReplacedDevice, Review, SpecChange
 
-NOUNS = {"tor": "ToR", "spine": "spine", "core": "core", "host": "host"}
+NOUNS = {SUBNET: "subnet", "tor": "ToR", "spine": "spine", "core": "core", "host": "host"}
 BOTH_ENDS = (
     "Apply both ends of every session in one window: a session stays down until both have the new ASNs."
 )
@@ -262,8 +263,13 @@ def drain_steps(review: Review) -> list[str]:
         devices = [name for group in whole for name in group.devices]
         if devices:
             left = f"; each has {format_share(review.spine_share)} of its ToRs' bandwidth"
-            one = f"(`overrides: {{{devices[0]}: {{drain: true}}}}`){left if kind == 'spine' else ''}"
-            steps.append(f"Apply the {plural(len(devices), kind)} one at a time, each drained first {one}.")
+            share = left if kind == "spine" else ""
+            boxes = f"{plural(len(devices), kind)} one at a time"
+            if whole[0].platform == PLATFORM:  # its switches have no configuration
+                steps.append(f"Change the cables of the {boxes}{share}.")
+            else:
+                one = f"(`overrides: {{{devices[0]}: {{drain: true}}}}`){share}"
+                steps.append(f"Apply the {boxes}, each drained first {one}.")
     tors = sum(len(g.devices) for g in review.groups if g.kind == "tor" and _is_heavy(g) and not g.ports_only)
     if tors > 1 and not together:
         most = plural(review.gpus_per_step, "GPU")

@@ -90,17 +90,8 @@ def test_connected_mode_is_built_once_it_is_accepted(call: Call, tmp_path: Path)
 
 
 def test_verbs_without_infiniband_report_fab5817(call: Call, spec: Path) -> None:
-    for arguments in (("diff", spec, spec), ("lab", "up", spec)):
-        status, said = call(*arguments)
-        assert status == 1, arguments
-        assert "FAB5817" in said
-
-
-def test_diff_of_built_infiniband_trees_reports_fab5817(call: Call, spec: Path, tmp_path: Path) -> None:
-    call("build", spec, "-o", tmp_path / "build")
-    tree = tmp_path / "build" / "test"
-    status, said = call("diff", tree, tree)
-    assert (status, "FAB5817" in said, "FAB9021" in said) == (1, True, False)
+    status, said = call("lab", "up", spec)
+    assert (status, "FAB5817" in said) == (1, True)
 
 
 def test_a_fabric_of_ethernet_has_no_subnet_manager_to_simulate(call: Call, tmp_path: Path) -> None:
