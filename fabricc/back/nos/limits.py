@@ -266,7 +266,7 @@ def spreads_dynamically(switch: Switch) -> bool:
 def cluster_limit(code: str, instead: str) -> Limit:
     """Return the limit of systems without cluster load balancing; `instead` has the modes that they have."""
     return Limit(code, setting="load_balancing/mode",
-        asked=lambda switch: switch.load_balancing.mode is Spreading.CLUSTER,
+        requested=lambda switch: switch.load_balancing.mode is Spreading.CLUSTER,
         reason="cluster load balancing is a feature of Arista EOS 4.34 and later", words="cluster load balancing",
         source="Arista's list of new features of EOS 4.34.0F", remedy=f"use {instead}")  # fmt: skip
 

@@ -131,7 +131,7 @@ PACKETS = Limit("FAB5117", setting="load_balancing/mode",
     source=f"{_MANUAL}; that it came with dynamic load balancing is assumed",
 )  # fmt: skip
 CLUSTER = Limit("FAB5117", setting="load_balancing/mode",
-    asked=lambda switch: switch.load_balancing.mode is Spreading.CLUSTER, remedy="use `mode: flowlet` or `hash`",
+    requested=lambda switch: switch.load_balancing.mode is Spreading.CLUSTER, remedy="use `mode: flowlet` or `hash`",
     since={words.TRIDENT: "4.34", words.SAND: "4.34"}, words="load-balance cluster",
     source="Arista's list of new features of EOS 4.34.0F; commands of AVD 6.4, `load_balance.cluster`",
 )  # fmt: skip
@@ -221,7 +221,7 @@ LIMITS = (
     FLOWLETS,
     PACKETS,
     CLUSTER,
-    Limit("FAB5117", feature="cluster load balancing of a ToR {it}", asked=_beside_clusters,
+    Limit("FAB5117", feature="cluster load balancing of a ToR {it}", requested=_beside_clusters,
         reason="what is written groups destinations by the IPv4 aggregate of their ToR",
         remedy="route IPv4 links to the hosts, or use `mode: flowlet` or `hash`"),
     PAUSE,
@@ -252,7 +252,7 @@ LIMITS = (
         source=PACKETS.source,
         remedy=_TRY, where=PACKETS),
     Reservation("FAB5121", feature="cluster load balancing on {it}", setting="load_balancing/mode",
-        asked=lambda switch: [switch.model.title] if cluster_view(switch) else [],
+        requested=lambda switch: [switch.model.title] if cluster_view(switch) else [],
         reason="no public document lists the switches that have it, and groups by aggregates and the aging after "
         f"{CLUSTER_AGING_S} s are assumed",
         source=CLUSTER.source, remedy=_TRY, where=CLUSTER),

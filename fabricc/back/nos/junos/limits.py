@@ -307,7 +307,7 @@ LIMITS = (
         since={words.CLASSIC: "20.3", words.EVOLVED: "23.4"},
         words="class-of-service congestion-notification-profile … pfc-watchdog", source=_MODELS),
     limits.cluster_limit("FAB5523", "`mode: flowlet` or `hash`"),
-    Limit("FAB5523", setting="load_balancing/mode", asked=limits.spreads_dynamically,
+    Limit("FAB5523", setting="load_balancing/mode", requested=limits.spreads_dynamically,
         since={words.CLASSIC: "19.4", words.EVOLVED: "23.4"},
         words="forwarding-options enhanced-hash-key ecmp-dlb", source=_MODELS),
     Limit("FAB5523", setting="management/gnmi_port", since={words.CLASSIC: "22.2", words.EVOLVED: "23.4"},
