@@ -50,6 +50,7 @@ class Connection:
         self._driver = driver
         self._clean, self._mask = clean, mask
         self._silence: DeviceError | None = None
+        self._reads_ahead = False
 
     @property
     def silent(self) -> bool:
@@ -215,14 +216,26 @@ class Connection:
         if hasattr(self._driver, "release_guard"):
             self.call("FAB9115", "releasing the guard", "release_guard")
 
-    def read_ahead(self, *methods: str) -> None:
-        """Let the driver send the requests of several getters at once, if it can; the getters are called right after.
+    @contextmanager
+    def reading_ahead(self, *methods: str) -> Iterator[None]:
+        """Let the driver send the requests of several getters at once, if it can, for the getters of a block.
+
+        No answer serves a getter after the block, however the block ends. A block inside another one uses the answers
+        of the outer one.
 
         Raises:
             DeviceError: FAB9105, the device does not answer.
         """
-        if hasattr(self._driver, "read_ahead"):
+        if self._reads_ahead or not hasattr(self._driver, "read_ahead"):
+            yield
+            return
+        self._reads_ahead = True
+        try:
             self.call("FAB9105", "reading its state", "read_ahead", methods)
+            yield
+        finally:
+            self._reads_ahead = False
+            self._driver.drop_ahead()
 
     def getter(self, method: str) -> Any:
         """Return the result of a getter with the promised types; None where the driver has no such getter.

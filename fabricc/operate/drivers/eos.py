@@ -74,6 +74,7 @@ _GETTERS: Mapping[str, Sequence[Any]] = {
     "get_router_macs": eos_views.VRF_ROUTES,
     "get_lossless_counters": [{"cmd": one, "revision": revision} for one, revision, _ in eos_views.QUESTIONS],
     "get_alarms": [{"cmd": one, "revision": revision} for one, revision, *_ in eos_views.HEALTH],
+    "get_holds": (SESSIONS, _VERSION),
 }
 """Getter -> its commands, for `read_ahead`; the first two as NAPALM's own driver sends them."""
 
@@ -226,12 +227,19 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
     def read_ahead(self, getters: Sequence[str]) -> None:
         """Send the commands of several getters in one request; each getter uses its answers once. Not part of NAPALM.
 
+        Answers that an earlier call has read and no getter has used are dropped.
+
         Args:
             getters: names of getters; those without an entry here send their own requests later.
         """
+        self.drop_ahead()
         if self.transport != "ssh":
             with self._clean(CommandErrorException):
                 self._read_ahead([command for name in getters for command in _GETTERS.get(name, ())])
+
+    def drop_ahead(self) -> None:
+        """Drop answers that were read ahead and that no getter has used. Not part of NAPALM."""
+        self._ahead = {}
 
     def _read_ahead(self, commands: Sequence[Any]) -> None:
         """Keep the answers to some commands; eAPI stops at a command that it refuses, so the rest is sent again."""
@@ -252,7 +260,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
 
     def open(self) -> None:
         """Connect, log in and read the identity, which comes with the answer that proves the login."""
-        self._ahead = {}
+        self.drop_ahead()
         silence_libraries()
         with self._clean(ConnectionClosedException):
             if self.transport != "ssh":

@@ -50,7 +50,7 @@ from fabricc.operate.drivers.nxos_candidate import (
     split_blocks,
     unprinted_commands,
 )
-from fabricc.operate.drivers.nxos_exchange import BoundedTerminal, Exchange, LongRequest
+from fabricc.operate.drivers.nxos_exchange import QUIET, BoundedTerminal, Exchange, LongRequest
 from fabricc.operate.drivers.nxos_replace import (
     REPLACED,
     ROLLED_BACK,
@@ -80,6 +80,7 @@ COMMIT_S = 600.0
 """Default seconds that a replace may take (`commit_timeout`). Our judgment: Cisco publishes no figure."""
 POLL_S = 2.0
 """Seconds between two looks at the log of a replace that runs."""
+_NO_FILE = "No such file or directory"
 _QUIET_POLLS = 5
 """Looks without a new entry, while the device reports that it is idle, after which a lost request never arrived."""
 _RUNNING, _STARTUP = "show running-config", "show startup-config"
@@ -91,9 +92,11 @@ _GETTERS: Mapping[str, Sequence[str]] = {
     "get_ecmp_widths": nxos_views.ROUTES,
     "get_lossless_counters": [command for command, _ in nxos_views.QUESTIONS],
     "get_alarms": (nxos_views.HEALTH,),
-    "get_identity": (nxos_views.HOSTNAME, nxos_views.INVENTORY),
 }
-"""Getter -> its commands, for `read_ahead`; the first as NAPALM's own driver sends it."""
+"""Getter -> its commands with tables, for `read_ahead`; the first as NAPALM's own driver sends it."""
+_TEXTS: Mapping[str, Sequence[str]] = {"get_holds": (_STATUS,), "get_config": (_RUNNING, _STARTUP)}
+"""Getter -> its commands with texts, for `read_ahead`."""
+_IDENTITY = (nxos_views.HOSTNAME, nxos_views.INVENTORY)
 
 
 class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
@@ -139,7 +142,8 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         self._commit_timeout = float(options.get("commit_timeout", COMMIT_S))
         self._running = self._plan = ""
         self._unchanged = False
-        self._ahead: dict[str, Any] = {}
+        self._identity: dict[str, str] | None = None
+        self._ahead: dict[tuple[str, bool], Any] = {}
 
     def _clean(self, failure: type[NapalmException]) -> Any:
         foreign: dict[type[BaseException], type[NapalmException]] = {
@@ -189,7 +193,8 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
                 self.ssl_verify,
             )  # fmt: skip
             self.device.api = self._exchange(self.timeout)
-            self._ahead = self.device.api.read_tables([*_GETTERS["get_identity"]])
+            self.drop_ahead()
+            self._identity = _identity_of_answers(self.device.api.read_tables(_IDENTITY))
         except (NXAPIConnectionError, NXAPIAuthError):
             raise ConnectionException(f"Cannot connect to {self.hostname}")  # noqa: B904 - the reason is its context
 
@@ -218,8 +223,14 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         """Return the text of a command's answer, without prompts that would wait for a person."""
         with self._clean(failure):
             assert self.device is not None
-            answers = self.device.show_list(["terminal dont-ask", command], raw_text=True)
+            answers = self.device.show_list([QUIET, command], raw_text=True)
             return str(answers[1]["result"] or "")
+
+    def _read_texts(self, *commands: str) -> dict[str, str]:
+        """Return command -> text from one request; a command that the switch refuses is absent."""
+        assert self.device is not None
+        found = self.device.api.read_texts(commands)
+        return {one: str(text or "") for one, text in found.items() if not isinstance(text, NXAPIError)}
 
     @property
     def _target(self) -> str:
@@ -229,12 +240,14 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         """Return the texts of several commands, in one request."""
         with self._clean(failure):
             assert self.device is not None
-            answers = self.device.show_list(["terminal dont-ask", *commands], raw_text=True)
-            texts = [str(one["result"] or "") for one in answers[1:]]
-            for command, text in zip(commands, texts, strict=True):
-                if refuses(text):
-                    raise AnswerError(f"`{command}` shows {quote_words(text)}")
-            return texts
+            if all((one, True) in self._ahead for one in commands):
+                texts = [str(self._take_ahead(one, raw_text=True) or "") for one in commands]
+            else:
+                answers = self.device.show_list([QUIET, *commands], raw_text=True)
+                texts = [str(one["result"] or "") for one in answers[1:]]
+            return [
+                _require_text({command: text}, command) for command, text in zip(commands, texts, strict=True)
+            ]
 
     def load_replace_candidate(self, filename: str | None = None, config: str | None = None) -> None:
         """Copy the whole device's configuration to the device, which verifies it; not when the device runs it."""
@@ -329,51 +342,75 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             raise CommitConfirmException(
                 f"{self.hostname}: revert_in must be {SHORTEST_S} to {LONGEST_S} seconds"
             )
-        (running,) = self._show(CommitError, _RUNNING)
-        if differs(self._running, running):
-            reason = f"{self.hostname}: the running configuration has changed since it was compared"
-            raise SessionLockedException(reason)
+        self._identity = None
+        self.drop_ahead()
+        last = self._require_same_running()
         if not self._unchanged:
-            self._save_checkpoint()
             wait, owner = "", ""
             if revert_in is not None:
-                wait, owner = f" commit-timeout {revert_in}", self._note_owner() if self._session else ""
-            self._run_logged(f"configure replace {self._target}{wait}", _LOG, REPLACED, self._running)
-            if owner and self._show_file(OWNER_FILE) != owner:
-                self._copy_to_device(owner, OWNER_FILE)
-            self._finish()
+                wait = f" commit-timeout {revert_in}"
+                owner = self._note_owner(last) if self._session else ""
+            before = self._save_checkpoint()
+            self._run_logged(f"configure replace {self._target}{wait}", _LOG, REPLACED, before, self._running)
+            self._finish(owner)
         self.loaded = False
         if revert_in is None:
             self._save()
 
-    def _save_checkpoint(self) -> None:
-        """Write the checkpoint for `rollback`, and see that it is there."""
+    def _require_same_running(self) -> Operation | None:
+        """Refuse a switch that somebody changed since the candidate was loaded; return its last replace.
+
+        Raises:
+            SessionLockedException: the running configuration differs.
+        """
         with self._clean(CommitError):
-            with suppress(NXAPIError):
-                self._delete_file(self.rollback_cfg)
-            self._save_to_checkpoint(self.rollback_cfg)
-            if not self._check_file_exists(self.rollback_cfg):
+            texts = self._read_texts(_RUNNING, _LOG)
+            running = _require_text(texts, _RUNNING)
+        if differs(self._running, running):
+            reason = f"{self.hostname}: the running configuration has changed since it was compared"
+            raise SessionLockedException(reason)
+        return _read_operation(texts, _LOG)
+
+    def _save_checkpoint(self) -> Operation | None:
+        """Write the checkpoint for `rollback`, and see that it is there; return the last replace."""
+        checkpoint, listing = f"checkpoint file {self.rollback_cfg}", f"dir {self.rollback_cfg}"
+        with self._clean(CommitError):
+            # A switch refuses to delete a file that it does not have.
+            texts = self._read_texts(f"delete {self.rollback_cfg}", checkpoint, listing, _LOG)
+            if checkpoint not in texts or _NO_FILE in texts.get(listing, _NO_FILE):
                 raise CommitError(
                     f"the checkpoint {self.rollback_cfg} could not be written: is the disk full?"
                 )
+        return _read_operation(texts, _LOG)
 
-    def _note_owner(self) -> str:
+    def _note_owner(self, last: Operation | None) -> str:
         """Write a note that the next replace is one of this session; return its text.
 
         The log has the account that ran a replace, and a name of the switch's own for its file.
+
+        Args:
+            last: the last replace before it.
         """
-        last = self._find_logged_operation(_LOG)
         note = json.dumps({"session": self._session, "after": last and list(last.key)}) + "\n"
         self._copy_to_device(note, OWNER_FILE)
         return note
 
-    def _find_owner(self) -> tuple[str, bool | None]:
-        """Return who made the commit that waits, and False where it was another session, else None."""
-        last = self._find_logged_operation(_LOG)
+    @property
+    def _owner_note(self) -> str:
+        """The command that shows the note about whose the last replace is."""
+        return f"show file {self._dest_file_system}{OWNER_FILE}"
+
+    def _find_owner(self, texts: Mapping[str, str]) -> tuple[str, bool | None]:
+        """Return who made the commit that waits, and False where it was another session, else None.
+
+        Args:
+            texts: the answers to `_LOG` and `_owner_note`, where the switch has any.
+        """
+        last = _read_operation(texts, _LOG)
         if last is not None and last.user not in ("", self.username):
             return last.user, False
         try:
-            note = json.loads(self._show_file(OWNER_FILE))
+            note = json.loads(texts.get(self._owner_note, ""))
             session, after = note["session"], note["after"]
         except (ValueError, KeyError, TypeError, RecursionError):
             return "", None
@@ -382,32 +419,43 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         begun = last is None or after != list(last.key)
         return (session if begun else ""), None if begun == (session == self._session) else False
 
-    def _finish(self) -> None:
-        """Enter commands that no configuration shows, record printed keys, and delete the candidate with secrets."""
+    def _finish(self, owner: str) -> None:
+        """Enter commands that no configuration shows, record printed keys, and delete the candidate with secrets.
+
+        Args:
+            owner: the note that the replace can have removed; "" for none.
+        """
         with self._clean(CommitError):
             assert self.device is not None
             if commands := unprinted_commands(self._plan):
                 self.device.config_list(["configure terminal", *commands])
             self._note_printed_forms()
+            delete, texts = f"delete {self.candidate_cfg}", {}
             try:
-                self._delete_file(self.candidate_cfg)
+                texts = self.device.api.read_texts((delete, self._owner_note))
+                if isinstance(texts[delete], NXAPIError):
+                    raise texts[delete]
             except NXAPIConnectionError:
                 if self._check_file_exists(self.candidate_cfg):
                     self._delete_file(self.candidate_cfg)
+        if owner and texts.get(self._owner_note) != owner:
+            self._copy_to_device(owner, OWNER_FILE)
 
-    def _run_logged(self, command: str, log: str, outcome: str, replaced: str = "") -> None:
+    def _run_logged(
+        self, command: str, log: str, outcome: str, before: Operation | None, replaced: str = ""
+    ) -> None:
         """Run a command that takes long, and judge it by the device's own log.
 
         Args:
             command: a replace or a rollback.
             log: shows the log of the last one.
             outcome: beginning of the last line of the command's answer, used where the log has no outcome.
+            before: the last operation in that log before.
             replaced: a configuration that no longer runs after a success without an outcome in the log; "" for any.
         """
-        before = self._find_logged_operation(log)
         exchange = self._exchange(self._commit_timeout)
         exchange.longest_s = self._commit_timeout
-        request = LongRequest(exchange, ["terminal dont-ask", command])
+        request = LongRequest(exchange, [QUIET, command])
         until, quiet = time.monotonic() + self._commit_timeout, 0
         while True:
             answered = request.wait(POLL_S)
@@ -453,11 +501,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
     def _find_logged_operation(self, log: str) -> Operation | None:
         """Return the last operation in a log of the device; None when it has no such log."""
         with self._clean(CommandErrorException):
-            assert self.device is not None
-            try:
-                return read_log(str(self.device.show(log, raw_text=True) or ""))
-            except NXAPICommandError:
-                return None
+            return _read_operation(self._read_texts(log), log)
 
     def _save(self) -> None:
         """Save what runs; where the answer does not report it, what was saved decides.
@@ -485,7 +529,8 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         (status,) = self._show(CommandErrorException, _STATUS)
         self._require_status(status)
         if left_s := remaining_s(status):
-            owner, own = self._find_owner()
+            with self._clean(CommandErrorException):
+                owner, own = self._find_owner(self._read_texts(_LOG, self._owner_note))
             return [Hold(Claim.COMMIT, owner, float(left_s), own)]
         return [] if is_idle(status) else [Hold(Claim.COMMIT)]
 
@@ -506,18 +551,27 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             CommitError: no commit waits, or the timer still runs.
             SessionLockedException: another user made the commit that waits.
         """
-        if self.has_pending_commit():
-            self._require_own_commit()
-        elif not self._has_unsaved_commit():
+        if not self._require_own_commit() and not self._has_unsaved_commit():
             raise CommitError(f"{self.hostname}: no commit waits for confirmation")
         self._confirm()
 
-    def _require_own_commit(self) -> None:
-        """Refuse to end the wait of a commit that the log or the note shows to be another user's or session's."""
-        owner, own = self._find_owner()
+    def _require_own_commit(self) -> bool:
+        """Return whether a commit waits, and refuse one that the log or the note shows to be somebody else's.
+
+        Raises:
+            SessionLockedException: another user or session made it.
+        """
+        with self._clean(CommandErrorException):
+            texts = self._read_texts(_STATUS, _LOG, self._owner_note)
+            status = _require_text(texts, _STATUS)
+            self._require_status(status)
+        if not remaining_s(status):
+            return False
+        owner, own = self._find_owner(texts)
         if own is False:
             reason = f"{self.hostname}: {owner or 'somebody else'} made the commit that waits"
             raise SessionLockedException(reason)
+        return True
 
     def confirm_unseen_commit(self) -> None:
         """Confirm a commit whose timer `show config-replace status` does not show; not part of NAPALM.
@@ -538,20 +592,25 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             return differs(running, self._show_startup())
 
     def _confirm(self) -> None:
-        self._command_text("configure replace commit", CommitError)
-        if self._is_timer_running():
+        status = self._stop_timer()
+        if self._is_timer_running(status):
             raise CommitError(f"{self.hostname}: the commit timer still runs after the confirmation")
         self._save()
 
-    def _is_timer_running(self) -> bool:
+    def _stop_timer(self) -> str:
+        """Confirm the replace; return the status after it, which decides."""
+        with self._clean(CommitError):
+            assert self.device is not None
+            commands = [QUIET, "configure replace commit", _STATUS]
+            answers = self.device.show_list(commands, raw_text=True)
+            return _require_text({_STATUS: str(answers[-1]["result"] or "")}, _STATUS)
+
+    def _is_timer_running(self, status: str) -> bool:
         """Return whether the time that the status reports gets shorter; a time that stays is no running timer."""
-        if not (before := self._remaining_s()):
+        if not (before := remaining_s(status)):
             return False
         time.sleep(POLL_S)
-        return 0 < self._remaining_s() < before
-
-    def _remaining_s(self) -> int:
-        return remaining_s(self._show(CommandErrorException, _STATUS)[0])
+        return 0 < remaining_s(self._show(CommandErrorException, _STATUS)[0]) < before
 
     def rollback(self) -> None:
         """Go back to the checkpoint taken before the last commit, then stop a timer that runs, then save.
@@ -561,12 +620,15 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         Raises:
             SessionLockedException: another user made the commit that waits.
         """
-        if self.has_pending_commit():
-            self._require_own_commit()
+        self._identity = None
+        self.drop_ahead()
+        self._require_own_commit()
         with self._clean(CommitError):
             if not self._check_file_exists(self.rollback_cfg):
                 raise CommitError(f"the checkpoint {self.rollback_cfg} is not on the switch")
-        self._run_logged(f"rollback running-config file {self.rollback_cfg}", _ROLLBACK_LOG, ROLLED_BACK)
+        before = self._find_logged_operation(_ROLLBACK_LOG)
+        command = f"rollback running-config file {self.rollback_cfg}"
+        self._run_logged(command, _ROLLBACK_LOG, ROLLED_BACK, before)
         if self.has_pending_commit():
             self._command_text("configure replace commit", CommitError)
         self._save()
@@ -617,32 +679,64 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
     def get_config(
         self, retrieve: str = "all", full: bool = False, sanitized: bool = False, format: str = "text"
     ) -> dict[str, str]:
-        """Configurations as NX-OS prints them; one that is cut off is an error."""
+        """Configurations as NX-OS prints them; one that is cut off is an error.
+
+        The saved configuration has the lines of terminals by which a running one is whole, so it is always read.
+        """
+        wanted = "all" if retrieve == "running" else retrieve
         with self._clean(CommandErrorException):
-            found: dict[str, str] = super().get_config(retrieve, full, sanitized, format)
+            try:
+                if not full and wanted == "all" and (_RUNNING, True) not in self._ahead:
+                    assert self.device is not None
+                    answers = self.device.api.read_texts((_RUNNING, _STARTUP)).items()
+                    self._ahead |= {(command, True): answer for command, answer in answers}
+                found: dict[str, str] = super().get_config(wanted, full, sanitized, format)
+            finally:
+                for command in (_RUNNING, _STARTUP):
+                    self._ahead.pop((command, True), None)
             require_terminals(found["running"] or found["startup"], found["startup"])
-            return found
+            return found if wanted == retrieve else {**found, "startup": ""}
 
     def read_ahead(self, getters: Sequence[str]) -> None:
-        """Send the commands of several getters in one request; each getter uses its answers once. Not part of NAPALM.
+        """Send the commands of several getters in few requests; each getter uses its answers once. Not part of NAPALM.
 
-        NX-API stops at a command that it refuses: a getter sends that one again, and those after it.
+        One request has the commands with tables, one those with texts. Answers that an earlier call has read and no
+        getter has used are dropped.
 
         Args:
             getters: names of getters; those without an entry here send their own requests later.
         """
-        commands = [each for name in getters for each in _GETTERS.get(name, ()) if each not in self._ahead]
-        if commands:
-            with self._clean(CommandErrorException):
-                assert self.device is not None
-                self._ahead |= self.device.api.read_tables(commands)
+        self.drop_ahead()
+        texts, tables = (
+            [one for name in getters for one in each.get(name, ())] for each in (_TEXTS, _GETTERS)
+        )
+        with self._clean(CommandErrorException):
+            assert self.device is not None
+            found = {(one, True): answer for one, answer in self.device.api.read_texts(texts).items()}
+            found |= {(one, False): answer for one, answer in self.device.api.read_tables(tables).items()}
+        self._ahead = found
+
+    def drop_ahead(self) -> None:
+        """Drop answers that were read ahead and that no getter has used. Not part of NAPALM."""
+        self._ahead = {}
+
+    def _take_ahead(self, command: str, *, raw_text: bool) -> Any:
+        """Return an answer that was read ahead, once.
+
+        Raises:
+            NXAPICommandError: the switch refused the command.
+        """
+        answer = self._ahead.pop((command, raw_text))
+        if isinstance(answer, NXAPICommandError):
+            raise answer
+        return answer
 
     def _send_command(self, command: str, raw_text: bool = False) -> Any:
         if command == _STARTUP:
             return self._show_startup()
         try:
-            if command in self._ahead and not raw_text:
-                answer = self._ahead.pop(command)
+            if (command, raw_text) in self._ahead:
+                answer = self._take_ahead(command, raw_text=raw_text)
             else:
                 answer = super()._send_command(command, raw_text)
         except NXAPICommandError as error:
@@ -664,11 +758,11 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
 
     def _show_startup(self) -> str:
         """Return what was saved; a switch that was never saved refuses to show it, or shows nothing."""
-        assert self.device is not None
-        try:
-            return str(self.device.show(_STARTUP, raw_text=True) or "")
-        except NXAPICommandError:
-            return ""
+        if (_STARTUP, True) not in self._ahead:
+            return self._read_texts(_STARTUP).get(_STARTUP, "")
+        with suppress(NXAPICommandError):
+            return str(self._take_ahead(_STARTUP, raw_text=True) or "")
+        return ""
 
     def get_ecmp_widths(self) -> dict[str, int]:
         """Return prefix -> next hops, for BGP routes of the default VRF; not part of NAPALM."""
@@ -696,12 +790,15 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             return None
 
     def get_identity(self) -> dict[str, str]:
-        """Return hostname and serial number of the chassis, empty where not reported. Not part of NAPALM."""
-        self.read_ahead(("get_identity",))
+        """Return hostname and serial number of the chassis, empty where not reported. Not part of NAPALM.
+
+        The values are those that were read when the connection was opened, until the next commit.
+        """
         with self._clean(CommandErrorException):
-            name = self._try_command(nxos_views.HOSTNAME) or {}
-            serial = nxos_views.chassis_serial(self._try_command(nxos_views.INVENTORY) or {})
-            return {"hostname": str(name.get("hostname") or ""), "serial_number": serial}
+            if self._identity is None:
+                assert self.device is not None
+                self._identity = _identity_of_answers(self.device.api.read_tables(_IDENTITY))
+            return dict(self._identity)
 
     def get_lossless_counters(self) -> Counters:
         """Return counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM.
@@ -726,3 +823,27 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             if (answer := self._try_command(nxos_views.HEALTH)) is None:
                 raise NotImplementedError("the platform does not report its health")
             return nxos_views.read_alarms(answer)
+
+
+def _identity_of_answers(answers: Mapping[str, Any]) -> dict[str, str]:
+    """Return hostname and serial number from two answers, each "" where the switch refused the question."""
+    name, inventory = (answers.get(one) for one in _IDENTITY)
+    hostname = name.get("hostname") if isinstance(name, dict) else ""
+    return {"hostname": str(hostname or ""), "serial_number": nxos_views.chassis_serial(inventory)}
+
+
+def _require_text(texts: Mapping[str, str], command: str) -> str:
+    """Return the text that a command shows.
+
+    Raises:
+        AnswerError: the switch refuses the command, or shows a refusal.
+    """
+    text = texts.get(command, "% refused")
+    if refuses(text):
+        raise AnswerError(f"`{command}` shows {quote_words(text)}")
+    return text
+
+
+def _read_operation(texts: Mapping[str, str], log: str) -> Operation | None:
+    """Return the last operation in a log; None where the switch has no such log, or it has no operation."""
+    return read_log(texts[log]) if log in texts else None

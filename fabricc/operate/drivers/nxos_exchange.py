@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import threading
 from base64 import b64encode
-from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
@@ -33,13 +32,17 @@ from fabricc.operate.drivers.limits import TIMES, BoundedTransport, bound_connec
 from fabricc.operate.drivers.single import tls_context
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     import paramiko
 
 
 _READS = re.compile(r"(?:show|dir|terminal dont-ask)\b|configure replace \S+ (?:verify-only|show-patch)$")
 """Commands that change nothing, so that they can be sent again."""
+QUIET = "terminal dont-ask"
+"""Lets the commands after it in the same request run without prompts, which would wait for a person."""
+_MOST_COMMANDS = 10
+"""Commands in a request: NX-API takes at most ten consecutive `show` commands (Cisco's NX-API guide)."""
 
 
 class Exchange(RPCClient):  # type: ignore[misc]
@@ -93,12 +96,36 @@ class Exchange(RPCClient):  # type: ignore[misc]
         answer.status_code, answer.encoding, answer._content = status, "utf-8", content
         return answer
 
-    def read_tables(self, commands: list[str]) -> dict[str, Any]:
-        """Return command -> JSON, from one request; those from the first one on that the switch refuses are absent."""
+    def read_tables(self, commands: Iterable[str]) -> dict[str, Any]:
+        """Return command -> JSON, or the error of a command that the switch refuses; see `read_texts`."""
+        return self._read_answers((), commands, self.cmd_method, "body")
+
+    def read_texts(self, commands: Iterable[str]) -> dict[str, Any]:
+        """Return command -> text, or the error of a command that the switch refuses.
+
+        NX-API stops at such a command, so the commands after it are sent again.
+        """
+        return self._read_answers((QUIET,), commands, self.cmd_method_raw, "msg")
+
+    def _read_answers(
+        self, first: tuple[str, ...], commands: Iterable[str], method: str, field: str
+    ) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        answer = self._send_request(commands, self.cmd_method)
-        with suppress(NXAPICommandError):
-            found.update(self._read_results(answer, commands, "body"))
+        left = list(dict.fromkeys(commands))
+        while left:
+            sent = [*first, *left[:_MOST_COMMANDS]]
+            known = len(found)
+            answer = self._send_request(sent, method)
+            try:
+                # What came before a refusal stays.
+                found.update(one for one in self._read_results(answer, sent, field) if one[0] not in first)
+            except NXAPICommandError as error:
+                if error.command in first:
+                    raise
+                found[error.command] = error
+            if len(found) == known:
+                raise AnswerError(f"{len(sent)} commands have no answer")
+            left = [one for one in left if one not in found]
         return found
 
     def _process_api_response(

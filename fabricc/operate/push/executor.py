@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from fabricc.operate.devices.connection import Connection
 
 _PAUSE_S = 0.5
+_STATE = ("get_holds", "get_config")
+"""What `require_free` and the files of a switch need."""
 _AFTER_CHANGE = (State.VERIFIED, State.UNDRAINED)
 """States of a gate behind which the switch runs what the plan has."""
 _GATE_REFUSED = MOST_REFUSED - 1
@@ -77,8 +79,9 @@ class Executor(RollbackRunner):
         """
         device, wanted = self.source.devices[name], self.target(name)
         with self._connect_switch(name) as switch:
-            self.require_free(name, switch, asking=True)
-            files = self._files(switch, wanted)
+            with switch.reading_ahead(*_STATE):
+                self.require_free(name, switch, asking=True)
+                files = self._files(switch, wanted)
             self.require_identity(switch, files)
             self._require_known(name, files, wanted)
             if self.hook:  # the release of before may refuse the candidate
@@ -212,13 +215,14 @@ class Executor(RollbackRunner):
         """
         entry, old = self._read_entry(name), self.old(name)
         try:
-            self.require_free(name, switch)
-            now = gates.measure_health(switch)
-            found = gates.find_new_alarms(dict(entry.baseline), now)
-            found += gates.find_storms(self.source.switch(name), entry.baseline, now)
-            if found:
-                raise DeviceError("FAB9116", f"{name}, before its change: {'; '.join(found[:SHOWN])}")
-            files = self._files(switch, old)
+            with switch.reading_ahead(*_STATE, *gates.HEALTH):
+                self.require_free(name, switch)
+                now = gates.measure_health(switch)
+                found = gates.find_new_alarms(dict(entry.baseline), now)
+                found += gates.find_storms(self.source.switch(name), entry.baseline, now)
+                if found:
+                    raise DeviceError("FAB9116", f"{name}, before its change: {'; '.join(found[:SHOWN])}")
+                files = self._files(switch, old)
             left = running.count_unread_lines(self.source.devices[name].nos, old)
             if running.pack_files(files) != entry.before and (
                 wrong := self._describe_edits(name, files, left, old)
@@ -370,8 +374,10 @@ class Executor(RollbackRunner):
                 self.require_identity(switch, {})
                 if self.needs_drain(name):
                     switch.guard(self.guard_s, armed=True)
-                if commit := find_pending_commit(switch):
-                    self.require_own_commit(name, switch, commit)
+                with switch.reading_ahead(*_STATE):
+                    if commit := find_pending_commit(switch):
+                        self.require_own_commit(name, switch, commit)
+                if commit:
                     switch.call("FAB9115", "the confirmation", "confirm_commit")
                 self._require_proved(name, switch)
                 if not commit:

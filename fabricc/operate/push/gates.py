@@ -44,10 +44,12 @@ def read_counters(switch: Connection) -> dict[str, Any]:
     Raises:
         DeviceError: FAB9105, the device does not answer.
     """
-    switch.read_ahead(*GETTERS)
-    lossless: Counters = switch.getter("get_lossless_counters") or {}
-    found: dict[str, Any] = {"at": time.monotonic(), "boot": _read_boot(), "lossless": lossless}
-    if (counters := switch.getter("get_interfaces_counters")) is not None:
+    with switch.reading_ahead(*GETTERS):
+        lossless: Counters = switch.getter("get_lossless_counters") or {}
+        at = time.monotonic()
+        counters = switch.getter("get_interfaces_counters")
+    found: dict[str, Any] = {"at": at, "boot": _read_boot(), "lossless": lossless}
+    if counters is not None:
         found["errors"] = {
             port: total
             for port, counts in counters.items()
@@ -135,7 +137,8 @@ Measurements = dict[str, Any]
 PREFIXES_KEPT = 0.9
 """Share of the prefixes of before that a session must bring again: our judgment, growth brings more."""
 _SHOWN = 3
-_HEALTH = ("get_alarms", *GETTERS)
+HEALTH = ("get_alarms", *GETTERS)
+"""What `measure_health` calls."""
 _WORDS = {"sessions": "BGP sessions", "widths": "next hops", "errors": "interface errors", "alarms": "alarms"}
 
 
@@ -147,18 +150,18 @@ def measure_switch(connection: Connection, *, tunnels: bool = False) -> Measurem
     """
     found: Measurements = {}
     macs = ("get_router_macs",) if tunnels else ()
-    connection.read_ahead("get_bgp_neighbors", "get_ecmp_widths", *macs, *_HEALTH)
-    for getter in macs:
-        if (known := connection.getter(getter)) is not None:
-            found["router_macs"] = known
-    if (neighbors := connection.getter("get_bgp_neighbors")) is not None:
-        found["sessions"] = {
-            key: [bool(peer.get("is_up")), _count_prefixes(peer)]
-            for key, peer in neighbors.get("global", {}).get("peers", {}).items()
-        }
-    if (widths := connection.getter("get_ecmp_widths")) is not None:
-        found["widths"] = widths
-    return found | measure_health(connection)
+    with connection.reading_ahead("get_bgp_neighbors", "get_ecmp_widths", *macs, *HEALTH):
+        for getter in macs:
+            if (known := connection.getter(getter)) is not None:
+                found["router_macs"] = known
+        if (neighbors := connection.getter("get_bgp_neighbors")) is not None:
+            found["sessions"] = {
+                key: [bool(peer.get("is_up")), _count_prefixes(peer)]
+                for key, peer in neighbors.get("global", {}).get("peers", {}).items()
+            }
+        if (widths := connection.getter("get_ecmp_widths")) is not None:
+            found["widths"] = widths
+        return found | measure_health(connection)
 
 
 def measure_health(connection: Connection) -> Measurements:
@@ -167,9 +170,9 @@ def measure_health(connection: Connection) -> Measurements:
     Raises:
         DeviceError: FAB9105, the device does not answer one.
     """
-    connection.read_ahead(*_HEALTH)
-    alarms = connection.getter("get_alarms")
-    return read_counters(connection) | ({} if alarms is None else {"alarms": alarms})
+    with connection.reading_ahead(*HEALTH):
+        alarms = connection.getter("get_alarms")
+        return read_counters(connection) | ({} if alarms is None else {"alarms": alarms})
 
 
 def _count_prefixes(peer: Mapping[str, Any]) -> int:

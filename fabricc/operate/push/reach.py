@@ -292,7 +292,8 @@ def session_name(run: int, session: str) -> str:
 
 def read_files(nos: str, switch: Connection, planned: Mapping[str, str]) -> Files:
     """Return the running files of a switch: its printed configuration, and further files that its driver reports."""
-    found = switch.configurations()
+    # What was saved has further files; one file is what the switch runs.
+    found = switch.configurations("all" if len(planned) > 1 else "running")
     saved = running.unpack_files(nos, found.get("startup", ""), planned)
     shown = running.unpack_files(nos, found["running"], planned)
     beside = {name: text for name, text in saved.items() if name in planned} if len(planned) > 1 else {}

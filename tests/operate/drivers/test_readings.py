@@ -11,11 +11,13 @@ from lxml import etree
 from napalm import get_network_driver
 from napalm.base.exceptions import ConnectAuthError, ConnectionClosedException
 
-from fabricc.operate.devices.connection import GETTERS
+from fabricc.operate.devices.connection import GETTERS, Connection
+from fabricc.operate.devices.device import DeviceError
 from fabricc.operate.drivers import DRIVERS, linux_views
 from fabricc.operate.drivers.eos_views import read_cooling, read_temperature
 from fabricc.operate.drivers.junos_views import read_alarms
 from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, KINDS, PFC_RX, PFC_TX, STORMS, CounterTotals
+from fabricc.operate.push.gates import measure_health, measure_switch
 from tests.operate.drivers.servers.eos import eos_switch
 from tests.operate.drivers.servers.junos import junos_switch
 from tests.operate.drivers.servers.linux_switch import linux_switch
@@ -220,3 +222,48 @@ def test_reminders_of_a_new_junos_switch_are_no_alarms() -> None:
     )
     found = read_alarms(etree.fromstring(f"<alarm-information>{answer}</alarm-information>"))
     assert list(found) == ["Minor: PEM 0 No Power", "Minor: License grace period for feature BGP has expired"]
+
+
+@pytest.mark.parametrize("nos", ["eos", "nxos", "junos"])
+def test_answers_of_a_gate_that_failed_serve_no_later_gate(nos: str, tmp_path: Path) -> None:
+    with asked(tmp_path, nos) as (server, driver):
+        live = Connection("tor1", driver, str)
+        server.counted.ports, port = PORTS[nos], PORTS[nos][0]
+        server.neighbors = lambda: {"192.0.2.1": "many"}
+        with pytest.raises(DeviceError, match="get_bgp_neighbors"):
+            measure_switch(live)
+        server.neighbors = lambda: {"192.0.2.1": 5}
+        server.counted.alarms = {"power supply 1": "failed"}
+        server.counted.dropped = {port: {3: 9}}
+        health = measure_health(live)
+        assert health["alarms"]
+        assert health["lossless"].get(DROPPED, {}).get(port, {}).get("3") == 9
+
+
+def test_counters_of_junos_share_one_request(tmp_path: Path) -> None:
+    with asked(tmp_path, "junos") as (server, driver):
+        getters = ("get_lossless_counters", "get_interfaces_counters")
+        server.counted.ports = PORTS["junos"]
+        apart = [getattr(driver, name)() for name in getters]
+        before = server.requests
+        driver.read_ahead(getters)
+        assert [getattr(driver, name)() for name in getters] == apart
+        assert server.requests - before == 2, "the counters of ports, and those of queues"
+        driver.drop_ahead()
+        driver.get_interfaces_counters()
+        assert server.requests - before == 3
+
+
+@pytest.mark.parametrize("nos", ["eos", "nxos"])
+def test_answers_that_no_getter_has_used_are_dropped(nos: str, tmp_path: Path) -> None:
+    with asked(tmp_path, nos) as (server, driver):
+        server.counted.ports = PORTS[nos]
+        driver.read_ahead(("get_alarms", "get_lossless_counters"))
+        server.counted.alarms = {"power supply 1": "failed"}
+        driver.read_ahead(("get_lossless_counters",))
+        assert driver.get_alarms()
+        server.counted.alarms = {}
+        driver.read_ahead(("get_alarms",))
+        server.counted.alarms = {"power supply 1": "failed"}
+        driver.drop_ahead()
+        assert driver.get_alarms()

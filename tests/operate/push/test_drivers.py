@@ -117,10 +117,10 @@ class Bench:
 
 
 @contextmanager
-def bench(folder: Path, nos: str) -> Iterator[Bench]:
+def bench(folder: Path, nos: str, change: str = CHANGE) -> Iterator[Bench]:
     spec = specs.write(folder / "spec", SPEC.format(model=MODELS[nos], nos=nos))
     texts = list(built(spec, folder / "out").render_states(NAME, {4}))
-    spec.write_text(spec.read_text() + CHANGE)
+    spec.write_text(spec.read_text() + change)
     source = built(spec, folder / "out")
     texts += source.render_states(NAME, {4})
     with server_of(folder, nos, texts) as (server, running):
@@ -198,6 +198,15 @@ def test_a_hitless_push_needs_few_requests(tmp_path: Path, nos: str) -> None:
         switch.push("--no-drain", status=0)
         assert (switch.state(), switch.new) == ("confirmed", True)
         assert 0 < switch.server.requests <= MOST_REQUESTS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("nos", "most"), [("eos", 30), ("nxos", 30), ("junos", 60)])
+def test_a_hitless_change_needs_few_requests(nos: str, most: int, tmp_path: Path) -> None:
+    with bench(tmp_path, nos, "routing: {bfd: {multiplier: 5}}\n") as switch:
+        switch.push(status=0)
+        assert switch.state() == "confirmed", "without a drain"
+        assert 20 < switch.server.requests <= most
 
 
 @pytest.mark.slow

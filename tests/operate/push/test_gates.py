@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -31,6 +32,7 @@ from tests.tenanted import TOR, compiled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from fabricc.fabric.model import Switch
@@ -193,7 +195,8 @@ def test_congestion_is_a_rate(spine: Switch) -> None:
 class _Idle:
     """A switch without counters."""
 
-    def read_ahead(self, *names: str) -> None: ...
+    def reading_ahead(self, *names: str) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def getter(self, name: str) -> None: ...
 
