@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -13,7 +13,7 @@ import napalm.junos
 from jnpr.junos.exception import CommitError as EzCommitError
 from jnpr.junos.exception import ConnectAuthError as EzAuthError
 from jnpr.junos.exception import ConnectClosedError, ConnectError, RpcError, RpcTimeoutError
-from lxml.etree import XMLSyntaxError
+from lxml.etree import XMLSyntaxError, tostring
 from napalm.base.exceptions import (
     CommandErrorException,
     CommandTimeoutException,
@@ -29,6 +29,7 @@ from napalm.base.exceptions import (
     SessionLockedException,
     UnlockError,
 )
+from napalm.junos.utils.junos_views import junos_iface_counter_table
 from ncclient import NCClientError
 
 from fabricc.base.numbers import is_number
@@ -55,6 +56,9 @@ _NO_TEXT = "None"
 _LOST = (ConnectClosedError, NCClientError, RpcTimeoutError, OSError, EOFError)
 """Exceptions of PyEZ, ncclient and Paramiko for an answer that does not arrive."""
 _POLL_S = 1.0
+_SHARED = "get-interface-information"
+_PORTS = junos_iface_counter_table.GET_ARGS
+"""What NAPALM's own getter of counters requests."""
 
 
 def _commit_number(revision: str) -> int:
@@ -101,6 +105,8 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         self._errors: list[RpcError] = []
         self._request = self.device.execute
         self.device.execute = self._execute
+        self._identity: dict[str, str] | None = None
+        self._shared: dict[bytes, Any] | None = None
         self._known_hosts = options.get("alt_key_file")
         self._session = str(options.get("session") or "")
 
@@ -114,7 +120,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         if callable(clean):
             self.device.transform = self.device._nc_transform
         try:
-            reply = self._request(request, ignore_warning=ignore_warning or self.ignore_warning, **named)
+            reply = self._request_once(request, ignore_warning=ignore_warning or self.ignore_warning, **named)
         except RpcError as error:
             self._errors.append(error)
             raise
@@ -124,6 +130,30 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         if hasattr(request, "tag"):
             require_kind(request, reply)
         return reply
+
+    def _request_once(self, request: Any, **named: Any) -> Any:
+        """Send a request, or return the answer that another getter has received for the same one; see `read_ahead`."""
+        if self._shared is None or getattr(request, "tag", "") != _SHARED:
+            return self._request(request, **named)
+        key = tostring(request)
+        if key not in self._shared:
+            self._shared[key] = self._request(request, **named)
+            return self._shared[key]
+        return self._shared.pop(key)
+
+    def read_ahead(self, getters: Sequence[str]) -> None:  # noqa: ARG002
+        """Let getters share the answer to a request that several of them send. Not part of NAPALM.
+
+        Counters of ports and of lossless classes come in one answer. Nothing is sent before a getter needs it.
+
+        Args:
+            getters: names of the getters.
+        """
+        self._shared = {}
+
+    def drop_ahead(self) -> None:
+        """End the sharing, and drop answers that no other getter has used. Not part of NAPALM."""
+        self._shared = None
 
     def _clean(self, failure: type[NapalmException]) -> Any:
         foreign: dict[type[BaseException], type[NapalmException]] = {
@@ -144,6 +174,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
 
     def open(self) -> None:
         """Connect and log in."""
+        self._forget()
         silence_libraries()
         with self._clean(ConnectionException), ExitStack() as files, bounded_sessions():
             if self._known_hosts:
@@ -156,6 +187,10 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
                 client.flush()
                 self.device._ssh_config = client.name
             super().open()
+
+    def _forget(self) -> None:
+        """Drop what was read, because the switch may have changed since."""
+        self._identity = self._shared = None
 
     def close(self) -> None:
         """Disconnect, which drops the candidate and the lock; nothing is raised when the connection is lost."""
@@ -234,6 +269,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         minutes = None if revert_in is None else -(-revert_in // _MINUTE_S) * _MINUTE_S
         if minutes is not None and minutes < _MINUTE_S:
             raise CommitConfirmException(f"{self.hostname}: revert_in must be at least one second")
+        self._forget()
         with self._clean(CommitError):
             before = self._revision()
             try:
@@ -305,6 +341,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         Raises:
             SessionLockedException: another session has the lock or uncommitted changes, which would be lost.
         """
+        self._forget()
         with self._clean(CommitError):
             self._require_lock()
             try:
@@ -390,7 +427,8 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
             found = []
             if commit := self._find_waiting_commit():
                 own = commit.session == self._session if commit.session else None
-                found.append(Hold(Claim.COMMIT, commit.session or commit.user, self._left_s(commit), own))
+                left_s = None if own else self._left_s(commit)
+                found.append(Hold(Claim.COMMIT, commit.session or commit.user, left_s, own))
             if not self.locked and self.device.cu.diff(rb_id=0):
                 found.append(Hold(Claim.CANDIDATE))
             return found
@@ -442,10 +480,15 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
             return junos_views.router_macs(self.device.rpc.get_evpn_ip_prefix_database_information())
 
     def get_identity(self) -> dict[str, str]:
-        """Return hostname and serial number of the chassis, empty where not reported. Not part of NAPALM."""
+        """Return hostname and serial number of the chassis, empty where not reported. Not part of NAPALM.
+
+        The values are those of the first call over this connection, until the next commit.
+        """
         with self._clean(CommandErrorException):
-            answer = self._try_request(lambda: self.device.rpc.get_system_information())
-            return junos_views.read_identity(answer)
+            if self._identity is None:
+                answer = self._try_request(lambda: self.device.rpc.get_system_information())
+                self._identity = junos_views.read_identity(answer)
+            return dict(self._identity)
 
     def get_lossless_counters(self) -> Counters:
         """Return counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM.
@@ -458,8 +501,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         tally = CounterTotals()
         rpc = self.device.rpc
         with self._clean(CommandErrorException):
-            requested = {"interface_name": junos_views.PORTS, "extensive": True}
-            junos_views.read_pfc(self._try_request(lambda: rpc.get_interface_information(**requested)), tally)
+            junos_views.read_pfc(self._try_request(lambda: rpc.get_interface_information(**_PORTS)), tally)
             queues = self._try_request(lambda: self.cli([junos_views.QUEUES])[junos_views.QUEUES])
             junos_views.read_queues(str(queues), tally)
             return tally.counters()

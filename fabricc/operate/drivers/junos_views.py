@@ -30,7 +30,6 @@ from fabricc.base.numbers import is_number
 from fabricc.operate.drivers.answers import AnswerError, quote_words
 from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, PFC_RX, PFC_TX, CounterTotals
 
-PORTS = "et-*"
 QUEUES = "show interfaces queue"
 SESSION_MARK = "session "
 """Beginning of the log of a commit by a driver that was given a session."""
