@@ -59,10 +59,12 @@ def main() -> None:
 
 
 def _measure_pushes(count: int, folder: Path | None) -> None:
-    """Print what a push takes, and what it takes when some switches are silent."""
+    """Print what a push to each system takes, and what it takes when some switches are silent."""
     with tempfile.TemporaryDirectory(prefix="fabricc-push-", dir=folder) as scratch:
-        for silent in (0, -(-count * push.SILENT_PERCENT // 100)):
-            print(push.measure_push(Path(scratch) / str(silent), count, silent).line(), flush=True)
+        for nos in push.SYSTEMS:
+            for silent in (0, -(-count * push.SILENT_PERCENT // 100)):
+                place = Path(scratch) / f"{nos}-{silent}"
+                print(push.measure_push(place, count, silent, nos).line(), flush=True)
 
 
 def _options() -> argparse.Namespace:
@@ -82,7 +84,10 @@ def _options() -> argparse.Namespace:
         "--peers", action="store_true", help="install pyavd and netlab, and compare with them"
     )
     parser.add_argument(
-        "--push", type=int, metavar="COUNT", help="push to that many local EOS switches, and nothing else"
+        "--push",
+        type=int,
+        metavar="COUNT",
+        help="push to that many local switches of each system, and nothing else",
     )
     parser.add_argument(
         "--million", action="store_true", help="1,048,576 GPUs too: 16 GB, 3.4 million files and folders"

@@ -1,4 +1,4 @@
-"""What a push of a hitless change to many switches takes: requests, time and memory, through the real EOS driver."""
+"""What a push of a hitless change to many switches takes: requests, time and memory, through the real drivers."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from benchmarks.measure import fabricc, run
 from benchmarks.specs import KEY
 from fabricc.compiler.driver import build_tree
 from fabricc.operate.push.built_tree import read_source
-from tests.operate.drivers.servers.eos import PASSWORD, USER
+from tests.operate.drivers.servers import eos, junos, nxos
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from fabricc.operate.push.built_tree import BuiltTree
@@ -26,7 +26,20 @@ SILENT_PERCENT = 5
 TIMEOUT_S = 5
 """Seconds for a question: what a silent switch costs is a multiple of it."""
 _SPINES = 4
-_CHANGE = "routing: {bfd: {interval_ms: 500}}\n"
+_TORS = 8
+"""Of a unit and plane."""
+_MOST = 124
+"""Switches of a plane, so that each spine reaches all ToRs."""
+_CHANGE = "routing: {bfd: {multiplier: 5}}\n"
+_FILES = {"eos": "running-config.cfg", "nxos": "running-config.cfg", "junos": "juniper.conf"}
+_LOGINS = {one: (peer.USER, peer.PASSWORD) for one, peer in (("eos", eos), ("nxos", nxos), ("junos", junos))}
+_MODELS = {
+    "eos": ("7060x6-64pe", "7808r4", ""),
+    "nxos": ("9364d-gx2a", "9364e-sg2", ""),
+    "junos": ("qfx5240-64od", "qfx5240-64od", ", uplink_gbps: 400"),
+}
+"""System -> models of ToRs and spines, and what the uplinks need to reach a spine with 100 ToRs."""
+SYSTEMS = tuple(_MODELS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +47,14 @@ class Push:
     """One measured push.
 
     Attributes:
+        nos: the system of the switches.
         switches: all of them; `silent`: those that take a connection and answer nothing.
+        silent: see `switches`.
         requests: per switch that answers.
         exit_status: 3 when a switch was silent and left out.
     """
 
+    nos: str
     switches: int
     silent: int
     requests: float
@@ -50,63 +66,71 @@ class Push:
     def line(self) -> str:
         """The measurement as a line of the report."""
         return (
-            f"push of {self.switches} EOS switches, {self.silent} silent: exit {self.exit_status}, "
+            f"push of {self.switches} {self.nos} switches, {self.silent} silent: exit {self.exit_status}, "
             f"{self.requests:.1f} requests a switch, {self.wall_s:.0f} s, {self.cpu_s:.0f} s CPU, "
             f"{self.peak_mib:.0f} MiB"
         )
 
 
-def measure_push(folder: Path, count: int, silent: int = 0) -> Push:
-    """Push a change of BFD's interval to local EOS switches and measure the command.
+def measure_push(folder: Path, count: int, silent: int = 0, nos: str = "eos") -> Push:
+    """Push a change of BFD's multiplier to local switches and measure the command.
 
     Args:
         folder: to work in, new.
-        count: switches, rounded up to what units of eight ToRs make.
+        count: switches, rounded up to what units of eight ToRs and the spines make, in one plane or two.
         silent: of them those that do not answer.
+        nos: the system of all switches.
 
     Raises:
         RuntimeError: the push ended in another way than is expected.
     """
     folder.mkdir(parents=True)
     spec = folder / "cluster.yaml"
-    text = _spec(-(-max(count - _SPINES, 8) // 8))
+    text = _spec(nos, count)
     spec.write_text(text, encoding="utf-8")
     old = _built(spec, folder / "build")
     names = list(old.devices)
-    olds = {name: old.files(name)["running-config.cfg"] for name in names}
+    olds = {name: old.files(name)[_FILES[nos]] for name in names}
     spec.write_text(text + _CHANGE, encoding="utf-8")
     source = _built(spec, folder / "build")
     sessions = {name: [one.remote or one.port for one in source.switch(name).bgp.sessions] for name in names}
     quiet = names[:: max(1, len(names) // silent)][:silent] if silent else []
+    user, password = _LOGINS[nos]
     asked = {
+        "nos": nos,
         "old": olds,
-        "new": {name: source.files(name)["running-config.cfg"] for name in names},
+        "new": {name: source.files(name)[_FILES[nos]] for name in names},
         "sessions": sessions,
         "silent": quiet,
     }
     with _serve_folder(folder / "switches", asked) as (server, places):
-        access = _access(folder, places)
+        access = _access(folder, password, places)
         # A state folder of its own: journals of former measurements are no concern of this one.
         command = ["/usr/bin/env", f"XDG_STATE_HOME={folder / 'state'}"]
         command += fabricc(
             "push", str(source.tree), "--access", str(access), "--journal", str(folder / "j.sqlite")
         )
         command += ["--skip-unreachable"] if silent else []
-        command += ["--adopt", "--keep", "50%", "--settle", "20", "--allow-lockout", USER]
+        command += ["--adopt", "--keep", "50%", "--settle", "20", "--allow-lockout", user]
         ran = run(command, folder, status=3 if silent else 0)
         requests = _count(server)
     answering = len(names) - len(quiet)
+    status = 3 if silent else 0
     return Push(
-        len(names), len(quiet), requests / answering, ran.wall_s, ran.cpu_s, ran.peak_mib, 3 if silent else 0
+        nos, len(names), len(quiet), requests / answering, ran.wall_s, ran.cpu_s, ran.peak_mib, status
     )
 
 
-def _spec(units: int) -> str:
+def _spec(nos: str, count: int) -> str:
+    planes = 1 if count <= _MOST else 2
+    units = -(-max(count // planes - _SPINES, _TORS) // _TORS)
+    tor, spine, uplink = _MODELS[nos]
+    gpus, key = ("dgx-h100", "") if planes == 1 else ("hgx-2x200", "planes: 2\n")
     return f"""\
 cluster: push
-gpus: {{model: dgx-h100, hosts: {4 * units}, hosts_per_unit: 4}}
-tors: {{model: 7060x6-64pe, nos: eos, uplinks: {_SPINES}}}
-spines: {{model: 7808r4, nos: eos, count: {_SPINES}}}
+gpus: {{model: {gpus}, hosts: {4 * units}, hosts_per_unit: 4}}
+{key}tors: {{model: {tor}, nos: {nos}, uplinks: {_SPINES}{uplink}}}
+spines: {{model: {spine}, nos: {nos}, count: {_SPINES}}}
 addressing: {{family: ipv4}}
 priorities:
   rdma: {{dscp: 26, lossless: true}}
@@ -126,7 +150,7 @@ def _built(spec: Path, out: Path) -> BuiltTree:
 @contextmanager
 def _serve_folder(
     folder: Path, asked: object
-) -> Iterator[tuple[subprocess.Popen[str], dict[str, list[object]]]]:
+) -> Iterator[tuple[subprocess.Popen[str], dict[str, Mapping[str, object]]]]:
     folder.mkdir()
     file = folder / "asked.json"
     file.write_text(json.dumps(asked), encoding="utf-8")
@@ -148,20 +172,11 @@ def _count(server: subprocess.Popen[str]) -> int:
     return int(server.stdout.readline())
 
 
-def _access(folder: Path, places: dict[str, list[object]]) -> Path:
+def _access(folder: Path, secret: str, places: Mapping[str, Mapping[str, object]]) -> Path:
     password = folder / "password"
     password.touch(0o600)
-    password.write_text(PASSWORD + "\n", encoding="utf-8")
-    devices = {
-        name: {"address": "127.0.0.1", "port": port, "ca_file": certificate}
-        for name, (port, certificate) in places.items()
-    }
-    stated = {
-        "username": USER,
-        "password": {"file": os.fspath(password)},
-        "timeout_s": TIMEOUT_S,
-        "devices": devices,
-    }
+    password.write_text(secret + "\n", encoding="utf-8")
+    stated = {"password": {"file": os.fspath(password)}, "timeout_s": TIMEOUT_S, "devices": places}
     access = folder / "access.yaml"
     access.write_text(json.dumps(stated), encoding="utf-8")
     return access

@@ -1,7 +1,8 @@
-"""Local EOS switches in a process of their own, as `benchmarks.push` starts them.
+"""Local switches in a process of their own, as `benchmarks.push` starts them.
 
-Reads `{"old": {NAME: TEXT}, "new": {NAME: TEXT}, "sessions": {NAME: [NEIGHBOR]}, "silent": [NAME]}` from the file that
-it is given, prints name -> port and certificate, and after each line of its input the requests answered since then.
+Reads `{"nos": NOS, "old": {NAME: TEXT}, "new": {NAME: TEXT}, "sessions": {NAME: [NEIGHBOR]}, "silent": [NAME]}` from
+the file that it is given, prints name -> login of the access file, and after each line of its input the requests
+answered since then.
 """
 
 from __future__ import annotations
@@ -13,12 +14,19 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.operate.drivers.servers.eos import EosSwitch, eos_switch
+from tests.operate.drivers.servers import eos, junos, nxos
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    Switch = eos.EosSwitch | nxos.NxosSwitch | junos.JunosSwitch
 
 PREFIXES = 20
+SERVERS: Mapping[str, Callable[[Path], Any]] = {
+    "eos": eos.eos_switch,
+    "nxos": nxos.nxos_switch,
+    "junos": junos.junos_switch,
+}
 
 
 def lines_sent(text: str) -> tuple[str, ...]:
@@ -27,11 +35,16 @@ def lines_sent(text: str) -> tuple[str, ...]:
     return tuple(line for line in lines if line and line != "end" and not line.startswith("!"))
 
 
-def prepare(switch: EosSwitch, old: str, new: str, sessions: Sequence[str]) -> None:
-    """Let a switch run one configuration, and print that and the next as EOS prints them."""
-    for text in (old, new):
-        switch.printed[lines_sent(text)] = text
-    switch.running = switch.startup = list(lines_sent(old))
+def prepare(switch: Switch, old: str, new: str, sessions: Sequence[str]) -> None:
+    """Let a switch run one configuration, and print that and the next as its system prints them."""
+    if isinstance(switch, eos.EosSwitch):
+        for text in (old, new):
+            switch.printed[lines_sent(text)] = text
+        switch.running = switch.startup = list(lines_sent(old))
+    elif isinstance(switch, nxos.NxosSwitch):
+        switch.running = switch.startup = old
+    else:
+        switch.history, switch.candidate = [old], old
     up = dict.fromkeys(sessions, PREFIXES)
     switch.neighbors = lambda: up
 
@@ -42,15 +55,15 @@ def main() -> None:
     asked: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     never = threading.Event()
     with ExitStack() as stack:
-        switches: dict[str, EosSwitch] = {}
+        switches: dict[str, Switch] = {}
         places = {}
         for name in asked["old"]:
             folder = file.parent / name
             folder.mkdir()
-            switch = stack.enter_context(eos_switch(folder))
+            switch = stack.enter_context(SERVERS[asked["nos"]](folder))
             prepare(switch, asked["old"][name], asked["new"][name], asked["sessions"][name])
             switches[name] = switch
-            places[name] = [switch.device.options["port"], switch.device.options["ssl_verify"]]
+            places[name] = switch.device.login()
         for name in asked["silent"]:
             switches[name].silence = never
         print(json.dumps(places), flush=True)

@@ -29,3 +29,11 @@ def test_a_hitless_push_takes_at_most_30_requests_of_each_switch(tmp_path: Path)
     assert found.requests <= 30
     silent = measure_push(tmp_path / "silent", 12, 1)
     assert silent.requests <= 30, "a silent switch makes nobody ask the others again"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("nos", "most"), [("nxos", 30), ("junos", 60)])
+def test_silent_switches_make_nobody_request_more(nos: str, most: int, tmp_path: Path) -> None:
+    found = measure_push(tmp_path / "silent", 12, 1, nos)
+    assert (found.nos, found.switches, found.silent) == (nos, 12, 1)
+    assert found.requests <= most

@@ -77,6 +77,7 @@ class JunosSwitch:
         neighbors: returns the established sessions, neighbor -> received prefixes.
         counted: its counters and alarms.
         requests: how many RPCs it has answered.
+        silence: where it is set, no session begins until the event.
     """
 
     device: Device
@@ -98,6 +99,7 @@ class JunosSwitch:
     neighbors: Callable[[], dict[str, int]] = dict
     counted: Counted = field(default_factory=Counted)
     requests: int = 0
+    silence: threading.Event | None = None
     _turn: threading.RLock = field(default_factory=threading.RLock)
 
     @property
@@ -117,6 +119,9 @@ class JunosSwitch:
     def serve(self, channel: paramiko.Channel, name: str) -> None:
         """One NETCONF session."""
         me = object()
+        if self.silence:
+            self.silence.wait()
+            raise Drop
         channel.sendall(_HELLO.encode() + _END)
         waiting, greeted = b"", False
         try:

@@ -71,6 +71,7 @@ class NxosSwitch:
         neighbors: returns the established sessions, neighbor -> received prefixes.
         counted: its counters and alarms.
         requests: how many it has answered over NX-API.
+        silence: where it is set, no request is answered until the event.
     """
 
     device: Device
@@ -91,10 +92,14 @@ class NxosSwitch:
     neighbors: Callable[[], dict[str, int]] = dict
     counted: Counted = field(default_factory=Counted)
     requests: int = 0
+    silence: threading.Event | None = None
     _turn: threading.RLock = field(default_factory=threading.RLock)
 
     def answer(self, path: str, asked: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """One request of NX-API: a list of commands."""
+        if self.silence:
+            self.silence.wait()
+            raise Drop
         answers = []
         with self._turn:
             self.requests += 1
