@@ -12,7 +12,7 @@ from napalm import get_network_driver
 from napalm.base.exceptions import ConnectAuthError, ConnectionClosedException
 
 from fabricc.operate.devices.connection import GETTERS, Connection
-from fabricc.operate.devices.device import DeviceError
+from fabricc.operate.devices.login import DeviceError
 from fabricc.operate.drivers import DRIVERS, linux_views
 from fabricc.operate.drivers.eos_views import read_cooling, read_temperature
 from fabricc.operate.drivers.junos_views import read_alarms
