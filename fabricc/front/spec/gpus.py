@@ -9,6 +9,7 @@ from fabricc.base.values import replace
 from fabricc.front.spec.classes import CNP, default_network_class, default_rdma_class
 from fabricc.front.spec.document import Findings, format_path, join_words
 from fabricc.front.spec.model import Gpus, HostGroup, Priority
+from fabricc.front.spec.unit_size import propose_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -164,7 +165,8 @@ def _hosts_per_unit(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings
     if per_unit is None:
         racks = raw.get("racks")
         counts = [each for each in racks.values() if isinstance(each, int)] if isinstance(racks, dict) else []
-        example = f"{key}: {max(counts, default=8 if wiring == 'rack' else 32)}"
+        size = max(counts, default=0) or propose_size(findings.document.value, raw.get("model"), wiring)
+        example = f"{key}: {size}"
         place = "rack" if wiring == "rack" else "set of rail ToRs"
         reason = f"ports and addresses of each {place} are reserved for that many hosts, present or not"
         findings.error("FAB2003", f"{where} needs '{key}': {reason}", *path, help=f"Add `{example}`.")

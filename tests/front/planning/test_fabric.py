@@ -348,6 +348,8 @@ def test_overrides_of_what_does_not_exist_are_refused_with_what_does() -> None:
             "ports of 25G, 50G, 100G alone",
         ),
         ({"gpus": {"hosts_per_unit": 40}}, "FAB3007", "is 32"),
+        ({"gpus": {"hosts_per_unit": 40}}, "FAB3007", "`tors.oversubscription: 1.67`"),
+        ({"gpus": {"model": "dgx-b300"}}, "FAB3006", "`planes: 2` gives each NIC 2 ports of 400G"),
         ({"tors": {"uplinks": 30}, "spines": {"count": 16}}, "FAB3008", "15"),
         ({"addressing": {"hosts": "10.0.0.0/24"}}, "FAB3017", "/"),
         ({"management": {"network": "172.16.0.0/28"}}, "FAB3018", "/"),

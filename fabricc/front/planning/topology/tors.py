@@ -9,6 +9,7 @@ faster gets more links and no link moves.
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
@@ -17,6 +18,7 @@ from fabricc.front.planning.topology import clos
 from fabricc.front.planning.topology.attachments import (
     attach_groups,
     find_leading_group,
+    list_port_splits,
     reject_partial_rails,
 )
 from fabricc.front.planning.topology.clos import Planes, planes_of
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.catalog.model import SwitchModel
+    from fabricc.catalog.model import HostModel, SwitchModel
     from fabricc.fabric.shape import Attachment
     from fabricc.front.planning.topology.shape import Sizing
     from fabricc.front.spec.lock import Lock
@@ -209,9 +211,8 @@ def _tor_uplinks(
         end = cages_for(tor, Block(block.speed_gbps, needed))
         if end is None:
             has = ports_at(tor, block.speed_gbps)
-            largest = _whole_racks(spec, max(0, (has - tier.reserved_ports) // per_tor))
-            fitting = _whole_racks(spec, largest_unit(spec, tor, block.speed_gbps, up_gbps, per_tor))
-            offered = ", ".join(f"{speed}G" for speed in sorted(port_speeds(tor)))
+            largest = _whole_racks(spec, models, max(0, (has - tier.reserved_ports) // per_tor))
+            fitting = _whole_racks(spec, models, largest_unit(spec, tor, block.speed_gbps, up_gbps, per_tor))
             raise UnfitError(
                 spec.error(
                     "FAB3006",
@@ -220,7 +221,7 @@ def _tor_uplinks(
                     help=f"The largest number of hosts per unit without any uplink is {largest}; for "
                     f"{tier.oversubscription}:1 it is {fitting}."
                     if has
-                    else f"Name another model: this one has ports of {offered} alone.",
+                    else _other_speeds(spec, models.hosts[index], tor),
                 )
             )
         ends.append(end)
@@ -244,7 +245,7 @@ def _tor_uplinks(
     most = _count_free_ports(tor, up_gbps, start, behind)
     ratio = tier.oversubscription or 1.0
     if models.spine is None:
-        _check_peer_links(spec, tor, hosts[0].speed_gbps, attached[0].rails_per_tor, up_gbps, most)
+        _check_peer_links(spec, models, hosts[0].speed_gbps, attached[0].rails_per_tor, up_gbps, most)
         return placed, tuple(0 for _ in hosts), start, most
     down = [
         sum(each.count * each.speed_gbps for each in (hosts[index], *(block for _, block in placed[index])))
@@ -261,22 +262,36 @@ def _tor_uplinks(
             last = max(index for index, each in enumerate(attached) if each.beside == busiest)
             raise NoCagesError(last, spec.error("FAB3073", message, *spec.gpus.groups[last].path))
         per_tor = attached[busiest].rails_per_tor
-        raise UnfitError(too_many_uplinks(spec, tor, hosts[busiest], per_tor, up_gbps, max(uplinks), most))
+        raise UnfitError(too_many_uplinks(spec, models, hosts[busiest], per_tor, up_gbps, max(uplinks), most))
     return placed, uplinks, start, most
 
 
+def _other_speeds(spec: ClusterSpec, host: HostModel, tor: SwitchModel) -> str:
+    """Return the way out where a ToR has no port of the hosts' speed: planes with slower ports, or another model."""
+    speeds = port_speeds(tor)
+    offered = ", ".join(f"{speed}G" for speed in sorted(speeds))
+    slower = [
+        f"`planes: {ports}` gives each NIC {ports} ports of {gbps}G"
+        for ports, gbps in sorted(list_port_splits(host).items())
+        if gbps in speeds and ports > spec.planes and host.ports_per_nic == 1
+    ]
+    other = f"ame another model: this one has ports of {offered} alone."
+    return f"{slower[0][0].upper()}{slower[0][1:]}; or n{other}" if slower else f"N{other}"
+
+
 def _check_peer_links(
-    spec: ClusterSpec, tor: SwitchModel, host_gbps: int, per_tor: int, gbps: int, most: int
+    spec: ClusterSpec, models: Models, host_gbps: int, per_tor: int, gbps: int, most: int
 ) -> None:
     """Check that the cages behind the host ports hold the links to the other ToR.
 
     Raises:
         UnfitError: FAB3007.
     """
+    tor = models.tor
     if spec.tors.peer_links > most:
         message = f"{spec.tors.peer_links} links of {gbps}G to the other ToR; {tor.title} has room for {most}"
         fitting = largest_unit(spec, tor, host_gbps, gbps, per_tor, spec.tors.peer_links)
-        help_ = f"The largest number of hosts per unit that fits is {_whole_racks(spec, fitting)}."
+        help_ = f"The largest number of hosts per unit that fits is {_whole_racks(spec, models, fitting)}."
         if most:
             help_ = f"Write `peer_links: {most}`. With {spec.tors.peer_links}: {help_[0].lower()}{help_[1:]}"
         raise UnfitError(spec.error("FAB3007", message, "tors", "peer_links", help=help_))
@@ -319,28 +334,32 @@ def largest_unit(
     return 0
 
 
-def _whole_racks(spec: ClusterSpec, hosts: int) -> int:
-    """Return the hosts of a unit, rounded down to whole racks where one fits."""
-    rack = max(map(largest_rack, spec.gpus.groups))
+def _whole_racks(spec: ClusterSpec, models: Models, hosts: int) -> int:
+    """Return the hosts of a unit, rounded down to whole racks, or NVLink domains, where one fits."""
+    domains = max(model.domain_hosts for model in models.hosts)
+    rack = max(map(largest_rack, spec.gpus.groups)) or (domains if domains > 1 else 0)
     return hosts - hosts % rack if rack and hosts >= rack else hosts
 
 
 def too_many_uplinks(
-    spec: ClusterSpec, tor: SwitchModel, hosts: Block, per_tor: int, up_gbps: int, uplinks: int, most: int
+    spec: ClusterSpec, models: Models, hosts: Block, per_tor: int, up_gbps: int, uplinks: int, most: int
 ) -> Diagnostic:
     """A ToR that has not the cages for the uplinks its ratio needs."""
-    speed = hosts.speed_gbps
-    largest = _whole_racks(spec, largest_unit(spec, tor, speed, up_gbps, per_tor))
-    ratio = (
-        f"; with {most} uplinks the ratio is {hosts.count * speed / (most * up_gbps):.3g}:1" if most else ""
-    )
+    tor, speed = models.tor, hosts.speed_gbps
+    largest = _whole_racks(spec, models, largest_unit(spec, tor, speed, up_gbps, per_tor))
+    whole = not most or all(largest % model.domain_hosts == 0 for model in models.hosts)
+    ways = [f"The largest number of hosts per unit that fits is {largest}."] if largest and whole else []
+    if most:
+        ratio = ceil(hosts.count * speed * 100 / (most * up_gbps)) / 100
+        key = f"`tors.uplinks: {most}`" if spec.tors.uplinks else f"`tors.oversubscription: {ratio:g}`"
+        ways.append(f"With {key} the {most} uplinks are enough.")
     return spec.error(
         "FAB3007",
         f"a ToR with {hosts.count} host ports at {speed}G needs {uplinks} uplinks at {up_gbps}G; "
         f"{tor.title} has room for {most}",
         "tors",
         "uplinks" if spec.tors.uplinks else "oversubscription",
-        help=f"The largest number of hosts per unit that fits is {largest}{ratio}.",
+        help=" ".join(ways) or "Name a ToR with more ports.",
     )
 
 
