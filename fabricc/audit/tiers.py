@@ -149,8 +149,8 @@ class _Policies:
         return {
             str(value).partition("/")[0]: name
             for name, device in self._stated.items()
-            for says in device.ports.values()
-            for leaf, value in says.items()
+            for values in device.ports.values()
+            for leaf, value in values.items()
             if leaf in ("ipv4", "ipv6")
         }
 

@@ -101,26 +101,26 @@ class SortedFacts:
             cut = cuts.get(at)
             if path.startswith(PORT):
                 port, _, leaf = path[len(PORT) :].partition("]/")
-                says = self.ports.setdefault(port, {})
+                leaves = self.ports.setdefault(port, {})
                 if cut is not None:
                     behind = cut._replace(head=cut.head[len(PORT) + len(port) + 2 :])
                     self.of_ports.setdefault(port, []).append((behind, at))
                 elif value is None:
                     self.of_ports.setdefault(port, []).append((leaf, at))
                 else:
-                    says[leaf] = value
+                    leaves[leaf] = value
             elif cut is not None and cut.head.endswith(NEIGHBOR):
                 scope = cut.head.removesuffix(NEIGHBOR)
                 if scope == "" or scope.startswith(VRF):
-                    says, own = sessions.setdefault((scope[len(VRF) : -len("]/")], cut.name), ({}, []))
+                    leaves, own = sessions.setdefault((scope[len(VRF) : -len("]/")], cut.name), ({}, []))
                     leaf = cut.tail.removeprefix("]/")
                     if value is None:
                         own.append((leaf, at))
                     else:
-                        says[leaf] = value
+                        leaves[leaf] = value
             else:
                 self.rest.append((path if cut is None else cut, at))
-        self.sessions = [(vrf, name, says, own) for (vrf, name), (says, own) in sessions.items()]
+        self.sessions = [(vrf, name, leaves, own) for (vrf, name), (leaves, own) in sessions.items()]
 
 
 class Parts:
@@ -173,8 +173,8 @@ class Parts:
         """Return routing instance ("" for the default one) and neighbor -> statements, by the rest of the path."""
         names, values = self.names, self.all
         return {
-            (vrf, names[name]): says | {leaf: values[at] for leaf, at in own}
-            for vrf, name, says, own in self.frame.sorted.sessions
+            (vrf, names[name]): leaves | {leaf: values[at] for leaf, at in own}
+            for vrf, name, leaves, own in self.frame.sorted.sessions
         }
 
     def rest(self) -> Reading:

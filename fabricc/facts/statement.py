@@ -230,19 +230,19 @@ class Statement:
 
     def open_ports(self) -> Iterator[str]:
         """Yield ports that are up and in use without a known far end: hosts are often not in the folder."""
-        for port, says in self.ports.items():
-            if port in self.fars or says.get("enabled") == "false" or "kind" in says:
+        for port, values in self.ports.items():
+            if port in self.fars or values.get("enabled") == "false" or "kind" in values:
                 continue
             name = self.parsed(port)
-            if name.kind is PortKind.PORT and not name.unit and any(leaf in says for leaf in _USED):
+            if name.kind is PortKind.PORT and not name.unit and any(leaf in values for leaf in _USED):
                 yield port
 
     def link_state_paths(self) -> Iterator[str]:
         """Yield paths of facts about OSPF and IS-IS in the default routing instance, of processes before ports."""
         yield from (path for path in self.rest if path.startswith(_LINK_STATE))
-        for port, says in self.ports.items():
-            if "vrf" not in says:
-                yield from (f"{PORT}{port}]/{leaf}" for leaf in _LINK_STATE_PORT if leaf in says)
+        for port, values in self.ports.items():
+            if "vrf" not in values:
+                yield from (f"{PORT}{port}]/{leaf}" for leaf in _LINK_STATE_PORT if leaf in values)
 
     def once(self, what: Hashable, worked_out: Callable[[], T]) -> T:
         """Return a result that needs no own facts of the device, and only tiers of its links: computed once for all."""
@@ -255,7 +255,7 @@ class Statement:
     def states_quality(self) -> bool:
         """Return whether its files speak of quality of service at all, so that what they leave out is not there."""
         return any(path.startswith(("qos/", "pool/", "watchdog/")) for path in self.rest) or any(
-            "pfc" in says or "trust" in says for says in self.ports.values()
+            "pfc" in values or "trust" in values for values in self.ports.values()
         )
 
 

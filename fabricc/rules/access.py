@@ -138,7 +138,9 @@ _INSTANCES = ("vrf[{}]", "evpn/vrf[{}]/")
 
 def _has_instance(statement: Statement, name: str) -> bool:
     """Return whether a switch mentions a routing instance besides its servers."""
-    if name in _DEFAULT_INSTANCES or any(str(says.get("vrf")) == name for says in statement.ports.values()):
+    if name in _DEFAULT_INSTANCES or any(
+        str(values.get("vrf")) == name for values in statement.ports.values()
+    ):
         return True
     starts = tuple(each.format(name) for each in _INSTANCES)
     return any(path.startswith(starts) or value == name for path, value in statement.rest.items())

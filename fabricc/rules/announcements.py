@@ -136,8 +136,8 @@ def _upper_loops(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
         return
     open_ = [
         key
-        for key, says in external_sessions(statement)
-        if says.get("allow_as_in") not in (None, 0, "0") and _leads_down(statement, sessions, key)
+        for key, values in external_sessions(statement)
+        if values.get("allow_as_in") not in (None, 0, "0") and _leads_down(statement, sessions, key)
     ]
     paths = [session_path(key, "allow_as_in") for key in open_] or [OWN_AS]
     if not open_ and OWN_AS not in statement.rest:

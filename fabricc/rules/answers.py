@@ -85,8 +85,10 @@ def _why_sessions_are_unknown(seen: SwitchView) -> str:
         return "not every link between switches has a session"
     if "bgp/allow_as_in" in facts:
         return "loop detection is off"
-    for key, says in seen.neighbors.items():
-        if key in seen.by_neighbor and (says.get("remote_asn") == asn or not _UNFOLLOWED.isdisjoint(says)):
+    for key, values in seen.neighbors.items():
+        if key in seen.by_neighbor and (
+            values.get("remote_asn") == asn or not _UNFOLLOWED.isdisjoint(values)
+        ):
             return "its sessions are of one AS, or loop detection is off"
     return ""
 
@@ -118,7 +120,7 @@ def _answer_invariants(
     routed: str,
 ) -> dict[int, Answer]:
     yes, away = Answer(True), Answer(None)
-    lossless = any(parse_priorities(says.get("pfc")) for says in statement.ports.values())
+    lossless = any(parse_priorities(values.get("pfc")) for values in statement.ports.values())
     kinds = [kind for kind, _ in seen.kinds() if kind.pfc]
     classes = classes_of(statement)
     links = bool(seen.links)
@@ -131,7 +133,7 @@ def _answer_invariants(
     answers[2] = yes if up else Answer(None, "nothing above it") if links else unknown_links
     answers[6] = yes if sessions.addresses else Answer(False, "it has no addresses")
     answers[7] = yes if "bgp/asn" in seen.facts else Answer(None, "no BGP")
-    answers[8] = yes if sessions.said else Answer(None, "no BGP session")
+    answers[8] = yes if sessions.stated else Answer(None, "no BGP session")
     for number in (9, 10, 11):
         bgp = "bgp/asn" in seen.facts
         answers[number] = Answer(None, "no BGP") if not bgp else Answer(False, routed) if routed else yes

@@ -19,7 +19,9 @@ def lossless_ports(statement: Statement) -> dict[str, tuple[int, ...]]:
 
 def _lossless_ports(statement: Statement) -> dict[str, tuple[int, ...]]:
     return {
-        port: found for port, says in statement.ports.items() if (found := parse_priorities(says.get("pfc")))
+        port: found
+        for port, values in statement.ports.items()
+        if (found := parse_priorities(values.get("pfc")))
     }
 
 
@@ -29,10 +31,10 @@ def classes_of(statement: Statement) -> dict[int, int]:
 
 
 def _classes_of(statement: Statement) -> dict[int, int]:
-    said = (
+    mapped = (
         (dscp, as_int(statement.rest.get(f"qos/dscp[{dscp}]/traffic_class"))) for dscp in range(CODE_POINTS)
     )
-    return {dscp: found for dscp, found in said if found is not None}
+    return {dscp: found for dscp, found in mapped if found is not None}
 
 
 def group_of(statement: Statement, traffic_class: int) -> int:
@@ -66,5 +68,5 @@ def queue_of(statement: Statement, priority: int) -> int:
 
 def marks_packets(statement: Statement, port: str, queue: int) -> bool:
     """Return whether a queue of a port marks packets, in whatever unit the threshold is stated."""
-    says = statement.ports.get(statement.base(port), {})
-    return any(f"queue[{queue}]/{leaf}" in says for leaf in _MARKS) or "ecn_delay_us" in says
+    values = statement.ports.get(statement.base(port), {})
+    return any(f"queue[{queue}]/{leaf}" in values for leaf in _MARKS) or "ecn_delay_us" in values

@@ -62,12 +62,12 @@ def unique_values_of(statement: Statement) -> UniqueValues:
     }
     addresses: dict[str, str] = {}
     for port, texts in statement.addresses.items():
-        says = statement.ports[port]
-        if port in shared or port == facts.get("mlag/local") or says.get("enabled") == "false":
+        values = statement.ports[port]
+        if port in shared or port == facts.get("mlag/local") or values.get("enabled") == "false":
             continue
-        vrf = str(says.get("vrf", ""))
+        vrf = str(values.get("vrf", ""))
         kind = statement.parsed(statement.parsed(port).port).kind
-        bridged = "kind" in says or kind is PortKind.VIRTUAL
+        bridged = "kind" in values or kind is PortKind.VIRTUAL
         for text in () if bridged else texts:
             address, _, length = text.partition("/")
             if length in _ALONE and statement.device.kind is Kind.SWITCH:
@@ -78,7 +78,7 @@ def unique_values_of(statement: Statement) -> UniqueValues:
                 owned.identities.setdefault("management/address", address)
                 owned.management = f"{PORT}{port}]/"
                 continue
-            leaf = next((leaf for leaf in ("ipv4", "ipv6") if says.get(leaf) == text), f"secondary[{text}]")
+            leaf = next((leaf for leaf in ("ipv4", "ipv6") if values.get(leaf) == text), f"secondary[{text}]")
             addresses[f"{vrf} {address}"] = f"{PORT}{port}]/{leaf}"
     owned.addresses, owned.paths = "\n".join(addresses), tuple(addresses.values())
     for path in _IDENTITIES:

@@ -91,7 +91,7 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
     over = {port for port in sessions.near.values() if port}
     if any(not sessions.near.get(key) for key, _ in exchanging_sessions(statement, sessions)):
         over |= statement.fars.keys()  # a session between loopbacks crosses each link
-    detecting = {sessions.near[key] for key, said in sessions.said.items() if said.bfd == "true"}
+    detecting = {sessions.near[key] for key, session in sessions.stated.items() if session.bfd == "true"}
     for name, ports in bound.items():
         at = dropped_discovery([text for _, text in rules.get(name, [])])
         linked = _linked_sessions(statement) if at is not None else set()
@@ -190,12 +190,12 @@ def _shut_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding
     """Report sessions over links to known switches that are shut."""
     shut = [
         key
-        for key, said in sessions.said.items()
-        if not said.enabled and _leads_to_switch(statement, sessions.near.get(key, ""))
+        for key, session in sessions.stated.items()
+        if not session.enabled and _leads_to_switch(statement, sessions.near.get(key, ""))
     ]
     if shut:
         who = join_words([neighbor for _, neighbor in shut], 2)
-        more = "" if len(shut) < len(sessions.said) else ", all that it has"
+        more = "" if len(shut) < len(sessions.stated) else ", all that it has"
         message = f"{statement.name}: the sessions with {who} are shut{more}, so their links are unused"
         remedy = "Enable the sessions, or shut the ports of the links too."
         path = session_path(shut[0], "enabled")
@@ -206,10 +206,10 @@ def _shut_overlay(statement: Statement, sessions: Sessions) -> Iterator[Finding]
     """Report a switch whose sessions between loopbacks with EVPN are all shut."""
     overlay = [
         key
-        for key, said in sessions.said.items()
-        if not sessions.near.get(key, "") and "evpn" in str(said.families).split(",")
+        for key, session in sessions.stated.items()
+        if not sessions.near.get(key, "") and "evpn" in str(session.families).split(",")
     ]
-    if overlay and not any(sessions.said[key].enabled for key in overlay):
+    if overlay and not any(sessions.stated[key].enabled for key in overlay):
         who = join_words([neighbor for _, neighbor in overlay], 2)
         message = (
             f"{statement.name}: the sessions with {who} are shut, all that carry EVPN: no VTEP is learned"
@@ -231,21 +231,21 @@ def _empty_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findin
         return
     carried: dict[str, set[str]] = {}
     first: dict[str, Key] = {}
-    stated = any(said.families for said in sessions.said.values())
-    for key, said in sessions.said.items():
+    stated = any(session.families for session in sessions.stated.values())
+    for key, session in sessions.stated.items():
         port = sessions.near.get(key, "")
         if (
-            said.enabled
+            session.enabled
             and not key[0]
-            and (stated or said.families is not None)
+            and (stated or session.families is not None)
             and _leads_to_switch(statement, port)
         ):
             first.setdefault(port, key)
-            carried.setdefault(port, set()).update(str(said.families or "").split(","))
+            carried.setdefault(port, set()).update(str(session.families or "").split(","))
     enters = any(path.startswith(_ENTERING) for path in statement.rest)
     lost = any(
         path.startswith(_ENTERING) and _IPV4_ORIGIN.match(path) for path in statement.rest
-    ) and not any("ipv4" in str(said.families) for said in sessions.said.values())
+    ) and not any("ipv4" in str(session.families) for session in sessions.stated.values())
     empty = [
         first[port]
         for port, families in carried.items()
@@ -268,7 +268,7 @@ def _leads_to_switch(statement: Statement, port: str) -> bool:
 
 def _shut_links(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report ports to known switches that are shut, over which a session leads, or which have addresses without BGP."""
-    used = {sessions.near.get(key, "") for key, said in sessions.said.items() if said.enabled}
+    used = {sessions.near.get(key, "") for key, session in sessions.stated.items() if session.enabled}
     direct = bool(used - {""})  # otherwise sessions lead from loopback to loopback, over every link
     shut = [
         port
@@ -295,11 +295,13 @@ def _is_shut(statement: Statement, port: str) -> bool:
 
 def _silent_links(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report a switch with addresses on links to switches, and neither a session, nor an IGP, nor a static route."""
-    if sessions.said or sessions.listens or any(statement.link_state_paths()):
+    if sessions.stated or sessions.listens or any(statement.link_state_paths()):
         return
     if any("static_route[" in path or any(word in path for word in _PROTOCOLS) for path in statement.rest):
         return
-    if any(any(word in leaf for word in _PROTOCOLS) for says in statement.ports.values() for leaf in says):
+    if any(
+        any(word in leaf for word in _PROTOCOLS) for values in statement.ports.values() for leaf in values
+    ):
         return
     if "bgp/asn" in statement.rest and not any(path.startswith("route_map[") for path in statement.rest):
         return  # the file that has the sessions may be missing
@@ -320,7 +322,7 @@ def _silent_links(statement: Statement, sessions: Sessions) -> Iterator[Finding]
 
 def _passive_links(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report links to known switches without sessions on which OSPF or IS-IS looks for no neighbor."""
-    used = {sessions.near.get(key, "") for key, said in sessions.said.items() if said.enabled}
+    used = {sessions.near.get(key, "") for key, session in sessions.stated.items() if session.enabled}
     passive: dict[str, str] = {}
     for port in statement.fars:
         if _leads_to_switch(statement, port) and not used.intersection(statement.chain(port)):

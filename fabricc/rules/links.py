@@ -121,7 +121,7 @@ def ends_of(statement: Statement) -> Ends:
 def _ends_of(statement: Statement) -> SharedTable[str, EndValues]:
     alike: dict[EndValues, EndValues] = {}
     tells = statement.states_quality
-    bundles = any("bundle" in says for says in statement.ports.values())
+    bundles = any("bundle" in values for values in statement.ports.values())
     values = {port: _end_values(statement, port, tells, bundles) for port in statement.fars}
     return SharedTable({port: alike.setdefault(end, end) for port, end in values.items()})
 

@@ -146,8 +146,8 @@ def rdma_findings(statement: Statement, dscp: int, place_statements: str) -> Ite
         return
     group, queue = group_of(statement, classes[dscp]), queues_of(statement, {dscp: classes[dscp]})
     bare = []
-    for port, says in statement.ports.items():
-        found = parse_priorities(says.get("pfc"))
+    for port, values in statement.ports.items():
+        found = parse_priorities(values.get("pfc"))
         if found and not any(
             priority_group(statement, each) == group or queue_of(statement, each) in queue for each in found
         ):
@@ -170,7 +170,7 @@ def protected_code_points(statement: Statement) -> frozenset[int] | None:
 
 
 def _compute_protected(statement: Statement) -> frozenset[int] | None:
-    kinds = {found for says in statement.ports.values() if (found := parse_priorities(says.get("pfc")))}
+    kinds = {found for values in statement.ports.values() if (found := parse_priorities(values.get("pfc")))}
     if not kinds:
         return None
     classes = classes_of(statement)
@@ -204,8 +204,8 @@ SHARED = "FAB9061"
 def _shared_lanes(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report each port that has a lane of an earlier one, once."""
     owners: dict[str, str] = {}
-    for port, says in statement.ports.items():
-        lanes = says.get("lanes")
+    for port, values in statement.ports.items():
+        lanes = values.get("lanes")
         for lane in (
             lanes.replace(" ", "").split(",") if isinstance(lanes, str) else ()
         ):  # a count does not identify the lanes

@@ -60,14 +60,14 @@ def find_outliers(
         ports = {BETWEEN: [port for role, each in ports.items() if role[1] in SWITCHES for port in each]}
         sessions = {}
     for role, names in ports.items():
-        says = {port: port_statements(statement, port, role) for port in names}
+        statements = {port: port_statements(statement, port, role) for port in names}
         yield from _compare_ports(
-            statement, expected, role, says, {port: f"{PORT}{port}]/" for port in names}, peer
+            statement, expected, role, statements, {port: f"{PORT}{port}]/" for port in names}, peer
         )
     for role, keys in sessions.items():
-        says = {key[1]: session_statements(statement, key) for key in keys}
+        statements = {key[1]: session_statements(statement, key) for key in keys}
         yield from _compare_ports(
-            statement, expected, role, says, {key[1]: session_path(key, "") for key in keys}, peer
+            statement, expected, role, statements, {key[1]: session_path(key, "") for key in keys}, peer
         )
 
 
@@ -113,29 +113,29 @@ def _compare_ports(
     statement: Statement,
     expected: Expected,
     role: Role,
-    says: Mapping[str, Mapping[str, Value]],
+    statements: Mapping[str, Mapping[str, Value]],
     paths: Mapping[str, str],
     peer: Device,
 ) -> Iterator[Finding]:
     """Report leaves on which some ports or sessions of one kind on a device differ, from here or from elsewhere."""
     wanted: dict[str, tuple[Value | None, str]] = {**expected.roles.get(role, {})}
     counts: dict[str, Counter[Value | None]] = {}
-    for each in says.values():
+    for each in statements.values():
         for leaf, value in each.items():
             counts.setdefault(leaf, Counter())[value] += 1
     for leaf, values in counts.items() if role != BETWEEN else ():
         if leaf not in wanted:
-            values[None] = len(says) - values.total()
+            values[None] = len(statements) - values.total()
             most, times = values.most_common(1)[0]
             enough = times >= LEAST or most is not None
-            if len(+values) > 1 and enough and is_overwhelming(times, len(says)):
+            if len(+values) > 1 and enough and is_overwhelming(times, len(statements)):
                 kin = f"to {role[1]}s" if role[1] in _ENDS else f"that are {role[1]}"
                 wanted[leaf] = most, f"{times} others of its {role[0]}s {kin}"
     protected = wanted.get("pfc", (None,))[0]
-    bare = {name for name, each in says.items() if protected and "pfc" not in each}
+    bare = {name for name, each in statements.items() if protected and "pfc" not in each}
     for leaf, (right, who) in wanted.items():
         odd: dict[Value | None, list[str]] = {}
-        for name, each in says.items():
+        for name, each in statements.items():
             if name in bare and leaf not in each and leaf.startswith(_WITH_PFC):
                 continue
             if each.get(leaf) != right:

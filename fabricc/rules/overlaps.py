@@ -288,7 +288,9 @@ def _sessions_outside(statement: Statement) -> Iterator[tuple[Key, Mapping[str, 
 
 def _own_neighbors(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report sessions of the default routing instance with an address that the switch has there itself."""
-    suspect = [key for key, said in sessions.said.items() if said.enabled and key[1] in sessions.addresses]
+    suspect = [
+        key for key, session in sessions.stated.items() if session.enabled and key[1] in sessions.addresses
+    ]
     elsewhere = {
         text.partition("/")[0]
         for port, texts in (statement.addresses.items() if suspect else ())

@@ -163,8 +163,15 @@ def _compare_links(statements: Mapping[str, Statement]) -> Iterator[Finding]:
 
 def neighbor_signature(statement: Statement, sessions: Sessions) -> bytes:
     """Return a digest that is equal for switches whose ends of links and sessions differ in coordinates alone."""
-    said = {each._replace(asn=None, remote=None, source=each.source[:0]) for each in sessions.said.values()}
-    sourced = any(each.source for each in sessions.said.values())
+    sessions_without_asn = {
+        each._replace(asn=None, remote=None, source=each.source[:0]) for each in sessions.stated.values()
+    }
+    sourced = any(each.source for each in sessions.stated.values())
     ends = set(ends_of(statement).values.values())
-    texts = [statement.place.tier, sourced, *sorted(map(repr, said)), *sorted(map(repr, ends))]
+    texts = [
+        statement.place.tier,
+        sourced,
+        *sorted(map(repr, sessions_without_asn)),
+        *sorted(map(repr, ends)),
+    ]
     return blake2b("\n".join(map(str, texts)).encode(), digest_size=8).digest()

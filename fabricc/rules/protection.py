@@ -51,8 +51,8 @@ def _bare_hops(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 def _without_effect(statement: Statement) -> Iterator[Finding]:
     """Report that a switch states parts of PFC, and no port has it in effect."""
-    ports = [port for port, says in statement.ports.items() if _is_prepared(says)]
-    used = statement.fars or any(_is_used(says) for says in statement.ports.values())
+    ports = [port for port, values in statement.ports.items() if _is_prepared(values)]
+    used = statement.fars or any(_is_used(values) for values in statement.ports.values())
     if not used or (_INTENT not in statement.rest and not ports):
         return
     paths = (
@@ -65,14 +65,14 @@ def _without_effect(statement: Statement) -> Iterator[Finding]:
     )
 
 
-def _is_prepared(says: Mapping[str, Value]) -> bool:
-    requested = says.get("pfc") == "" or says.get("qos_setting[priority-flow-control]") == "on"
-    return requested or "headroom/xoff_bytes" in says or says.get("watchdog") == "true"
+def _is_prepared(values: Mapping[str, Value]) -> bool:
+    requested = values.get("pfc") == "" or values.get("qos_setting[priority-flow-control]") == "on"
+    return requested or "headroom/xoff_bytes" in values or values.get("watchdog") == "true"
 
 
-def _is_used(says: Mapping[str, Value]) -> bool:
+def _is_used(values: Mapping[str, Value]) -> bool:
     """Return whether a port has an address or bridges."""
-    return any(leaf in says for leaf in _IN_USE)
+    return any(leaf in values for leaf in _IN_USE)
 
 
 def _report_bare(statement: Statement, lossless: dict[str, tuple[int, ...]]) -> Iterator[Finding]:
@@ -143,16 +143,20 @@ def _report_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
     dropping: dict[str, list[str]] = {}
     bare: list[str] = []
     for port, found in lossless.items():
-        says = statement.ports[port]
+        values = statement.ports[port]
         for priority in found:
             leaf = f"priority_group[{priority_group(statement, priority)}]/buffer_profile"
-            if says.get(leaf, _COMPUTED) != _COMPUTED and "headroom/xoff_bytes" not in says:
+            if values.get(leaf, _COMPUTED) != _COMPUTED and "headroom/xoff_bytes" not in values:
                 lossy.setdefault(leaf, []).append(port)
-            if (leaf := f"queue[{queue_of(statement, priority)}]/lossy_buffer") in says:
+            if (leaf := f"queue[{queue_of(statement, priority)}]/lossy_buffer") in values:
                 dropping.setdefault(leaf, []).append(port)
         stated = "pool/ingress_lossless_bytes" in statement.rest
-        in_use = port in statement.fars or _is_used(says)
-        if stated and in_use and not any(each.startswith(("headroom/", "priority_group[")) for each in says):
+        in_use = port in statement.fars or _is_used(values)
+        if (
+            stated
+            and in_use
+            and not any(each.startswith(("headroom/", "priority_group[")) for each in values)
+        ):
             bare.append(port)
     remedy = (
         "Give the priority of PFC a lossless buffer with headroom at the ingress, and no limit at the egress."
@@ -212,8 +216,10 @@ def _small_packets(statement: Statement, _: Sessions) -> Iterator[Finding]:
     found: dict[int, list[str]] = {}
     unstated: list[str] = []
     for port in lossless or _switch_links(statement):
-        says = statement.ports.get(port, {})
-        if not _is_used(says) and "bundle" not in says:  # PFC of a wildcard, on a port that carries nothing
+        values = statement.ports.get(port, {})
+        if (
+            not _is_used(values) and "bundle" not in values
+        ):  # PFC of a wildcard, on a port that carries nothing
             continue
         mtu = _smallest_mtu(statement.of(port, "mtu"))
         if mtu is None and lossless and _is_routed(statement, port):
@@ -280,10 +286,10 @@ def _small_shares(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(SLOW, statement.device, path, message, "small share", Severity.WARNING, remedy)
 
 
-def _weights(says: Mapping[str, Value]) -> dict[int, int]:
+def _weights(values: Mapping[str, Value]) -> dict[int, int]:
     """Return the weight of each queue of a port that has one."""
     found = {}
-    for leaf, value in says.items():
+    for leaf, value in values.items():
         if leaf.startswith("queue[") and leaf.endswith("]/scheduler"):
             kind, _, weight = str(value).partition(" ")
             queue = leaf[len("queue[") : leaf.index("]")]
@@ -296,11 +302,11 @@ def _late_marking(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report lossless queues that mark packets when senders are paused already."""
     late: dict[tuple[int, str], list[str]] = {}
     for port, priorities in lossless_ports(statement).items():
-        says = statement.ports[port]
+        values = statement.ports[port]
         speed = as_int(statement.of(port, "speed_gbps"))
         for queue in {queue_of(statement, each) for each in priorities}:
-            size = as_int(says.get(f"queue[{queue}]/ecn_min_bytes"))
-            percent = as_int(says.get(f"queue[{queue}]/ecn_min_fill_percent"))
+            size = as_int(values.get(f"queue[{queue}]/ecn_min_bytes"))
+            percent = as_int(values.get(f"queue[{queue}]/ecn_min_fill_percent"))
             if size is not None and speed and size * 8 > _LATEST_US * speed * 1000:
                 late.setdefault((queue, f"{size:,} bytes"), []).append(port)
             elif percent is not None and percent > _LATEST_PERCENT:
@@ -368,10 +374,10 @@ def _no_correction(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report ports of 200 Gb/s and more on which FEC is off."""
     ports = [
         port
-        for port, says in statement.ports.items()
-        if str(says.get("fec")) in _NO_FEC
-        and says.get("enabled") != "false"
-        and (as_int(says.get("speed_gbps")) or 0) >= _FEC_GBPS
+        for port, values in statement.ports.items()
+        if str(values.get("fec")) in _NO_FEC
+        and values.get("enabled") != "false"
+        and (as_int(values.get("speed_gbps")) or 0) >= _FEC_GBPS
     ]
     if ports:
         message = f"{statement.name} {join_words(ports, 2)}: FEC is off, which links of {_FEC_GBPS} Gb/s and more need"

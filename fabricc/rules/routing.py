@@ -50,8 +50,8 @@ def _without_policy(statement: Statement, _: Sessions) -> Iterator[Finding]:
     for direction, effect in (("import", "accepts no route"), ("export", "announces no route")):
         bare = [
             key
-            for key, says in external_sessions(statement)
-            if says.get("families", "") and not has_policy(says, direction)
+            for key, values in external_sessions(statement)
+            if values.get("families", "") and not has_policy(values, direction)
         ]
         if bare:
             who = join_words([neighbor for _, neighbor in bare], 2)
@@ -73,17 +73,17 @@ def _closed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findi
     permits_nothing = cache(partial(_permits_nothing, statement))
     for direction, effect in (("import", "accepts no route from"), ("export", "announces no route to")):
         closed = []
-        for key, says in exchanging_sessions(statement, sessions):
+        for key, values in exchanging_sessions(statement, sessions):
             far = statement.fars.get(sessions.near.get(key, ""))
             known = far is not None and far.known and far.tier in _HEIGHT
             own = (
                 f"evpn/neighbor[{key[1]}]/{direction}"  # decides on routes of EVPN in place of the session's
             )
             paths = [own] if own in statement.rest else []
-            if (known and _carries_unicast(says)) or not paths:
+            if (known and _carries_unicast(values)) or not paths:
                 paths.append(session_path(key, direction))
             if known or carries_evpn(sessions, key):
-                named = ((path, statement.rest.get(path, says.get(direction))) for path in paths)
+                named = ((path, statement.rest.get(path, values.get(direction))) for path in paths)
                 closed += [
                     (key[1], path, name) for path, name in named if name and permits_nothing(str(name))
                 ][:1]
@@ -111,11 +111,11 @@ def _unfiltered_sessions(statement: Statement, sessions: Sessions) -> Iterator[F
     if statement.rest.get("bgp/requires_policy") == "true":
         return
     bare: dict[str, list[Key]] = {}
-    for key, says in external_sessions(statement):
+    for key, values in external_sessions(statement):
         far = statement.fars.get(sessions.near.get(key, ""))
-        if far is None or not far.known or far.tier not in _HEIGHT or not _carries_unicast(says):
+        if far is None or not far.known or far.tier not in _HEIGHT or not _carries_unicast(values):
             continue
-        missing = [way for way in ("import", "export") if not has_policy(says, way)]
+        missing = [way for way in ("import", "export") if not has_policy(values, way)]
         if missing:
             bare.setdefault(" and no ".join(missing), []).append(key)
     severity = Severity.NOTE
@@ -136,14 +136,14 @@ def _has_unused_policy(statement: Statement) -> bool:
     """Return whether a switch defines a route map that nothing uses."""
     defined = {path[len(_MAP) :].partition("]")[0] for path in statement.rest if path.startswith(_MAP)}
     values = [value for path, value in statement.rest.items() if not path.startswith(_MAP)]
-    for says in statement.sessions.values():
-        values += says.values()
+    for session in statement.sessions.values():
+        values += session.values()
     return not defined <= {word for value in values for word in str(value).replace(",", " ").split()}
 
 
-def _carries_unicast(says: Mapping[str, Value]) -> bool:
+def _carries_unicast(values: Mapping[str, Value]) -> bool:
     """Return whether a session exchanges routes of the fabric itself, not those of an overlay alone."""
-    families = str(says.get("families", "")).split(",")
+    families = str(values.get("families", "")).split(",")
     return "ipv4" in families or "ipv6" in families
 
 
@@ -160,11 +160,11 @@ def _unused_detection(statement: Statement, sessions: Sessions) -> Iterator[Find
     ]
     if statement.expected.undetected or not statement.sessions or not (timed or joined):
         return
-    if any(says.get("bfd") == "true" for says in statement.sessions.values()):
+    if any(values.get("bfd") == "true" for values in statement.sessions.values()):
         return
     if any("bfd" in path for path in statement.rest if path.startswith(_DETECTED)):
         return
-    if any("bfd" in leaf for says in statement.ports.values() for leaf in says):
+    if any("bfd" in leaf for values in statement.ports.values() for leaf in values):
         return  # a link-state protocol uses it there
     timers = " sets timers of BFD, and" if timed else ":"
     message = (
@@ -189,9 +189,9 @@ def _wrong_timers(statement: Statement, sessions: Sessions) -> Iterator[Finding]
     """Report sessions whose hold time never ends, or ends before keepalives arrive."""
     endless: list[Key] = []
     short: list[Key] = []
-    for key, said in sessions.said.items():
-        keepalive, hold = map(as_int, said.timers)
-        if hold == 0 and said.bfd != "true" and said.enabled:
+    for key, session in sessions.stated.items():
+        keepalive, hold = map(as_int, session.timers)
+        if hold == 0 and session.bfd != "true" and session.enabled:
             endless.append(key)
         elif hold and keepalive and hold < _KEEPALIVES * keepalive:
             short.append(key)
@@ -217,8 +217,8 @@ def _without_communities(statement: Statement, sessions: Sessions) -> Iterator[F
     """Report sessions with EVPN that send no extended communities, which have the route targets."""
     bare = [
         key
-        for key, says in statement.sessions.items()
-        if not key[0] and "evpn" in _families_of(sessions, key) and not _sends_targets(statement, says)
+        for key, values in statement.sessions.items()
+        if not key[0] and "evpn" in _families_of(sessions, key) and not _sends_targets(statement, values)
     ]
     if bare:
         who = join_words([neighbor for _, neighbor in bare], 2)
@@ -231,14 +231,14 @@ def _without_communities(statement: Statement, sessions: Sessions) -> Iterator[F
 
 
 def _families_of(sessions: Sessions, key: Key) -> list[str]:
-    return str(sessions.said[key].families).split(",") if key in sessions.said else []
+    return str(sessions.stated[key].families).split(",") if key in sessions.stated else []
 
 
-def _sends_targets(statement: Statement, says: Mapping[str, Value]) -> bool:
+def _sends_targets(statement: Statement, values: Mapping[str, Value]) -> bool:
     """Return whether a session sends extended communities, as far as its settings of communities name them."""
     stated = (
         f"{leaf} {value}"
-        for leaf, value in says.items()
+        for leaf, value in values.items()
         if ("send_community" in leaf or "send-community" in leaf) and value not in ("false", "off")
     )
     return sends_route_targets(statement.device.system, stated)
@@ -248,11 +248,11 @@ def _one_path(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report several links to upper switches of which one is used: by default, or by a number (invariant 9)."""
     here = _HEIGHT.get(statement.place.tier, 0)
     links: dict[str, set[str]] = {}
-    for key, says in external_sessions(statement):
+    for key, values in external_sessions(statement):
         near = sessions.near.get(key, "")
         far = statement.fars.get(near)
         if far is not None and far.known and _HEIGHT.get(far.tier, 0) > here > 0:
-            for family in _FAMILIES.intersection(str(says.get("families", "")).split(",")):
+            for family in _FAMILIES.intersection(str(values.get("families", "")).split(",")):
                 links.setdefault(family, set()).add(near)
     limits = _path_limits(statement)
     unrelated = statement.rest.get("bgp/multipath_relax") == "none"
@@ -285,7 +285,9 @@ def _path_limits(statement: Statement) -> dict[str, int]:
         pairs = (part.split() for part in stated.split(","))
         limits |= {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and is_number(pair[1])}
     elif stated is not None:
-        looped = any(says.get("allow_as_in") not in (None, 0, "0") for says in statement.sessions.values())
+        looped = any(
+            values.get("allow_as_in") not in (None, 0, "0") for values in statement.sessions.values()
+        )
         limits = dict.fromkeys(_FAMILIES, int(stated) if looped else _COUNTED) | limits
     return limits
 

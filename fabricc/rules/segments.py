@@ -103,10 +103,10 @@ def _stated_numbers(facts: Mapping[str, Value], numbers: Mapping[str, str]) -> I
 
 
 def _stated_gateways(statement: Statement) -> Iterator[SegmentSetting]:
-    for port, says in statement.ports.items():
+    for port, values in statement.ports.items():
         if match := _VLAN_PORT.fullmatch(port):
-            addresses = {str(value): leaf for leaf, value in says.items() if leaf.startswith(_GATEWAY)}
-            subnet = says.get("ipv4")
+            addresses = {str(value): leaf for leaf, value in values.items() if leaf.startswith(_GATEWAY)}
+            subnet = values.get("ipv4")
             if addresses and isinstance(subnet, str) and "/" in subnet:
                 owner = f"VLAN {match[1]} {ip_interface(subnet).network}"
                 leaf = next(iter(addresses.values()))
@@ -134,7 +134,7 @@ def distinguishers(statement: Statement) -> tuple[tuple[str, str], ...]:
 
 def _exchanges_vpns(statement: Statement) -> bool:
     """Return whether a session has EVPN or a family of VPNs, or a VLAN or VRF a VNI."""
-    if any("vpn" in str(says.get("families", "")) for says in statement.sessions.values()):
+    if any("vpn" in str(values.get("families", "")) for values in statement.sessions.values()):
         return True
     return any(
         path.startswith("evpn/neighbor[")
@@ -165,10 +165,10 @@ def _dead_sources(statement: Statement, sessions: Sessions) -> Iterator[Finding]
             )
             remedy = "Name the loopback that has the VTEP's address, or give this one an address."
             yield finding_at(SOURCE, statement.device, path, message, "VTEP source", Severity.WARNING, remedy)
-    for key, says in (
+    for key, values in (
         statement.sessions.items() if sessions.addresses and certain_mtu(statement.device.system) else ()
     ):
-        source = str(says.get("update_source", ""))
+        source = str(values.get("update_source", ""))
         if source and not key[0] and not is_address(source) and not _has_address(statement, source, sessions):
             message = (
                 f"{statement.name}: the session with {key[1]} connects from {source}, which has no address"
@@ -178,8 +178,8 @@ def _dead_sources(statement: Statement, sessions: Sessions) -> Iterator[Finding]
             yield finding_at(
                 SOURCE, statement.device, path, message, "session source", Severity.WARNING, remedy
             )
-    for port, says in statement.ports.items():
-        shut = _LOOPBACK.fullmatch(port) and says.get("enabled") in (False, "false")
+    for port, values in statement.ports.items():
+        shut = _LOOPBACK.fullmatch(port) and values.get("enabled") in (False, "false")
         if shut and any(_has_address(statement, each, sessions) for each in (port, f"{port}.0")):
             message = f"{statement.name} {port} is shut and has an address: nobody reaches the address"
             path = f"{PORT}{port}]/enabled"
@@ -195,8 +195,8 @@ def _has_address(statement: Statement, port: str, sessions: Sessions) -> bool:
         return not sessions.addresses or port.partition("/")[0] in sessions.addresses
     if port.lower() in _FIRST_LOOPBACKS and any(f"loopback/ipv{each}" in statement.rest for each in "46"):
         return True
-    says = statement.ports.get(port, {})
-    return any(leaf.startswith(("ipv4", "ipv6", "secondary", "dhcp")) for leaf in says)
+    values = statement.ports.get(port, {})
+    return any(leaf.startswith(("ipv4", "ipv6", "secondary", "dhcp")) for leaf in values)
 
 
 def _repeated_vnis(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -244,9 +244,9 @@ def _changed_next_hops(statement: Statement, sessions: Sessions) -> Iterator[Fin
         return
     changed = [
         key
-        for key, says in external_sessions(statement)
-        if "evpn" in str(sessions.said[key].families).split(",")
-        and not any("next_hop_unchanged" in leaf or "next-hop-unchanged" in leaf for leaf in says)
+        for key, values in external_sessions(statement)
+        if "evpn" in str(sessions.stated[key].families).split(",")
+        and not any("next_hop_unchanged" in leaf or "next-hop-unchanged" in leaf for leaf in values)
         and statement.rest.get(f"evpn/neighbor[{key[1]}]/next_hop") != "unchanged"
     ]
     if changed and statement.place.tier in UPPER:
@@ -262,10 +262,10 @@ def _changed_next_hops(statement: Statement, sessions: Sessions) -> Iterator[Fin
 def _lone_instances(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report a port for RDMA in another routing instance than all other ports that lead to the same host."""
     hosts: defaultdict[str, dict[str, str]] = defaultdict(dict)
-    for port, says in statement.ports.items():
-        words = str(says.get("description", "")).split()
-        if words and "vrf" in says and ("pfc" in says or not states_pfc(statement.device.system)):
-            hosts[words[0]][port] = str(says["vrf"])
+    for port, values in statement.ports.items():
+        words = str(values.get("description", "")).split()
+        if words and "vrf" in values and ("pfc" in values or not states_pfc(statement.device.system)):
+            hosts[words[0]][port] = str(values["vrf"])
     for host, ports in hosts.items():
         counts = Counter(ports.values())
         most, times = counts.most_common(1)[0]

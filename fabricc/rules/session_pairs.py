@@ -68,9 +68,9 @@ class SessionTable:
         """Yield the ends of sessions without evidence that both agree, except those that are shut."""
         for name in sorted(self.sessions):
             each = self.sessions[name]
-            if self.alone or self.shared or len(each.accords) < len(each.said):
-                for key, said in each.said.items():
-                    if said.enabled and not self._is_agreed(each, key):
+            if self.alone or self.shared or len(each.accords) < len(each.stated):
+                for key, session in each.stated.items():
+                    if session.enabled and not self._is_agreed(each, key):
                         yield Peer(name, key)
 
     def _is_agreed(self, sessions: Sessions, key: Key) -> bool:
@@ -82,7 +82,7 @@ class SessionTable:
 
     def values_of(self, peer: Peer) -> SessionValues:
         """Return the statements of an end."""
-        return self.sessions[peer.device].said[peer.key]
+        return self.sessions[peer.device].stated[peer.key]
 
     def near(self, peer: Peer) -> str:
         """Return the port of an end's device that leads to the other end, "" without one."""
@@ -125,7 +125,9 @@ class SessionTable:
         if first in mine and (found := self._find_peer(device, vrf, (first,))):
             return found
         there = self.sessions[device]
-        kin = sorted({key[1] for key in there.said if key[1] in mine and bool(there.near[key]) == bool(near)})
+        kin = sorted(
+            {key[1] for key in there.stated if key[1] in mine and bool(there.near[key]) == bool(near)}
+        )
         kin = [each for each in kin if (":" in each) == (":" in neighbor)]
         found = self._find_peer(device, vrf, kin)
         if found is None and near and (far := self.far(peer.device, near)) and far.device == device:
@@ -133,11 +135,11 @@ class SessionTable:
         return found or device
 
     def _find_peer(self, device: str, vrf: str, neighbors: tuple[str, ...] | list[str]) -> Peer | None:
-        said = self.sessions[device].said
+        listed = self.sessions[device].stated
         for neighbor in neighbors:
-            if (vrf, neighbor) in said:
+            if (vrf, neighbor) in listed:
                 return Peer(device, (vrf, neighbor))
-        for key in said if neighbors else ():
+        for key in listed if neighbors else ():
             if key[1] in neighbors:
                 return Peer(device, key)
         return None

@@ -66,7 +66,7 @@ class Sessions:
     """The sessions of a device.
 
     Attributes:
-        said: routing instance and neighbor -> statements.
+        stated: routing instance and neighbor -> statements.
         near: the same -> port that leads there, "" without one.
         listens: ranges from which unnamed neighbors are accepted.
         speaks: whether it runs BGP; `addresses`: all that it has.
@@ -75,7 +75,7 @@ class Sessions:
     """
 
     speaks: bool
-    said: dict[Key, SessionValues] = field(default_factory=dict)
+    stated: dict[Key, SessionValues] = field(default_factory=dict)
     near: dict[Key, str] = field(default_factory=dict)
     listens: tuple[str, ...] = ()
     addresses: frozenset[str] = frozenset()
@@ -95,26 +95,28 @@ def sessions_of(statement: Statement) -> Sessions:
     federated = any(path.endswith("bgp/confederation") for path in statement.rest)
     carrying = {path[len(_EVPN) :].partition("]/")[0] for path in facts if path.startswith(_EVPN)}
     found = Sessions(True, listens=listens, addresses=frozenset(_own_addresses(statement)))
-    for key, says in statement.sessions.items():
+    for key, values in statement.sessions.items():
         vrf, neighbor = key
         scope = scope_of(vrf)
         end = SessionValues(
-            asn=None if federated else as_int(says.get("local_asn", _process_value(facts, scope, "asn"))),
-            remote=says.get("remote_asn", says.get("remote_kind")),
-            families=_families(says.get("families"), vrf == "" and neighbor in carrying),
-            bfd=says.get("bfd"),
+            asn=None if federated else as_int(values.get("local_asn", _process_value(facts, scope, "asn"))),
+            remote=values.get("remote_asn", values.get("remote_kind")),
+            families=_families(values.get("families"), vrf == "" and neighbor in carrying),
+            bfd=values.get("bfd"),
             timers=(
-                says.get("keepalive_s", _process_value(facts, scope, "keepalive_s")),
-                says.get("hold_s", _process_value(facts, scope, "hold_s")),
+                values.get("keepalive_s", _process_value(facts, scope, "keepalive_s")),
+                values.get("hold_s", _process_value(facts, scope, "hold_s")),
             ),
-            password="secret" in says or "password" in says,
-            ttl=any(leaf in says for leaf in ONE_HOP)
+            password="secret" in values or "password" in values,
+            ttl=any(leaf in values for leaf in ONE_HOP)
             or _process_value(facts, scope, "ttl_security") == "true",
-            enabled=says.get("enabled") != "false",
-            passive=any("passive" in f"{leaf} {says[leaf]}" for leaf in _WAITS if says.get(leaf) not in _OFF),
-            source=_source_addresses(statement, str(says.get("update_source", ""))),
+            enabled=values.get("enabled") != "false",
+            passive=any(
+                "passive" in f"{leaf} {values[leaf]}" for leaf in _WAITS if values.get(leaf) not in _OFF
+            ),
+            source=_source_addresses(statement, str(values.get("update_source", ""))),
         )
-        found.said[key] = alike.setdefault(end, end)
+        found.stated[key] = alike.setdefault(end, end)
         found.near[key] = by_address.get(neighbor) or _covering_port(neighbor, subnets)
         own = opposite_address(neighbor)
         apart = own in found.addresses and neighbor not in found.addresses
@@ -243,36 +245,36 @@ def _unpack_sessions(content: bytes) -> Sessions:
 
 def external_sessions(statement: Statement) -> Iterator[tuple[Key, Mapping[str, Value]]]:
     """Yield the sessions of the default routing instance with another AS, but for those that are shut."""
-    return ((key, says) for key, says in _open_sessions(statement) if not _is_internal(statement, says))
+    return ((key, values) for key, values in _open_sessions(statement) if not _is_internal(statement, values))
 
 
 def exchanging_sessions(
     statement: Statement, sessions: Sessions
 ) -> Iterator[tuple[Key, Mapping[str, Value]]]:
     """Yield the same, and those with EVPN within an AS, which exchange the routes of all tenants."""
-    for key, says in _open_sessions(statement):
-        if not _is_internal(statement, says) or carries_evpn(sessions, key):
-            yield key, says
+    for key, values in _open_sessions(statement):
+        if not _is_internal(statement, values) or carries_evpn(sessions, key):
+            yield key, values
 
 
 def carries_evpn(sessions: Sessions, key: Key) -> bool:
     """Return whether a session has the family EVPN."""
-    return key in sessions.said and "evpn" in str(sessions.said[key].families).split(",")
+    return key in sessions.stated and "evpn" in str(sessions.stated[key].families).split(",")
 
 
 def _open_sessions(statement: Statement) -> Iterator[tuple[Key, Mapping[str, Value]]]:
     return (
-        (key, says)
-        for key, says in statement.sessions.items()
-        if not key[0] and says.get("enabled") != "false"
+        (key, values)
+        for key, values in statement.sessions.items()
+        if not key[0] and values.get("enabled") != "false"
     )
 
 
-def _is_internal(statement: Statement, says: Mapping[str, Value]) -> bool:
-    own = says.get("local_asn", statement.rest.get("bgp/asn"))
-    return says.get("remote_asn", says.get("remote_kind")) in (None, "internal", own)
+def _is_internal(statement: Statement, values: Mapping[str, Value]) -> bool:
+    own = values.get("local_asn", statement.rest.get("bgp/asn"))
+    return values.get("remote_asn", values.get("remote_kind")) in (None, "internal", own)
 
 
-def has_policy(says: Mapping[str, Value], direction: str) -> bool:
+def has_policy(values: Mapping[str, Value], direction: str) -> bool:
     """Whether a session has a policy in a direction."""
-    return any(leaf in says for leaf in _POLICIES[direction])
+    return any(leaf in values for leaf in _POLICIES[direction])

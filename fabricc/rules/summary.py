@@ -104,29 +104,29 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
     outer, loops = [], ""
     limits: list[tuple[int, str]] = []
     upward = False
-    for key, says in external_sessions(statement):
+    for key, values in external_sessions(statement):
         far = statement.fars.get(sessions.near.get(key, ""))
         if far is not None and far.declared:
             continue
         if far is None or not far.known:
-            bare = tuple(way for way in ("import", "export") if not has_policy(says, way))
-            outer.append(OuterSession(key, str(says.get("import", "")), bare))
-        elif says.get("allow_as_in") not in (None, 0, "0") and far.tier in UPPER:
+            bare = tuple(way for way in ("import", "export") if not has_policy(values, way))
+            outer.append(OuterSession(key, str(values.get("import", "")), bare))
+        elif values.get("allow_as_in") not in (None, 0, "0") and far.tier in UPPER:
             loops = loops or session_path(key, "allow_as_in")
         if far is not None and far.known and far.tier in UPPER:
-            upward = upward or "ipv" in str(says.get("families", ""))
-            if limit := as_int(says.get("maximum_prefixes")):
+            upward = upward or "ipv" in str(values.get("families", ""))
+            if limit := as_int(values.get("maximum_prefixes")):
                 limits.append((limit, session_path(key, "maximum_prefixes")))
     if upward and statement.rest.get(OWN_AS) not in (None, 0, "0"):
         loops = loops or OWN_AS
-    for key, says in exchanging_sessions(statement, sessions):
+    for key, values in exchanging_sessions(statement, sessions):
         if (
             carries_evpn(sessions, key)
             and not sessions.near.get(key)
-            and (limit := as_int(says.get("maximum_prefixes")))
+            and (limit := as_int(values.get("maximum_prefixes")))
         ):
             limits.append((limit, session_path(key, "maximum_prefixes")))
-    inner = {key: _leads_in(statement, sessions, key) for key in sessions.said if not key[0]}
+    inner = {key: _leads_in(statement, sessions, key) for key in sessions.stated if not key[0]}
     remote = tuple(neighbor for (_, neighbor), leads in inner.items() if not leads)
     silent = _host_prefix(statement) if upward and not _puts_into_bgp(statement) else None
     return Summary(
@@ -157,9 +157,9 @@ def _host_prefix(statement: Statement) -> tuple[str, str] | None:
 def _unbound_list(statement: Statement) -> str:
     bound = {
         name
-        for says in statement.ports.values()
+        for values in statement.ports.values()
         for leaf in ("access_list_in", "access_list_out")
-        for name in str(says.get(leaf, "")).replace(",", " ").split()
+        for name in str(values.get(leaf, "")).replace(",", " ").split()
     }
     lists = (
         (path, path[len(_LIST) :].partition("]")[0]) for path in statement.rest if path.startswith(_LIST)

@@ -101,10 +101,10 @@ def overlay_of(statement: Statement, sessions: Sessions) -> Overlay | None:
 def _fits_links(statement: Statement, vrfs: Collection[str]) -> bool:
     """Return whether the largest packet of a host fits the links between switches inside VXLAN."""
     mtus: dict[bool, list[int]] = {True: [], False: []}
-    for port, says in statement.ports.items():
+    for port, values in statement.ports.items():
         far = statement.fars.get(port)
         between = far is not None and far.known and far.tier is not Tier.HOST
-        if isinstance(mtu := says.get("mtu"), int) and (between or says.get("vrf") in vrfs):
+        if isinstance(mtu := values.get("mtu"), int) and (between or values.get("vrf") in vrfs):
             mtus[between].append(mtu)
     return bool(mtus[True] and mtus[False]) and max(mtus[False]) + VXLAN_BYTES <= min(mtus[True])
 
@@ -156,7 +156,7 @@ def _list_faults(
     for message, path in _list_exits(statement, own, inside):
         yield JOINED, message, path
     if any(inside.values()):
-        used = [ip_address(neighbor) for _, neighbor in sessions.said if is_address(neighbor)]
+        used = [ip_address(neighbor) for _, neighbor in sessions.stated if is_address(neighbor)]
         for version in (4, 6):
             for port in link_ports(statement, own, version):
                 far = statement.fars.get(port)
@@ -170,7 +170,7 @@ def _list_faults(
 
 def _is_lossless(statement: Statement) -> bool:
     """Return whether a port has PFC."""
-    return any(says.get("pfc") not in (None, "") for says in statement.ports.values())
+    return any(values.get("pfc") not in (None, "") for values in statement.ports.values())
 
 
 def _list_exits(

@@ -85,13 +85,13 @@ def _find_undefined(statement: Statement) -> list[tuple[str, str, list[str]]]:
             path[0] == "v" and _INSTANCE_POLICY.fullmatch(path) and ":" not in str(value) and value != "auto"
         ):
             use("route_map", value, path)
-    for key, says in statement.sessions.items():
+    for key, values in statement.sessions.items():
         for leaf, kind in _SESSION.items():
-            if (named := says.get(leaf)) is not None:
+            if (named := values.get(leaf)) is not None:
                 use(kind, named, session_path(key, leaf))
-    for port, says in statement.ports.items():
+    for port, values in statement.ports.items():
         for leaf, kind in _PORTS.items():
-            if (named := says.get(leaf)) is not None:
+            if (named := values.get(leaf)) is not None:
                 use(kind, named, f"interface[{port}]/{leaf}")
     return [(kind, name, paths) for (kind, name), paths in uses.items() if name not in defined[kind]]
 
@@ -150,9 +150,9 @@ def _undefined_vlans(statement: Statement, _: Sessions) -> Iterator[Finding]:
         for path, value in statement.rest.items()
         if path.endswith("/name") and _VLAN.fullmatch(path)
     }
-    for port, says in statement.ports.items() if names else ():
+    for port, values in statement.ports.items() if names else ():
         unknown = [
-            each for each in _WORDS.findall(str(says.get("vlans", ""))) if not _NUMBERS.fullmatch(each)
+            each for each in _WORDS.findall(str(values.get("vlans", ""))) if not _NUMBERS.fullmatch(each)
         ]
         if missing := [each for each in unknown if each not in names and each not in ("all", "none")]:
             message = f"{statement.name} {port}: in VLAN {missing[0]}, which the switch does not have"
@@ -165,13 +165,13 @@ def _undefined_vlans(statement: Statement, _: Sessions) -> Iterator[Finding]:
         int(match[1]) for path in statement.rest if path[0] in "ev" and (match := _VLAN.fullmatch(path))
     }
     ports: dict[int, list[str]] = {}
-    for port, says in statement.ports.items() if defined else ():
-        vlan = says.get("access_vlan")
+    for port, values in statement.ports.items() if defined else ():
+        vlan = values.get("access_vlan")
         if (
             isinstance(vlan, int)
             and vlan not in defined
             and vlan != _PRESENT
-            and says.get("enabled") != "false"
+            and values.get("enabled") != "false"
         ):
             ports.setdefault(vlan, []).append(port)
     for vlan, found in ports.items():

@@ -290,15 +290,15 @@ def _open_ports(device: Placement, cables: Iterable[Cable]) -> list[tuple[str, s
         for member in members
     }
     found = []
-    for port, says in device.ports.items():
-        if port in taken or says.get("enabled") == "false" or device.kind(port) is not PortKind.PORT:
+    for port, values in device.ports.items():
+        if port in taken or values.get("enabled") == "false" or device.kind(port) is not PortKind.PORT:
             continue
         if port in serving or _serves_hosts(device, port):
-            found.append((port, str(says.get("description", ""))))
+            found.append((port, str(values.get("description", ""))))
     return sorted(found, key=lambda each: natural_key(each[0]))
 
 
 def _serves_hosts(device: Placement, port: str) -> bool:
     """Return whether a port or bundle has an address, bridges, or is in a segment."""
-    says = device.ports.get(port, {})
-    return any(device.addresses(port)) or "switchport" in says or f"evpn/port[{port}]" in device.facts
+    values = device.ports.get(port, {})
+    return any(device.addresses(port)) or "switchport" in values or f"evpn/port[{port}]" in device.facts

@@ -99,7 +99,7 @@ def prove_switch(statement: Statement, sessions: Sessions, models: Models, cnp: 
     ]
     policy = policy_of(seen, f"{name}/{seen.place('bgp/asn')[0]}")
     routed = why_routes_are_unknown(seen, policy)
-    has = bool(sessions.addresses), bool(sessions.said), bool(seen.evpn)
+    has = bool(sessions.addresses), bool(sessions.stated), bool(seen.evpn)
     answers = statement.once(
         (answer_rules, cnp, routed, has),
         lambda: answer_rules(
@@ -240,17 +240,17 @@ def _of_ports(seen: SwitchView, statement: Statement) -> Iterator[Breach]:
 
 
 def _is_bridge(statement: Statement, path: str) -> bool:
-    says = statement.ports.get(_port_in(path), {})
-    return "switchport" in says and "bundle" not in says
+    values = statement.ports.get(_port_in(path), {})
+    return "switchport" in values and "bundle" not in values
 
 
 def _has_family_address(statement: Statement, each: Breach) -> bool:
     """Return whether a port without a session of a family has an address of that family and is in no bundle."""
-    says = statement.ports.get(_port_in(each.path), {})
+    values = statement.ports.get(_port_in(each.path), {})
     return (
-        "bundle" not in says
-        and "vrf" not in says
-        and any(leaf in says and leaf in each.message for leaf in ("ipv4", "ipv6"))
+        "bundle" not in values
+        and "vrf" not in values
+        and any(leaf in values and leaf in each.message for leaf in ("ipv4", "ipv6"))
     )
 
 

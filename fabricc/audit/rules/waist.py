@@ -92,8 +92,8 @@ def direction_of(statement: Statement, port: str) -> Direction | None:
     if far is Tier.HOST:
         return Direction.HOST
     if far is statement.place.tier is Tier.TOR:
-        says = statement.ports.get(port, {})
-        return Direction.PEER if "ipv4" in says or "ipv6" in says or "unnumbered" in says else None
+        values = statement.ports.get(port, {})
+        return Direction.PEER if "ipv4" in values or "ipv6" in values or "unnumbered" in values else None
     here, there = _HEIGHT.get(statement.place.tier), _HEIGHT.get(far)
     if here is None or there is None or here == there:
         return None
@@ -110,11 +110,11 @@ def seen_of(statement: Statement, known: ModelPorts, cnp: int | None) -> SwitchV
         _make_switch(statement, known, tuple(ports), cnp), Reading(statement.rest, statement.lines)
     )
     sort_facts(seen, statement.rest.items())
-    seen.neighbors = {name: dict(says) for (vrf, name), says in statement.sessions.items() if not vrf}
+    seen.neighbors = {name: dict(values) for (vrf, name), values in statement.sessions.items() if not vrf}
     links = []
     for port, link in zip(ports, same, strict=True):
-        says = statement.ports.get(port.name, {})
-        ipv4, ipv6 = says.get("ipv4"), says.get("ipv6")
+        values = statement.ports.get(port.name, {})
+        ipv4, ipv6 = values.get("ipv4"), values.get("ipv6")
         links.append(
             link._replace(
                 port=port,
@@ -210,7 +210,7 @@ def classes_found(statement: Statement, cnp: int | None) -> tuple[TrafficClass, 
     points: dict[int, list[int]] = {}
     for dscp, each in classes_of(statement).items():
         points.setdefault(each, []).append(dscp)
-    paused = sorted({p for says in statement.ports.values() for p in parse_priorities(says.get("pfc"))})
+    paused = sorted({p for values in statement.ports.values() for p in parse_priorities(values.get("pfc"))})
     by_group = {priority_group(statement, each): each for each in paused}
     classes = []
     for each, dscps in sorted(points.items()):

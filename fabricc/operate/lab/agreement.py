@@ -159,9 +159,9 @@ def _check_rows(checks: Iterable[Check]) -> list[Sequence[str]]:
     found: list[Sequence[str]] = []
     for (group, key), members in rows.items():
         name, _, predicted = key.partition("\0")
-        said = {check.predicted for check in members}
+        predictions = {check.predicted for check in members}
         facts, agreed = sum(c.facts for c in members), sum(c.agreed for c in members)
-        words = predicted or ("/".join(sorted(said)) if len(said) <= 3 else "as planned")
+        words = predicted or ("/".join(sorted(predictions)) if len(predictions) <= 3 else "as planned")
         found.append((f"{group}: {name}", words, f"{facts:,}", f"{agreed:,}"))
     return found
 

@@ -357,8 +357,8 @@ def _compare_files(
         elif plan is None:
             message = f"{path} is in the tree and not in the plan"
         else:
-            line, says, planned = _find_first_difference(text, plan)
-            message = f"{path} has {says}, and the plan has {planned}"
+            line, values, planned = _find_first_difference(text, plan)
+            message = f"{path} has {values}, and the plan has {planned}"
         yield Diagnostic("FAB9150", Severity.ERROR, message, Position(str(source.tree / path), line), remedy)
 
 

@@ -125,8 +125,8 @@ def _resolve_end(
     names: Callable[[str], Mapping[str, str] | None],
     small: Mapping[str, str],
 ) -> End:
-    said = (neighbor.system, neighbor.system.partition(".")[0])
-    for system in dict.fromkeys((*said, *(small.get(one.lower(), one.lower()) for one in said))):
+    systems = (neighbor.system, neighbor.system.partition(".")[0])
+    for system in dict.fromkeys((*systems, *(small.get(one.lower(), one.lower()) for one in systems))):
         ports = views[system].ports if system in views else planned.get(system, frozenset())
         for port in (neighbor.port, neighbor.text):
             if port in ports:
