@@ -156,14 +156,14 @@ def _read_device(
     findings: list[Finding] = []
     files = {file: part.text for file, part in texts.items()}
     found = collected_systems().get(system)
-    reading, aside = Reading(), frozenset[tuple[str, int]]()
+    reading, ignorable = Reading(), frozenset[tuple[str, int]]()
     try:
         if found is None:
             reading = hosts.read(files)
         else:
             back_end = back_ends.load(system)
             reading = back_end.read(files)
-            aside = back_end.aside(files, reading) if hasattr(back_end, "aside") else aside
+            ignorable = back_end.ignorable(files, reading) if hasattr(back_end, "ignorable") else ignorable
     except Exception as error:
         path = next(iter(texts.values())).path
         findings.append(
@@ -187,8 +187,8 @@ def _read_device(
     return PackedDevice(
         key, name, system,
         {file: (part.path, part.first) for file, part in texts.items()},
-        pack_contents(Contents(reading, aside), parts), place_statements(system, parts, neighbors),
-        measure_understood(system, parts, reading.unknown, aside, sum(count_statements(text,
+        pack_contents(Contents(reading, ignorable), parts), place_statements(system, parts, neighbors),
+        measure_understood(system, parts, reading.unknown, ignorable, sum(count_statements(text,
             comments) for text in files.values())),
         identity,
     ), findings  # fmt: skip

@@ -74,15 +74,17 @@ def format_boolean(value: bool) -> str:
     return "true" if value else "false"
 
 
-def switch_facts(switch: Switch, express: Callable[[Facts, PortProfile | None], None] | None = None) -> Facts:
+def switch_facts(
+    switch: Switch, adjust_profile: Callable[[Facts, PortProfile | None], None] | None = None
+) -> Facts:
     """Return every fact of a switch but those of `setting_facts`.
 
     A back end compares the facts that its platform can express; see `Nos.planned`.
 
     Args:
         switch: the switch.
-        express: changes the values that all used ports of a profile share to those of the platform; called once for
-            each profile, and for None, with the rest of the paths and their values.
+        adjust_profile: changes the values that all used ports of a profile share to those of the platform; called
+            once for each profile, and for None, with the rest of the paths and their values.
     """
     facts: Facts = {"system/hostname": switch.name}
     management = switch.management
@@ -112,8 +114,8 @@ def switch_facts(switch: Switch, express: Callable[[Facts, PortProfile | None], 
         if like not in kinds:
             profile = profiles[port.profile] if port.profile else None
             quality = _quality_facts(switch.qos, profile, trusted=port.trusted)
-            if express:
-                express(quality, profile)
+            if adjust_profile:
+                adjust_profile(quality, profile)
             kinds[like] = shared_facts(tuple(quality), tuple(quality.values()))
         facts.update(kinds[like][port.name])
     _bgp_facts(facts, switch.bgp)

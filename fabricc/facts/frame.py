@@ -254,11 +254,11 @@ class Contents(NamedTuple):
     """The content of the files of a device.
 
     Attributes:
-        aside: file and line of unknown lines without effect on forwarding or losslessness.
+        ignorable: file and line of unknown lines without effect on forwarding or losslessness.
     """
 
     reading: Reading
-    aside: frozenset[tuple[str, int]] = frozenset()
+    ignorable: frozenset[tuple[str, int]] = frozenset()
 
 
 class PackedContents(NamedTuple):
@@ -279,17 +279,17 @@ def pack_contents(contents: Contents, parts: Parts) -> PackedContents:
     frame = parts.frame
     if _BYTES not in frame.memo:
         frame.memo[_BYTES] = few_bytes((frame.paths, frame.cuts, frame.values))
-    own = parts.names, parts.values, contents.reading.unknown, contents.aside
+    own = parts.names, parts.values, contents.reading.unknown, contents.ignorable
     return PackedContents(frame.memo[_BYTES], _places(parts.places), few_bytes(own))
 
 
 def unpack_contents(held: PackedContents) -> Contents:
     """Unpack the contents that `packed` packed."""
-    names, values, unknown, aside = value_of(held.own)
+    names, values, unknown, ignorable = value_of(held.own)
     places = _opened_places(held.places)
     facts = Parts(_restore_frame(held.frame), names, values, places).facts()
     lines = {path: place for path, place in zip(facts, places, strict=True) if place}
-    return Contents(Reading(facts, lines, unknown), aside)
+    return Contents(Reading(facts, lines, unknown), ignorable)
 
 
 def few_bytes(value: object) -> bytes:

@@ -76,9 +76,9 @@ class Device:
         return self.contents.reading
 
     @property
-    def aside(self) -> frozenset[tuple[str, int]]:
+    def ignorable(self) -> frozenset[tuple[str, int]]:
         """Return file and line of unknown lines without effect on forwarding or losslessness."""
-        return self.contents.aside
+        return self.contents.ignorable
 
     @property
     def neighbours(self) -> tuple[Neighbor, ...]:

@@ -35,7 +35,7 @@ class Share(NamedTuple):
     facts: int = 0
     statements: int = 0
     unknown: int = 0
-    aside: int = 0
+    ignorable: int = 0
 
     def plus(self, other: Share) -> Share:
         return Share(*map(sum, zip(self, other, strict=True)))
@@ -43,7 +43,7 @@ class Share(NamedTuple):
     @property
     def percent(self) -> float:
         """Unknown statements among those that are not aside."""
-        return 100 * self.unknown / max(1, self.statements - self.aside)
+        return 100 * self.unknown / max(1, self.statements - self.ignorable)
 
 
 def devices(nos: str, source: str = "*") -> dict[str, dict[str, str]]:
@@ -72,8 +72,8 @@ def share(nos: str, files: dict[str, str]) -> tuple[Share, list[str]]:
     """What one device comes to, and its unknown lines."""
     back_end = back_ends.load(nos)
     reading = back_end.read(files)
-    aside = back_end.aside(files, reading) if hasattr(back_end, "aside") else frozenset()
-    left = [text for file, line, text in reading.unknown if (file, line) not in aside]
+    ignorable = back_end.ignorable(files, reading) if hasattr(back_end, "ignorable") else frozenset()
+    left = [text for file, line, text in reading.unknown if (file, line) not in ignorable]
     count = sum(statements(text, nos) for text in files.values())
     return Share(1, len(reading.facts), count, len(left), len(reading.unknown) - len(left)), left
 
@@ -95,10 +95,10 @@ def main(nos: str, source: str = "*") -> None:
     for each in by_source.values():
         every = every.plus(each)
     by_source["all"] = every
-    print(f"{'source':32}{'devices':>8}{'facts':>8}{'statements':>11}{'aside':>7}{'unknown':>8}{'%':>7}")
+    print(f"{'source':32}{'devices':>8}{'facts':>8}{'statements':>11}{'ignorable':>7}{'unknown':>8}{'%':>7}")
     for name, each in by_source.items():
         print(
-            f"{name:32}{each.devices:8}{each.facts:8}{each.statements:11}{each.aside:7}{each.unknown:8}{each.percent:7.1f}"
+            f"{name:32}{each.devices:8}{each.facts:8}{each.statements:11}{each.ignorable:7}{each.unknown:8}{each.percent:7.1f}"
         )
     for line, times in often.most_common(120 if source != "*" else 60):
         print(f"{times:6}  {line[:150]}")

@@ -22,10 +22,10 @@ def lines_of(text, *keys):
     return {at for at, line in enumerate(text.split("\n"), 1) if any(f'"{key}"' in line for key in keys)}
 
 
-def edited(built, found, *keys, reach=EditScope.SIMILAR, aside=()):
+def edited(built, found, *keys, reach=EditScope.SIMILAR, ignorable=()):
     """The built object with the edits that keys which matter give, and what is added by them."""
     one, two = laid_out(json.dumps(built)), laid_out(json.dumps(found))
-    sides = FilePair(one, two, lines_of(one, *keys), lines_of(two, *keys), lines_of(two, *aside), reach)
+    sides = FilePair(one, two, lines_of(one, *keys), lines_of(two, *keys), lines_of(two, *ignorable), reach)
     files, texts = {FILE: one}, {}
     for removes in (True, False):
         if some := [each for each in json_edits(sides) if each.removes is removes]:
@@ -88,7 +88,7 @@ def test_overlays_contain_no_irrelevant_or_secret_lines():
         "BANNER": {"global": {"login": "hi"}},
         "TACPLUS": {"global": {"passkey": "s3cret", "timeout": "5"}},
     }
-    result, _ = edited(PORTS, found, "passkey", "timeout", "global", aside=("login",))
+    result, _ = edited(PORTS, found, "passkey", "timeout", "global", ignorable=("login",))
     assert result == {**PORTS, "TACPLUS": {"global": {"timeout": "5"}}}
 
 

@@ -27,6 +27,6 @@ def test_packed_contents_are_the_same_and_few_bytes(tmp_path: Path) -> None:
     assert again.reading.lines == {
         path: at for path, at in reading.lines.items() if path in reading.facts and at[1]
     }
-    assert (again.reading.unknown, again.aside) == (reading.unknown, contents.aside)
-    assert again.aside
+    assert (again.reading.unknown, again.ignorable) == (reading.unknown, contents.ignorable)
+    assert again.ignorable
     assert sum(map(len, held)) < sum(map(len, files.values())) / 2

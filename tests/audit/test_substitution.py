@@ -44,7 +44,7 @@ def told(device: PackedDevice) -> tuple[object, ...]:
     contents, placement = unpack_contents(device.held), device.placement
     return (
         device.key, device.name, device.system, device.places, list(contents.reading.facts.items()),
-        list(contents.reading.lines.items()), contents.reading.unknown, contents.aside, placement.ports,
+        list(contents.reading.lines.items()), contents.reading.unknown, contents.ignorable, placement.ports,
         placement.joining(), placement.neighbors, placement.routed, list(placement.used.items()), placement.facts,
         device.understood, device.identity,
     )  # fmt: skip

@@ -285,7 +285,7 @@ def _files_of(host: Device, network: str, *, own: bool) -> Device:
     wanted = {network, RAILS} if own else {network}
     files = {file: text for file, text in host.files.items() if host_files.network_of(file) in wanted}
     reading = without_no_addresses(host_files.read(files), next(iter(files), ""))
-    return replace(host, files=files, held=Contents(reading, host.aside))
+    return replace(host, files=files, held=Contents(reading, host.ignorable))
 
 
 def needs_of(parts: Mapping[str, FoundFabric]) -> dict[str, dict[str, tuple[int, int]]]:
@@ -321,7 +321,7 @@ def lost_lines(device: Device, built: Mapping[str, str]) -> list[LostLine]:
     A line with a fact is compared as a fact; see `find_mismatches`. In structured files only the lines count that no
     reader knows or that do not concern forwarding.
     """
-    barred = {*device.aside, *command_lines(back_ends.load(device.system), device.files)}
+    barred = {*device.ignorable, *command_lines(back_ends.load(device.system), device.files)}
     barred |= {(file, line) for file, line, _ in device.reading.unknown}
     found: list[LostLine] = []
     for file, text in device.files.items():

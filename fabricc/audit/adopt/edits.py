@@ -51,7 +51,7 @@ class FilePair:
     """A file as it is built and as it was found, with the lines of either that matter.
 
     Attributes:
-        built_lines, found_lines: those of facts that this side states alone; `aside`: found ones not to be kept.
+        built_lines, found_lines: those of facts that this side states alone; `ignorable`: found ones not to be kept.
         reach: how far edits go beyond these lines; `keyed`: lines are `key: value`, of which none has a pattern.
         barred: found lines by which a switch runs a command or that state a secret, which are never kept.
         renewed: built lines that are taken away and added again: the found lines around them change their meaning.
@@ -61,7 +61,7 @@ class FilePair:
     found: str
     built_lines: Collection[int]
     found_lines: Collection[int]
-    aside: Collection[int] = ()
+    ignorable: Collection[int] = ()
     reach: EditScope = EditScope.SIMILAR
     keyed: bool = False
     barred: Collection[int] = ()
@@ -169,7 +169,7 @@ def _visible_lines(node: Node, sides: FilePair, depth: int = 0) -> Iterator[str]
     """Yield a line and those below it, without ignored lines and lines that look like a secret."""
     if node.line in sides.barred:
         return
-    if node.line in sides.aside and not _touches_lines(node, sides.found_lines):
+    if node.line in sides.ignorable and not _touches_lines(node, sides.found_lines):
         return
     yield "   " * depth + (escape_stars(node.text) if node.children else node.text)
     for child in node.children:

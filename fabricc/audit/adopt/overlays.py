@@ -103,8 +103,8 @@ def add_overlays(site: Site, draft: Draft, compiled: Compiled) -> OverlayResult:
         codes |= wrong
         tried = _accept_breaches(tried, codes, REASON if site.sides.hosts else _UNLIKE)
         made = site.compiled(tried)
-    aside = {name.replace("overlays/", "overlays/aside/"): text for name, text in more.items()}
-    return plain._replace(draft=replace(draft, more={**draft.more, **aside}), refused=tuple(aside))
+    refused = {name.replace("overlays/", "overlays/aside/"): text for name, text in more.items()}
+    return plain._replace(draft=replace(draft, more={**draft.more, **refused}), refused=tuple(refused))
 
 
 def _accept_breaches(draft: Draft, codes: Iterable[str], ends: str = REASON) -> Draft:
@@ -200,8 +200,8 @@ def _laid_out(device: Device, built_files: Texts) -> tuple[Device, Texts]:
     )
     back_end = back_ends.load(device.system)
     reading = back_end.read(files)
-    aside = back_end.aside(files, reading) if hasattr(back_end, "aside") else frozenset()
-    return replace(device, files=files, held=Contents(reading, aside)), built_files
+    ignorable = back_end.ignorable(files, reading) if hasattr(back_end, "ignorable") else frozenset()
+    return replace(device, files=files, held=Contents(reading, ignorable)), built_files
 
 
 def _file_edits(
@@ -217,16 +217,16 @@ def _file_edits(
             file, line = places.get(each.path, ("", 0))
             lines[file].add(line)
     for file, line, _ in device.reading.unknown:
-        if (file, line) not in device.aside:
+        if (file, line) not in device.ignorable:
             found_lines[file].add(line)
     found = {}
     barred = {*command_lines(back_ends.load(device.system), device.files), *secret_places(device)}
     for file, stray in strays.items():
         built_lines[file] |= {*stray}
     for file in built_files.keys() & device.files.keys():
-        aside = {line for at, line in device.aside if at == file}
+        ignorable = {line for at, line in device.ignorable if at == file}
         sides = FilePair(
-            built_files[file], device.files[file], built_lines[file], found_lines[file], aside, reach,
+            built_files[file], device.files[file], built_lines[file], found_lines[file], ignorable, reach,
             keyed=file.endswith((".yaml", ".yml")), barred={line for at, line in barred if at == file},
             renewed=strays.get(file, ()),
         )  # fmt: skip
@@ -434,7 +434,7 @@ def _value_to_add(name: str, key: _Key, sides: FilePair) -> Any:
     if key.line in sides.barred:
         return None
     if not isinstance(key.value, dict) or not key.value:
-        out = key.line in sides.aside and key.line not in sides.found_lines
+        out = key.line in sides.ignorable and key.line not in sides.found_lines
         return None if out or holds_secret(f'"{name}": {json.dumps(key.value)}') else key.value
     below = {path[0]: part for path, part in _key_paths(key.value).items() if len(path) == 1}
     moved = {own: part._replace(line=key.line + part.line - 1) for own, part in below.items()}

@@ -33,10 +33,10 @@ class SingleFileNos:
         file: name of the only file of `render`; `template` prints it.
         view: makes the object `switch` of the template.
         reader: of the file.
-        express: changes what all ports of a profile state to what the platform holds, see `switch_facts`.
+        adjust_profile: changes what all ports of a profile state to what the platform holds, see `switch_facts`.
         states: functions that add the further facts of each topic to the Fabric's facts, and remove those it cannot
             express.
-        asides: reads lines without effect on forwarding or losslessness; None if none are known.
+        ignorable_reader: reads lines without effect on forwarding or losslessness; None if none are known.
         found: its knowledge about collected texts.
         commands: beginnings of lines and blocks by which the switch runs a command; None where none are known.
         find_exec_lines: finds lines of the exec mode, which no configuration holds.
@@ -53,10 +53,10 @@ class SingleFileNos:
     gaps: Callable[[Switch], list[Gap]]
     view: Callable[[Switch], object]
     reader: Reader
-    express: Callable[[Switch, Facts, PortProfile | None], None]
+    adjust_profile: Callable[[Switch, Facts, PortProfile | None], None]
     states: tuple[Callable[[Facts, Switch], None], ...]
     found: Collected
-    asides: Reader | None = None
+    ignorable_reader: Reader | None = None
     commands: re.Pattern[str] | None = None
     find_exec_lines: Callable[[str], Iterator[ExecLine]] | None = None
     sets_headroom_pool: bool = False
@@ -84,9 +84,11 @@ class SingleFileNos:
         """Return the facts of a switch's files."""
         return hide_values(self.reader.read(files), files)
 
-    def aside(self, files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
+    def ignorable(self, files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
         """File and line of each unknown line of a reading that is known to be irrelevant."""
-        return recognized_lines(reading, files, dict.fromkeys(files, self.asides) if self.asides else {})
+        return recognized_lines(
+            reading, files, dict.fromkeys(files, self.ignorable_reader) if self.ignorable_reader else {}
+        )
 
     def command_lines(self, files: Mapping[str, str]) -> Iterator[tuple[str, int]]:
         """Yield file and line of what makes the switch run a command."""
@@ -101,7 +103,7 @@ class SingleFileNos:
 
     def planned(self, switch: Switch) -> Facts:
         """Return the facts that reading the rendered configuration gives."""
-        facts = switch_facts(switch, partial(self.express, switch))
+        facts = switch_facts(switch, partial(self.adjust_profile, switch))
         for state in self.states:
             state(facts, switch)
         return facts

@@ -168,7 +168,7 @@ def said(system: str, files: Files) -> object:
     """All that is made of a device's files, in its order."""
     back_end: Any = hosts if system == HOSTS else back_ends.load(system)
     reading: Reading = back_end.read(files)
-    return told(reading), () if system == HOSTS else sorted(back_end.aside(files, reading))
+    return told(reading), () if system == HOSTS else sorted(back_end.ignorable(files, reading))
 
 
 def told(reading: Reading) -> object:

@@ -25,10 +25,10 @@ from fabricc.back.nos.cumulus import (
 from fabricc.back.nos.cumulus.foreign import second_reading
 from fabricc.back.nos.cumulus.limits import DEFAULT_RELEASE, RELEASES, Release, gaps, release_of
 from fabricc.back.nos.exec_commands import ExecLine, exec_lines, exec_pattern, matching_lines
-from fabricc.back.nos.frr import ASIDES
+from fabricc.back.nos.frr import IGNORABLE
 from fabricc.back.nos.secret_values import hide_values
 from fabricc.back.reading import Document, Reader, Topic, Types
-from fabricc.back.reading.reader import recognized_lines as lines_aside
+from fabricc.back.reading.reader import recognized_lines
 from fabricc.fabric.facts import Facts, Reading, Unplanned, switch_facts
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def render(switch: Switch) -> str:
 
 def planned(switch: Switch) -> Facts:
     """The facts that reading the rendered configuration gives: the Fabric's but for `DEPARTURES`, and NVUE's own."""
-    facts = switch_facts(switch, partial(qos.express, switch))
+    facts = switch_facts(switch, partial(qos.adjust_profile, switch))
     for topic in (interfaces, qos, bgp, services):
         topic.state(facts, switch)
     return facts
@@ -102,11 +102,11 @@ def read(files: Mapping[str, str]) -> Reading:
     return hide_values(reading, files)
 
 
-def aside(files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
+def ignorable(files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
     """File and line of what is irrelevant, and of what is known and only lacks what every plan has."""
     reported = {each[:2] for each in reading.unknown if not isinstance(each, Unplanned)}
     lacking = frozenset({each[:2] for each in reading.unknown} - reported)
-    return lacking | lines_aside(reading, files, {flat.ROUTING: ASIDES})
+    return lacking | recognized_lines(reading, files, {flat.ROUTING: IGNORABLE})
 
 
 class Cumulus:
@@ -118,7 +118,7 @@ class Cumulus:
     port_name = staticmethod(words.port_name)
     gaps = staticmethod(gaps)
     read = staticmethod(read)
-    aside = staticmethod(aside)
+    ignorable = staticmethod(ignorable)
     planned = staticmethod(planned)
     vendor_policy = roce.VENDOR_POLICY
     found = recognition

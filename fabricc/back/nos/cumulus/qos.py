@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.base import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.cumulus.limits import TRIMMING, has, release_of
-from fabricc.back.nos.cumulus.roce import VENDOR_POLICY, express_profile, state_profile, vendor_tree
+from fabricc.back.nos.cumulus.roce import VENDOR_POLICY, adjust_to_profile, state_profile, vendor_tree
 from fabricc.back.nos.cumulus.words import (
     ALPHAS,
     GLOBAL,
@@ -235,10 +235,10 @@ def _pool_tree(qos: SwitchQos) -> Tree:
 _WITHOUT_PAUSE = ("/priority_group", "/pfc_priority[")
 
 
-def express(switch: Switch, shared: Facts, profile: PortProfile | None) -> None:
+def adjust_profile(switch: Switch, shared: Facts, profile: PortProfile | None) -> None:
     """Change what ports of a profile state to what NVUE holds of it."""
     if switch.qos.vendor:
-        express_profile(switch.qos.vendor, shared)
+        adjust_to_profile(switch.qos.vendor, shared)
         return
     shared.pop("headroom/xon_bytes", None)
     shared.pop("headroom/xon_offset_bytes", None)

@@ -113,7 +113,7 @@ def has_own_marking(ecn: Ecn) -> bool:
     return replace(ecn, above_pause=False) != VENDOR_POLICY.ecn
 
 
-def express_profile(policy: VendorPolicy, shared: Facts) -> None:
+def adjust_to_profile(policy: VendorPolicy, shared: Facts) -> None:
     """Change what ports state to what the RoCE profile sets: sizes of headroom are its own."""
     for path in [path for path in shared if path.startswith("headroom/")]:
         del shared[path]

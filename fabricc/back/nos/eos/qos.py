@@ -353,7 +353,7 @@ def queue_facts(threshold_us: int, speed_gbps: int) -> dict[str, Value]:
 # --- the facts of that --------------------------------------------------------------------------------
 
 
-def express(switch: Switch, shared: Facts, profile: PortProfile | None) -> None:
+def adjust_profile(switch: Switch, shared: Facts, profile: PortProfile | None) -> None:
     """Change what ports of a profile state to what EOS holds of it."""
     if profile is None:
         return

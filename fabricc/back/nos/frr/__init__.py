@@ -17,7 +17,7 @@ from fabricc.back.nos.frr.words import BFD_PROFILE, MULTIPATH_LIMIT, port_name
 from fabricc.back.nos.secret_values import hide_values
 from fabricc.back.nos.templating import template_environment
 from fabricc.back.reading import Reader
-from fabricc.back.reading.reader import recognized_lines as lines_aside
+from fabricc.back.reading.reader import recognized_lines
 from fabricc.back.reading.tree import assignments
 from fabricc.fabric.facts import Facts, Reading, setting_facts, switch_facts
 from fabricc.fabric.vocabulary import compile_patterns
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
 
 __all__ = [
-    "ASIDES", "COMMANDS", "FRR", "FrrLinux", "GracefulRestart", "exec_lines", "read_frr_conf", "render_frr_conf",
+    "COMMANDS", "FRR", "IGNORABLE", "FrrLinux", "GracefulRestart", "exec_lines", "read_frr_conf", "render_frr_conf",
     "routing_facts", "ttl_security_facts",
 ]  # fmt: skip
 
@@ -134,7 +134,7 @@ def _state_stopped(reading: Reading) -> None:
 
 
 COMMANDS = services.COMMANDS[FILE]
-ASIDES = Reader((non_forwarding.TOPIC,), {}, leave=_LEAVE)
+IGNORABLE = Reader((non_forwarding.TOPIC,), {}, leave=_LEAVE)
 """Readers of lines of frr.conf without effect on forwarding or losslessness."""
 exec_lines = non_forwarding.EXEC_LINES
 
@@ -195,9 +195,9 @@ class FrrLinux:
         reading.unknown += [(name, 1, unknown) for name in sorted(files.keys() - readers.keys())]
         return hide_values(reading, files)
 
-    def aside(self, files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
+    def ignorable(self, files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
         """File and line of each unknown line of a reading that is known to be irrelevant."""
-        return lines_aside(reading, files, {FILE: ASIDES})
+        return recognized_lines(reading, files, {FILE: IGNORABLE})
 
     def exec_lines(self, file: str, text: str) -> Iterator[ExecLine]:
         """Yield the lines of `frr.conf` that are exec commands."""

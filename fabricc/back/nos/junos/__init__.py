@@ -138,10 +138,10 @@ JUNOS = SingleFileNos(
         {**interfaces.TYPES, **policy.TYPES, **bgp_rows.TYPES, **qos_rows.TYPES, **services.TYPES},
         _parse_tree, once=True,
     ),
-    express=qos.express,
+    adjust_profile=qos.adjust_profile,
     states=(interfaces.state, qos.state, bgp.state, filters.state, services.state),
     found=recognition,
-    asides=Reader((non_forwarding.TOPIC,), {}, _in_force),
+    ignorable_reader=Reader((non_forwarding.TOPIC,), {}, _in_force),
     commands=non_forwarding.COMMANDS,
     find_exec_lines=exec_lines,
 )  # fmt: skip

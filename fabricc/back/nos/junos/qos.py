@@ -301,7 +301,7 @@ def _class_name(traffic_class: TrafficClass) -> str:
 # --- the facts of that --------------------------------------------------------------------------------
 
 
-def express(switch: Switch, quality: Facts, profile: PortProfile | None) -> None:
+def adjust_profile(switch: Switch, quality: Facts, profile: PortProfile | None) -> None:
     """Change what ports of a profile state to what Junos holds of it."""
     for each, share in [(c, _class_shares(switch).get(c.name)) for c in switch.qos.classes]:
         if not each.strict:

@@ -88,10 +88,10 @@ NXOS = SingleFileNos(
         },
         blanked=words.fold_banner,
     ),
-    express=qos.express,
+    adjust_profile=qos.adjust_profile,
     states=(qos.state, interfaces.state, services.state, bgp.state, tenants.state),
     found=recognition,
-    asides=non_forwarding.BannerReader((non_forwarding.TOPIC,), {}),
+    ignorable_reader=non_forwarding.BannerReader((non_forwarding.TOPIC,), {}),
     commands=non_forwarding.COMMANDS,
     find_exec_lines=non_forwarding.EXEC_LINES,
 )  # fmt: skip

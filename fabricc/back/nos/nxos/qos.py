@@ -335,7 +335,7 @@ def _output_policy(
 # --- the facts of that --------------------------------------------------------------------------------
 
 
-def express(switch: Switch, shared: Facts, _profile: PortProfile | None) -> None:
+def adjust_profile(switch: Switch, shared: Facts, _profile: PortProfile | None) -> None:
     """Change the shared values of a profile's ports to those of NX-OS: queues by qos-group, platform buffers."""
     groups = qos_groups(switch.qos.classes)
     held = {

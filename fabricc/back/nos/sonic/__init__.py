@@ -8,7 +8,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.exec_commands import ExecLine, matching_lines
-from fabricc.back.nos.frr import ASIDES, COMMANDS, exec_lines
+from fabricc.back.nos.frr import COMMANDS, IGNORABLE, exec_lines
 from fabricc.back.nos.secret_values import hide_values
 from fabricc.back.nos.sonic import (
     bgp,
@@ -29,7 +29,7 @@ from fabricc.back.nos.sonic.limits import DEFAULT_RELEASE, RELEASES, gaps, relea
 from fabricc.back.nos.sonic.updater import application, typical_applications
 from fabricc.back.nos.sonic.words import parse_number, port_name
 from fabricc.back.reading import Document, Reader, Types
-from fabricc.back.reading.reader import recognized_lines as lines_aside
+from fabricc.back.reading.reader import recognized_lines
 from fabricc.fabric.facts import Facts, Reading, Unplanned, switch_facts
 
 if TYPE_CHECKING:
@@ -100,13 +100,13 @@ class Sonic:
         """Yield what is often done to a switch, and how it is applied."""
         return typical_applications(switch, self.render)
 
-    def aside(self, files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
+    def ignorable(self, files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
         """File and line of what is irrelevant, and of what is known and only lacks what every plan has."""
         reported = {
-            each for each in reading.unknown if not isinstance(each, Unplanned) and not _is_aside(each)
+            each for each in reading.unknown if not isinstance(each, Unplanned) and not _is_ignorable(each)
         }
         understood = {each[:2] for each in reading.unknown} - {each[:2] for each in reported}
-        return frozenset(understood) | lines_aside(reading, files, {FRR_FILE: ASIDES})
+        return frozenset(understood) | recognized_lines(reading, files, {FRR_FILE: IGNORABLE})
 
     def exec_lines(self, file: str, text: str) -> Iterator[ExecLine]:
         """Yield the lines of `frr.conf` that are commands of vtysh."""
@@ -126,10 +126,10 @@ class Sonic:
         return facts
 
 
-def _is_aside(unknown: tuple[str, int, str]) -> bool:
+def _is_ignorable(unknown: tuple[str, int, str]) -> bool:
     """Return whether an unknown line of `config_db.json` is in a table without effect on forwarding."""
     file, _, text = unknown
-    return file == config_db.FILE and text.removeprefix("table ").partition("|")[0] in beyond.ASIDE
+    return file == config_db.FILE and text.removeprefix("table ").partition("|")[0] in beyond.IGNORABLE_TABLES
 
 
 def tables(run: Switch) -> Tables:

@@ -30,9 +30,9 @@ OF_FRR = re.compile(r"unread\[|(vrf\[.*\]/)?(evpn/advertises_all|structure/|log/
 
 def left(files: dict[str, str]) -> list[str]:
     reading = CUMULUS.read(files)
-    aside = CUMULUS.aside(files, reading)
+    ignorable = CUMULUS.ignorable(files, reading)
     plain = [each for each in reading.unknown if not isinstance(each, Unplanned)]
-    return [text for file, line, text in plain if (file, line) not in aside]
+    return [text for file, line, text in plain if (file, line) not in ignorable]
 
 
 def test_foreign_statements_are_understood_or_irrelevant_except_one() -> None:
@@ -56,7 +56,7 @@ def test_commands_are_statements_one_by_one() -> None:
 def test_missing_plan_lines_count_only_in_own_files() -> None:
     lacking = [each for each in NVUE.unknown if isinstance(each, Unplanned) and "missing" in each.text]
     assert lacking
-    assert {each[:2] for each in lacking} <= CUMULUS.aside({FILE: TEXT}, NVUE)
+    assert {each[:2] for each in lacking} <= CUMULUS.ignorable({FILE: TEXT}, NVUE)
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_no_foreign_text_is_too_broken_to_read() -> None:
             at = chosen.randrange(len(text))
             for broken in (text[:at], text.replace(chosen.choice(words), chosen.choice(words), 3)):
                 reading = CUMULUS.read({FILE: broken})
-                assert CUMULUS.aside({FILE: broken}, reading) is not None
+                assert CUMULUS.ignorable({FILE: broken}, reading) is not None
     for name, text in FLAT.items():
         for _ in range(20):
             at = chosen.randrange(len(text))

@@ -16,5 +16,5 @@ frobnicate the fabric
 def test_system_lines_and_their_children_are_irrelevant() -> None:
     files = {FILE: TEXT}
     reading = EOS.read(files)
-    assert EOS.aside(files, reading) == {(FILE, 2), (FILE, 3), (FILE, 4), (FILE, 5)}
+    assert EOS.ignorable(files, reading) == {(FILE, 2), (FILE, 3), (FILE, 4), (FILE, 5)}
     assert [line for _, line, _ in reading.unknown] == [2, 3, 4, 5, 6, 7]

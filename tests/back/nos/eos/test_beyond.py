@@ -58,8 +58,8 @@ def test_every_line_of_a_foreign_leaf_has_its_facts() -> None:
 
 
 def test_only_lines_about_the_system_itself_are_left() -> None:
-    aside = EOS.aside({FILE: TEXT}, READING)
-    assert [line for file, line, _ in READING.unknown if (file, line) not in aside] == []
+    ignorable = EOS.ignorable({FILE: TEXT}, READING)
+    assert [line for file, line, _ in READING.unknown if (file, line) not in ignorable] == []
     assert {text.split()[0] for _, _, text in READING.unknown} == {
         "idle-timeout",
         "ip",
@@ -86,9 +86,9 @@ def test_every_fact_is_declared_and_of_its_type() -> None:
 
 def test_all_rows_compile() -> None:
     """Blocks compile at their first use: no two may be equal."""
-    assert EOS.asides is not None
+    assert EOS.ignorable_reader is not None
     assert compiled_blocks(EOS.reader.start) > 100
-    assert compiled_blocks(EOS.asides.start) > 100
+    assert compiled_blocks(EOS.ignorable_reader.start) > 100
 
 
 def test_neighbors_do_not_inherit_settings_that_they_negate() -> None:
@@ -167,4 +167,4 @@ def test_no_text_of_others_is_too_broken_to_read(often: int) -> None:
             files = {FILE: text[:at] + chance.choice(["", "\n", "\n  ", "EOF\n"]) + rest}
             reading = EOS.read(files)
             assert reading.lines.keys() <= reading.facts.keys(), path
-            EOS.aside(files, reading)
+            EOS.ignorable(files, reading)

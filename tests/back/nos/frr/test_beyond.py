@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricc.back.nos.frr import ASIDES, FILE, FRR, _file_readers
+from fabricc.back.nos.frr import FILE, FRR, IGNORABLE, _file_readers
 from fabricc.review.diff.fact_impact import vocabulary_of
 from tests.audit.corpora import ROOT, devices, share
 from tests.back.nos.test_vocabulary import fits
@@ -26,10 +26,10 @@ OF_SONIC = re.compile(r"(vrf\[.*\]/)?(bgp/graceful_restart/|bgp/source\[|zebra/f
 
 
 def test_foreign_lines_are_understood_or_irrelevant() -> None:
-    aside = FRR.aside({FILE: TEXT}, READING)
-    left = [text for file, line, text in READING.unknown if (file, line) not in aside]
+    ignorable = FRR.ignorable({FILE: TEXT}, READING)
+    left = [text for file, line, text in READING.unknown if (file, line) not in ignorable]
     assert left == ["network swp1"]
-    assert len(aside) == 4
+    assert len(ignorable) == 4
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def check_declared(facts: dict[str, str | int]) -> None:
 
 def test_all_rows_compile() -> None:
     """Blocks compile at their first use: no two may be equal."""
-    assert sum(compiled_blocks(reader.start) for reader in (*_file_readers().values(), ASIDES)) > 50
+    assert sum(compiled_blocks(reader.start) for reader in (*_file_readers().values(), IGNORABLE)) > 50
 
 
 corpora = pytest.mark.skipif(not ROOT.is_dir(), reason="the shared corpora are not here")
@@ -214,15 +214,15 @@ corpora = pytest.mark.skipif(not ROOT.is_dir(), reason="the shared corpora are n
 @corpora
 @pytest.mark.parametrize("source", SHARES)
 def test_configurations_of_others_are_understood(source: str) -> None:
-    statements = aside = unknown = 0
+    statements = ignorable = unknown = 0
     for files in devices("frr", source).values():
         found, _ = share("frr", files)
-        statements, aside, unknown = (
-            statements + found.statements, aside + found.aside, unknown + found.unknown,
+        statements, ignorable, unknown = (
+            statements + found.statements, ignorable + found.ignorable, unknown + found.unknown,
         )  # fmt: skip
         check_declared(FRR.read(files).facts)
     assert statements > 20
-    assert 100 * unknown / (statements - aside) <= SHARES[source]
+    assert 100 * unknown / (statements - ignorable) <= SHARES[source]
 
 
 @corpora

@@ -94,7 +94,7 @@ def test_interface_range_applies_to_members_and_overrides_groups() -> None:
 def test_a_group_that_is_not_applied_is_listed_and_of_no_effect() -> None:
     reading = JUNOS.read({FILE: GROUPED})
     assert reading.unknown == [(FILE, 23, "groups never system host-name other")]
-    assert JUNOS.aside({FILE: GROUPED}, reading) == {(FILE, 23)}
+    assert JUNOS.ignorable({FILE: GROUPED}, reading) == {(FILE, 23)}
 
 
 def test_an_unknown_statement_of_a_group_is_reported_once() -> None:

@@ -28,7 +28,7 @@ DESIGNS = ("leaf", "storage", "all")
 
 def facts_of(text: str) -> dict[str, str | int]:
     reading = NXOS.read({FILE: text})
-    assert [each for each in reading.unknown if each[:2] not in NXOS.aside({FILE: text}, reading)] == []
+    assert [each for each in reading.unknown if each[:2] not in NXOS.ignorable({FILE: text}, reading)] == []
     return reading.facts
 
 
@@ -57,8 +57,8 @@ def test_system_lines_and_their_children_are_irrelevant() -> None:
         "interface Ethernet1/1\n  no cdp enable\n  frobnicate\nfrobnicate\n"
     )
     reading = NXOS.read({FILE: text})
-    aside = NXOS.aside({FILE: text}, reading)
-    assert {line for _, line in aside} == {1, 7, 8, 10}
+    ignorable = NXOS.ignorable({FILE: text}, reading)
+    assert {line for _, line in ignorable} == {1, 7, 8, 10}
     assert [line for _, line, _ in reading.unknown] == [1, 7, 8, 10, 11, 12]
 
 
@@ -195,4 +195,4 @@ def test_cut_and_garbled_files_are_read_without_an_exception() -> None:
         for _ in range(3):
             chance.shuffle(words)
             garbled = " ".join(words)
-            NXOS.aside({FILE: garbled}, NXOS.read({FILE: garbled}))
+            NXOS.ignorable({FILE: garbled}, NXOS.read({FILE: garbled}))

@@ -28,9 +28,9 @@ OF_FRR = re.compile(r"unread\[|(vrf\[.*\]/)?evpn/advertises_all")
 
 
 def test_foreign_lines_are_understood_or_irrelevant() -> None:
-    aside = SONIC.aside({FILE: TEXT}, READING)
-    assert [text for file, line, text in READING.unknown if (file, line) not in aside] == []
-    assert aside
+    ignorable = SONIC.ignorable({FILE: TEXT}, READING)
+    assert [text for file, line, text in READING.unknown if (file, line) not in ignorable] == []
+    assert ignorable
 
 
 def test_unknown_fields_are_not_understood_and_not_irrelevant() -> None:
@@ -39,15 +39,15 @@ def test_unknown_fields_are_not_understood_and_not_irrelevant() -> None:
     tables["FROBNICATION"] = {"a": {"b": "c"}}
     files = {FILE: json.dumps(tables, indent=4)}
     reading = SONIC.read(files)
-    aside = SONIC.aside(files, reading)
-    left = {text for file, line, text in reading.unknown if (file, line) not in aside}
+    ignorable = SONIC.ignorable(files, reading)
+    left = {text for file, line, text in reading.unknown if (file, line) not in ignorable}
     assert left == {"PORT|Ethernet0 flux: 7", "table FROBNICATION"}
 
 
 def test_missing_plan_lines_count_only_in_own_files() -> None:
     lacking = [each for each in READING.unknown if isinstance(each, Unplanned)]
     assert "MGMT_VRF_CONFIG|vrf_global is missing" in {each.text for each in lacking}
-    assert {each[:2] for each in lacking} <= SONIC.aside({FILE: TEXT}, READING)
+    assert {each[:2] for each in lacking} <= SONIC.ignorable({FILE: TEXT}, READING)
 
 
 @pytest.mark.parametrize(

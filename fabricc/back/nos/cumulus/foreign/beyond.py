@@ -138,7 +138,7 @@ _VRF: tuple[Row, ...] = (
     *setting_rows("evpn", "router nexthop-tracking", "router rib", "router pim", "router pbr", "table"),
     *(Silent(f"{words} [<rest>]") for words in ("ptp", "ssh-server")),
 )  # fmt: skip
-_ASIDE = (
+_IGNORED_WORDS = (
     "system aaa", "system api", "system banner", "system cli", "system config", "system control-plane",
     "system cpu", "system date-time", "system debug", "system dhcp-server", "system dns", "system docker",
     "system eventd", "system events", "system gnmi-server", "system grpc-tunnel", "system health", "system history",
@@ -200,7 +200,7 @@ ROWS: tuple[Row, ...] = (
                "hash", under="qos", before="qos "),
     *setting_rows(*_SYSTEM, under="system", before="system "),
     Fact("system hostname <word>", "system/hostname"),
-    *(Silent(f"{words} [<rest>]") for words in _ASIDE),
+    *(Silent(f"{words} [<rest>]") for words in _IGNORED_WORDS),
 )  # fmt: skip
 
 
