@@ -44,7 +44,7 @@ class Audit:
         found: devices, links and places.
         findings: all findings, with files below the folder, in order of codes and places.
         coverage: the coverage.
-        accounts: the results of the rules by topic; `asked`: the progress of each invariant.
+        accounts: the results of the rules by topic; `progress`: the progress of each invariant.
         files: number of files in the folder; `used`: number of files with statements about a device.
     """
 
@@ -59,7 +59,7 @@ class Audit:
         reported = (*gathered.findings, *examined.findings)
         self.findings = tuple(sorted(reported, key=lambda one: (one.code, one.file, one.line, one.message)))
         self.coverage = coverage_of(gathered.devices, gathered.understood, self.findings, examined.unchecked)
-        self.accounts, self.asked = tuple(examined.accounts), tuple(examined.asked)
+        self.accounts, self.progress = tuple(examined.accounts), tuple(examined.progress)
         self.files, self.used = gathered.files, gathered.used
 
     @property
@@ -211,7 +211,7 @@ def as_json(audit: Audit, diagnostics: Sequence[Diagnostic]) -> Rendered:
         "devices": {name: _device_document(audit, name, one) for name, one in audit.coverage.devices.items()},
     })  # fmt: skip
     after = _as_document({
-        "asked": [one._asdict() for one in audit.asked],
+        "asked": [one._asdict() for one in audit.progress],
         "rules": accounts_by_topic(audit.accounts),
         "diagnostics": [finding_entry(each) for each in diagnostics],
         "unknown": [one._asdict() for one in audit.coverage.frequent],

@@ -109,7 +109,7 @@ def command(folder: Path, example: bool, **given: Any) -> int:
         return _write_example(folder)
     catalog, _ = load_catalog()
     if stated == Options() and sys.stdin.isatty() and sys.stdout.isatty():
-        answers = ask(catalog)
+        answers = prompt_answers(catalog)
     else:
         answers = read_options(stated, catalog)
     text, found = fit_spec((STARTER / _SPEC).read_text("utf-8"), answers, catalog)
@@ -233,7 +233,7 @@ def read_options(given: Options, catalog: Catalog) -> Answers:
     return answers
 
 
-def ask(catalog: Catalog) -> Answers:
+def prompt_answers(catalog: Catalog) -> Answers:
     """Ask for the answers on the terminal, one after the other, each with a default."""
     output.out("Press Enter to accept the value in brackets; `fabricc catalog` lists the models.")
     cluster = _prompt("Name of the cluster", DEFAULTS.cluster, _cluster)

@@ -124,12 +124,12 @@ def _in_lines() -> Callable[[str, int, int], None]:
     """Progress where there is no terminal: a line on standard error when something begins."""
     begun: set[str] = set()
 
-    def tell(what: str, _done: int, total: int) -> None:
+    def report(what: str, _done: int, total: int) -> None:
         if what not in begun:
             begun.add(what)
             output.err(f"starting {total:,} {what}")
 
-    return tell
+    return report
 
 
 def _parse_end(text: str) -> tuple[str, str]:

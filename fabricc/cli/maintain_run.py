@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def run_maintenance(spec: Path, format_: str, **wish: Any) -> int:
+def run_maintenance(spec: Path, format_: str, **request: Any) -> int:
     """Prepare and report; return the exit status. Keyword arguments have the names of the command's parameters."""
     compiled = compile_spec(spec, ethernet_only=True)
     if not compiled.sound:
         output.print_findings(compiled.diagnostics, format_, compiled.sources)
         return exit_status(compiled.diagnostics)
     with output.progress() as bars:
-        found = prepare_maintenance(compiled, MaintenanceRequest(**wish), bars or (lambda *_: None))
+        found = prepare_maintenance(compiled, MaintenanceRequest(**request), bars or (lambda *_: None))
     if format_ == "json":
         output.print_document(as_json(found))
     else:

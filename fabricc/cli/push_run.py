@@ -56,7 +56,7 @@ def run_push(
     if mode == "status":
         return _show_status(setting.journal, chosen["number"], chosen["format_"])
     if mode in ("plan", "dry-run"):
-        return _show_preview(setting, chosen["format_"], ask=mode == "dry-run")
+        return _show_preview(setting, chosen["format_"], dry_run=mode == "dry-run")
     if mode == "try":
         return _run_trial(setting, chosen["ledger"], chosen["format_"], record=chosen["record"])
     return _carry_out(setting, mode, rollback, chosen["format_"])
@@ -151,9 +151,9 @@ def _export_inventory(setting: Setting, folder: Path) -> int:
     return 0
 
 
-def _show_preview(setting: Setting, format_: str, *, ask: bool) -> int:
+def _show_preview(setting: Setting, format_: str, *, dry_run: bool) -> int:
     found: Preview
-    if ask:
+    if dry_run:
         with _attended_setting(setting) as attended:
             found = start.preview_push(attended)
     else:

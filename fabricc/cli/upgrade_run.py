@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def run_upgrade(spec: Path, to: str, since: str | None, format_: str, **wish: Any) -> int:
+def run_upgrade(spec: Path, to: str, since: str | None, format_: str, **request: Any) -> int:
     """Plan and report; return the exit status. Keyword arguments have the names of the command's parameters."""
     compiled = compile_spec(spec, ethernet_only=True)
     if not compiled.sound:
         output.print_findings(compiled.diagnostics, format_, compiled.sources)
         return exit_status(compiled.diagnostics)
-    wanted = UpgradeRequest(Release.of(to), Release.of(since) if since else None, **wish)
+    wanted = UpgradeRequest(Release.of(to), Release.of(since) if since else None, **request)
     with output.progress() as bars:
         found = prepare_upgrade(compiled, wanted, bars or (lambda *_: None))
     if format_ == "json":

@@ -120,13 +120,13 @@ def ends_of(statement: Statement) -> Ends:
 
 def _ends_of(statement: Statement) -> SharedTable[str, EndValues]:
     alike: dict[EndValues, EndValues] = {}
-    tells = statement.states_quality
+    states_qos = statement.states_quality
     bundles = any("bundle" in values for values in statement.ports.values())
-    values = {port: _end_values(statement, port, tells, bundles) for port in statement.fars}
+    values = {port: _end_values(statement, port, states_qos, bundles) for port in statement.fars}
     return SharedTable({port: alike.setdefault(end, end) for port, end in values.items()})
 
 
-def _end_values(statement: Statement, port: str, tells: bool, bundles: bool) -> EndValues:
+def _end_values(statement: Statement, port: str, states_qos: bool, bundles: bool) -> EndValues:
     def value_of(leaf: str) -> Value | None:
         return statement.of(port, leaf)
 
@@ -148,8 +148,8 @@ def _end_values(statement: Statement, port: str, tells: bool, bundles: bool) -> 
         speed_gbps=value_of("speed_gbps"),
         fec=value_of("fec"),
         autoneg=value_of("autoneg"),
-        pfc=(str(pfc) if lossless else "none") if pfc is not None or tells else None,
-        trust=value_of("trust") if tells and not host else None,
+        pfc=(str(pfc) if lossless else "none") if pfc is not None or states_qos else None,
+        trust=value_of("trust") if states_qos and not host else None,
         marked=",".join(map(str, marked)) or "none" if lossless and not host else None,
         switchport=bundle_value("switchport"),
         access_vlan=bundle_value("access_vlan"),

@@ -79,19 +79,19 @@ def switch_ends(seen: SwitchView) -> Iterator[LinkEnd]:
         if (vlan := seen.evpn.get(f"port[{port.name}]")) is not None:
             gateways = (seen.evpn.get(f"segment[{vlan}]/{family}") for family, _ in FAMILIES)
             addresses += [str(gateway) for gateway in gateways if gateway is not None]
-        told, offered, runs = [], [], []
+        session_texts, offered, runs = [], [], []
         for transport, neighbor in neighbors:
             attributes = seen.neighbors.get(neighbor, {})
             remote = attributes.get("remote_asn")
             runs.append(attributes.get("bfd") == "true")
             if remote is None:
-                told.append(f"{transport} none")
+                session_texts.append(f"{transport} none")
             else:
-                told.append(f"{transport} {ordered_statement(first, asn, str(remote))}")
+                session_texts.append(f"{transport} {ordered_statement(first, asn, str(remote))}")
                 offered.append(attributes.get("families"))
         settings, bfd = settings_of(tuple(offered), families, *timers), bfd_of(tuple(runs), multiplier)
         values = switch_values(link.stated, settings, bfd)
-        yield LinkEnd(name, port.name, *peer, " ".join(addresses), " ".join(told), values)
+        yield LinkEnd(name, port.name, *peer, " ".join(addresses), " ".join(session_texts), values)
 
 
 def _own_addresses(link: LinkPort, first: bool) -> tuple[list[str], list[tuple[str, str]]]:

@@ -52,7 +52,7 @@ def test_a_policy_by_as_path_is_followed_or_not_judged(
     found = audit_folder(tmp_path, jobs=1)
     codes = {each.code for each in found.findings if each.severity is not Severity.NOTE}
     assert not codes & {"FAB6210", "FAB6211"}
-    answers = {each.code: each for each in found.asked}
+    answers = {each.code: each for each in found.progress}
     assert (answers["FAB6210"].unproved == 0) is (leaks is not None)
 
 

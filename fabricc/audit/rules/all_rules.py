@@ -49,7 +49,7 @@ class RuleResults(NamedTuple):
     """The findings, how far each invariant and topic was answered, and of each device the topics not checked."""
 
     findings: list[Finding]
-    asked: list[RuleProgress]
+    progress: list[RuleProgress]
     accounts: list[TopicResult]
     unchecked: Mapping[str, tuple[tuple[str, str], ...]]
 
@@ -61,7 +61,7 @@ def find_all(found: FoundFabric) -> list[Finding]:
 
 def invariant_progress(found: FoundFabric) -> list[RuleProgress]:
     """Return the progress of each invariant: on how many switches proved, unproved, and not applicable."""
-    return examine_fabric(found).asked
+    return examine_fabric(found).progress
 
 
 def examine_fabric(
@@ -109,7 +109,7 @@ def examine_fabric(
         reported += each
     few = _deduplicate(reported)
     accounts = account_topics(digests.proof.answers, Counter(each.code for each in few))
-    return RuleResults(few, digests.proof.asked(), accounts, digests.unchecked)
+    return RuleResults(few, digests.proof.rule_progress(), accounts, digests.unchecked)
 
 
 _MANY = {Kind.HOST: "hosts", Kind.SWITCH: "switches"}

@@ -161,7 +161,7 @@ class Proof:
                 yield each
         yield from clos.check_timeouts(switches, (0, "", "", 0))
 
-    def asked(self) -> list[RuleProgress]:
+    def rule_progress(self) -> list[RuleProgress]:
         """Return the progress of each rule."""
         return [self._progress_of(number) for number in RULES]
 

@@ -72,9 +72,9 @@ def end_with_parent() -> Callable[[], None] | None:
     prctl = ctypes.CDLL(None).prctl  # looked up before the fork: the child must take no lock
     parent = os.getpid()
 
-    def ask() -> None:
+    def end_with_parent() -> None:
         prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:  # it ended before the request
             os._exit(1)
 
-    return ask
+    return end_with_parent

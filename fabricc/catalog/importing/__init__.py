@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 __all__ = ["ImportOptions", "ImportResult", "import_switch"]
 
 
-def import_switch(path: Path, wishes: ImportOptions) -> ImportResult:
+def import_switch(path: Path, options: ImportOptions) -> ImportResult:
     """Return the entry of a SONiC platform folder, or of a NetBox device type.
 
     Args:
         path: a folder such as `device/VENDOR/PLATFORM` of sonic-buildimage, or a YAML file of the device type library.
-        wishes: the values that the user sets.
+        options: the values that the user sets.
 
     Returns:
         The entry as text of a catalog file, empty where there is an error; and what it lacks: FAB2120 unreadable,
@@ -34,9 +34,9 @@ def import_switch(path: Path, wishes: ImportOptions) -> ImportResult:
         are assumed or missing.
     """
     if path.is_dir():
-        return platform_folder(path, wishes)
+        return platform_folder(path, options)
     if path.suffix in (".yaml", ".yml"):
-        return device_type(path, wishes)
+        return device_type(path, options)
     return import_failure("FAB2120", f"{path} is neither a folder nor a YAML file",
                   "Name a platform folder of SONiC, or a device type of NetBox.")  # fmt: skip
 
@@ -49,7 +49,7 @@ LANES = {
 """SerDes lanes of a cage by the last word of its interface type."""
 
 
-def device_type(path: Path, wishes: ImportOptions) -> ImportResult:
+def device_type(path: Path, options: ImportOptions) -> ImportResult:
     """Return the entry of a device type."""
     document = read_document(path)
     if isinstance(document, Diagnostic):
@@ -59,8 +59,8 @@ def device_type(path: Path, wishes: ImportOptions) -> ImportResult:
     if not (isinstance(maker, str) and isinstance(model, str) and isinstance(interfaces, list)):
         return draft.import_failure("FAB2120", f"{path} is no device type of NetBox",
                             "It has `manufacturer`, `model` and `interfaces`.")  # fmt: skip
-    if wishes.asic not in Library().names("asics"):
-        return draft.unknown_asic(wishes.asic)
+    if options.asic not in Library().names("asics"):
+        return draft.unknown_asic(options.asic)
     ports = [each for each in interfaces if isinstance(each, dict) and not each.get("mgmt_only")]
     panel = [(cage_of_type(str(each.get("type", ""))), each) for each in ports]
     unread = sorted({str(each.get("type", "")) for found, each in panel if found is None})
@@ -68,13 +68,13 @@ def device_type(path: Path, wishes: ImportOptions) -> ImportResult:
     if not known:
         remedy = "A switch has interfaces with a speed."
         return draft.import_failure("FAB2120", f"{path} has no Ethernet cage", remedy)
-    name = wishes.name or draft.as_name(model)
+    name = options.name or draft.as_name(model)
     lacks = [
         draft.missing_data("FAB2129", f"{name}: cages are whole, and their lanes those of the form factor",
                    "Add the splits that the maker names to `breakouts`."),
         draft.missing_data("FAB2126", f"{name}: no system is known to run on it, so it can be planned alone",
                    "Add `nos` with the names of its ports, see `fabricc docs catalog`."),
-        draft.missing_data("FAB2124", f"{name}: buffers and the lossless table are assumed, those of {wishes.asic}",
+        draft.missing_data("FAB2124", f"{name}: buffers and the lossless table are assumed, those of {options.asic}",
                    "Add `buffers` where the maker publishes them."),
     ]  # fmt: skip
     if unread:
@@ -86,7 +86,7 @@ def device_type(path: Path, wishes: ImportOptions) -> ImportResult:
         "sources": {"type": f"NetBox device type {maker}/{path.name}"},
         "switches": {
             name: {
-                "extends": wishes.asic,
+                "extends": options.asic,
                 "title": f"{maker} {model}",
                 "vendor": draft.as_name(maker),
                 "cages": draft.render_cages(draft.in_runs(known), source="type"),

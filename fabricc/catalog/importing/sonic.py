@@ -42,18 +42,18 @@ _MARKS = ("sai.profile", "hwsku.json", "port_config.ini")
 _SDK = re.compile(r"(?<![\w.+-])([\w.+-]+\.(?:xml|bcm|ya?ml))")
 
 
-def platform_folder(path: Path, wishes: ImportOptions) -> ImportResult:
+def platform_folder(path: Path, options: ImportOptions) -> ImportResult:
     """Return the entry of a folder `device/VENDOR/PLATFORM`."""
     folder = path.resolve()
     skus = sorted(each.name for each in folder.iterdir() if any((each / mark).is_file() for mark in _MARKS))
-    sku = wishes.sku or next(iter(_read_text(folder, "default_sku").split()), None)
+    sku = options.sku or next(iter(_read_text(folder, "default_sku").split()), None)
     if sku is None or sku not in skus:
         message = f"{path} has no SKU {sku!r}" if sku else f"{path} names no default SKU"
         return draft.import_failure(
             "FAB2121", message, f"Name one with `--sku`: {', '.join(skus) or 'the folder has none'}."
         )
     sdk = _sdk_config(folder / sku)
-    asic = wishes.asic or _asic_of_platform(folder.name, sdk)
+    asic = options.asic or _asic_of_platform(folder.name, sdk)
     if asic not in Library().names("asics"):
         return draft.unknown_asic(asic)
     try:
@@ -61,8 +61,8 @@ def platform_folder(path: Path, wishes: ImportOptions) -> ImportResult:
         rules = sonic_ports.naming_rules(panel)
     except NoRuleError as failure:
         return draft.contradiction_error(f"{folder.name}/{sku}: {failure}")
-    name = wishes.name or draft.as_name(_model_of_platform(folder.name))
-    return _Sku(folder, sku, sdk, str(asic), name, wishes.since, panel, []).entry(rules)
+    name = options.name or draft.as_name(_model_of_platform(folder.name))
+    return _Sku(folder, sku, sdk, str(asic), name, options.since, panel, []).entry(rules)
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,25 +135,25 @@ class Repinning:
     Attributes:
         lock: the numbers, with the file and its text.
         network: the further network whose lock it is, "" for that of the rails.
-        asked: None for no pin, () for the smallest sufficient set, else names from `stride` lines; for further networks
-            from lines that begin with `network`.
+        requested: None for no pin, () for the smallest sufficient set, else names from `stride` lines; for further
+            networks from lines that begin with `network`.
     """
 
     lock: Lock
     file: Path
     text: str
-    asked: Sequence[str] | None
+    requested: Sequence[str] | None
     network: str = ""
 
     @property
     def wanted(self) -> tuple[str, ...] | None:
-        """Return the requested names for this network without its name and the word `stride`; otherwise as `asked`.
+        """Return the requested names for this network without its name and the word `stride`; otherwise as `requested`.
 
         A network without a pin name requests the smallest sufficient set.
         """
-        if not self.asked:
-            return None if self.asked is None else ()
-        split = [_split_key(key) for key in self.asked]
+        if not self.requested:
+            return None if self.requested is None else ()
+        split = [_split_key(key) for key in self.requested]
         own = [key for network, key in split if network == self.network]
         return tuple(dict.fromkeys(filter(None, own))) if own else None
 
@@ -164,7 +164,7 @@ class Repinning:
     def unknown(self) -> Iterator[Diagnostic]:
         """Report FAB3036 for every key that the lock does not pin, of any network."""
         yield from self._unknown()
-        for name in dict.fromkeys(network for network, _ in map(_split_key, self.asked or ()) if network):
+        for name in dict.fromkeys(network for network, _ in map(_split_key, self.requested or ()) if network):
             if (lock := self.lock.networks.get(name)) is not None:
                 found = self.of_network(name, lock)._unknown()
                 yield from (replace(each, message=f"{name}: {each.message}") for each in found)
@@ -202,7 +202,7 @@ class Repinning:
             return
         at = self._pin_position(found.pins)
         if not found.enough:
-            requested = ", ".join(found.asked)
+            requested = ", ".join(found.requested)
             what = f"changing {requested} is not enough; required: {found.changes}"
             named, alone = "--repin={}", "--repin"
             if self.network:

@@ -177,7 +177,7 @@ class Likeness:
             peer = port.peer
             assert peer is not None
             first = (name, port.name) < (peer.device, peer.port)
-            addresses, told = [], []
+            addresses, stated_sessions = [], []
             for family, place in families:
                 address = (port.ipv4 if family == "ipv4" else port.ipv6) or ""
                 remote = sibling_address(address)
@@ -188,11 +188,13 @@ class Likeness:
                 head = address.partition("/")[0]
                 addresses.append(f"{head} - {remote}" if first else f"{remote} - {head}")
                 if place != _NO_SESSION:
-                    told.append(_asn_statement(family, first, asn, sessions[place].remote_asn))
+                    stated_sessions.append(_asn_statement(family, first, asn, sessions[place].remote_asn))
             if unnumbered is not None:
                 addresses.append("unnumbered")
-                told.append(_asn_statement("unnumbered", first, asn, sessions[unnumbered].remote_asn))
-            stated = " ".join((*addresses, *gateways)), " ".join(told)
+                stated_sessions.append(
+                    _asn_statement("unnumbered", first, asn, sessions[unnumbered].remote_asn)
+                )
+            stated = " ".join((*addresses, *gateways)), " ".join(stated_sessions)
             ends.append(LinkEnd(name, port.name, peer.device, peer.port, *stated, values))
         return ends
 

@@ -87,8 +87,8 @@ def plan_quality(spec: ClusterSpec, fabric: Fabric, naming: Naming, findings: li
     models = {id(model): model for model in every}  # one model has other figures on another release
     systems = {plan.nos for plan in fabric.tiers.values()}
     pool_settable = all(map(naming.sets_headroom_pool, systems))
-    wish = spec.congestion.trimming
-    cut = plan_trimming(classes, wish.class_name, wish.size_bytes) if wish else None
+    request = spec.congestion.trimming
+    cut = plan_trimming(classes, request.class_name, request.size_bytes) if request else None
     for model in models.values():
         found.update(dict.fromkeys(trimming_findings(cut, model)))
     for owner, key, model, kinds in _list_switch_kinds(spec, fabric):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fabricc.front.spec.document import Findings, join_words
-from fabricc.front.spec.model import Congestion, EcnThresholds, Priority, TrimmingWish
+from fabricc.front.spec.model import Congestion, EcnThresholds, Priority, TrimmingRequest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -170,20 +170,20 @@ def build_congestion(raw: Mapping[str, Any], findings: Findings) -> Congestion:
     return Congestion(profile, preset, None, _read_trimming(raw), raw["link_retry"])
 
 
-def _read_trimming(raw: Mapping[str, Any]) -> TrimmingWish | None:
-    wish: Mapping[str, Any] | None = raw.get("trimming")
-    return TrimmingWish(wish["class"], wish["size_bytes"]) if wish is not None else None
+def _read_trimming(raw: Mapping[str, Any]) -> TrimmingRequest | None:
+    request: Mapping[str, Any] | None = raw.get("trimming")
+    return TrimmingRequest(request["class"], request["size_bytes"]) if request is not None else None
 
 
-def _check_trimming(classes: list[Priority], wish: TrimmingWish | None, findings: Findings) -> None:
+def _check_trimming(classes: list[Priority], request: TrimmingRequest | None, findings: Findings) -> None:
     """The class of trimmed packets exists, cannot be paused or marked, and another class has packets to trim."""
-    if wish is None:
+    if request is None:
         return
     path = ("congestion", "trimming", "class")
-    carrier = next((each for each in classes if each.name == wish.class_name), None)
+    carrier = next((each for each in classes if each.name == request.class_name), None)
     if carrier is None:
         names = join_words([f"'{each.name}'" for each in classes if each.dscps and not each.lossless], "and")
-        message = f"no class '{wish.class_name}' for trimmed packets"
+        message = f"no class '{request.class_name}' for trimmed packets"
         findings.error("FAB2024", message, *path, help=f"Lossy classes with a code point: {names or 'none'}.")
         return
     wrong = (

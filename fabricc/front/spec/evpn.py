@@ -9,7 +9,7 @@ from fabricc.fabric.addresses import Pool
 from fabricc.fabric.evpn import VXLAN_BYTES, Evpn, Segment, Vrf
 from fabricc.front.spec.defaults import joins_switches
 from fabricc.front.spec.document import Findings, format_path, join_words
-from fabricc.front.spec.model import EvpnWish
+from fabricc.front.spec.model import EvpnRequest
 from fabricc.front.spec.pools import network_of
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SECTION = "evpn"
 
 
-def build_evpn(raw: Mapping[str, Any], spec: Mapping[str, Any], findings: Findings) -> EvpnWish:
+def build_evpn(raw: Mapping[str, Any], spec: Mapping[str, Any], findings: Findings) -> EvpnRequest:
     """Return the segments by VLAN; what they cannot be is a finding.
 
     `spec` is the whole with its defaults, as far as it fits the schema.
@@ -53,24 +53,24 @@ def build_evpn(raw: Mapping[str, Any], spec: Mapping[str, Any], findings: Findin
     groups = {name: tuple(each["groups"]) for name, each in raw["segments"].items() if "groups" in each}
     mtu: int = spec.get("mtu", {}).get("switch", 0) - VXLAN_BYTES
     vrfs_used = tuple(vrf for vrf in vrfs if vrf.name in used)
-    return EvpnWish(tuple(segments), vrfs_used, raw["anycast_mac"].lower(), groups, mtu)
+    return EvpnRequest(tuple(segments), vrfs_used, raw["anycast_mac"].lower(), groups, mtu)
 
 
-def list_subnets(wish: EvpnWish | Evpn) -> Iterator[tuple[KeyPath, Pool]]:
+def list_subnets(request: EvpnRequest | Evpn) -> Iterator[tuple[KeyPath, Pool]]:
     """Yield the subnets, each with the path of its key."""
-    for segment in wish.segments:
+    for segment in request.segments:
         for key, pool in (("subnet", segment.subnet4), ("subnet6", segment.subnet6)):
             if pool is not None:
                 yield (SECTION, "segments", segment.name, key), pool
 
 
-def check_subnets(wish: EvpnWish, own: Mapping[str, Network], findings: Findings) -> None:
+def check_subnets(request: EvpnRequest, own: Mapping[str, Network], findings: Findings) -> None:
     """FAB3305: a subnet meets another one, or a network that the fabric numbers itself from; `own` by the spec's key.
 
     The pool of the links to hosts is no such network: with segments there are none.
     """
     taken = [(key, network) for key, network in own.items() if not key.startswith("addressing.hosts")]
-    for path, pool in list_subnets(wish):
+    for path, pool in list_subnets(request):
         mine = ip_network(str(pool))
         for key, other in taken:
             if mine.version == other.version and mine.overlaps(other):

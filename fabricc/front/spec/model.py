@@ -172,7 +172,7 @@ class EcnThresholds:
 
 
 @dataclass(frozen=True, slots=True)
-class TrimmingWish:
+class TrimmingRequest:
     """Packets without room are cut to `size_bytes`; what is left travels in the class `class_name`."""
 
     class_name: str
@@ -194,7 +194,7 @@ class Congestion:
     profile: str = "dcqcn"
     preset: str | None = None
     thresholds: EcnThresholds | None = None
-    trimming: TrimmingWish | None = None
+    trimming: TrimmingRequest | None = None
     link_retry: bool = False
 
     @property
@@ -266,7 +266,7 @@ class ManagementTier:
 
 
 @dataclass(frozen=True, slots=True)
-class ManagementWish:
+class ManagementRequest:
     """The requested management switches.
 
     Attributes:
@@ -298,7 +298,7 @@ class Management:
     gateway: IPAddress | None
     services: Services
     networks: tuple[ManagementNetwork, ...] = ()
-    switches: ManagementWish | None = None
+    switches: ManagementRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -448,7 +448,7 @@ class Network:
 
 
 @dataclass(frozen=True, slots=True)
-class EvpnWish:
+class EvpnRequest:
     """The segments as the spec has them.
 
     Attributes:
@@ -464,7 +464,7 @@ class EvpnWish:
 
 
 @dataclass(frozen=True, slots=True)
-class TenantWish:
+class TenantRequest:
     """A tenant as the spec has it.
 
     Attributes:
@@ -571,8 +571,8 @@ class ClusterSpec:
     network: Network | None = None
     networks: Mapping[str, ClusterSpec] = field(default_factory=dict)
     external: tuple[ExternalParty, ...] = ()
-    evpn: EvpnWish | None = None
-    tenants: tuple[TenantWish, ...] = ()
+    evpn: EvpnRequest | None = None
+    tenants: tuple[TenantRequest, ...] = ()
     identities: Mapping[str, str] = field(default_factory=dict)
     given_devices: tuple[DeviceRow, ...] = ()
     given_links: tuple[LinkRow, ...] = ()

@@ -26,7 +26,7 @@ from fabricc.fabric.model import (
 from fabricc.fabric.shape import TierName
 from fabricc.front.spec.defaults import IPV4_POOLS, IPV6_POOLS, Assumptions, unused_pools
 from fabricc.front.spec.document import Findings, format_path
-from fabricc.front.spec.model import Addressing, Management, ManagementTier, ManagementWish, NosChoice
+from fabricc.front.spec.model import Addressing, Management, ManagementRequest, ManagementTier, NosChoice
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -432,9 +432,9 @@ def _find_clash(
     )
 
 
-def build_switches(raw: Mapping[str, Any]) -> ManagementWish:
+def build_switches(raw: Mapping[str, Any]) -> ManagementRequest:
     """Return the section `management.switches`, valid and with its defaults, as values."""
-    return ManagementWish(
+    return ManagementRequest(
         _read_tier(raw),
         _read_tier(raw["aggregation"]) if "aggregation" in raw else None,
         by_unit=raw["per"] == "unit",

@@ -14,7 +14,7 @@ from fabricc.base.documents.reader import parse_yaml
 from fabricc.fabric.tenants import port_mtu
 from fabricc.front.spec.canonical import edit_text, quote_text
 from fabricc.front.spec.document import Findings, format_path, join_words
-from fabricc.front.spec.model import TenantWish
+from fabricc.front.spec.model import TenantRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ _RANGE = re.compile(r"(.*?)([0-9]{1,18})\.\.([0-9]{1,18})")
 
 def build_tenants(
     raw: Mapping[str, Any], spec: Mapping[str, Any], findings: Findings
-) -> tuple[TenantWish, ...]:
+) -> tuple[TenantRequest, ...]:
     """Return the tenants in spec order, and report what they cannot be.
 
     `spec` is the whole spec with its defaults, as far as it fits the schema.
@@ -49,7 +49,7 @@ def build_tenants(
             findings.error(
                 "FAB3316", message, *path, "gpus", help="Name the hosts that have them, as `hosts`."
             )
-        tenants.append(TenantWish(name, hosts, racks, gpus, tuple(each.get("reach", ()))))
+        tenants.append(TenantRequest(name, hosts, racks, gpus, tuple(each.get("reach", ()))))
     return tuple(tenants)
 
 

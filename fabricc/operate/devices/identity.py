@@ -45,13 +45,13 @@ class Identity:
         serial: number of the chassis, "" where it is not reported.
         addresses: loopbacks and router ID of the running configuration.
         management: address of its management port in the running configuration, "" where it states none.
-        heard: LLDP announcements on its ports; read only where the rest does not prove the identity.
+        neighbors: LLDP announcements on its ports; read only where the rest does not prove the identity.
     """
 
     hostnames: frozenset[str] = frozenset()
     serial: str = ""
     addresses: frozenset[str] = frozenset()
-    heard: LldpNeighbors = ()
+    neighbors: LldpNeighbors = ()
     management: str = ""
 
     @property
@@ -77,7 +77,7 @@ class Identity:
             return self.serial == other.serial
         if self.addresses and other.addresses:
             return bool(self.addresses & other.addresses and self.hostnames & other.hostnames)
-        return bool(self.heard) and (self.hostnames, self.heard) == (other.hostnames, other.heard)
+        return bool(self.neighbors) and (self.hostnames, self.neighbors) == (other.hostnames, other.neighbors)
 
 
 def shorten_word(text: str) -> str:
@@ -181,7 +181,7 @@ class Roster:
                 owner = self._names.get(label) or self._past.get(label)
                 if owner and owner != name:
                     return f"it is {owner} (hostname {shorten_word(host)})"
-        return self._by_address(name, identity) or self._by_neighbors(name, identity.heard)
+        return self._by_address(name, identity) or self._by_neighbors(name, identity.neighbors)
 
     def _by_serial(self, name: str, identity: Identity) -> str:
         if not identity.serial:
@@ -326,7 +326,7 @@ def identify_device(
     identity = identity_of(live.stated_identity(), facts)
     proved = roster.accepted(name, identity, planned)
     if not proved and files:
-        identity = replace(identity, heard=live.lldp_neighbors())
+        identity = replace(identity, neighbors=live.lldp_neighbors())
     return Answering(identity, proved, roster.other(name, identity, planned))
 
 
@@ -339,7 +339,7 @@ def shared_devices(found: Mapping[str, Answering]) -> list[tuple[str, str]]:
     groups: dict[object, list[str]] = {}
     for name, one in found.items():
         identity = one.identity
-        for key in (identity.serial, *identity.addresses, identity.heard):
+        for key in (identity.serial, *identity.addresses, identity.neighbors):
             if key:
                 groups.setdefault(key, []).append(name)
     for names in groups.values():

@@ -251,7 +251,7 @@ def exchange_datagrams(
             if not going.send():
                 break
             going.receive(_WAIT_S)
-    return going.heard
+    return going.datagrams
 
 
 @dataclass(slots=True)
@@ -264,13 +264,13 @@ class _Exchange:
     marks: Sequence[int]
     poller: select.epoll
     owner: dict[int, int] = field(default_factory=dict)
-    heard: dict[int, ReceivedDatagram] = field(default_factory=dict)
+    datagrams: dict[int, ReceivedDatagram] = field(default_factory=dict)
 
     def send(self) -> bool:
         """Send the missing datagrams; return whether one was missing that should arrive."""
         missing = False
         for number, pair in enumerate(self.wanted):
-            if number in self.heard:
+            if number in self.datagrams:
                 continue
             missing |= pair.hops is not None
             channel = self.sockets[pair.sender][0]
@@ -289,7 +289,7 @@ class _Exchange:
                 for arrival in receive_arrivals(channel):
                     number, sender = _PAIR.unpack_from(arrival.payload)
                     if number < len(self.wanted) and self.wanted[number].receiver == at:
-                        self.heard[number] = ReceivedDatagram(
+                        self.datagrams[number] = ReceivedDatagram(
                             TTL - arrival.ttl,
                             arrival.source == self.endpoints[sender].address,
                             arrival.interface == interface,

@@ -307,17 +307,17 @@ def try_out(lab: Lab, network: Network, *, quick: bool = False, progress: Progre
     trial = trial_of(lab)
     wanted = [found for found in list_failures(network) if not quick or found.name.startswith(_QUICK)]
     steps = len(wanted) + (1 if quick else 2)
-    tell = progress or (lambda *_: None)
+    report_progress = progress or (lambda *_: None)
     settled = observe.wait_until_settled(lab, network.predict(network.miswired_ports()), SETTLE_S)
     trial.settles(STEADY, settled, SETTLE_S)
     compare_steady(network, trial, quick=quick)
-    tell("trial", 1, steps)
+    report_progress("trial", 1, steps)
     if trial.wrong:
         return trial
     for number, scenario in enumerate(wanted):
         trial.events.append(run_failure(network, scenario, trial))
-        tell("trial", number + 2, steps)
+        report_progress("trial", number + 2, steps)
     if not quick and (event := run_drain(network, trial)):
         trial.events.append(event)
-        tell("trial", steps, steps)
+        report_progress("trial", steps, steps)
     return trial

@@ -113,9 +113,9 @@ def compare_cabling(network: Network, trial: Trial) -> None:
     seen = observe.wait_for_neighbors(network.lab, wanted, _LLDP_LIMIT_S)
     for switch, ports in wanted.items():
         for port in sorted(ports.keys() | seen[switch].keys()):
-            planned, heard = (found.get(port) for found in (ports, seen[switch]))
-            words = [":".join(end) if end else "nobody" for end in (planned, heard)]
-            check.add(planned == heard, f"{switch}:{port}: planned {words[0]}, heard {words[1]}")
+            planned, received = (found.get(port) for found in (ports, seen[switch]))
+            words = [":".join(end) if end else "nobody" for end in (planned, received)]
+            check.add(planned == received, f"{switch}:{port}: planned {words[0]}, heard {words[1]}")
 
 
 def compare_configurations(network: Network, trial: Trial, *, one_of_each: bool = False) -> None:
@@ -226,14 +226,14 @@ def compare_outside(network: Network, prediction: Prediction, trial: Trial) -> N
             for hops in [prediction.hops(rails[rail], both[out])]
             for pair in (flows.Pair(rail, out, hops), flows.Pair(out, rail, hops))
         ]
-        heard = flows.exchange_datagrams(network.lab, both, wanted, network.marks())
+        received = flows.exchange_datagrams(network.lab, both, wanted, network.marks())
         ways = [
             trial.check(STEADY, way, "reachability as planned")
             for way in ("host to outside", "outside to host")
         ]
         for number, pair in enumerate(wanted):
             names = f"{both[pair.sender].address} to {both[pair.receiver].address}"
-            arrived = number in heard
+            arrived = number in received
             way = ways[pair.sender in there]
             way.add(arrived == (pair.hops is not None), f"{names}: {'arrived' if arrived else 'lost'}")
     aggregates = {prefix for switch in network.switches for prefix in switch.bgp.aggregates}

@@ -113,8 +113,8 @@ def prepare_maintenance(
         parts = {name: part for name, part in parts.items() if part is own}
     wirings = {name: Wiring(part.fabric) for name, part in parts.items()}
     target = resolve_names(request.devices, wirings)
-    told = [*request.down, *(read_verify_result(request.verified) if request.verified else ())]
-    known = [word for word in told if any(_has_element(wiring, word) for wiring in wirings.values())]
+    named = [*request.down, *(read_verify_result(request.verified) if request.verified else ())]
+    known = [word for word in named if any(_has_element(wiring, word) for wiring in wirings.values())]
     down = resolve_names([*request.down, *(word for word in known if word not in request.down)], wirings)
     concerned = {name: wiring for name, wiring in wirings.items() if _has_target(wiring, target)}
     networks = tuple(assess_network(name, wiring, target, down) for name, wiring in concerned.items())

@@ -129,13 +129,13 @@ def _render_specs(found: MaintenancePlan) -> Iterator[Line]:
 
 def as_json(found: MaintenancePlan) -> Rendered:
     """Return the maintenance as JSON; shares are numbers from 0 to 1."""
-    wish = found.request
+    request = found.request
     answer: dict[str, Any] = {
         "format": FORMAT,
         "cluster": found.cluster,
-        "devices": list(wish.devices),
-        "start": wish.start.isoformat(timespec="minutes") if wish.start else None,
-        "minutes": wish.minutes,
+        "devices": list(request.devices),
+        "start": request.start.isoformat(timespec="minutes") if request.start else None,
+        "minutes": request.minutes,
         "down": found.down.names,
         "networks": [_network_json(network) for network in found.networks],
         "jobs": {

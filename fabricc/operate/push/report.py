@@ -35,7 +35,7 @@ _SHOWN = 1000
 def format_preview(found: Preview, options: Options) -> list[str]:
     """Return lines: the tree's digest, diffs of contacted switches, then the waves with the share that each keeps."""
     lines = [f"tree sha256 {found.digest}"]
-    for name, one in found.asked.items():
+    for name, one in found.initial_states.items():
         if one.diff:
             head = f"--- {name} ({one.effect.impact.label}) {one.effect.why}".rstrip()
             diff = one.diff.splitlines()
@@ -88,7 +88,7 @@ def preview_json(found: Preview, options: Options, remarks: Sequence[Diagnostic]
                 "impact": effect.impact.label, "why": effect.why, "drained": effect.disruptive and options.drain,
                 "access": list(effect.access), "weakened": list(effect.weakened),
                 **({"way": effect.way} if effect.way else {}),
-                "diff": mask_diff(found.asked[name].diff) if name in found.asked else None,
+                "diff": mask_diff(found.initial_states[name].diff) if name in found.initial_states else None,
             }
             for name, effect in found.effects.items()
         },

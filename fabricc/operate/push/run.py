@@ -42,7 +42,7 @@ class Reporter:
     def ignore_errors(self) -> Reporter:
         """The same, which loses what the terminal does not take: it may be gone or full, or be written to already."""
 
-        def say(text: str) -> None:
+        def print_text(text: str) -> None:
             with suppress(Exception):
                 self.print_line(text)
 
@@ -50,7 +50,7 @@ class Reporter:
             with suppress(Exception):
                 self.progress(what, done, total)
 
-        return Reporter(say, progress)
+        return Reporter(print_text, progress)
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,10 +110,10 @@ def require_secrets(access: Access, texts: Callable[[str], Iterable[str]], names
     values = {access.secret(secret).reveal(): secret for secret in wanted}
     for name in names if values else ():
         for text in texts(name):
-            if told := next((secret for value, secret in values.items() if value in text), None):
+            if used := next((secret for value, secret in values.items() if value in text), None):
                 raise PushRefusedError(
                     "FAB9131",
-                    f"the value of the secret {told!r} also occurs as an ordinary word in the configuration of {name}",
+                    f"the value of the secret {used!r} also occurs as an ordinary word in the configuration of {name}",
                     "Choose a secret that does not occur in the configuration.",
                 )
 

@@ -46,7 +46,7 @@ class Preview:
         digest: of the tree.
         effects: switch that changes -> what its change does.
         seconds, basis: estimated time, and what the figure rests on.
-        asked: the state that was read from switches; empty when none was contacted.
+        initial_states: the state that was read from switches; empty when none was contacted.
         assumed: switches whose change is not known and counted as disruptive.
         unwatched: what gates cannot watch, a line each.
         drained: what becomes of drained switches should the push be killed, a line each.
@@ -59,7 +59,7 @@ class Preview:
     waves: Sequence[Wave]
     seconds: float
     basis: str
-    asked: Mapping[str, InitialState] = field(default_factory=dict)
+    initial_states: Mapping[str, InitialState] = field(default_factory=dict)
     assumed: int = 0
     unwatched: Sequence[str] = ()
     drained: Sequence[str] = ()
@@ -165,19 +165,19 @@ def _run_push(
 def _report_start(
     setting: Setting, flow: Push, states: Mapping[str, InitialState], waves: Sequence[Wave]
 ) -> None:
-    say = setting.reporter.print_line
+    print_line = setting.reporter.print_line
     drains = sum(1 for one in flow.effects.values() if one.disruptive)
     seconds, basis = estimate_s(waves, flow.effects, flow.executor)
-    say(f"tree {setting.source.tree}, sha256 {setting.source.digest}")
-    say(
+    print_line(f"tree {setting.source.tree}, sha256 {setting.source.digest}")
+    print_line(
         f"run {flow.executor.run}: {len(flow.effects)} of {plural(len(states), 'switch')} to change, "
         f"{drains} disruptively; "
         f"{plural(len(waves), 'wave')}, about {format_duration(seconds)} ({basis})"
     )
     for session in [text for one in states.values() for text in one.down][:5]:
-        say(f"down already: {session}")
+        print_line(f"down already: {session}")
     for line in [*list_unwatched(setting, states), *report_drain_timers(flow.executor, flow.effects, waves)]:
-        say(line)
+        print_line(line)
 
 
 def list_unwatched(setting: Setting, states: Mapping[str, InitialState]) -> list[str]:
@@ -235,12 +235,14 @@ def preview_push(setting: Setting) -> Preview:
             seconds, basis = estimate_s(waves, flow.effects, flow.executor)
         finally:
             journal.drop(run)
-    told = list_unwatched(setting, requested), report_drain_timers(flow.executor, flow.effects, waves)
+    reports = list_unwatched(setting, requested), report_drain_timers(flow.executor, flow.effects, waves)
     for name, hold in flow.executor.stopping.items():
         setting.reporter.print_line(f"{describe_guard(name, hold)}; the push stops it")
     findings += (*report_skipped(flow.skipped, Severity.WARNING),)
     digest = setting.source.digest
-    return Preview(digest, flow.effects, waves, seconds, basis, requested, 0, *told, findings, flow.skipped)
+    return Preview(
+        digest, flow.effects, waves, seconds, basis, requested, 0, *reports, findings, flow.skipped
+    )
 
 
 def plan_push(setting: Setting) -> Preview:

@@ -50,7 +50,7 @@ class LldpView:
     planned: dict[str, End]
     dark: frozenset[str]
     ports: frozenset[str]
-    heard: SeenNeighbors
+    neighbor_seen: SeenNeighbors
 
 
 def read_lldp_view(switch: Switch, neighbors: Mapping[str, Iterable[Mapping[str, Any]]]) -> LldpView:
@@ -112,7 +112,7 @@ def _resolve_ends(
     small = {name.lower(): name for name in (*hosts, *views)}
     found: dict[End, list[End]] = {}
     for device, one in views.items():
-        for port, announced in one.heard.items():
+        for port, announced in one.neighbor_seen.items():
             ends = (_resolve_end(neighbor, views, hosts, names, small) for neighbor in announced)
             found[device, port] = list(dict.fromkeys(ends))
     return found

@@ -147,10 +147,10 @@ def _build_comparisons(
     name, at = planned.name, question.source.places[planned.name]
 
     def getter(aspect: Aspect, method: str, judge: Callable[[Any], tuple[list[Deviation], int]]) -> None:
-        if (told := live.getter(method)) is None:
+        if (reported := live.getter(method)) is None:
             answer.unanswered.append(aspect)
         else:
-            answer.add_result(aspect, judge(told))
+            answer.add_result(aspect, judge(reported))
 
     def listen(answered: Any) -> tuple[list[Deviation], int]:
         answer.lldp_view = read_lldp_view(planned, answered)

@@ -190,8 +190,8 @@ def make_view(switch: Switch, reading: FileContents) -> SwitchView:
     """Sort the facts of a switch."""
     seen = SwitchView(switch, reading)
     sort_facts(seen, reading.facts.items())
-    tells = any(port_paths(port.name)["routed"] in reading.facts for port in switch.ports)
-    links = _Links(reading.facts, seen.queues(), tells)
+    states_routed = any(port_paths(port.name)["routed"] in reading.facts for port in switch.ports)
+    links = _Links(reading.facts, seen.queues(), states_routed)
     assign_links(seen, [links.of(port) for port in switch.ports if port.peer])
     return seen
 
@@ -306,11 +306,11 @@ def _queue_leaves(queues: tuple[int, ...]) -> tuple[str, ...]:
 class _Links:
     """Build the cabled ports of one switch; values shared by ports of one kind are computed once."""
 
-    def __init__(self, facts: Mapping[str, Value], queues: list[int], tells_routed: bool) -> None:
-        """Use `tells_routed` if the platform states which ports are routed; an unstated port is then not routed."""
+    def __init__(self, facts: Mapping[str, Value], queues: list[int], states_routed: bool) -> None:
+        """Use `states_routed` if the platform states which ports are routed; an unstated port is then not routed."""
         self._facts = facts
         self._queues = queues
-        self._routed_else = "" if tells_routed else "true"
+        self._routed_else = "" if states_routed else "true"
         self._pfc_else = "none" if _CODE_POINT_PATHS[0] in facts else ""  # stated wherever classes are at all
         self._leaves = _queue_leaves(tuple(queues))
         self._kinds: dict[tuple[object, ...], Lossless] = {}

@@ -235,8 +235,8 @@ def explain_lock_line(plan: PlanSources, spec: Path, line: int) -> Explanation:
     statement = Statement(
         name, words[-1], _LOCK_RULES.get(kind, _LOCK_RULE), origins=(origin,), docs=_LOCK_DOCS
     )
-    asked = [(kind, words[0])] if kind != "stride" else []
-    details = (("line", text), *_questions(plan, spec, asked))
+    pairs = [(kind, words[0])] if kind != "stride" else []
+    details = (("line", text), *_questions(plan, spec, pairs))
     return Explanation("line", f"{plan.lock_file}:{line}", "a line of the lock", details, (statement,))
 
 

@@ -119,7 +119,7 @@ def test_keys_change_those_pins_and_no_others() -> None:
     asked, found = repinned(more, first.lock, "links_per_spine")
     assert found is not None
     assert asked.lock == repinned(more, first.lock)[0].lock
-    assert found.asked == ("links_per_spine",)
+    assert found.requested == ("links_per_spine",)
     _, short = repinned(more, first.lock, "unit", "spine")
     assert short is not None
     assert not short.enough

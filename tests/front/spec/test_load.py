@@ -15,7 +15,7 @@ from fabricc.base.diagnostics import Position, Severity
 from fabricc.fabric.model import LoginServers, NtpKey, Snmp, SnmpUser
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from fabricc.front.spec.load import load_spec
-from fabricc.front.spec.model import HostGroup, NosChoice, Override, PortOverride, TrimmingWish
+from fabricc.front.spec.model import HostGroup, NosChoice, Override, PortOverride, TrimmingRequest
 from tests.front.spec.samples import FULL, SHORT, load
 
 
@@ -66,7 +66,7 @@ def test_every_section_reaches_the_value() -> None:
     assert (spec.management.services.gnmi_port, spec.management.services.lldp_interval_s) == (50051, 10)
     assert spec.load_balancing == LoadBalancing(Spreading.FLOWLET, True, 128)
     assert spec.routing.ttl_security
-    assert spec.congestion.trimming == TrimmingWish("cnp", 512)
+    assert spec.congestion.trimming == TrimmingRequest("cnp", 512)
     assert spec.congestion.link_retry
     port = PortOverride(9, "smf", False)
     assert spec.overrides == {

@@ -248,10 +248,10 @@ def test_a_device_without_a_name_is_judged_by_loopback_and_neighbors(fabric: Bui
     loopbacks = {name: frozenset({str(fabric.switch(name).loopback4)}) for name in (NAME, OTHER)}
     assert roster.other(NAME, Identity(names, addresses=loopbacks[NAME])) == ""
     assert f"it is {OTHER}" in roster.other(NAME, Identity(names, addresses=loopbacks[OTHER]))
-    assert roster.other(NAME, Identity(names, heard=neighbors(fabric, NAME))) == ""
-    wrong = roster.other(NAME, Identity(names, heard=neighbors(fabric, OTHER)))
+    assert roster.other(NAME, Identity(names, neighbors=neighbors(fabric, NAME))) == ""
+    wrong = roster.other(NAME, Identity(names, neighbors=neighbors(fabric, OTHER)))
     assert wrong.startswith(f"its LLDP neighbors are those of {OTHER}")
-    assert roster.other(NAME, Identity(names, heard=(("elsewhere", "Ethernet1", ""),))) == ""
+    assert roster.other(NAME, Identity(names, neighbors=(("elsewhere", "Ethernet1", ""),))) == ""
     foreign = Identity(frozenset({"dc7-leaf1"}), addresses=frozenset({"203.0.113.9"}))
     assert "no switch of this plan (hostname dc7-leaf1" in roster.foreign(foreign)
 
@@ -290,8 +290,8 @@ def test_the_serial_number_of_a_replacement_is_held_to(fabric: BuiltTree, tmp_pa
             True,
         ),
         (
-            Identity(frozenset({"sonic"}), heard=(("a", "b", ""),)),
-            Identity(frozenset({"sonic"}), heard=(("a", "b", ""),)),
+            Identity(frozenset({"sonic"}), neighbors=(("a", "b", ""),)),
+            Identity(frozenset({"sonic"}), neighbors=(("a", "b", ""),)),
             True,
         ),
     ],

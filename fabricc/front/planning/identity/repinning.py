@@ -279,13 +279,13 @@ class RepinResult:
     Attributes:
         pins: name of a pin -> (its number in the lock, its new one), those that differ.
         touched: which of the devices that the old pins have room for become another.
-        asked: the requested pins; empty for the fewest that suffice.
+        requested: the requested pins; empty for the fewest that suffice.
         enough: False when the requested pins do not suffice and nothing is planned; `pins` then has those that do.
     """
 
     pins: Mapping[str, tuple[int, int]]
     touched: ChangedParts
-    asked: tuple[str, ...] = ()
+    requested: tuple[str, ...] = ()
     enough: bool = True
 
     @property

@@ -36,14 +36,14 @@ def tenant_partitions(
     ports = assign_rails(spec, wiring, findings)
     order = [host for unit in wiring.units.values() for host in unit.hosts.values()]
     found = []
-    for index, wish in enumerate(spec.tenants):
+    for index, request in enumerate(spec.tenants):
         rails = {
             host: tuple(rail for rail, owner in enumerate(ports[host]) if owner == index)
             for host in order
             if index in ports.get(host, ())
         }
         some = {host: own for host, own in rails.items() if len(own) < len(ports[host])}
-        found.append(Partition(wish.name, numbers[wish.name], tuple(rails), None, some))
+        found.append(Partition(request.name, numbers[request.name], tuple(rails), None, some))
     if idle := [host for host in order if NOBODY in ports.get(host, (NOBODY,))]:
         more = f" and {len(idle) - 1} more" if idle[1:] else ""
         message = f"{idle[0]}{more}: ports in no partition, which reach no host"

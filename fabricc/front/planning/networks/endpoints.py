@@ -77,8 +77,8 @@ def with_out_of_band(
         for further in specs[1:]:
             _refuse_further(further)
         _refuse_narrow(spec, fabric)
-        if (wish := spec.management.switches) is not None:
-            switches = planned_switches(spec, wish, fabric, catalog, locked, naming, findings)
+        if (request := spec.management.switches) is not None:
+            switches = planned_switches(spec, request, fabric, catalog, locked, naming, findings)
             _refuse_unaddressed(spec, fabric, switches)
             numbers |= switches.numbers
             fabric = replace(fabric, out_of_band=replace(fabric.out_of_band, switches=switches))

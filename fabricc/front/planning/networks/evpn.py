@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import Unit
-    from fabricc.front.spec.model import ClusterSpec, EvpnWish
+    from fabricc.front.spec.model import ClusterSpec, EvpnRequest
 
 
 def with_segments(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -> Fabric:
     """Return the fabric with the spec's segments; a host that cannot be in one is a finding."""
-    wish = spec.evpn
-    if wish is None:
+    request = spec.evpn
+    if request is None:
         return fabric
     if (apart := fabric.fabrics) > 1:
         message = f"no switch joins the {apart} planes, so a segment cannot span them"
@@ -33,27 +33,29 @@ def with_segments(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic])
         message = "identity tables set addresses of host links, which hosts in segments do not have"
         help_ = "Remove these addresses from the tables: those of a segment follow from `subnet`."
         findings.append(spec.error("FAB3312", message, SECTION, help=help_))
-    of_group = _of_groups(spec, wish, findings)
-    planned = replace(fabric, evpn=Evpn(wish.segments, wish.vrfs, wish.anycast_mac, of_group, wish.mtu))
+    of_group = _of_groups(spec, request, findings)
+    planned = replace(
+        fabric, evpn=Evpn(request.segments, request.vrfs, request.anycast_mac, of_group, request.mtu)
+    )
     findings.extend(_too_small(spec, planned, of_group))
     return planned
 
 
-def _of_groups(spec: ClusterSpec, wish: EvpnWish, findings: list[Diagnostic]) -> tuple[int, ...]:
+def _of_groups(spec: ClusterSpec, request: EvpnRequest, findings: list[Diagnostic]) -> tuple[int, ...]:
     """Return the index of the segment of each host group."""
     names = [group.name for group in spec.gpus.groups]
     segment_of_group: dict[str, int] = {}
-    for index, segment in enumerate(wish.segments):
-        for at, group in enumerate(wish.groups.get(segment.name, ())):
+    for index, segment in enumerate(request.segments):
+        for at, group in enumerate(request.groups.get(segment.name, ())):
             path = (SECTION, "segments", segment.name, "groups", at)
             if group not in names:
                 help_ = f"Groups are {', '.join(names)}."
                 findings.append(spec.error("FAB3309", f"no host group is named {group}", *path, help=help_))
             elif segment_of_group.setdefault(group, index) != index:
-                other = wish.segments[segment_of_group[group]].name
+                other = request.segments[segment_of_group[group]].name
                 message = f"hosts of {group} are in {other} already: a port can be in only one segment"
                 findings.append(spec.error("FAB3309", message, *path, help="Name the group once."))
-    rest = [index for index, segment in enumerate(wish.segments) if segment.name not in wish.groups]
+    rest = [index for index, segment in enumerate(request.segments) if segment.name not in request.groups]
     for group in names:
         if group not in segment_of_group and len(rest) != 1:
             message = f"no segment contains the hosts of {group}"

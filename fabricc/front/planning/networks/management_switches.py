@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import Catalog, SwitchModel
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.planning.topology.strides import NarrowSubnets
-    from fabricc.front.spec.model import ClusterSpec, ManagementTier, ManagementWish
+    from fabricc.front.spec.model import ClusterSpec, ManagementRequest, ManagementTier
 
 _AT = ("management", "switches")
 _ABOVE = (*_AT, "aggregation")
@@ -49,7 +49,7 @@ class Uplinks(NamedTuple):
 
 def planned_switches(
     spec: ClusterSpec,
-    wish: ManagementWish,
+    request: ManagementRequest,
     fabric: Fabric,
     catalog: Catalog,
     locked: Mapping[str, int],
@@ -60,7 +60,7 @@ def planned_switches(
 
     Args:
         spec: of the top level.
-        wish: its section `management.switches`.
+        request: its section `management.switches`.
         fabric: of the rails, joined with the further networks.
         catalog: the models.
         locked: switch -> its number in the lock.
@@ -70,7 +70,7 @@ def planned_switches(
     Raises:
         UnfitError: they cannot be, with the reason.
     """
-    model = _find_model(spec, catalog, wish.tier, naming, findings, _AT)
+    model = _find_model(spec, catalog, request.tier, naming, findings, _AT)
     down = _ports_of_speed(model, _DEVICE_GBPS)
     if not down:
         able = ", ".join(
@@ -78,18 +78,18 @@ def planned_switches(
         )
         message = f"{model.title} has no ports of {_DEVICE_GBPS}G, which BMCs and management ports have"
         raise UnfitError(spec.error("FAB3214", message, *_AT, "model", help=f"Models that have: {able}."))
-    counts = _count_switches(spec, wish, fabric, model, len(down))
+    counts = _count_switches(spec, request, fabric, model, len(down))
     names = [switch_name(place, index) for place, count in counts.items() for index in range(count)]
     numbers = _number_switches(names, locked)
     most = max(numbers.values(), default=-1) + 1
-    above = wish.aggregation
+    above = request.aggregation
     if above is None:
-        uplinks = wish.tier.uplinks or len(wish.outside)
+        uplinks = request.tier.uplinks or len(request.outside)
         speed = max((_unsplit_speeds(model) - {_DEVICE_GBPS}), default=0)
         up = _ports_of_speed(model, speed)[:uplinks]
         if len(up) < uplinks:
             raise UnfitError(_report_few_ports(spec, model, len(up), uplinks))
-        if not wish.outside:
+        if not request.outside:
             findings.append(_report_isolated(spec, len(names)))
             up = ()
         aggregation: Bank | None = None
@@ -99,8 +99,8 @@ def planned_switches(
         count = above.count or 1
         aggregates = tuple(aggregate_name(index) for index in range(count))
         upper_model = _find_model(spec, catalog, above, naming, findings, _ABOVE)
-        uplinks, out = wish.tier.uplinks or count, above.uplinks or len(wish.outside)
-        out = out if wish.outside else 0
+        uplinks, out = request.tier.uplinks or count, above.uplinks or len(request.outside)
+        out = out if request.outside else 0
         joined = _find_uplink_speed(model, upper_model, uplinks, _needed_ports(most, uplinks, count) + out)
         if joined is None:
             raise UnfitError(
@@ -116,16 +116,18 @@ def planned_switches(
     _refuse_clashes(spec, fabric, (*aggregates, *names))
     return ManagementSwitches(
         Bank(
-            model, _name_ports(down, model, wish.tier, naming), _name_ports(lower, model, wish.tier, naming)
+            model,
+            _name_ports(down, model, request.tier, naming),
+            _name_ports(lower, model, request.tier, naming),
         ),
         aggregation,
         numbers,
         aggregates,
-        wish.outside,
-        wish.cable,
-        wish.uplink,
-        wish.by_unit,
-        wish.row,
+        request.outside,
+        request.cable,
+        request.uplink,
+        request.by_unit,
+        request.row,
     )
 
 
@@ -181,17 +183,18 @@ def _name_ports(
 
 
 def _count_switches(
-    spec: ClusterSpec, wish: ManagementWish, fabric: Fabric, model: SwitchModel, ports: int
+    spec: ClusterSpec, request: ManagementRequest, fabric: Fabric, model: SwitchModel, ports: int
 ) -> dict[str, int]:
     """Return place -> its switches; report FAB3215 where the given count is too small."""
     found = {
-        place: site.needed(ports) for place, site in management_sites(fabric, wish.by_unit, wish.row).items()
+        place: site.needed(ports)
+        for place, site in management_sites(fabric, request.by_unit, request.row).items()
     }
-    if (count := wish.tier.count) is None:
+    if (count := request.tier.count) is None:
         return found
     small = [place for place, needed in found.items() if needed > count]
     if small:
-        site = management_sites(fabric, wish.by_unit, wish.row)[small[0]]
+        site = management_sites(fabric, request.by_unit, request.row)[small[0]]
         message = (
             f"{small[0]} has {len(site.switches) + len(site.hosts)} management ports"
             + (f", and keeps {site.room} for the hosts of its unit" if site.room > len(site.hosts) else "")
@@ -289,8 +292,8 @@ def _refuse_clashes(spec: ClusterSpec, fabric: Fabric, names: Sequence[str]) -> 
     taken = {host: "host" for unit in fabric.units.values() for host in unit.hosts.values()}
     for network in (fabric, *fabric.networks):
         taken |= {network.name(at): "switch of the fabric" for at in network.switch_ids()}
-    wish = spec.management.switches
-    taken |= dict.fromkeys(wish.outside if wish else (), "device outside")
+    request = spec.management.switches
+    taken |= dict.fromkeys(request.outside if request else (), "device outside")
     twice = (
         {name for index, name in enumerate(names) if name in names[:index]}
         if len({*names}) < len(names)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.model import HostModel
     from fabricc.fabric.fabric import Fabric
-    from fabricc.front.spec.model import ClusterSpec, TenantWish
+    from fabricc.front.spec.model import ClusterSpec, TenantRequest
 
 _NAMED = 3  # hosts that a message lists
 
@@ -51,30 +51,30 @@ def assign_rails(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) 
     seats = {host: unit for unit in fabric.units.values() for host in unit.hosts.values()}
     racks = _hosts_by_rack(fabric)
     found: dict[str, list[int]] = {}
-    for index, wish in enumerate(spec.tenants):
-        wanted = dict.fromkeys(wish.hosts, (SECTION, wish.name, "hosts"))
+    for index, request in enumerate(spec.tenants):
+        wanted = dict.fromkeys(request.hosts, (SECTION, request.name, "hosts"))
         whole: set[str] = set()
-        for rack in wish.racks:
+        for rack in request.racks:
             if rack not in racks:
-                message = f"{wish.name}: no rack or unit is named {rack}"
+                message = f"{request.name}: no rack or unit is named {rack}"
                 help_ = f"There are for example {', '.join(list(racks)[:_NAMED])}."
-                findings.append(spec.error("FAB3313", message, SECTION, wish.name, "racks", help=help_))
+                findings.append(spec.error("FAB3313", message, SECTION, request.name, "racks", help=help_))
             for host in racks.get(rack, ()):
-                wanted.setdefault(host, (SECTION, wish.name, "racks"))
+                wanted.setdefault(host, (SECTION, request.name, "racks"))
                 whole.add(host)
         for host, path in wanted.items():
             if (unit := seats.get(host)) is None:
-                message = f"{wish.name}: no host is named {host}"
+                message = f"{request.name}: no host is named {host}"
                 help_ = f"There are for example {', '.join(list(seats)[:_NAMED])}."
                 findings.append(spec.error("FAB3313", message, *path, help=help_))
                 continue
-            gpus = None if host in whole else wish.gpus
-            rails = _rails_of(spec, fabric, unit, host, wish, gpus, findings)
+            gpus = None if host in whole else request.gpus
+            rails = _rails_of(spec, fabric, unit, host, request, gpus, findings)
             own = found.setdefault(host, [NOBODY] * fabric.attachments[unit.group].rails)
             taken = sorted({own[rail] for rail in rails} - {NOBODY, index})
             if taken:
                 other = spec.tenants[taken[0]].name
-                message = f"{host} belongs to {other} and to {wish.name}: a port can be in only one tenant"
+                message = f"{host} belongs to {other} and to {request.name}: a port can be in only one tenant"
                 help_ = "Name the host in one of them, or divide it by `gpus`."
                 findings.append(spec.error("FAB3314", message, *path, help=help_))
             for rail in rails:
@@ -93,7 +93,7 @@ def _rails_of(
     fabric: Fabric,
     unit: Unit,
     host: str,
-    wish: TenantWish,
+    request: TenantRequest,
     gpus: Sequence[int] | None,
     findings: list[Diagnostic],
 ) -> list[int]:
@@ -101,15 +101,13 @@ def _rails_of(
     model, rails = fabric.host_models[unit.group], fabric.attachments[unit.group].rails
     if gpus is None:
         return list(range(rails))
-    path = (SECTION, wish.name, "gpus")
+    path = (SECTION, request.name, "gpus")
     if missing := [gpu for gpu in gpus if gpu >= model.gpus]:
-        message = f"{wish.name}: {host} has {plural(model.gpus, 'GPU')}, and no GPU {missing[0]}"
+        message = f"{request.name}: {host} has {plural(model.gpus, 'GPU')}, and no GPU {missing[0]}"
         findings.append(spec.error("FAB3316", message, *path, help="Name GPUs from 0 that the hosts have."))
         return []
     if (shared := _divided_rail(model, rails, gpus)) is not None:
-        message = (
-            f"{wish.name}: GPU {shared[0]} of {host} shares a NIC with GPU {shared[1]}: a NIC has one tenant"
-        )
+        message = f"{request.name}: GPU {shared[0]} of {host} shares a NIC with GPU {shared[1]}: a NIC has one tenant"
         findings.append(spec.error("FAB3316", message, *path, help="Name all GPUs of a NIC, or none."))
         return []
     return sorted({rail for gpu in gpus for rail in _rails_of_gpu(model, rails, gpu)})
@@ -174,23 +172,21 @@ def reach_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
     if tenancy is None:
         return
     known = [each.network for each in fabric.networks]
-    for wish in spec.tenants:
-        for at, name in enumerate(wish.reach):
+    for request in spec.tenants:
+        for at, name in enumerate(request.reach):
             if name not in known:
-                message = f"{wish.name} reaches {name}, which is no further network"
+                message = f"{request.name} reaches {name}, which is no further network"
                 help_ = f"Networks: {join_words(known)}." if known else "The spec has no `networks`."
-                findings = spec.error("FAB3317", message, SECTION, wish.name, "reach", at, help=help_)
+                findings = spec.error("FAB3317", message, SECTION, request.name, "reach", at, help=help_)
                 yield findings
     for network in fabric.networks:
         members = _tenants_in(tenancy, network.guests)
-        for wish in spec.tenants:
-            if wish.name in members and network.network not in wish.reach:
-                message = (
-                    f"{members[wish.name]} of {wish.name} is in network {network.network}, which {wish.name} "
-                )
+        for request in spec.tenants:
+            if request.name in members and network.network not in request.reach:
+                message = f"{members[request.name]} of {request.name} is in network {network.network}, which "
                 help_ = f"Write `reach: [{network.network}]`, or take the hosts out of that network."
-                message += "does not reach"
-                yield spec.error("FAB3317", message, SECTION, wish.name, help=help_)
+                message += f"{request.name} does not reach"
+                yield spec.error("FAB3317", message, SECTION, request.name, help=help_)
         if len(members) > 1:
             first, second = list(members)[:2]
             message = (

@@ -295,7 +295,7 @@ def _find_pod(
     pins: Mapping[str, int],
 ) -> tuple[int, int, int, int, int] | None:
     """(units, spines, links per spine, uplinks per spine, first uplink cage) of the fitting pod of fewest spines."""
-    wish, model = requested
+    request, model = requested
     options = (
         [(count, links)] if count and links else [(n, uplinks // n) for n in clos.list_divisors(uplinks)]
     )
@@ -303,13 +303,13 @@ def _find_pod(
         if links is None and spines > pins.get("spine", spines):
             continue
         down = per_pod * bottom.sides * parallel
-        ratio = wish.oversubscription or 1.0
-        ups = wish.uplinks or clos.uplinks_needed(down * bottom.up_gbps, ratio, core_gbps)
+        ratio = request.oversubscription or 1.0
+        ups = request.uplinks or clos.uplinks_needed(down * bottom.up_gbps, ratio, core_gbps)
         panel, start = model, pins.get("spine_up_cage")
-        if wish.uplinks_first:
+        if request.uplinks_first:
             before = pins.get("spine_down_cage") or cages_for(model, Block(core_gbps, ups)) or 0
             panel, start = rotate_cages(model, before), cage_count(model) - before
-        end = cages_for(panel, Block(bottom.up_gbps, down + wish.reserved_ports))
+        end = cages_for(panel, Block(bottom.up_gbps, down + request.reserved_ports))
         if end is None:
             continue
         start = end if start is None else start
