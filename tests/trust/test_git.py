@@ -20,7 +20,8 @@ import fabricc
 from fabricc.base.foreign import git_history
 from fabricc.base.foreign import git_process as door
 from fabricc.base.foreign.git import Repository
-from fabricc.base.foreign.git_process import GitError
+from fabricc.base.foreign.git_process import Answer, GitError
+from fabricc.base.values import replace
 from fabricc.cli.entry import run
 from fabricc.compiler.load.revision import SpecHistory
 from tests.review.diff.conftest import INVENTORIES
@@ -93,7 +94,8 @@ def used(folder: Path) -> None:
         commit = found.commit("HEAD")
         git_history.merge_bases(found, commit, found.commit("HEAD~1"))
         with TemporaryDirectory() as scratch:
-            git_history.merge_commits(found, commit, found.commit("HEAD~1"), Path(scratch))
+            first = found.commit("HEAD~1")
+            git_history.merge_commits(found, commit, first, (first,), Path(scratch))
         entries = found.entries(commit, "site")
         assert entries
         for entry in entries:
@@ -352,6 +354,121 @@ def test_a_folder_whose_content_was_exchanged_is_refused(repository: Path) -> No
     for look in (lambda: found.entries(head, "site"), lambda: found.all_entries(head)):
         with pytest.raises(GitError, match=r"site: its object \w{12} in Git has other content"):
             look()
+
+
+def forge(repository: Path, name: str, kind: str, content: bytes) -> None:
+    """Exchange the content of an object."""
+    place = repository / ".git" / "objects" / name[:2] / name[2:]
+    place.chmod(0o644)
+    place.write_bytes(zlib.compress(f"{kind} {len(content)}\0".encode() + content))
+
+
+def commit_content(repository: Path, revision: str) -> bytes:
+    return (git(repository, "cat-file", "commit", revision) + "\n").encode()
+
+
+def add_commit(repository: Path, name: str) -> str:
+    (repository / name).write_text(name, "utf-8")
+    git(repository, "add", name)
+    git(repository, "commit", "-qm", name)
+    return git(repository, "rev-parse", "HEAD")
+
+
+def test_a_forged_commit_between_others_does_not_move_the_base(repository: Path) -> None:
+    """Git compares the content of the two named commits with their names, and of no other."""
+    start = git(repository, "rev-parse", "HEAD")
+    git(repository, "checkout", "-qb", "topic")
+    middle = add_commit(repository, "a")
+    topic = add_commit(repository, "b")
+    git(repository, "checkout", "-qB", "main", start)
+    main = add_commit(repository, "c")
+    found = Repository.of(repository)
+    assert git_history.merge_bases(found, main, topic) == (start,)
+    content = commit_content(repository, middle)
+    forge(repository, middle, "commit", content.replace(start.encode(), main.encode()))
+    assert git(repository, "merge-base", main, topic) == main, "Git reads the forged commit"
+    with pytest.raises(
+        GitError, match=rf"commit {middle[:12]}: its object {middle[:12]} in Git has other content"
+    ):
+        git_history.merge_bases(found, main, topic)
+
+
+def test_a_forged_commit_below_the_base_hides_no_other_base(repository: Path) -> None:
+    """Branches that merged each other have two bases; a forged history has one of them above the other."""
+    start = git(repository, "rev-parse", "HEAD")
+    older, newer = add_commit(repository, "a"), ""
+    git(repository, "checkout", "-qb", "other", start)
+    step = add_commit(repository, "b")
+    newer = add_commit(repository, "c")
+    for branch, own, merged in (("first", newer, older), ("second", older, newer)):
+        git(repository, "checkout", "-qB", branch, own)
+        git(repository, "merge", "-q", "--no-ff", "-m", branch, merged)
+    found = Repository.of(repository)
+    first, second = found.commit("first"), found.commit("second")
+    assert {*git_history.merge_bases(found, first, second)} == {older, newer}
+    forge(
+        repository, step, "commit", commit_content(repository, step).replace(start.encode(), older.encode())
+    )
+    assert git(repository, "merge-base", "--all", first, second) == newer, "Git reads the forged commit"
+    with pytest.raises(GitError, match="has other content"):
+        git_history.merge_bases(found, first, second)
+
+
+def test_an_older_commit_that_was_merged_before_is_no_second_base(repository: Path) -> None:
+    older = git(repository, "rev-parse", "HEAD")
+    newer = add_commit(repository, "a")
+    git(repository, "checkout", "-qb", "topic", "HEAD~2")
+    add_commit(repository, "b")
+    for merged in (older, newer):
+        git(repository, "merge", "-q", "--no-ff", "-m", "merge", merged)
+    git(repository, "checkout", "-q", "main")
+    main = add_commit(repository, "c")
+    found = Repository.of(repository)
+    assert git_history.merge_bases(found, main, found.commit("topic")) == (newer,)
+
+
+def test_two_contents_of_one_commit_do_not_move_the_base(repository: Path) -> None:
+    """Which of two packs Git reads an object from depends on what it read before."""
+    start = git(repository, "rev-parse", "HEAD")
+    git(repository, "checkout", "-qb", "topic")
+    middle = add_commit(repository, "a")
+    topic = add_commit(repository, "b")
+    git(repository, "checkout", "-qB", "main", start)
+    main = add_commit(repository, "c")
+    found = Repository.of(repository)
+    original = git_history.run_git
+
+    def read_forged(folder: Path, *words: str, limit: int = 1 << 16) -> Answer:
+        answer = original(folder, *words, limit=limit)
+        if words[0] == "merge-base":
+            return replace(answer, out=f"{main}\n".encode())
+        rows = f"{topic} {middle}\n{middle} {main}\n"
+        return replace(answer, out=rows.encode()) if words[0] == "rev-list" else answer
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(git_history, "run_git", read_forged)
+        with pytest.raises(GitError, match="do not lead to the base that Git finds"):
+            git_history.merge_bases(found, main, topic)
+
+
+@pytest.mark.parametrize("kind", ["blob", "tree"])
+def test_a_merge_reads_no_exchanged_object(repository: Path, kind: str, tmp_path: Path) -> None:
+    """Where the base has the content of the branch, a merge keeps that of the other side."""
+    start = git(repository, "rev-parse", "HEAD")
+    for branch, name in (("topic", "cluster: topic\n"), ("main", "cluster: main\n")):
+        git(repository, "checkout", "-qB", branch, start)
+        (repository / "site" / "cluster.yaml").write_text(name, "utf-8")
+        git(repository, "commit", "-qam", branch)
+    found = Repository.of(repository)
+    main, topic = found.commit("main"), found.commit("topic")
+    place = "site/cluster.yaml" if kind == "blob" else "site"
+    forged = git(repository, "rev-parse", f"{start}:{place}")
+    new = subprocess.run(
+        ["git", "-C", str(repository), "cat-file", kind, f"topic:{place}"], capture_output=True, check=True
+    ).stdout
+    forge(repository, forged, kind, new)
+    with pytest.raises(GitError, match=r"its object \w{12} in Git has other content"):
+        git_history.merge_commits(found, main, topic, (start,), tmp_path / "merge")
 
 
 def test_a_repository_that_does_not_answer_is_given_up(

@@ -32,6 +32,7 @@ _SHORT_NAME = re.compile(r"[0-9a-f]{4,39}")
 _HASHES = {40: "sha1", 64: "sha256"}
 """Length of an object's name -> the hash that Git makes it with."""
 _FOLDER = "040000"
+_PARENT = re.compile(r"^parent ([0-9a-f]{40}(?:[0-9a-f]{24})?)$", re.MULTILINE)
 _OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -329,6 +330,32 @@ class Repository:
         found = [_parse_entry(row) for row in answer.out.split(b"\0") if row]
         _verify_folders(self.folder, frozenset(each for each in found if each.mode == _FOLDER))
         return [each for each in found if each.mode != _FOLDER or (each.path == path and not deep)]
+
+
+def read_parents(repository: Repository, commits: Collection[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield commits with the parents in their content, which is compared with their names.
+
+    Raises:
+        GitError: one is not here, or has other content.
+    """
+    entries = [Entry(f"commit {name[:12]}", "", name, None) for name in commits]
+    for entry, chunks in _read_objects(repository.folder, entries, "commit"):
+        header = b"".join(chunks).partition(b"\n\n")[0].decode("utf-8", "replace")
+        yield entry.object, tuple(_PARENT.findall(header))
+
+
+def verify_differing_files(repository: Repository, commits: Collection[str]) -> None:
+    """Compare the folders of these commits, and the files in which the commits differ, with their names.
+
+    Raises:
+        GitError: one has other content, or a folder is not here.
+    """
+    sides = [frozenset(repository._list_tree(commit, "", "-r")) for commit in commits]
+    differing = frozenset.union(*sides) - frozenset.intersection(*sides)
+    here = [each for each in differing if each.plain and each.size is not None]
+    for _, chunks in _read_objects(repository.folder, here, "blob"):
+        for _ in chunks:
+            pass
 
 
 def _read_objects(

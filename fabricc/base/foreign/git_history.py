@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.base.foreign import files
+from fabricc.base.foreign.git import LARGEST, read_parents, verify_differing_files
 from fabricc.base.foreign.git_process import GitError, run_git
 from fabricc.base.values import dataclass, replace
 
@@ -38,12 +39,56 @@ def merge_bases(repository: Repository, first: str, second: str) -> tuple[str, .
     """Return the best common ancestors of two commits: none, one, or several where the branches merged each other.
 
     Raises:
-        GitError: Git cannot read the histories.
+        GitError: Git cannot read the histories, or a commit has other content than its name stands for.
     """
     answer = run_git(repository.folder, "merge-base", "--all", first, second)
     if answer.status not in (0, 1):
         raise GitError(f"Git cannot compare the histories of {first[:12]} and {second[:12]}", _REPAIR)
-    return tuple(os.fsdecode(answer.out).split())
+    bases = tuple(os.fsdecode(answer.out).split())
+    if bases:
+        _verify_bases(repository, first, second, bases)
+    return bases
+
+
+def _verify_bases(repository: Repository, first: str, second: str, bases: tuple[str, ...]) -> None:
+    """Prove common ancestors by commits whose content is that of their names.
+
+    Git does not compare the two for a commit between others, so a forged one could move the base of a review.
+
+    Raises:
+        GitError: the commits lead to other common ancestors, or one has other content.
+    """
+    above = _read_history(repository, first, second, *(f"^{base}" for base in bases))
+    common = _reach_commits(above, first) & _reach_commits(above, second)
+    below = {parent for parents in above.values() for parent in parents} - above.keys()
+    if older := (common | below) - {*bases}:  # commits that were merged before: each is an ancestor of a base
+        history = _read_history(repository, *bases)
+        older -= {commit for base in bases for commit in _reach_commits(history, base)}
+    if older or not common.issuperset(bases):
+        message = f"the commits between {first[:12]} and {second[:12]} do not lead to the base that Git finds"
+        raise GitError(message, "Run `git fsck`, and clone the repository again.")
+
+
+def _read_history(repository: Repository, *commits: str) -> dict[str, tuple[str, ...]]:
+    """Return the history of commits, without that of a `^commit`, with the parents that their content names."""
+    answer = run_git(repository.folder, "rev-list", "--parents", *commits, "--", limit=LARGEST)
+    if answer.status:
+        raise GitError("Git cannot read the history between the base and the head", _REPAIR)
+    rows = [line.split(" ") for line in os.fsdecode(answer.out).splitlines()]
+    history = dict(read_parents(repository, [row[0] for row in rows]))
+    if is_shallow(repository):
+        history |= {row[0]: () for row in rows if len(row) == 1}
+    return history
+
+
+def _reach_commits(history: dict[str, tuple[str, ...]], commit: str) -> set[str]:
+    """Return a commit and its ancestors in a history, with the parents at which the history ends."""
+    found, waiting = {commit}, [commit]
+    while waiting:
+        new = {*history.get(waiting.pop(), ())} - found
+        found |= new
+        waiting += new
+    return found
 
 
 def is_shallow(repository: Repository) -> bool:
@@ -67,12 +112,15 @@ def ends_between(repository: Repository, commits: tuple[str, ...], bases: tuple[
     return bool(answer.out)
 
 
-def merge_commits(repository: Repository, first: str, second: str, scratch: Path) -> Merge:
+def merge_commits(
+    repository: Repository, first: str, second: str, bases: tuple[str, ...], scratch: Path
+) -> Merge:
     """Merge two commits in an empty folder, without the configuration, attributes and drivers of their repository.
 
     Raises:
-        GitError: an object is not here.
+        GitError: an object is not here, or has other content than its name stands for.
     """
+    verify_differing_files(repository, (first, second, *bases))
     own = _borrow_objects(repository, scratch)
     words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", first, second)
     answer = run_git(own.folder, *words)

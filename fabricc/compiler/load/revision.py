@@ -205,7 +205,7 @@ def choose_comparison(
     label = f"{head} ({newest[:12]})"
     if bases == (tip,):
         return Comparison(tip, at_tip, newest, label, history, tip)
-    merge = git_history.merge_commits(repository, tip, newest, scratch)
+    merge = git_history.merge_commits(repository, tip, newest, bases, scratch)
     several = (_several_bases(base, head, "the merge leaves it"),) if len(bases) > 1 else ()
     merged = replace(history, repository=merge.repository)
     known = merged.inputs(merge.tree, spec.name).isdisjoint(merge.conflicts)
