@@ -29,6 +29,8 @@ _UNCLEAN = frozenset(("", ".", ".."))
 """Parts that no clean relative path has."""
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _FOLDER = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
+_WAY = getattr(os, "O_PATH", 0) | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
+"""For folders that the user may pass, and perhaps not list."""
 _KINDS = (
     (S_ISDIR, "a folder"),
     (S_ISLNK, "a symbolic link"),
@@ -346,7 +348,7 @@ def _open_named(path: Path, root: Path | None, how: int = _FILE) -> int:
         raise ForeignFileError(f"{why} {above}", path)
     if root != Path("/"):
         _check_boundary(real, path)
-    handle = os.open(top, _FOLDER)
+    handle = _open_real_folder(top)
     try:
         *folders, last = real[len(top) :].strip("/").split("/")
         for part in folders:
@@ -358,10 +360,30 @@ def _open_named(path: Path, root: Path | None, how: int = _FILE) -> int:
 
 
 def _open_plain(path: str | Path) -> int:
-    if _boundary:
-        above, name = os.path.split(path)
-        _check_boundary(os.path.join(os.path.realpath(above), name), path)  # noqa: PTH118 - of texts
-    return _open_in(None, str(path), _FILE, path)
+    if not _boundary:
+        return _open_in(None, str(path), _FILE, path)
+    above, name = os.path.split(path)
+    real = os.path.realpath(above)
+    _check_boundary(os.path.join(real, name), path)  # noqa: PTH118 - of texts
+    handle = _open_real_folder(real)
+    try:
+        return _open_in(handle, name, _FILE, path)
+    finally:
+        os.close(handle)
+
+
+def _open_real_folder(real: str) -> int:
+    """Return a handle on a folder by its path without links; a part that became a link in the meantime is an error."""
+    if not hasattr(os, "O_PATH"):
+        return os.open(real, _FOLDER)
+    handle = os.open("/", _WAY)
+    try:
+        for part in filter(None, real.split("/")):
+            handle, upper = _open_in(handle, part, _WAY, real), handle
+            os.close(upper)
+        return _open_in(handle, ".", _FOLDER, real)
+    finally:
+        os.close(handle)
 
 
 def _open_in(folder: int | None, name: str, how: int, path: Path | str) -> int:

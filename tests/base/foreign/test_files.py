@@ -7,11 +7,15 @@ import os
 import socket
 import tracemalloc
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from fabricc.base.foreign import files
 from fabricc.base.foreign.files import Folder, ForeignFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @pytest.fixture
@@ -69,6 +73,29 @@ def test_without_a_repository_a_file_stays_in_its_folder(tmp_path: Path) -> None
     (tmp_path / "here").symlink_to("a")
     (tmp_path / "a" / "own").write_text("mine\n")
     assert files.read(tmp_path / "here" / "own") == b"mine\n"
+
+
+@pytest.mark.parametrize("opened", [files.read, files.read_regular_file, files.digest_of_file])
+def test_a_folder_that_becomes_a_link_after_the_check_is_not_followed(
+    tmp_path: Path, opened: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who may write below the root could exchange a folder while fabricc opens a file in it."""
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    for folder in (root / "a" / "b" / ".git", outside / "b" / ".git"):
+        folder.mkdir(parents=True)
+        (folder.parent / "file").write_text(folder.parts[-3])
+    check = files._check_boundary
+
+    def exchange(real: str, path: Path | str) -> None:
+        check(real, path)
+        (root / "a").rename(root / "was")
+        (root / "a").symlink_to(outside)
+
+    monkeypatch.setattr(files, "_boundary", (root,))
+    assert files.read(root / "a" / "b" / "file") == b"a"
+    monkeypatch.setattr(files, "_check_boundary", exchange)
+    with pytest.raises(files.ForeignFileError, match="a symbolic link, which is not followed"):
+        opened(root / "a" / "b" / "file")
 
 
 def test_a_named_root_binds(repository: Path) -> None:
