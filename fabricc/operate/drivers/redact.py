@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 _AFTER_WORD = re.compile(
     r"(?i)\b(passwords?|passphrase|passkey|passwd|secret|community|authentication-key|encrypted-password|auth-key|key|md5)"
-    r"(\"?(?:\s+(?:[:=]\s*)?|[:=]\s*)\"?)((?:\d{1,2}|sha512|md5|encrypted)\s+)?([^\s\",;]+)"
+    r"(\"?(?:\s+(?:[:=]>?\s*)?|[:=]>?\s*|>)\"?)"
+    r"((?:(?:\d{1,2}|sha\d{0,3}|md5|aes|encrypted)\s+){1,3}\"?)?((?<=\")[^\"\n]+|[^\s\",;<]+)"
 )
 _PLAIN = {"chain", "string", "id", "is", "was", "not", "for", "of"}
 _BASIC = re.compile(r"(?i)\b(basic(?:\s|%20|\+)+)([A-Za-z0-9+/_=-]{4,}(?:%3D){0,2})")
@@ -42,10 +43,12 @@ _BREAK = (
     r"[=\\]?[ \t]{0,40}[\r\n]{1,3}[ \t]{0,40}|\\{1,8}[rn]|\s"  # a line that was wrapped, with a mark of it or without
     r"|\x1b\[[0-9;?]{0,20}[A-Za-z]|[\x08\x16^\u00ad\u200b-\u200f\u2060\ufeff]"  # colors, and what is not shown
     r"|\]\]><!\[CDATA\[|[\"']\s?[,+.]?\s?[\"']"  # strings in pieces
+    r"| {3}|\n[0-7]{7} {3}"  # `od -c`
 )
 _BETWEEN = rf"(?:{_NUL}|{_BREAK}){{0,2}}"
 """Between two characters of a secret that is no short word."""
-_BETWEEN_NUMBERS = r"[\s,;]{1,3}"
+_BETWEEN_NUMBERS = r"(?:[\s,;.:]{1,4}|\s{1,3}[0-7]{7}\s{1,3})"
+"""Between decimal or octal bytes: also those of an SNMP index, and of `od` with the offset of its next line."""
 _BETWEEN_BYTES = (
     r"(?:(?:0x|\\{1,8}x|[\s:,.\-]){0,4}"
     r"|[^\n]{0,60}\n[ \t]{0,8}(?:0x)?[0-9a-fA-F]{4,16}:?[ \t]{1,4})"  # the next line of a dump, with its offset
@@ -86,11 +89,16 @@ def redact_text(text: str, *known: str) -> str:
 def mask_secrets(text: str, *known: str) -> str:
     """Return a text without known secrets, and without the credentials of HTTP's Basic authentication.
 
-    A secret is found as it is; escaped for URLs, JSON, XML, HTML, mail (quoted-printable) or a shell; in hexadecimal
-    and as decimal bytes; in UTF-8, Latin-1 and UTF-16, also when one was read as another; and in Base64 and Base32 at
-    any alignment, such as in `Basic` of `user:password` (RFC 7617). It may be split over lines. One of 8 characters or
-    more is also found in Base85 and backwards. Encodings in one another, and what gzip or zlib compressed, are looked
-    through in texts that may come into messages.
+    A secret is found as it is; escaped for URLs, JSON, XML, HTML, mail (quoted-printable) or a shell; in hexadecimal,
+    in the words of `hexdump` and `od`, and as decimal or octal bytes, such as in an SNMP index; in UTF-8, Latin-1 and
+    UTF-16, also when one was read as another; and in Base64 and Base32 at any alignment, such as in `Basic` of
+    `user:password` (RFC 7617). It may be split over lines. One of 8 characters or more is also found in Base85 and
+    backwards. Encodings in one another, and what gzip or zlib compressed, are looked through in texts that may come
+    into messages.
+
+    Not found is what neither a supported system nor its tools print: binary digits, Base58, Base32hex, uuencode, UTF-7,
+    rot13, full-width letters, bzip2, xz and raw deflate in Base64, and encodings in Base32. What a system encrypts
+    (types 6, 7 and 8, `$9$`) is found by its form and the words around it.
     """
     secrets = sorted(filter(None, known), key=len, reverse=True)
     text = _mask_forms(text, secrets)
@@ -128,7 +136,7 @@ def _decoded_forms(word: str) -> Iterator[str]:
         yield plain
     for digits in _PAIRS.findall(word):
         yield _decompress(bytes.fromhex(digits)).decode("latin-1")
-    for encoded in _BASE64.findall(word):
+    for encoded in _BASE64.findall(word.replace("\\/", "/")):  # as JSON may escape it
         plain_word = encoded.replace("-", "+").replace("_", "/")
         plain_word = plain_word[max(0, plain_word.find(_GZIP)) :]
         whole = plain_word[: len(plain_word) - (len(plain_word) % 4 == 1)]
@@ -217,7 +225,10 @@ def _secret_patterns(secret: str) -> tuple[re.Pattern[str], re.Pattern[str] | No
             continue
         if len(content) >= _LEAST_BYTES:
             forms.append(_BETWEEN_BYTES.join(_hexadecimal_pattern(byte) for byte in content) + _DUMP)
-            forms.append(rf"\b{_BETWEEN_NUMBERS.join(str(byte) for byte in content)}\b")
+            forms += [rf"\b{_BETWEEN_NUMBERS.join(f'0{{0,2}}{byte}' for byte in content)}\b"]
+            forms += [rf"\b{_BETWEEN_NUMBERS.join(f'{byte:03o}' for byte in content)}\b"]
+            swapped = (_swapped_pattern(content[begin:]) for begin in range(2 * (encoding in _BYTEWISE)))
+            forms += filter(None, swapped)
         words += [form for skipped in range(3) if (form := _base64_pattern(content, skipped))]
         words += [form for skipped in range(5) if (form := _base32_pattern(content, skipped))]
         if len(secret) >= _WORDY and encoding in _BYTEWISE:
@@ -270,6 +281,18 @@ _ESCAPES = {"'": (r"'\\''", r"'\"'\"'"), "/": (r"\\{1,8}/",), "\\": (r"\\\\{1,8}
 
 def _hexadecimal_pattern(byte: int) -> str:
     return f"(?i:{byte:02x})"
+
+
+def _swapped_pattern(content: bytes) -> str:
+    """Return the pattern of bytes as `hexdump` and `od -x` print them: in pairs, the second byte of each first.
+
+    A word before and one after them are hidden too: they may have the first or last byte.
+    """
+    pairs = [content[at : at + 2] for at in range(0, len(content) - 1, 2)]
+    if len(pairs) * 2 < _LEAST_BYTES:
+        return ""
+    words = (_hexadecimal_pattern(second) + _hexadecimal_pattern(first) for first, second in pairs)
+    return rf"(?:\b[0-9a-fA-F]{{4}} )?{_BETWEEN_BYTES.join(words)}(?: [0-9a-fA-F]{{4}}\b)?"
 
 
 def _base64_pattern(content: bytes, skipped: int) -> str:

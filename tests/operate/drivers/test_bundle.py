@@ -79,6 +79,11 @@ def test_a_folder_is_a_candidate(tmp_path: Path) -> None:
         '"auth-password": "S3CRET"',
         "password=S3CRET",
         'encrypted-password "S3CRET";',
+        'tacacs-server host 192.0.2.9 key 7 "S3CRET"',
+        'radius-server key 7 "two S3CRET"',
+        "ntp authentication-key 1 md5 7 S3CRET",
+        "<password>S3CRET</password>",
+        "secret => S3CRET",
     ],
 )
 def test_secrets_are_hidden_in_texts_of_devices(line: str) -> None:
@@ -152,6 +157,28 @@ def test_a_known_secret_is_hidden_in_pieces_and_in_encodings_of_encodings(form: 
     left = mask_secrets(f"said {form} end", f"admin:{PASSPHRASE}", PASSPHRASE)
     assert HIDDEN in left
     assert left.replace(HIDDEN, "").strip("said en[]'\"0x") == ""
+
+
+@pytest.mark.parametrize("before", ["", "x"])
+def test_a_known_secret_is_hidden_as_tools_print_bytes(before: str) -> None:
+    raw = f"{before}{PASSPHRASE}".encode()
+    padded = raw + bytes(len(raw) % 2)
+    forms = [
+        f"{len(raw)}." + ".".join(map(str, raw)),  # an index of SNMP
+        " ".join(f"{byte:3}" for byte in raw),  # od -tu1
+        "".join(f" {byte:03o}" for byte in raw[:8])
+        + "\n0000010"
+        + "".join(f" {byte:03o}" for byte in raw[8:]),
+        "   ".join(map(chr, raw[:8])) + "\n0000010   " + "   ".join(map(chr, raw[8:])),  # od -c
+        " ".join(f"{padded[at + 1]:02x}{padded[at]:02x}" for at in range(0, len(raw), 2)),  # hexdump
+        json.dumps(base64.b64encode(gzip.compress(raw * 3)).decode()).replace("/", "\\/"),
+    ]
+    for form in forms:
+        left = mask_secrets(f"from {form} end", PASSPHRASE)
+        assert HIDDEN in left, form
+        assert len(left) < len("from  end") + 2 * len(HIDDEN) + 12, left
+    numbers = "1.3.6.1.2.1.15.3.1.2 120 097 102 deadbeef 0000010"
+    assert mask_secrets(numbers, PASSPHRASE) == numbers
 
 
 @pytest.mark.parametrize("before", ["", "a", "ab", "abc", "admin:"])
