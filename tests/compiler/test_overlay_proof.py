@@ -46,6 +46,49 @@ def test_an_overlay_has_one_verdict(
     assert both(tmp_path, capsys) == (1 if expected else 0, expected)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("interface *\n no ip address\n", {"FAB6054"}),
+        ("router bgp *\n no bgp router-id\n", {"FAB6054"}),
+        ("no router bgp 4200000001\n", set()),
+        ("router bgp *\n no bgp log-neighbor-changes\n", set()),
+    ],
+)
+def test_a_line_that_removes_what_the_build_wrote_is_rejected(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, expected: set[str]
+) -> None:
+    (tmp_path / "cluster.yaml").write_text(SPEC + ENTRY % "tiers: [spine]")
+    (tmp_path / "o.conf").write_text(text)
+    assert both(tmp_path, capsys)[1] >= expected
+
+
+@pytest.mark.parametrize(
+    ("nos", "file", "text", "lines"),
+    [
+        ("eos", "running-config.cfg", "interface Ethernet1\n   ip address 10.0.0.0/31\n   no ip address\n", [3]),
+        ("eos", "running-config.cfg", "interface Ethernet1\n   mtu 9214\ninterface Ethernet1\n   default mtu\n", [4]),
+        ("eos", "running-config.cfg", "interface Ethernet1\n   mtu 9214\ninterface Ethernet2\n   no mtu\n", []),
+        ("eos", "running-config.cfg", "interface Ethernet1\n   no switchport\n   switchport\n", [2]),
+        ("eos", "running-config.cfg", "interface Ethernet1\n   switchport mode trunk\n   no switchport\n", []),
+        ("eos", "running-config.cfg", "no snmp-server vrf default\nsnmp-server vrf MGMT\n", []),
+        ("nxos", "running-config.cfg", "feature lldp\nno feature lldp\n", [2]),
+        ("nxos", "running-config.cfg", "router bgp 1\n  neighbor A\n    mtu 9 1\n    no mtu\n", [4]),
+        ("frr", "frr.conf", "router bgp 1\n no neighbor UP\n neighbor UP peer-group\n", [2]),
+        ("sonic", "frr.conf", "ip prefix-list A seq 5 permit any\nno ip prefix-list A\n", [2]),
+        ("sonic", "config_db.json", '{"no a": 1, "a": 2}', []),
+        ("junos", "juniper.conf", "protocols {\n    inactive: bgp {\n    }\n}\n", [2]),
+        ("junos", "juniper.conf", "a { inactive: b; }\nprotect: inactive: c;\n", [1, 2]),
+        ("junos", "juniper.conf", 'description "inactive: c";\n/* inactive: d; */\ninactive-timeout 5;\n', []),
+    ],
+)  # fmt: skip
+def test_each_system_has_its_reversals(nos: str, file: str, text: str, lines: list[int]) -> None:
+    back_end = back_ends.load(nos)
+    assert file in back_end.files, back_end.files
+    found = [each.line for each in back_end.reversals(file, text)]
+    assert found == lines
+
+
 @pytest.mark.parametrize("mark", ["{{ pool }}", "{% if x %}", "${POOL}"])
 def test_marks_of_a_template_are_reported_with_their_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], mark: str

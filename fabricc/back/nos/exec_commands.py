@@ -1,5 +1,8 @@
 """Find commands of the exec mode, pasted prompts and unclosed texts in configuration text for a switch.
 
+Find lines of a switch's file that remove or reset what another line of it sets: a switch that loads the file ends
+without both, while a reader takes such a line for a printed default.
+
 Lines of a running configuration by which a switch runs a command, or reads what another file holds.
 
 `adopt` does not carry them into a spec: whoever wrote them may be a stranger, and the next push would put them on every
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.back.nos.base import Nos
+    from fabricc.back.nos.overlay_text import Node
 
 _COMMENT = ("!", "#")
 _LEAVES = re.compile(r"(?i)exi(?:t)?|qui(?:t)?")
@@ -30,6 +34,10 @@ PROMPT = re.compile(
     r"(?:[\w.-]{1,64}@)?[\w.-]{1,64}(?::\S{1,64})?(?:\([\w./:@+ -]{1,64}\))?[#>$](?:\s.*|[A-Za-z].*)?"
 )
 """A prompt, as in a pasted terminal session, and what was typed behind it."""
+
+_NEGATIONS = ("no", "default")
+_WHOLE = frozenset({"switchport", "ip routing", "ipv6 unicast-routing"})
+"""Commands whose negation leaves longer ones of the same beginning as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,3 +139,58 @@ def matching_lines(file: str, text: str, shape: re.Pattern[str]) -> Iterator[tup
         if found:
             yield file, node.line
         waiting += ((child, found) for child in node.children)
+
+
+@dataclass(frozen=True, slots=True)
+class Reversal:
+    """A line that removes or disables what the file sets.
+
+    Attributes:
+        line: from 1; `text`: without indentation.
+        other: the line that sets it; None where the line itself does.
+    """
+
+    line: int
+    text: str
+    other: int | None = None
+
+
+def negating_lines(text: str) -> Iterator[Reversal]:
+    """Yield each `no …` and `default …` whose command, or the beginning of it, is another line of the same block.
+
+    Also yield a command that an earlier line of its block negates, as the reader may keep the negation.
+    """
+    if not any(f"{word} " in text for word in _NEGATIONS):
+        return
+    waiting = [[outline_text(text)]]
+    while waiting:
+        children = [child for node in waiting.pop() for child in node.children]
+        yield from _reversed_siblings(children)
+        blocks: dict[str, list[Node]] = {}
+        for child in children:
+            if child.children:
+                blocks.setdefault(child.text, []).append(child)
+        waiting += blocks.values()
+
+
+def _reversed_siblings(siblings: list[Node]) -> Iterator[Reversal]:
+    negations = [(node, found) for node in siblings if (found := _negated_command(node.text))]
+    if not negations:
+        return
+    begun: dict[str, int] = {}
+    for node in siblings:
+        words = node.text.split()
+        if words[0] not in _NEGATIONS:
+            for count in range(1, len(words) + 1):
+                start = " ".join(words[:count])
+                if count == len(words) or start not in _WHOLE:
+                    begun.setdefault(start, node.line)
+    for node, command in negations:
+        if (other := begun.get(command)) is not None:
+            yield Reversal(node.line, node.text, other)
+
+
+def _negated_command(text: str) -> str:
+    """Return the command that a line negates, "" for any other line."""
+    word, _, command = text.partition(" ")
+    return " ".join(command.split()) if word in _NEGATIONS else ""

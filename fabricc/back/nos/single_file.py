@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.exec_commands import ExecLine, matching_lines
+from fabricc.back.nos.exec_commands import ExecLine, Reversal, matching_lines, negating_lines
 from fabricc.back.nos.secret_values import hide_values
 from fabricc.back.nos.templating import template_environment
 from fabricc.back.reading.reader import recognized_lines
@@ -40,6 +40,7 @@ class SingleFileNos:
         found: its knowledge about collected texts.
         commands: beginnings of lines and blocks by which the switch runs a command; None where none are known.
         find_exec_lines: finds lines of the exec mode, which no configuration holds.
+        find_reversals: finds lines that remove what other lines of the file set.
         sets_headroom_pool: whether the configuration sets the size of the pool of shared headroom.
         name_at_speed: the name of a port at a speed, where names depend on speeds.
     """
@@ -59,6 +60,7 @@ class SingleFileNos:
     ignorable_reader: Reader | None = None
     commands: re.Pattern[str] | None = None
     find_exec_lines: Callable[[str], Iterator[ExecLine]] | None = None
+    find_reversals: Callable[[str], Iterator[Reversal]] = negating_lines
     sets_headroom_pool: bool = False
     name_at_speed: Callable[[SwitchModel, str, int], str] | None = None
 
@@ -100,6 +102,11 @@ class SingleFileNos:
         """Yield the lines of a file that are exec commands."""
         if self.find_exec_lines is not None and file in {"", self.file}:
             yield from self.find_exec_lines(text)
+
+    def reversals(self, file: str, text: str) -> Iterator[Reversal]:
+        """Yield the lines of a file that remove what other lines of it set."""
+        if file == self.file:
+            yield from self.find_reversals(text)
 
     def planned(self, switch: Switch) -> Facts:
         """Return the facts that reading the rendered configuration gives."""

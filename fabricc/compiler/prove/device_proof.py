@@ -30,6 +30,7 @@ from fabricc.tree import EmitError
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from fabricc.back.nos.exec_commands import Reversal
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.facts import Facts, Reading, Value
     from fabricc.fabric.model import Host, Switch
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 _KEYS = re.compile(r"\[[^\]]*\]")
 _COMMAND = "Take the line out of the overlay, the template or the tree."
 _CHARACTER = "Remove the character from the template or the tree."
+_REVERSAL = "Remove the line; an overlay with `removes: true` removes what the build writes."
 _DEPARTED = "Take the line out of the overlay, or accept FAB6007 in the spec, with the reason."
 
 
@@ -70,6 +72,8 @@ def switch_findings(
     if hasattr(back_end, "commands_at_boot"):
         yield from _command_findings(switch.name, back_end.commands_at_boot(found.files))
     yield from _session_findings(switch, found.files)
+    if hasattr(back_end, "reversals"):
+        yield from _reversal_findings(switch.name, back_end.reversals, found.files)
     yield from _content_findings(switch.name, found.files)
     planned = back_end.planned(switch)
     with suppress(EmitError):  # an overlay that no longer fits, which is reported above
@@ -97,6 +101,17 @@ def _session_findings(switch: Switch, files: Mapping[str, str]) -> Iterator[Find
         code, kind = ("FAB0087", "command") if unfit.is_command else ("FAB6051", "open text")
         message = f"{switch.name}: {unfit.message}"
         yield Finding(code, message, file, unfit.line, f"{kind} {unfit.message}", help=unfit.remedy)
+
+
+def _reversal_findings(
+    device: str, find: Callable[[str, str], Iterator[Reversal]], files: Mapping[str, str]
+) -> Iterator[Finding]:
+    """FAB6054 for each line that removes or disables what the file sets."""
+    for file, text in files.items():
+        for found in find(file, text):
+            what = f"removes what line {found.other} sets" if found.other else "disables a statement"
+            message = f"{device}: {found.text[:60]!r} {what}, so the switch runs another configuration"
+            yield Finding("FAB6054", message, file, found.line, f"reversal {found.text}", help=_REVERSAL)
 
 
 def _content_findings(device: str, files: Mapping[str, str]) -> Iterator[Finding]:

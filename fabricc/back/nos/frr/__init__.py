@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect.policy import static_lines
-from fabricc.back.nos.exec_commands import ExecLine, matching_lines
+from fabricc.back.nos.exec_commands import ExecLine, Reversal, matching_lines, negating_lines
 from fabricc.back.nos.frr import bgp, daemons, evpn, interfaces, non_forwarding, qos, recognition, services
 from fabricc.back.nos.frr.bgp import GracefulRestart, ttl_security_facts
 from fabricc.back.nos.frr.limits import DEFAULT_RELEASE, RELEASES, gaps
@@ -203,6 +203,11 @@ class FrrLinux:
         """Yield the lines of `frr.conf` that are exec commands."""
         if file == FILE:
             yield from exec_lines(text)
+
+    def reversals(self, file: str, text: str) -> Iterator[Reversal]:
+        """Yield the lines of `frr.conf` that remove what other lines of it set."""
+        if file == FILE:
+            yield from negating_lines(text)
 
     def command_lines(self, files: Mapping[str, str]) -> Iterator[tuple[str, int]]:
         """Yield file and line of what makes the switch run a command, or read another file."""

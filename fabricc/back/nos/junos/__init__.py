@@ -21,7 +21,7 @@ from fabricc.back.nos.junos import (
 from fabricc.back.nos.junos.foreign import instances
 from fabricc.back.nos.junos.inheritance import APPLY, RANGE, apply_groups
 from fabricc.back.nos.junos.limits import DEFAULT_RELEASE, RELEASES, gaps
-from fabricc.back.nos.junos.non_forwarding import exec_lines
+from fabricc.back.nos.junos.non_forwarding import exec_lines, inactive_statements
 from fabricc.back.nos.junos.words import name_at_speed, port_name
 from fabricc.back.nos.single_file import SingleFileNos
 from fabricc.back.reading import Reader
@@ -144,4 +144,5 @@ JUNOS = SingleFileNos(
     ignorable_reader=Reader((non_forwarding.TOPIC,), {}, _in_force),
     commands=non_forwarding.COMMANDS,
     find_exec_lines=exec_lines,
+    find_reversals=inactive_statements,
 )  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.exec_commands import PROMPT, ExecLine
+from fabricc.back.nos.exec_commands import PROMPT, ExecLine, Reversal
 from fabricc.back.reading import Block, Row, Silent, Topic
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ _UNFINISHED = re.compile(
 """Commands at any depth: a statement ends with a brace or a semicolon."""
 _TAG = re.compile(r"(?:.*[{};])?\s*(?:delete|replace)\s*:.*")
 """A tag of `load`, at any depth: it removes what stands elsewhere in the file, and no switch prints it."""
+_INACTIVE = re.compile(r"(?:.*[{};])?\s*(?:protect\s*:\s*)?inactive\s*:.*")
 _BRACE = re.compile(r"[{}]")
 _CUT = re.compile(r"[^\s{};]\s*\}")
 """A block that ends within a statement."""
@@ -129,6 +130,18 @@ def exec_lines(text: str) -> Iterator[ExecLine]:
                 yield ExecLine(number, whole.strip(), surplus=True)
     open_texts = list(_open_texts(text))
     yield from open_texts or blocks[:1]
+
+
+def inactive_statements(text: str) -> Iterator[Reversal]:
+    """Yield the lines with the tag `inactive:`.
+
+    `load` applies it to the statement of this name, wherever else the file has it (Juniper, CLI User Guide).
+    """
+    if "inactive" in text:
+        plain = _TEXT.sub(_without_text, text).split("\n")
+        for number, line in enumerate(plain, 1):
+            if _INACTIVE.fullmatch(line):
+                yield Reversal(number, line.strip())
 
 
 def _open_texts(text: str) -> Iterator[ExecLine]:

@@ -7,7 +7,7 @@ import re
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.exec_commands import ExecLine, matching_lines
+from fabricc.back.nos.exec_commands import ExecLine, Reversal, matching_lines, negating_lines
 from fabricc.back.nos.frr import COMMANDS, IGNORABLE, exec_lines
 from fabricc.back.nos.secret_values import hide_values
 from fabricc.back.nos.sonic import (
@@ -112,6 +112,11 @@ class Sonic:
         """Yield the lines of `frr.conf` that are commands of vtysh."""
         if file == FRR_FILE:
             yield from exec_lines(text)
+
+    def reversals(self, file: str, text: str) -> Iterator[Reversal]:
+        """Yield the lines of `frr.conf` that remove what other lines of it set."""
+        if file == FRR_FILE:
+            yield from negating_lines(text)
 
     def ignored(self, files: Mapping[str, str]) -> list[tuple[str, int, str]]:
         """Return file, line and text of each field of the tables that the reader skips without a finding."""
