@@ -7,8 +7,9 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -154,6 +155,39 @@ def test_the_guard_of_a_dead_push_does_not_undo_the_push_of_another_machine(live
     status, said = live.push("--resume")
     assert status == 3, said
     assert "transmit-interval 500" in live.runs(VICTIM)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("live", [2], indirect=True)
+def test_another_switch_at_an_address_is_refused(live: Live) -> None:
+    """Swapped addresses, also of a switch without a name; two names on one switch; with every way to push."""
+    fabric, places = live.source.fabric, live.source.places
+    addresses = {name: str(fabric.switch(places[name]).management.address) for name in live.source.devices}
+    spines = sorted(name for name in addresses if name.startswith("spine"))
+    other = next(name for name in spines if name != VICTIM)
+
+    def lead_to(name: str) -> dict[str, Any]:
+        return {"address": addresses[name].partition("/")[0], "options": {}}
+
+    live.edit(HITLESS)
+    before = {name: live.runs(name) for name in spines}
+    swaps = {
+        "swapped": ({VICTIM: lead_to(other), other: lead_to(VICTIM)}, ONLY, "FAB9106"),
+        "two names": ({VICTIM: lead_to(other)}, ("--adopt",), "FAB9107"),
+    }
+    for hostname in ("", "localhost"):
+        if hostname:
+            words = ["nsenter", "-t", str(live.lab.process(other)), "-u", "hostname", hostname]
+            subprocess.run(words, check=True)
+            live.lab.run(other, ["vtysh", "-c", "configure", "-c", f"hostname {hostname}"])
+            before[other] = live.runs(other)
+        for kind, (devices, options, code) in swaps.items():
+            live.access(devices=devices)
+            for more in ((), ("--try",), ("--dry-run",)):
+                status, said = live.push(*options, *more)
+                assert status in (1, 3), (kind, hostname, more, said)
+                assert code in said, (kind, hostname, more, said)
+    assert {name: live.runs(name) for name in spines} == before
 
 
 @pytest.mark.slow
