@@ -84,6 +84,7 @@ class Connection:
         text = f"{self.name}: {what} failed: {reason_of(error, self._clean)}"
         late = _is_late(error)
         locked = isinstance(error, napalm_base().exceptions.SessionLockedException)
+        locked = locked or getattr(error, "nothing_committed", False)
         kind = LockedError if locked else DeviceError
         kind = RefusedLoginError if _refuses_login(error) else UnreachableError if late else kind
         found = kind(code, text, _LATER)

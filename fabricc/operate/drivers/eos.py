@@ -45,7 +45,14 @@ from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.limits import TIMES, bound_connection, post_request, silence_libraries
 from fabricc.operate.drivers.lossless import Counters, CounterTotals
 from fabricc.operate.drivers.redact import redact_text
-from fabricc.operate.drivers.single import CleanCommits, clean_errors, one_text, require_eos, tls_context
+from fabricc.operate.drivers.single import (
+    CleanCommits,
+    NothingCommittedError,
+    clean_errors,
+    one_text,
+    require_eos,
+    tls_context,
+)
 
 FILE = "running-config.cfg"
 ROLLBACK = "flash:rollback-0"
@@ -399,7 +406,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
         """Commit the session; with `revert_in` (seconds, less than a day) EOS goes back unless confirmed.
 
         Raises:
-            CommitError: EOS refuses it.
+            CommitError: EOS refuses it; NothingCommittedError, the session was aborted instead.
             SessionLockedException: the running configuration has changed since `compare_config`.
             CommitConfirmException: `revert_in` is out of range.
         """
@@ -421,9 +428,11 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
             try:
                 self._run_commands(commands, encoding="text")
                 sessions = None if revert_in is None else self._sessions()
-            except ConnectionClosedException:
-                # The answer is lost: read the state of the commit; a second commit might be one too many.
+            except (CommandError, ConnectionClosedException) as error:
+                # Read the state of the commit: a second one might be one too many.
                 sessions = self._sessions()
+                if name in sessions.list_open():
+                    sessions = self._abort_refused(name, error)
                 if name != sessions.waiting and not sessions.committed(name):
                     raise
                 if revert_in is None:
@@ -431,6 +440,20 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
             if revert_in is not None and (sessions is None or sessions.waiting != name):
                 raise CommitError(f"the switch does not report the commit of session {name} as waiting")
         self.config_session = None
+
+    def _abort_refused(self, name: str, error: Exception) -> Sessions:
+        """Abort the session of a commit that failed, and return the sessions after that.
+
+        Raises:
+            NothingCommittedError: it was aborted before any commit.
+        """
+        self._run_commands([f"configure session {name} abort"], encoding="text")
+        sessions = self._sessions()
+        if name != sessions.waiting and not sessions.committed(name):
+            self.config_session = None
+            reason = redact_text(str(error), self.password, self.enablepwd)
+            raise NothingCommittedError(f"{self.hostname}: nothing was committed: {reason}")
+        return sessions
 
     def _pending_session(self) -> str:
         """Return this session's name when its commit waits, whichever connection made it; "" when none waits.

@@ -67,7 +67,13 @@ from fabricc.operate.drivers.nxos_replace import (
     reports_outcome,
 )
 from fabricc.operate.drivers.redact import excerpt, redact_text
-from fabricc.operate.drivers.single import clean_errors, one_text, require_nxos, require_terminals
+from fabricc.operate.drivers.single import (
+    NothingCommittedError,
+    clean_errors,
+    one_text,
+    require_nxos,
+    require_terminals,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -333,7 +339,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         Raises:
             CommitError: it failed.
             SessionLockedException: the running configuration has changed since the candidate was loaded.
-            ConnectionClosedException: the connection broke, and the device did not start the replace.
+            NothingCommittedError: it did not begin.
             CommandTimeoutException: the device did not report an outcome in time.
         """
         if not self.loaded:
@@ -474,29 +480,42 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
                 raise self._failed_commit(request.text, new.status)
             if answered and not request.error and new is None:
                 if not reports_outcome(request.text, outcome):
-                    raise self._failed_commit(request.text)
+                    raise self._failed_commit(request.text, begun=self._may_have_begun(operation, before))
                 if replaced and not differs(replaced, self._show(CommitError, _RUNNING)[0]):
                     raise CommitError(
                         f"{self.hostname}: the replace reports success, but its log has no entry and nothing changed"
                     )
                 return
             if isinstance(request.error, NXAPICommandError):
-                raise self._failed_commit(str(request.error))
+                begun = new is not None or self._may_have_begun(operation, before)
+                raise self._failed_commit(str(request.error), begun=begun)
             if request.error and new is None:
                 quiet = quiet + 1 if is_idle(status) else 0
-                if quiet >= _QUIET_POLLS and not differs(self._running, self._show(CommitError, _RUNNING)[0]):
-                    with self._clean(CommitError):
-                        raise request.error
+                if quiet >= _QUIET_POLLS and not self._may_have_begun(operation, before):
+                    raise self._failed_commit(str(request.error), begun=False)
             if answered:
                 time.sleep(POLL_S)
             if time.monotonic() > until:
                 text = f"{self.hostname}: no outcome of `{command.split()[0]}` in {self._commit_timeout:g} s"
                 raise CommandTimeoutException(text)
 
-    def _failed_commit(self, output: str, status: str = "") -> CommitError:
+    def _may_have_begun(self, operation: Operation | None, before: Operation | None) -> bool:
+        """Return whether this session's replace may have begun: nothing shows that another one came first.
+
+        Args:
+            operation: the last one in the device's log, which is none of this session.
+            before: the last one before the replace.
+        """
+        if operation is not None and operation != before and operation.user not in ("", self.username):
+            return False
+        return differs(self._running, self._show(CommitError, _RUNNING)[0])
+
+    def _failed_commit(self, output: str, status: str = "", *, begun: bool = True) -> CommitError:
+        """Return the error of a replace; `begun` is False where the device's log shows that it did not begin."""
         text = excerpt(output.strip(), self.password, longest=500, end=True)
         reason = f"its log reports {status!r}: {text}" if status else text
-        return CommitError(f"{self.hostname}: {reason or 'no outcome is reported'}")
+        kind = CommitError if begun else NothingCommittedError
+        return kind(f"{self.hostname}: {reason or 'no outcome is reported'}")
 
     def _find_logged_operation(self, log: str) -> Operation | None:
         """Return the last operation in a log of the device; None when it has no such log."""

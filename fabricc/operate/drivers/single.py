@@ -22,6 +22,13 @@ from fabricc.operate.drivers.answers import AnswerError, quote_words
 from fabricc.operate.drivers.bundle import candidate_files
 from fabricc.operate.drivers.redact import excerpt, redact_text
 
+
+class NothingCommittedError(CommitError):  # type: ignore[misc]
+    """The device itself reports that it did not begin the commit, so there is nothing to take back."""
+
+    nothing_committed = True
+
+
 _LONGEST = 2000
 _WORDS = {
     "ReadTimeout": "no answer that ends with a prompt in time",

@@ -204,6 +204,9 @@ class Executor(RollbackRunner):
             except LockedError:
                 if first and not self.hook:
                     self.unsent.add(name)
+                else:  # what runs is this run's own state, or the commit of another session
+                    self.suspects.add(name)
+                    self.foreign.add(name)
                 raise
 
     def _require_as_asked(self, name: str, switch: Connection) -> None:

@@ -21,6 +21,7 @@ from netutils.password import encrypt_type7
 
 from fabricc.operate.drivers.eos_views import decode_key
 from fabricc.operate.drivers.holds import Claim
+from fabricc.operate.drivers.single import NothingCommittedError
 from tests.operate.drivers.servers.eos import PASSWORD, EosSwitch, eos_switch
 
 if TYPE_CHECKING:
@@ -189,9 +190,18 @@ def test_a_commit_that_did_not_arrive_is_reported(
 ) -> None:
     switch.faults.drop_commit = "before"
     driver.load_replace_candidate(config=NEW)
-    with pytest.raises(ConnectionClosedException):
+    with pytest.raises(NothingCommittedError, match="nothing was committed"):
         driver.commit_config(revert_in=revert_in)
     assert switch.running == ["hostname old"]
+    assert not switch.sessions, "the session is aborted, so it is never committed later"
+
+
+def test_a_commit_that_eos_refuses_committed_nothing(switch: EosSwitch, driver: Any) -> None:
+    switch.faults.fail_commit = True
+    driver.load_replace_candidate(config=NEW)
+    with pytest.raises(NothingCommittedError, match="is not allowed"):
+        driver.commit_config(revert_in=60)
+    assert not switch.sessions
 
 
 def test_a_commit_that_the_switch_does_not_report_as_waiting_fails(
@@ -299,6 +309,7 @@ def test_refusals_are_napalms_and_without_secrets(switch: EosSwitch, driver: Any
         driver.commit_config()
     assert "S3CRET" not in str(failed.value)
     switch.faults.fail_commit, switch.faults.disk_full = False, True
+    driver.load_replace_candidate(config=NEW)
     with pytest.raises(CommitError, match="No space left"):
         driver.commit_config()
     assert switch.running == ["hostname old"]

@@ -13,7 +13,6 @@ from napalm.base.exceptions import (
     CommitConfirmException,
     CommitError,
     ConnectAuthError,
-    ConnectionClosedException,
     ConnectionException,
     MergeConfigException,
     NapalmException,
@@ -24,6 +23,7 @@ from napalm.base.exceptions import (
 from fabricc.operate.devices.running import find_differences
 from fabricc.operate.drivers import nxos, nxos_replace, nxos_views
 from fabricc.operate.drivers.holds import Claim
+from fabricc.operate.drivers.single import NothingCommittedError
 from tests.operate.drivers.servers.nxos import NxosSwitch, nxos_switch
 from tests.operate.drivers.servers.web import Drop
 
@@ -324,10 +324,10 @@ def test_a_lost_answer_to_a_command_that_changes_nothing_is_requested_again(
     assert any("delete" in commands for commands in lost)
 
 
-def test_a_replace_that_never_arrived_is_a_lost_connection(switch: NxosSwitch, driver: Any) -> None:
+def test_a_replace_that_never_arrived_committed_nothing(switch: NxosSwitch, driver: Any) -> None:
     switch.faults.drop_commit = "before"
     driver.load_replace_candidate(config=NEW)
-    with pytest.raises(ConnectionClosedException):
+    with pytest.raises(NothingCommittedError):
         driver.commit_config(revert_in=60)
     assert not driver.has_pending_commit()
 
@@ -393,7 +393,7 @@ def test_a_replace_of_another_user_is_not_taken_for_the_own_one(switch: NxosSwit
     """The other one began after the comparison, so NX-OS refuses this one, and its log reports the other."""
     driver.load_replace_candidate(config=NEW)
     switch.overtaken = "other"
-    with pytest.raises(CommitError, match="in progress"):
+    with pytest.raises(NothingCommittedError, match="in progress"):
         driver.commit_config(revert_in=60)
     assert switch.running == "hostname theirs\n"
 

@@ -219,6 +219,17 @@ def test_a_run_that_committed_nothing_brings_nothing_back(network: Network, wher
     assert network.interval(NAME) == (NEW if change == HITLESS else "first+shut")
 
 
+def test_the_same_change_of_another_session_stays_where_the_change_of_a_drained_switch_fails(
+    network: Network,
+) -> None:
+    network.edit(DISRUPTIVE)
+    network.fault(NAME, "commit_config", 2, "before", "overtake")
+    said = network.push("--adopt", "--only", NAME, status=3).stderr
+    assert "changed by another session and keeps that change" in " ".join(said.split())
+    assert network.states() == {NAME: "unknown"}
+    assert network.interval(NAME) == matrix.NEW[DISRUPTIVE]
+
+
 def test_rejected_login_is_retried_only_a_few_times(network: Network) -> None:
     network.edit(DISRUPTIVE)
     address = network.source.devices[NAME].address
