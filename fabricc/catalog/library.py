@@ -269,7 +269,36 @@ def name_models(printed: str, names: Iterable[str]) -> tuple[str, ...]:
         most = max(count for count, _ in shared)
         return tuple(name for count, name in shared if count == most)[:_MOST_NAMED]
     plain = {_keep_letters_and_digits(name): name for name in known}
-    return tuple(plain[near] for near in get_close_matches(text, plain, 3))
+    if near := get_close_matches(text, plain, 3):
+        return tuple(plain[each] for each in near)
+    short = set(
+        re.split("[^a-z0-9]+", printed.lower())
+    )  # `rtx-pro-server` shares two short words with `rtx-pro-8gpu`
+    return tuple(name for name in known if len(short & set(name.split("-"))) > 1)[:_MOST_NAMED]
+
+
+_ASIC = re.compile("(th|td|tomahawk|trident|jericho|spectrum|silicon)([a-z0-9]*)")
+_SHORT_ASICS = {"th": "tomahawk", "td": "trident"}
+
+
+def name_asic(printed: str) -> str:
+    """Return the family of ASICs that a word such as `th6` or `tomahawk-6` names; else ""."""
+    if found := _ASIC.fullmatch(_keep_letters_and_digits(printed)):
+        return _SHORT_ASICS.get(found[1], found[1]) + found[2]
+    return ""
+
+
+@cache
+def load_unlisted_names() -> dict[str, str]:
+    """Return what to do about products that people ask for and the catalog does not have, by their first letters."""
+    table = load_package_yaml(PRINTED_NAMES)
+    return {_keep_letters_and_digits(name): row["instead"] for name, row in table["unlisted"].items()}
+
+
+def explain_unlisted(printed: str) -> str:
+    """Return what to do about a product that the catalog does not have on purpose; else ""."""
+    text = _keep_letters_and_digits(printed)
+    return next((instead for name, instead in load_unlisted_names().items() if text.startswith(name)), "")
 
 
 def find_titled_name(word: str, titles: Mapping[str, str]) -> str:

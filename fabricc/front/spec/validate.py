@@ -12,7 +12,8 @@ from fabricc.base.documents.document import Document, KeyPath, clip
 from fabricc.base.documents.schema import breaches, schema_validator
 from fabricc.base.documents.schema import compile_pattern as compiled
 from fabricc.base.order import group_pairs
-from fabricc.catalog.library import Library, list_built_in, name_models
+from fabricc.catalog.library import Library, explain_unlisted, list_built_in, name_asic, name_models
+from fabricc.catalog.load import load_catalog
 from fabricc.catalog.support import spell_flavor
 from fabricc.front.spec.document import cluster_schema, format_path, format_value, join_words, resolve_schema
 
@@ -356,10 +357,23 @@ def name_problems(document: Document) -> Iterator[Diagnostic]:
         if value in (names := list_built_in(section)):
             continue
         kind = {"hosts": "host model", "switches": "switch model", "nics": "NIC"}[section]
-        near = name_models(value, names)
+        near = () if explain_unlisted(value) else name_models(value, names)
+        if section == "switches" and not near:
+            near = _list_asic_models(value)
         help_ = f"Did you mean {' or '.join(near)}?" if near else "`fabricc catalog` lists the models."
+        help_ = explain_unlisted(value) or help_
         message = f"the catalog has no {kind} {value!r}"
         yield Diagnostic("FAB3013", Severity.ERROR, message, document.key_position(path), help_)
+
+
+def _list_asic_models(printed: str) -> tuple[str, ...]:
+    """Return switches with the ASIC that a name stands for, which some system runs on; four at most."""
+    if not (asic := name_asic(printed)):
+        return ()
+    switches = load_catalog()[0].switches
+    return tuple(
+        islice((name for name in switches if switches[name].asic_family == asic and switches[name].nos), 4)
+    )
 
 
 def _walk_values(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:

@@ -10,6 +10,7 @@ import pytest
 from fabricc.base.installation import load_package_yaml
 from fabricc.catalog.library import PRINTED_NAMES, find_printed_name, list_built_in, name_models
 from fabricc.compiler.compiled import compile_spec
+from fabricc.front.planning.topology.models import suggest_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,6 +70,7 @@ def test_a_part_number_contains_the_name_of_its_model(printed: str, name: str) -
         ("hosts", "gb200", ["gb200-nvl72"]),
         ("hosts", "MI350X", ["mi350x-pollara", "mi350x-thor2"]),
         ("hosts", "HGX H100", ["hgx-h100"]),
+        ("hosts", "rtx-pro-server", ["rtx-pro-8gpu", "rtx-pro-8gpu-cx8"]),
         ("hosts", "zzzz", []),
     ],
 )
@@ -78,9 +80,29 @@ def test_a_printed_name_leads_to_models(section: str, printed: str, names: list[
 
 def test_every_printed_name_is_of_a_model_and_has_a_source() -> None:
     table = load_package_yaml(PRINTED_NAMES)
-    rows = [(section, row) for section in table.keys() - {"sources"} for row in table[section].values()]
-    assert {row["source"] for _, row in rows} == set(table["sources"])
+    sections = table.keys() - {"sources", "unlisted"}
+    rows = [(section, row) for section in sections for row in table[section].values()]
+    unlisted = [row["source"] for row in table["unlisted"].values()]
+    assert {row["source"] for _, row in rows} | set(unlisted) == set(table["sources"])
     assert all(row["model"] in list_built_in(section) for section, row in rows)
+
+
+@pytest.mark.parametrize(
+    ("host", "tor", "words"),
+    [("gaudi3", "th6", "accept FAB5603"), ("vr200-nvl144", "Tomahawk 6", "extends gb300-nvl72")],
+)
+def test_products_and_asics_lead_to_what_can_be_planned(
+    host: str, tor: str, words: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "cluster.yaml"
+    tors = f"{{model: {tor.lower()}, nos: sonic}}"
+    path.write_text(f"cluster: z\ngpus: {{model: {host}, hosts: 64}}\ntors: {tors}\nspines: {tors}\n")
+    found = [
+        each for each in compile_spec(path, gaps=False).diagnostics if each.code in ("FAB3013", "FAB1006")
+    ]
+    assert words in found[0].help
+    assert "7220-h6-128" in found[1].help
+    assert found[0].help == suggest_name(host, list_built_in("hosts"))
 
 
 def test_a_wrong_model_is_reported_first(tmp_path: Path) -> None:

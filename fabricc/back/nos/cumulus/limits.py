@@ -320,7 +320,8 @@ LIMITS = (
     Limit("FAB5720", setting="load_balancing/mode", requested=_beside_adaptive_routing,
         reason="adaptive routing is for Spectrum-4 at 200 and 400 Gb/s, from 5.19 on also for later ASICs, and this "
         "switch has {it}",
-        remedy="between Spectrum-4 switches write `tors.uplink_gbps: 400`; else use `mode: hash`"),
+        remedy="between Spectrum-4 switches write `tors.uplink_gbps: 400`, with cores also `spines.uplink_gbps: 400`; "
+        "else use `mode: hash`"),
     Limit("FAB5721", setting="load_balancing/mode",
         requested=lambda switch: switch.load_balancing.mode is Spreading.FLOWLET, reason=_PER_PACKET,
         source=_PER_PACKET_SOURCE,

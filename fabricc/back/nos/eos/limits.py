@@ -131,7 +131,8 @@ PACKETS = Limit("FAB5117", setting="load_balancing/mode",
     source=f"{_MANUAL}; that it came with dynamic load balancing is assumed",
 )  # fmt: skip
 CLUSTER = Limit("FAB5117", setting="load_balancing/mode",
-    requested=lambda switch: switch.load_balancing.mode is Spreading.CLUSTER, remedy="use `mode: flowlet` or `hash`",
+    requested=lambda switch: switch.load_balancing.mode is Spreading.CLUSTER,
+    remedy="use release 4.34 or later, or `mode: flowlet` or `hash`",
     since={words.TRIDENT: "4.34", words.SAND: "4.34"}, words="load-balance cluster",
     source="Arista's list of new features of EOS 4.34.0F; commands of AVD 6.4, `load_balance.cluster`",
 )  # fmt: skip

@@ -157,7 +157,8 @@ LIMITS = (
     Limit("FAB5525", feature="global load balancing {it}", requested=lambda switch: list(_against_global(switch)),
         reason="it is for QFX5240 switches of Tomahawk 5 in three stages, with one link between a ToR and a spine and "
         f"{_MOST_LEAVES} ToRs at most",
-        source=_GLOBAL, remedy="leave `global` out, or change the fabric so", where=GLOBAL_LOAD_BALANCING),
+        source=_GLOBAL, where=GLOBAL_LOAD_BALANCING,
+        remedy="leave `global` out; over several links set `spines.count` to the uplinks of a ToR"),
     limits.tenant_tunnels_limit("Juniper's validated design has EVPN sessions between loopbacks, which fabricc "
         "does not plan; without them no VRF has routes to other ToRs"),
     limits.segments_limit(

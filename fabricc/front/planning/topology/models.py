@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fabricc.base.values import dataclass, replace
-from fabricc.catalog.library import find_titled_name, name_models
+from fabricc.catalog.library import explain_unlisted, find_titled_name, name_models
 from fabricc.catalog.model import CARD_MODE, DPU_MODE, Catalog, HostModel, SwitchModel
 from fabricc.catalog.optics import Reach, find_reach, load_reaches, longest_reach
 from fabricc.catalog.support import (
@@ -205,6 +205,8 @@ def _known_switch(spec: ClusterSpec, catalog: Catalog, name: str, *path: str) ->
 
 def suggest_name(name: str, known: tuple[str, ...]) -> str:
     """Return "Did you mean …", or the list of known names."""
+    if unlisted := explain_unlisted(name):
+        return unlisted
     near = name_models(name, known)
     return f"Did you mean {' or '.join(near)}?" if near else f"Known: {', '.join(sorted(known))}."
 
