@@ -149,5 +149,5 @@ def _has_input(wanted: Input, statement: Statement, sessions: Sessions) -> bool:
     if wanted is Input.HASH_SEED:
         return any("hash_seed" in path for path in statement.rest)
     if wanted is Input.BGP:
-        return sessions.speaks
+        return sessions.runs_bgp
     return bool(lossless_ports(statement))

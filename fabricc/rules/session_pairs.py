@@ -187,13 +187,13 @@ def session_findings(table: SessionTable, devices: Mapping[str, Device]) -> Iter
             if not right and (other.device, other.key[0]) == (device, vrf)
         ]
         yield _own_number(table, devices[device], near)
-    told_of: set[frozenset[Peer]] = set()
+    reported: set[frozenset[Peer]] = set()
     for peer, other, right, unlike in pairs:
         if not right and (other.device, other.key[0]) not in guilty:
             yield _wrong_number(table, peer, other, devices)
         both = frozenset((peer, other))
-        if both not in told_of or "source" in unlike:
-            told_of.add(both)
+        if both not in reported or "source" in unlike:
+            reported.add(both)
             yield from _differences(table, peer, other, unlike, devices)
 
 
@@ -238,7 +238,7 @@ def _own_number(table: SessionTable, device: Device, near: list[tuple[Peer, Peer
 def _one_sided(
     table: SessionTable, peer: Peer, other: str, devices: Mapping[str, Device]
 ) -> Iterator[Finding]:
-    if not table.sessions[other].speaks or table.accepts_from(other, peer.device):
+    if not table.sessions[other].runs_bgp or table.accepts_from(other, peer.device):
         return
     vrf, neighbor = peer.key
     message = f"{other} has no session with {peer.device}, which has one with its {neighbor}"

@@ -69,12 +69,12 @@ class Sessions:
         stated: routing instance and neighbor -> statements.
         near: the same -> port that leads there, "" without one.
         listens: ranges from which unnamed neighbors are accepted.
-        speaks: whether it runs BGP; `addresses`: all that it has.
+        runs_bgp: whether it runs BGP; `addresses`: all that it has.
         accords: of sessions over a subnet of two, a digest of the statements that the other end must match; see
             `_session_digest`.
     """
 
-    speaks: bool
+    runs_bgp: bool
     stated: dict[Key, SessionValues] = field(default_factory=dict)
     near: dict[Key, str] = field(default_factory=dict)
     listens: tuple[str, ...] = ()
@@ -86,8 +86,8 @@ def sessions_of(statement: Statement) -> Sessions:
     """Return the sessions of a device; sessions with equal statements are one object."""
     facts, alike = statement.rest, dict[SessionValues, SessionValues]()
     if not statement.sessions and "bgp/asn" not in facts:
-        speaks = any(path.endswith("]/bgp/asn") for path in statement.rest)
-        return Sessions(speaks, addresses=frozenset(_own_addresses(statement)))
+        runs_bgp = any(path.endswith("]/bgp/asn") for path in statement.rest)
+        return Sessions(runs_bgp, addresses=frozenset(_own_addresses(statement)))
     listens = tuple(
         path.partition(_LISTEN)[2].rpartition("]")[0] for path in statement.rest if _LISTEN in path
     )

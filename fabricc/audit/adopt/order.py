@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fabricc.audit.model import FoundFabric
 
 _OTHER, _LONGEST_NAME = re.compile(r"[^a-z0-9]+"), 63
-_TOLD = re.compile(r"((?=\S*\d)\S+) ((?=\S*\d)\S+)")
+_CABLE_DESCRIPTION = re.compile(r"((?=\S*\d)\S+) ((?=\S*\d)\S+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +245,7 @@ def _hosts_by_tor(
         for port, description in _open_ports(placement_of(found.devices[tor]), cables.get(tor, ())):
             if (tor, port) in outward:
                 continue
-            match = _TOLD.fullmatch(description)
+            match = _CABLE_DESCRIPTION.fullmatch(description)
             name, own = match.groups() if match else (f"{tor}-{port}", "rail0")
             silent += match is None
             described[name.lower()].append(Cable(own, tor, port))

@@ -195,7 +195,7 @@ def _report_moved(
 
 
 MAX_BYTES = 256 * 1024 * 1024
-_TOLD = 200
+_MOST_LISTED = 200
 """The number of differences of one code that are listed; the others are counted."""
 _HOW = "Write it with `ibnetdiscover --node-name-map /etc/opensm/node-name-map > FILE`."
 _REMEDIES = {
@@ -252,12 +252,12 @@ def _diagnostics_of(different: Iterable[Difference], file: Path, subnet: Path) -
     seen: Counter[str] = Counter()
     for each in different:
         seen[each.code] += 1
-        if seen[each.code] <= _TOLD:
+        if seen[each.code] <= _MOST_LISTED:
             at = Position(str(file if each.found else subnet), max(1, each.line), 1)
             yield Diagnostic(each.code, _code_severity(each.code), each.message, at, _REMEDIES[each.code])
     for code, number in seen.items():
-        if number > _TOLD:
-            message = f"{number - _TOLD:,} more of this kind"
+        if number > _MOST_LISTED:
+            message = f"{number - _MOST_LISTED:,} more of this kind"
             yield Diagnostic(code, _code_severity(code), message, Position(str(file), 1, 1))
 
 

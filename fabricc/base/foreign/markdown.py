@@ -61,7 +61,7 @@ class Markdown(Template):
     """Markdown as the forges read it; foreign text is prose of one line, which links nothing and calls nobody."""
 
     __slots__ = ()
-    _said = staticmethod(_escape_prose)
+    _escape = staticmethod(_escape_prose)
 
     @classmethod
     def code(cls, text: str) -> Self:

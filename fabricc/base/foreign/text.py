@@ -41,13 +41,13 @@ class Template(SafeText):
     """Text of our own, a literal; what is put into it is escaped unless it is of the same kind."""
 
     __slots__ = ()
-    _said: ClassVar[staticmethod[[str], str]]
+    _escape: ClassVar[staticmethod[[str], str]]
     """Return a foreign text in this format; each format implements it."""
 
     @classmethod
     def escaped(cls, text: str) -> Self:
         """Return a foreign text in this format."""
-        return cls(cls._said(text))
+        return cls(cls._escape(text))
 
     def format(self, *values: object, **named: object) -> Self:
         """Return the literal with values in its braces, each escaped."""
@@ -112,7 +112,7 @@ class Terminal(Template):
     """Text for a terminal or a log: several lines, with our colors; foreign text is one line."""
 
     __slots__ = ()
-    _said = staticmethod(safe_line)
+    _escape = staticmethod(safe_line)
 
     @classmethod
     def style_text(cls, style: str, text: str) -> Self:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from fabricc.tree.manifest import Manifest
     from fabricc.tree.stage import Stage
 
-_TOLD = 5
+_MOST_LISTED = 5
 """The number of findings of one code that are listed; the others are counted."""
 
 
@@ -128,12 +128,12 @@ def diagnostics_of(findings: Iterable[tuple[str, Finding]], tree: str) -> Iterat
     seen: Counter[tuple[str, str]] = Counter()
     for folder, found in findings:
         seen[folder, found.code] += 1
-        if seen[folder, found.code] <= _TOLD:
+        if seen[folder, found.code] <= _MOST_LISTED:
             at = Position(f"{tree}/{folder}/{found.file}", max(1, found.line)) if found.file else None
             yield Diagnostic(found.code, found.severity, found.message, at, found.help)
     for (folder, code), number in sorted(seen.items()):
-        if number > _TOLD:
-            yield Diagnostic(code, Severity.ERROR, f"{folder}: {number - _TOLD} more of this kind")
+        if number > _MOST_LISTED:
+            yield Diagnostic(code, Severity.ERROR, f"{folder}: {number - _MOST_LISTED} more of this kind")
 
 
 def check_infiniband(

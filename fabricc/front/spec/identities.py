@@ -100,7 +100,7 @@ def _read_table(
 
 
 def read_table(
-    path: Path, columns: tuple[str, ...], needed: tuple[str, ...], asked_at: Position, folder: Path
+    path: Path, columns: tuple[str, ...], needed: tuple[str, ...], named_at: Position, folder: Path
 ) -> Table:
     """Return the lines of a CSV file whose first line names its columns, some of which it needs.
 
@@ -108,7 +108,7 @@ def read_table(
         path: the file.
         columns: names that columns may have.
         needed: those that it must have.
-        asked_at: where the spec names the file.
+        named_at: where the spec names the file.
         folder: that of the spec, out of which no link may lead.
     """
     try:
@@ -120,7 +120,7 @@ def read_table(
         reason = (isinstance(error, OSError) and error.strerror) or "it is no CSV in UTF-8"
         message = f"the table {path} cannot be read: {reason}"
         return Table(
-            (), (_error_at("FAB2145", message, asked_at, "Its path counts from the spec's folder."),), ""
+            (), (_error_at("FAB2145", message, named_at, "Its path counts from the spec's folder."),), ""
         )
     head = [word.strip().lower() for word in rows[0][1]] if rows else []
     unknown = [word for word in head if word not in columns]

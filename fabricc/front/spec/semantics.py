@@ -163,7 +163,7 @@ def check_cables(cables: Cables, findings: Findings) -> None:
             findings.warning("FAB2052", message, "cables", link, key, help=help_)
 
 
-VOUCHED_LINE = "FAB9065"
+ACCEPTED_LINE = "FAB9065"
 """Lines that fabricc does not interpret; a spec may accept single ones by their text."""
 
 
@@ -179,9 +179,9 @@ def check_acceptances(accept: Sequence[Acceptance], findings: Findings) -> None:
         elif each.code < "FAB2":
             message = f"{each.code} cannot be accepted: {TITLES[each.code]}"
             findings.error("FAB2062", message, *path, help="Repair the file.")
-        elif bool(each.line) != (each.code == VOUCHED_LINE):
+        elif bool(each.line) != (each.code == ACCEPTED_LINE):
             message = f"{each.code} is accepted {'with' if each.line else 'without'} a line"
-            help_ = f"Only {VOUCHED_LINE} has a line: `{{code: {VOUCHED_LINE}, line: ..., reason: ...}}`."
+            help_ = f"Only {ACCEPTED_LINE} has a line: `{{code: {ACCEPTED_LINE}, line: ..., reason: ...}}`."
             findings.error("FAB9066", message, *path, help=help_)
         elif first.setdefault(each.code + each.line, index) != index:
             message = f"{each.code} is accepted twice"

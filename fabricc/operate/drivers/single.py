@@ -141,7 +141,7 @@ _END = "end"
 _EOS_HEAD = "! Command: show running-config"
 _NXOS_HEAD = "!Command: show running-config"
 _NXOS_TERMINALS = ("line console", "line vty")
-_JUNOS_ASIDE = re.compile(r'"(?:[^"\\]|\\(?:.|\Z))*(?:"|\Z)|/\*.*?(?:\*/|\Z)|#[^\n]*', re.DOTALL)
+_JUNOS_QUOTED_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\(?:.|\Z))*(?:"|\Z)|/\*.*?(?:\*/|\Z)|#[^\n]*', re.DOTALL)
 
 
 def require_end(text: str, what: str, head: str = "") -> None:
@@ -204,7 +204,7 @@ def require_braces(text: str, what: str) -> None:
     Raises:
         AnswerError: it is cut off.
     """
-    plain = _JUNOS_ASIDE.sub("", text)
+    plain = _JUNOS_QUOTED_OR_COMMENT.sub("", text)
     if plain.count("{") != plain.count("}"):
         raise _cut_off(what, "a block of it does not end")
     if (last := plain.rstrip()) and last[-1] not in "};":

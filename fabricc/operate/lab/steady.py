@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 STEADY = "steady"
 ECT0 = 2  # RFC 3168: ECN-capable transport, as RoCEv2 senders mark
 _LLDP_LIMIT_S = 30.0
-_HEARD_LIMIT_S, _POLL_S = 15.0, 0.5
+_RECEIVE_LIMIT_S, _POLL_S = 15.0, 0.5
 _MOST_RELOADS, _PARALLEL = 48, 2
 """frr-reload takes a quarter of a second of CPU a switch; beyond so many switches, only the first ones are compared."""
 _LINE = re.compile(r"^(\S+) from (\S+) .*?dev (\S+)")
@@ -249,7 +249,7 @@ def compare_outside(network: Network, prediction: Prediction, trial: Trial) -> N
 
 def _received_prefixes(namespace: str, wanted: set[str]) -> set[str]:
     """Wait for the wanted prefixes of a party, and return the received ones: they arrive later than on switches."""
-    limit = time.monotonic() + _HEARD_LIMIT_S
+    limit = time.monotonic() + _RECEIVE_LIMIT_S
     while (seen := set(bgp_widths(namespace))) != wanted and time.monotonic() < limit:
         time.sleep(_POLL_S)
     return seen

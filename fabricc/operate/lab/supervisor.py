@@ -34,7 +34,7 @@ def main(state: Path) -> None:
             booting = {
                 name: box for name, box in booting.items() if box.poll() is None and not _is_ready(box)
             }
-            waiting = [folder for folder in _wanted_folders(state) if folder.name not in boxes]
+            waiting = [folder for folder in _requested_folders(state) if folder.name not in boxes]
             for folder in waiting[: PARALLEL - len(booting)]:
                 boxes[folder.name] = booting[folder.name] = _start_box(folder)
             for box in boxes.values():
@@ -45,7 +45,7 @@ def main(state: Path) -> None:
             box.kill()
 
 
-def _wanted_folders(state: Path) -> list[Path]:
+def _requested_folders(state: Path) -> list[Path]:
     return sorted(file.parent for file in (state / BOXES).glob(f"*/{WANTED}"))
 
 

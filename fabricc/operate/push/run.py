@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fabricc.operate.push.executor import Executor, InitialState
 
 R = TypeVar("R")
-_TOLD = 20
+_MOST_LISTED = 20
 
 
 @dataclass(slots=True)
@@ -164,7 +164,7 @@ class Push:
         self.skipped |= failed.keys()
         for at, (name, error) in enumerate(failed.items()):
             self.executor.journal.record_state(self.executor.run, name, State.PLANNED, f"left out: {error}")
-            if at < _TOLD:
+            if at < _MOST_LISTED:
                 self.reporter.print_line(f"left out: {error}")
 
     def stop_guards(self) -> None:
@@ -429,9 +429,11 @@ def _report_rolled_back(names: Sequence[str]) -> list[Diagnostic]:
 
 def _list_failures(failed: Mapping[str, DeviceError]) -> tuple[Diagnostic, ...]:
     """Return a finding for each switch, the first ones in full."""
-    shown = [error.diagnostic for error in failed.values()][:_TOLD]
-    if len(failed) > _TOLD:
-        shown.append(Diagnostic(shown[-1].code, Severity.ERROR, f"and {len(failed) - _TOLD} more switches"))
+    shown = [error.diagnostic for error in failed.values()][:_MOST_LISTED]
+    if len(failed) > _MOST_LISTED:
+        shown.append(
+            Diagnostic(shown[-1].code, Severity.ERROR, f"and {len(failed) - _MOST_LISTED} more switches")
+        )
     return tuple(shown)
 
 

@@ -161,8 +161,8 @@ def as_markdown(report: Report) -> Markdown:
     if report.unread:
         lines += [Markdown(), Markdown("Not queried:"), Markdown()]
         lines += [Markdown("- {}").format(line) for line in list_failures(report)]
-    if told_too := list_remarks(report):
-        lines += [Markdown(), *(Markdown("{}.").format(line) for line in told_too)]
+    if remarks := list_remarks(report):
+        lines += [Markdown(), *(Markdown("{}.").format(line) for line in remarks)]
     return Markdown("\n").join([*lines, Markdown()])
 
 

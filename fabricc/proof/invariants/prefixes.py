@@ -95,7 +95,7 @@ _SERVERS = tuple(
     f"management/{kind}" for kind in ("ntp", "dns", "syslog", "tacacs/servers", "radius/servers")
 )
 """Facts that name machines of the management network, comma-separated."""
-_ASKED = ("management/gateway", *_SERVERS)
+_SERVER_PATHS = ("management/gateway", *_SERVERS)
 
 
 def address_breaches(seen: SwitchView) -> Iterator[Breach]:
@@ -120,7 +120,7 @@ def address_breaches(seen: SwitchView) -> Iterator[Breach]:
 def _check_management_address(seen: SwitchView) -> Iterator[Breach]:
     """Check that the switch's management address differs from the gateways and servers that it names."""
     mine = str(seen.facts.get("management/address", "")).partition("/")[0]
-    for path in _ASKED if mine else ():
+    for path in _SERVER_PATHS if mine else ():
         if mine in str(seen.facts.get(path, "")).split(","):
             yield Breach(6, f"its management address {mine} is also {path.rpartition('/')[2]}", path)
 

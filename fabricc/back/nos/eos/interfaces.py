@@ -229,7 +229,7 @@ _OURS = {
 _BRIDGES_OR_ROUTES = ("Ethernet", "Port-Channel", "Vlan")
 _ROUTES = frozenset({"ipv4", "ipv6", "link_local", "virtual ipv4", "virtual ipv6", "address_from", "dhcp"})
 _BRIDGES = frozenset({"switchport", "bundle"})
-_LOOPBACK_SAYS = ("ipv4", "ipv6")
+_LOOPBACK_ADDRESSES = ("ipv4", "ipv6")
 _NONE = (None, 0)
 
 
@@ -251,12 +251,12 @@ def finish(document: Document) -> None:
         if "ipv6" in block.tables:
             _split_addresses(block)
         if port == _LOOPBACK:
-            for leaf in _LOOPBACK_SAYS:
+            for leaf in _LOOPBACK_ADDRESSES:
                 if leaf in values:
                     document.put(f"loopback/{leaf}", *values[leaf])
             if values.get("enabled", _NONE)[0] == "false":
                 document.put(f"interface[{port}]/enabled", *values["enabled"])
-            block = _without_leaves(block, _LOOPBACK_SAYS)
+            block = _without_leaves(block, _LOOPBACK_ADDRESSES)
             values = block.values
             if values.keys() <= {"description", "enabled"} and not block.tables:
                 continue

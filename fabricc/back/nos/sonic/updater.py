@@ -50,7 +50,7 @@ def _known_skus() -> Mapping[str, Mapping[str, list[str]]]:
     return found
 
 
-def knows_sku(hwsku: str, release: str) -> bool:
+def supports_sku(hwsku: str, release: str) -> bool:
     """Return whether the updater of a release supports a hardware SKU."""
     sku = hwsku.lower()
     equal, within = (
@@ -63,7 +63,7 @@ def knows_sku(hwsku: str, release: str) -> bool:
 def refused_table(old: Mapping[str, Any], new: Mapping[str, Any], release: str) -> str:
     """Return the first table whose change the updater refuses; "" for none."""
     hwsku = str(new.get("DEVICE_METADATA", {}).get("localhost", {}).get("hwsku", ""))
-    known = knows_sku(hwsku, release)
+    known = supports_sku(hwsku, release)
     for table, (fields, operations) in LIMITED.items():
         if table == "WRED_PROFILE" and release >= FREE_MARKING:
             continue

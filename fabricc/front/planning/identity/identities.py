@@ -158,7 +158,7 @@ def _find_collisions(fabric: Fabric, kind: str, rows: Mapping[SwitchId, DeviceRo
     given = {at: row for at, row in rows.items() if getattr(row, kind) is not None}
     others = _reserved_values(fabric, kind)
     owners: dict[object, SwitchId | None] = dict.fromkeys(others)
-    told_of: set[str] = set()
+    reported: set[str] = set()
     for at in fabric.switch_ids():
         other = owners.setdefault(own := value(at), at)
         shared = (
@@ -169,9 +169,9 @@ def _find_collisions(fabric: Fabric, kind: str, rows: Mapping[SwitchId, DeviceRo
         if shared or other == at or not {at, other} & given.keys():
             continue
         row, two = (given[at], other) if at in given or other is None else (given[other], at)
-        if row.device in told_of:
+        if row.device in reported:
             continue
-        told_of.add(row.device)
+        reported.add(row.device)
         message = f"{KINDS[kind]} {text(own)} of {row.device} is that of"
         if two is None:
             yield error_at("FAB3123", f"{message} {others[own]}", row, kind, "Give another.")

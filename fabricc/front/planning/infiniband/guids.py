@@ -27,14 +27,14 @@ _FORM = "Its lines read `su001-tor1a: 0x506b4b0300a1b2c3`; names are those of pl
 
 
 def read_guids(
-    path: Path, known: Collection[str], asked_at: Position | None = None, folder: Path | None = None
+    path: Path, known: Collection[str], named_at: Position | None = None, folder: Path | None = None
 ) -> tuple[Mapping[str, int], list[Diagnostic]]:
     """Return GUID by name, and every problem in the file (FAB5813); never raise for its content.
 
     Args:
         path: a mapping `name: GUID`; a GUID is written as ibstat prints it, or with colons as labels have it.
         known: names that the plan has: switches (`su001-tor1a`) and host ports (`su001-host01/rail0`).
-        asked_at: where the spec names the file.
+        named_at: where the spec names the file.
         folder: that of the spec, out of which no link may lead; None for that of the file.
     """
     start = Position(str(path), 1, 1)
@@ -50,7 +50,7 @@ def read_guids(
         return {}, [_guid_error(f"the file of GUIDs is {error.strerror}", start, _FORM)]
     except OSError as error:
         message = f"the file of GUIDs cannot be read: {path}: {error.strerror}"
-        return {}, [_guid_error(message, asked_at or start, "Its path counts from the spec's folder.")]
+        return {}, [_guid_error(message, named_at or start, "Its path counts from the spec's folder.")]
     except UnicodeDecodeError:
         return {}, [_not_yaml(None, "", str(path))]
     if not document.usable or document.value is None:

@@ -54,12 +54,12 @@ def box_of(
         help_ = "Give such a ToR the model of its tier."
         findings.append(spec.error("FAB3413", message, *path, help=help_))
         return None
-    spoken = _far_end_ports(fabric, at, tier)
-    speaking = replace(model, cages=tuple(_compatible_cages(group, spoken) for group in model.cages))
-    wrong = list(_report_unfit_model(spec, fabric, at, model, speaking, spoken))
-    layout = None if wrong else _lay_out_box(fabric, at, speaking, tier)
+    far_ports = _far_end_ports(fabric, at, tier)
+    compatible = replace(model, cages=tuple(_compatible_cages(group, far_ports) for group in model.cages))
+    wrong = list(_report_unfit_model(spec, fabric, at, model, compatible, far_ports))
+    layout = None if wrong else _lay_out_box(fabric, at, compatible, tier)
     if layout is None and not wrong:
-        wrong.append(_too_small(spec, fabric, at, speaking, tier))
+        wrong.append(_too_small(spec, fabric, at, compatible, tier))
     findings += wrong
     return None if layout is None else SingleModel(model, layout, f"{links.layout_key(fabric, at)}/{name}")
 
@@ -148,12 +148,12 @@ def _report_unfit_model(
     fabric: Fabric,
     at: SwitchId,
     model: SwitchModel,
-    speaking: SwitchModel,
+    compatible: SwitchModel,
     named_ports: Mapping[int, tuple[Slot, bool]],
 ) -> Iterator[Diagnostic]:
     """Report FAB3411 for a speed that the model lacks or has in other lanes, FAB3412 for too few paths."""
     name, path = fabric.name(at), ("overrides", fabric.name(at), "model")
-    for speed in sorted(named_ports.keys() - port_speeds(speaking)):
+    for speed in sorted(named_ports.keys() - port_speeds(compatible)):
         usual, copper = named_ports[speed]
         offered = ", ".join(f"{each}G" for each in sorted(port_speeds(model)))
         message = f"links of {name} run at {speed}G, and {model.title} has ports of {offered}"

@@ -10,7 +10,7 @@ import pytest
 
 from fabricc.back import nos as back_ends
 from fabricc.back.nos.base import Application
-from fabricc.back.nos.sonic.updater import application, knows_sku
+from fabricc.back.nos.sonic.updater import application, supports_sku
 
 
 def tables(release: str = "202505", hwsku: str = "ACS-SN5600") -> dict[str, Any]:
@@ -32,11 +32,11 @@ def changed(before: dict[str, Any], table: str, key: str, **fields: str) -> Appl
 
 
 def test_which_models_the_updater_knows() -> None:
-    assert knows_sku("ACS-SN5600", "202305")
-    assert not knows_sku("ACS-SN5640", "202405")
-    assert knows_sku("ACS-SN5640", "202411")
-    assert knows_sku("Arista-7060X6-64PE-B-O128", "202411"), "part of the name is enough for Broadcom"
-    assert not knows_sku("Accton-AS9716-32D", "202605")
+    assert supports_sku("ACS-SN5600", "202305")
+    assert not supports_sku("ACS-SN5640", "202405")
+    assert supports_sku("ACS-SN5640", "202411")
+    assert supports_sku("Arista-7060X6-64PE-B-O128", "202411"), "part of the name is enough for Broadcom"
+    assert not supports_sku("Accton-AS9716-32D", "202605")
 
 
 @pytest.mark.parametrize("release", ["202505", "202511", "202605"])
