@@ -80,22 +80,29 @@ def without_raw(tables: Tables) -> Tables:
 
 
 def require_tables(found: Any) -> Tables:
-    """Return the tables of a CONFIG_DB that a switch printed.
+    """Return the tables of a CONFIG_DB that a switch printed, or of a file that it boots from.
 
-    In it a field is a text or a list of texts.
+    In it a field is a text or a list of texts. A file may have numbers and booleans, as factory presets have
+    (`rrclient` in sonic-config-engine's config_samples.py): they are returned as the texts that CONFIG_DB has of them.
 
     Raises:
         ValueError: it has no tables, or a table is no mapping of rows.
     """
     if not isinstance(found, dict) or not found:
         raise ValueError("it has no tables")
-    tables = without_raw(found)
-    for name, rows in tables.items():
+    tables: Tables = {}
+    for name, rows in without_raw(found).items():
         if not name.isupper() or not isinstance(rows, dict):
             raise ValueError(f"{name[:40]!r} is no table")
+        tables[name] = {}
         for key, row in rows.items():
-            if not isinstance(row, dict) or not all(isinstance(one, (str, list)) for one in row.values()):
+            if not isinstance(row, dict) or not all(
+                isinstance(one, (str, list, int, float)) for one in row.values()
+            ):
                 raise ValueError(f"{name}|{key[:40]} is no row")
+            tables[name][key] = {
+                field: str(one) if isinstance(one, (int, float)) else one for field, one in row.items()
+            }
     return tables
 
 

@@ -257,7 +257,7 @@ class SonicDriver(LinuxSession):
         parts: list[str] = []
         if CONFIG_DB in self._files:
             running = self._running()
-            target = sonic_tables.merge(running, json.loads(self._files[CONFIG_DB]))
+            target = sonic_tables.merge(running, self._require_tables(self._files[CONFIG_DB]))
             old, new = (
                 json.dumps(one, indent=1, sort_keys=True).splitlines()
                 for one in sonic_tables.difference(running, target)
@@ -605,14 +605,12 @@ class SonicDriver(LinuxSession):
             raise ConnectionException(f"{self.hostname}: FRR's running configuration {wrong}")
 
     def _tables(self, command: str) -> str:
-        """Return CONFIG_DB as a command prints it.
+        """Return CONFIG_DB as a command prints it, with texts as values.
 
         Raises:
             CommandErrorException: it is none.
         """
-        text = self._run(command)
-        self._require_tables(text)
-        return text
+        return json.dumps(self._require_tables(self._run(command)), indent=4)
 
     def get_facts(self) -> dict[str, Any]:
         """Facts of CONFIG_DB and the image."""

@@ -111,7 +111,7 @@ def check(folder: Path) -> dict[str, Any]:
         `rows` that change, the `steps`, and ports that are `shut` for a while.
     """
     running = read_running()
-    target = sonic_tables.merge(running, read_json(folder / CANDIDATE))
+    target = sonic_tables.merge(running, sonic_tables.require_tables(read_json(folder / CANDIDATE)))
     here = target.get("DEVICE_METADATA", {}).get("localhost", {})
     if here and not here.get("mac"):  # an earlier `config reload` of a release before 202405 lost it
         here["mac"] = run("sonic-cfggen", "-H", "-v", "DEVICE_METADATA.localhost.mac").strip()

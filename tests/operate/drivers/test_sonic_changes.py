@@ -297,6 +297,19 @@ def test_an_answer_that_is_no_configuration_is_an_error(
         driver.get_config("running")
 
 
+def test_numbers_of_a_boot_file_are_the_texts_that_run(switch: LinuxSwitch, driver: Any) -> None:
+    """The presets of sonic-cfggen have numbers (config_samples.py), and people write some by hand."""
+    row = {"rrclient": 0, "nhopself": True, "asn": "65200"}
+    file = switch.root / "etc/sonic/config_db.json"
+    file.write_text(json.dumps({"BGP_NEIGHBOR": {"10.0.0.1": row}}))
+    saved = json.loads(unpack_bundle(driver.get_config("startup")["startup"], "")["config_db.json"])
+    assert saved == {"BGP_NEIGHBOR": {"10.0.0.1": {"rrclient": "0", "nhopself": "True", "asn": "65200"}}}
+    numbers = planned(*TWO)
+    numbers["PORT"]["Ethernet0"]["speed"] = 400000
+    push(driver, numbers)
+    assert running(switch)["PORT"]["Ethernet0"]["speed"] == "400000"
+
+
 @pytest.mark.slow
 def test_the_first_push_to_a_factory_switch_reloads_and_goes_back_to_it(tmp_path: Path) -> None:
     factory = {
