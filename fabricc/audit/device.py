@@ -181,8 +181,8 @@ def _read_device(
     comments = found.COMMENTS if found else host_files.COMMENTS
     name = str(reading.facts.get("system/hostname") or identity.name or key)
     parts = split_facts(reading)
-    if any(_no_addresses(parts)):
-        reading = without_no_addresses(reading, next(iter(files)))
+    if any(_invalid_address_facts(parts)):
+        reading = drop_invalid_addresses(reading, next(iter(files)))
         parts = split_facts(reading)
     return PackedDevice(
         key, name, system,
@@ -194,10 +194,10 @@ def _read_device(
     ), findings  # fmt: skip
 
 
-def without_no_addresses(reading: Reading, file: str) -> Reading:
+def drop_invalid_addresses(reading: Reading, file: str) -> Reading:
     """A reading whose addresses are some: `10.0.0.999/31` is understood by nobody; without a line it is of `file`."""
     paths = list(reading.facts)
-    wrong = [paths[at] for at in _no_addresses(split_facts(reading))]
+    wrong = [paths[at] for at in _invalid_address_facts(split_facts(reading))]
     if not wrong:
         return reading
     facts, lines, unknown = dict(reading.facts), dict(reading.lines), list(reading.unknown)
@@ -207,7 +207,7 @@ def without_no_addresses(reading: Reading, file: str) -> Reading:
     return Reading(facts, lines, unknown)
 
 
-def _no_addresses(parts: Parts) -> Iterator[int]:
+def _invalid_address_facts(parts: Parts) -> Iterator[int]:
     """Yield the facts whose value is to be an address and is none."""
     return (
         at

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fabricc.back.nos.ports import PLAIN, PortKind, PortName, cached_parser
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
-from fabricc.facts.frame import NEIGHBOR, SECONDARY, VRF, SharedTable, few_bytes, parts_of, value_of
+from fabricc.facts.frame import NEIGHBOR, SECONDARY, VRF, SharedTable, pack_value, parts_of, value_of
 from fabricc.facts.statement import HOST, Device, Kind, Neighbor
 
 if TYPE_CHECKING:
@@ -61,14 +61,14 @@ class Address(NamedTuple):
         above = (32 if self.version == 4 else 128) - length
         return self.value >> above << above << 9 | length << 1 | (self.version == 6)
 
-    def few_addresses(self) -> range:
+    def first_addresses(self) -> range:
         """Return the addresses of its subnet as numbers; only the first ones of a large subnet."""
         bits = (32 if self.version == 4 else 128) - self.length
         first = self.number >> bits << bits
         return range(first, first + min(1 << bits, 4))
 
 
-def of_two(subnet: int) -> bool:
+def is_link_subnet(subnet: int) -> bool:
     """Return whether a subnet, as `Address.subnet` gives it, has room for a link of two and no more."""
     return (subnet >> 1 & 255) in ((127, 126) if subnet & 1 else (31, 30))
 
@@ -250,7 +250,7 @@ def place_statements(system: str, parts: Parts, announced: tuple[Neighbor, ...])
     """Return the statements of a device about its place, from the facts of its system."""
     shape = _shape_of(system, parts.frame)
     own: dict[str, Values] = {}
-    for port, stated in parts.own_of_ports():
+    for port, stated in parts.statements_of_ports():
         if values := {leaf: value for leaf, value in stated if leaf in _OWN or leaf.startswith(SECONDARY)}:
             own[port] = values
     neighbors: dict[str, Values] = {}
@@ -278,8 +278,8 @@ def place_statements(system: str, parts: Parts, announced: tuple[Neighbor, ...])
     numbers = frozenset([each.number for each in peers.values()])
     unnumbered = {name: values for name, values in neighbors.items() if name not in peers}
     return Placement(
-        shape, few_bytes((own, neighbors)), few_bytes((rows, _facing_neighbors(rows, peers), described)),
-        few_bytes(unnumbered) if unnumbered else b"", _routed_ports(shape, tuple(addresses), tuple(unnumbered)),
+        shape, pack_value((own, neighbors)), pack_value((rows, _facing_neighbors(rows, peers), described)),
+        pack_value(unnumbered) if unnumbered else b"", _routed_ports(shape, tuple(addresses), tuple(unnumbered)),
         _used_ports(shape, addresses, tuple(unnumbered), numbers, facts), announced, facts,
     )  # fmt: skip
 
@@ -309,7 +309,7 @@ def _facing_neighbors(rows: Sequence[Row], peers: Mapping[str, Address]) -> list
         ]
         here = [(subnet, base) for subnet in around for base in near.get(subnet, ())]
         if len(here) == 1 and here[0][1]:
-            found.append((name, there.number, here[0][1], of_two(here[0][0])))
+            found.append((name, there.number, here[0][1], is_link_subnet(here[0][0])))
     return found
 
 
@@ -343,7 +343,7 @@ def _used_ports(
         some = addresses.get(port, ())
         if values.get("enabled") == "false" or "bundle" in values or shape.kind(port) not in _JOINED:
             continue
-        if port in outward or any(not peers.isdisjoint(each.few_addresses()) for _, each in some):
+        if port in outward or any(not peers.isdisjoint(each.first_addresses()) for _, each in some):
             use = OUTWARD
         elif some or "switchport" in values or f"evpn/port[{port}]" in facts:
             use = SERVED

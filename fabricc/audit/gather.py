@@ -254,7 +254,7 @@ def _is_built_tree(top: Path) -> bool:
     """Return whether a folder is a tree that fabricc built."""
     try:
         with Folder(top) as folder:
-            return manifests.is_ours(folder.read(manifests.NAME, limit=manifests.LIMIT))
+            return manifests.is_manifest(folder.read(manifests.NAME, limit=manifests.LIMIT))
     except OSError:
         return False
 

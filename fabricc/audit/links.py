@@ -14,7 +14,7 @@ from itertools import combinations
 from sys import intern
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.ends import DescribedEnd, Placement, Shape, of_two, placement_of
+from fabricc.audit.ends import DescribedEnd, Placement, Shape, is_link_subnet, placement_of
 from fabricc.audit.model import Claim, Evidence, Link
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.numbers import is_number
@@ -223,7 +223,7 @@ class _ClaimTable:
             for remote, number, base, two in device.joining()[1]:
                 if (of := owners.get(number)) is not None and of[2]:
                     here, far = self._shared_end(name, base), self._shared_end(of[0], of[2])
-                    if two or of_two(of[5]) or _ordered_pair(here, far) in self.claim_counts:
+                    if two or is_link_subnet(of[5]) or _ordered_pair(here, far) in self.claim_counts:
                         self._add_claim(here, far, Evidence.SESSION, remote)
 
     def _choose_pairs(self, pairs: Iterable[Pair]) -> None:
@@ -324,7 +324,7 @@ def _add_address(subnets: _Subnets, number: int, held: _SubnetPort) -> None:
 
 def _of_two(subnet: int, held: Sequence[_SubnetPort]) -> Iterator[tuple[_SubnetPort, _SubnetPort]]:
     """Return the two ends of a subnet that may be a link: its only two, or in a subnet of two any of a few."""
-    if len(held) != 2 and not (of_two(subnet) and len(held) <= _MOST_IN_SUBNET):
+    if len(held) != 2 and not (is_link_subnet(subnet) and len(held) <= _MOST_IN_SUBNET):
         return
     for one, two in combinations(held, 2):
         if one[4] != two[4]:

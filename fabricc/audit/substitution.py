@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fabricc.audit.device import PackedDevice, devices_of, parts_in
 from fabricc.audit.ends import place_statements
 from fabricc.base.values import dataclass
-from fabricc.facts.frame import Parts, few_bytes, parts_of, value_of
+from fabricc.facts.frame import Parts, pack_value, parts_of, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -202,7 +202,7 @@ def _make_device(
     parts = Parts(shared.frame, names, values, shared.places)
     return read._replace(
         key=key, name=name.replace(_KEY, key), places=dict.fromkeys(read.places, (path, 1)),
-        held=read.held._replace(own=few_bytes((names, values, *follows.left))),
+        held=read.held._replace(own=pack_value((names, values, *follows.left))),
         placement=place_statements(read.system, parts, ()),
         identity=read.identity._replace(name=called),
     )  # fmt: skip

@@ -168,7 +168,7 @@ class _Policies:
             self._known[switch] = found
         return self._known[switch]
 
-    def as_a_tor(
+    def policies_as_tor(
         self, name: str, spines: Collection[str], theirs: Callable[[str], set[object]]
     ) -> bool | None:
         """Return whether spines have the policies for a switch that they have for ToRs; None where they have none."""
@@ -176,7 +176,7 @@ class _Policies:
         tors = {policy for spine in spines for policy in theirs(spine)}
         return own <= tors if own and tors else None
 
-    def for_some(self, spine: str, switches: Collection[str]) -> set[object]:
+    def policies_with_some(self, spine: str, switches: Collection[str]) -> set[object]:
         """Return the policies of the sessions of a spine with any of some switches."""
         return {policy for far, some in self.of(spine).items() if far in switches for policy in some}
 
@@ -197,7 +197,7 @@ def _assign_tiers(
     for name in tors | spines:
         for other in graph[name] & (tors | spines):
             joined.join(name, other)
-    theirs = cache(lambda spine: policies.for_some(spine, tors))
+    theirs = cache(lambda spine: policies.policies_with_some(spine, tors))
     for name in (each for each, far in distance.items() if far == 2):
         above = graph[name] & spines
         if not above:
@@ -205,7 +205,7 @@ def _assign_tiers(
         elif len({joined.root(each) for each in above}) > 1:
             tiers[name] = Tier.CORE
         else:
-            below = policies.as_a_tor(name, above, theirs)
+            below = policies.policies_as_tor(name, above, theirs)
             below = _is_tor(name, evidence[name]) if below is None else below
             tiers[name] = Tier.TOR if below else Tier.CORE
     return {name: tiers.get(name, Tier.OTHER) for name in graph}

@@ -170,7 +170,7 @@ def ledger_bytes(tried: Sequence[TriedLines]) -> bytes:
     return f"{_HEADER}{content}".encode()
 
 
-def tried_now(switch: Switch, texts: Mapping[str, str], refused: Mapping[str, str]) -> TriedLines:
+def record_trial(switch: Switch, texts: Mapping[str, str], refused: Mapping[str, str]) -> TriedLines:
     """Return the result of one switch: all lines accepted, or some refused and the rest unknown."""
     names = names_of(switch)
     words = {line_form(line, names): line_form(answer, names) for line, answer in refused.items()}

@@ -22,7 +22,7 @@ from fabricc.compiler.load.lock_file import read_lock
 from fabricc.compiler.load.spec_location import input_texts, lock_of
 from fabricc.compiler.plan.further_networks import Naming, Repinning
 from fabricc.compiler.plan.host_facts import host_fact_findings
-from fabricc.compiler.planned_spec import PlannedSpec, apply_acceptances, ethernet_wanted
+from fabricc.compiler.planned_spec import PlannedSpec, apply_acceptances, infiniband_unsupported
 from fabricc.compiler.render.overlays import add_overlays
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.model import Host, Switch
@@ -106,7 +106,7 @@ class Compiled(PlannedSpec):
         for fabric in (self.fabric, *self.fabric.networks):
             if (at := fabric.find(name)) is not None:
                 return fabric.host(at) if isinstance(at, tuple) else fabric.switch(at)
-        raise FindingsError.of([no_device(self, name)])
+        raise FindingsError.of([unknown_device_error(self, name)])
 
     def files(self, device: Switch | Host) -> dict[str, str]:
         """Return the files of a device as in the tree: path below its folder -> text; for a host, of all networks.
@@ -208,7 +208,7 @@ def compile_spec(
         return known
     if spec.infiniband is not None:
         if ethernet_only:
-            return replace(known, diagnostics=(*diagnostics, ethernet_wanted(spec)))
+            return replace(known, diagnostics=(*diagnostics, infiniband_unsupported(spec)))
         from fabricc.compiler.plan.infiniband import planned_subnets  # no fabric of Ethernet needs it
 
         return planned_subnets(known, catalog, repinning)
@@ -270,7 +270,7 @@ def compile_spec(
     )
 
 
-def no_device(compiled: Compiled, name: str) -> Diagnostic:
+def unknown_device_error(compiled: Compiled, name: str) -> Diagnostic:
     """FAB3195: no device is called so, and which are called nearly so."""
     known: list[str] = []
     for fabric in (compiled.fabric, *compiled.fabric.networks):

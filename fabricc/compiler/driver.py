@@ -48,7 +48,7 @@ def build_tree(
     with ExitStack() as looking:
         look: LastCheck | None = None
         if known is not None:
-            look = looking.enter_context(known.looked_over(jobs))
+            look = looking.enter_context(known.check_in_background(jobs))
             changed = known.changed_inputs()
             if changed == [] and not has_pending(known.tree) and look.unedited():
                 result = known.result()

@@ -92,7 +92,7 @@ class PlannedSpec:
             CompileError: the spec has an error; FAB5817, it is of InfiniBand.
         """
         if self.planned is None and self.infiniband is not None:
-            raise CompileError([*self.diagnostics, ethernet_wanted(self.spec)], self.sources)
+            raise CompileError([*self.diagnostics, infiniband_unsupported(self.spec)], self.sources)
         if self.planned is None or not self.sound:
             raise CompileError(self.diagnostics, self.sources)
         return self.planned
@@ -114,7 +114,7 @@ class PlannedSpec:
         return found
 
 
-def ethernet_wanted(spec: ClusterSpec) -> Diagnostic:
+def infiniband_unsupported(spec: ClusterSpec) -> Diagnostic:
     """FAB5817: a command that takes Ethernet alone was given a spec of InfiniBand."""
     help_ = "`validate`, `plan`, `report`, `lock`, `build`, `check` and `diff` do."
     return spec.error("FAB5817", "this command does not support InfiniBand fabrics", "fabric", help=help_)

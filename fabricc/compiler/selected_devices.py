@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import replace
-from fabricc.compiler.compiled import Compiled, no_device
+from fabricc.compiler.compiled import Compiled, unknown_device_error
 from fabricc.compiler.load.lock_file import lock_change
 from fabricc.compiler.result import BuildResult
 from fabricc.compiler.write.device import Work
@@ -58,7 +58,7 @@ def write_devices(
             outcome.run(None, "")
             outcomes.append(outcome)
         if unknown:
-            none = (no_device(compiled, name) for name in sorted(unknown))
+            none = (unknown_device_error(compiled, name) for name in sorted(unknown))
             return replace(result, diagnostics=(*compiled.diagnostics, *none))
         findings = [d for outcome in outcomes for d in outcome.among_themselves(str(out))]
         found = apply_severities(soften_breaches(findings, spec), spec.accept)

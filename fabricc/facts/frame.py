@@ -156,11 +156,11 @@ class Parts:
     def ports(self) -> dict[str, dict[str, Value]]:
         """Return port -> its statements, by the rest of the path; shared, so callers must not change it."""
         ports = dict(self.frame.sorted.ports)
-        for port, own in self.own_of_ports():
+        for port, own in self.statements_of_ports():
             ports[port] = ports[port] | dict(own)
         return ports
 
-    def own_of_ports(self) -> Iterator[tuple[str, list[tuple[str, Value]]]]:
+    def statements_of_ports(self) -> Iterator[tuple[str, list[tuple[str, Value]]]]:
         """Yield ports with statements, and these: rest of the path and value."""
         names, values = self.names, self.all
         for port, slots in self.frame.sorted.of_ports.items():
@@ -278,9 +278,9 @@ def pack_contents(contents: Contents, parts: Parts) -> PackedContents:
     """Pack contents, with their facts in two parts; only the lines of facts are kept."""
     frame = parts.frame
     if _BYTES not in frame.memo:
-        frame.memo[_BYTES] = few_bytes((frame.paths, frame.cuts, frame.values))
+        frame.memo[_BYTES] = pack_value((frame.paths, frame.cuts, frame.values))
     own = parts.names, parts.values, contents.reading.unknown, contents.ignorable
-    return PackedContents(frame.memo[_BYTES], _places(parts.places), few_bytes(own))
+    return PackedContents(frame.memo[_BYTES], _places(parts.places), pack_value(own))
 
 
 def unpack_contents(held: PackedContents) -> Contents:
@@ -292,13 +292,13 @@ def unpack_contents(held: PackedContents) -> Contents:
     return Contents(Reading(facts, lines, unknown), ignorable)
 
 
-def few_bytes(value: object) -> bytes:
+def pack_value(value: object) -> bytes:
     """Return a value as few bytes."""
     return zlib.compress(pickle.dumps(value, pickle.HIGHEST_PROTOCOL), _QUICK)
 
 
 def value_of(content: bytes) -> Any:
-    """Return the value that `few_bytes` made these bytes of."""
+    """Return the value that `pack_value` made these bytes of."""
     return pickle.loads(zlib.decompress(content))
 
 
@@ -320,7 +320,7 @@ def _restore_shared(content: bytes) -> SharedTable[Any, Any]:
 
 _BYTES = "packed"
 """Key of the bytes of a frame among its derived values."""
-_places = lru_cache(maxsize=KEPT)(few_bytes)
+_places = lru_cache(maxsize=KEPT)(pack_value)
 _opened_places = lru_cache(maxsize=KEPT)(value_of)
 
 

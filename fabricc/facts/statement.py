@@ -266,7 +266,7 @@ def read_statement(
     parts = parts_of(device.held)
     rest = parts.rest()
     addresses: dict[str, list[str]] = {}
-    for port, own in parts.own_of_ports():
+    for port, own in parts.statements_of_ports():
         for leaf, value in own:
             if leaf in _FAMILIES and isinstance(value, str):
                 addresses.setdefault(port, []).append(value)

@@ -106,7 +106,7 @@ def trees_around(path: Path) -> tuple[Path, ...]:
 def _is_tree(path: Path) -> bool:
     try:
         with Folder(path) as folder:
-            return manifests.is_ours(folder.read(manifests.NAME, limit=manifests.LIMIT))
+            return manifests.is_manifest(folder.read(manifests.NAME, limit=manifests.LIMIT))
     except OSError:
         return False
 

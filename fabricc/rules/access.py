@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.defaults import discovers_nothing, lacks_lldp, server_instance, unsafe_line
+from fabricc.back.nos.defaults import disables_lldp, lacks_lldp, server_instance, unsafe_line
 from fabricc.base.diagnostics import Severity
 from fabricc.proof.compare import Finding
 from fabricc.rules.findings import finding_at
@@ -108,7 +108,7 @@ _FIRST = ("management/ntp",)
 
 def _undiscovered(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report that LLDP is off on a switch with links: nothing shows where its cables lead."""
-    path = next((path for path, value in statement.rest.items() if discovers_nothing(path, value)), None)
+    path = next((path for path, value in statement.rest.items() if disables_lldp(path, value)), None)
     complete = any(each.startswith(BESIDE) for each in statement.rest)
     if path is None and complete and lacks_lldp(statement.device.system, statement.device.reading):
         path = "system/hostname"

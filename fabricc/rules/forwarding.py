@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.defaults import checks_sources, forwards_nothing, routes_unstated, states_pfc
+from fabricc.back.nos.defaults import has_strict_rpf, may_route_by_default, states_pfc, unrouted_family
 from fabricc.back.nos.packet_filters import dropped_discovery, dropped_services
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
@@ -43,12 +43,12 @@ def _does_not_route(statement: Statement, _: Sessions) -> Iterator[Finding]:
         if statement.of(port, version) is not None or statement.of(port, "unnumbered") is not None
     }
     for path, value in statement.rest.items():
-        family = forwards_nothing(path, value)
+        family = unrouted_family(path, value)
         if family in families:
             message = f"{statement.name} does not route {family} packets between its links: traffic is lost"
             remedy = "Enable routing for the family."
             yield finding_at(STILL, statement.device, path, message, "no routing", Severity.ERROR, remedy)
-    if "ipv4" in families and not routes_unstated(statement.device.system, statement.rest):
+    if "ipv4" in families and not may_route_by_default(statement.device.system, statement.rest):
         message = f"{statement.name} does not state that it routes IPv4 packets, which its system does not by default"
         remedy = "Enable routing for the family."
         paths = ("bgp/asn", "system/hostname")
@@ -65,9 +65,9 @@ def _checks_sources(statement: Statement, _: Sessions) -> Iterator[Finding]:
         for port in links
         for each in statement.chain(port)
         for leaf, value in statement.ports.get(each, {}).items()
-        if checks_sources(leaf, value)
+        if has_strict_rpf(leaf, value)
     }
-    whole = next((path for path, value in statement.rest.items() if checks_sources(path, value)), None)
+    whole = next((path for path, value in statement.rest.items() if has_strict_rpf(path, value)), None)
     found |= {"all ports": whole} if whole else {}
     if found:
         message = f"{statement.name} {join_words(list(found), 2)}: packets with another way back are lost"

@@ -13,7 +13,7 @@ from functools import lru_cache
 from ipaddress import IPv4Interface, IPv6Interface, ip_address, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.defaults import certain_mtu, ospf_defaults
+from fabricc.back.nos.defaults import certain_default_mtu, ospf_defaults
 from fabricc.base.diagnostics import Severity
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
@@ -185,7 +185,7 @@ def _mtu_of(statement: Statement, port: str) -> Value | None:
         return physical - LAYER_2_BYTES
     routed = any(statement.of(port, leaf) is not None for leaf in ("ipv4", "ipv6", "unnumbered"))
     if stated is None and routed and statement.of(port, "bundle") is None:
-        return certain_mtu(statement.device.system)
+        return certain_default_mtu(statement.device.system)
     return stated
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.defaults import (
-    classifies_unstated,
+    classifies_by_default,
     default_mtu,
     hashes_addresses_alone,
     rate_limit,
@@ -114,7 +114,7 @@ def _switch_links(statement: Statement) -> list[str]:
 def _report_unclassified(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report lossless ports that do not put packets into classes by their code points."""
     lossless = lossless_ports(statement)
-    unsaid = classifies_unstated(statement.device.system)
+    unsaid = classifies_by_default(statement.device.system)
     if unsaid and not classes_of(statement):
         return
     found: dict[str, list[str]] = {}

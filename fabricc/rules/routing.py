@@ -9,7 +9,7 @@ from functools import cache, partial
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.defaults import sends_route_targets, uses_one_path_unstated
+from fabricc.back.nos.defaults import installs_one_path_by_default, sends_route_targets
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
@@ -258,7 +258,7 @@ def _one_path(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     unrelated = statement.rest.get("bgp/multipath_relax") == "none"
     for family, ports in sorted(links.items()):
         limit = limits.get(family)
-        unstated = limit is None and uses_one_path_unstated(statement.device.system)
+        unstated = limit is None and installs_one_path_by_default(statement.device.system)
         if len(ports) < 2 or not (unstated or unrelated or limit == 1):
             continue
         why = "the number that it sets" if limit == 1 else "the default of its system"

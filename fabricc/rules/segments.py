@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.defaults import certain_mtu, changes_next_hops, states_pfc
+from fabricc.back.nos.defaults import certain_default_mtu, changes_next_hops, states_pfc
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
@@ -166,7 +166,9 @@ def _dead_sources(statement: Statement, sessions: Sessions) -> Iterator[Finding]
             remedy = "Name the loopback that has the VTEP's address, or give this one an address."
             yield finding_at(SOURCE, statement.device, path, message, "VTEP source", Severity.WARNING, remedy)
     for key, values in (
-        statement.sessions.items() if sessions.addresses and certain_mtu(statement.device.system) else ()
+        statement.sessions.items()
+        if sessions.addresses and certain_default_mtu(statement.device.system)
+        else ()
     ):
         source = str(values.get("update_source", ""))
         if source and not key[0] and not is_address(source) and not _has_address(statement, source, sessions):

@@ -170,7 +170,7 @@ def session_findings(table: SessionTable, devices: Mapping[str, Device]) -> Iter
                 agree.add((other.device, other.key[0]))
             else:
                 disagree[other.device, other.key[0]] += 1
-            unlike = [*_unlike_leaves(mine, its), *_connection_faults(mine, peer, other)]
+            unlike = [*_differing_leaves(mine, its), *_connection_faults(mine, peer, other)]
             if not right or unlike:
                 pairs.append((peer, other, right, unlike))
         elif isinstance(other, str):
@@ -270,7 +270,7 @@ def _report_nobody(table: SessionTable, peer: Peer, devices: Mapping[str, Device
     )
 
 
-def _unlike_leaves(own: SessionValues, its: SessionValues) -> list[str]:
+def _differing_leaves(own: SessionValues, its: SessionValues) -> list[str]:
     """Return statements of two ends of a session that differ; nothing more if the other end has shut it."""
     if not its.enabled:
         return ["enabled"]

@@ -10,7 +10,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
-from fabricc.facts.frame import few_bytes, value_of
+from fabricc.facts.frame import pack_value, value_of
 from fabricc.facts.statement import Tier, scope_of
 from fabricc.proof.invariants.view import as_int, sibling_address
 
@@ -234,7 +234,7 @@ class PackedSessions(Mapping[str, Sessions]):
 
 def pack_sessions(sessions: Sessions) -> bytes:
     """Pack the sessions of a device."""
-    return few_bytes(sessions)
+    return pack_value(sessions)
 
 
 @lru_cache(maxsize=_OPEN)

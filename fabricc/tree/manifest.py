@@ -141,7 +141,7 @@ def _line_of(content: bytes, text: str) -> int:
     return content.count(b"\n", 0, at) + 1 if at >= 0 else 1
 
 
-def is_ours(content: bytes) -> bool:
+def is_manifest(content: bytes) -> bool:
     """Return whether the bytes are, or once were, a manifest of ours; a merge conflict keeps the marker."""
     return _MARK in content
 

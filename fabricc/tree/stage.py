@@ -199,11 +199,14 @@ class Stage:
     def _commit_tree(self, manifest: Manifest, changed: int) -> Committed:
         written = changed + self.put_parts(manifests.NAME, manifest.parts).changed
         ours = {*manifest.files, manifests.NAME}
-        mine_before = self._mine_before()
+        mine_before = self._former_files()
         foreign = sorted(p for p in self.present | self.links if p not in ours and p not in mine_before)
         self._refuse_conflicts(ours, foreign)
         stale = sum(1 for path in self.present if path in mine_before and path not in ours)
-        diagnostics = (*_about_foreign(self.target, foreign), *_about_links(self.target, ours & self.links))
+        diagnostics = (
+            *_foreign_file_findings(self.target, foreign),
+            *_replaced_link_findings(self.target, ours & self.links),
+        )
         if not written and not stale:
             folders.retire_folder(self.folder)
             return Committed(0, len(ours), 0, diagnostics)
@@ -222,7 +225,7 @@ class Stage:
         with suppress(OSError):
             folders.retire_folder(self.folder)
 
-    def _mine_before(self) -> set[str]:
+    def _former_files(self) -> set[str]:
         if self.before is not None:
             return {*self.before.files, manifests.NAME}
         return {p for p in self.present if p.startswith(_OUR_FOLDERS) or p == manifests.NAME}
@@ -304,7 +307,7 @@ def _read_manifest(target: Path) -> Manifest | None:
     try:
         return manifests.Manifest.parse(content)
     except ValueError as error:
-        if manifests.is_ours(content):
+        if manifests.is_manifest(content):
             return None
         raise EmitError(
             "FAB7002", f"{target}/manifest.json was not written by fabricc: {error}", remedy
@@ -337,13 +340,13 @@ def _digest_parts(parts: Iterable[bytes], file: BinaryIO | None) -> str:
     return digest.hexdigest()
 
 
-def _about_links(target: Path, replaced: set[str]) -> tuple[Diagnostic, ...]:
+def _replaced_link_findings(target: Path, replaced: set[str]) -> tuple[Diagnostic, ...]:
     message = "{} was a symbolic link and is now a file; its former target is unchanged"
     messages = (message.format(target / path) for path in sorted(replaced))
     return tuple(Diagnostic("FAB7005", Severity.WARNING, each) for each in messages)
 
 
-def _about_foreign(target: Path, foreign: Iterable[str]) -> tuple[Diagnostic, ...]:
+def _foreign_file_findings(target: Path, foreign: Iterable[str]) -> tuple[Diagnostic, ...]:
     names = list(foreign)
     if not names:
         return ()

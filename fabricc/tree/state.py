@@ -14,7 +14,7 @@ from pathlib import Path
 from stat import S_ISDIR
 
 from fabricc.base.foreign import files
-from fabricc.base.foreign.git_index import holds_home
+from fabricc.base.foreign.git_index import is_above_home
 
 _OUT = "out"
 
@@ -30,7 +30,7 @@ def state_of(out: Path, *, make: bool = False) -> Path | None:
         return None
     trees = home / "fabricc" / "trees"
     try:
-        if is_brought(home, files.clone_of(out / _OUT) or out):
+        if holds_state_folder(home, files.clone_of(out / _OUT) or out):
             return None
         real = os.path.realpath(out)
         folder = trees / hashlib.sha256(os.fsencode(real)).hexdigest()[:32]
@@ -38,7 +38,7 @@ def state_of(out: Path, *, make: bool = False) -> Path | None:
             for each in (trees.parent, trees, folder):
                 each.mkdir(mode=0o700, parents=True, exist_ok=True)
             (folder / _OUT).write_bytes(os.fsencode(real))
-            _forget_the_gone(trees)
+            _remove_stale_states(trees)
         return folder if all(is_private(each) for each in (trees.parent, trees, folder)) else None
     except (OSError, ValueError):  # no name that a folder can have
         return None
@@ -51,12 +51,12 @@ def state_home() -> Path | None:
     return Path(home) if os.path.isabs(home) else None  # noqa: PTH117
 
 
-def is_brought(home: Path, root: Path) -> bool:
+def holds_state_folder(home: Path, root: Path) -> bool:
     """Return whether a folder or repository holds the state's folder and may have brought it.
 
     A repository of the user's home holds it as well, and did not bring it.
     """
-    return not holds_home(root) and Path(os.path.realpath(home)).is_relative_to(os.path.realpath(root))
+    return not is_above_home(root) and Path(os.path.realpath(home)).is_relative_to(os.path.realpath(root))
 
 
 def is_private(folder: Path) -> bool:
@@ -84,7 +84,7 @@ def has_pending(target: Path) -> bool:
         return False
 
 
-def _forget_the_gone(trees: Path) -> None:
+def _remove_stale_states(trees: Path) -> None:
     import shutil  # a build that finds nothing to do needs none
 
     with os.scandir(trees) as entries:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.compiler.incremental import states
-from fabricc.compiler.incremental.record import states_now
+from fabricc.compiler.incremental.record import read_current_states
 from fabricc.compiler.incremental.states import Listing, States
 
 FILES = ("manifest.json", "plan/links.csv", "switches/tor1/startup.cfg", *(
@@ -29,7 +29,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 def same(found: States, jobs: int = 1) -> bool:
-    with found.looked_over(jobs, lambda: True) as (_, unedited):
+    with found.check_in_background(jobs, lambda: True) as (_, unedited):
         return unedited()
 
 
@@ -49,7 +49,7 @@ def test_a_listing_has_every_file_and_the_first_two_folders(paths: set[str]) -> 
 def test_folders_of_the_same_names_share_a_list(tree: Path) -> None:
     listing = Listing.of(FILES)
     assert len({listing.folders[f"hosts/h{host}"] for host in range(3)}) == 1
-    assert len(states_now(tree, listing).found) == listing.starts["/"]
+    assert len(read_current_states(tree, listing).found) == listing.starts["/"]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -59,7 +59,7 @@ def test_a_file_that_is_other_is_seen(
     tree: Path, name: str, jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(states, "_WORTH_A_PROCESS", 1)
-    before = states_now(tree, Listing.of(FILES))
+    before = read_current_states(tree, Listing.of(FILES))
     assert same(before, jobs)
     assert before.has(name)
     stat = (tree / name).stat()
@@ -77,7 +77,7 @@ def test_a_file_that_is_more_is_seen(
     tree: Path, name: str, jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(states, "_WORTH_A_PROCESS", 1)
-    before = states_now(tree, Listing.of(FILES))
+    before = read_current_states(tree, Listing.of(FILES))
     stat = (tree / name).parent.stat()
     (tree / name).write_text("")
     os.utime((tree / name).parent, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
@@ -85,7 +85,7 @@ def test_a_file_that_is_more_is_seen(
 
 
 def test_a_file_that_is_gone_or_a_link_is_seen(tree: Path) -> None:
-    before = states_now(tree, Listing.of(FILES))
+    before = read_current_states(tree, Listing.of(FILES))
     path = tree / FILES[-1]
     stat = path.stat()
     path.rename(tree.parent / "aside")
@@ -98,7 +98,7 @@ def test_a_file_that_is_gone_or_a_link_is_seen(tree: Path) -> None:
 
 def test_amending_looks_at_nothing_else(tree: Path) -> None:
     """The next build reports files that somebody edited, other than the written ones."""
-    before = states_now(tree, Listing.of(FILES))
+    before = read_current_states(tree, Listing.of(FILES))
     for name in FILES[3:5]:
         os.utime(tree / name, ns=(0, 1))
     assert not same(before.with_changes([FILES[3]]))
@@ -111,7 +111,7 @@ def test_a_question_is_answered_before_and_counts(
 ) -> None:
     monkeypatch.setattr(states, "_WORTH_A_PROCESS", 1)
     asked = []
-    found = states_now(tree, Listing.of(FILES))
-    with found.looked_over(jobs, lambda: not asked.append(1) and yes) as (before, unedited):
+    found = read_current_states(tree, Listing.of(FILES))
+    with found.check_in_background(jobs, lambda: not asked.append(1) and yes) as (before, unedited):
         assert [before(), unedited(), before()] == [yes] * 3
     assert len(asked) == (jobs == 1), "asked once, by the other process if there is one"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.back.nos.defaults import checks_sources
+from fabricc.back.nos.defaults import has_strict_rpf
 from fabricc.fabric.facts import Reading
 from fabricc.facts.frame import Contents
 from fabricc.facts.statement import Device, End, Kind, LinkPeer, Place, Tier, read_statement
@@ -128,7 +128,7 @@ def test_a_strict_check_of_sources_is_reported(value: str, count: int, tmp_path:
     ],
 )
 def test_a_check_of_sources_is_strict_or_loose(path: str, value: object, strict: bool) -> None:
-    assert checks_sources(path, value) is strict
+    assert has_strict_rpf(path, value) is strict
 
 
 DEFAULTS = {

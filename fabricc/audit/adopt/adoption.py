@@ -22,7 +22,7 @@ from fabricc.audit.adopt.overlays import ENDS, add_overlays
 from fabricc.audit.adopt.pinning import settle_draft
 from fabricc.audit.adopt.shape import KEYS, Choice, rail_name
 from fabricc.audit.adopt.trial import Draft, Site, built_files, compiled_of, error_codes, find_mismatches
-from fabricc.audit.device import without_no_addresses
+from fabricc.audit.device import drop_invalid_addresses
 from fabricc.audit.model import FoundFabric
 from fabricc.audit.places import places_of
 from fabricc.back import hosts as host_files
@@ -284,7 +284,7 @@ def _files_of(host: Device, network: str, *, own: bool) -> Device:
     """Return a host with its files for a network, and those that are of none where these are its own part."""
     wanted = {network, RAILS} if own else {network}
     files = {file: text for file, text in host.files.items() if host_files.network_of(file) in wanted}
-    reading = without_no_addresses(host_files.read(files), next(iter(files), ""))
+    reading = drop_invalid_addresses(host_files.read(files), next(iter(files), ""))
     return replace(host, files=files, held=Contents(reading, host.ignorable))
 
 

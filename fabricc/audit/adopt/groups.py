@@ -84,7 +84,7 @@ class FoundUnit:
         return tuple(name for tors in self.tors.values() for name in tors)
 
     @property
-    def everybody(self) -> tuple[FoundHost, ...]:
+    def all_hosts(self) -> tuple[FoundHost, ...]:
         """Return its own hosts, then those of other groups."""
         return (*self.hosts, *(host for guests in self.guests.values() for host in guests))
 
@@ -211,7 +211,7 @@ def with_sets(units: Sequence[FoundUnit], kinds: Kinds) -> list[FoundUnit]:
         if unit.kind == NOBODY:
             found[-1] = FoundUnit(unit.pod, tors, (), NOBODY)
         else:
-            found[-1] = unit_of(unit.pod, tors, (*last.everybody, *unit.everybody), kinds)
+            found[-1] = unit_of(unit.pod, tors, (*last.all_hosts, *unit.all_hosts), kinds)
     return found
 
 

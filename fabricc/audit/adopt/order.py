@@ -64,7 +64,7 @@ class Order:
     @property
     def hosts(self) -> list[FoundHost]:
         """All hosts, unit by unit."""
-        return [host for unit in self.units for host in unit.everybody]
+        return [host for unit in self.units for host in unit.all_hosts]
 
 
 def order_of(found: FoundFabric, homes: Mapping[str, str] = MappingProxyType({})) -> Order:
@@ -92,7 +92,7 @@ def order_of(found: FoundFabric, homes: Mapping[str, str] = MappingProxyType({})
     ]
     made.sort(key=lambda unit: unit.pod)
     made = with_sets(made, kinds)
-    placed = {name for unit in made for name in (*unit.names, *(host.name for host in unit.everybody))}
+    placed = {name for unit in made for name in (*unit.names, *(host.name for host in unit.all_hosts))}
     spines = _order_spines(found, cables, made)
     ordered = _order_cores(found, cables, cores, spines)
     placed |= {name for some in (*spines.values(), *ordered.values()) for name in some}

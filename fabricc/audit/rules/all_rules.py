@@ -12,7 +12,7 @@ from fabricc.audit.rules import design
 from fabricc.audit.rules.design import Designs
 from fabricc.audit.rules.invariant_rules import Proof, RuleProgress
 from fabricc.audit.rules.invariant_rules import prove_switch as prove
-from fabricc.audit.rules.waist import CNP_DSCP, Models
+from fabricc.audit.rules.switch_views import CNP_DSCP, Models
 from fabricc.base.values import dataclass
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.write.workers import spread_work
@@ -87,7 +87,7 @@ def examine_fabric(
     for kind in (Kind.HOST, Kind.SWITCH):
         devices = [device for device in found.devices.values() if device.kind is kind]
         cnp = digests.cnp.most_common(1)[0][0] if digests.cnp else CNP_DSCP
-        work = partial(_looked_at, found=found, fars=fars, models=models, cnp=cnp)
+        work = partial(_digest_device, found=found, fars=fars, models=models, cnp=cnp)
         for number, (device, digest) in enumerate(
             zip(devices, _map_items(jobs, devices, work), strict=True), 1
         ):
@@ -105,7 +105,7 @@ def examine_fabric(
     reported += design.report_unlinked(found.devices, found.links)
     reported += () if digests.proof.lossless or digests.lossless else design.report_lossy(found.devices)
     reported += design.report_ratios(digests.proof.switches, _tiers_of(found), found.devices)
-    for each in _find_odd(found, digests, fars, jobs):
+    for each in _collect_outliers(found, digests, fars, jobs):
         reported += each
     few = _deduplicate(reported)
     accounts = account_topics(digests.proof.answers, Counter(each.code for each in few))
@@ -140,7 +140,7 @@ class Digest(NamedTuple):
     subnets: Subnets = Subnets()
 
 
-def _looked_at(
+def _digest_device(
     device: Device,
     *,
     found: FoundFabric,
@@ -296,7 +296,7 @@ def _of_rdma(
     )
 
 
-def _find_odd(
+def _collect_outliers(
     found: FoundFabric, digests: Digests, fars: Mapping[str, Mapping[str, LinkPeer]], jobs: int
 ) -> Iterator[list[Finding]]:
     def find_outliers_of(odd: tuple[str, list[Expected]]) -> list[Finding]:

@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.rules import waist
+from fabricc.audit.rules import switch_views
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass, replace
@@ -34,7 +34,7 @@ from fabricc.rules.findings import place_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.audit.rules.waist import Models
+    from fabricc.audit.rules.switch_views import Models
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.digest import SwitchDigest
     from fabricc.proof.invariants.view import SwitchView
@@ -86,7 +86,7 @@ class ProvedSwitch(NamedTuple):
 def prove_switch(statement: Statement, sessions: Sessions, models: Models, cnp: int | None) -> ProvedSwitch:
     """Run the rules on one switch."""
     known = models.of(statement.device.model, statement.device.system)
-    seen = waist.seen_of(statement, known, cnp)
+    seen = switch_views.view_of(statement, known, cnp)
     _connect_sessions(seen, statement, sessions)
     name = statement.name
     contracts = statement.once((switch_contracts, cnp), lambda: switch_contracts(seen))
@@ -103,7 +103,7 @@ def prove_switch(statement: Statement, sessions: Sessions, models: Models, cnp: 
     answers = statement.once(
         (answer_rules, cnp, routed, has),
         lambda: answer_rules(
-            seen, statement, sessions, known=known.model is not waist.UNKNOWN, cnp=cnp, routed=routed
+            seen, statement, sessions, known=known.model is not switch_views.UNKNOWN, cnp=cnp, routed=routed
         ),
     )
     lossless = any(kind.pfc for kind, _ in seen.kinds())
@@ -269,7 +269,7 @@ def _mark_assumed(each: Breach, statement: Statement) -> Breach:
     if each.number != 15 or port not in statement.ports or statement.of(port, "headroom/cable_m"):
         return each
     return each._replace(
-        message=each.message + _ASSUMED.format(waist.cable_of(statement, port)), warning=True
+        message=each.message + _ASSUMED.format(switch_views.cable_of(statement, port)), warning=True
     )
 
 

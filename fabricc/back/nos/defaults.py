@@ -29,7 +29,7 @@ def default_mtu(system: str) -> int | None:
     return _ROUTED_MTU.get(system)
 
 
-def certain_mtu(system: str) -> int | None:
+def certain_default_mtu(system: str) -> int | None:
     """Return the default if a port of a system has it for certain: no other file of the device states MTUs."""
     return _ROUTED_MTU[system] if system in _WHOLE else None
 
@@ -50,12 +50,12 @@ def ospf_defaults(system: str) -> OspfDefaults | None:
     return OspfDefaults() if system in ("eos", "nxos", "frr") else None
 
 
-def classifies_unstated(system: str) -> bool:
+def classifies_by_default(system: str) -> bool:
     """Return whether a routed port of a system puts packets into classes by their code points without a statement."""
     return system in _CLASSIFIES
 
 
-def uses_one_path_unstated(system: str) -> bool:
+def installs_one_path_by_default(system: str) -> bool:
     """Return whether BGP of a system installs one path where no number of equal paths is stated."""
     return system in _ONE_PATH
 
@@ -107,12 +107,12 @@ _STILL = {
 }  # fmt: skip
 
 
-def forwards_nothing(path: str, value: object) -> str:
+def unrouted_family(path: str, value: object) -> str:
     """Return the address family that a fact keeps a switch from routing; "" for other facts."""
     return _STILL.get(path, "") if value in ("false", "0", 0) else ""
 
 
-def checks_sources(path: str, value: object) -> bool:
+def has_strict_rpf(path: str, value: object) -> bool:
     """Return whether a fact of a port, or of all, drops packets from sources that are not reached over the same port.
 
     Linux: 1 is strict, 2 is loose (ip-sysctl); `rx` is strict on EOS and NX-OS, a mode of Junos is loose.
@@ -124,7 +124,7 @@ def checks_sources(path: str, value: object) -> bool:
     return path == "setting[rpf-check]" and value == "true"
 
 
-def routes_unstated(system: str, facts: Mapping[str, object]) -> bool:
+def may_route_by_default(system: str, facts: Mapping[str, object]) -> bool:
     """Return whether a system may route IPv4; EOS does after `ip routing` (user manual, "IPv4").
 
     A whole running configuration of EOS states the model of its routing agents, an excerpt often does not.
@@ -191,7 +191,7 @@ _OFF = {
 }  # fmt: skip
 
 
-def discovers_nothing(path: str, value: object) -> bool:
+def disables_lldp(path: str, value: object) -> bool:
     """Return whether a fact switches LLDP off on a whole switch."""
     return path in _OFF and str(value) == _OFF[path]
 

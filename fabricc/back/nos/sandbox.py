@@ -64,7 +64,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         if name in done:
             return
         way = [*way, name]
-        for line, other, file in _led_to(self, name):
+        for line, other, file in _list_template_references(self, name):
             if other in way:
                 circle = " > ".join([*way[way.index(other) :], other])
                 raise TemplateAssertionError(f"it includes itself: {circle}", line, name, file)
@@ -82,7 +82,7 @@ def _compile_reason(error: Exception) -> str:
     return f"it cannot be compiled: {reason}"
 
 
-def _led_to(environment: Sandbox, name: str) -> list[tuple[int, str, str | None]]:
+def _list_template_references(environment: Sandbox, name: str) -> list[tuple[int, str, str | None]]:
     """Return line, name, and the file of each template that one includes, imports or extends."""
     assert environment.loader is not None
     try:

@@ -209,12 +209,12 @@ class Repository:
         )
         answer = run_git(self.folder, "diff-tree", *options, before, after, limit=LARGEST)
         if answer.status:
-            raise _not_here(f"the changes from {before[:12]} to {after[:12]}")
+            raise _missing_object_error(f"the changes from {before[:12]} to {after[:12]}")
         rows = answer.out.split(b"\0")
         found = [_parse_change(row, path) for row, path in zip(rows[::2], rows[1::2], strict=False)]
         return [each for each in found if self._may_read(each.path)]
 
-    def files_here(self) -> list[str]:
+    def list_work_files(self) -> list[str]:
         """Return the files of the index and those of the work tree that no rule ignores, below the top.
 
         Raises:
@@ -245,7 +245,7 @@ class Repository:
         requested = ("diff-index", "--cached", "-z", "--name-only", "--no-renames", "--diff-filter=D", "HEAD")
         answer = run_git(self.top, *requested, limit=LARGEST)
         if answer.status:
-            raise _not_here("the files of the commit that is checked out")
+            raise _missing_object_error("the files of the commit that is checked out")
         return [path for path in map(os.fsdecode, answer.out.split(b"\0")) if path and self._may_read(path)]
 
     def tracks(self, name: str) -> bool:
@@ -273,12 +273,12 @@ class Repository:
         if not entry.plain:
             raise GitError(f"{visible_path(entry.path)} is {describe_entry(entry)}, not a regular file")
         if entry.size is None:
-            raise _not_here(visible_path(entry.path))
+            raise _missing_object_error(visible_path(entry.path))
         if entry.size > largest:
             raise GitError(f"{visible_path(entry.path)} is larger than {largest >> 20} MiB")
         answer = run_git(self.folder, "cat-file", "blob", entry.object, limit=entry.size)
         if answer.status or len(answer.out) != entry.size:
-            raise _not_here(visible_path(entry.path))
+            raise _missing_object_error(visible_path(entry.path))
         return b"".join(_verify_chunks([answer.out], entry, "blob", entry.size))
 
     def blobs(self, entries: Sequence[Entry]) -> Iterator[tuple[Entry, bytes]]:
@@ -326,7 +326,7 @@ class Repository:
         requested = ("ls-tree", "-z", "-t", "--full-tree", "--long", *options, commit, "--", *paths)
         answer = run_git(self.folder, *requested, limit=LARGEST)
         if answer.status:
-            raise _not_here(f"{visible_path(path) or 'the files'} of {commit[:12]}")
+            raise _missing_object_error(f"{visible_path(path) or 'the files'} of {commit[:12]}")
         found = [_parse_entry(row) for row in answer.out.split(b"\0") if row]
         _verify_folders(self.folder, frozenset(each for each in found if each.mode == _FOLDER))
         return [each for each in found if each.mode != _FOLDER or (each.path == path and not deep)]
@@ -372,7 +372,7 @@ def _read_objects(
                     or not is_number(size)
                     or each.size not in (None, int(size))
                 ):
-                    raise _not_here(visible_path(each.path))
+                    raise _missing_object_error(visible_path(each.path))
                 yield each, _verify_chunks(child.exactly(int(size)), each, kind, int(size))
                 child.line()
 
@@ -439,7 +439,7 @@ def _check_path(path: str) -> None:
         raise GitError(f"{path!r} is no path inside a repository", remedy)
 
 
-def _not_here(what: str) -> GitError:
+def _missing_object_error(what: str) -> GitError:
     remedy = (
         "In a partial or shallow clone, get them with git itself: `git fetch --refetch --no-filter origin`."
     )

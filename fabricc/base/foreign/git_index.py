@@ -33,7 +33,7 @@ def owns_path(top: Path, path: Path) -> bool:
         path: below it; both are absolute.
     """
     if (index := _read_index(top)) is None:
-        return not holds_home(top)
+        return not is_above_home(top)
     name = os.fsencode(path.relative_to(top))
     parts = name.split(b"/")
     links = (b"/".join(parts[:count]) for count in range(1, len(parts)))
@@ -44,7 +44,7 @@ def owns_path(top: Path, path: Path) -> bool:
     )
 
 
-def holds_home(top: Path) -> bool:
+def is_above_home(top: Path) -> bool:
     """Return whether the user's home is a folder or is below it: who can write there is the user."""
     return home_folder().is_relative_to(os.path.realpath(top))
 

@@ -71,13 +71,13 @@ class LastBuild:
         return self.states.tree
 
     @contextmanager
-    def looked_over(self, jobs: int | None) -> Iterator[LastCheck]:
+    def check_in_background(self, jobs: int | None) -> Iterator[LastCheck]:
         """Yield the checks to make before relying on the last build; they run in another process where that pays.
 
         Args:
             jobs: processes to use; None for one per usable CPU.
         """
-        with self.states.looked_over(jobs, lambda: self.stated["tool"] == tool_stamp()) as answers:
+        with self.states.check_in_background(jobs, lambda: self.stated["tool"] == tool_stamp()) as answers:
             yield LastCheck(self, *answers)
 
     def changed_inputs(self) -> list[Path] | None:
@@ -201,7 +201,7 @@ def save_build(
             "files": len(own),
             **_build_outcome(result, inputs, ledger),
         }
-        _store_record(state, LastBuild(stated, states_now(result.tree, Listing.of(own))))
+        _store_record(state, LastBuild(stated, read_current_states(result.tree, Listing.of(own))))
 
 
 def amend_build(
@@ -216,7 +216,7 @@ def amend_build(
         _store_record(state, LastBuild(stated, last.states.with_changes(changed)))
 
 
-def states_now(tree: Path, listing: Listing) -> States:
+def read_current_states(tree: Path, listing: Listing) -> States:
     """Return the present state of the tree; two processes read a large one.
 
     Raises:

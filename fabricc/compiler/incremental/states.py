@@ -115,7 +115,7 @@ class States:
             return False
 
     @contextmanager
-    def looked_over(
+    def check_in_background(
         self, jobs: int | None, before: Callable[[], bool]
     ) -> Iterator[tuple[Callable[[], bool], Callable[[], bool]]]:
         """Yield two functions: one answers a question, one also returns whether every file is unchanged.

@@ -13,7 +13,7 @@ from fabricc.base.documents.reader import MAX_BYTES
 from fabricc.base.foreign import files, git
 from fabricc.base.foreign.git_process import GitError
 from fabricc.compiler.load.spec_location import LOCK_NAME, own_lock
-from fabricc.tree.manifest import FOLDERS, NAME, is_ours
+from fabricc.tree.manifest import FOLDERS, NAME, is_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -102,7 +102,7 @@ def _is_tree(folder: Path, names: list[str]) -> bool:
     if NAME not in names:
         return False
     try:
-        return is_ours(files.read(folder / NAME))
+        return is_manifest(files.read(folder / NAME))
     except OSError:
         return False
 

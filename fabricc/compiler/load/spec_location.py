@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.foreign import files
 from fabricc.base.foreign.files import Folder, read
-from fabricc.base.foreign.git_index import holds_home
+from fabricc.base.foreign.git_index import is_above_home
 from fabricc.tree.state import state_of
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def find_spec(tree: Path, manifest: Manifest) -> Path | None:
         return None
     real = Path(os.path.realpath(tree))
     clone = files.clone_of(real)
-    if clone is None or holds_home(clone):
+    if clone is None or is_above_home(clone):
         above = real.parents[:2]
     else:
         above = [folder for folder in real.parents if folder.is_relative_to(clone)]

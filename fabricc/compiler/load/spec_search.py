@@ -123,7 +123,7 @@ def find_base_of_file(history: SpecHistory, commit: str, spec: Path, text: bytes
     problem = f"{folder} is in the repository of {history.top}, which tracks nothing in it"
     add = f"git -C {shell_path(history.top)} add {shell_path(spec.resolve())}"
     remedy = f"Compare two specs: `fabricc diff OLD NEW`. If it belongs to that repository: `{add}`."
-    raise GitError(problem, remedy, "FAB9020" if git_index.holds_home(history.top) else "FAB9049")
+    raise GitError(problem, remedy, "FAB9020" if git_index.is_above_home(history.top) else "FAB9049")
 
 
 def _vanished_specs(
@@ -236,7 +236,7 @@ def specs_of(
     trees = {
         posixpath.dirname(each.path)
         for each, text in history.repository.blobs(stated)
-        if manifests.is_ours(text)
+        if manifests.is_manifest(text)
     }
     suffixes = (*_SUFFIXES, posixpath.splitext(name)[1] or name)
     wanted = [

@@ -83,7 +83,7 @@ def switch_qos(
     found: dict[LinkKind, Headroom] = {}
     for kind in sorted(links):
         length = vendor.cable_m if vendor else kind[1]
-        figures = looked_up(model, (kind[0], length), mtu, oversubscription)
+        figures = headroom_of_kind(model, (kind[0], length), mtu, oversubscription)
         if figures is None:
             findings.append(_no_headroom(model, kind))
         else:
@@ -176,7 +176,7 @@ def _no_thresholds(model: SwitchModel, speed_gbps: int, drop_bytes: int) -> QosF
     )
 
 
-def looked_up(
+def headroom_of_kind(
     model: SwitchModel, kind: LinkKind, mtu: int, oversubscription: Fraction | None
 ) -> Headroom | None:
     """Return the headroom of a kind of link on a switch, private or from the declared pool."""
@@ -201,10 +201,10 @@ def port_groups(
     """Return ports by speed and looked-up length, ascending."""
     ports: dict[LinkKind, int] = {}
     figures: dict[LinkKind, Headroom] = {}
-    for (speed, length), looked_up in found.items():
-        key = (speed, looked_up.cable_m)
+    for (speed, length), headroom_of_kind in found.items():
+        key = (speed, headroom_of_kind.cable_m)
         ports[key] = ports.get(key, 0) + links[speed, length]
-        figures[key] = looked_up
+        figures[key] = headroom_of_kind
     return tuple(
         PortGroup(key[0], ports[key], most_lanes(model, key[0]), figures[key]) for key in sorted(ports)
     )

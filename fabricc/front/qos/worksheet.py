@@ -18,7 +18,7 @@ from fabricc.front.qos.headroom import TABLE_MTU_BYTES, compute_headroom
 from fabricc.front.qos.lossless_policy import (
     LinkKind,
     drop_point_bytes,
-    looked_up,
+    headroom_of_kind,
     port_groups,
     round_trip_ns,
 )
@@ -73,7 +73,7 @@ def build_worksheet(
     oversubscription: Fraction | None = None,
 ) -> Mapping[str, tuple[Row, ...]]:
     """Profile name -> its lines, for the policy that `switch_qos` gave for the same arguments."""
-    tables = {kind: looked_up(model, kind, mtu, oversubscription) for kind in sorted(links)}
+    tables = {kind: headroom_of_kind(model, kind, mtu, oversubscription) for kind in sorted(links)}
     found = {kind: figures for kind, figures in tables.items() if figures is not None}
     profiles = {p.name: p for p in qos.profiles}
     groups = port_groups(model, links, found) if profiles else ()

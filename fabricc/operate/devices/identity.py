@@ -269,13 +269,13 @@ class Roster:
     def _end_of(self, system: str, port: str, text: str) -> str:
         """Return the switch that the plan connects to an announced port, "" for none."""
         for label in _hostname_forms(_normalize_hostname(system)):
-            label = self._past_name(label)
+            label = self._present_name(label)
             for one in (port, text, *self._match_aliases(label, port, text)):
                 if owner := self._ends.get((label, one)):
                     return owner
         return ""
 
-    def _past_name(self, label: str) -> str:
+    def _present_name(self, label: str) -> str:
         """Return the present name of a switch by the name that it announces, which may be its former one."""
         past = self._past.get(label, "") if label not in self._names else ""
         return _normalize_hostname(past) if past else label

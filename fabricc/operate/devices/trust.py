@@ -20,7 +20,7 @@ from fabricc.base.foreign.shell import shell_path
 from fabricc.operate.devices.login import DeviceError
 from fabricc.tree import EmitError
 from fabricc.tree.file import remove_file, write_file
-from fabricc.tree.state import is_brought, is_private, state_home
+from fabricc.tree.state import holds_state_folder, is_private, state_home
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -139,7 +139,9 @@ def _record_folder(entry: Path) -> Path | None:
     """Return the folder of the records; None where what a file came with holds it, and may have brought it."""
     home = state_home()
     return (
-        None if home is None or is_brought(home, files.repository_of(entry)) else home / "fabricc" / _FOLDER
+        None
+        if home is None or holds_state_folder(home, files.repository_of(entry))
+        else home / "fabricc" / _FOLDER
     )
 
 

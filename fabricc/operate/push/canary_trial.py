@@ -110,7 +110,7 @@ def record_trials(source: BuiltTree, found: Trials, path: Path) -> None:
             switch, texts = source.switch(trial.canary), source.files(trial.canary)
             refused = {line: one.text for one in trial.refused if (line := _get_refused_line(texts, one))}
             if refused or not trial.refused:
-                fresh.append(accepted_lines.tried_now(switch, texts, refused))
+                fresh.append(accepted_lines.record_trial(switch, texts, refused))
     write_file(path, accepted_lines.ledger_bytes(accepted_lines.merge_ledgers(known, fresh)))
 
 

@@ -338,7 +338,7 @@ class _Links:
 
     def _lossless_settings(self, port: Port, stated: list[Value | None]) -> Lossless:
         """Return the lossless settings from the values of `_queue_leaves`, in that order."""
-        pfc, speed, watchdog, xoff, xon, size, exponent, looked_up, default_to = stated[: len(_LEAVES)]
+        pfc, speed, watchdog, xoff, xon, size, exponent, headroom_of_kind, default_to = stated[: len(_LEAVES)]
         schedulers, markings, marked = [], [], []
         for at, queue in enumerate(self._queues):
             first = len(_LEAVES) + at * len(_QUEUE_LEAVES)
@@ -353,7 +353,7 @@ class _Links:
         return Lossless(
             as_int(speed) or port.speed_gbps, port.cable_m or 0, port.lanes, parse_priorities(pfc),
             None if watchdog is None else str(watchdog), as_int(xoff), as_int(xon), as_int(size), as_int(exponent),
-            as_int(looked_up), as_int(default_to), tuple(schedulers), tuple(markings), tuple(marked),
+            as_int(headroom_of_kind), as_int(default_to), tuple(schedulers), tuple(markings), tuple(marked),
         )  # fmt: skip
 
 

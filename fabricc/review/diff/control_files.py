@@ -21,7 +21,7 @@ from fabricc.compiler.committed_tree import check_committed
 from fabricc.compiler.load.spec_search import cluster_of, cluster_of_lock, read_here
 from fabricc.proof.tree import read_manifest
 from fabricc.review.diff.model import BESIDE, OTHER_CLUSTER, ControlFile, TreeVerdict
-from fabricc.tree.manifest import is_ours
+from fabricc.tree.manifest import is_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -162,7 +162,7 @@ def uncommitted_changes(repository: Repository, commit: str, trees: Iterable[str
     """Return the files that differ between a commit and the work tree, if they decide something or are in `trees`."""
     folders = tuple(f"{tree}/" for tree in trees)
     before = {entry.path: entry for entry in repository.all_entries(commit)}
-    here = {path for path in repository.files_here() if os.path.lexists(repository.top / path)}
+    here = {path for path in repository.list_work_files() if os.path.lexists(repository.top / path)}
     found = []
     for path in sorted(before.keys() | here):
         if path not in here:
@@ -235,7 +235,7 @@ def find_control_files(
     before = repository.all_entries(chosen.base)
     old = trees_of((entry.path for entry in before), cluster)
     if chosen.head is None:
-        trees = trees_of(repository.files_here(), cluster)
+        trees = trees_of(repository.list_work_files(), cluster)
         changes = uncommitted_changes(repository, chosen.base, (*old, *trees))
         return control_files(changes, (*old, *trees), repository, ""), (), changes
     newer = chosen.head_history.repository
@@ -331,7 +331,7 @@ def _other_trees(
     return {
         posixpath.dirname(entry.path): posixpath.basename(posixpath.dirname(entry.path))
         for entry, content in repository.blobs(wanted)
-        if is_ours(content)
+        if is_manifest(content)
     }
 
 

@@ -310,7 +310,7 @@ def bgp_topic(multipath_limit: int) -> Topic:
     return Topic(ROWS, partial(_finish, multipath_limit))
 
 
-def _requires_policy_unstated(document: Document) -> bool:
+def _requires_policy_by_default(document: Document) -> bool:
     """Return whether FRR requires policies by default: in this profile since 7.4 (bgp_vty.c, user guide, BGP)."""
     release = _RELEASE.search(document.text)
     old = release is not None and (int(release[1]), int(release[2])) < (7, 4)
@@ -329,7 +329,7 @@ def _finish(multipath_limit: int, document: Document) -> None:
     processes = [*scope.each("bgp").items()]
     for number, bgp in processes[:1]:
         document.put("bgp/asn", number, bgp.line)  # type: ignore[arg-type]
-        if _requires_policy_unstated(document) and "bgp/requires_policy" not in document.reading.facts:
+        if _requires_policy_by_default(document) and "bgp/requires_policy" not in document.reading.facts:
             document.put("bgp/requires_policy", "true", bgp.line)
         finish_process(document, bgp, multipath_limit)
         evpn.finish_routes(document, bgp)

@@ -73,7 +73,7 @@ class Sonic:
 
     def render(self, switch: Switch) -> dict[str, str]:
         """`config_db.json` for /etc/sonic and `frr.conf` for /etc/sonic/frr."""
-        run = tenants.name_vrfs(bgp.as_run(switch))
+        run = tenants.name_vrfs(bgp.effective_switch(switch))
         return {config_db.FILE: config_db.write(tables(run)), FRR_FILE: bgp.frr_conf(run)}
 
     def read(self, files: Mapping[str, str]) -> Reading:
@@ -94,7 +94,7 @@ class Sonic:
 
     def derived_texts(self, switch: Switch) -> tuple[str, ...]:
         """Return the networks that several links join in."""
-        return control_plane.joined_networks(bgp.as_run(switch))
+        return control_plane.joined_networks(bgp.effective_switch(switch))
 
     def typical_applications(self, switch: Switch) -> Iterator[tuple[str, Application]]:
         """Yield what is often done to a switch, and how it is applied."""
@@ -124,7 +124,7 @@ class Sonic:
 
     def planned(self, switch: Switch) -> Facts:
         """The facts that `read` finds in the rendered files: the Fabric's but for `DEPARTURES`, and SONiC's own."""
-        run = bgp.as_run(switch)
+        run = bgp.effective_switch(switch)
         facts = switch_facts(run)
         for topic in (interfaces, services, control_plane, qos, bgp, tenants):
             topic.state(facts, run)

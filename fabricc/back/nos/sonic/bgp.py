@@ -43,7 +43,7 @@ DEPARTURES = (
 # --- what SONiC makes of the Fabric's statements ------------------------------------------------------
 
 
-def as_run(switch: Switch) -> Switch:
+def effective_switch(switch: Switch) -> Switch:
     """The switch without BFD where its release starts no bfdd, or no session needs it; and without segments."""
     bgp = switch.bgp
     if switch.vtep:

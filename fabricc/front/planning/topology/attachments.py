@@ -34,7 +34,7 @@ def attach_groups(spec: ClusterSpec, models: Models) -> tuple[Attachment, ...]:
     """
     hosts, groups = models.hosts, spec.gpus.groups
     leading = find_leading_group(hosts, range(len(groups)))
-    _refuse_unlike(spec, hosts)
+    _reject_mixed_hosts(spec, hosts)
     lead = _rail_by_rail(spec, leading, hosts[leading])
     measure = hosts[leading].rails, hosts[leading].ports_per_nic
     found = [
@@ -119,7 +119,7 @@ def _describe_tors(unit: Attachment) -> str:
     return plural(unit.tors * unit.nic_ports, "ToR") + f" ({unit.tors} for each NIC port)"
 
 
-def _refuse_unlike(spec: ClusterSpec, hosts: Sequence[HostModel]) -> None:
+def _reject_mixed_hosts(spec: ClusterSpec, hosts: Sequence[HostModel]) -> None:
     """Reject hosts with GPUs that differ in the number of rails, or of ports on each."""
     alike = [model for model in hosts if model.gpus and spec.network is None]
     if len({model.rails for model in alike}) > 1:

@@ -9,7 +9,7 @@ from ipaddress import ip_address, ip_interface, ip_network
 import pytest
 
 from fabricc.back.nos.sonic import SONIC, tables
-from fabricc.back.nos.sonic.bgp import as_run
+from fabricc.back.nos.sonic.bgp import effective_switch
 from fabricc.back.nos.sonic.limits import RELEASES
 from fabricc.fabric.model import Direction
 from fabricc.fabric.routing import LoadBalancing, Spreading
@@ -84,7 +84,11 @@ def test_balancing_beyond_the_hash_is_refused_by_every_release(release: str) -> 
 @pytest.mark.parametrize("name", ["numbered", "unnumbered", "dual", "settings", "spine"])
 def test_bfd_of_links_to_switches_is_let_in_and_all_else_of_the_front_panel_is_not(name: str) -> None:
     switch = VARIANTS[name]
-    rules = [row for key, row in tables(as_run(switch))["ACL_RULE"].items() if key.startswith("FABRICC_ANY")]
+    rules = [
+        row
+        for key, row in tables(effective_switch(switch))["ACL_RULE"].items()
+        if key.startswith("FABRICC_ANY")
+    ]
     hosts = [port for port in switch.ports if port.direction is Direction.HOST]
     let_in = [rule for rule in rules if rule["PACKET_ACTION"] == "ACCEPT" and rule["PRIORITY"] != "1"]
     for session in switch.bgp.sessions:
@@ -103,7 +107,7 @@ def test_bfd_of_links_to_switches_is_let_in_and_all_else_of_the_front_panel_is_n
     older = replace(switch, release="202411", management=replace(switch.management, access=()))
     assert "FAB5327" in {gap.code for gap in SONIC.gaps(older)}
     assert "FAB5327" not in {gap.code for gap in SONIC.gaps(switch)}
-    assert not any(key.startswith("FABRICC_ANY") for key in tables(as_run(older))["ACL_TABLE"])
+    assert not any(key.startswith("FABRICC_ANY") for key in tables(effective_switch(older))["ACL_TABLE"])
 
 
 def test_custom_lldp_interval_warns_that_sonic_ignores_it() -> None:

@@ -100,7 +100,7 @@ def direction_of(statement: Statement, port: str) -> Direction | None:
     return Direction.UP if there > here else Direction.DOWN
 
 
-def seen_of(statement: Statement, known: ModelPorts, cnp: int | None) -> SwitchView:
+def view_of(statement: Statement, known: ModelPorts, cnp: int | None) -> SwitchView:
     """Return the switch with its facts sorted for the rules; ports of similar devices are computed once."""
     same = statement.once(
         (make_view, cnp), lambda: make_view(switch_of(statement, known, cnp), statement.device.reading).links
