@@ -9,7 +9,10 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.defaults import sends_communities_unstated
 from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.wording import join_words
+from fabricc.base.numbers import is_number
 from fabricc.facts.statement import Statement, Tier, session_path
 from fabricc.proof.invariants.policy import Policy, Route
 from fabricc.proof.invariants.prefixes import Block, parse_block
@@ -21,6 +24,7 @@ from fabricc.rules.summary import OWN_AS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fabricc.fabric.facts import Value
     from fabricc.proof.compare import Finding
 
 SILENT, LIMIT = "FAB9676", "FAB9677"
@@ -150,6 +154,112 @@ def _upper_loops(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     yield finding_at(LOOPS, statement.device, paths[0], message, "own AS accepted", Severity.WARNING, remedy)
 
 
+def _hidden_loops(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report that a spine or core takes AS numbers out of paths to lower switches, which have numbers of their own."""
+    if statement.place.tier not in UPPER or not _is_private(statement.rest.get("bgp/asn")):
+        return
+    below = {key: says for key, says in external_sessions(statement) if _leads_down(statement, sessions, key)}
+    owners: dict[object, set[str]] = {}
+    for key, says in below.items():
+        far = statement.fars[sessions.near[key]]
+        owners.setdefault(says.get("remote_asn"), set()).add(far.end.device)
+    if any(len(names) > 1 for names in owners.values()):
+        return  # switches that share a number get each other's routes by this alone
+    for key, says in below.items():
+        leaf = next(
+            (each for each in ("as_override", "remove_private") if says.get(each) not in _UNSET), None
+        )
+        if leaf:
+            what = "replaces AS numbers" if leaf == "as_override" else "removes private AS numbers"
+            message = (
+                f"{statement.name} {what} in the paths to lower switches, which have numbers of their own: no loop is "
+                "detected"
+            )
+            remedy = "Remove it; only switches that share an AS number need it."
+            path = session_path(key, leaf)
+            yield finding_at(LOOPS, statement.device, path, message, "hidden loop", Severity.WARNING, remedy)
+            return
+
+
+def _is_private(asn: Value | None) -> bool:
+    """Return whether an AS number is one for private use (RFC 6996)."""
+    return isinstance(asn, int) and (64512 <= asn <= 65534 or 4200000000 <= asn <= 4294967294)
+
+
+_UNSET = (None, "", "off", "false")
+
+POINTLESS = "FAB9695"
+_MATCHES = ("prefix_list", "community_list", "as_path_list")
+
+
+def _pointless_filters(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report maps of sessions with other switches whose last clause permits all that their filters leave out."""
+    maps: dict[str, dict[int, tuple[str, str]]] = {}
+    for path, value in statement.rest.items():
+        if path.startswith("route_map["):
+            name, _, number = path[len("route_map[") :].partition("]/")
+            if is_number(number):
+                maps.setdefault(name, {})[int(number)] = (path, str(value))
+    used = [
+        (key, str(says[leaf]))
+        for key, says in external_sessions(statement)
+        if (far := statement.fars.get(sessions.near.get(key, ""))) is not None and far.known
+        for leaf in ("import", "export")
+        if leaf in says
+    ]
+    for name in dict.fromkeys(name for _, name in used if name in maps):
+        clauses = [maps[name][number] for number in sorted(maps[name])]
+        end = str(statement.rest.get(f"platform/policy[{name}]", "")).endswith("; accept")
+        last = (f"platform/policy[{name}]", "permit") if end else clauses.pop()
+        if last[1] != "permit":
+            continue
+        filters = []
+        for path, text in clauses[::-1]:
+            action, *words = text.split()
+            if action != "permit" or not words or any(word not in _MATCHES for word in words[::2]):
+                break
+            filters.append(path)
+        if filters:
+            clause = filters[-1].rpartition("/")[2]
+            message = (
+                f"{statement.name}: {name} ends with a clause that permits every route: the filter of clause {clause} "
+                "has no effect"
+            )
+            remedy = "Remove the last clause, or the filter."
+            yield finding_at(
+                POINTLESS, statement.device, last[0], message, "filter", Severity.WARNING, remedy
+            )
+
+
+def _unsent_communities(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report sessions with other switches whose import reads communities, and which send none."""
+    if sends_communities_unstated(statement.device.system):
+        return
+    read = {
+        path[len("route_map[") :].partition("]")[0]
+        for path, value in statement.rest.items()
+        if path.startswith("route_map[") and " community_list " in f" {value} "
+    }
+    keys = [
+        key
+        for key, says in external_sessions(statement)
+        if says.get("import") in read
+        and says.get("send_community") in _UNSET
+        and (far := statement.fars.get(sessions.near.get(key, ""))) is not None
+        and far.known
+        and far.tier is not Tier.HOST
+    ]
+    if keys:
+        who = join_words([neighbor for _, neighbor in keys], 2)
+        message = (
+            f"{statement.name}: the sessions with {who} match communities and send none: a mark of a switch, such as "
+            "graceful shutdown, does not arrive"
+        )
+        remedy = "Send communities on the sessions between switches."
+        paths = (session_path(keys[0], "import"), session_path(keys[0], "remote_asn"))
+        yield finding_at(POINTLESS, statement.device, paths, message, "communities", Severity.WARNING, remedy)
+
+
 def _leads_down(statement: Statement, sessions: Sessions, key: Key) -> bool:
     far = statement.fars.get(sessions.near.get(key, ""))
     return far is not None and far.tier in (Tier.TOR, Tier.SPINE)
@@ -179,4 +289,7 @@ RULES = (
     FabricRule(LIMIT, POLICY, (Input.BGP, Input.TIER), _small_limits),
     SwitchRule(LOOPS, POLICY, (Input.TIER,), _upper_loops),
     FabricRule(LOOPS, POLICY, (Input.TIER,), _tor_loops),
+    SwitchRule(LOOPS, POLICY, (Input.TIER, Input.LINKS), _hidden_loops),
+    SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _pointless_filters),
+    SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unsent_communities),
 )

@@ -41,7 +41,8 @@ _USE = ("speed_gbps", "autoneg", "layer2_mtu", "unnumbered", "routed", "switchpo
 _SESSION = (
     "families", "bfd", "import", "export", "send_community", "keepalive_s", "hold_s", "maximum_prefixes", "enabled",
     "ttl_security_hops", "multihop", "next_hop_self", "reflector_client", "extended_next_hop", "remove_private",
-    "allow_as_in", "default_originate", "prefix_list_in", "prefix_list_out",
+    "allow_as_in", "default_originate", "prefix_list_in", "prefix_list_out", "as_override", "weight", "setting[weight]",
+    "setting[ipv4 weight]", "setting[ipv6 weight]",
 )  # fmt: skip
 MAPS = ("route_map[", "prefix_list[", "community_list[")
 _DETAIL = 2
@@ -265,7 +266,7 @@ def odd_devices(ballot: VoteTable) -> dict[str, list[Expected]]:
                 if times < ports
             ]
             for name in names:
-                if differs or any(uneven) or (uneven and name in ballot.mixed):
+                if differs or any(uneven) or name in ballot.mixed:
                     found.setdefault(name, []).append(expected)
     every = ballot.of_all_tiers() if few else {}
     for votes in few:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 UNGUARDED, CLASSED, PAUSED = "FAB9606", "FAB9607", "FAB9608"
 _OFF = ("off", "none", "false", "0")
+_ACTION, _QUIET = "watchdog/action", ("notify-only", "alert")
+"""The action of the watchdog, and those by which it only reports (EOS and SONiC command references)."""
 
 
 def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -44,6 +46,12 @@ def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
         remedy = "Turn the PFC watchdog on for every port with PFC."
         leaves = ("watchdog", "pfc")
         yield _finding(statement, UNGUARDED, left[0], leaves, text, "no watchdog", Severity.WARNING, remedy)
+    action = str(statement.rest.get(_ACTION, ""))
+    if lossless and action in _QUIET:
+        text = f"the PFC watchdog has the action {action}: one stuck receiver can stop the fabric although it is seen"
+        at = finding_at(UNGUARDED, statement.device, _ACTION, f"{statement.name}: {text}", "quiet watchdog",
+                        Severity.WARNING, "Let it drop or forward the packets of the queue.")  # fmt: skip
+        yield at
     unmarked: dict[int, list[str]] = {}
     for port, found in lossless.items():
         for priority in found:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NEXT_HOP = "FAB9680"
 _ROUTE, _MAP = "static_route[", "route_map["
-_SETS = re.compile(r"\bnext-hop (\S+)")
+_SETS = re.compile(r"\b(?:next-hop|ip-nexthop) (\S+)")
 _ELSEWHERE = ("vrf", "onlink", "table", "tunnel")
 """Words of a next hop that is not resolved in the routing instance of its route."""
 _LEARNED = ("bgp", "ospf", "isis", "eigrp", "rip", "vni", "import", "leak", "route_target", "evpn")
@@ -135,7 +135,7 @@ def _set_next_hops(statement: Statement) -> Iterator[tuple[str, str, IPv4Address
         for name in re.findall(r"[^\s,]+", str(says.get("import", "")) if not vrf else "")
     }
     for path, value in statement.rest.items() if used else ():
-        if path.startswith(_MAP) and "next-hop" in str(value):
+        if path.startswith(_MAP) and ("next-hop" in str(value) or "ip-nexthop" in str(value)):
             name = path[len(_MAP) :].partition("]")[0]
             for text in _SETS.findall(str(value)) if name in used else ():
                 for hop in _next_hops(text):
@@ -267,11 +267,22 @@ def link_ports(
 
 
 def is_idle(
-    addresses: list[IPv4Interface | IPv6Interface], version: int, used: Iterable[IPv4Address | IPv6Address]
+    addresses: list[IPv4Interface | IPv6Interface],
+    version: int,
+    used: Iterable[IPv4Address | IPv6Address],
+    *,
+    alone: bool = False,
 ) -> bool:
-    """Return whether a port has the subnet of a link, and none of the addresses in use is in it."""
+    """Return whether a port has the subnet of a link, and none of the addresses in use is in it.
+
+    Args:
+        addresses: of the port.
+        version: 4 or 6.
+        used: addresses of neighbors or next hops.
+        alone: whether the switch has no other port with an address, so that a link may have a subnet of any size.
+    """
     nets = [each.network for each in addresses if each.version == version]
-    small = [net for net in nets if net.max_prefixlen - net.prefixlen <= _SMALL]
+    small = [net for net in nets if alone or net.max_prefixlen - net.prefixlen <= _SMALL]
     return bool(small) and not any(each in net for each in used for net in nets)
 
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Finding
 
 UNLIKE = "FAB9610"
+_PREFERENCES = ("weight", "weight]")
+"""Ends of the leaves of sessions that count on one of few, as they take traffic from the others."""
 _WITH_PFC = ("watchdog", "headroom/", "queue[", "ecn_", "trust", "qos_setting[")
 """Settings that a port without PFC usually lacks too; reported once."""
 _ENDS = tuple(tier.value for tier in Tier)
@@ -127,7 +129,7 @@ def _compare_ports(
         if leaf not in wanted:
             values[None] = len(statements) - values.total()
             most, times = values.most_common(1)[0]
-            enough = times >= LEAST or most is not None
+            enough = times >= LEAST or most is not None or leaf.endswith(_PREFERENCES)
             if len(+values) > 1 and enough and is_overwhelming(times, len(statements)):
                 kin = f"to {role[1]}s" if role[1] in _ENDS else f"that are {role[1]}"
                 wanted[leaf] = most, f"{times} others of its {role[0]}s {kin}"

@@ -252,7 +252,7 @@ def _off_link_neighbors(statement: Statement, _: Sessions) -> Iterator[Finding]:
         if not keys or not (ports or moved):
             continue
         used = [ip_address(neighbor) for _, neighbor in statement.sessions if is_address(neighbor)]
-        idle = [port for port in ports if is_idle(own[port], version, used)]
+        idle = [port for port in ports if is_idle(own[port], version, used, alone=len(ports) == 1)]
         idle = idle if len(idle) <= len(keys) else []  # with more of them, the wrong one is not known
         who = join_words([neighbor for _, neighbor in keys], 2)
         where = f" ({idle[0]} has {_first_of(own[idle[0]], version)})" if idle else ""

@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
-from fabricc.facts.statement import Statement, session_path
+from fabricc.facts.statement import Statement, Tier, session_path
 from fabricc.proof.invariants.prefixes import Block, parse_block
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import POLICY, FabricRule, Input, Report, Switches, SwitchRule
@@ -129,7 +129,40 @@ def _default_to_nowhere(statement: Statement, sessions: Sessions) -> Iterator[Fi
             return
 
 
+_ORIGINS = ("bgp/network[0.0.0.0/0]", "bgp/network[::/0]")
+_POLICY, _ABOUT_DEFAULTS = ("route_map[", "prefix_list[", "platform/policy["), ("static", "0.0.0.0/0", "::/0")
+_STATICS = ("bgp/redistribute_static", "bgp/redistribute[static]")
+
+
+def _dropped_default(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report a default route that drops packets on a switch that announces no default route.
+
+    As a static route it takes the place of a default route of BGP.
+    """
+    paths = [
+        path
+        for path in _DEFAULTS
+        if any(word in _DROPS for word in str(statement.rest.get(path, "")).split(","))
+    ]
+    sent = [says.get("default_originate") not in (None, "off") for says in statement.sessions.values()]
+    filtered = all("export" in says for says in statement.sessions.values())
+    announced = any(sent) or any(
+        path.startswith(_ORIGINS)
+        or (path.startswith(_STATICS) and not filtered)
+        or (path.startswith(_POLICY) and any(word in str(value) for word in _ABOUT_DEFAULTS))
+        for path, value in statement.rest.items()
+    )
+    inner = any(far.known and far.tier is not Tier.HOST for far in statement.fars.values())
+    if paths and inner and sessions.stated and not announced:
+        message = f"{statement.name} drops packets by a static default route, which it prefers to one of BGP"
+        remedy = "Remove the static route."
+        yield finding_at(
+            NOWHERE, statement.device, paths[0], message, "dropped default", Severity.WARNING, remedy
+        )
+
+
 RULES = (
     FabricRule(STATIC, POLICY, (), _static_routes),
     SwitchRule(NOWHERE, POLICY, (Input.BGP, Input.LINKS), _default_to_nowhere),
+    SwitchRule(NOWHERE, POLICY, (Input.BGP, Input.LINKS), _dropped_default),
 )

@@ -9,6 +9,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.defaults import names_communities
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
@@ -79,7 +80,7 @@ def _find_undefined(statement: Statement) -> list[tuple[str, str, list[str]]]:
             kind, name = match.groups()
             defined[kind].add(name)
             if kind == "route_map" and is_number(path[match.end() + 1 :]):
-                for word, of in _names_in(str(value)):
+                for word, of in _names_in(str(value), statement.device.system):
                     use(of, word, path)
         elif (path[0] in "bv" and _PROCESS.fullmatch(path)) or (
             path[0] == "v" and _INSTANCE_POLICY.fullmatch(path) and ":" not in str(value) and value != "auto"
@@ -130,11 +131,13 @@ def _occurs_elsewhere(statement: Statement, having: Iterable[int], paths: list[s
     return bool(left)
 
 
-def _names_in(clause: str) -> Iterator[tuple[str, str]]:
+def _names_in(clause: str, system: str) -> Iterator[tuple[str, str]]:
     words = clause.split()
     for word, name in pairwise(words):
         if word in _CLAUSE:
             yield name, _CLAUSE[word]
+        elif word == "add_community" and ":" not in name and names_communities(system):
+            yield name, "community_list"
 
 
 _VLAN = re.compile(r"(?:vrf\[[^]]*\]/)?(?:vlan|evpn/segment|vxlan/vlan)\[(\d+)\](?:/.*)?")

@@ -136,6 +136,8 @@ DEFAULTS = {
     "one of its own": ("static_route[0.0.0.0/0]", "spine", 0),
     "to a device of its tier": ("", "tor", 0),
     "with a session out": ("", "", 0),
+    "one that drops": ("discard", "spine", 1),
+    "one that drops and is announced": ("announced", "spine", 0),
 }
 
 
@@ -144,11 +146,16 @@ def test_a_default_route_needs_a_way_out(case: str) -> None:
     own, tier, count = DEFAULTS[case]
     facts: dict[str, Value] = {
         "bgp/asn": 65101, "bgp/neighbor[10.66.11.0]/remote_asn": 65000, "interface[swp1]/ipv4": "10.66.11.1/31",
-        "bgp/neighbor[10.66.11.0]/default_originate": "all", **({own: "10.66.11.0"} if own else {}),
     }  # fmt: skip
+    if own in ("discard", "announced"):
+        facts["static_route[0.0.0.0/0]"] = "discard"
+    elif own:
+        facts[own] = "10.66.11.0"
+    if own != "discard":
+        facts["bgp/neighbor[10.66.11.0]/default_originate"] = "all"
     device = Device("lf1", Kind.SWITCH, "frr", {}, {}, Contents(Reading(facts)))
     fars = {"swp1": LinkPeer(End("x01", "swp1"), Tier(tier), known=True)} if tier else {}
     statement = read_statement(device, Place(Tier.TOR), fars)
-    (rule,) = (each for each in RULES if isinstance(each, SwitchRule))
-    found = list(rule.find(statement, sessions_of(statement)))
+    rules = (each for each in RULES if isinstance(each, SwitchRule))
+    found = [each for rule in rules for each in rule.find(statement, sessions_of(statement))]
     assert [each.code for each in found] == [NOWHERE] * count

@@ -60,6 +60,20 @@ def installs_one_path_by_default(system: str) -> bool:
     return system in _ONE_PATH
 
 
+def names_communities(system: str) -> bool:
+    """Return whether policies of a system add communities by names that must be defined (Junos policy user guide)."""
+    return system == "junos"
+
+
+def sends_communities_unstated(system: str) -> bool:
+    """Return whether BGP of a system sends communities without a statement.
+
+    FRR and Junos do (FRR user guide, `neighbor PEER send-community`; Junos BGP user guide); EOS and NX-OS do not (EOS
+    and NX-OS command references).
+    """
+    return system not in _ONE_PATH
+
+
 def sends_route_targets(system: str, stated: Iterable[str]) -> bool:
     """Return whether a session sends extended communities; `stated`: its settings about communities, as text.
 

@@ -123,6 +123,7 @@ def _check_reach(kinds: list[Kind], result: Spread) -> Iterator[Finding]:
     for origin, holder, sender, prefix in result.holders:
         by_route.setdefault((origin, holder, sender), set()).add(prefix)
     tors = [at for at, kind in enumerate(kinds) if kind.policy.tier == 0]
+    yield from _lost_loopbacks(kinds, result, tors)
     for origin in tors:
         policy = kinds[origin].policy
         wanted = [p for p in policy.originates if p.length < p.bits or (policy.vtep and p.family == 4)]
@@ -147,6 +148,18 @@ def _check_reach(kinds: list[Kind], result: Spread) -> Iterator[Finding]:
                     policy = kinds[holder].policy
                     yield breach_finding(9, message, policy.file, _import_line(policy))
                     break
+
+
+def _lost_loopbacks(kinds: list[Kind], result: Spread, tors: list[int]) -> Iterator[Finding]:
+    """Yield a breach for the loopbacks of ToRs that they announce and no other ToR gets."""
+    held = {prefix for _, holder, _, prefix in result.holders if holder in tors}
+    for origin in tors:
+        others = [at for at in tors if at != origin or kinds[at].members > 1]
+        lost = [p for p in kinds[origin].policy.originates if p.length == p.bits and p not in held]
+        if lost and others and kinds[origin].neighbors["up"]:
+            policy = kinds[others[0]].policy
+            message = f"no ToR gets {lost[0]} of {kinds[origin].policy.name}, which announces its loopback"
+            yield breach_finding(9, message, policy.file, _import_line(policy))
 
 
 def find_cycle(dependencies: Mapping[Channel, set[Channel]]) -> list[Channel]:

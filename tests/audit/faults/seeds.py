@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Severity
 from fabricc.rules.access import OPEN
-from tests.audit.faults import access, details, filters, lossless, policies, ports, sessions, traffic
+from tests.audit.faults import (
+    access,
+    details,
+    filters,
+    lossless,
+    policies,
+    ports,
+    preferences,
+    sessions,
+    traffic,
+)
 from tests.audit.faults.edits import UnchangedError
 from tests.audit.faults.fabric import SYSTEMS, built, examined, spines, tors
 
@@ -25,6 +35,7 @@ GROUPS = {
     "filters": filters.KINDS,
     "details": details.KINDS,
     "policies": policies.KINDS,
+    "preferences": preferences.KINDS,
 }
 KINDS = {kind: fault for group in GROUPS.values() for kind, fault in group.items()}
 WITH_HOSTS = frozenset({"RDMA in a lossy class"})
