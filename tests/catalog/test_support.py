@@ -74,6 +74,10 @@ def test_sonic_runs_from_the_branch_whose_tree_has_the_folder(name: str) -> None
     if "build" in model.nos["sonic"]["support"]:
         assert "in no community branch to 202605" in source
         return
+    if "pull request" in source:  # no branch has the tree yet: the one after the newest known release
+        assert "in no branch to 202605" in source
+        assert since not in back_ends.load("sonic").releases
+        return
     assert re.search(rf"branch(es)? {since}\b", source)
     assert re.search(
         r"not in \d{6}|oldest looked at|has the box without|empty table|202605 and master", source

@@ -371,7 +371,13 @@ def _too_old(
 ) -> Diagnostic:
     since, source = model.support[nos], model.sources.get(f"nos.{nos}.support", "catalog")
     message = f"{nos} {release} is not known to run on {model.title}: it does since {since} ({source})"
-    help_ = f"Use {nos}-{known} or later." if known else f"fabricc knows no release of {nos} as new as that."
+    help_ = (
+        f"Use {nos}-{known} or later."
+        if known
+        else (
+            f"Write `nos: {nos}-{since}`, planned as the newest known one, or accept FAB5653 for an image that has it."
+        )
+    )
     return spec.error("FAB5653", message, *path, help=help_)
 
 
