@@ -7,7 +7,7 @@ import json
 import pytest
 
 from fabricc.audit.adopt.edits import EditScope, FilePair
-from fabricc.audit.adopt.overlays import json_edits, laid_out, printed_json
+from fabricc.audit.adopt.json_edits import json_edits, laid_out, printed_json
 from fabricc.audit.adopt.run import adopted_of
 from fabricc.back.nos.overlay import merge_overlay
 from fabricc.base.diagnostics import Severity

@@ -13,7 +13,7 @@ from fabricc.base.numbers import is_number, whole_number
 from fabricc.base.order import natural_key
 from fabricc.catalog.support import release_numbers
 from fabricc.fabric.vocabulary import Row
-from fabricc.operate.devices.connection import KindError, accept_number
+from fabricc.operate.devices.getter_types import KindError, accept_number
 from fabricc.operate.devices.readings import of_classes
 from fabricc.review.diff.fact_impact import OUTSIDE, DeviceStates, change_direction
 

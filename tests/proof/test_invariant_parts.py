@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from fabricc.back import nos
 from fabricc.base.diagnostics import Diagnostic, Severity
-from fabricc.front.spec.model import Acceptance
+from fabricc.front.spec.device_model import Acceptance
 from fabricc.proof.invariants import Survey
 from fabricc.proof.invariants.contract import Contracts
 from fabricc.proof.invariants.outside import Kind, follow_all

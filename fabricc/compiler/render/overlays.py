@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
     from fabricc.back.nos.base import Nos
     from fabricc.fabric.fabric import Fabric
-    from fabricc.front.spec.model import ClusterSpec, OverlayFile
+    from fabricc.front.spec.device_model import OverlayFile
+    from fabricc.front.spec.model import ClusterSpec
 
 MAX_BYTES = 1 << 20
 _TEMPLATE = re.compile(r"\{\{|\{%|\$\{")

@@ -31,9 +31,10 @@ from fabricc.front.planning.topology.refusals import find_spines
 from fabricc.front.planning.topology.shape import size_fabric
 from fabricc.front.planning.topology.tors import largest_unit, link_speed, spread_links
 from fabricc.front.planning.topology.units import border_units, capacity_units
+from fabricc.front.spec.device_model import NosChoice
 from fabricc.front.spec.gpus import ALL_RAILS
 from fabricc.front.spec.lock import EMPTY_LOCK
-from fabricc.front.spec.model import ClusterSpec, NosChoice, Tier
+from fabricc.front.spec.model import ClusterSpec, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Network, IPv6Network
 
     from fabricc.base.documents.document import KeyPath
-    from fabricc.front.spec.model import Addressing, Management
+    from fabricc.front.spec.device_model import Management
+    from fabricc.front.spec.model import Addressing
 
     Interface = IPv4Interface | IPv6Interface
     Network = IPv4Network | IPv6Network

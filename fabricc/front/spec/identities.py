@@ -12,13 +12,15 @@ from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.document import clip, conflict_in
 from fabricc.base.foreign import files
 from fabricc.base.values import replace
+from fabricc.front.spec.device_model import DeviceRow, LinkRow, ManagementRow
 from fabricc.front.spec.document import cluster_schema
-from fabricc.front.spec.model import ClusterSpec, DeviceRow, LinkRow, ManagementRow
 from fabricc.front.spec.semantics import PRIVATE_ASNS, TWO_BYTE_BASES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
+
+    from fabricc.front.spec.model import ClusterSpec
 
 
 T = TypeVar("T")

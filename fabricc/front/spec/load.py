@@ -18,26 +18,13 @@ from fabricc.fabric.routing import LoadBalancing, Reassignment, Spreading
 from fabricc.front.spec import semantics
 from fabricc.front.spec.classes import build_congestion, build_priorities
 from fabricc.front.spec.defaults import Assumptions, fill_defaults, joins_switches
+from fabricc.front.spec.device_model import Acceptance, NosChoice, OverlayFile, Override, PortOverride
 from fabricc.front.spec.document import Findings
 from fabricc.front.spec.evpn import build_evpn, check_subnets
 from fabricc.front.spec.external import build_external, own_networks
 from fabricc.front.spec.gpus import build_gpus, check_classes, check_network_senders, check_senders
 from fabricc.front.spec.infiniband import build_infiniband, forget_ethernet, refuse_infiniband, sections_of
-from fabricc.front.spec.model import (
-    Acceptance,
-    Cables,
-    ClusterSpec,
-    Congestion,
-    Gpus,
-    HostGroup,
-    NosChoice,
-    OverlayFile,
-    Override,
-    PortOverride,
-    Priority,
-    Routing,
-    Tier,
-)
+from fabricc.front.spec.model import Cables, ClusterSpec, Congestion, Gpus, HostGroup, Priority, Routing, Tier
 from fabricc.front.spec.moves import build_replaced, check_moves
 from fabricc.front.spec.networks import (
     INHERITED,

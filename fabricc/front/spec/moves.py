@@ -6,13 +6,14 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import dataclass
-from fabricc.front.spec.model import ClusterSpec, Replacement
+from fabricc.front.spec.device_model import Replacement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.base.documents.document import KeyPath
     from fabricc.front.spec.document import Findings
+    from fabricc.front.spec.model import ClusterSpec
 
 KINDS = {"networks": "network", "groups": "host group", "racks": "rack", "hosts": "host", "parties": "party"}
 """Kinds of things that the spec names, as `Kinds` has them -> in words."""

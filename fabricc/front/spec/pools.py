@@ -25,8 +25,9 @@ from fabricc.fabric.model import (
 )
 from fabricc.fabric.shape import TierName
 from fabricc.front.spec.defaults import IPV4_POOLS, IPV6_POOLS, Assumptions, unused_pools
+from fabricc.front.spec.device_model import Management, ManagementRequest, ManagementTier, NosChoice
 from fabricc.front.spec.document import Findings, format_path
-from fabricc.front.spec.model import Addressing, Management, ManagementRequest, ManagementTier, NosChoice
+from fabricc.front.spec.model import Addressing
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fabricc.fabric.model import CableKind
+    from fabricc.front.spec.device_model import Acceptance
     from fabricc.front.spec.document import Findings
-    from fabricc.front.spec.model import Acceptance, Cables, Routing, Tier
+    from fabricc.front.spec.model import Cables, Routing, Tier
 
 PRIVATE_ASNS = (4_200_000_000, 4_294_967_294)  # RFC 6996
 TWO_BYTE_BASES = (64_512, TWO_BYTES - 16)  # RFC 6996; 16 ASNs, of which ToRs have 8

@@ -14,8 +14,9 @@ import yaml
 from fabricc.base.diagnostics import Position, Severity
 from fabricc.fabric.model import LoginServers, NtpKey, Snmp, SnmpUser
 from fabricc.fabric.routing import LoadBalancing, Spreading
+from fabricc.front.spec.device_model import NosChoice, Override, PortOverride
 from fabricc.front.spec.load import load_spec
-from fabricc.front.spec.model import HostGroup, NosChoice, Override, PortOverride, TrimmingRequest
+from fabricc.front.spec.model import HostGroup, TrimmingRequest
 from tests.front.spec.samples import FULL, SHORT, load
 
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.operate.devices.connection import GETTERS, Connection
+from fabricc.operate.devices.connection import Connection
+from fabricc.operate.devices.getter_types import GETTERS
 from fabricc.operate.devices.login import DeviceError
 from fabricc.operate.push import gates
 from fabricc.operate.push.options import Options

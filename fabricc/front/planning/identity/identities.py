@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.links import End
-    from fabricc.front.spec.model import ClusterSpec, DeviceRow, LinkRow
+    from fabricc.front.spec.device_model import DeviceRow, LinkRow
+    from fabricc.front.spec.model import ClusterSpec
 
     Address = IPv4Address | IPv6Address
     Pairs = dict[int, tuple[str, str]]

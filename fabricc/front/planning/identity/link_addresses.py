@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from fabricc.fabric.external import ExternalLink, ExternalParty
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.neighbors import Link
+    from fabricc.front.spec.device_model import DeviceRow, LinkRow
     from fabricc.front.spec.lock import Lock
-    from fabricc.front.spec.model import ClusterSpec, DeviceRow, LinkRow
+    from fabricc.front.spec.model import ClusterSpec
 
 
 class _Ports(NamedTuple):

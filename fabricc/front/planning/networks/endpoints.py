@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import Catalog
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import Unit
-    from fabricc.front.spec.model import ClusterSpec, ManagementRow
+    from fabricc.front.spec.device_model import ManagementRow
+    from fabricc.front.spec.model import ClusterSpec
 
 
 class Endpoints(NamedTuple):

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import Catalog, SwitchModel
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.planning.topology.strides import NarrowSubnets
-    from fabricc.front.spec.model import ClusterSpec, ManagementRequest, ManagementTier
+    from fabricc.front.spec.device_model import ManagementRequest, ManagementTier
+    from fabricc.front.spec.model import ClusterSpec
 
 _AT = ("management", "switches")
 _ABOVE = (*_AT, "aggregation")

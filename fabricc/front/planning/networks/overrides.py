@@ -12,7 +12,7 @@ from fabricc.fabric.design import DeviceChange
 from fabricc.fabric.shape import SwitchId, TierName
 from fabricc.front.planning.topology.boxes import box_of
 from fabricc.front.planning.topology.models import Models, Naming, nos_release
-from fabricc.front.spec.model import ClusterSpec, NosChoice
+from fabricc.front.spec.device_model import NosChoice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fabricc.base.documents.document import KeyPath
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.given_identities import SingleModel
+    from fabricc.front.spec.model import ClusterSpec
 
 
 def apply_overrides(

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.qos import VendorPolicy
-    from fabricc.front.spec.model import ClusterSpec, Network, NosChoice, Tier
+    from fabricc.front.spec.device_model import NosChoice
+    from fabricc.front.spec.model import ClusterSpec, Network, Tier
 
 
 class UnfitError(Exception):
