@@ -131,7 +131,7 @@ INSIDE = {
         "a build that finds nothing to do takes half the time without the compiler",
     ),
     "fabricc.compiler.recheck": (1, "no fabric of Ethernet needs InfiniBand"),
-    "fabricc.compiler.write.whole_tree": (1, "no fabric of Ethernet needs InfiniBand"),
+    "fabricc.compiler.write.whole_tree": (2, "no fabric of Ethernet needs InfiniBand"),
     "fabricc.catalog.load": (2, "a catalog that fits the schema needs nobody to say what does not"),
     "fabricc.cli": (1, "Ctrl-C while the command loads is an exit status too"),
     "fabricc.cli.adopt": (1, "as for `push`"),
@@ -179,5 +179,5 @@ def test_an_import_inside_a_function_has_its_reason() -> None:
         if number > INSIDE.get(name, (0, ""))[0]:
             found[name] = number
     assert found == {}, "import at the top, or say here why not"
-    assert sum(number for number, _ in INSIDE.values()) <= 53
+    assert sum(number for number, _ in INSIDE.values()) <= 54
     assert INSIDE.keys() <= MODULES.keys(), "a reason is given for a module that is not there"

@@ -12,9 +12,8 @@ from fabricc.base.documents.reader import parse_yaml
 from fabricc.base.foreign import files
 from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.front.spec.canonical import edit_text
-from fabricc.review.diff.inputs import compare_specs
+from fabricc.review.diff.inputs import compare_specs, spec_side
 from fabricc.review.diff.run import compare_sides
-from fabricc.review.diff.sides import spec_side
 from fabricc.tree.file import make_folder, write_file
 
 if TYPE_CHECKING:

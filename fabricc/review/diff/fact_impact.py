@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back import hosts
 from fabricc.back import nos as back_ends
+from fabricc.back.infiniband import device_reading
 from fabricc.base.numbers import is_number, whole_number
 from fabricc.fabric.infiniband.model import PLATFORM
 from fabricc.review.diff.model import Impact, Verdict
@@ -352,8 +353,6 @@ _RESETS = (Impact.SESSION_RESET, Impact.RELOAD)
 def vocabulary_of(nos: str) -> Vocabulary:
     """Return the facts of devices of a NOS (`host` for hosts)."""
     if nos == PLATFORM:
-        from fabricc.back.infiniband import device_reading  # no fabric of Ethernet needs it
-
         return device_reading.vocabulary()
     return hosts.vocabulary() if nos == "host" else back_ends.load_vocabulary(nos)
 
@@ -361,8 +360,6 @@ def vocabulary_of(nos: str) -> Vocabulary:
 def read_files(nos: str, files: Mapping[str, str]) -> Reading:
     """Return what the files of a device state (`host` for hosts)."""
     if nos == PLATFORM:
-        from fabricc.back.infiniband import device_reading  # no fabric of Ethernet needs it
-
         return device_reading.read_device(files)
     return hosts.read(files) if nos == "host" else back_ends.load(nos).read(files)
 

@@ -43,9 +43,10 @@ from fabricc.review.diff.control_files import (
     find_control_files,
     report_other_clusters,
 )
+from fabricc.review.diff.infiniband import planned_side
 from fabricc.review.diff.review_policy import Policy, spec_policy
 from fabricc.review.diff.run import Context
-from fabricc.review.diff.sides import Cluster, Side, spec_side
+from fabricc.review.diff.sides import Cluster, Side, SpecSide, merge_networks, share_objects
 from fabricc.review.diff.trees import tree_side
 
 if TYPE_CHECKING:
@@ -385,3 +386,19 @@ def _new_rule_findings(before: Compiled | None, after: Compiled) -> tuple[Diagno
 def _count_less(finding: Diagnostic) -> tuple[str, str]:
     """Return code and message of a finding without the number of others like it."""
     return finding.code, finding.message.partition(" (and ")[0]
+
+
+def spec_side(label: str, compiled: Compiled, base: Compiled | None = None) -> Side:
+    """The side of a planned spec; what is equal to the base's is taken from it, so that it compares quickly."""
+    if compiled.infiniband is not None:
+        return planned_side(label, compiled, compiled.infiniband)
+    before = _compiled_networks(base) if base and base.infiniband is None else {}
+    parts: dict[str, Side] = {}
+    for network, each in _compiled_networks(compiled).items():
+        fabric = share_objects(before[network].fabric, each.fabric) if network in before else each.fabric
+        parts[network] = SpecSide.of(label, each, fabric)
+    return merge_networks(parts)
+
+
+def _compiled_networks(compiled: Compiled) -> dict[str, Compiled]:
+    return {"": compiled, **compiled.networks}

@@ -345,21 +345,3 @@ def parts_of(side: Side) -> Mapping[str, Side]:
 def merge_networks(parts: Mapping[str, Side]) -> Side:
     """Return the side of one network, or of several."""
     return Networks.of(parts) if len(parts) > 1 else parts[""]
-
-
-def spec_side(label: str, compiled: Compiled, base: Compiled | None = None) -> Side:
-    """The side of a planned spec; what is equal to the base's is taken from it, so that it compares quickly."""
-    if compiled.infiniband is not None:
-        from fabricc.review.diff.infiniband import planned_side  # no fabric of Ethernet needs it
-
-        return planned_side(label, compiled, compiled.infiniband)
-    before = _compiled_networks(base) if base and base.infiniband is None else {}
-    parts: dict[str, Side] = {}
-    for network, each in _compiled_networks(compiled).items():
-        fabric = share_objects(before[network].fabric, each.fabric) if network in before else each.fabric
-        parts[network] = SpecSide.of(label, each, fabric)
-    return merge_networks(parts)
-
-
-def _compiled_networks(compiled: Compiled) -> dict[str, Compiled]:
-    return {"": compiled, **compiled.networks}

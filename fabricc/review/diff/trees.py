@@ -23,6 +23,7 @@ from fabricc.fabric.infiniband.model import PLATFORM
 from fabricc.fabric.routing import Transport
 from fabricc.proof.tree import DeviceFiles, TreeError, read_consistently, read_manifest, verify_manifest
 from fabricc.review.diff.figures import count_cabled_ports, count_figures
+from fabricc.review.diff.infiniband import infiniband_side
 from fabricc.review.diff.sides import Cluster, Side, merge_networks
 from fabricc.review.diff.unread import unread_lines
 from fabricc.review.diff.view import DeviceView, PortView, cable_facts, identity_facts, numbered_ports
@@ -179,8 +180,6 @@ def _whole_side(tree: Path) -> Side:
 
 
 def _infiniband_side(tree: Path, folder: Folder, manifest: Manifest, plan: Mapping[str, Any]) -> Side:
-    from fabricc.review.diff.infiniband import infiniband_side  # no fabric of Ethernet needs it
-
     files = DeviceFiles.of(tree, manifest)
 
     def read(name: str) -> Mapping[str, str]:

@@ -8,9 +8,9 @@ import pytest
 
 from fabricc.compiler.compiled import compile_spec
 from fabricc.review.diff.fact_impact import judge_statement
+from fabricc.review.diff.inputs import spec_side
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.run import Context, compare_sides
-from fabricc.review.diff.sides import spec_side
 
 if TYPE_CHECKING:
     from pathlib import Path
