@@ -30,6 +30,8 @@ _CLAIM = 1 << len(_BITS)
 _MOST_IN_SUBNET = 8
 """Ends in a subnet for two up to which each two of them may be the link that a wrong address hides."""
 _PIECE = re.compile(r"[A-Za-z0-9]+")
+_MOST_CLAIMS = 3
+"""Claims by a subnet of two, one of either end, and by a session that one end states."""
 _MOST_PIECES = 12
 
 Pair = tuple[End, End]
@@ -83,6 +85,7 @@ class _ClaimTable:
         joined: claims that need both ends together.
         chosen: port -> its link; `lost`: link -> pairs and claims that cannot be true with it.
         wanted: pairs whose claims are made again; None in the first pass.
+        elsewhere: ports whose descriptions name a port of a device that the folder does not have.
     """
 
     def __init__(self, devices: Mapping[str, Placement]) -> None:
@@ -96,6 +99,7 @@ class _ClaimTable:
         self.chosen: dict[End, Pair] = {}
         self.lost: dict[Pair, list[Pair | _Claim]] = defaultdict(list)
         self.wanted: dict[Pair, list[_Claim]] | None = None
+        self.elsewhere: set[End] = set()
 
     def links(self) -> Iterator[tuple[Pair, tuple[Evidence, ...], Sequence[_Claim]]]:
         self._make_claims()
@@ -181,8 +185,12 @@ class _ClaimTable:
 
     def _claim_descriptions(self, name: str, described: Iterable[DescribedEnd]) -> None:
         for port, base, names_end, text in described:
-            if names_end and (far := self._find_named(text, name)) is not None:
+            if not names_end:
+                continue
+            if (far := self._find_named(text, name)) is not None:
                 self._add_claim(self._shared_end(name, base), far, Evidence.DESCRIPTION, port)
+            elif _port_in(self.devices[name].shape, tuple(text.lower().split())):
+                self.elsewhere.add(self._shared_end(name, base))
 
     def _find_named(self, text: str, own: str) -> End | None:
         """Return the device of the folder that a description names, and the port if it names one."""
@@ -230,11 +238,18 @@ class _ClaimTable:
         """Choose pairs as links, the best attested first; claims against a link are stored with it."""
         for pair in sorted(pairs, key=self._pair_order):
             taken = [self.chosen[end] for end in pair if end in self.chosen]
+            if not taken and self.elsewhere.issuperset(pair) and self._is_chance(pair):
+                continue
             if taken:
                 for link in dict.fromkeys(taken):
                     self.lost[link].append(pair)
             else:
                 self.chosen[pair[0]] = self.chosen[pair[1]] = pair
+
+    def _is_chance(self, pair: Pair) -> bool:
+        """Return whether addresses alone join two ends, without a session that both state."""
+        count, bits = divmod(self.claim_counts[pair], _CLAIM)
+        return not bits & ~(_BITS[Evidence.SUBNET] | _BITS[Evidence.SESSION]) and count <= _MOST_CLAIMS
 
     def _pair_order(self, pair: Pair) -> tuple[int, int, int, Pair]:
         count, ranks = divmod(self.claim_counts[pair], _CLAIM)

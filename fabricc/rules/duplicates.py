@@ -13,6 +13,7 @@ from fabricc.facts.frame import PORT
 from fabricc.facts.statement import Device, Kind, Statement, Tier
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import ADDRESSES, FabricRule, Input, Report, Switches
+from fabricc.rules.sessions import opposite_address
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -98,11 +99,13 @@ def report_repeated(
         twice.update(seen.intersection(mine))
         seen.update(mine)
     first: dict[str, tuple[str, str]] = {}
+    copied = _copied_links(owned, twice) if twice else set[str]()
     for name, has in sorted(owned.items()) if twice else ():
         for key, path in zip(has.addresses.split("\n"), has.paths, strict=False):
             other, there = first.setdefault(key, (name, path)) if key in twice else (name, "")
             if other != name:
                 severity = Severity.ERROR if groups[name] == groups[other] else Severity.NOTE
+                severity = Severity.WARNING if key in copied and severity is Severity.ERROR else severity
                 for (one, at), (two, its) in (((name, path), (other, there)), ((other, there), (name, path))):
                     message = (
                         f"{one} {_place_words(at)} has {key.rpartition(' ')[2]}, which is also that of {two} "
@@ -112,6 +115,25 @@ def report_repeated(
     for path, words in _WORDS.items():
         yield from _report_identities(owned, devices, groups, path, words)
     yield from _report_numbers(owned, devices)
+
+
+def _copied_links(owned: Mapping[str, UniqueValues], twice: Collection[str]) -> set[str]:
+    """Return the addresses of links that two other switches have too, at both ends: parts of one pool, used twice.
+
+    These are no fault where the switches do not announce the subnets of their links.
+    """
+    holders: dict[str, set[str]] = {}
+    for name, has in owned.items():
+        for key in has.addresses.split("\n"):
+            if key in twice:
+                holders.setdefault(key, set()).add(name)
+    found = set()
+    for key, names in holders.items():
+        vrf, _, address = key.rpartition(" ")
+        others = holders.get(f"{vrf} {opposite_address(address)}", set())
+        if others and names.isdisjoint(others):
+            found.add(key)
+    return found
 
 
 _REMEDY = "Give each its own."

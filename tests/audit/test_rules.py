@@ -12,7 +12,8 @@ from fabricc.audit.rules import find_all
 from fabricc.base.diagnostics import Severity
 from fabricc.fabric.facts import Reading
 from fabricc.facts.frame import Contents
-from fabricc.facts.statement import Device, Kind
+from fabricc.facts.statement import Device, Kind, Place, Tier, read_statement
+from fabricc.rules.duplicates import report_repeated, unique_values_of
 from tests.audit import ours
 
 if TYPE_CHECKING:
@@ -453,3 +454,21 @@ def test_one_address_on_two_ports_overlaps() -> None:
     assert {each.message.split(",")[0] for each in found} == {
         "leaf1 Ethernet1 has 10.0.0.1/31", "leaf1 Ethernet2 has 10.0.0.1/31",
     }  # fmt: skip
+
+
+def test_a_link_that_two_other_switches_have_too_is_a_warning() -> None:
+    names = ("a", "b", "c", "d")
+    facts: dict[str, Facts] = {
+        name: {"interface[Ethernet1]/ipv4": f"10.0.0.{number % 2}/31"} for number, name in enumerate(names)
+    }
+    devices = {name: device(name, facts[name]) for name in names}
+
+    def severities(chosen: str) -> set[Severity]:
+        owned = {
+            name: unique_values_of(read_statement(devices[name], Place(Tier.TOR), {})) for name in chosen
+        }
+        groups = dict.fromkeys(names, "one")
+        return {each.severity for each in report_repeated(owned, devices, groups)}
+
+    assert severities("abcd") == {Severity.WARNING}
+    assert severities("abc") == {Severity.ERROR}
