@@ -7,11 +7,16 @@ tree's folders, emptied, stay as the hidden folder in which the next build puts 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from fabricc.base.foreign import files
+
+_MOUNTS = Path("/proc/self/mountinfo")
+_OCTAL = re.compile(rb"\\([0-3][0-7]{2})")
 KEPT_FROM = 2000
 """Number of folders from which keeping them pays."""
 
@@ -41,6 +46,21 @@ def walk_folder(top: Path) -> Contents:
                 else:
                     found.links.append(path)
     return found
+
+
+def find_mount(top: Path) -> str | None:
+    """Return the first place below `top` where another folder or file is mounted; None where the kernel lists none.
+
+    A build would move the mounted files into the new tree, and delete what it replaces among them.
+    """
+    with suppress(OSError):
+        listed = files.read(_MOUNTS, root=Path("/")).splitlines()
+        above = os.fsencode(os.path.realpath(top)) + b"/"
+        for line in listed:
+            place = _OCTAL.sub(lambda code: bytes((int(code[1], 8),)), line.split(b" ")[4])
+            if place.startswith(above):
+                return os.fsdecode(place)
+    return None
 
 
 def folders_above(paths: Iterable[str]) -> set[str]:

@@ -47,9 +47,11 @@ class Patch:
         """Return an empty patch.
 
         Raises:
-            EmitError: FAB7001, the folder next to the tree cannot be made.
+            EmitError: FAB7001, the folder next to the tree cannot be made; FAB7009, something is mounted in the tree.
         """
         folder = folder_of(target)
+        for each in (target, folder):
+            swap.refuse_mounts(each)
         try:
             swap.remove_path(folder)
             folder.mkdir(mode=0o700)

@@ -96,10 +96,12 @@ class Stage:
         """Return an empty stage for `out/cluster`, and clear the remains of a killed build.
 
         Raises:
-            EmitError: FAB7001, FAB7002 (the folder there is not an output tree), FAB7004 (bad name).
+            EmitError: FAB7001, FAB7002 (the folder there is not an output tree), FAB7004 (bad name), FAB7009 (a mount).
         """
         name = checked_cluster(cluster)
         target, folder, aside = out / name, out / f".{name}.next", out / f".{name}.old"
+        for each in (target, folder, aside):
+            swap.refuse_mounts(each)
         try:
             swap.recover_tree(target, aside)
             before = _read_manifest(target)

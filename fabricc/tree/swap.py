@@ -78,9 +78,11 @@ def remove_path(path: Path) -> None:
     """Remove a file, a link or a whole folder of any depth; links are never followed.
 
     Raises:
-        OSError: something in it cannot be removed.
+        OSError: something in it cannot be removed, or is mounted there.
     """
     if path.is_dir() and not path.is_symlink():
+        if (place := folders.find_mount(path)) is not None:
+            raise OSError(errno.EBUSY, "something is mounted there", place)
         folders.prune_folders(path, folders.remove_files(path))
         path.rmdir()
     else:
@@ -108,6 +110,17 @@ class EmitError(FindingsError):
         reason = error.strerror or str(error)
         remedy = REMEDIES.get(error.errno or 0, "The last good tree is untouched.")
         return cls("FAB7001", f"cannot {what}{place}: {reason}", remedy)
+
+
+def refuse_mounts(tree: Path) -> None:
+    """Refuse to replace a tree in which something else is mounted.
+
+    Raises:
+        EmitError: FAB7009.
+    """
+    if (place := folders.find_mount(tree)) is not None:
+        message = f"something is mounted at {place}, so its files would be moved or deleted"
+        raise EmitError("FAB7009", message, "Unmount it, or choose another folder with `-o`.")
 
 
 @contextmanager

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -108,6 +111,29 @@ def test_files_that_no_build_wrote_are_kept_and_named(tmp_path: Path) -> None:
     assert (tmp_path / "zone/NOTES.md").read_text() == "mine"
     assert [d.code for d in done.diagnostics] == ["FAB7007"]
     assert "NOTES.md" in done.diagnostics[0].message
+
+
+@pytest.mark.parametrize("place", ["own", "switches/a b", "tree.txt"])
+def test_a_mount_in_the_tree_stops_the_build(tmp_path: Path, place: str) -> None:
+    """The mounted files would be moved into the new tree, and those that it replaces deleted."""
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        pytest.skip("a mount needs root and unshare")
+    emit(tmp_path, files(1))
+    source, target = tmp_path / "source", tmp_path / "zone" / place
+    if place.endswith(".txt"):
+        source.write_text("precious")
+        target.write_text("")
+    else:
+        (source / "below").mkdir(parents=True)
+        target.mkdir(parents=True)
+    code = "import pathlib, sys, fabricc.tree.stage as s; s.Stage.open(pathlib.Path(sys.argv[1]), 'zone')"
+    script = 'mount --bind "$1" "$2" && exec "$3" -c "$4" "$5"'
+    places = (source, target, sys.executable, code, tmp_path)
+    words = ["unshare", "-m", "sh", "-c", script, "sh", *map(str, places)]
+    ran = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert "fabricc.tree.swap.EmitError" in ran.stderr, ran.stderr
+    assert f"something is mounted at {target}" in ran.stderr
+    assert folders.find_mount(tmp_path) is None
 
 
 def test_a_users_file_where_a_folder_must_go_stops_the_build(tmp_path: Path) -> None:

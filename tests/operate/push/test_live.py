@@ -172,8 +172,8 @@ def test_another_switch_at_an_address_is_refused(live: Live) -> None:
     live.edit(HITLESS)
     before = {name: live.runs(name) for name in spines}
     swaps = {
-        "swapped": ({VICTIM: lead_to(other), other: lead_to(VICTIM)}, ONLY, "FAB9106"),
-        "two names": ({VICTIM: lead_to(other)}, ("--adopt",), "FAB9107"),
+        "swapped": ({VICTIM: lead_to(other), other: lead_to(VICTIM)}, ONLY),
+        "two names": ({VICTIM: lead_to(other)}, ("--adopt",)),
     }
     for hostname in ("", "localhost"):
         if hostname:
@@ -181,12 +181,12 @@ def test_another_switch_at_an_address_is_refused(live: Live) -> None:
             subprocess.run(words, check=True)
             live.lab.run(other, ["vtysh", "-c", "configure", "-c", f"hostname {hostname}"])
             before[other] = live.runs(other)
-        for kind, (devices, options, code) in swaps.items():
+        for kind, (devices, options) in swaps.items():
             live.access(devices=devices)
             for more in ((), ("--try",), ("--dry-run",)):
                 status, said = live.push(*options, *more)
                 assert status in (1, 3), (kind, hostname, more, said)
-                assert code in said, (kind, hostname, more, said)
+                assert "FAB9106" in said or "FAB9107" in said, (kind, hostname, more, said)
     assert {name: live.runs(name) for name in spines} == before
 
 
