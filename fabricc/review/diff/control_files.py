@@ -43,7 +43,7 @@ _ROLES = tuple(
     for role, text in (
         ("review policy", r"(.*/)?[^/]*polic(y|ies)[^/]*\.(ya?ml|json)"),
         ("access file", r"(.*/)?[^/]*access[^/]*\.ya?ml"),
-        ("code owners", r"(.*/)?CODEOWNERS"),
+        ("code owners", r"(.*/)?(CODEOWNERS|OWNERS|MAINTAINERS)"),
         ("MCP and assistants", r"(.*/)?[^/]*mcp[^/]*\.(json|ya?ml|toml)|(.*/)?(AGENTS|CLAUDE|GEMINI)\.md"),
         ("MCP and assistants", r"(.*/)?\.(vscode|cursor|claude|gemini|codex|windsurf|zed|continue|idea)/.+"),
         ("MCP and assistants", r"(.*/)?(claude_desktop_config\.json|\.cursorrules|\.windsurfrules)"),
@@ -51,15 +51,20 @@ _ROLES = tuple(
         ("CI", r"(.*/)?(\.(azure-)?pipelines|\.semaphore|\.jenkins|jenkins|woodpecker)/.+"),
         ("CI", r"(.*/)?[^/]*\.gitlab-ci\.ya?ml|(.*/)?(azure|bitbucket)-pipelines[^/]*\.ya?ml|(.*/)?Jenkinsfile[^/]*"),
         ("CI", r"\.drone\.ya?ml|(.*/)?\.?ci/.+|(.*/)?action\.ya?ml|(.*/)?\.(travis|woodpecker|cirrus|build)\.ya?ml"),
+        ("CI", r"(.*/)?(bitrise|buildkite|codefresh|codemagic|concourse|earthly|screwdriver|shippable|tekton)\.ya?ml"),
+        ("CI", r"(.*/)?(wercker|zuul|ci|pipelines?|workflows?|mergify|probot)\.ya?ml"),
         ("CI", r"(.*/)?(\.?appveyor|cloudbuild|buildspec|atlantis|renovate|dependabot)\.(ya?ml|json5?)"),
         ("pinned packages", r"(.*/)?(requirements|constraints)[^/]*(/.+)?\.(txt|in|ya?ml)|(.*/)?[^/]+\.whl"),
         ("pinned packages", r"(.*/)?(pyproject|uv|poetry|pip|mise)\.(toml|lock|conf)|(.*/)?Pipfile(\.lock)?"),
         ("pinned packages", r"(.*/)?(package|package-lock|composer)\.json|(.*/)?(pnpm-lock|environment)\.ya?ml"),
-        ("pinned packages", r"(.*/)?(yarn|flake|cargo)\.lock|(.*/)?(go\.(mod|sum)|setup\.cfg|tox\.ini)"),
+        ("pinned packages", r"(.*/)?(conda-lock\.ya?ml|(deno|devbox|npm-shrinkwrap|bunfig)\.jsonc?)"),
+        ("pinned packages", r"(.*/)?(yarn|flake|cargo|Gemfile|Podfile|pixi|pdm|mix|bun|pubspec)\.lock"),
+        ("pinned packages", r"(.*/)?(go\.(mod|sum)|setup\.cfg|tox\.ini)"),
         ("allowed signers", r"(.*/)?[^/]*allowed[-_]signers[^/]*"),
         ("signature or key", r"(.*/)?[^/]+\.(sig|minisig|pub|pem|key|crt|cer|der|p12|pfx|jks|kdbx|keytab|age|gpg|asc)"),
         ("signature or key", r"(.*/)?(known_hosts|ssh_config|authorized_keys|id_(rsa|dsa|ecdsa|ed25519)[^/]*)"),
         ("secrets", r"(?!.*\.(md|rst|adoc|html?|png|svg)$)(.*/)?(secrets?|vault|passwords?)([._-][^/]*)?(/.+)?"),
+        ("secrets", r"(.*/)?[^/]*(credential|creds|token|login)s?[^/]*\.(ya?ml|json|txt)"),
         ("secrets", r"(.*/)?\.?env(rc|\.[^/]+)?|(.*/)?\.netrc"),
         ("hooks", r"\.pre-commit-(config|hooks)\.ya?ml|(.*/)?\.?(git)?hooks/.+|\.husky/.+|\.?lefthook\.ya?ml"),
         ("templates", r"(.*/)?templates/.+|(.*/)?[^/]+\.j2"),
@@ -78,9 +83,19 @@ _ROLES = tuple(
         ("program", r"(.*/)?(Rakefile|Procfile|Tiltfile|Vagrantfile|WORKSPACE|BUILD|crontab)"),
         ("program", r"(.*/)?(Docker|Container)file[^/]*"),
         ("program", r"(.*/)?s?bin/.+"),
+        ("program", r"(.*/)?(tsconfig|nx|turbo|lerna|cdk|vercel|dagger)\.json|.+\.tf\.json|(.*/)?CMakeLists\.txt"),
+        ("program", r"(.*/)?(kustomization|skaffold|serverless|Chart|Pulumi|tasks|invoke|molecule|galaxy)[^/]*\.ya?ml"),
         ("hidden settings", r"(.*/)?\.(?!editorconfig$|gitkeep$|prettier|markdownlint|yamllint)[^/]+(/.+)?"),
     )
 )  # fmt: skip
+_DATA = re.compile(
+    r"(.*/)?[^/]+\.(md|rst|adoc|txt|html?|css|pdf|docx?|odt|xlsx?|ods|pptx?|csv|tsv|png|jpe?g|gif|webp|svg|ico|drawio|vsdx"
+    r"|puml|dot|gv|mmd|ya?ml|json|cfg|conf|lock|log)"
+    r"|(.*/)?(\.[^/]+|LICEN[CS]E|COPYING|NOTICE|AUTHORS|CONTRIBUTORS|README|CHANGELOG|CHANGES|NEWS|VERSION|NOTES|TODO)",
+    re.IGNORECASE,
+)
+"""Names of texts, pictures, tables and data, which decide nothing if no role names them."""
+_UNKNOWN_KIND = "file of an unknown kind"
 _PROGRAM = b"#!"
 """How a program of any name begins."""
 
@@ -128,7 +143,7 @@ def changed_files_beside(base: Path, head: Path) -> tuple[ControlFile, ...]:
         if folder in _COMPARED or before.get(path) == after.get(path):
             continue
         kind = "added" if path not in before else "removed" if path not in after else "changed"
-        role = role_of(path)
+        role = _find_role(path)
         found.setdefault((path if role else folder, role or BESIDE), []).append(kind)
     return tuple(
         ControlFile(visible_path(path), role, kinds[0] if len({*kinds}) == 1 else "changed", len(kinds))
@@ -138,6 +153,10 @@ def changed_files_beside(base: Path, head: Path) -> tuple[ControlFile, ...]:
 
 def role_of(path: str) -> str:
     """Return what a file decides, "" for one that decides nothing by itself."""
+    return _find_role(path) or ("" if _DATA.fullmatch(path) else _UNKNOWN_KIND)
+
+
+def _find_role(path: str) -> str:
     return next((role for role, expression in _ROLES if expression.fullmatch(path)), "")
 
 

@@ -121,12 +121,17 @@ cloudbuild.yaml buildspec.yml .build.yml .builds/a.yml Jenkinsfile.prod jenkins/
 secrets/tacacs secrets.yaml vault.yml vault/password .ssh/config id_ed25519 authorized_keys ca.der journal.sqlite
 policies.yaml policy.json .gitconfig requirements/prod.txt plugins/x.py flake.nix .npmrc pip.conf .pypirc uv.toml
 .lefthook.yml WORKSPACE woodpecker/x.yml
+MODULE.bazel build.gradle.kts gradlew pom.xml Gemfile Gemfile.lock CMakeLists.txt meson.build SConstruct pixi.lock
+shell.nix deno.json bun.lockb turbo.json tsconfig.json Snakefile site.pp kustomization.yaml skaffold.yaml x.jsonnet
+x.rego main.tf.json cron.d/x sudoers 99.rules netrc pipeline.yml zuul.yaml OWNERS logins.yaml api-token.txt x.pyc
+vendor/x.so.1 tools.pyz tools.deb wg0.ovpn hk.pkl install x.env fabricc.toml
 """
 QUIET = """
 README.md docs/runbook.md docs/picture.png LICENSE CHANGELOG.md notes.txt cluster.yaml devices.csv links.csv
 overlays/eos/running-config.cfg overlays/sonic/config_db.json catalog/hosts.yaml racks.csv prices.yaml plan.drawio
 .editorconfig .gitkeep docs/policy-history.md docs/environment.md docs/images/rack.png docs/secrets.md build.md
-zone-a/cluster.yaml pages/index.html hosts.yaml .prettierrc .yamllint
+zone-a/cluster.yaml pages/index.html hosts.yaml .prettierrc .yamllint NOTES docs/fabric.PDF collected/tor1/frr.conf
+cluster.lock fabricc.lock sites/berlin/overlays/tor.cfg rack-photo.jpeg
 """
 
 
