@@ -159,12 +159,12 @@ def test_one_unnumbered_session_between_two_as_numbers_is_a_link():
 @pytest.mark.parametrize(
     ("one", "two", "count"),
     [
-        ("   description P2P_spine1_Ethernet1\n", "   description P2P_leaf9_Ethernet2\n", 0),
+        ("   description P2P_spine1_Ethernet1\n", "   description P2P_leaf9_Ethernet5/1\n", 0),
         ("   description P2P_spine1_Ethernet1\n", "", 1),
         ("   description uplink\n", "   description uplink\n", 1),
         (
             "   description P2P_spine1_Ethernet1\nrouter bgp 65001\n   neighbor 10.0.0.1 remote-as 65002\n",
-            "   description P2P_leaf9_Ethernet2\nrouter bgp 65002\n   neighbor 10.0.0.0 remote-as 65001\n",
+            "   description P2P_leaf9_Ethernet5/1\nrouter bgp 65002\n   neighbor 10.0.0.0 remote-as 65001\n",
             1,
         ),
     ],
