@@ -55,7 +55,7 @@ _DRIVERS: tuple[Limit[Host], ...] = (
     Limit("FAB5603", feature="NIC settings for {device.nic.title}",
         requested=lambda host: family_of(host) is None,
         reason="its driver is {device.nic.driver}; trust, PFC and ECN are written for " + ", ".join(sorted(FAMILIES)),
-        remedy="name another NIC with `nic`, or set the priorities with the NIC's own tools"),
+        remedy="name another NIC with `nic`, or set the priorities with the NIC's own tools and accept FAB5603"),
 )  # fmt: skip
 _NICS: tuple[Limit[Host], ...] = (
     Limit("FAB5604", feature="the lossless classes {lossless}",
