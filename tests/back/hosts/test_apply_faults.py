@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from shutil import which
 from typing import TYPE_CHECKING
 
 import pytest
@@ -367,3 +368,25 @@ stage file cat /etc/netplan/60-fabricc.yaml
     assert "restored: /etc/netplan/60-fabricc.yaml\n" in seen["apply"]
     assert seen["file"].startswith("# earlier\n")
     assert seen["apply"].endswith("status 3\n")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(which("nft") is None, reason="nft is not installed")
+def test_a_firewall_that_jobs_cannot_pass_is_a_note(tmp_path: Path) -> None:
+    check = 'sh -c "sh \\"$folder/tree/apply\\" --check 2>&1 >/dev/null"'
+    script = f"""
+set +e
+stage open {check}
+nft add table inet filter
+nft add chain inet filter input '{{ type filter hook input priority 0; policy drop; }}'
+stage closed {check}
+nft add rule inet filter input iifname '"rail*"' accept
+stage rails {check}
+printf '#!/bin/sh\\ncase $1 in --get-zone*) echo trusted ;; --get-default*) echo public ;; esac\\n' | tool firewall-cmd
+stage trusted {check}
+"""
+    seen = stages(WORLD + TOOL + script, tmp_path, "connectx-7", UBUNTU)
+    told = {name: re.findall(r"note: (\S+) .* guards (\w+):", text) for name, text in seen.items()}
+    assert told["open"] == told["trusted"] == []
+    assert told["closed"] == [("nftables", name) for name in ("rail0", "rail1", "eno1")]
+    assert told["rails"] == [("nftables", "eno1")]
