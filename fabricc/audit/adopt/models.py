@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from ipaddress import IPv4Network, ip_address
 from itertools import pairwise
@@ -372,35 +372,30 @@ def _constant_step(pairs: Iterable[tuple[int, int]]) -> int | None:
 
 def _of_tors(tors: Mapping[SwitchId, int]) -> dict[str, int]:
     """ToR numbers count NIC ports, then groups, then units."""
-    if not tors:
-        return {}
-    start = min(tors, key=lambda at: (at.unit, at.index, at.nic_port))
-    by_unit = _constant_step(
-        (at.unit, n) for at, n in tors.items() if (at.index, at.nic_port) == (start.index, start.nic_port)
+    ordered = sorted(tors, key=lambda at: (at.unit, at.index, at.nic_port))
+    return _nested_steps(
+        [(at.unit, at.nic_port, at.index, tors[at]) for at in ordered], inner="nic_port", middle="group"
     )
-    by_group = _constant_step(
-        (at.index, n) for at, n in tors.items() if (at.unit, at.nic_port) == (start.unit, start.nic_port)
-    )
-    found = {"nic_port": by_group} if by_group else {}
-    if by_unit and by_group and by_unit % by_group == 0:
-        found["group"] = by_unit // by_group
-    return found
 
 
 def _of_spines(spines: Mapping[SwitchId, int]) -> dict[str, int]:
     """Spine numbers count planes, then spines, then pods."""
-    if not spines:
+    ordered = sorted(spines, key=lambda at: (at.pod, at.plane, at.index))
+    return _nested_steps(
+        [(at.pod, at.plane, at.index, spines[at]) for at in ordered], inner="plane", middle="spine"
+    )
+
+
+def _nested_steps(rows: Sequence[tuple[int, int, int, int]], *, inner: str, middle: str) -> dict[str, int]:
+    """Return the steps of numbers in rows of outer, inner and middle coordinate and number."""
+    if not rows:
         return {}
-    start = min(spines, key=lambda at: (at.pod, at.plane, at.index))
-    by_index = _constant_step(
-        (at.index, n) for at, n in spines.items() if (at.pod, at.plane) == (start.pod, start.plane)
-    )
-    by_pod = _constant_step(
-        (at.pod, n) for at, n in spines.items() if (at.index, at.plane) == (start.index, start.plane)
-    )
-    found = {"plane": by_index} if by_index else {}
-    if by_pod and by_index and by_pod % by_index == 0:
-        found["spine"] = by_pod // by_index
+    first = rows[0]
+    by_middle = _constant_step((row[2], row[3]) for row in rows if row[:2] == first[:2])
+    by_outer = _constant_step((row[0], row[3]) for row in rows if row[1:3] == first[1:3])
+    found = {inner: by_middle} if by_middle else {}
+    if by_outer and by_middle and by_outer % by_middle == 0:
+        found[middle] = by_outer // by_middle
     return found
 
 
