@@ -6,6 +6,7 @@ Choose what a review compares: the base as a merge would find it, and the result
 from __future__ import annotations
 
 import posixpath
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -140,6 +141,8 @@ def _below_folder(name: str) -> bool:
 
 
 _SHOWN = 3
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_REF = re.compile(r"refs/(?:heads|tags|remotes)/")
 
 
 class BaseError(FindingsError):
@@ -192,17 +195,17 @@ def choose_comparison(
         git_history.is_shallow(repository) and git_history.ends_between(repository, (tip, newest), bases)
     ):
         raise _no_common_history(history, base, wanted)
-    at_tip = f"{base} ({tip[:12]})"
+    at_tip = _label_commit(base, tip)
     if head is None:
         label = f"{shown} as it is here"
         if len(bases) == 1:
-            return Comparison(bases[0], f"{base} ({bases[0][:12]})", None, label, history, tip)
+            return Comparison(bases[0], _label_commit(base, bases[0]), None, label, history, tip)
         return Comparison(
             tip, at_tip, None, label, history, tip, (_several_bases(base, wanted, "it is now"),)
         )
     if newest in bases:
         raise _nothing_to_merge(base, head, shown, same=tip == newest)
-    label = f"{head} ({newest[:12]})"
+    label = _label_commit(head, newest)
     if bases == (tip,):
         return Comparison(tip, at_tip, newest, label, history, tip)
     merge = git_history.merge_commits(repository, tip, newest, bases, scratch)
@@ -212,12 +215,25 @@ def choose_comparison(
     severity = Severity.WARNING if known else Severity.ERROR
     conflict = (_merge_conflicts(base, head, merge, severity),) if merge.conflicts else ()
     if known:
-        merged_label = f"{label} merged into {base}"
+        merged_label = f"{label} merged into {_shorten_ref(base)}"
         return Comparison(tip, at_tip, merge.tree, merged_label, merged, tip, several + conflict)
     if several:
         found = (_several_bases(base, head, "it is now"), *conflict)
         return Comparison(tip, at_tip, newest, label, history, tip, found)
-    return Comparison(bases[0], f"{base} ({bases[0][:12]})", newest, label, history, tip, conflict)
+    return Comparison(bases[0], _label_commit(base, bases[0]), newest, label, history, tip, conflict)
+
+
+def _shorten_ref(revision: str) -> str:
+    """Return a revision as people know it: a branch or tag without `refs/…/`, a commit by 12 digits."""
+    if _COMMIT.fullmatch(revision):
+        return revision[:12]
+    return _REF.sub("", revision)
+
+
+def _label_commit(revision: str, commit: str) -> str:
+    """Return the label of a revision that is this commit, or left the other side there."""
+    short = _shorten_ref(revision)
+    return short if commit.startswith(short) else f"{short} ({commit[:12]})"
 
 
 def _no_common_history(history: SpecHistory, base: str, head: str) -> BaseError:

@@ -116,6 +116,22 @@ def test_a_tag_with_the_name_of_a_branch_is_no_base(
         assert "'main' means refs/heads/main and refs/tags/main" in err
 
 
+def test_revisions_have_the_names_that_people_know(
+    repository: Repository, fabricc: Callable[..., Ran]
+) -> None:
+    """CI names the base by its whole ref and the head by its commit."""
+    base = repository.git("rev-parse", "main").strip()
+    repository.git("checkout", "-qb", "topic")
+    repository.edit("cluster.yaml", "dscp: 26", "dscp: 24")
+    head = repository.commit("change").strip()
+    repository.git("update-ref", "refs/remotes/origin/main", base)
+    status, out, err = fabricc(
+        "diff", "cluster.yaml", "--base", "refs/remotes/origin/main", "--head", head, "--format", "md"
+    )
+    assert status == 0, err
+    assert f"`origin/main ({base[:12]})` → `{head[:12]}`" in out
+
+
 def criss_cross(repository: Repository) -> None:
     """Two branches that took each other's first commit; dev dropped what main had changed."""
     git = repository.git

@@ -45,13 +45,13 @@ def run(script: str, clone: Path, **more: str) -> None:
 def test_gitlab_compares_with_the_target_branch(clone: Path) -> None:
     head = git(clone.parent / "up", "rev-parse", "proposed")
     lines = yaml.safe_load((STARTER / "gitlab-ci.yml").read_text())["fabric-review"]["script"]
-    fetch = "\n".join(line for line in lines if line.startswith(("complete=", "git fetch")))
+    fetch = "\n".join(line for line in lines if line.startswith(("complete=", "BASE=", "git fetch")))
     git(clone, "fetch", "-q", "--depth", "1", "origin", head)
     run(fetch, clone, CI_MERGE_REQUEST_TARGET_BRANCH_NAME="release")
-    assert git(clone, "merge-base", head, "refs/fabricc/target") == git(
+    assert git(clone, "merge-base", head, "refs/remotes/origin/release") == git(
         clone.parent / "up", "rev-parse", "release"
     )
-    assert "BASE=refs/fabricc/target" in lines[-1]
+    assert 'BASE="$BASE"' in lines[-1]
 
 
 def test_github_completes_a_shallow_checkout(clone: Path) -> None:

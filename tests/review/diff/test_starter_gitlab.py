@@ -187,6 +187,7 @@ def test_gitlab_keeps_one_note_and_takes_no_other_for_its_own(forge: Forge, gitl
         assert len(gitlab.notes) == 2
         assert gitlab.notes[0]["body"] == f"LGTM\n\n{MARKER}"
         assert f"`26` → `{dscp}`" in gitlab.notes[1]["body"]
+        assert "`origin/main (" in gitlab.notes[1]["body"]
     assert gitlab.labels[-1][0] == "risk:high,needs-drain"
     assert "risk:low" in gitlab.labels[-1][1].split(",")
     log = forge.log.read_text("utf-8")
