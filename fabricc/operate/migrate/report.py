@@ -107,7 +107,16 @@ def _format_effect(review: Review) -> tuple[str, ...]:
 
 
 def _format_cable_count(stage: Stage) -> str:
-    return plural(len(stage.moves), "cable") if stage.moves else ""
+    """Return how many cables move, as a repinning counts them, and how many are new or removed."""
+    counts = {
+        "moved": sum(1 for move in stage.moves if move.was and move.now),
+        "new": sum(1 for move in stage.moves if move.was is None),
+        "removed": sum(1 for move in stage.moves if move.now is None),
+    }
+    if not stage.moves:
+        return ""
+    parts = ", ".join(f"{number:,} {word}" for word, number in counts.items() if number)
+    return f"{plural(len(stage.moves), 'cable')} ({parts})"
 
 
 def format_worksheet(stage: Stage) -> str:

@@ -69,6 +69,10 @@ def pair(folder: Path, *changes: tuple[str, str], base: str = SPEC) -> tuple[Com
     return sound(old), sound(new)
 
 
+def _is_move(cable: dict[str, object]) -> bool:
+    return bool(cable["was"] and cable["now"])
+
+
 def cables(fabric: Fabric) -> set[Ends]:
     return {((c.a_device, c.a_port), (c.b_device, c.b_port)) for c in fabric.cables()}
 
@@ -482,5 +486,7 @@ def test_migrate_reads_the_deployed_spec_from_git(fabricc: Callable[..., Any], t
     moved = answer["steps"][2]["cables"]
     with (tmp_path / "steps" / "3-wanted" / "recabling.csv").open() as text:
         assert len(list(csv.DictReader(text))) == len(moved) > 0
+    words = f"{len(moved)} cables ({sum(map(_is_move, moved))} moved)"
+    assert words in " ".join(fabricc("migrate", str(spec)).out.split())
     ran = fabricc("migrate", str(tmp_path / "other.yaml"))
     assert (ran.status, "FAB7001" in ran.err, "other.yaml" in ran.err) == (3, True, True)
