@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections import Counter
 from ipaddress import ip_address
 from pathlib import Path
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
 
 _SHOWN = 10
+_PROGRESS_S = 10
 _HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?::[0-9]{1,5})?")
 _SIGNS = {"create": "+", "update": "~", "delete": "-"}
 
@@ -94,7 +96,7 @@ def _update_product(
     records = server.supported(planned_records((fabric, *fabric.networks), scope))
     changes, conflicts = compare(records, server.find(records))
     if apply:
-        server.apply(changes, lambda what, count: output.err(f"{what}: {count}"))
+        server.apply(changes, _Progress())
     if format_ == "json":
         output.print_document(json_document(_build_document(product, changes, conflicts, applied=apply)))
     else:
@@ -106,6 +108,20 @@ def _update_product(
             if not apply:
                 output.out("", "Nothing was changed. Next: the same command with --apply.")
     return exit_status(conflicts)
+
+
+class _Progress:
+    """Prints how many objects of a kind are done, at the end of each kind and every ten seconds."""
+
+    def __init__(self) -> None:
+        self._printed = time.monotonic()
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """Print a line if it is time."""
+        if done < total and time.monotonic() - self._printed < _PROGRESS_S:
+            return
+        self._printed = time.monotonic()
+        output.err(f"{what}: {done:,}" + (f" of {total:,}" if done < total else ""))
 
 
 def _write_tables(client: Client, product: Product, fabric: Fabric, location: str, folder: Path) -> int:

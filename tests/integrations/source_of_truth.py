@@ -45,6 +45,8 @@ class Store:
         self.product, self.page = product, page
         self.lists: dict[str, dict[str, dict[str, Any]]] = {}
         self.requests: list[tuple[str, str]] = []
+        self.faults: list[tuple[str, int]] = []
+        """Method and status: the next request of that method gets the status, and is not carried out."""
         self._numbers = count(1)
 
     def roles(self) -> str:
@@ -167,6 +169,8 @@ class Handler(BaseHTTPRequestHandler):
     def _answer(self, status: int, body: Any) -> None:
         content = b"" if body is None else json.dumps(body).encode()
         self.send_response(status)
+        if status in (429, 502):
+            self.send_header("Retry-After", "0")
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
@@ -178,6 +182,11 @@ class Handler(BaseHTTPRequestHandler):
         self.store.requests.append((self.command, path))
         if self.headers.get("Authorization") != f"Token {TOKEN}":
             self._answer(403, {"detail": "Invalid token"})
+            return
+        fault = next((each for each in self.store.faults if each[0] == self.command), None)
+        if fault is not None:
+            self.store.faults.remove(fault)
+            self._answer(fault[1], {"detail": "busy"})
             return
         try:
             if self.command == "GET":

@@ -225,3 +225,42 @@ def test_a_list_that_ends_early_is_an_error(case: Case, monkeypatch: pytest.Monk
     monkeypatch.setattr(case.store, "search", short)
     status, _, err = case.sync("--apply")
     assert (status, "FAB2153" in err) == (1, True), err
+
+
+def test_a_busy_server_gets_the_request_again(case: Case) -> None:
+    """429 means that nothing was done; reading again after 502 does no harm."""
+    case.store.faults = [("GET", 429), ("GET", 502), ("POST", 429), ("POST", 429)]
+    status, _, err = case.sync("--apply")
+    assert (status, case.store.faults) == (0, []), err
+    assert case.sync() == (0, f"{case.product}: no changes\n", "")
+
+
+def test_a_write_whose_outcome_is_unknown_is_not_repeated(case: Case) -> None:
+    case.store.faults = [("POST", 502)]
+    status, _, err = case.sync("--apply")
+    assert (status, len(case.written())) == (1, 1), err
+    assert "Run the command again: it continues with what is missing." in " ".join(err.split())
+    assert case.sync("--apply")[0] == 0
+    assert case.changes()["changes"] == []
+
+
+def test_a_server_that_stays_busy_is_an_error(case: Case) -> None:
+    case.store.faults = [("GET", 429)] * 6
+    status, _, err = case.sync()
+    assert (status, "429" in err, case.store.faults) == (1, True, []), err
+
+
+def test_shared_objects_of_a_company_are_used(case: Case) -> None:
+    """NetBox has unique slugs, so a role `Spine` is the role `spine`; a custom field has a key under any label."""
+    case.store.add(
+        "extras/custom-fields", {"name": "asn", "key": "asn", "label": "BGP ASN", "object_types": []}
+    )
+    if case.product == "netbox":
+        case.store.add("dcim/device-roles", {"name": "Spine", "slug": "spine"})
+        case.store.add("dcim/sites", {"name": "LAB", "slug": "lab"})
+    assert case.sync("--apply")[0] == 0
+    assert case.count("extras/custom-fields") == 1
+    if case.product == "netbox":
+        assert [each["name"] for each in case.store.lists["dcim/sites"].values()] == ["LAB"]
+        assert len(case.store.lists["dcim/device-roles"]) == 3
+    assert case.changes()["changes"] == []

@@ -11,7 +11,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 from fabricc.base.diagnostics import FindingsError
@@ -22,8 +22,14 @@ from fabricc.operate.drivers.redact import excerpt
 
 PAGE = 500
 """Objects of a page; both products allow 1,000 by default (`MAX_PAGE_SIZE`)."""
-BULK = 100
-"""Objects of a bulk request."""
+FIRST_PART, LARGEST_PART = 20, 200
+"""Objects of the first bulk request, and the most of one. Our judgment, like the next."""
+PART_S = 10
+"""Seconds that a bulk request should take: workers of servers and proxies in front of them end after 30 or more."""
+WAITS_S = (1, 2, 4, 8, 16)
+"""Seconds before a request is sent again, where the server names none; it can name up to `LONGEST_WAIT_S`."""
+LONGEST_WAIT_S = 120
+_CONTINUE = "Run the command again: it continues with what is missing."
 MOST_OBJECTS = 500_000
 """Objects of a list; a fabric of 24,000 GPUs has 250,000 interfaces. Our judgment, like the next three."""
 _MOST_PAGES = 10_000
@@ -35,8 +41,19 @@ _LONGEST = 300
 _TOKEN = re.compile(r"[!-~]+")
 
 
+_TOO_MANY = 429
+_BUSY = (502, 503, 504)
+"""Statuses of a server that is restarted or overloaded, or of a proxy in front of it."""
+
+
 class ServerError(FindingsError):
     """The server cannot be reached (FAB7020), or rejects a request (FAB2153)."""
+
+
+class _Busy(NamedTuple):
+    """A server that requests the same again; `seconds`: how long to wait, None if it names no number."""
+
+    seconds: int | None
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -135,37 +152,59 @@ class Client:
         remedy = "Name another server with --url, or a location with fewer objects."
         raise ServerError("FAB2153", f"/api/{path}/ has no end after {read:,} objects", remedy)
 
-    def create(self, path: str, bodies: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        """Create objects and return them, in the order of the bodies."""
-        made: list[Mapping[str, Any]] = []
-        for part in _parts(bodies):
-            answer, _ = self._request("POST", f"/api/{path}/", part)
-            if not isinstance(answer, list) or len(answer) != len(part) or not all(map(_is_object, answer)):
-                raise ServerError(
-                    "FAB2153", f"/api/{path}/ does not answer with the {len(part)} objects created"
-                )
-            made += answer
-        return made
+    def create(self, path: str, bodies: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[Mapping[str, Any]]]:
+        """Create objects and yield them part by part, in the order of the bodies."""
+        for count, answer in self._write("POST", path, bodies):
+            if not isinstance(answer, list) or len(answer) != count or not all(map(_is_object, answer)):
+                raise ServerError("FAB2153", f"/api/{path}/ does not answer with the {count} objects created")
+            yield answer
 
-    def update(self, path: str, bodies: Sequence[Mapping[str, Any]]) -> None:
-        """Change objects; each body has the `id` and the values to change."""
-        for part in _parts(bodies):
-            self._request("PATCH", f"/api/{path}/", part)
+    def update(self, path: str, bodies: Sequence[Mapping[str, Any]]) -> Iterator[int]:
+        """Change objects; each body has the `id` and the values to change. Yield the number of each part."""
+        return (count for count, _ in self._write("PATCH", path, bodies))
 
-    def delete(self, path: str, ids: Sequence[str | int]) -> None:
-        """Delete objects."""
-        for part in _parts([{"id": each} for each in ids]):
-            self._request("DELETE", f"/api/{path}/", part)
+    def delete(self, path: str, ids: Sequence[str | int]) -> Iterator[int]:
+        """Delete objects, and yield the number of each part."""
+        return (count for count, _ in self._write("DELETE", path, [{"id": each} for each in ids]))
+
+    def _write(
+        self, method: str, path: str, bodies: Sequence[Mapping[str, Any]]
+    ) -> Iterator[tuple[int, Any]]:
+        """Send bodies in parts of a size that the server handles in time, and yield size and answer of each part."""
+        begin, size = 0, FIRST_PART
+        while part := bodies[begin : begin + size]:
+            start = time.monotonic()
+            answer, _ = self._request(method, f"/api/{path}/", part)
+            took = max(time.monotonic() - start, 0.001)
+            begin += len(part)
+            size = max(1, min(2 * size, LARGEST_PART, int(len(part) * PART_S / took)))
+            yield len(part), answer
 
     def _request(self, method: str, address: str, body: object = None) -> tuple[Any, int]:
-        """Return the answer and the bytes that it has."""
+        """Return the answer and the bytes that it has.
+
+        A request that the server did not carry out because it is busy is sent again, as it requests.
+        """
         content = None if body is None else json.dumps(body).encode()
+        for wait in WAITS_S:
+            answer = self._try_request(method, address, content)
+            if not isinstance(answer, _Busy):
+                return answer
+            time.sleep(min(wait if answer.seconds is None else answer.seconds, LONGEST_WAIT_S))
+        answer = self._try_request(method, address, content, is_last=True)
+        assert not isinstance(answer, _Busy)
+        return answer
+
+    def _try_request(
+        self, method: str, address: str, content: bytes | None, *, is_last: bool = False
+    ) -> tuple[Any, int] | _Busy:
+        """Send a request once; `is_last`: a busy server is an error."""
         place = address.partition("?")[0]
         late = threading.Event()
         try:
             request = urllib.request.Request(f"{self._url}{address}", content, self._headers, method=method)
             with cut_after(TIMEOUT_S, self._handler.cut) as late:
-                status, text = self._exchange(request)
+                status, text, after = self._exchange(request)
             if late.is_set():
                 raise TimeoutError
         except AnswerTooLargeError as error:
@@ -176,8 +215,12 @@ class Client:
             words = f"no whole answer within {TIMEOUT_S:g} s" if is_late else str(reason)
             host = urlsplit(self._url).netloc
             message = f"{host} cannot be reached: {excerpt(words, self._token, longest=_LONGEST)}"
-            raise ServerError("FAB7020", clip(message, _LONGEST), "Check --url and --ca.") from None
+            remedy = "Check --url and --ca." if method == "GET" else _CONTINUE
+            raise ServerError("FAB7020", clip(message, _LONGEST), remedy) from None
         if status is not None:
+            # Only 429 means for certain that nothing was done; to read twice does no harm.
+            if not is_last and status in (_TOO_MANY, *(_BUSY if method == "GET" else ())):
+                return _Busy(int(after) if after.isdecimal() and after.isascii() else None)
             raise self._status_finding(method, place, status, text)
         try:
             return (parse_json(text, place) if text.strip() else None), len(text)
@@ -187,14 +230,14 @@ class Client:
                 "FAB2153", message, f"Check that {self._url} is the address of the server."
             ) from None
 
-    def _exchange(self, request: urllib.request.Request) -> tuple[int | None, bytes]:
-        """Return the status, unless it is a success, and the content of an answer."""
+    def _exchange(self, request: urllib.request.Request) -> tuple[int | None, bytes, str]:
+        """Return the status, unless it is a success, the content of an answer, and `Retry-After`."""
         try:
             with self._opener.open(request, timeout=TIMEOUT_S) as answer:
-                return None, answer.read()
+                return None, answer.read(), ""
         except urllib.error.HTTPError as error:
             with error:
-                return error.code, error.read()
+                return error.code, error.read(), str(error.headers.get("Retry-After") or "")
 
     def _status_finding(self, method: str, place: str, status: int, text: bytes) -> ServerError:
         """Return the finding of a status that is no success."""
@@ -202,6 +245,8 @@ class Client:
             remedy = "Name the address that it redirects to with --url; the token is not sent there."
             return ServerError("FAB2153", f"{place} redirects elsewhere", remedy)
         remedy = "Check the permissions of the token." if status in (401, 403) else ""
+        if status == _TOO_MANY or status in _BUSY:
+            remedy = _CONTINUE
         words = excerpt(text.decode("utf-8", "replace"), self._token, longest=_LONGEST)
         return ServerError(
             "FAB2153", f"{method} {place} is rejected, {status}: {clip(words, _LONGEST)}", remedy
@@ -211,8 +256,3 @@ class Client:
 def _is_object(value: object) -> bool:
     """Return whether a value is an object of a server, with an identifier."""
     return isinstance(value, dict) and type(value.get("id")) in (int, str)
-
-
-def _parts(bodies: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    for begin in range(0, len(bodies), BULK):
-        yield bodies[begin : begin + BULK]

@@ -33,6 +33,8 @@ class Product:
         device_filter: query that names devices of interfaces and cables by identifier.
         inside: query for the addresses of a prefix.
         tag_query: query for the objects with a tag.
+        field_query: query for the custom field `asn`.
+        slugs: kinds that others may have under another spelling of the name: their slugs must be unique.
         options: kind -> more query.
         body: what to send for a record that is created.
         change: what to send for fields that change.
@@ -45,6 +47,8 @@ class Product:
     device_filter: Mapping[str, str]
     inside: str
     tag_query: tuple[str, Callable[[str], str]]
+    field_query: tuple[tuple[str, str], ...]
+    slugs: tuple[str, ...]
     options: Mapping[str, tuple[tuple[str, str], ...]]
     body: Callable[[Record, Ids], dict[str, Any]]
     change: Callable[[Record, Mapping[str, Value], Ids], dict[str, Any]]
@@ -240,6 +244,8 @@ NETBOX = Product(
     device_filter={"interface": "device_id", "cable": "device_id"},
     inside="parent",
     tag_query=("tag", slug),
+    field_query=(("name", "asn"),),
+    slugs=("tag", "tenant", "manufacturer", "device_type", "role", "location", "platform"),
     options={},
     body=_netbox_body,
     change=_netbox_change,
@@ -304,6 +310,8 @@ NAUTOBOT = Product(
     device_filter={"interface": "device", "cable": "device_id"},
     inside="prefix",
     tag_query=("tags", str),
+    field_query=(),  # its key is no filter; servers have few custom fields
+    slugs=(),
     options={"device": (("depth", "1"),), "primary": (("depth", "1"),)},
     body=_nautobot_body,
     change=_nautobot_change,

@@ -61,41 +61,50 @@ class Server:
             if kind not in self._product.paths:
                 continue
             seen = set()
-            for query in self._queries(kind, [each for each in records if each.kind == kind], records):
+            own = [each for each in records if each.kind == kind]
+            names = {slug(each.key[0]): each.key for each in own} if kind in self._product.slugs else {}
+            for query in self._queries(kind, own, records):
                 options = self._product.options.get(kind, ())
                 for answer in self._client.objects(self._product.paths[kind], (*query, *options)):
                     if answer.get("id") in seen:
                         continue
                     seen.add(answer.get("id"))
-                    if (each := self._find_records(kind, answer, owners)) is not None:
+                    if (each := self._find_records(kind, answer, owners, names)) is not None:
                         found.append(each)
                         if each.owned:
                             owners.add((kind, each.key))
         return found
 
-    def apply(self, changes: Sequence[Change], progress: Callable[[str, int], None]) -> None:
+    def apply(self, changes: Sequence[Change], progress: Callable[[str, int, int], None]) -> None:
         """Make the changes.
 
         Args:
             changes: in the order of `compare`.
-            progress: called with an action on a kind, and the number of objects, before each.
+            progress: called after each request with an action on a kind, the number of objects done, and that of all.
 
         Raises:
             ServerError: the server rejects one; those before it are made.
         """
         for (action, kind), group in groupby(changes, key=lambda each: (each.action, each.kind)):
             part = list(group)
-            progress(f"{action} {kind}", len(part))
-            path = self._product.paths[kind]
-            if action == "delete":
-                self._client.delete(path, [each.found.id for each in part if each.found is not None])
-            elif action == "update" or kind == "primary":
-                self._client.update(path, [self._update(each) for each in part])
-            else:
-                records = [each.record for each in part if each.record is not None]
-                made = self._client.create(path, [self._body(each) for each in records])
-                for record, answer in zip(records, made, strict=True):
-                    self._remember(kind, record.key, answer.get("id"))
+            path, done = self._product.paths[kind], 0
+            for count in self._apply_group(action, kind, path, part):
+                done += count
+                progress(f"{action} {kind.replace('_', ' ')}", done, len(part))
+
+    def _apply_group(self, action: str, kind: str, path: str, part: Sequence[Change]) -> Iterator[int]:
+        """Make changes of one action on one kind, and yield how many each request makes."""
+        if action == "delete":
+            yield from self._client.delete(path, [each.found.id for each in part if each.found is not None])
+        elif action == "update" or kind == "primary":
+            yield from self._client.update(path, [self._update(each) for each in part])
+        else:
+            records = [each.record for each in part if each.record is not None]
+            rest = iter(records)
+            for made in self._client.create(path, [self._body(each) for each in records]):
+                for answer in made:
+                    self._remember(kind, next(rest).key, answer.get("id"))
+                yield len(made)
 
     def _queries(self, kind: str, own: Sequence[Record], records: Sequence[Record]) -> Iterator[Query]:
         """Yield the queries that find the objects of a kind."""
@@ -118,17 +127,20 @@ class Server:
             vrfs = dict.fromkeys(("vrf", each.key[:1]) for each in own)
             yield from _chunks("vrf", [str(self._ids[vrf]) for vrf in vrfs if vrf in self._ids])
         elif kind == "custom_field":
-            yield (("label", "ASN"),)
+            yield self._product.field_query
+        elif kind in self._product.slugs:
+            yield from _chunks("slug", [slug(each.key[0]) for each in own])
         elif own:
             yield from _chunks(_SEARCHED.get(kind, "name"), [each.key[0] for each in own])
 
     def _find_records(
-        self, kind: str, answer: Mapping[str, Any], owners: set[tuple[str, Key]]
+        self, kind: str, answer: Mapping[str, Any], owners: set[tuple[str, Key]], names: Mapping[str, Key]
     ) -> ServerObject | None:
         read = self._product.read(kind, answer, self._keys)
         if read is None or "id" not in answer:
             return None
         key, fields = read
+        key = names.get(str(answer.get("slug")), key)
         listed = answer.get("tags")
         tags = tuple(map(identifier, listed)) if isinstance(listed, list) else ()
         if kind == "tag" and key == (self._tag,):
