@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -172,6 +173,7 @@ def test_hooks_check_the_specs_that_read_a_file_of_the_commit(repository: Path, 
 CI = [
     ("github-workflows", FILES["workflow.yml"]),
     ("gitlab-ci", FILES["gitlab-ci.yml"]),
+    ("azure-pipelines", FILES["azure-pipelines.yml"]),
     ("github-actions", "action.yml"),
 ]
 
@@ -179,9 +181,14 @@ CI = [
 @pytest.mark.skipif(not (PROGRAMS / "check-jsonschema").exists(), reason="check-jsonschema is not installed")
 @pytest.mark.parametrize(("schema", "path"), CI, ids=[path for _, path in CI])
 @pytest.mark.spread(3)
-def test_ci_files_keep_the_published_schemas(schema: str, path: str) -> None:
+def test_ci_files_keep_the_published_schemas(schema: str, path: str, tmp_path: Path) -> None:
     own = STARTER / FILES_BY_TARGET[path] if path in FILES_BY_TARGET else TOP / path
+    if schema == "azure-pipelines":  # Azure reads every scalar as text, and so does Microsoft's schema
+        values = yaml.load(own.read_text("utf-8"), yaml.BaseLoader)
+        own = tmp_path / "pipeline.json"
+        own.write_text(json.dumps(values), "utf-8")
     command = [str(PROGRAMS / "check-jsonschema"), "--builtin-schema", f"vendor.{schema}", str(own)]
+    command += ["--regex-variant", "python"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 
