@@ -107,6 +107,8 @@ def _diagnostics_of(
     if isinstance(value, str) and (path[-1:] == ("secret",) or "secret" in schema.get("properties", ())):
         shown = "a text"  # it may be the secret itself
 
+    wants_more = isinstance(value, dict) and "management" in path
+
     def problem(code: str, message: str, help: str = "") -> tuple[KeyPath, Diagnostic]:
         return path, Diagnostic(code, Severity.ERROR, message, place, help)
 
@@ -135,7 +137,8 @@ def _diagnostics_of(
             yield problem(
                 "FAB1003",
                 f"{name} must be {wanted}, not {shown}",
-                _type_help(path[-1] if path else "", expected, value, schema),
+                _type_help(path[-1] if path else "", expected, value, schema)
+                + (f".{_OVERLAY}" if wants_more else ""),
             )
         case "anyOf":
             wanted = join_words([branch["title"] for branch in expected])
@@ -179,6 +182,9 @@ def _has_type(value: Any, kind: str) -> bool:
     return bool(schema_validator("cluster").is_type(value, kind))
 
 
+_OVERLAY = " For other settings write an overlay: `fabricc docs company-standards`."
+
+
 def _unknown_key(path: KeyPath, known: list[str], document: Document) -> tuple[KeyPath, Diagnostic]:
     key = str(path[-1])
     where = f" in {format_path(path[:-1])}" if path[:-1] else ""
@@ -195,6 +201,8 @@ def _unknown_key(path: KeyPath, known: list[str], document: Document) -> tuple[K
     if sections:
         places = join_words([f"`{name}`" for name in sections[:_MOST_SECTIONS]])
         remedy = f"'{key}' is a key of {places}: write it there."
+    elif not close and "management" in path:
+        remedy += _OVERLAY
     message = f"unknown key '{clip(key)}'{where}"
     return path, Diagnostic("FAB1001", Severity.ERROR, message, document.key_position(path), remedy)
 

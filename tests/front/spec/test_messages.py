@@ -241,6 +241,17 @@ CASES = {
             "10:3 FAB1001 unknown key 'wiring' in tors | 'wiring' is a key of `gpus` or `network`: write it there."
         ],
     ),
+    "a setting of management that only an overlay can have": (
+        changed(
+            "spines:", "management: {syslog: [{server: 10.9.0.1, tls: true}], snmp: {traps: []}}\nspines:"
+        ),
+        [
+            "11:23 FAB1003 management.syslog[0] must be a text, not a mapping | For example: 172.16.0.2."
+            " For other settings write an overlay: `fabricc docs company-standards`.",
+            "11:62 FAB1001 unknown key 'traps' in management.snmp | Known keys: community, location, contact, users."
+            " For other settings write an overlay: `fabricc docs company-standards`.",
+        ],
+    ),
     "a section indented into another": (
         changed(
             "spines:\n  model: sn5600\n  nos: sonic-202505\n",
