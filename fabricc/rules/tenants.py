@@ -18,6 +18,7 @@ from fabricc.fabric.evpn import VXLAN_BYTES
 from fabricc.facts.frame import PORT
 from fabricc.facts.statement import Statement, Tier
 from fabricc.proof.invariants.prefixes import parse_block
+from fabricc.proof.invariants.segments import LEAK, find_vrf_of_route
 from fabricc.rules.next_hops import is_idle, link_ports, parse_addresses
 from fabricc.rules.rule import ADDRESSES, FabricRule, Report, Switches
 from fabricc.rules.segments import joined_switches, read_targets
@@ -121,15 +122,21 @@ def _vrfs_of(statement: Statement) -> Iterator[Vrf]:
             continue
         name = match[1]
         own, other = f"evpn/vrf[{name}]/", f"vrf[{name}]/"
-        both = read_targets(str(facts.get(own + "route_target", "")))
-        exports, imports = both or (
-            frozenset(str(facts.get(other + way, "")).replace(",", " ").split())
+        stated = str(facts.get(own + "route_target", ""))
+        exports, imports = read_targets(stated) or (
+            frozenset(f"{facts.get(other + way, '')} {_one_way(stated, way)}".replace(",", " ").split())
             for way in ("export", "import")
         )
         distinguisher = facts.get(own + "distinguisher", facts.get(other + "distinguisher", ""))
         announces = str(facts.get(own + "prefixes", ""))
         links = name in linked
         yield Vrf(name, str(vni), str(distinguisher), exports, imports, announces, links, path)
+
+
+def _one_way(targets: str, way: str) -> str:
+    """Return the route targets of one direction, where a VRF states none for the other."""
+    found = re.match(r"import (?P<import>\S*) ?export (?P<export>\S*)$", targets)
+    return found[way] if found else ""
 
 
 def _list_faults(
@@ -179,6 +186,7 @@ def _list_exits(
     inside: Mapping[str, list[Interface]],
 ) -> Iterator[tuple[str, str]]:
     """Yield routes by which packets leave a VRF, or reach it from the underlay."""
+    ports = {port: owner for port in own if (owner := str(statement.of(port, "vrf"))) in inside}
     outside = [each for port, some in own.items() if statement.of(port, "vrf") is None for each in some]
     for path, value in statement.rest.items():
         if path.startswith("bgp/aggregate[") and path.endswith("]") and (block := parse_block(path[14:-1])):
@@ -194,6 +202,13 @@ def _list_exits(
             )
             if name in inside and (leads or re.search(r"\b(?:nexthop-)?vrf default\b", str(value))):
                 yield f"a static route of VRF {name} leads into the table of the underlay", path
+        elif path.startswith("static_route["):
+            if owner := find_vrf_of_route(str(value), inside.keys(), ports):
+                yield f"a static route of the table of the underlay leads into VRF {owner}", path
+        elif path.startswith("vrf["):
+            name, _, rest = path[4:].partition("]/")
+            if name in inside and LEAK.search(f"{rest} {value}"):
+                yield f"VRF {name} takes routes of another table", path
 
 
 def _compare_vrfs(fabric: Switches) -> Iterator[Report]:
@@ -227,18 +242,13 @@ def _compare_vrf(
             yield _report(
                 JOINED, name, vrf.path, f"VRF {vrf.name} has the {kind} {value} of VRF {other} on {at}"
             )
-    if not vrf.exports & vrf.imports:
-        for target in sorted(vrf.exports | vrf.imports):
-            others = {o: at for o, at in holders.get(("route target", target), {}).items() if o != vrf.name}
-            if others:
-                other, at = next(iter(others.items()))
-                way = "takes routes of" if target in vrf.imports else "announces its routes to"
-                yield _report(
-                    JOINED,
-                    name,
-                    vrf.path,
-                    f"VRF {vrf.name} {way} VRF {other} on {at} (route target {target})",
-                )
+    for target in sorted(vrf.exports ^ vrf.imports):
+        others = {o: at for o, at in holders.get(("route target", target), {}).items() if o != vrf.name}
+        if others:
+            other, at = next(iter(others.items()))
+            way = "takes routes of" if target in vrf.imports else "announces its routes to"
+            message = f"VRF {vrf.name} {way} VRF {other} on {at} (route target {target})"
+            yield _report(JOINED, name, vrf.path, message)
     address = vrf.distinguisher.rpartition(":")[0]
     owners = [each for each in fabric.owners(address) if each != name] if is_address(address) else []
     shared = any(  # which `segments` reports

@@ -186,6 +186,65 @@ FAULTS: dict[str, tuple[str, dict[str, Plant]]] = {
             ),
         },
     ),
+    "a VRF also imports the route target of another tenant": (
+        "vrf[acme] has the route targets import 65000:20001,65000:20002",
+        {
+            "cumulus": Plant(
+                r"(from-evpn:\n *route-target:\n)( *)'65000:20001': \{\}\n",
+                r"\1\2'65000:20001': {}\n\2'65000:20002': {}\n",
+            ),
+            "eos": Plant(
+                r"( *)route-target import evpn 65000:20001\n",
+                r"\g<0>\1route-target import evpn 65000:20002\n",
+            ),
+            "frr": Plant(r"route-target import 65000:20001", r"\g<0> 65000:20002"),
+            "nxos": Plant(
+                r"( *)route-target import 65000:20001 evpn\n",
+                r"\g<0>\1route-target import 65000:20002 evpn\n",
+            ),
+            "sonic": Plant(r"route-target import 65000:20001", r"\g<0> 65000:20002"),
+        },
+    ),
+    "a VRF takes routes of the underlay": (
+        "vrf[acme] has routes from elsewhere",
+        {
+            "cumulus": Plant(
+                r"(      acme:\n(?:        .*\n)*?)( *)(route-export:\n)",
+                r"\1\2route-import:\n\2  from-vrf:\n\2    enable: 'on'\n\2    list:\n\2      default: {}\n\2\3",
+            ),
+            "eos": Plant(
+                r"\Z",
+                "router general\n   vrf acme\n      leak routes source-vrf default subscribe-policy ALL\n",
+            ),
+            "frr": Plant(r"(vrf acme\n(?:.*\n)*?  redistribute connected\n)", r"\1  import vrf default\n"),
+            "nxos": Plant(
+                r"    route-target import 65000:20001 evpn\n", r"    import vrf default map ALL\n\g<0>"
+            ),
+            "sonic": Plant(
+                r"(bgp \d+ vrf Vrfacme\n(?:.*\n)*?  redistribute connected\n)", r"\1  import vrf default\n"
+            ),
+        },
+    ),
+    "a static route of the underlay leads into a VRF": (
+        "a route of the table that switches share leads into vrf[acme]",
+        {
+            "cumulus": Plant(
+                r"      default:\n        router:\n",
+                r"\g<0>          static:\n            10.0.0.0/31:\n              address-family: ipv4-unicast\n"
+                r"              via:\n                swp1:\n                  type: interface\n",
+            ),
+            "eos": Plant(r"ip routing vrf acme\n", r"\g<0>ip route 10.0.0.0/31 egress-vrf acme 10.0.0.1\n"),
+            "frr": Plant(
+                r"ip prefix-list CONNECTED", r"ip route 10.0.0.0/31 swp1 nexthop-vrf acme\n!\n\g<0>"
+            ),
+            "nxos": Plant(
+                r"vrf context acme\n", r"ip route 10.0.0.0/31 Ethernet1/1 10.0.0.1 vrf acme\n\g<0>"
+            ),
+            "sonic": Plant(
+                r"ip prefix-list CONNECTED", r"ip route 10.0.0.0/31 Ethernet0 nexthop-vrf Vrfacme\n!\n\g<0>"
+            ),
+        },
+    ),
     "a spine does not filter EVPN routes of ToRs": (
         "FAB6340 spine01a",
         {

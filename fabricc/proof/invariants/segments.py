@@ -34,7 +34,7 @@ from fabricc.proof.invariants.rules import Breach, breach_finding
 from fabricc.proof.invariants.view import LinkPort, SwitchView, between_switches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.digest import SwitchDigest
@@ -267,10 +267,10 @@ def _report_shared(votes: dict[str, Counter[bytes]], tors: Sequence[SwitchDigest
                     yield breach_finding(23, message, tor.file, tor.line)
 
 
-_LEAK = re.compile(
-    r"import vpn|(?:im|ex)port (?:vrf|map)|fallback|\bleak|^static_route\[|next_hop_table|redistribute_static"
-)
-"""Facts of a VRF by which routes of another table, or routes out of it, come in."""
+LEAK = re.compile(r"import vpn|(?:im|ex)port (?:vrf|map)|\bfrom-vrf\b|fallback|\bleak|next_hop_table")
+"""Facts of a VRF by which routes of another table come in, with their values."""
+_OWN_ROUTES = re.compile(r"^static_route\[|redistribute_static")
+"""Facts of a VRF by which routes that lead out of it can come in."""
 _TARGET = re.compile(r"[^ ,]+")
 _CARRIED = (
     (
@@ -331,16 +331,39 @@ def _ports(seen: SwitchView, vrfs: Mapping[str, object], *, tunnels: bool) -> It
 
 
 def _leaks(seen: SwitchView) -> Iterator[Breach]:
-    """Yield the VRF of a port to a host takes routes of no other table, and has none that leads out of it."""
-    used = {
-        str(seen.facts[path])
+    """Yield routes by which packets enter or leave the VRF of a port to a host."""
+    ports = {
+        link.port.name: str(seen.facts[path])
         for link in _host_links(seen)
         if (path := port_paths(link.port.name)["vrf"]) in seen.facts
     }
+    used = {*ports.values()}
     for path, value in seen.facts.items() if used else ():
         vrf, inside, rest = path.removeprefix("vrf[").partition("]/")
-        if inside and vrf in used and path.startswith("vrf[") and _LEAK.search(rest):
+        if path.startswith("static_route[") and path.endswith("]"):
+            if own := find_vrf_of_route(str(value), used, ports):
+                yield Breach(
+                    23, f"a route of the table that switches share leads into vrf[{own}]: {path}", path
+                )
+        elif inside and vrf in used and path.startswith("vrf[") and _leads_outside(rest, value):
             yield Breach(23, f"vrf[{vrf}] has routes from elsewhere: {rest} {value}", path)
+
+
+def _leads_outside(leaf: str, value: object) -> bool:
+    """Return whether a fact of a VRF brings in routes of another table, or that lead out of it."""
+    return bool(LEAK.search(f"{leaf} {value}") or _OWN_ROUTES.search(leaf))
+
+
+def find_vrf_of_route(hop: str, vrfs: Collection[str], ports: Mapping[str, str]) -> str:
+    """Return the VRF into which a next hop of another table leads; "" for none.
+
+    Args:
+        hop: next hops as the fact of the route has them, with the names of VRFs and ports.
+        vrfs: names of VRFs with ports to hosts.
+        ports: port -> its VRF.
+    """
+    words = re.split(r"[ ,]+", hop)
+    return next((ports.get(word) or word for word in words if word in vrfs or ports.get(word) in vrfs), "")
 
 
 def _vrfs(seen: SwitchView, vrfs: Mapping[str, Mapping[str, object]]) -> Iterator[Breach]:

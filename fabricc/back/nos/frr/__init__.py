@@ -37,7 +37,7 @@ FILE = "frr.conf"
 DEPARTURES = (*interfaces.DEPARTURES, *qos.DEPARTURES, *services.DEPARTURES)
 """Facts of the Fabric that FRR on Linux omits, on every switch."""
 _LEFT_OUT = compile_patterns(departure.path for departure in DEPARTURES)
-_LEAVE = ("exit", "quit")
+_LEAVE = ("exit", "exit-vrf", "quit")
 
 
 def render_frr_conf(
