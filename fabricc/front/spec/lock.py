@@ -249,8 +249,7 @@ class _Reader:
             self.switches[key] = int(match[3])
             self._check_own((-1, self.switches[key]), kind, key, number)
         elif kind == "tenant":
-            self.tenants[key] = int(match[3])
-            self._check_own((-2, self.tenants[key]), kind, key, number)
+            self._read_tenant(key, int(match[3]), number)
         elif kind == "link":
             self._claim_link(key, int(match[10]), number)
         elif kind == "unit":
@@ -271,6 +270,15 @@ class _Reader:
             self._report_problem("FAB6040", message, number, "Restore the line from Git.")
             return
         self.strides[name] = value
+
+    def _read_tenant(self, name: str, value: int, number: int) -> None:
+        """Take the number of a tenant, from 1: VNI, VLAN and route target follow from it."""
+        if not value:
+            message = f"tenant '{clip(name)}' has the number 0, a build writes 1 or more"
+            self._report_problem("FAB6040", message, number, "Restore the line from Git.")
+            return
+        self.tenants[name] = value
+        self._check_own((-2, value), "tenant", name, number)
 
     def _claim_link(self, key: str, value: int, number: int) -> None:
         """No two links of a party have one number."""

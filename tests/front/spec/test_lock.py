@@ -145,6 +145,7 @@ def test_an_item_twice_keeps_the_first() -> None:
         ("version 1\nhost a 0\n", "FAB0030"),
         ("version 1\nhost a 0 -1\n", "FAB0030"),
         ("version 1\nunit a 00\n", "FAB0030"),
+        ("version 1\ntenant a 0\n", "FAB6040"),
         ("version 1\nunit a 99999999999\n", "FAB0030"),
         ("version 1\nunit a \u0661\n", "FAB0030"),
         ("version 1\n\0\x1b[2J\n", "FAB0030"),
