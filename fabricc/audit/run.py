@@ -8,8 +8,9 @@ from __future__ import annotations
 import io
 import json
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from fabricc.audit.coverage import DeviceCoverage, State, coverage_of
 from fabricc.audit.gather import FolderContents, gather_devices
@@ -30,10 +31,6 @@ from fabricc.facts.statement import Device, Kind, Tier
 from fabricc.proof.tree import read_consistently, trees_around
 from fabricc.rules.answers import ACCOUNT, account_rows, accounts_by_topic
 from fabricc.rules.rule import TOPICS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
 
 class Audit:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from fabricc.base.values import replace
 from fabricc.catalog.model import (
@@ -25,10 +26,6 @@ from fabricc.catalog.model import (
     SwitchModel,
     TofinoFigures,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
 
 PROVENANCE = frozenset(("source", "assumed", "reason", "note"))
 """Keys that hold the source of a figure and are not figures themselves."""

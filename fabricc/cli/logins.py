@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from fabricc.cli import output
 from fabricc.operate.devices.access import NAME, Access, access_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def access(spec: Path, stated: Path | None) -> Access:

@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import field
 from functools import lru_cache
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import join_words
@@ -26,10 +27,6 @@ from fabricc.tree import folders, swap
 from fabricc.tree import manifest as manifests
 from fabricc.tree.manifest import Manifest, checked_cluster, checked_path
 from fabricc.tree.swap import EmitError, name_failures
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 """Flags to create a file of a tree: always new, never through a link."""

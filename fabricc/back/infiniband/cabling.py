@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 from fabricc.back.infiniband.sm_files import TOPOLOGY
 from fabricc.back.infiniband.topology import Node, ReadTopology, read_topology
@@ -13,11 +15,6 @@ from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign.files import Folder, read
 from fabricc.base.values import dataclass
 from fabricc.fabric.infiniband.model import guid_text, is_placeholder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
 
 _MANAGED = re.compile(r"MF0;([^:]+):")
 """Pattern of the description of a managed switch: `MF0;<host name>:<model>/U1`."""

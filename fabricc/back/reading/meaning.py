@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.reading.types import Entry, Fact, Keep
+from fabricc.back.reading.types import Captured, Entry, Fact, Keep, Row, ValueRule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fabricc.back.reading.types import Captured, Row, ValueRule
     from fabricc.fabric.facts import Value
 
     Captures = tuple[Captured, ...]

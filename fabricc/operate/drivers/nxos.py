@@ -6,8 +6,9 @@ import hashlib
 import json
 import time
 import uuid
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import napalm.nxos
 from napalm.base.exceptions import (
@@ -74,9 +75,6 @@ from fabricc.operate.drivers.single import (
     require_nxos,
     require_terminals,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 FILE = "running-config.cfg"
 OWNER_FILE = "fabricc_owner.json"

@@ -10,14 +10,12 @@ import os
 import sqlite3
 import stat
 import threading
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 from fabricc.operate.push.built_tree import PushRefusedError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 R = TypeVar("R")
 LARGEST, LONGEST = 4 << 30, 64 << 20

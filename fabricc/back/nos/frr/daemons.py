@@ -7,12 +7,10 @@ words is a command that runs on the switch.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from fabricc.back.reading.tree import Node, Tree, assignments
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 FILE = "daemons"
 _DAEMON = (
