@@ -10,8 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from fabricc.audit.coverage import UnderstoodLines, measure_understood
 from fabricc.audit.ends import Placement, address_of, place_statements
@@ -28,6 +27,10 @@ from fabricc.fabric.facts import Reading
 from fabricc.facts.frame import KEPT, Contents, Frame, PackedContents, Parts, pack_contents, split_facts
 from fabricc.facts.statement import HOST, Neighbor
 from fabricc.proof import Finding
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 
 _ADDRESSES = ("/ipv4", "/ipv6", "management/address", "bgp/router_id")
 """Ends of paths whose value is an address, perhaps with its prefix length, or a word such as `dhcp`."""

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import combinations
 from sys import intern
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.ends import DescribedEnd, Placement, Shape, is_link_subnet, placement_of
 from fabricc.audit.model import Claim, Evidence, Link
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.numbers import is_number
 from fabricc.facts.statement import Device, End, Neighbor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
 
 _BITS = {evidence: 1 << rank for rank, evidence in enumerate(Evidence)}
 _CLAIM = 1 << len(_BITS)

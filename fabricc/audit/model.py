@@ -6,12 +6,14 @@ everything. No plan decides anything here; a missing statement is None, never a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
 from fabricc.facts.statement import NOWHERE, Device, End, LinkPeer, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Evidence(StrEnum):

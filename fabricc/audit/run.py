@@ -8,9 +8,8 @@ from __future__ import annotations
 import io
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fabricc.audit.coverage import DeviceCoverage, State, coverage_of
 from fabricc.audit.gather import FolderContents, gather_devices
@@ -31,6 +30,10 @@ from fabricc.facts.statement import Device, Kind, Tier
 from fabricc.proof.tree import read_consistently, trees_around
 from fabricc.rules.answers import ACCOUNT, account_rows, accounts_by_topic
 from fabricc.rules.rule import TOPICS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
 
 class Audit:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import field
 from itertools import groupby
 from math import inf
 from operator import attrgetter
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from warnings import warn
 
 from fabricc.base.values import dataclass
 from fabricc.fabric.vocabulary import Gap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Mapping
 
 Device = TypeVar("Device")
 """A switch or a host."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 SECRET_PREFIX = "FABRICC-SECRET-"
 """Beginning of a reference, which stands for a secret until it is pushed."""

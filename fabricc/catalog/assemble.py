@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import replace
 from fabricc.catalog.model import (
@@ -26,6 +25,10 @@ from fabricc.catalog.model import (
     SwitchModel,
     TofinoFigures,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
 
 PROVENANCE = frozenset(("source", "assumed", "reason", "note"))
 """Keys that hold the source of a figure and are not figures themselves."""

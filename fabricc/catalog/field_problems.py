@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fabricc.base.installation import load_package_yaml
 from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 TABLE = Path(__file__).parent / "field-problems.yaml"
 

@@ -5,17 +5,20 @@ Look up the maximum length of a cable by medium and lane speed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.base.installation import load_package_yaml
 from fabricc.base.values import dataclass, replace
 from fabricc.catalog.assemble import parse_breakout, read_citation, read_power
 from fabricc.catalog.library import replace_sources
 from fabricc.catalog.model import Breakout, CageGroup, HostModel, Power
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
 
 TABLE = Path(__file__).parent / "optics.yaml"
 

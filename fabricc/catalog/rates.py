@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fabricc.base.installation import load_package_yaml
 from fabricc.base.values import dataclass
 from fabricc.catalog.assemble import read_citation
 from fabricc.catalog.library import replace_sources
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 TABLE = Path(__file__).parent / "infiniband-rates.yaml"
 

@@ -6,10 +6,9 @@ One model of the catalog as a page: what it is, its cages, its lossless table, e
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -37,6 +36,9 @@ from fabricc.cli.words import complete_models
 from fabricc.compiler.load.spec_location import input_texts
 from fabricc.compiler.result import exit_status
 from fabricc.tree.file import write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 
 @click.command("import")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.cli import logins, output
 from fabricc.cli.audit_run import run_audit
 from fabricc.compiler.result import ENVIRONMENT
 from fabricc.operate.collect import collect, parse_targets
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def run_collect(

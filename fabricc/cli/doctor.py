@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +16,9 @@ from fabricc.compiler.compiled import compile_spec
 from fabricc.operate.devices.access import NAME
 from fabricc.operate.devices.login import DeviceError
 from fabricc.operate.doctor import Check, State, check_machine, check_repository, check_spec, check_switches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 
 @click.command("doctor")

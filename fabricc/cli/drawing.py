@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.cells import cell_len
@@ -13,6 +13,10 @@ from rich.table import Table as Drawn
 from rich.text import Text
 
 from fabricc.base.foreign.text import Line, Part, Table, break_line, safe_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
 
 _WIDEST_PAGE = 100
 

@@ -7,9 +7,8 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,6 +18,9 @@ from fabricc.cli import output
 from fabricc.cli.options import require_values
 from fabricc.compiler.result import ENVIRONMENT, exit_status
 from fabricc.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 TASKS = {
     "Design": {

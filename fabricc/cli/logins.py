@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fabricc.cli import output
 from fabricc.operate.devices.access import NAME, Access, access_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def access(spec: Path, stated: Path | None) -> Access:

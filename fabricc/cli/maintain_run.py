@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fabricc.cli import output
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.result import exit_status
 from fabricc.operate.maintain.prepare import MaintenanceRequest, prepare_maintenance
 from fabricc.operate.maintain.report import as_json, render_maintenance
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def run_maintenance(spec: Path, format_: str, **request: Any) -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,6 +18,9 @@ from fabricc.front.spec.document import join_words
 from fabricc.front.spec.tenants import AssignmentError, assign_hosts, list_names, removed_tenants
 from fabricc.tree import EmitError
 from fabricc.tree.file import write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 @click.group(cls=options.Group)

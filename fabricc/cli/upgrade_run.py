@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fabricc.cli import output
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.result import exit_status
 from fabricc.operate.upgrade.plan import Release, UpgradeRequest, prepare_upgrade
 from fabricc.operate.upgrade.report import as_json, render_upgrade
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def run_upgrade(spec: Path, to: str, since: str | None, format_: str, **request: Any) -> int:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fabricc.cli import logins, output
 from fabricc.operate.push.built_tree import read_source
 from fabricc.operate.verify.model import Aspect, Report
 from fabricc.operate.verify.report import as_json, as_junit, as_markdown, parts
 from fabricc.operate.verify.run import verify
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def run_verify(tree: Path, spec: Path | None, network: str | None, format_: str, **chosen: Any) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import posixpath
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import plural
@@ -21,6 +21,10 @@ from fabricc.compiler.load.revision import SpecHistory, revision_finding
 from fabricc.compiler.result import BuildResult
 from fabricc.tree.manifest import NAME as MANIFEST
 from fabricc.tree.manifest import Manifest, ManifestError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
 
 _SHOWN = 10
 _SPECS = 100

@@ -6,14 +6,16 @@ the device with others in their places.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from ipaddress import ip_interface
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.base.values import attribute_names, replace
 from fabricc.fabric.model import Host, HostPort, Management, Peer, Port, Switch
 from fabricc.fabric.routing import Bgp, PrefixList, PrefixRule, Session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 _NOWHERE = Peer("", "")
 ELSEWHERE = -1

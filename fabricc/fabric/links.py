@@ -9,7 +9,7 @@ from fabricc.fabric import addresses as adr
 from fabricc.fabric.given_identities import COMPUTED, NOTHING
 from fabricc.fabric.model import CableRow, Direction
 from fabricc.fabric.naming import host_port_name, switch_name
-from fabricc.fabric.neighbors import NO_ENDS, DownlinkTor, FarEnd, Link, Pairs, Serving, Values
+from fabricc.fabric.neighbors import NO_ENDS, DownlinkTor, FarEnd, Link, Serving
 from fabricc.fabric.shape import PortLayout, Shape, SwitchId, TierName, Unit
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.design import Design
+    from fabricc.fabric.neighbors import Pairs, Values
 
     _End = tuple[int, FarEnd, int, int]
     """The values of an `End`."""

@@ -11,11 +11,14 @@ from __future__ import annotations
 import pickle
 import re
 import zlib
-from collections.abc import Iterator
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from fabricc.fabric.facts import Facts, Reading, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 PORT, NEIGHBOR, VRF, SECONDARY = "interface[", "bgp/neighbor[", "vrf[", "secondary["
 KEPT = 64

@@ -16,8 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import field
 from functools import lru_cache
-from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import join_words
@@ -27,6 +26,10 @@ from fabricc.tree import folders, swap
 from fabricc.tree import manifest as manifests
 from fabricc.tree.manifest import Manifest, checked_cluster, checked_path
 from fabricc.tree.swap import EmitError, name_failures
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 """Flags to create a file of a tree: always new, never through a link."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.overlay_text import Node, compile_starred, escape_stars, outline_text, unescape_stars
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.render.switch_files import secret_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
 
 _NUMBERED = re.compile(r"(?=\S*\d)\S+")
 _PORT = re.compile(r"(.*[^\d/:.])[\d/:.]+([;{ ]*)")

@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from fabricc.audit.adopt.adoption import Adopted, adopt_networks
 from fabricc.audit.adopt.pinning import NAME
@@ -31,6 +31,10 @@ from fabricc.facts.statement import Device, Kind, Tier
 from fabricc.proof.compare import Finding, Mismatch
 from fabricc.proof.tree import read_consistently, trees_around
 from fabricc.tree.file import make_folder, write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
 
 _UNREAD = frozenset(("FAB0032", "FAB9502"))
 """Files that may be devices, and which the spec would lack."""

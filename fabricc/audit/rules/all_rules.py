@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from fabricc.audit.model import Evidence, FoundFabric, Link, fars_of, neighbors_of
 from fabricc.audit.rules import design
 from fabricc.audit.rules.design import Designs
-from fabricc.audit.rules.invariant_rules import Proof, ProvedSwitch, RuleProgress
+from fabricc.audit.rules.invariant_rules import Proof, RuleProgress
 from fabricc.audit.rules.invariant_rules import prove_switch as prove
 from fabricc.audit.rules.switch_views import CNP_DSCP, Models
 from fabricc.base.values import dataclass
@@ -32,6 +32,7 @@ from fabricc.rules.summary import Summary, summarize
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from fabricc.audit.rules.invariant_rules import ProvedSwitch
     from fabricc.proof.compare import Finding
     from fabricc.rules.duplicates import UniqueValues
 

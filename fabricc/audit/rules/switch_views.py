@@ -6,9 +6,8 @@ assumed if it does: the length of a cable.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back import nos as back_ends
 from fabricc.base.values import dataclass, replace
@@ -28,6 +27,10 @@ from fabricc.proof.invariants.view import (
     sort_facts,
 )
 from fabricc.rules.classes import classes_of, group_of, priority_group
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 
 HOST_M, SWITCH_M = 5, 40
 """Cable lengths that are assumed where the device states none, metres: to hosts, between switches."""

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 from fabricc.back.hosts import interfaces, keyfile, nccl, netplan, outputs, qos, services, words
 from fabricc.back.hosts.limits import gaps
 from fabricc.back.hosts.nics import GPUS
-from fabricc.back.hosts.words import Reader, Topic, mark_path
+from fabricc.back.hosts.words import mark_path
 from fabricc.fabric.facts import Facts, Reading
 from fabricc.fabric.vocabulary import Vocabulary, neutral_vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
+    from fabricc.back.hosts.words import Reader, Topic
     from fabricc.fabric.model import Host
 
 __all__ = ["gaps", "mode", "network_of", "of_part", "planned", "read", "render", "vocabulary"]

@@ -7,11 +7,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.back.hosts.nics import GPUS, code_point, gpu_of, host_qos, over_tcp, tos_byte
-from fabricc.back.hosts.words import Reader, check_word, parse_decimal
+from fabricc.back.hosts.words import check_word, parse_decimal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from fabricc.back.hosts.words import Reader
     from fabricc.fabric.facts import Facts, Reading, Value
     from fabricc.fabric.model import Host
 

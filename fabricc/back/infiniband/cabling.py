@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.infiniband.sm_files import TOPOLOGY
 from fabricc.back.infiniband.topology import Node, ReadTopology, read_topology
@@ -15,6 +13,11 @@ from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign.files import Folder, read
 from fabricc.base.values import dataclass
 from fabricc.fabric.infiniband.model import guid_text, is_placeholder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
 
 _MANAGED = re.compile(r"MF0;([^:]+):")
 """Pattern of the description of a managed switch: `MF0;<host name>:<model>/U1`."""

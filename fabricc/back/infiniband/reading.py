@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.infiniband import sm_files
 from fabricc.back.infiniband.topology import ReadTopology, read_topology
 from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
 
 _GUID = r"0x[0-9a-f]{16}"
 _SETTING = re.compile(r"([a-z0-9_]+) (\S.*)")

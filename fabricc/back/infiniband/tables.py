@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
 from itertools import chain
 from types import NoneType
+from typing import TYPE_CHECKING
 
 from fabricc.base.foreign.formats import csv_text
 from fabricc.fabric import links
 from fabricc.fabric.infiniband.model import MOST_LIDS, InfinibandFabric, guid_text, is_placeholder
 from fabricc.fabric.infiniband.wiring import Subnet, ports_by_name, speed_word
 from fabricc.fabric.shape import Slot, TierName
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
 
 CABLING = (
     "kind", "a_device", "a_port", "a_number", "b_device", "b_port", "b_number", "link", "gbps", "medium", "length_m",

@@ -6,14 +6,17 @@ Kubernetes objects as values, and the YAML that they are written as.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from fabricc.back.hosts.words import check_word
 from fabricc.back.jobs.roster import JobHost, Roster, nvlink_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
 
 TIER_LABELS = tuple(f"network.topology.nvidia.com/{tier}" for tier in ("leaf", "spine", "core"))
 """Labels of a node's unit, its set of spines and its set of cores, as Topograph before 1.0 wrote them."""

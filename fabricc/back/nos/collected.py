@@ -7,10 +7,12 @@ party's may lack it; then an audit does not search for its configurations.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 _DIVIDES = ("begins", "again")
 _READ = 1 << 17

@@ -6,12 +6,15 @@ Find the origin of a configuration line: the built-in template with its line, or
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
 from dataclasses import field
 from functools import cache
+from typing import TYPE_CHECKING
 
 from fabricc.base.installation import data_folder
 from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 _CLOSING = re.compile(r"[}\])]+[;,]?|!|quit|exit\b.*")
 _NOTHING = re.compile(r"[#!] .*|#|end")  # comments, and the last line of a configuration

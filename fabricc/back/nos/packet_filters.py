@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.numbers import is_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 SERVICES = {"BGP": ("tcp", 179), "BFD": ("udp", 3784), "RoCE": ("udp", 4791)}
 """Service -> protocol and destination port (RFC 4271, RFC 5881, InfiniBand architecture annex A17)."""

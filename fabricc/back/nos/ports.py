@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from enum import StrEnum
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from fabricc.back.nos import package_of
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _NAME = re.compile(r"([A-Za-z][A-Za-z_-]*?)[ -]?(\d[^.]*)?(?:\.(\d+))?")
 

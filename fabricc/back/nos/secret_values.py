@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.defaults import unsafe_line
 from fabricc.base.secret_words import HIDDEN, SECRET_PREFIX, hide_secret_words, secrets_by_line
 from fabricc.fabric.facts import Reading, Unplanned, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 
 _SET = "set"
 KNOWN_TO_EVERYONE = ("public", "private")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.reading.trie import Effect, InnerBlock, Key, Match, State
+from fabricc.back.reading.trie import Effect, Match
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from fabricc.back.reading.meaning import Captures
+    from fabricc.back.reading.trie import InnerBlock, Key, State
     from fabricc.back.reading.types import Captured
 
     Way = tuple[State, Captures, tuple[InnerBlock, ...]]

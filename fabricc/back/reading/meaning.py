@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.reading.types import Captured, Entry, Fact, Keep, Row, ValueRule
+from fabricc.back.reading.types import Entry, Fact, Keep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fabricc.back.reading.types import Captured, Row, ValueRule
     from fabricc.fabric.facts import Value
 
     Captures = tuple[Captured, ...]

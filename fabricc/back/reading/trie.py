@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.reading.meaning import Captures, Entries, Meaning, Pairs, meaning_of
+from fabricc.back.reading.meaning import meaning_of
 from fabricc.back.reading.types import (
     TYPES,
     Block,
@@ -21,6 +21,8 @@ from fabricc.back.reading.types import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from fabricc.back.reading.meaning import Captures, Entries, Meaning, Pairs
 
     Key = str | tuple[str, ...]
     """A line, see `Node`."""

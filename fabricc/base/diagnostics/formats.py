@@ -6,8 +6,7 @@ import hashlib
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 from xml.etree import ElementTree
 
@@ -15,6 +14,10 @@ from fabricc.base.diagnostics import TITLES, Diagnostic, Severity
 from fabricc.base.foreign.formats import json_document, sarif_message, workflow_commands, xml_document
 from fabricc.base.foreign.text import Rendered, safe_block
 from fabricc.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 GITHUB_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}

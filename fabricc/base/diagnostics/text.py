@@ -8,11 +8,15 @@ from __future__ import annotations
 import re
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign.text import Rendered, Terminal, visible_text
 from fabricc.base.secret_words import HIDDEN, secrets_by_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
 
 LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _SPEC = re.compile(r"^cluster:", re.MULTILINE)

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fabricc.base.foreign import files
-from fabricc.base.foreign.git import LARGEST, Repository, read_parents, verify_differing_files
+from fabricc.base.foreign.git import LARGEST, read_parents, verify_differing_files
 from fabricc.base.foreign.git_process import GitError, run_git
 from fabricc.base.values import dataclass, replace
+
+if TYPE_CHECKING:
+    from fabricc.base.foreign.git import Repository
 
 _LARGEST = 1 << 20
 """Bytes of the list of commits at which a shallow clone ends."""

@@ -11,10 +11,13 @@ import shlex
 import shutil
 import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fabricc.base.foreign.text import is_shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _PLAIN = frozenset(range(0x20, 0x7F)) - {ord("'"), ord("\\")}
 

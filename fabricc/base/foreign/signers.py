@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from fabricc.base.foreign import shell
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _MINISIGN = b"untrusted comment:"
 _OTHER_KEY = b"the key id in the public key"

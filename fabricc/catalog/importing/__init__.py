@@ -6,8 +6,7 @@ A device type of the NetBox library as a catalog entry: its front panel, and not
 from __future__ import annotations
 
 import re
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic
 from fabricc.catalog.importing import draft
@@ -15,6 +14,9 @@ from fabricc.catalog.importing.draft import ImportOptions, ImportResult, import_
 from fabricc.catalog.importing.sonic import platform_folder
 from fabricc.catalog.library import Library
 from fabricc.catalog.load import read_document
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["ImportOptions", "ImportResult", "import_switch"]
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.documents.schema import breaches
 from fabricc.base.values import dataclass
 from fabricc.catalog.checks import switch_findings
 from fabricc.catalog.library import Library, replace_sources
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 WIDTH = 118
 SERVICE_CAGES, SERVICE_SHARE = 4, 4

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 from fabricc.catalog.importing import draft
 from fabricc.catalog.importing.draft import Cages, FoldedWords, Raw
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
 
 MOST_PORTS, MOST_RUNS = 2048, 16
 MODE = re.compile(r"([1248])x(\d{1,7})(G?)(?:\[([\dG, ]*)\])?(?:\((\d{1,2})\))?")

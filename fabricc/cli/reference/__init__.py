@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos import BUILT_IN
 from fabricc.cli.reference.models import render_limits, render_models
 from fabricc.cli.reference.pages import render_codes, render_spec, render_verbs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 FEATURES = Path(__file__).parent / "features.md"
 """The features that each system supports by release; a test compares it with the back ends."""

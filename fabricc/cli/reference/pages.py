@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +14,10 @@ from fabricc.base.order import group_pairs
 from fabricc.cli.entry import cli
 from fabricc.cli.reference.models import render_table
 from fabricc.review.explain.codes import about_code, code_causes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
 
 _LEAD = """\
 # Keys of the spec

@@ -15,11 +15,12 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 LARGEST = 150_000
 """A comment of Azure Repos holds 150,000 characters."""

@@ -14,15 +14,16 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlencode
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
 LABELS = (
     "fabric:no-change", "fabric:not-compared", "fabric:access", "fabric:control-files", "risk:low", "risk:medium",

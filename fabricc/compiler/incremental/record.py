@@ -9,10 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from fabricc.back.nos.templating import override_digests
@@ -26,6 +25,10 @@ from fabricc.compiler.result import BuildResult
 from fabricc.compiler.write.workers import run_in_background, usable_cpus
 from fabricc.tree import EmitError
 from fabricc.tree.state import state_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
 
 CHECK = 4
 """Bytes of the check sum."""

@@ -11,15 +11,18 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, cached_property
 from itertools import accumulate, groupby
 from operator import attrgetter, itemgetter
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
 from fabricc.compiler.write.workers import run_checks_in_process, share_pieces, usable_cpus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
 _STATE = 16  # bytes of a state: time and size
 _WORTH_A_PROCESS = 20_000

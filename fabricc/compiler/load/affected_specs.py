@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.documents.reader import MAX_BYTES
@@ -14,6 +14,9 @@ from fabricc.base.foreign import files, git
 from fabricc.base.foreign.git_process import GitError
 from fabricc.compiler.load.spec_location import LOCK_NAME, own_lock
 from fabricc.tree.manifest import FOLDERS, NAME, is_manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 _YAML = (".yaml", ".yml")
 _SPEC_NAMES = ("cluster.yaml", "cluster.yml")

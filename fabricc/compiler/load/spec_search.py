@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from difflib import SequenceMatcher
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.documents.reader import MAX_BYTES, parse_yaml
@@ -20,6 +20,10 @@ from fabricc.base.foreign.shell import shell_path
 from fabricc.base.values import dataclass
 from fabricc.compiler.load.revision import BaseError, SpecHistory
 from fabricc.tree import manifest as manifests
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+
 
 _SUFFIXES = (".yaml", ".yml")
 _LARGEST = 256 << 20

@@ -17,12 +17,14 @@ import pickle
 import selectors
 import signal
 import traceback
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from struct import Struct
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fabricc.tree import EmitError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 Result = TypeVar("Result")
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h

@@ -6,16 +6,18 @@ The part of some links that remains: counted by links, and with traffic that is 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics.wording import format_share
 from fabricc.base.values import replace
 from fabricc.fabric.capacity.wiring import NicPort, Outage, Wiring, rail_name
 from fabricc.fabric.shape import HostId, TierName
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
 class Remainder:

@@ -18,7 +18,7 @@ from fabricc.catalog.cable_choice import find_fits, reach_of
 from fabricc.catalog.model import Breakout, HostModel, SwitchModel
 from fabricc.catalog.optics import End, cage_form, host_ends
 from fabricc.fabric.routing import Spreading
-from fabricc.front.planning.topology.models import Models, UnfitError
+from fabricc.front.planning.topology.models import UnfitError
 from fabricc.front.planning.topology.units import largest_rack
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import CableKind
     from fabricc.fabric.shape import Attachment, PortLayout, Unit
+    from fabricc.front.planning.topology.models import Models
     from fabricc.front.spec.model import ClusterSpec
 
 

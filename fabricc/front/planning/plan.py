@@ -26,7 +26,7 @@ from fabricc.front.planning.identity.identities import given_bits, given_devices
 from fabricc.front.planning.identity.link_addresses import numbered_outside
 from fabricc.front.planning.identity.renaming import apply_names, with_moves
 from fabricc.front.planning.networks.evpn import with_segments
-from fabricc.front.planning.networks.external import Planner, add_external
+from fabricc.front.planning.networks.external import add_external
 from fabricc.front.planning.networks.management_switches import (
     narrow_subnets,
     out_of_band_findings,
@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from netaddr import IPNetwork
 
     from fabricc.catalog.model import Catalog
+    from fabricc.front.planning.networks.external import Planner
     from fabricc.front.spec.model import ClusterSpec
 
 

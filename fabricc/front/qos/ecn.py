@@ -7,12 +7,15 @@ occupancy at which an ingress would pause (DCQCN's condition, carried over to dy
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
 from fabricc.fabric.qos import Ecn
 from fabricc.front.qos.wire import SIGNAL_SPEED_M_PER_S, down_to_cell
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 @dataclass(frozen=True, slots=True)

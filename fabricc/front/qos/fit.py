@@ -5,8 +5,8 @@ Headroom below the physical floor, and published rows that their neighbors or si
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass, replace
@@ -25,6 +25,9 @@ from fabricc.front.qos.pools import (
     smallest_pause_point_bytes,
 )
 from fabricc.front.qos.wire import adjacent_rows, floor_bytes, is_steep
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 
 @dataclass(frozen=True, slots=True)

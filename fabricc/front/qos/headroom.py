@@ -8,9 +8,8 @@ from cfgmgr/buffer_headroom_mellanox.lua in its versions, Tofino's from cfgmgr/b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass, replace
 from fabricc.catalog.model import Buffers, Formula, HeadroomRow, SpectrumFigures, TofinoFigures
@@ -29,6 +28,10 @@ from fabricc.front.qos.wire import (
     pause_quanta,
     up_to_kib,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 TABLE_MTU_BYTES = 9216
 """Port MTU that the published tables are computed with (every Spectrum table reproduces with it)."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass, replace, shared_attributes
 from fabricc.catalog.model import Buffers, SpectrumFigures
@@ -11,6 +11,10 @@ from fabricc.fabric.qos import BufferPools, Headroom
 from fabricc.front.qos.ecn import pause_point_bytes
 from fabricc.front.qos.headroom import spectrum_xon_bytes
 from fabricc.front.qos.wire import down_to_cell, up_to_cell
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 SPECTRUM_PORT_OVERHEAD_BYTES = 20 * 1024
 """Overhead per port besides priority groups: 10 KiB for egress mirroring and 10 KiB of private headroom."""

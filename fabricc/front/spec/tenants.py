@@ -6,8 +6,7 @@ Assign hosts to a tenant in the text of a spec; comments and everything else sta
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.document import KeyPath, clip
@@ -16,6 +15,10 @@ from fabricc.fabric.tenants import port_mtu
 from fabricc.front.spec.canonical import edit_text, quote_text
 from fabricc.front.spec.document import Findings, format_path, join_words
 from fabricc.front.spec.model import TenantRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
 
 SECTION = "tenants"
 _MOST_NAMES = 65536

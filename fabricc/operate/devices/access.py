@@ -9,12 +9,11 @@ Check that an access file may set the options of a login, and that the driver ve
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache, partial
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.composer import resolve_1_1
@@ -28,6 +27,10 @@ from fabricc.operate.devices.secrets import KINDS, REFERENCE, Reference, Secret,
 from fabricc.operate.devices.trust import record_trust, require_trust
 from fabricc.operate.drivers import DRIVERS
 from fabricc.operate.drivers.access_options import RULES, DriverRules, rules_of_class
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
 
 NAME = "fabricc-access.yaml"
 _LARGEST = 4 << 20  # bytes

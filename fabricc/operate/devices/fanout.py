@@ -17,7 +17,7 @@ from nornir.core.task import AggregatedResult, MultiResult, Result, Task
 from nornir.plugins.runners import ThreadedRunner
 
 from fabricc.base.values import dataclass, replace
-from fabricc.operate.devices.login import DeviceError, Login, devices_by_name, driver_name
+from fabricc.operate.devices.login import DeviceError, devices_by_name, driver_name
 from fabricc.tree import EmitError
 from fabricc.tree.file import make_folder, write_file
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.operate.devices.access import Access
+    from fabricc.operate.devices.login import Login
 
 
 R = TypeVar("R")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from fabricc.base.numbers import is_number
 from fabricc.operate.drivers.lossless import ALL, DROPPED, ECN_MARKED, KINDS, PFC_RX, PFC_TX, STORMS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 WORDS = {
     PFC_RX: "PFC frames received",

@@ -11,10 +11,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fabricc.base.foreign import files
 from fabricc.base.foreign.shell import shell_path
@@ -22,6 +21,9 @@ from fabricc.operate.devices.login import DeviceError
 from fabricc.tree import EmitError
 from fabricc.tree.file import remove_file, write_file
 from fabricc.tree.state import holds_state_folder, is_private, state_home
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 _FOLDER = "access"
 _LARGEST = 1 << 20  # bytes of a record

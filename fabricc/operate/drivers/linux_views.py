@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fabricc.operate.drivers.answers import AnswerError
 from fabricc.operate.drivers.lossless import ALL, ECN_MARKED, PFC_RX, PFC_TX, CounterTotals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
 
 LINKS = ("ip", "-j", "-s", "-d", "link", "show")
 LLDP = ("lldpcli", "-f", "json0", "show", "neighbors", "details")

@@ -14,13 +14,16 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fabricc.operate.drivers.answers import AnswerError
 from fabricc.operate.drivers.bundle import unpack_bundle
 from fabricc.operate.drivers.lossless import ALL, DROPPED, ECN_MARKED, PFC_RX, PFC_TX, STORMS, CounterTotals
 from fabricc.operate.drivers.redact import excerpt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 HEALTH = ("nv", "show", "system", "health", "-o", "json")
 _RULE = re.compile(r"\s*-+(?:\s+-+)*\s*")

@@ -6,9 +6,8 @@ import hashlib
 import json
 import time
 import uuid
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import napalm.nxos
 from napalm.base.exceptions import (
@@ -75,6 +74,9 @@ from fabricc.operate.drivers.single import (
     require_nxos,
     require_terminals,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 FILE = "running-config.cfg"
 OWNER_FILE = "fabricc_owner.json"

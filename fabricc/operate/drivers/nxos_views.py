@@ -7,11 +7,14 @@ Tables and fields are those of Cisco's "Nexus 9000 Series NX-OS Show Commands" (
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fabricc.base.numbers import is_number
 from fabricc.operate.drivers.lossless import ALL, DROPPED, ECN_MARKED, PFC_RX, PFC_TX, STORMS, CounterTotals
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
 
 ROUTES = ("show ip route", "show ipv6 route")
 PEERS = "show nve peers control-plane-vni"

@@ -8,13 +8,16 @@ import re
 import unicodedata
 import zlib
 from base64 import a85encode, b32encode, b64decode, b64encode, b85encode
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from html.entities import html5
+from typing import TYPE_CHECKING
 from urllib.parse import unquote_plus
 
 from fabricc.base.secret_words import HIDDEN, hide_secret_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _AFTER_WORD = re.compile(
     r"(?i)\b(passwords?|passphrase|passkey|passwd|secret|community|authentication-key|encrypted-password|auth-key|key|md5)"

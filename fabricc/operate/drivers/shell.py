@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 import select
 import time
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import paramiko
 from napalm.base.exceptions import (
@@ -27,6 +26,9 @@ from fabricc.operate.drivers.limits import (
     silence_libraries,
 )
 from fabricc.operate.drivers.redact import redact_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 _KEEPALIVE_S = 15
 _PART = 1 << 16

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fabricc.operate.drivers import linux_views
 from fabricc.operate.drivers.answers import AnswerError
 from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, PFC_RX, PFC_TX, STORMS, CounterTotals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
 
 COUNTERS = "redis-dump -d 2 -y -k 'COUNTERS*'"
 HEALTH = "redis-dump -d 6 -y -k 'SYSTEM_HEALTH_INFO*'"

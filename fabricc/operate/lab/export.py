@@ -19,11 +19,11 @@ from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.management import management_prefix
-from fabricc.fabric.model import Direction, Host, HostPort, Port, Switch
+from fabricc.fabric.model import Direction, HostPort, Port, Switch
 from fabricc.operate.lab.blueprint import host_node, switch_node
 from fabricc.operate.lab.kernel import IPV6
 from fabricc.operate.lab.lab_fabric import plan_fabric
-from fabricc.operate.lab.node import LabError, Node
+from fabricc.operate.lab.node import LabError
 from fabricc.tree.exclusive import hold_lock
 from fabricc.tree.manifest import Manifest
 from fabricc.tree.stage import Stage
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.model import Host
+    from fabricc.operate.lab.node import Node
     from fabricc.operate.lab.predict import End
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import secrets
 import shutil
 import subprocess
-from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import yaml
 
@@ -15,6 +15,10 @@ from fabricc.operate.drivers.frr_files import FILES
 from fabricc.operate.lab import state
 from fabricc.operate.lab.node import LabError, Node
 from fabricc.operate.lab.running import REFERENCE, SECRETS, Lab
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 FOLDER = state.LOGINS
 """Below the state folder: the key, host keys that are known, values of secrets, and the access file."""

@@ -17,13 +17,14 @@ from fabricc.base.numbers import is_number
 from fabricc.base.values import replace
 from fabricc.fabric.external import GROUP
 from fabricc.operate.devices import readings
-from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, PFC_RX, PFC_TX, STORMS, Counters
+from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, PFC_RX, PFC_TX, STORMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
     from fabricc.fabric.model import Switch
     from fabricc.operate.devices.connection import Connection
+    from fabricc.operate.drivers.lossless import Counters
     from fabricc.operate.push.options import Options
 
     Names = Collection[str]

@@ -10,12 +10,14 @@ import os
 import sqlite3
 import stat
 import threading
-from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fabricc.operate.push.built_tree import PushRefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
 
 R = TypeVar("R")
 LARGEST, LONGEST = 4 << 30, 64 << 20

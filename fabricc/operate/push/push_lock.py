@@ -5,11 +5,14 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fabricc.operate.push.built_tree import PushRefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _LONGEST_PATH = 4096
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import SubElement
 
@@ -18,6 +17,10 @@ from fabricc.operate.devices import readings
 from fabricc.operate.drivers.lossless import KINDS
 from fabricc.operate.verify import lossless
 from fabricc.operate.verify.model import Aspect, Deviation, Report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
 
 _THINGS = {
     Aspect.IDENTITY: "addresses",

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from fabricc.catalog.model import HeadroomRow, SpectrumFigures
 from fabricc.front.qos.wire import floor_bytes
 from fabricc.proof.invariants.rules import Breach
 from fabricc.proof.invariants.view import CODE_POINTS, LinkPort, Lossless, SwitchView
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 LONGEST_PAUSE_BITS = 65_535 * 512
 """The longest pause of one frame (IEEE 802.3 annex 31B: quanta of 512 bit times)."""

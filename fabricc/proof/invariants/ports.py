@@ -6,11 +6,14 @@ Invariants 7, 8 and 9 on one switch: its AS number, failure detection, and a ses
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from fabricc.fabric.vocabulary import port_paths
 from fabricc.proof.invariants.rules import Breach
 from fabricc.proof.invariants.view import LinkPort, SwitchView, address_families, as_int, between_switches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def closure_breaches(seen: SwitchView) -> Iterator[Breach]:

@@ -5,7 +5,7 @@ A review as diagnostics at the lines of the spec that cause it, for SARIF, annot
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign.text import Line
@@ -13,6 +13,10 @@ from fabricc.review.diff import wording
 from fabricc.review.diff.compare import application_words
 from fabricc.review.diff.model import FileDiff, Group, Impact, Review
 from fabricc.review.diff.phrases import fold_names, theme_phrases
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
 
 _COLORS = {"none": "green", "low": "green", "medium": "yellow", "high": "red"}
 _LINES = 40

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import TITLES
 from fabricc.base.installation import load_package_yaml
 from fabricc.review.explain.model import Explanation, SubjectError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 TABLE = Path(__file__).with_name("codes.yaml")
 _TOPICS = TABLE.with_name("topics.yaml")

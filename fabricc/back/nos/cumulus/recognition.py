@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.answers import leaf_text, parse_json, parse_lldpd
 from fabricc.back.nos.collected import (
@@ -20,6 +20,9 @@ from fabricc.back.nos.collected import (
 from fabricc.back.nos.cumulus import flat
 from fabricc.back.nos.cumulus.words import FILE
 from fabricc.back.nos.frr import recognition as frr
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 COMMENTS = "#!"
 NAMES = frozenset(("startup", "nvue", "frr", "interfaces", "qos_features", "qos_infra"))

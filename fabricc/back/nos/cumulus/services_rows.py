@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus import tenants
 from fabricc.back.nos.cumulus.limits import GNMI_SERVER, NTP_KEYS, Release, has
@@ -32,6 +32,9 @@ from fabricc.back.nos.ntp_keys import state_keys
 from fabricc.back.reading import Entry, Fact, Keep, Row, Scope, Silent
 from fabricc.fabric.facts import SNMP_LEVEL
 from fabricc.fabric.model import SECRET_PREFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def rows(release: Release) -> Sequence[Row]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from fabricc.back.nos.cumulus.limits import RELEASES, Release, release_of
 from fabricc.back.reading import (
@@ -27,6 +26,10 @@ from fabricc.back.reading import tree as trees
 from fabricc.back.reading.yaml_lines import yaml_tree
 from fabricc.base.order import natural_key
 from fabricc.fabric.facts import Unplanned, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
 
 # --- writing -------------------------------------------------------------------------------------------
 

@@ -6,11 +6,14 @@ Texts within a configuration of EOS that are kept as they were typed: banners, c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.exec_commands import VerbatimText, exec_lines, exec_pattern
 from fabricc.back.reading import Block, Row, Topic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 END = "EOF"
 _COMMENT = "comment"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect import policy
 from fabricc.back.nos.eos.words import COMMUNITY_OF
 from fabricc.back.reading import Block, Document, Each, Entry, Row, Scope, Silent, Topic
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 _ENTRIES = (
     Entry("<integer> <permit|deny> <rest>", "entries", lambda _number, action, entry: f"{action} {entry}"),

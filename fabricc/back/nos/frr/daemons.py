@@ -7,10 +7,12 @@ words is a command that runs on the switch.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.reading.tree import Node, Tree, assignments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 FILE = "daemons"
 _DAEMON = (

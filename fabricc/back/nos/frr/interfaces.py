@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from ipaddress import ip_interface
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.base import LEFT_OUT, Departure
 from fabricc.back.nos.frr.evpn import (
@@ -22,6 +22,10 @@ from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, 
 from fabricc.fabric.facts import Facts, Reading, format_boolean
 from fabricc.fabric.model import Direction, Switch
 from fabricc.fabric.vocabulary import port_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
 
 MANAGEMENT_TABLE = 100  # holds the management default route, for the switch's own traffic only
 MANAGEMENT_RULE = 40000  # after the main (32766) and default (32767) tables

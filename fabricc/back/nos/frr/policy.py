@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.frr.words import ANY, COMMUNITY_OF
 from fabricc.back.reading import Block, Captured, Document, Each, Entry, Keep, Row, Scope, Silent, StoredValue
 from fabricc.fabric.facts import clause_text
 from fabricc.fabric.routing import Clause
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
 
 _RULE = re.compile(r"(any|[\da-f.:]+/\d+)(?: ge (\d+))?(?: le (\d+))?(?: ge (\d+))?", re.IGNORECASE)
 _ACCESS = ("access-list", "ipv6 access-list", "mac access-list")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.answers import parse_lldpd
 from fabricc.back.nos.collected import (
@@ -15,6 +15,9 @@ from fabricc.back.nos.collected import (
     match_patterns,
     weigh_signs,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 COMMENTS = "!#"
 FILE = "frr.conf"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.junos import words
 from fabricc.back.reading import Captured, Document, Keep, Row, Scope, StoredValue
@@ -11,6 +10,10 @@ from fabricc.base.values import dataclass
 from fabricc.fabric.facts import Facts, format_boolean
 from fabricc.fabric.model import Direction, Port, Switch
 from fabricc.fabric.vocabulary import port_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
 
 # `channel-speed` of classic QFX switches, and how many ports a cage then has (Juniper, "Port Settings", table 1;
 # Juniper YANG 24.4R1, qfx). Faster ports are split by `number-of-sub-ports`.

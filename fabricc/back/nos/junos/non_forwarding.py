@@ -6,10 +6,13 @@ Find commands of the operational and configuration modes in Junos configuration 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.exec_commands import PROMPT, ExecLine, Reversal
 from fabricc.back.reading import Block, Row, Silent, Topic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 _SYSTEM = (
     "accounting", "allow-v4mapped-packets", "announcement", "archival", "arp", "authentication-order",

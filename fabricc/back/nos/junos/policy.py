@@ -7,13 +7,17 @@ and not their names (Juniper, "Routing Policy Terms").
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.junos.words import COMMUNITY_OF, FROM, THEN, TO, kept_statements, verbatim_rows
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope, StoredValue, Topic, Types
 from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import clause_text
 from fabricc.fabric.routing import Clause
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
 
 ACCEPT, REJECT, NEXT = "accept", "reject", "next policy"
 DISCARD = "discard"

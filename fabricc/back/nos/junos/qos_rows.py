@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.junos.qos import (
     ALPHA_OFFSET,
@@ -21,6 +20,9 @@ from fabricc.back.reading import Block, Captured, Document, Entry, Fact, Keep, R
 from fabricc.back.reading.scope import Scope, agreed_facts
 from fabricc.fabric.facts import Value, format_boolean
 from fabricc.fabric.vocabulary import UniformPorts, port_paths, shared_facts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
 
 
 def _bits_of(count: int, word: str) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.answers import find_neighbors, leaf_text, parse_json, values_under
 from fabricc.back.nos.collected import (
@@ -15,6 +15,9 @@ from fabricc.back.nos.collected import (
     parse_details,
     parse_table,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 COMMENTS = "!"
 NAMES = frozenset(("running-config", "startup-config"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect.policy import in_address_order
 from fabricc.back.nos.ntp_keys import state_keys
@@ -14,6 +14,10 @@ from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import SNMP_LEVEL, Facts, Value, setting_facts
 from fabricc.fabric.model import SECRET_PREFIX, Account, Management, Switch
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
 
 FEATURES = ("nxapi", "scp-server", "grpc", "openconfig", "tacacs+", "bgp", "lldp", "bfd")
 """In the order a device prints them; the first two are what NAPALM 5.2 needs to replace a configuration. Without

@@ -8,16 +8,19 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import chain, islice, repeat
 from json.encoder import encode_basestring_ascii as quoted
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos.sonic.limits import RELEASES
 from fabricc.back.reading import Block, Document, Keep, Node, Scope, Silent, Tree
-from fabricc.back.reading import types as pattern
 from fabricc.fabric.facts import Reading, Unplanned
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence, Set
+
+    from fabricc.back.reading import types as pattern
 
 Row = dict[str, "str | list[str]"]
 """Fields of one row; every scalar is text, as Redis holds it."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fabricc.base.installation import load_package_yaml
 from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 TABLE = Path(__file__).with_name("consumers.yaml")
 FRR_FILE = "frr.conf"

@@ -8,7 +8,7 @@ Where `docker_routing_config_mode` begins with `split`, `frr.conf` is the device
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.sonic.config_db import report_strange, rows_of, state_fields, table_block, value_of
 from fabricc.back.nos.sonic.words import parse_number
@@ -17,6 +17,10 @@ from fabricc.back.reading import Row as PatternRow
 from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import Value, format_boolean
 from fabricc.fabric.vocabulary import port_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
 
 _NEIGHBORS = ("BGP_NEIGHBOR", "BGP_INTERNAL_NEIGHBOR", "BGP_VOQ_CHASSIS_NEIGHBOR", "BGP_MONITORS")
 _SESSION = {

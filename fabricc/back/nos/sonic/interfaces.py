@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Set
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.nos.sonic.config_db import (
@@ -31,6 +31,10 @@ from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import Facts, Reading, Value, format_boolean
 from fabricc.fabric.model import Direction, Management, Port, Switch
 from fabricc.fabric.vocabulary import port_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Set
+
 
 SERVICE_DESCRIPTION = "service port"
 SERVICE_MTU = 9100

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos import limits
 from fabricc.back.nos.frr.words import BFD_INTERVAL_MS, BFD_MULTIPLIER
-from fabricc.back.nos.limits import DevicePredicate, Limit, Range, Reservation, System
+from fabricc.back.nos.limits import Limit, Range, Reservation, System
 from fabricc.back.nos.sonic.words import CERTIFICATES, DEFAULT_LLDP_S, LLDP_RANGE_S, Platform, pg_profile_name
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import SETTINGS
@@ -17,6 +17,7 @@ from fabricc.fabric.model import Direction, Switch
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from fabricc.back.nos.limits import DevicePredicate
     from fabricc.catalog.model import HeadroomRow, SwitchModel
     from fabricc.fabric.qos import PortProfile
 

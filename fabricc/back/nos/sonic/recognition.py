@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos.answers import parse_json, parse_lldpd
 from fabricc.back.nos.collected import Claim, Identity, Output, in_full, match_patterns, own_name
 from fabricc.back.nos.frr import recognition as frr
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 COMMENTS = "!"
 NAMES = frozenset(("config_db", "frr", "running-config"))

@@ -6,7 +6,7 @@ of NVIDIA's NVUE reference (docs.nvidia.com/networking-ethernet-software, NVUE).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus import startup
 from fabricc.back.nos.cumulus.foreign import peering
@@ -16,6 +16,10 @@ from fabricc.back.reading import Document, Each, Entry, Fact, Keep, Row, Scope, 
 from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import static_text
 from fabricc.fabric.vocabulary import port_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 
 _SWITCH: Mapping[str, str] = {
     "on": "true", "off": "false", "enable": "true", "disable": "false", "enabled": "true", "disabled": "false",

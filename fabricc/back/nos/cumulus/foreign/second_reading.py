@@ -6,13 +6,16 @@ counts where it comes from a line that was unknown.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus import startup
 from fabricc.back.nos.cumulus.foreign import beyond
 from fabricc.back.reading import Node, Reader, Topic, Tree
 from fabricc.fabric.facts import Reading, Unplanned
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 
 @cache

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.eos.words import default_rows, kept_rows, setting_rows
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Silent, Topic
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 ALL = "all"
 """Routes that no route map filters."""

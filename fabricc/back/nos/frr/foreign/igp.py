@@ -5,11 +5,15 @@ Facts of OSPFv3 are those of a process `v3`; a process without a number is `defa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.frr.words import put_settings, repeated_rows, secret_rows, setting_rows
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope, Silent
 from fabricc.base.numbers import is_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
 
 DEFAULT = "default"
 V3 = "v3"

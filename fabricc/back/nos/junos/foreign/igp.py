@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.junos.interfaces import ISIS
 from fabricc.back.nos.junos.words import kept_statements, put_settings, verbatim_rows
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope
 from fabricc.fabric.vocabulary import port_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 _PROCESS = {"ospf": "default", "ospf3": "v3"}
 _LEVELS = (1, 2)

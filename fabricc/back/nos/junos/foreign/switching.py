@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.junos.words import NONE, SPANNING_TREE, kept_statements, put_settings, verbatim_rows
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope, StoredValue
@@ -10,6 +10,10 @@ from fabricc.back.reading.types import parse_numbers
 from fabricc.base.diagnostics.wording import split_ranges
 from fabricc.base.numbers import is_number
 from fabricc.fabric.vocabulary import port_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
 
 ALL = "all"
 EVERY = "1-4094"

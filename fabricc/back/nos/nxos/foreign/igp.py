@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.nxos.foreign.switching import OWN, own_line, setting_rows
 from fabricc.back.nos.nxos.words import interface_blocks, split_beginnings
 from fabricc.back.reading import Block, Fact, Keep, Row, Silent, Topic
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 _SOURCES = ("direct", "static", "amt", "lisp", *(f"{protocol} <word>" for protocol in
             ("bgp", "ospf", "ospfv3", "isis", "eigrp", "rip", "hmm", "icmpv6", "am", "nat")))  # fmt: skip

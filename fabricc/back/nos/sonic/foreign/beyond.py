@@ -6,7 +6,7 @@ Field names are those of the YANG models of sonic-buildimage (src/sonic-yang-mod
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Set
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.sonic.config_db import (
     kept_fields,
@@ -24,6 +24,10 @@ from fabricc.back.reading import Document, Keep, Scope, Silent, Topic
 from fabricc.back.reading import Row as PatternRow
 from fabricc.fabric.facts import format_boolean, static_text
 from fabricc.fabric.vocabulary import port_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Set
+
 
 ADDRESS_TABLES = ("PORTCHANNEL_INTERFACE", "VLAN_INTERFACE", "VLAN_SUB_INTERFACE", "VOQ_INBAND_INTERFACE")
 IGNORABLE_TABLES = frozenset({
