@@ -19,12 +19,19 @@ KEPT_TABLES = frozenset({
     "AUTO_TECHSUPPORT", "AUTO_TECHSUPPORT_FEATURE", "BGP_DEVICE_GLOBAL", "CRM", "FEATURE", "KDUMP", "LOGGER",
     "PASSW_HARDENING", "SYSLOG_CONFIG", "SYSLOG_CONFIG_FEATURE", "VERSIONS",
     # Operators' own: they neither forward a packet nor steer one, and fabricc has no setting for them.
-    "ASIC_SENSORS", "CONSOLE_SWITCH", "COPP_GROUP", "COPP_TRAP", "DEBUG_COUNTER", "DEBUG_DROP_MONITOR", "DNS_OPTIONS",
-    "FIPS", "GNMI_CLIENT_CERT", "GRPCCLIENT", "HEARTBEAT", "KUBERNETES_MASTER", "LDAP", "LDAP_SERVER", "LLDP_PORT",
-    "MEMORY_STATISTICS", "MGMT_RATE", "NTP_KEY", "RESTAPI", "SERIAL_CONSOLE", "SFLOW", "SSH_SERVER", "TELEMETRY",
-    "XCVRD_LOG",
+    "ASIC_SENSORS", "BMP", "CONSOLE_PORT", "CONSOLE_SWITCH", "COPP_GROUP", "COPP_TRAP", "DEBUG_COUNTER",
+    "DEBUG_COUNTER_DROP_REASON", "DEBUG_DROP_MONITOR", "DNS_OPTIONS", "FIPS", "FLOW_COUNTER_ROUTE_PATTERN",
+    "GNMI_CLIENT_CERT", "GRPCCLIENT", "HEARTBEAT", "KUBERNETES_MASTER", "LDAP", "LDAP_SERVER", "LLDP_PORT",
+    "MEMORY_STATISTICS", "MGMT_RATE", "NTP_KEY", "RESTAPI", "SERIAL_CONSOLE", "SFLOW", "SFLOW_COLLECTOR",
+    "SFLOW_SESSION", "SSH_SERVER", "STORMOND_CONFIG", "SUPPRESS_ASIC_SDK_HEALTH_EVENT", "TELEMETRY",
+    "TELEMETRY_CLIENT", "XCVRD_LOG",
 })  # fmt: skip
 """Tables that a replacement leaves as the switch has them, unless the plan has rows of them."""
+PORT_ROWS = ("LLDP_PORT", "SFLOW_SESSION")
+"""Those with a row for each port; SONiC's models refuse one for a port that is not there."""
+AGENT = ("SFLOW", "agent_id")
+"""Table and field of the one that names an interface; its model accepts ports, bundles and the management port."""
+INTERFACES = ("PORT", "PORTCHANNEL", "MGMT_PORT", "VLAN")
 BANNER = "BANNER_MESSAGE"
 """The table whose rows stay, but disabled, where the plan has no banner: so the image has them (init_cfg.json.j2)."""
 IMAGE_VERSION = "VERSIONS"
@@ -134,7 +141,21 @@ def merge(running: Tables, wanted: Tables) -> Tables:
             }
         if rows:
             target[name] = copy.deepcopy(rows)
+    _drop_dangling(running, target)
     return target
+
+
+def _drop_dangling(running: Tables, target: Tables) -> None:
+    """Remove what stays and names a port or another interface that goes."""
+    gone = {key for name in INTERFACES for key in running.get(name, {}) if key not in target.get(name, {})}
+    for name in PORT_ROWS:
+        rows = {key: row for key, row in target.pop(name, {}).items() if key not in gone}
+        if rows:
+            target[name] = rows
+    table, field = AGENT
+    for row in target.get(table, {}).values():
+        if row.get(field) in gone:
+            del row[field]
 
 
 def difference(running: Tables, target: Tables) -> tuple[Tables, Tables]:

@@ -124,6 +124,25 @@ def test_tables_that_are_not_compared_are_the_ones_that_stay() -> None:
     assert sonic_tables.KEPT_TABLES - {"VERSIONS"} == IGNORED - stock
 
 
+def test_rows_that_stay_name_no_port_that_goes() -> None:
+    """SONiC's models refuse such a row ("points to a non-existing leaf"), and with it the whole configuration."""
+    sample = {"admin_state": "up", "sample_rate": "4000"}
+    running = {
+        "PORT": {"Ethernet0": {}, "Ethernet8": {}},
+        "LLDP_PORT": {"Ethernet8": {"enabled": "true"}},
+        "SFLOW": {"global": {"admin_state": "up", "agent_id": "Ethernet8"}},
+        "SFLOW_SESSION": {"Ethernet0": sample, "Ethernet8": sample, "all": sample},
+        "SFLOW_COLLECTOR": {"c1": {"collector_ip": "192.0.2.1"}},
+        "DEBUG_COUNTER_DROP_REASON": {"DEBUG_0|L2_ANY": {}},
+    }
+    target = sonic_tables.merge(running, {"PORT": {"Ethernet0": {}}})
+    assert "LLDP_PORT" not in target
+    assert target["SFLOW"] == {"global": {"admin_state": "up"}}
+    assert target["SFLOW_SESSION"].keys() == {"Ethernet0", "all"}
+    assert {"SFLOW_COLLECTOR", "DEBUG_COUNTER_DROP_REASON"} <= target.keys(), "what a kept table needs"
+    assert sonic_tables.merge(running, {"PORT": running["PORT"]}) == running
+
+
 def test_rows_that_verify_reports_do_not_survive_a_replacement() -> None:
     mine, other = {"SNMP_USER": {"monitor": {"a": "1"}}}, {"SNMP_USER": {"monitor": {"a": "2"}, "old": {}}}
     assert sonic_tables.merge(other, mine) == mine, "a rotated password is applied, another user is removed"
