@@ -12,8 +12,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.defaults import has_strict_rpf, may_route_by_default, states_pfc, unrouted_family
+from fabricc.back.nos.defaults import (
+    has_strict_rpf,
+    may_route_by_default,
+    ospf_defaults,
+    states_pfc,
+    unrouted_family,
+)
 from fabricc.back.nos.packet_filters import dropped_discovery, dropped_services
+from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
@@ -338,6 +345,31 @@ def _passive_links(statement: Statement, sessions: Sessions) -> Iterator[Finding
 
 
 _IGP = ("isis_setting[", "ospf_setting[")
+_ALONE = ("32", "128")
+
+
+def _unnumbered_ospf(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report ports with OSPF and an address without a subnet that are no point-to-point links: no neighbor is found."""
+    defaults = ospf_defaults(statement.device.system)
+    if defaults is None:
+        return
+    odd = [
+        port
+        for port, says in statement.ports.items()
+        if says.get("ospf_area") is not None
+        and str(says.get("ipv4", "")).partition("/")[2] in _ALONE
+        and statement.parsed(port).kind in (PortKind.PORT, PortKind.BUNDLE)
+        and says.get("ospf_network", defaults.network) == "broadcast"
+        and says.get("enabled") != "false"
+    ]
+    if odd:
+        message = (
+            f"{statement.name} {join_words(odd, 2)}: OSPF treats an address without a subnet as a LAN, and finds no "
+            "neighbor"
+        )
+        remedy = "Make the network of OSPF point-to-point on these ports."
+        paths = (f"{PORT}{odd[0]}]/ospf_network", f"{PORT}{odd[0]}]/ospf_area")
+        yield finding_at(IDLE, statement.device, paths, message, "unnumbered OSPF", Severity.WARNING, remedy)
 
 
 def _graceful_shutdown(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -358,6 +390,7 @@ RULES = (
     SwitchRule(IDLE, BGP, (Input.LINKS,), _shut_links),
     SwitchRule(IDLE, BGP, (Input.LINKS,), _silent_links),
     SwitchRule(IDLE, BGP, (Input.LINKS,), _passive_links),
+    SwitchRule(IDLE, BGP, (), _unnumbered_ospf),
     SwitchRule(IDLE, BGP, (), _graceful_shutdown),
     SwitchRule(STRICT, POLICY, (Input.LINKS,), _checks_sources),
     SwitchRule(STILL, POLICY, (Input.LINKS, Input.BGP), _does_not_route),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.defaults import only_reports
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
 
 UNGUARDED, CLASSED, PAUSED = "FAB9606", "FAB9607", "FAB9608"
 _OFF = ("off", "none", "false", "0")
-_ACTION, _QUIET = "watchdog/action", ("notify-only", "alert")
-"""The action of the watchdog, and those by which it only reports (EOS and SONiC command references)."""
+_ACTION = "watchdog/action"
 
 
 def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -47,7 +47,7 @@ def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
         leaves = ("watchdog", "pfc")
         yield _finding(statement, UNGUARDED, left[0], leaves, text, "no watchdog", Severity.WARNING, remedy)
     action = str(statement.rest.get(_ACTION, ""))
-    if lossless and action in _QUIET:
+    if lossless and only_reports(action):
         text = f"the PFC watchdog has the action {action}: one stuck receiver can stop the fabric although it is seen"
         at = finding_at(UNGUARDED, statement.device, _ACTION, f"{statement.name}: {text}", "quiet watchdog",
                         Severity.WARNING, "Let it drop or forward the packets of the queue.")  # fmt: skip

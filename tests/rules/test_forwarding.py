@@ -11,7 +11,7 @@ from fabricc.fabric.facts import Reading
 from fabricc.facts.frame import Contents
 from fabricc.facts.statement import Device, End, Kind, LinkPeer, Place, Tier, read_statement
 from fabricc.interface import audit_folder
-from fabricc.rules.forwarding import STILL, STRICT
+from fabricc.rules.forwarding import STILL, STRICT, _unnumbered_ospf
 from fabricc.rules.routing import OPEN
 from fabricc.rules.rule import SwitchRule
 from fabricc.rules.sessions import sessions_of
@@ -159,3 +159,20 @@ def test_a_default_route_needs_a_way_out(case: str) -> None:
     rules = (each for each in RULES if isinstance(each, SwitchRule))
     found = [each for rule in rules for each in rule.find(statement, sessions_of(statement))]
     assert [each.code for each in found] == [NOWHERE] * count
+
+
+@pytest.mark.parametrize(
+    ("network", "length", "count"),
+    [("broadcast", 32, 1), (None, 32, 1), ("point-to-point", 32, 0), ("broadcast", 31, 0)],
+)
+def test_ospf_without_a_subnet_needs_a_point_to_point_link(
+    network: str | None, length: int, count: int
+) -> None:
+    facts: dict[str, Value] = {
+        "interface[swp1]/ospf_area": "0.0.0.0", "interface[swp1]/ipv4": f"10.0.0.11/{length}",
+        **({"interface[swp1]/ospf_network": network} if network else {}),
+    }  # fmt: skip
+    device = Device("lf1", Kind.SWITCH, "frr", {}, {}, Contents(Reading(facts)))
+    statement = read_statement(device, Place(Tier.TOR), {})
+    found = list(_unnumbered_ospf(statement, sessions_of(statement)))
+    assert [each.code for each in found] == ["FAB9675"] * count

@@ -60,6 +60,11 @@ def installs_one_path_by_default(system: str) -> bool:
     return system in _ONE_PATH
 
 
+def only_reports(action: str) -> bool:
+    """Return whether a PFC watchdog with an action leaves a stuck queue (EOS and SONiC command references)."""
+    return action in ("notify-only", "alert")
+
+
 def names_communities(system: str) -> bool:
     """Return whether policies of a system add communities by names that must be defined (Junos policy user guide)."""
     return system == "junos"

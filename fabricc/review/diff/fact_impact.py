@@ -323,7 +323,9 @@ def _is_far(before: Value | None, after: Value | None) -> bool:
 
 
 def _is_off(before: Value | None, after: Value | None, kind: str | tuple[str, ...]) -> bool:
-    """Return whether a safeguard is gone or off, or a list of servers is without one of them."""
+    """Return whether a safeguard is gone, off or does something else, or a list of servers is without one of them."""
+    if not isinstance(kind, str) and before in kind and after not in kind:
+        return True
     if before is None or after is None:
         return after is None or after in _OFF
     return after in _OFF or (kind == "addresses" and _is_less(before, after))

@@ -411,6 +411,10 @@ LOSSLESS: dict[str, dict[str, Edit]] = {
         "sonic": rows(("PFC_WD>Ethernet*", None)),
         "cumulus": lines((r"^ +pfc-watchdog:\n +state: enable\n", "")),
     },
+    "the watchdog only reports": {
+        "eos": lines((r"watchdog action drop", "watchdog action notify-only")),
+        "sonic": rows(("PFC_WD>Ethernet*>action", "alert")),
+    },
     "no ECN": {
         "eos": lines((r"^ +random-detect ecn minimum.*\n", "")),
         "nxos": lines((r"^ +random-detect .*\n", "")),
