@@ -252,7 +252,7 @@ ROUTER = Topic((
     Fact(f"{_KEEP}<integer>", "zebra/next_hop_groups_kept_s"),
     Fact("log syslog <word>", "log/syslog"),
     Fact("log facility <word>", "log/facility"),
-    Silent("log (commands|file|record-priority|stdout|timestamp precision|unique-id) [<rest>]"),
+    Silent("log (commands|record-priority|stdout|timestamp precision|unique-id) [<rest>]"),
     Silent("frr version [<rest>]"),
     Silent("service integrated-vtysh-config"),
     Silent("(ip|ipv6) forwarding"),
