@@ -339,6 +339,25 @@ def test_an_object_whose_content_was_exchanged_is_refused(tmp_path: Path, form: 
             read()
 
 
+@pytest.mark.parametrize("first", ["main", "left"])
+def test_a_folder_with_two_entries_of_one_name_is_refused(repository: Path, first: str) -> None:
+    """A review would compare one of them, and Git check out the other."""
+    names = [git(repository, "rev-parse", f"{branch}:site/cluster.yaml") for branch in ("main", "left")]
+    body = b"".join(
+        b"100644 cluster.yaml\0" + bytes.fromhex(name) for name in (names if first == "main" else names[::-1])
+    )
+    inner = subprocess.run(
+        ["git", "-C", str(repository), "hash-object", "-t", "tree", "-w", "--literally", "--stdin"],
+        input=body, capture_output=True, check=True,
+    ).stdout.decode().strip()  # fmt: skip
+    top = git(repository, "mktree", stdin=f"040000 tree {inner}\tsite\n")
+    commit = git(repository, "commit-tree", top, "-p", "main", "-m", "twins")
+    found = Repository.of(repository)
+    for look in (lambda: found.entry(commit, "site/cluster.yaml"), lambda: found.all_entries(commit)):
+        with pytest.raises(GitError, match=r"two entries with the name site/cluster\.yaml"):
+            look()
+
+
 def test_a_folder_whose_content_was_exchanged_is_refused(repository: Path) -> None:
     tree = git(repository, "rev-parse", "HEAD:site")
     spec = git(repository, "rev-parse", "HEAD:site/cluster.yaml")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -328,6 +329,7 @@ class Repository:
         if answer.status:
             raise _missing_object_error(f"{visible_path(path) or 'the files'} of {commit[:12]}")
         found = [_parse_entry(row) for row in answer.out.split(b"\0") if row]
+        _refuse_twins(found, commit)
         _verify_folders(self.folder, frozenset(each for each in found if each.mode == _FOLDER))
         return [each for each in found if each.mode != _FOLDER or (each.path == path and not deep)]
 
@@ -405,6 +407,18 @@ def _verify_chunks(chunks: Iterable[bytes], entry: Entry, kind: str, size: int) 
     if digest.hexdigest() != entry.object:
         message = f"{visible_path(entry.path)}: its object {entry.object[:12]} in Git has other content"
         raise GitError(message, "Run `git fsck`, and clone the repository again.")
+
+
+def _refuse_twins(entries: Sequence[Entry], commit: str) -> None:
+    """Refuse a folder with two entries of one name: Git checks out one of them, and which one is not defined.
+
+    Raises:
+        GitError: there is such a folder.
+    """
+    counts = Counter(each.path for each in entries)
+    if twin := next((path for path, count in counts.items() if count > 1), None):
+        message = f"{commit[:12]} has two entries with the name {visible_path(twin)}"
+        raise GitError(message, "Run `git fsck`, and commit the files again from a new clone.")
 
 
 def _parse_change(row: bytes, path: bytes) -> Change:
