@@ -49,8 +49,15 @@ def refuse_plane_split(spec: ClusterSpec, fabric: Fabric) -> None:
         raise UnfitError(spec.error("FAB3352", message, *group.path, "model", help=help_))
 
 
+def _unread_split(model: HostModel, attached: Attachment) -> str:
+    """Return why the split of a NIC's port is assumed; "" for a port that is not split, or a split with a source."""
+    source = model.nic.sources.get("ports", "")
+    split = attached.nic_ports > model.ports_per_nic
+    return f"{source[0].upper()}{source[1:]}" if split and source.startswith("assumed") else ""
+
+
 def nic_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
-    """FAB3350 for ports faster than the NIC's Ethernet ports, FAB3351 for NICs that may not reorder packets."""
+    """FAB3350 for ports faster than the NIC's, FAB3351 for NICs that may not reorder packets, FAB3353 for splits."""
     if spec.infiniband is not None:
         return
     for group, model, attached in zip(spec.gpus.groups, fabric.host_models, fabric.attachments, strict=False):
@@ -63,6 +70,12 @@ def nic_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
                 "model",
                 help="Spread the ports of each NIC over `planes`, or take a host model with more and slower ports.",
             )
+        if unread := _unread_split(model, attached):
+            message = (
+                f"no source shows {model.nic.title} split into {attached.nic_ports} ports of {attached.gbps}G"
+            )
+            help_ = f"Ask the maker, then state `ports` of the NIC in a catalog file. {unread}."
+            yield spec.note("FAB3353", message, *group.path, "model", help=help_)
         if not model.gpus or model.nic.out_of_order:
             continue
         help_ = "state `out_of_order` of the NIC in a catalog file."

@@ -150,3 +150,25 @@ def test_planes_are_split_by_nics_that_are_known_to_do_so(tmp_path: Path) -> Non
         yaml.safe_dump(SPEC | {"plane_split": "software", "gpus": {**SPEC["gpus"], "model": "dgx-b300"}})
     )
     assert compile_spec(path).sound
+
+
+@pytest.mark.parametrize(
+    ("nic", "planes", "warned"),
+    [
+        ("pollara", 2, True),
+        ("pollara", 1, False),
+        ("thor-ultra", 4, True),
+        ("connectx-7", 2, True),
+        ("connectx-8", 2, False),
+    ],
+)
+def test_a_split_of_a_nic_that_no_source_shows_is_reported(
+    nic: str, planes: int, warned: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "cluster.yaml"
+    host = "hgx-b300" if nic in ("thor-ultra", "connectx-8") else "dgx-b200"
+    path.write_text(
+        yaml.safe_dump(SPEC | {"planes": planes, "gpus": {**SPEC["gpus"], "model": host, "nic": nic}})
+    )
+    found = [each for each in compile_spec(path, gaps=False).diagnostics if each.code == "FAB3353"]
+    assert bool(found) is warned
