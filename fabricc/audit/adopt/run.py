@@ -190,7 +190,7 @@ def _adoption_findings(found: FoundFabric, adopted: Adopted) -> Iterator[Finding
     for name, lines in adopted.lost.items():
         device, first = found.devices[name], lines[0]
         message = (
-            f"{name}: {plural(len(lines), 'line')} have no key in the spec, so a build does not write them"
+            f"{name}: the spec has no key for {plural(len(lines), 'line')}, so a build leaves that text out"
         )
         help_ = "adoption.txt lists them; keep those that you need in an overlay (`fabricc docs overlays`)."
         path = _finding_path(device, first.file)

@@ -167,9 +167,7 @@ def _find_conflicts(
     only = Remainder(wiring, target)
     alone, known = count_cut_gpus(only), count_cut_gpus(Remainder(wiring, network.standing))
     if network.standing != Outage() and out > alone + known:
-        message = (
-            f"{names} and {beside} out together: {plural(out - alone - known, 'GPU')} lose their last port"
-        )
+        message = f"{names} and {beside} out together: no port left for {plural(out - alone - known, 'GPU')}"
         remedy = f"Bring {beside} back first, or choose another time."
         yield Diagnostic("FAB9402", Severity.ERROR, message, None, remedy)
     elif network.standing != Outage():

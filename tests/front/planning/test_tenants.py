@@ -96,7 +96,7 @@ def test_a_tenant_that_does_not_fit_the_plan_is_a_finding(tenants: str) -> None:
 def test_ports_of_no_tenant_are_shut_and_named() -> None:
     found = compiled("frr", tenants="  acme: {hosts: [rack001-host01], gpus: [0-3]}\n")
     assert findings(found, "FAB3315") == [
-        "FAB3315 4 hosts have ports of no tenant, which are shut: rack001-host01, rack001-host02, rack002-host01 and "
+        "FAB3315 ports of no tenant on 4 hosts, which are shut: rack001-host01, rack001-host02, rack002-host01 and "
         "others"
     ]
     assert found.fabric is not None

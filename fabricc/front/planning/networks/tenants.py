@@ -135,7 +135,7 @@ def _report_unassigned(spec: ClusterSpec, fabric: Fabric, tenancy: Tenancy) -> I
     idle = [host for host in hosts if NOBODY in tenancy.of_host.get(host, (NOBODY,))]
     if idle:
         named = ", ".join(idle[:_NAMED]) + (" and others" if len(idle) > _NAMED else "")
-        message = f"{plural(len(idle), 'host')} have ports of no tenant, which are shut: {named}"
+        message = f"ports of no tenant on {plural(len(idle), 'host')}, which are shut: {named}"
         yield spec.warning(
             "FAB3315", message, SECTION, help="Name them in a tenant, or accept it with a reason."
         )
