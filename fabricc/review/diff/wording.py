@@ -57,12 +57,18 @@ def verdict_line(review: Review) -> str:
         *(f"{_describe_fleet(fleet)} {verb}" for fleet, verb in moves if fleet.count),
         *([f"{plural(renamed, 'device')} renamed"] if renamed else []),
         *([f"{plural(boxes, 'device')} replaced"] if boxes else []),
-        f"{review.changed:,} of {plural(review.devices, 'device')} {'changes' if review.changed == 1 else 'change'}",
+        f"{review.changed:,} of {_count_all(review)} {'changes' if review.changed == 1 else 'change'}",
         f"{review.gpus_affected:,} of {review.gpus_total:,} GPUs {lose} service while it is applied",
         describe_renumbering(review),
         *other_changes(review),
     ]
     return ", ".join(parts)
+
+
+def _count_all(review: Review) -> str:
+    """Return the number of devices; that of a fabric of InfiniBand includes the subnets."""
+    subnets = any(figure.name.endswith("subnets") for figure in review.figures)
+    return f"{review.devices:,} devices and subnets" if subnets else plural(review.devices, "device")
 
 
 def unknown_effects(review: Review) -> list[str]:

@@ -352,6 +352,11 @@ ROUTING: dict[str, dict[str, Edit]] = {
         "junos": lines((junos_block("bfd-liveness-detection "), "")),
         "cumulus": lines((r"^( +)bfd:\n(?:\1 +.*\n)*", "")),
     },
+    "slow BFD": {
+        "eos": lines((r"interval 300 min-rx 300 multiplier 3", "interval 3000 min-rx 3000 multiplier 10")),
+        "nxos": lines((r"bfd interval 300 min_rx 300 multiplier 3", "bfd interval 999 min_rx 999 multiplier 10")),
+        "junos": lines((r"minimum-interval 1000;", "minimum-interval 10000;")),
+    },
     "a prefix limit of one": {
         **routed((r"maximum-prefix \d+", "maximum-prefix 1")),
         "eos": lines((r"maximum-routes \d+", "maximum-routes 1")),
