@@ -11,13 +11,15 @@ from xml.etree.ElementTree import Element, SubElement
 
 from fabricc.base.foreign.formats import json_document, xml_document
 from fabricc.base.values import dataclass
-from fabricc.operate.lab.steady import STEADY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from fabricc.base.foreign.text import Rendered
     from fabricc.operate.lab.flows import Outage
+
+STEADY = "steady"
+"""The group of checks of the undisturbed network."""
 
 
 @dataclass(slots=True)

@@ -13,12 +13,12 @@ from fabricc.fabric.design import DeviceChange
 from fabricc.fabric.model import Direction, Switch
 from fabricc.fabric.shape import TierName
 from fabricc.operate.lab import faults, kernel, observe, state, steady
-from fabricc.operate.lab.agreement import Event, Trial
+from fabricc.operate.lab.agreement import STEADY, Event, Trial
 from fabricc.operate.lab.flows import MOST_FLOWS, Outage, Stream, draw_candidates
 from fabricc.operate.lab.lab_fabric import UnsoundError, read_source
 from fabricc.operate.lab.lifecycle import known_release
 from fabricc.operate.lab.node import LabError
-from fabricc.operate.lab.steady import STEADY, Network, compare_steady, render_frr
+from fabricc.operate.lab.steady import Network, compare_steady, render_frr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

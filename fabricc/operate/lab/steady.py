@@ -13,6 +13,7 @@ from fabricc.base.values import dataclass
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.shape import TierName
 from fabricc.operate.lab import flows, observe
+from fabricc.operate.lab.agreement import STEADY, Check, Trial
 from fabricc.operate.lab.endpoints import (
     Endpoint,
     links_of,
@@ -31,10 +32,8 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Host, Switch
-    from fabricc.operate.lab.agreement import Check, Trial
     from fabricc.operate.lab.running import Lab
 
-STEADY = "steady"
 ECT0 = 2  # RFC 3168: ECN-capable transport, as RoCEv2 senders mark
 _LLDP_LIMIT_S = 30.0
 _RECEIVE_LIMIT_S, _POLL_S = 15.0, 0.5

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fabricc.operate.drivers.lossless import Counters
-    from fabricc.operate.verify.neighbors import Move
+    from fabricc.operate.verify.cable_moves import Move
 
 
 class Aspect(StrEnum):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.operate.verify.neighbors import Act, Cable, End, Move, find_fewest_moves
+from fabricc.operate.verify.cable_moves import Act, Cable, End, Move, find_fewest_moves
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,7 +9,7 @@ from fabricc.operate.verify.neighbors import Cabling, LldpView, Neighbor, compar
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.operate.verify.neighbors import End
+    from fabricc.operate.verify.cable_moves import End
 
 PLAN = {
     ("tor1", "p1"): ("spine1", "q1"),
