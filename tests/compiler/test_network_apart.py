@@ -225,6 +225,21 @@ def test_the_refusal_with_infiniband_names_the_key(tmp_path: Path) -> None:
     assert "network: {name: NAME}" in found[0].help
 
 
+def test_the_way_of_the_refusal_leads_to_two_specs_in_one_folder(tmp_path: Path) -> None:
+    """With the name of the rails' cluster the spec would take the numbers of their lock (FAB3020)."""
+    rails, storage = tmp_path / "cluster.yaml", tmp_path / "storage.yaml"
+    rails.write_text(yaml.safe_dump(RAILS))
+    switches = {"model": "sn5600", "nos": "cumulus-5.15"}
+    apart = {"cluster": "apart", "network": {"name": "storage"}, "tors": switches, "spines": switches}
+    storage.write_text(yaml.safe_dump({"gpus": RAILS["gpus"], **apart}))
+    build_tree(rails, tmp_path / "build")
+    (refused,) = errors(compile_spec(storage))
+    assert "FAB2070" in refused
+    assert "`fabricc lock --own SPEC`" in str([each.help for each in compile_spec(storage).diagnostics])
+    (tmp_path / "storage.lock").write_text("version 1\n")
+    assert errors(compile_spec(storage)) == []
+
+
 @pytest.mark.parametrize("model", ["dgx-h100", "dgx-h200", "dgx-b200"])
 def test_the_storage_fabric_of_a_superpod_has_the_published_counts(model: str, tmp_path: Path) -> None:
     """RA-11333 and RA-11334: two NDR ports of each of 127 nodes take eight leaves and four spines of 64 ports."""

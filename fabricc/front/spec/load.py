@@ -114,8 +114,8 @@ def read_spec(raw: bytes, file: str, numbers: Mapping[str, int] | None = None) -
 
 
 BESIDE_INFINIBAND = (
-    "Describe each in a spec in a folder of its own, with `network: {name: NAME}` and the same hosts: its names, files "
-    "and pools are not those of the rails."
+    "Describe each in a spec of its own, with another `cluster` name, `network: {name: NAME}` and the same hosts: its "
+    "names, files and pools are not those of the rails."
 )
 """What to do with further networks of hosts on InfiniBand rails, which fabricc does not compare with them."""
 GAPS = "FAB5"

@@ -47,8 +47,8 @@ def check_hardware(spec: ClusterSpec, models: Models, key: str) -> None:
         elif not host.gpus and spec.network is None:
             message = f"hosts of {group.name} have no GPUs, and InfiniBand rails are for hosts with GPUs"
             help_ = (
-                "Describe their network in a spec in a folder of its own, with `network: {name: storage}` and the "
-                "hosts of the rails, with or without `fabric: infiniband`."
+                "Describe their network in a spec of its own, with another `cluster` name, `network: {name: storage}` "
+                "and the hosts of the rails, with or without `fabric: infiniband`."
             )
             wrong.append(spec.error("FAB3075", message, *group.path, help=help_))
         elif not nic.infiniband:
