@@ -464,3 +464,14 @@ def test_every_figure_of_host_files_has_a_source_or_is_assumed(section: str) -> 
     ]
     assert lacking == []
     assert not [name for name, model in catalog.hosts.items() if "gpu_vendor" in model.sources]
+
+
+@pytest.mark.parametrize(
+    ("name", "help_"), [("lo", "bond0"), ("eth0:1", "'eth0'"), ("bond0.100", ""), ("lom1", "")]
+)
+def test_sockets_need_an_interface_that_other_hosts_reach(name: str, help_: str, tmp_path: Path) -> None:
+    """A label such as `eth0:1` is no interface (Linux, `dev_valid_name`), and NCCL reads a port after its colon."""
+    found = compiled(tmp_path, f"model: dgx-h100, socket_interface: '{name}'").diagnostics
+    refused = [each for each in found if each.code == "FAB1006"]
+    assert bool(refused) is bool(help_)
+    assert all(help_ in each.help for each in refused)

@@ -431,9 +431,10 @@ def _pattern_help(value: str, schema: dict[str, Any]) -> str:
     words = re.split(r"[^a-z0-9.]+", plain)
     for repaired in (
         plain,
+        re.sub(r"^([a-z]+[0-9]+):[0-9]+$", r"\1", plain),  # `eth0:1` is a label of an address of eth0
         re.sub(r"[^a-z0-9]+", "-", plain).strip("-"),
         _dotted_release(plain),
-        f"{words[0]}-{words[-1]}",
+        f"{words[0]}-{words[-1]}" if len(words) > 1 else "",
     ):
         if repaired and repaired != value and compiled(schema["pattern"]).search(repaired):
             return f"Did you mean '{repaired}'?"
