@@ -81,6 +81,12 @@ class Device:
         return self.contents.ignorable
 
     @property
+    def aside(self) -> frozenset[tuple[str, int]]:
+        """Return `ignorable`. Deprecated: the former name."""
+        warn("Device.aside is now Device.ignorable", DeprecationWarning, stacklevel=2)
+        return self.ignorable
+
+    @property
     def neighbours(self) -> tuple[Neighbor, ...]:
         """Return `neighbors`. Deprecated: the former spelling."""
         warn("Device.neighbours is now Device.neighbors", DeprecationWarning, stacklevel=2)
@@ -142,6 +148,12 @@ class LinkPeer(NamedTuple):
     tier: Tier
     known: bool
     declared: bool = False
+
+
+def split_list_path(path: str, kind: str) -> tuple[str, str]:
+    """Return the name and the leaf of a path in a list, `RED` and `vni` for `vrf[RED]/vni` in the list `vrf`."""
+    name, _, leaf = path[len(kind) + 1 :].partition("]/")
+    return name, leaf
 
 
 class Expectation(NamedTuple):

@@ -13,7 +13,7 @@ from fabricc.back.nos.defaults import sends_communities_unstated
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
-from fabricc.facts.statement import Statement, Tier, session_path
+from fabricc.facts.statement import Statement, Tier, session_path, split_list_path
 from fabricc.proof.invariants.policy import Policy, Route
 from fabricc.proof.invariants.prefixes import Block, parse_block
 from fabricc.rules.findings import finding_at
@@ -197,7 +197,7 @@ def _pointless_filters(statement: Statement, sessions: Sessions) -> Iterator[Fin
     maps: dict[str, dict[int, tuple[str, str]]] = {}
     for path, value in statement.rest.items():
         if path.startswith("route_map["):
-            name, _, number = path[len("route_map[") :].partition("]/")
+            name, number = split_list_path(path, "route_map")
             if is_number(number):
                 maps.setdefault(name, {})[int(number)] = (path, str(value))
     used = [

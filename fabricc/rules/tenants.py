@@ -16,7 +16,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.fabric.evpn import VXLAN_BYTES
 from fabricc.facts.frame import PORT
-from fabricc.facts.statement import Statement, Tier
+from fabricc.facts.statement import Statement, Tier, split_list_path
 from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.proof.invariants.segments import LEAK, find_vrf_of_route
 from fabricc.rules.next_hops import is_idle, link_ports, parse_addresses
@@ -206,7 +206,7 @@ def _list_exits(
             if owner := find_vrf_of_route(str(value), inside.keys(), ports):
                 yield f"a static route of the table of the underlay leads into VRF {owner}", path
         elif path.startswith("vrf["):
-            name, _, rest = path[4:].partition("]/")
+            name, rest = split_list_path(path, "vrf")
             if name in inside and LEAK.search(f"{rest} {value}"):
                 yield f"VRF {name} takes routes of another table", path
 
