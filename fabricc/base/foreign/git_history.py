@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _LARGEST = 1 << 20
 """Bytes of the list of commits at which a shallow clone ends."""
 _CONFLICTS = 1
+_MOST_ENDS = 64
+"""Commits whose common ancestor is looked up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,10 @@ def _verify_bases(repository: Repository, first: str, second: str, bases: tuple[
     common = _reach_commits(above, first) & _reach_commits(above, second)
     below = {parent for parents in above.values() for parent in parents} - above.keys()
     if older := (common | below) - {*bases}:  # commits that were merged before: each is an ancestor of a base
-        history = _read_history(repository, *bases)
+        # Each of their own ancestors is older than all ways from a base to them, so it is not needed.
+        ends = run_git(repository.folder, "merge-base", "--octopus", *sorted(older)[:_MOST_ENDS])
+        shared = [f"^{end}^@" for end in os.fsdecode(ends.out).split() if len(older) <= _MOST_ENDS]
+        history = _read_history(repository, *bases, *shared)
         older -= {commit for base in bases for commit in _reach_commits(history, base)}
     if older or not common.issuperset(bases):
         message = f"the commits between {first[:12]} and {second[:12]} do not lead to the base that Git finds"
