@@ -98,7 +98,7 @@ def with_networks(
     fabrics = [each.fabric for each in networks.values() if each.fabric is not None]
     if len(fabrics) < len(spec.networks):
         return FurtherPlans(None, networks, locks, diagnostics)
-    whole = with_front_end(join_networks(rails, fabrics), spec.networks)
+    whole = with_front_end(join_networks(spec, rails, fabrics), spec.networks)
     networks = {each.network: networks[each.network]._replace(fabric=each) for each in whole.networks}
     specs = [spec, *(each.spec for each in networks.values())]
     return FurtherPlans(

@@ -11,9 +11,10 @@ from fabricc.base.diagnostics import Severity
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.support import Verdict, find_capability, load_capabilities
 from fabricc.compiler.compiled import compile_spec
+from fabricc.fabric.model import Direction
 from fabricc.fabric.tenants import Tenant, assign_numbers
 from tests import tenanted
-from tests.tenanted import RAIL_TENANTS, TENANTS, TOR, compiled, fabric, switch
+from tests.tenanted import RAIL_TENANTS, TOR, compiled, fabric, switch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,13 +106,47 @@ def test_ports_of_no_tenant_are_shut_and_named() -> None:
     assert open_ports == ["rail0", "rail1", "rail2", "rail3"]
 
 
-def test_shared_network_is_reached_by_one_tenant_and_listed_tenants() -> None:
-    more = "\nnetworks:\n  storage: {tors: {model: sn4700, nos: frr}, spines: {model: sn4700, nos: frr, count: 2}}"
-    both = findings(compiled("frr", tenants=TENANTS, more=more), "FAB3317", "FAB3321")
-    assert "FAB3317 rack001-host01 of acme is in network storage, which acme does not reach" in both
-    assert "FAB3321 acme and globex meet in network storage, which does not isolate tenants" in both
+STORAGE = (
+    "\nnetworks:\n  storage: {tors: {model: sn4700, nos: frr}, spines: {model: sn4700, nos: frr, count: 2}}"
+)
+
+
+def open_storage_hosts(found: Compiled) -> set[str]:
+    """The hosts with an open port in the network `storage`."""
+    fabric = found.networks["storage"].fabric
+    switches = [fabric.switch(at) for at in fabric.switch_ids() if "tor" in fabric.name(at)]
+    ports = [port for switch in switches for port in switch.ports if port.direction is Direction.HOST]
+    return {port.peer.device for port in ports if port.enabled and port.peer}
+
+
+TWO = "  acme: {{racks: [rack001]{}}}\n  globex: {{racks: [rack002]{}}}\n"
+REACH = ", reach: [storage]"
+
+
+def test_a_further_network_shuts_ports_of_tenants_that_do_not_reach_it() -> None:
+    nobody = compiled("frr", tenants=TWO.format("", ""), more=STORAGE)
+    assert findings(nobody, "FAB3317", "FAB3321") == [
+        "FAB3317 storage: acme does not reach it, so ports are shut on 2 hosts: rack001-host01, rack001-host02",
+        "FAB3317 storage: globex does not reach it, so ports are shut on 2 hosts: rack002-host01, rack002-host02",
+    ]
+    assert open_storage_hosts(nobody) == set()
+    one = compiled("frr", tenants=TWO.format(REACH, ""), more=STORAGE)
+    assert open_storage_hosts(one) == {"rack001-host01", "rack001-host02"}
+    assert [each[:7] for each in findings(one, "FAB3317", "FAB3321")] == ["FAB3317"]
     alone = "  acme: {racks: [rack001, rack002], reach: [storage]}\n"
-    assert findings(compiled("frr", tenants=alone, more=more), "FAB3317", "FAB3321") == []
+    assert findings(compiled("frr", tenants=alone, more=STORAGE), "FAB3317", "FAB3321") == []
+
+
+def test_tenants_that_reach_one_network_meet_there() -> None:
+    both = compiled("frr", tenants=TWO.format(REACH, REACH), more=STORAGE)
+    assert findings(both, "FAB3321") == [
+        "FAB3321 acme and globex meet in network storage, which does not isolate tenants"
+    ]
+    shared = "  acme: {hosts: [rack001-host01], gpus: [0-3], reach: [storage]}\n"
+    shared += "  globex: {hosts: [rack001-host01], gpus: [4-7]}\n"
+    found = findings(compiled("frr", tenants=shared, more=STORAGE), "FAB3317", "FAB3321")
+    assert any("rack001-host01 of globex is in network storage by another tenant" in each for each in found)
+    assert any(each.startswith("FAB3321 acme and globex meet") for each in found)
 
 
 def test_every_row_of_the_table_of_switches_has_a_source_and_names_known_switches() -> None:

@@ -16,6 +16,7 @@ from fabricc.fabric.addresses import ASN_BLOCK, Pool
 from fabricc.fabric.naming import host_port_name
 from fabricc.fabric.shape import HostId
 from fabricc.front.planning.networks.external import shared_ends
+from fabricc.front.planning.networks.tenants import with_closed_ports
 from fabricc.front.planning.topology.models import suggest_name
 from fabricc.front.spec.document import format_path
 from fabricc.front.spec.evpn import SECTION, list_subnets
@@ -113,8 +114,11 @@ def shared_ports(networks: Iterable[ClusterSpec], catalog: Catalog) -> Iterator[
                 )
 
 
-def join_networks(rails: Fabric, others: Sequence[Fabric]) -> Fabric:
-    """The fabric of the rails with the further networks, each host of which has its files from the first it is in."""
+def join_networks(spec: ClusterSpec, rails: Fabric, others: Sequence[Fabric]) -> Fabric:
+    """The fabric of the rails with the further networks, each host of which has its files from the first it is in.
+
+    Ports to hosts of tenants of the spec that do not reach a network are shut there.
+    """
     known = {name for unit in rails.units.values() for name in unit.hosts.values()}
     placed: list[Fabric] = []
     own: list[set[str]] = []
@@ -127,7 +131,7 @@ def join_networks(rails: Fabric, others: Sequence[Fabric]) -> Fabric:
         guests = {name: at for name, at in places.items() if name in known}
         former = {name: old for name, old in rails.moves.renamed.items() if name in places}
         moves = replace(fabric.moves, renamed={**former, **fabric.moves.renamed})
-        placed.append(replace(fabric, guests=guests, moves=moves))
+        placed.append(with_closed_ports(spec, rails, replace(fabric, guests=guests, moves=moves)))
         own.append({*placed[-1].own_hosts()})
         known |= own[-1]
     for index in reversed(range(len(placed))):

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
 from fabricc.catalog.support import Verdict, find_capability
+from fabricc.fabric import links
+from fabricc.fabric.design import DeviceChange
 from fabricc.fabric.shape import TierName, Unit
 from fabricc.fabric.tenants import MOST, NOBODY, Tenancy, Tenant, assign_numbers, port_mtu
 from fabricc.front.spec.document import join_words
@@ -167,7 +169,7 @@ def _report_capability(spec: ClusterSpec, fabric: Fabric, *, tunnels: bool) -> I
 
 
 def reach_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
-    """Report FAB3317 and FAB3321: further networks that tenants reach without a key, or where tenants meet."""
+    """Report FAB3317 and FAB3321: further networks that tenants do not reach, or where tenants meet."""
     tenancy = fabric.tenancy
     if tenancy is None:
         return
@@ -181,26 +183,77 @@ def reach_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
                 yield findings
     for network in fabric.networks:
         members = _tenants_in(tenancy, network.guests)
+        closed = hosts_without_reach(spec, tenancy, network)
         for request in spec.tenants:
-            if request.name in members and network.network not in request.reach:
-                message = f"{members[request.name]} of {request.name} is in network {network.network}, which "
-                help_ = f"Write `reach: [{network.network}]`, or take the hosts out of that network."
-                message += f"{request.name} does not reach"
+            if request.name not in members or network.network in request.reach:
+                continue
+            own = [host for host in members[request.name] if host in closed]
+            half = [host for host in members[request.name] if host not in closed]
+            if own:
+                named = ", ".join(own[:_NAMED]) + (" and others" if len(own) > _NAMED else "")
+                message = f"{network.network}: {request.name} does not reach it, so ports are shut on "
+                message += f"{plural(len(own), 'host')}: {named}"
+                help_ = f"Write `reach: [{network.network}]`, or accept it with a reason."
+                yield spec.warning("FAB3317", message, SECTION, request.name, help=help_)
+            if half:
+                message = (
+                    f"{half[0]} of {request.name} is in network {network.network} by another tenant, and "
+                )
+                message += f"{request.name} does not reach that"
+                help_ = f"Write `reach: [{network.network}]`, or give the host to one tenant."
                 yield spec.error("FAB3317", message, SECTION, request.name, help=help_)
-        if len(members) > 1:
-            first, second = list(members)[:2]
-            message = (
-                f"{first} and {second} meet in network {network.network}, which does not isolate tenants"
-            )
+        meeting = [name for name, hosts in members.items() if any(host not in closed for host in hosts)]
+        if len(meeting) > 1:
+            message = f"{meeting[0]} and {meeting[1]} meet in network {network.network}, which does not isolate tenants"
             help_ = "Give each its own network, or accept FAB3321 and name the isolation there as the reason."
-            yield spec.error("FAB3321", message, SECTION, second, help=help_)
+            yield spec.error("FAB3321", message, SECTION, meeting[1], help=help_)
 
 
-def _tenants_in(tenancy: Tenancy, hosts: Mapping[str, object]) -> dict[str, str]:
-    """Return the tenants of some hosts, each with one of its hosts."""
-    found: dict[str, str] = {}
+def hosts_without_reach(spec: ClusterSpec, tenancy: Tenancy, network: Fabric) -> set[str]:
+    """Return the hosts of tenants that have ports in a further network, of whose tenants none reaches it."""
+    reaching = {each.name for each in spec.tenants if network.network in each.reach}
+    allowed = {index for index, tenant in enumerate(tenancy.tenants) if tenant.name in reaching} | {NOBODY}
+    return {
+        host
+        for host in network.guests
+        if (rails := set(tenancy.of_host.get(host, ())) - {NOBODY}) and rails.isdisjoint(allowed)
+    }
+
+
+def with_closed_ports(spec: ClusterSpec, rails: Fabric, network: Fabric) -> Fabric:
+    """Return a further network that shuts its ports to hosts of tenants that do not reach it.
+
+    Args:
+        spec: with the tenants.
+        rails: the fabric with the hosts of the tenants.
+        network: with its `guests`.
+    """
+    closed = hosts_without_reach(spec, rails.tenancy, network) if rails.tenancy else set[str]()
+    changes = dict(network.changes)
+    for tor in network.switch_ids() if closed else ():
+        if tor.tier is not TierName.TOR:
+            continue
+        name, names = network.name(tor), links.port_names(network, tor)
+        own = changes.get(name, _UNCHANGED)
+        ports = dict(own.ports)
+        for unit, slots, served in links.served_slots(network, tor):
+            without = [slot for slot in slots if unit.hosts[slot] in closed]
+            for link in links.host_links(network, tor, unit, without, served):
+                cable_m, medium, _ = ports.get(names[link.slot], (None, None, False))
+                ports[names[link.slot]] = cable_m, medium, True
+        if ports != own.ports:
+            changes[name] = replace(own, ports=ports)
+    return replace(network, changes=changes) if closed else network
+
+
+_UNCHANGED = DeviceChange(None, None, drained=False, cable_m=None, ports={})
+
+
+def _tenants_in(tenancy: Tenancy, hosts: Mapping[str, object]) -> dict[str, list[str]]:
+    """Return the tenants of some hosts, each with its hosts among them."""
+    found: dict[str, list[str]] = {}
     for host in hosts:
-        for index in tenancy.of_host.get(host, ()):
+        for index in dict.fromkeys(tenancy.of_host.get(host, ())):
             if index != NOBODY:
-                found.setdefault(tenancy.tenants[index].name, host)
+                found.setdefault(tenancy.tenants[index].name, []).append(host)
     return found

@@ -54,7 +54,10 @@ def report_islands(spec: ClusterSpec, models: Models, bottom: TorTier, units: in
     if counted:
         remedies.append(f"The most hosts of one unit is {most}.")
     message = f"without spines {units} units are {units} islands: their hosts cannot reach each other"
-    return spec.error("FAB3054", message, *spec.gpus.groups[0].path, help=" ".join(remedies))
+    place = (
+        ("tors",) if spec.network is not None else spec.gpus.groups[0].path
+    )  # hosts are those of the rails
+    return spec.error("FAB3054", message, *place, help=" ".join(remedies))
 
 
 def find_spines(spec: ClusterSpec, models: Models, units: int) -> clos.SpineLayer | None:
