@@ -345,7 +345,7 @@ def test_overrides_of_what_does_not_exist_are_refused_with_what_does() -> None:
         (
             {"tors": {"model": "sn2410"}, "spines": {"model": "sn2700"}},
             "FAB3006",
-            "ports of 25G, 50G, 100G alone",
+            "This one has ports of 25G, 50G, 100G alone",
         ),
         ({"gpus": {"hosts_per_unit": 40}}, "FAB3007", "is 32"),
         ({"gpus": {"hosts_per_unit": 40}}, "FAB3007", "`tors.oversubscription: 1.67`"),

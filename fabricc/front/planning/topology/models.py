@@ -47,13 +47,18 @@ class UnfitError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """Catalog entries of a spec: hosts per group, the switch of each tier, and those of single switches by name."""
+    """Catalog entries of a spec: hosts per group, the switch of each tier, and those of single switches by name.
+
+    Attributes:
+        known: switches to name in remedies; empty where no remedy is printed.
+    """
 
     hosts: tuple[HostModel, ...]
     tor: SwitchModel
     spine: SwitchModel | None
     core: SwitchModel | None
     boxes: Mapping[str, SwitchModel] = field(default_factory=dict)
+    known: Mapping[str, SwitchModel] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def switches(self) -> dict[TierName, SwitchModel]:
@@ -126,7 +131,8 @@ def models_of(spec: ClusterSpec, catalog: Catalog) -> Models:
         for name, override in spec.overrides.items()
         if override.model is not None
     }
-    return Models(tuple(hosts), switches["tors"], switches.get("spines"), switches.get("cores"), boxes)
+    tiers = switches["tors"], switches.get("spines"), switches.get("cores")
+    return Models(tuple(hosts), *tiers, boxes, catalog.switches)
 
 
 def _host_model(spec: ClusterSpec, catalog: Catalog, index: int) -> HostModel:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from fabricc.front.spec.lock import Lock
     from fabricc.front.spec.model import ClusterSpec, Tier
 
+_MOST_NAMED = 4
 REPIN = "Undo the change, or renumber with `fabricc build --repin`; `fabricc plan --repin` shows the effect."
 UP_CAGES = {False: "{}_up_cage", True: "{}_down_cage"}
 """Uplinks of a tier first (boolean) -> the pin of the cages before its other links."""
@@ -221,7 +222,7 @@ def _tor_uplinks(
                     help=f"The largest number of hosts per unit without any uplink is {largest}; for "
                     f"{tier.oversubscription}:1 it is {fitting}."
                     if has
-                    else _other_speeds(spec, models.hosts[index], tor),
+                    else _other_speeds(spec, models, models.hosts[index], block),
                 )
             )
         ends.append(end)
@@ -266,17 +267,24 @@ def _tor_uplinks(
     return placed, uplinks, start, most
 
 
-def _other_speeds(spec: ClusterSpec, host: HostModel, tor: SwitchModel) -> str:
-    """Return the way out where a ToR has no port of the hosts' speed: planes with slower ports, or another model."""
-    speeds = port_speeds(tor)
-    offered = ", ".join(f"{speed}G" for speed in sorted(speeds))
-    slower = [
-        f"`planes: {ports}` gives each NIC {ports} ports of {gbps}G"
+def _other_speeds(spec: ClusterSpec, models: Models, host: HostModel, block: Block) -> str:
+    """Return the ways out where a ToR has no port of the hosts' speed: planes with slower ports, and other models."""
+    speeds = port_speeds(models.tor)
+    ways = [
+        f"`planes: {ports}` gives each NIC {ports} ports of {gbps}G."
         for ports, gbps in sorted(list_port_splits(host).items())
         if gbps in speeds and ports > spec.planes and host.ports_per_nic == 1
-    ]
-    other = f"ame another model: this one has ports of {offered} alone."
-    return f"{slower[0][0].upper()}{slower[0][1:]}; or n{other}" if slower else f"N{other}"
+    ][:1]
+    fitting = sorted(
+        (found, name)
+        for name, model in models.known.items()
+        if spec.tors.nos.name in model.nos and (found := ports_at(model, block.speed_gbps)) >= 2 * block.count
+    )
+    if fitting:
+        named = ", ".join(name for _, name in fitting[:_MOST_NAMED])
+        ways.append(f"Models of `{spec.tors.nos.name}` with such ports: {named}.")
+    offered = ", ".join(f"{speed}G" for speed in sorted(speeds))
+    return " ".join([*ways, f"This one has ports of {offered} alone."])
 
 
 def _check_peer_links(
