@@ -127,7 +127,8 @@ def start_bgp() -> None:
     (ROOT / "bgp_starts").write_text(str(time.time() + BGP_STARTS_S))
     boot = ROOT / "etc/sonic/frr/frr.conf"
     if mode == "split-unified":
-        (ROOT / "frr").write_text(boot.read_text() if boot.exists() else "")
+        lines = boot.read_text().splitlines(keepends=True) if boot.exists() else []
+        (ROOT / "frr").write_text("".join(one for one in lines if not passed_over(one.strip())))
     else:
         boot.unlink(missing_ok=True)
         if stock.exists():  # bgpcfgd configures FRR from the tables again
