@@ -110,7 +110,11 @@ def find_differences(nos: str, running: Mapping[str, str], wanted: Mapping[str, 
     if texts == running:
         return []
     found = compare(read_facts(nos, texts).facts, read_facts(nos, running))
-    return [one for one in found if not _may_be_same_secret(nos, one) and not _is_extra(nos, one)]
+    return [
+        one
+        for one in found
+        if not _may_be_same_secret(nos, one) and not (one.planned is None and is_of_device(nos, one.path))
+    ]
 
 
 def _may_be_same_secret(nos: str, one: Mismatch) -> bool:
@@ -119,9 +123,9 @@ def _may_be_same_secret(nos: str, one: Mismatch) -> bool:
     return not secrets_differ(nos, one.path, one.found, one.planned, readable=False)
 
 
-def _is_extra(nos: str, mismatch: Mismatch) -> bool:
-    """Return whether a fact belongs to the device and is not planned, such as an account that a replace keeps."""
-    return mismatch.planned is None and "device" in back_ends.load_vocabulary(nos).row(mismatch.path).tags
+def is_of_device(nos: str, path: str) -> bool:
+    """Return whether a fact belongs to the device itself, such as an account that a replace keeps."""
+    return "device" in back_ends.load_vocabulary(nos).row(path).tags
 
 
 def count_unread_lines(nos: str, files: Mapping[str, str]) -> Counter[str]:

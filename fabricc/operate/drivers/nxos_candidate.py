@@ -34,6 +34,8 @@ _OF_SWITCH = re.compile(
 """First lines of blocks that belong to the switch: image, virtual device, host keys, certificates of its APIs."""
 _ONLY_HEADS = re.compile(r"line vty$|vlan 1$|interface Ethernet\d+/\d+$")
 """First lines of blocks that cannot be removed, and that are printed without content where nothing is configured."""
+_VLANS = re.compile(r"vlan 1(?=[,-])")
+"""First line of all VLANs of a switch together; VLAN 1 cannot be removed."""
 _SUPPRESS = "no ipv6 nd suppress-ra"
 _CLEAR_SECRET = re.compile(
     r"(?:tacacs|radius)-server host \S+ key 0 .+$|ntp authentication-key \d+ md5 .+ 0$"
@@ -160,7 +162,8 @@ def _kept_block(block: Block, accounts: Accounts, planned: set[str]) -> Block | 
         return block
     if _ONLY_HEADS.match(head) and not any(one.startswith(f"{head}/") for one in planned):
         return replace(block, lines=block.lines[:1])
-    return None
+    vlans = _VLANS.match(head)
+    return Block((vlans[0],)) if vlans else None
 
 
 def _rename_vdc(block: Block, names: list[str]) -> Block:

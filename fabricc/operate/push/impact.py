@@ -119,10 +119,14 @@ def _is_confined(switch: Switch, base: DeviceView, head: DeviceView) -> bool:
 
 
 def _read_facts(device: Device, before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Facts, Facts]:
-    """Return the facts of both sides without secrets that may be the same, since a device has a form of its own."""
+    """Return the facts of both sides without what the device keeps, and without secrets that may be the same.
+
+    A device has a form of its own for secrets.
+    """
     texts = before, {name: text for name, text in after.items() if name in before}
     old, new = (running.read_facts(device.nos, files).facts for files in texts)
-    stored = {
+    own = {path for path in old.keys() - new.keys() if running.is_of_device(device.nos, path)}
+    stored = own | {
         path
         for path in old.keys() & new.keys()
         if running.is_secret(device.nos, path)

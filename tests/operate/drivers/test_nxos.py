@@ -434,6 +434,22 @@ def test_the_candidate_keeps_what_belongs_to_the_switch(switch: NxosSwitch, driv
     assert switch.startup == switch.running
 
 
+def test_what_every_new_switch_prints_is_no_difference_of_a_push(switch: NxosSwitch, driver: Any) -> None:
+    name = "running-config.cfg"
+    for vlans in ("vlan 1\n", "vlan 1,20,30-31\nvlan 20\n  name site\n"):
+        switch.running = FACTORY.replace("vlan 1,20\n", vlans)
+        driver.load_replace_candidate(config=PLAN)
+        driver.commit_config()
+        assert "vlan 1\n" in switch.running, "it cannot be removed"
+        assert "vlan 20" not in switch.running
+        assert find_differences("nxos", {name: driver.get_config()["running"]}, {name: PLAN}) == []
+        driver.load_replace_candidate(config=PLAN)
+        assert driver.compare_config() == ""
+        driver.discard_config()
+    added = {name: switch.running + "vlan 40\n"}
+    assert [one.path for one in find_differences("nxos", added, {name: PLAN})] == ["vlan[40]/enabled"]
+
+
 def test_an_account_that_stays_is_no_difference_of_a_push(switch: NxosSwitch, driver: Any) -> None:
     switch.running = FACTORY
     driver.load_replace_candidate(config=PLAN)

@@ -72,6 +72,23 @@ priorities:
 """
 
 
+def test_what_a_switch_keeps_of_its_own_is_no_change(tmp_path: Path) -> None:
+    """NX-OS prints VLAN 1 and `admin`, which no replace removes: a hitless change drained each such switch."""
+    text = SONIC.replace("sn5600", "9332d-gx2b").replace("sonic", "nxos")
+    states = []
+    for name, more in (("old", ""), ("new", "routing: {bfd: {multiplier: 5}}")):
+        compiled = compile_spec(specs.write(tmp_path / name, text.format(more=more)))
+        states.append(compiled.fabric)
+    at = next(at for at in states[0].switch_ids() if states[0].name(at) == "spine01a")
+    device = devices_by_name(states[1])["spine01a"]
+    plans = [render_switch(fabric.switch(at)) for fabric in states]
+    frame = "username admin password 5 $5$A  role network-admin\nvlan 1\n"
+    runs = {name: f"{frame}{each}" for name, each in plans[0].items()}
+    effects = [assess_effect(device, states[1].switch(at), runs, each) for each in plans]
+    assert [one.impact for one in effects] == [Impact.NONE, Impact.HITLESS]
+    assert [one.access for one in effects] == [(), ()]
+
+
 @pytest.mark.parametrize(
     ("more", "impact", "way"),
     [

@@ -250,7 +250,9 @@ def finish(document: Document) -> None:
     """State VLANs, and facts that need several lines of an interface."""
     put, scope = document.put, document.scope
     for vlan, block in scope.each("vlan").items():
-        put(f"vlan[{vlan}]/enabled", *block.values.get("enabled", ("true", block.line)))
+        # Every switch prints VLAN 1, which cannot be removed.
+        leaf = "built_in" if vlan == DEFAULT_VLAN and "enabled" not in block.values else "enabled"
+        put(f"vlan[{vlan}]/{leaf}", *block.values.get("enabled", ("true", block.line)))
         document.put_kept(f"vlan[{vlan}]/name", block.values, "name")
     for name, block in scope.each("interface").items():
         if name == MANAGEMENT_INTERFACE or (
