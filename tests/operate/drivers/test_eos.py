@@ -19,10 +19,11 @@ from napalm.base.exceptions import (
 )
 from netutils.password import encrypt_type7
 
+from fabricc.operate.devices.running import find_differences
 from fabricc.operate.drivers.eos_views import decode_key
 from fabricc.operate.drivers.holds import Claim
 from fabricc.operate.drivers.single import NothingCommittedError
-from tests.operate.drivers.servers.eos import PASSWORD, EosSwitch, eos_switch
+from tests.operate.drivers.servers.eos import DEFAULTS, PASSWORD, EosSwitch, eos_switch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,9 +151,9 @@ def test_a_session_left_behind_is_taken_over_by_its_namesake_only(switch: EosSwi
 
 
 @pytest.mark.slow
-def test_a_persons_session_is_never_taken(switch: EosSwitch, driver: Any) -> None:
+def test_a_persons_session_is_never_taken(switch: EosSwitch) -> None:
     switch.sessions["by-hand"] = []
-    with pytest.raises(SessionLockedException):
+    with switch.device.connect(timeout=5) as driver, pytest.raises(SessionLockedException):
         driver.load_replace_candidate(config=NEW)
     assert "by-hand" in switch.sessions
 
@@ -273,6 +274,19 @@ def test_a_switch_that_was_never_saved_has_an_empty_startup_configuration(
     driver.commit_config(revert_in=60)
     driver.confirm_commit()
     assert driver.get_config()["startup"] == driver.get_config()["running"] != ""
+
+
+def test_what_every_switch_prints_is_no_difference_of_a_push() -> None:
+    name, plan = "running-config.cfg", "hostname new\n!\nend\n"
+    printed = plan.replace("end\n", f"{DEFAULTS}end\n")
+    assert find_differences("eos", {name: printed}, {name: plan}) == []
+    for default, other in (
+        ("speed action error", "speed action warn"),
+        ("no service interface", "service interface"),
+        ("      software-forwarding kernel\n   !\n", "      routing\n   !\n"),
+    ):
+        changed = {name: printed.replace(default, other, 1)}
+        assert find_differences("eos", changed, {name: plan}), other
 
 
 def test_several_getters_share_one_request(switch: EosSwitch, driver: Any) -> None:

@@ -21,6 +21,28 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 USER, PASSWORD = "admin", "eos pässword"
+DEFAULTS = """\
+no aaa root
+!
+no service interface inactive port-id allocation disabled
+!
+transceiver qsfp default-mode 4x10G
+!
+spanning-tree mode mstp
+!
+system l1
+   unsupported speed action error
+   unsupported error-correction action error
+!
+router multicast
+   ipv4
+      software-forwarding kernel
+   !
+   ipv6
+      software-forwarding kernel
+!
+"""
+"""What switches of 4.30 to 4.36 print that others published, none of which configured these lines."""
 _BOOTED = time.time() - time.monotonic()
 _ACTION = re.compile(r"configure session (\S+) (abort|commit)(?: timer (\d+):(\d+):(\d+))?")
 

@@ -66,7 +66,7 @@ def _rows_within(key: str, outer: int, depth: int) -> tuple[Row, ...]:
 
 _SECTIONS = (
     "hardware tcam", "platform tfa", "platform sfe", "dynamic prefix-list <word>", "mcs client", "redundancy", "poe",
-    "dot1x", "l2-protocol", "router multicast", "router pim sparse-mode", "router pim bidirectional",
+    "dot1x", "l2-protocol", "router pim sparse-mode", "router pim bidirectional",
     "router pim bsr", "router igmp", "router mld", "router msdp", "router rip", "router rip vrf <word>",
     "router traffic-engineering", "router segment-security", "router path-selection",
     "router adaptive-virtual-topology", "router internet-exit", "router service-insertion", "router kernel",
@@ -101,6 +101,21 @@ _SYSTEM = (
     "lldp ...", "no lldp ...", "lldp run", "no lldp run", "dcbx ...", "tcp mss ceiling ...", "hostname",
 )  # fmt: skip
 
+# Lines that EOS 4.30 to 4.36 print of switches that nobody gave them to, as published running configurations have them.
+_DEFAULTS: Sequence[Row] = (
+    Silent("no service interface inactive port-id allocation disabled"),
+    Block("system l1", "", (
+        Silent("unsupported (speed|error-correction) action error"),
+        *setting_rows("platform/setting", 0, ("unsupported <word> <rest>",), "l1"),
+    )),
+    Block("router multicast", "", (
+        *(Block(family, "", (
+            Silent("software-forwarding kernel"),
+            *_rows_within(f"routing/setting[router multicast {family}", 0, _DEPTH - 1),
+        )) for family in ("ipv4", "ipv6")),
+        *_rows_within("routing/setting[router multicast", 0, _DEPTH),
+    )),
+)  # fmt: skip
 _GENERAL = (
     Block("vrf <word>", "", (
         Keep("leak routes <rest>", {"leak {0} {1}": "{1}"}),
@@ -131,9 +146,9 @@ ROWS: Sequence[Row] = (
     Keep("ip route <address4> <address4> <word> <rest>", _masked_route),
     Block("router general", "", _GENERAL),
     *(row for pattern in _SECTIONS for row in _verbatim_section(pattern)),
+    *_DEFAULTS,
     *setting_rows("routing/setting", 0, _LINES),
     *setting_rows("platform/setting", 0, _SYSTEM),
-    Block("system l1", "", setting_rows("platform/setting", 0, ("unsupported <word> <rest>",), "l1")),
     Silent("default ip igmp snooping <rest>"),
     *default_rows((
         "router-id <rest>", "mac access-list <rest>", "monitoring <rest>", "ip dhcp <rest>", "arp <rest>",
