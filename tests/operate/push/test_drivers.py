@@ -17,10 +17,10 @@ import pytest
 import yaml
 
 from fabricc.operate.devices.running import pack_files
-from tests.operate.drivers.servers.eos import USER, eos_switch
+from tests.operate.drivers.servers.eos import DEFAULTS, USER, eos_switch
 from tests.operate.drivers.servers.junos import junos_switch
 from tests.operate.drivers.servers.linux_switch import linux_switch
-from tests.operate.drivers.servers.nxos import nxos_switch
+from tests.operate.drivers.servers.nxos import FRAME, nxos_switch
 from tests.operate.lab import specs
 from tests.operate.push.network import built, run_here
 
@@ -145,12 +145,13 @@ def server_of(folder: Path, nos: str, texts: list[dict[str, str]]) -> Iterator[t
     if nos == "eos":
         with eos_switch(folder) as eos:
             for text in (one["running-config.cfg"] for one in texts):
-                eos.printed[_sent(text)] = text
+                shown = text.replace("end\n", f"{DEFAULTS}end\n")
+                eos.printed |= dict.fromkeys((_sent(text), _sent(shown)), shown)
             eos.running = eos.startup = list(_sent(old["running-config.cfg"]))
             yield eos, lambda: "\n".join(eos.running)
     elif nos == "nxos":
         with nxos_switch(folder) as nxos:
-            nxos.running = nxos.startup = old["running-config.cfg"]
+            nxos.running = nxos.startup = FRAME + old["running-config.cfg"]
             yield nxos, lambda: nxos.running
     elif nos == "junos":
         with junos_switch(folder) as junos:

@@ -29,6 +29,17 @@ if TYPE_CHECKING:
     import paramiko
 
 USER, PASSWORD = "admin", "nxos pässword"
+FRAME = """\
+version 10.4(3) Bios:version 05.51
+vdc spine01a id 1
+  limit-resource vlan minimum 16 maximum 4094
+username admin password 5 $5$ADMIN  role network-admin
+snmp-server user admin network-admin auth md5 0x1 priv aes-128 0x2 localizedV2key
+rmon event 1 log trap public description FATAL(1) owner PMON@FATAL
+vlan 1
+boot nxos bootflash:/nxos64-cs.10.4.3.F.bin
+"""
+"""Lines that every switch prints of itself, as in published running configurations of 9.3 to 10.4."""
 _REPLACE = re.compile(r"configure replace bootflash:(\S+)(?: (verify-only|show-patch|commit-timeout (\d+)))?")
 
 
