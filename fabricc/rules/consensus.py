@@ -44,6 +44,8 @@ _SESSION = (
     "allow_as_in", "default_originate", "prefix_list_in", "prefix_list_out", "as_override", "weight", "setting[weight]",
     "setting[ipv4 weight]", "setting[ipv6 weight]",
 )  # fmt: skip
+PREFERENCES = ("weight", "weight]")
+"""Ends of the leaves of sessions by which one takes the routes of all others."""
 MAPS = ("route_map[", "prefix_list[", "community_list[")
 _DETAIL = 2
 """Slashes in the path of what only repeats parts of a clause."""
@@ -187,7 +189,9 @@ def _port_votes(statement: Statement, near: Mapping[tuple[str, str], str]) -> tu
         (role, number, _most_common_values(number, counts)) for role, (number, counts) in counted.items()
     )
     mixed = any(
-        _odd_one_out(values, number) for number, counts in counted.values() for values in counts.values()
+        _odd_one_out(values, number) or (leaf.endswith(PREFERENCES) and values.total() < number)
+        for number, counts in counted.values()
+        for leaf, values in counts.items()
     )
     return roles, mixed
 

@@ -13,6 +13,7 @@ from fabricc.rules.consensus import (
     BETWEEN,
     LEAST,
     MAPS,
+    PREFERENCES,
     SWITCHES,
     Expected,
     Role,
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Finding
 
 UNLIKE = "FAB9610"
-_PREFERENCES = ("weight", "weight]")
-"""Ends of the leaves of sessions that count on one of few, as they take traffic from the others."""
 _WITH_PFC = ("watchdog", "headroom/", "queue[", "ecn_", "trust", "qos_setting[")
 """Settings that a port without PFC usually lacks too; reported once."""
 _ENDS = tuple(tier.value for tier in Tier)
@@ -129,10 +128,13 @@ def _compare_ports(
         if leaf not in wanted:
             values[None] = len(statements) - values.total()
             most, times = values.most_common(1)[0]
-            enough = times >= LEAST or most is not None or leaf.endswith(_PREFERENCES)
-            if len(+values) > 1 and enough and is_overwhelming(times, len(statements)):
-                kin = f"to {role[1]}s" if role[1] in _ENDS else f"that are {role[1]}"
-                wanted[leaf] = most, f"{times} others of its {role[0]}s {kin}"
+            enough = times >= LEAST or most is not None
+            if len(+values) > 1 and role[0] == "session" and leaf.endswith(PREFERENCES) and values[None]:
+                most, times = None, values[None]  # one session with a weight takes the routes of all others
+            elif len(+values) < 2 or not enough or not is_overwhelming(times, len(statements)):
+                continue
+            kin = f"to {role[1]}s" if role[1] in _ENDS else f"that are {role[1]}"
+            wanted[leaf] = most, f"{times} others of its {role[0]}s {kin}"
     protected = wanted.get("pfc", (None,))[0]
     bare = {name for name, each in statements.items() if protected and "pfc" not in each}
     for leaf, (right, who) in wanted.items():

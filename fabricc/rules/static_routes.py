@@ -145,14 +145,17 @@ def _dropped_default(statement: Statement, sessions: Sessions) -> Iterator[Findi
         if any(word in _DROPS for word in str(statement.rest.get(path, "")).split(","))
     ]
     sent = [says.get("default_originate") not in (None, "off") for says in statement.sessions.values()]
-    filtered = all("export" in says for says in statement.sessions.values())
+    filtered = bool(statement.sessions) and all("export" in says for says in statement.sessions.values())
     announced = any(sent) or any(
         path.startswith(_ORIGINS)
+        or "default-information" in path
         or (path.startswith(_STATICS) and not filtered)
         or (path.startswith(_POLICY) and any(word in str(value) for word in _ABOUT_DEFAULTS))
         for path, value in statement.rest.items()
     )
-    inner = any(far.known and far.tier is not Tier.HOST for far in statement.fars.values())
+    inner = not statement.fars or any(
+        far.known and far.tier is not Tier.HOST for far in statement.fars.values()
+    )
     if paths and inner and sessions.stated and not announced:
         message = f"{statement.name} drops packets by a static default route, which it prefers to one of BGP"
         remedy = "Remove the static route."
@@ -161,8 +164,25 @@ def _dropped_default(statement: Statement, sessions: Sessions) -> Iterator[Findi
         )
 
 
+def _partly_dropped(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report static routes that lead to a next hop and drop packets at the same time."""
+    for path, value in statement.rest.items():
+        if path.startswith("static_route[") and path.endswith("]"):
+            ways = str(value).split(",")
+            if len(ways) > 1 and any(way in _DROPS for way in ways):
+                prefix = path.partition("[")[2][:-1]
+                message = (
+                    f"{statement.name} sends packets for {prefix} to a next hop and drops others of them"
+                )
+                remedy = "Remove one of the two routes, or give the drop a worse preference."
+                yield finding_at(
+                    STATIC, statement.device, path, message, "partly dropped", Severity.WARNING, remedy
+                )
+
+
 RULES = (
     FabricRule(STATIC, POLICY, (), _static_routes),
     SwitchRule(NOWHERE, POLICY, (Input.BGP, Input.LINKS), _default_to_nowhere),
-    SwitchRule(NOWHERE, POLICY, (Input.BGP, Input.LINKS), _dropped_default),
+    SwitchRule(NOWHERE, POLICY, (Input.BGP,), _dropped_default),
+    SwitchRule(STATIC, POLICY, (), _partly_dropped),
 )

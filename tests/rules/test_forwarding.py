@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.back.nos import load
 from fabricc.back.nos.defaults import has_strict_rpf
 from fabricc.fabric.facts import Reading
 from fabricc.facts.frame import Contents
@@ -15,7 +16,7 @@ from fabricc.rules.forwarding import STILL, STRICT, _unnumbered_ospf
 from fabricc.rules.routing import OPEN
 from fabricc.rules.rule import SwitchRule
 from fabricc.rules.sessions import sessions_of
-from fabricc.rules.static_routes import NOWHERE, RULES
+from fabricc.rules.static_routes import NOWHERE, RULES, _partly_dropped
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -176,3 +177,14 @@ def test_ospf_without_a_subnet_needs_a_point_to_point_link(
     statement = read_statement(device, Place(Tier.TOR), {})
     found = list(_unnumbered_ospf(statement, sessions_of(statement)))
     assert [each.code for each in found] == ["FAB9675"] * count
+
+
+@pytest.mark.parametrize("system", ["eos", "nxos"])
+def test_a_route_beside_a_drop_is_reported_at_the_drop(system: str) -> None:
+    lines = ("hostname a", "ip route 10.9.0.0/16 10.0.0.1", "ip route 10.9.0.0/16 Null0",
+             "ip route 10.7.0.0/16 10.0.0.1", "ip route 10.7.0.0/16 Null0 250")  # fmt: skip
+    files = {"running-config.cfg": "\n".join((*lines, ""))}
+    device = Device("a", Kind.SWITCH, system, files, {}, Contents(load(system).read(files)))
+    statement = read_statement(device, Place(Tier.TOR), {})
+    found = list(_partly_dropped(statement, sessions_of(statement)))
+    assert [(each.code, each.line) for each in found] == [("FAB9660", 3)]

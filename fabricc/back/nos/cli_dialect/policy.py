@@ -342,6 +342,9 @@ def static_rows(discard: str) -> tuple[Row, ...]:
 
 
 def state_static(document: Document) -> None:
-    """State each route with its next hops."""
+    """State each route with its next hops, and `discard` where another line drops a part of its packets."""
     for prefix, route in document.scope.each("static route").items():
-        document.put(f"static_route[{prefix}]", static_text(map(str, route.table("via"))), route.line)
+        via, line = [*map(str, route.table("via"))], route.line
+        if via and "discard" in route.values:
+            via, line = [*via, "discard"], route.values["discard"][1]
+        document.put(f"static_route[{prefix}]", static_text(via), line)

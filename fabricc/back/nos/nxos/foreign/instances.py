@@ -302,7 +302,10 @@ def _state_routes(document: Document, path: str, routes: Mapping[Captured, Scope
         lines = [line for _, line in hops.values()]
         best = min((int(preference) for preference, _ in hops.values()), default=_PREFERENCE)
         via = [hop for hop, (preference, _) in hops.items() if preference == best and hop != DISCARD]
-        document.put(f"{path}static_route[{prefix}]", static_text(via), min(lines, default=route.line))
+        line = min(lines, default=route.line)
+        if via and "discard" in route.values and best == _PREFERENCE:  # a part of the packets is dropped
+            via, line = [*via, "discard"], route.values["discard"][1]
+        document.put(f"{path}static_route[{prefix}]", static_text(via), line)
         for hop, (preference, line) in hops.items():
             if preference != _PREFERENCE:
                 document.put(f"{path}static_route[{prefix}]/setting[{hop} preference]", preference, line)
