@@ -158,16 +158,18 @@ def _hidden_loops(statement: Statement, sessions: Sessions) -> Iterator[Finding]
     """Report that a spine or core takes AS numbers out of paths to lower switches, which have numbers of their own."""
     if statement.place.tier not in UPPER or not _is_private(statement.rest.get("bgp/asn")):
         return
-    below = {key: says for key, says in external_sessions(statement) if _leads_down(statement, sessions, key)}
+    below = {
+        key: stated for key, stated in external_sessions(statement) if _leads_down(statement, sessions, key)
+    }
     owners: dict[object, set[str]] = {}
-    for key, says in below.items():
+    for key, stated in below.items():
         far = statement.fars[sessions.near[key]]
-        owners.setdefault(says.get("remote_asn"), set()).add(far.end.device)
+        owners.setdefault(stated.get("remote_asn"), set()).add(far.end.device)
     if any(len(names) > 1 for names in owners.values()):
         return  # switches that share a number get each other's routes by this alone
-    for key, says in below.items():
+    for key, stated in below.items():
         leaf = next(
-            (each for each in ("as_override", "remove_private") if says.get(each) not in _UNSET), None
+            (each for each in ("as_override", "remove_private") if stated.get(each) not in _UNSET), None
         )
         if leaf:
             what = "replaces AS numbers" if leaf == "as_override" else "removes private AS numbers"
@@ -201,11 +203,11 @@ def _pointless_filters(statement: Statement, sessions: Sessions) -> Iterator[Fin
             if is_number(number):
                 maps.setdefault(name, {})[int(number)] = (path, str(value))
     used = [
-        (key, str(says[leaf]))
-        for key, says in external_sessions(statement)
+        (key, str(stated[leaf]))
+        for key, stated in external_sessions(statement)
         if (far := statement.fars.get(sessions.near.get(key, ""))) is not None and far.known
         for leaf in ("import", "export")
-        if leaf in says
+        if leaf in stated
     ]
     for name in dict.fromkeys(name for _, name in used if name in maps):
         clauses = [maps[name][number] for number in sorted(maps[name])]
@@ -242,9 +244,9 @@ def _unsent_communities(statement: Statement, sessions: Sessions) -> Iterator[Fi
     }
     keys = [
         key
-        for key, says in external_sessions(statement)
-        if says.get("import") in read
-        and says.get("send_community") in _UNSET
+        for key, stated in external_sessions(statement)
+        if stated.get("import") in read
+        and stated.get("send_community") in _UNSET
         and (far := statement.fars.get(sessions.near.get(key, ""))) is not None
         and far.known
         and far.tier is not Tier.HOST

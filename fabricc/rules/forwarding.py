@@ -355,12 +355,12 @@ def _unnumbered_ospf(statement: Statement, _: Sessions) -> Iterator[Finding]:
         return
     odd = [
         port
-        for port, says in statement.ports.items()
-        if says.get("ospf_area") is not None
-        and str(says.get("ipv4", "")).partition("/")[2] in _ALONE
+        for port, port_values in statement.ports.items()
+        if port_values.get("ospf_area") is not None
+        and str(port_values.get("ipv4", "")).partition("/")[2] in _ALONE
         and statement.parsed(port).kind in (PortKind.PORT, PortKind.BUNDLE)
-        and says.get("ospf_network", defaults.network) == "broadcast"
-        and says.get("enabled") != "false"
+        and port_values.get("ospf_network", defaults.network) == "broadcast"
+        and port_values.get("enabled") != "false"
     ]
     if odd:
         message = (

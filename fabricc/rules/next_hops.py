@@ -131,8 +131,8 @@ def _set_next_hops(statement: Statement) -> Iterator[tuple[str, str, IPv4Address
     """Yield import policies of sessions that set a next hop, with the path of the clause."""
     used = {
         name
-        for (vrf, _), says in statement.sessions.items()
-        for name in re.findall(r"[^\s,]+", str(says.get("import", "")) if not vrf else "")
+        for (vrf, _), values in statement.sessions.items()
+        for name in re.findall(r"[^\s,]+", str(values.get("import", "")) if not vrf else "")
     }
     for path, value in statement.rest.items() if used else ():
         if path.startswith(_MAP) and ("next-hop" in str(value) or "ip-nexthop" in str(value)):
@@ -240,12 +240,12 @@ def states_all_addresses(
         own: port -> its known addresses.
         borrowing: whether ports may borrow addresses, which gives the switch no further subnet.
     """
-    for port, says in statement.ports.items():
-        if any(_OTHER_ADDRESS.fullmatch(leaf) for leaf in says):
+    for port, values in statement.ports.items():
+        if any(_OTHER_ADDRESS.fullmatch(leaf) for leaf in values):
             return False
         if borrowing:
             continue
-        if any(leaf in says for leaf in _BORROWED):
+        if any(leaf in values for leaf in _BORROWED):
             return False
         borrowed = [each for each in own.get(port, ()) if each.network.prefixlen == each.max_prefixlen]
         if borrowed and statement.parsed(port).kind in (PortKind.PORT, PortKind.BUNDLE):

@@ -240,7 +240,7 @@ def _off_link_neighbors(statement: Statement, _: Sessions) -> Iterator[Finding]:
         if statement.of(port, "vrf") is None
         for each in addresses
     ]
-    near = [(key, ip) for key, says in outside if (ip := _one_hop_neighbor(key, says))]
+    near = [(key, ip) for key, values in outside if (ip := _one_hop_neighbor(key, values))]
     lost = [(key, ip) for key, ip in near if not any(ip in net for net in nets)]
     unchecked = any(part in path for path in statement.rest for part in _UNCHECKED)
     if not lost or unchecked or not states_all_addresses(statement, own):
@@ -327,9 +327,11 @@ def _ports_elsewhere(
     ]
 
 
-def _one_hop_neighbor(key: Key, says: Mapping[str, Value]) -> IPv4Address | IPv6Address | None:
+def _one_hop_neighbor(key: Key, values: Mapping[str, Value]) -> IPv4Address | IPv6Address | None:
     """Return the address of a neighbor that has to be in a subnet of the switch; None for other neighbors."""
-    if any(leaf in says for leaf in _FARTHER) or any(part in leaf for leaf in says for part in _UNCHECKED):
+    if any(leaf in values for leaf in _FARTHER) or any(
+        part in leaf for leaf in values for part in _UNCHECKED
+    ):
         return None
     try:
         found = ip_address(key[1])

@@ -77,7 +77,7 @@ class Likeness:
         links: all of them; by their ports' places, `up` with their Gb/s, `down` to switches, `hosts`, and those whose
             addresses the switch owns.
         aggregates: their order in the files.
-        lines: of its blocks; `asked`: addresses of the servers that it uses.
+        lines: of its blocks; `server_addresses`: those of the servers that it uses.
         digest: without the differing parts.
         policy: that of the first without a breach; `keys`: plane and pod, which no file states -> its key.
     """
@@ -89,7 +89,7 @@ class Likeness:
     owned: tuple[int, ...]
     aggregates: tuple[int, ...]
     lines: tuple[int, ...]
-    asked: frozenset[str]
+    server_addresses: frozenset[str]
     digest: SwitchDigest
     policy: Policy | None = field(default=None, compare=False)
     keys: dict[tuple[int, int | None], bytes] = field(default_factory=dict, compare=False)
@@ -152,7 +152,7 @@ class Likeness:
         """
         bgp, ports = switch.bgp, switch.ports
         management = switch.management.address.partition("/")[0]
-        if self.policy is None or not is_private_asn(bgp.asn) or management in self.asked:
+        if self.policy is None or not is_private_asn(bgp.asn) or management in self.server_addresses:
             return None
         hosts = [text for at in self.hosts for text in (ports[at].ipv4, ports[at].ipv6) if text]
         if bgp.aggregates and not lie_in_aggregates(hosts, bgp.aggregates):

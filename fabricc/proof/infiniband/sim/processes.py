@@ -182,7 +182,7 @@ class SimulatedSubnet:
 
     def _last_words(self) -> str:
         lines = (_read_text(self.folder / "ibsim.out") + self.printed()).strip().splitlines()
-        return lines[-1][:200] if lines else "nothing said"
+        return lines[-1][:200] if lines else "no output"
 
 
 def _read_text(path: Path) -> str:
