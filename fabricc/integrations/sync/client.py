@@ -16,6 +16,7 @@ from urllib.parse import urlencode, urlsplit
 
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.documents.document import clip
+from fabricc.base.numbers import is_number
 from fabricc.operate.drivers.answers import AnswerError, parse_json
 from fabricc.operate.drivers.limits import AnswerTooLargeError, bound_connection, cut_after
 from fabricc.operate.drivers.redact import excerpt
@@ -220,7 +221,7 @@ class Client:
         if status is not None:
             # Only 429 means for certain that nothing was done; to read twice does no harm.
             if not is_last and status in (_TOO_MANY, *(_BUSY if method == "GET" else ())):
-                return _Busy(int(after) if after.isdecimal() and after.isascii() else None)
+                return _Busy(int(after) if is_number(after) else None)
             raise self._status_finding(method, place, status, text)
         try:
             return (parse_json(text, place) if text.strip() else None), len(text)
