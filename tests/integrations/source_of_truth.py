@@ -1,7 +1,8 @@
 """A local server that answers as the REST APIs of NetBox 4 and Nautobot 3 are published to, in memory.
 
 Lists have pages with `count` and `next`; POST, PATCH and DELETE take lists. NetBox nests the objects that others refer
-to, Nautobot answers with identifiers, or nests them with `?depth=1`. Names are unique, and interfaces take one cable.
+to, Nautobot answers with identifiers, or nests them with `?depth=1`. Names are unique, those of devices in a location
+and tenant, and interfaces take one cable.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ REFERENCES = {
     "tenant": "tenancy/tenants", "device": "dcim/devices", "vrf": "ipam/vrfs", "prefix": "ipam/prefixes",
     "ip_address": "ipam/ip-addresses", "interface": "dcim/interfaces", "primary_ip4": "ipam/ip-addresses",
 }  # fmt: skip
-UNIQUE = {"dcim/interfaces": ("device", "name"), "ipam/prefixes": ("prefix",), "ipam/ip-addresses": ("address",),
+UNIQUE = {"dcim/devices": ("name", "site", "location", "tenant"),
+          "dcim/interfaces": ("device", "name"), "ipam/prefixes": ("prefix",), "ipam/ip-addresses": ("address",),
           "dcim/device-types": ("model",), "extras/custom-fields": ("label",), "dcim/cables": ("id",),
           "ipam/ip-address-to-interface": ("ip_address", "interface"),
           "ipam/vrf-prefix-assignments": ("vrf", "prefix")}  # fmt: skip

@@ -264,3 +264,40 @@ def test_shared_objects_of_a_company_are_used(case: Case) -> None:
         assert [each["name"] for each in case.store.lists["dcim/sites"].values()] == ["LAB"]
         assert len(case.store.lists["dcim/device-roles"]) == 3
     assert case.changes()["changes"] == []
+
+
+def test_two_clusters_with_devices_of_one_name_have_their_own(case: Case) -> None:
+    """Names of devices are unique in a location, not on the server."""
+    assert case.sync("--apply")[0] == 0
+    first = json.dumps(case.store.lists["dcim/devices"], sort_keys=True)
+    pools = "addressing: {hosts: 10.200.0.0/16, links: 10.201.0.0/16, loopbacks: 10.202.0.0/20}\n"
+    spec = case.folder / "cluster.yaml"
+    spec.write_text(
+        SPEC.replace("cluster: lab", "cluster: other") + pools + "management: {network: 172.30.0.0/16}\n"
+    )
+    assert all(each["action"] == "create" for each in case.changes("--apply")["changes"])
+    assert case.changes()["changes"] == []
+    assert case.count("dcim/devices") == 2 * (4 + 2 + 4)
+    devices = case.store.lists["dcim/devices"]
+    assert json.dumps(dict(list(devices.items())[:10]), sort_keys=True) == first
+    owners = [each["device"] for each in case.store.lists["dcim/interfaces"].values()]
+    assert {owners.count(each["id"]) for each in devices.values()} == {2, 18}
+
+
+def test_a_device_of_others_that_differs_gets_nothing(case: Case) -> None:
+    """A device of the same name and location, and of another model, is not the plan's."""
+    assert case.sync("--apply")[0] == 0
+    (tor,) = [each for each in case.store.lists["dcim/devices"].values() if each["name"] == "su001-tor1a"]
+    tor["tags"], tor["platform"] = [], None
+    interfaces = case.store.lists["dcim/interfaces"]
+    gone = [key for key, each in interfaces.items() if each["device"] == tor["id"]]
+    cables = case.store.lists["dcim/cables"]
+    for key in [key for key, each in cables.items() if {str(end) for end in ends(each)} & {*gone}]:
+        del cables[key]
+    for key in gone:
+        del interfaces[key]
+    assert not [
+        each
+        for each in case.changes()["changes"]
+        if "su001-tor1a" in each["key"] and each["action"] == "create"
+    ]

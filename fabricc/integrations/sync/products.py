@@ -34,6 +34,7 @@ class Product:
         inside: query for the addresses of a prefix.
         tag_query: query for the objects with a tag.
         field_query: query for the custom field `asn`.
+        location_query: query for the devices of a location; names of devices are unique there, not on the server.
         slugs: kinds that others may have under another spelling of the name: their slugs must be unique.
         options: kind -> more query.
         body: what to send for a record that is created.
@@ -48,6 +49,7 @@ class Product:
     inside: str
     tag_query: tuple[str, Callable[[str], str]]
     field_query: tuple[tuple[str, str], ...]
+    location_query: tuple[str, Callable[[str], str]]
     slugs: tuple[str, ...]
     options: Mapping[str, tuple[tuple[str, str], ...]]
     body: Callable[[Record, Ids], dict[str, Any]]
@@ -245,6 +247,7 @@ NETBOX = Product(
     inside="parent",
     tag_query=("tag", slug),
     field_query=(("name", "asn"),),
+    location_query=("site", slug),
     slugs=("tag", "tenant", "manufacturer", "device_type", "role", "location", "platform"),
     options={},
     body=_netbox_body,
@@ -311,6 +314,7 @@ NAUTOBOT = Product(
     inside="prefix",
     tag_query=("tags", str),
     field_query=(),  # its key is no filter; servers have few custom fields
+    location_query=("location", str),
     slugs=(),
     options={"device": (("depth", "1"),), "primary": (("depth", "1"),)},
     body=_nautobot_body,

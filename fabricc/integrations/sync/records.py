@@ -234,7 +234,8 @@ def compare(
 ) -> tuple[list[Change], list[Diagnostic]]:
     """Return the changes in an order that a server accepts, and FAB2152 for objects of others that are in the way.
 
-    An object without the tag of the cluster is never changed or deleted. An interface of a device that has the tag is
+    An object without the tag of the cluster is never changed or deleted, and a device that differs gets no interface,
+    address or cable: it may be another one of that name. An interface of a device that has the tag is
     an exception, where the plan has it: servers create interfaces of new devices from templates.
 
     Args:
@@ -250,6 +251,7 @@ def compare(
     own_devices = {each.key for each in found if each.kind == "device" and each.owned}
     made: list[Change] = []
     findings: list[Diagnostic] = []
+    foreign: set[Key] = set()
     for record in planned:
         present = there.get((record.kind, record.key))
         if present is None:
@@ -258,7 +260,8 @@ def compare(
             ):
                 findings.append(_occupied_finding(record, end))
                 continue
-            made.append(Change(record.kind, record.key, record, None, {}))
+            if foreign.isdisjoint(_devices_of(record)):
+                made.append(Change(record.kind, record.key, record, None, {}))
             continue
         if record.kind in SHARED:
             continue
@@ -267,6 +270,8 @@ def compare(
         ours = present.owned or (record.kind == "interface" and record.key[:1] in own_devices)
         if before and not ours:
             findings.append(_conflict(record, before))
+            if record.kind == "device":
+                foreign.add(record.key)
         elif before or (ours and not present.owned):
             made.append(Change(record.kind, record.key, record, present, before))
     wanted = {(record.kind, record.key) for record in planned}
@@ -275,6 +280,14 @@ def compare(
     ]
     made = [Change(each.kind, each.key, None, each, {}) for each in _deletion_order(gone)] + made
     return made, findings
+
+
+def _devices_of(record: Record) -> Sequence[Key]:
+    """Return the devices to which an object belongs, or that a cable joins."""
+    if record.kind == "address":
+        return [(str(record.fields.get("device")),)]
+    places = {"interface": (0,), "primary": (0,), "assignment": (1,), "cable": (0, 2)}
+    return [(record.key[at],) for at in places.get(record.kind, ())]
 
 
 def _ends(key: Key) -> tuple[Key, Key]:

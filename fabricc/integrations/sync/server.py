@@ -30,10 +30,11 @@ class Server:
         client: the connection.
         product: NetBox or Nautobot.
         tag: the tag of the cluster.
+        location: of its devices.
     """
 
-    def __init__(self, client: Client, product: Product, tag: str) -> None:
-        self._client, self._product, self._tag = client, product, tag
+    def __init__(self, client: Client, product: Product, tag: str, location: str) -> None:
+        self._client, self._product, self._tag, self._location = client, product, tag, location
         self._ids: dict[tuple[str, Key], Any] = {}
         self._keys: dict[tuple[str, Any], Key] = {}
         self._tag_id: Any = None
@@ -128,6 +129,11 @@ class Server:
             yield from _chunks("vrf", [str(self._ids[vrf]) for vrf in vrfs if vrf in self._ids])
         elif kind == "custom_field":
             yield self._product.field_query
+        elif kind in ("device", "primary"):
+            name, form = self._product.location_query
+            if ("location", (self._location,)) in self._ids:
+                for chunk in _chunks("name", [each.key[0] for each in own]):
+                    yield (*chunk, (name, form(self._location)))
         elif kind in self._product.slugs:
             yield from _chunks("slug", [slug(each.key[0]) for each in own])
         elif own:
@@ -154,7 +160,10 @@ class Server:
             owned = owner[kind] in owners
         else:
             owned = self._tag_id is not None and self._tag_id in tags
-        self._remember(kind, key, answer["id"])
+        if kind == "primary" and answer["id"] != self._ids.get(("device", key)):
+            return None
+        if owned or (kind, key) not in self._ids:  # those with the tag come first
+            self._remember(kind, key, answer["id"])
         return ServerObject(kind, key, answer["id"], owned, fields, tags)
 
     def _remember(self, kind: str, key: Key, id_: Any) -> None:
@@ -206,7 +215,8 @@ def pull_export(client: Client, product: Product, location: str, prefixes: Seque
     Raises:
         ServerError: the server does not answer as documented.
     """
-    where = ("site", slug(location)) if product.name == "netbox" else ("location", location)
+    name, form = product.location_query
+    where = (name, form(location))
     keys: dict[tuple[str, Any], Key] = {}
     devices: list[Device] = []
     for answer in client.objects(product.paths["device"], (where, *product.options.get("device", ()))):
