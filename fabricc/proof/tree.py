@@ -58,7 +58,11 @@ def open_tree(tree: Path) -> tuple[Folder, bytes, Manifest]:
         return folder, stated, manifest
     except OSError as error:
         message = f"{tree} is no output tree: cannot read its manifest.json ({error.strerror or error})"
-        raise TreeError("FAB6013", message, "Give a folder that `build` wrote.") from None
+        below = [str(tree / each.name) for each in trees_around(tree) if each.parent == tree.absolute()]
+        help_ = (
+            f"Built trees in it: {', '.join(below[:3])}." if below else "Give a folder that `build` wrote."
+        )
+        raise TreeError("FAB6013", message, help_) from None
     except manifests.ManifestError as error:
         message = f"{tree} is no output tree: its manifest.json was not written by a build ({error})"
         at = Position(str(tree / manifests.NAME), error.line)

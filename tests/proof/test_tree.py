@@ -47,3 +47,11 @@ def test_a_folder_without_manifest_is_no_tree(tmp_path: Path) -> None:
     with pytest.raises(TreeError) as raised:
         read_manifest(tmp_path)
     assert raised.value.code == "FAB6013"
+
+
+def test_a_folder_of_trees_names_them(tmp_path: Path) -> None:
+    emit(tmp_path, files(1))
+    with pytest.raises(TreeError) as raised:
+        read_manifest(tmp_path)
+    (found,) = raised.value.diagnostics
+    assert found.help == f"Built trees in it: {tmp_path / 'zone'}."
