@@ -8,6 +8,7 @@ answered since then.
 from __future__ import annotations
 
 import json
+import logging
 import sys
 import threading
 from contextlib import ExitStack
@@ -54,6 +55,7 @@ def main() -> None:
     file = Path(sys.argv[1])
     asked: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     never = threading.Event()
+    logging.getLogger("paramiko").setLevel(logging.CRITICAL)  # a client that is done resets its connection
     with ExitStack() as stack:
         switches: dict[str, Switch] = {}
         places = {}
