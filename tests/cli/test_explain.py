@@ -190,7 +190,7 @@ def test_explain_reports_a_tree_of_another_spec_state(zone: Path, fabricc: Fabri
         (["build/zone/plan/cabling.csv:2"], "FAB9272", "fabricc explain SPEC NAME"),
         (["build/zone/manifest.json:2"], "FAB9271", "no file manifest.json"),
         (["no-such.yaml", "10.0.0.1"], "FAB0001", "cluster.yaml"),
-        (["build", "10.0.0.1"], "FAB6013", "Give a folder"),
+        (["build", "10.0.0.1"], "FAB6013", "Built trees in it: build"),
     ],
 )
 def test_unknown_subjects_are_diagnostics(
