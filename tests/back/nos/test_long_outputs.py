@@ -43,7 +43,7 @@ def test_tables_and_paths_are_matched_in_one_pass() -> None:
     assert not answers.parse_lldpd("LocalPort RemoteDevice RemotePortID\na b c" + " " * MANY + '"')
     assert collected_systems()["cumulus"].takes("x", "auto a\niface b\n  c\nsource d\n" + "\n" * MANY) is None
     assert not edits._NUMBERED.fullmatch("a1" + "1" * MANY + " ")
-    assert not order._TOLD.fullmatch("a1" + "1" * MANY)
+    assert not order._CABLE_DESCRIPTION.fullmatch("a1" + "1" * MANY)
     assert report._KEYS.sub("[]", "a[b]" + "[" * MANY) == "a[]" + "[" * MANY
     assert not instances._DEFAULTS.fullmatch(":" * MANY)
     assert not packet_filters._ADDRESS.fullmatch(":" * MANY + "!")

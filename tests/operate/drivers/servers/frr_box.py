@@ -39,7 +39,8 @@ mkdir -p /run/frr /run/sshd /run/lldpd /run/napalm; chown frr:frr /run/frr
 sysctl -q net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
 for daemon in zebra staticd bfdd bgpd; do "/usr/lib/frr/$daemon" -d -A 127.0.0.1 --limit-fds 1024; done
 vtysh -b
-/usr/sbin/sshd -f /etc/ssh/sshd_config
+/usr/sbin/sshd -f /etc/ssh/sshd_config  # returns before it listens on port 22
+for _ in $(seq 200); do grep -q " 0100007F:0016 00000000:0000 0A " /proc/net/tcp && break; sleep 0.05; done
 if [ -x /usr/sbin/lldpd ]; then chown _lldpd:_lldpd /run/lldpd
   # In its own file: lldpcli beside the one that lldpd starts itself may leave it paused for good.
   printf "configure lldp %s\\n" "portidsubtype ifname" "tx-interval 1" > /run/lldp.conf
