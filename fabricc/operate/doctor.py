@@ -31,8 +31,9 @@ from fabricc.base.foreign.shell import shell_path
 from fabricc.catalog.support import release_numbers
 from fabricc.operate.devices.access import NAME
 from fabricc.operate.devices.connection import open_connection
+from fabricc.operate.devices.errors import DeviceError
 from fabricc.operate.devices.fanout import for_each
-from fabricc.operate.devices.login import DeviceError, devices_by_name
+from fabricc.operate.devices.login import devices_by_name
 from fabricc.version import __version__
 
 if TYPE_CHECKING:

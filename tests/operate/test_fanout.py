@@ -9,8 +9,9 @@ import pytest
 
 from fabricc.operate.devices.access import Access
 from fabricc.operate.devices.connection import open_connection
+from fabricc.operate.devices.errors import RefusedLoginError
 from fabricc.operate.devices.fanout import for_each
-from fabricc.operate.devices.login import Device, Login, RefusedLoginError
+from fabricc.operate.devices.login import Device, Login
 from fabricc.operate.devices.secrets import Reference
 from tests.operate.drivers.servers.eos import eos_switch
 from tests.operate.drivers.servers.junos import junos_switch

@@ -7,16 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from fabricc.operate.devices.errors import DeviceError, LockedError, RefusedLoginError, UnreachableError
 from fabricc.operate.devices.getter_types import GETTERS, IDENTITY
-from fabricc.operate.devices.login import (
-    MOST_REFUSING,
-    DeviceError,
-    LockedError,
-    RefusedLoginError,
-    UnreachableError,
-    driver_class,
-    napalm_base,
-)
+from fabricc.operate.devices.login import MOST_REFUSING, driver_class, napalm_base
 from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.redact import excerpt, mask_secrets
 

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from fabricc.base.diagnostics import FindingsError
 from fabricc.base.values import dataclass
 from fabricc.fabric.management import management_place
+from fabricc.operate.devices.errors import DeviceError
 from fabricc.operate.drivers import DRIVERS
 
 if TYPE_CHECKING:
@@ -145,22 +145,6 @@ def devices_by_name(fabric: Fabric) -> dict[str, Device]:
     """Return every switch by name, in the fabric's order."""
     found = (device_of_switch(fabric, at) for at in fabric.switch_ids())
     return {one.name: one for one in found}
-
-
-class DeviceError(FindingsError):
-    """A device or the access to it failed. The text contains no secret."""
-
-
-class UnreachableError(DeviceError):
-    """A device does not answer: no connection can be made, or a request timed out."""
-
-
-class LockedError(DeviceError):
-    """Another session holds a device, or has changed it: the device did not begin the request."""
-
-
-class RefusedLoginError(DeviceError):
-    """A device answers and refuses the login; another attempt may lock the account."""
 
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from fabricc.back import nos as back_ends
 from fabricc.back.nos.secret_values import KNOWN_TO_EVERYONE
 from fabricc.base.values import dataclass
-from fabricc.operate.devices.login import DeviceError, driver_class
+from fabricc.operate.devices.errors import DeviceError
+from fabricc.operate.devices.login import driver_class
 from fabricc.operate.devices.secrets import REFERENCE
 from fabricc.operate.drivers.bundle import pack_bundle, unpack_bundle
 from fabricc.operate.drivers.redact import redact_text

@@ -15,9 +15,9 @@ from fabricc.compiler.render.switch_files import overlay_lines
 from fabricc.front.spec.lock import lines_of
 from fabricc.operate.devices import running
 from fabricc.operate.devices.connection import open_connection
+from fabricc.operate.devices.errors import DeviceError
 from fabricc.operate.devices.fanout import for_each
 from fabricc.operate.devices.identity import LOOK, identify_device
-from fabricc.operate.devices.login import DeviceError
 from fabricc.operate.push.built_tree import SWITCHES, BuiltTree, PushRefusedError
 from fabricc.operate.push.ownership import new_session
 from fabricc.operate.push.reach import read_files, reject_namesake

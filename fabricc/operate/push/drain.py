@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from fabricc.operate.devices import running
-from fabricc.operate.devices.login import DeviceError
+from fabricc.operate.devices.errors import DeviceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

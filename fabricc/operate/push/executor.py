@@ -15,7 +15,7 @@ from fabricc.base.values import dataclass
 from fabricc.fabric.tenants import plan_peers
 from fabricc.operate.change.resources import Effect
 from fabricc.operate.devices import running
-from fabricc.operate.devices.login import DeviceError, LockedError
+from fabricc.operate.devices.errors import DeviceError, LockedError
 from fabricc.operate.push import gates
 from fabricc.operate.push.drain import list_sessions
 from fabricc.operate.push.journal import State

@@ -21,7 +21,7 @@ from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.document import conflict_in
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
-from fabricc.operate.devices.login import Device, DeviceError
+from fabricc.operate.devices.errors import DeviceError
 from fabricc.operate.drivers.redact import excerpt
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.operate.devices.access import Access
+    from fabricc.operate.devices.login import Device
 
 FORMAT = 1
 INSTALL, RETURN = "install", "return"

@@ -11,7 +11,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.operate.devices.login import DeviceError
+from fabricc.operate.devices.errors import DeviceError
 from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.push.reach import RunConnections
 

@@ -10,6 +10,7 @@ from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass, replace
 from fabricc.operate.devices import running
 from fabricc.operate.devices.connection import Connection, open_connection
+from fabricc.operate.devices.errors import DeviceError, RefusedLoginError
 from fabricc.operate.devices.identity import (
     LOOK,
     LOOK_OR_STATE,
@@ -21,7 +22,7 @@ from fabricc.operate.devices.identity import (
     shared_devices,
     shared_endpoints,
 )
-from fabricc.operate.devices.login import DeviceError, RefusedLoginError, driver_class
+from fabricc.operate.devices.login import driver_class
 from fabricc.operate.devices.running import reverting_of_driver
 from fabricc.operate.push.built_tree import BuiltTree, PushRefusedError
 from fabricc.operate.push.drain import drain_files, list_sessions

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass
 from fabricc.operate.devices import running
+from fabricc.operate.devices.errors import DeviceError, RefusedLoginError
 from fabricc.operate.devices.fanout import for_each
-from fabricc.operate.devices.login import DeviceError, RefusedLoginError
 from fabricc.operate.push.drain import drain_files
 from fabricc.operate.push.hook import OPPOSITE
 from fabricc.operate.push.journal import FINAL, NEW, State

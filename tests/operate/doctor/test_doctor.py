@@ -12,7 +12,8 @@ import pytest
 from fabricc.cli.entry import run
 from fabricc.operate import doctor
 from fabricc.operate.devices.access import Access
-from fabricc.operate.devices.login import DeviceError, Login
+from fabricc.operate.devices.errors import DeviceError
+from fabricc.operate.devices.login import Login
 from fabricc.operate.devices.secrets import Reference
 from fabricc.operate.doctor import State, check_switches
 from tests.operate.verify.test_drivers import DEVICES

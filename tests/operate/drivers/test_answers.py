@@ -12,7 +12,8 @@ import pytest
 
 from fabricc.operate.devices.access import Access
 from fabricc.operate.devices.connection import open_connection
-from fabricc.operate.devices.login import Device, DeviceError, Login
+from fabricc.operate.devices.errors import DeviceError
+from fabricc.operate.devices.login import Device, Login
 from fabricc.operate.devices.secrets import Reference
 from fabricc.operate.drivers.answers import AnswerError, parse_json
 from tests.operate.drivers.servers.eos import EosSwitch, eos_switch

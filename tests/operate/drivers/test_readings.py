@@ -12,8 +12,8 @@ from napalm import get_network_driver
 from napalm.base.exceptions import ConnectAuthError, ConnectionClosedException
 
 from fabricc.operate.devices.connection import Connection
+from fabricc.operate.devices.errors import DeviceError
 from fabricc.operate.devices.getter_types import GETTERS
-from fabricc.operate.devices.login import DeviceError
 from fabricc.operate.drivers import DRIVERS, linux_views
 from fabricc.operate.drivers.eos_views import read_cooling, read_temperature
 from fabricc.operate.drivers.junos_views import read_alarms

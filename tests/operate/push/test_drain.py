@@ -17,8 +17,9 @@ from fabricc.fabric.fabric import Fabric
 from fabricc.fabric.shape import TierName
 from fabricc.operate.devices import running
 from fabricc.operate.devices.access import Access
+from fabricc.operate.devices.errors import DeviceError
 from fabricc.operate.devices.identity import Roster
-from fabricc.operate.devices.login import Device, DeviceError, Login
+from fabricc.operate.devices.login import Device, Login
 from fabricc.operate.push.built_tree import BuiltTree, PushRefusedError, Snapshot, read_source
 from fabricc.operate.push.drain import drain_files, patch_text
 from fabricc.operate.push.executor import Executor

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.operate.devices.connection import Connection
+from fabricc.operate.devices.errors import DeviceError
 from fabricc.operate.devices.getter_types import GETTERS
-from fabricc.operate.devices.login import DeviceError
 from fabricc.operate.push import gates
 from fabricc.operate.push.options import Options
 from fabricc.operate.verify import neighbors, verify_switch

@@ -10,7 +10,7 @@ import pytest
 
 from fabricc.cli.entry import run
 from fabricc.operate.devices.access import read_access
-from fabricc.operate.devices.login import DeviceError
+from fabricc.operate.devices.errors import DeviceError
 from tests.operate.push.network import HITLESS, Network
 
 if TYPE_CHECKING:

@@ -1,0 +1,21 @@
+"""Errors of devices and of the access to them: no answer, a lock, a refused login."""
+
+from __future__ import annotations
+
+from fabricc.base.diagnostics import FindingsError
+
+
+class DeviceError(FindingsError):
+    """A device or the access to it failed. The text contains no secret."""
+
+
+class UnreachableError(DeviceError):
+    """A device does not answer: no connection can be made, or a request timed out."""
+
+
+class LockedError(DeviceError):
+    """Another session holds a device, or has changed it: the device did not begin the request."""
+
+
+class RefusedLoginError(DeviceError):
+    """A device answers and refuses the login; another attempt may lock the account."""
