@@ -29,7 +29,8 @@ from fabricc.front.planning.topology.layout import port_speeds, ports_at
 from fabricc.front.planning.topology.models import Models, Naming, UnfitError, models_of, nos_release
 from fabricc.front.planning.topology.refusals import find_spines
 from fabricc.front.planning.topology.shape import size_fabric
-from fabricc.front.planning.topology.tors import largest_unit, link_speed, spread_links
+from fabricc.front.planning.topology.spread import spread_links
+from fabricc.front.planning.topology.tors import largest_unit, link_speed
 from fabricc.front.planning.topology.units import border_units, capacity_units
 from fabricc.front.spec.device_model import NosChoice
 from fabricc.front.spec.gpus import ALL_RAILS

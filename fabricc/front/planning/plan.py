@@ -58,7 +58,8 @@ from fabricc.front.planning.topology.resilience import (
 )
 from fabricc.front.planning.topology.shape import Sizing, check_joined, size_fabric
 from fabricc.front.planning.topology.shared_tors import refuse_unplaced, shared_tor_pins
-from fabricc.front.planning.topology.tors import REPIN, Spread, spread_findings, spread_links, spread_pins
+from fabricc.front.planning.topology.spread import Spread, spread_findings, spread_links, spread_pins
+from fabricc.front.planning.topology.tors import REPIN
 from fabricc.front.planning.topology.units import (
     Identities,
     assign_identities,

@@ -16,7 +16,7 @@ from fabricc.fabric.naming import computed_name
 from fabricc.fabric.shape import HostId, TierName
 from fabricc.fabric.vocabulary import compile_patterns
 from fabricc.front.planning.topology import clos
-from fabricc.front.planning.topology.tors import PIN
+from fabricc.front.planning.topology.spread import PIN
 from fabricc.front.qos.worksheet import Row
 from fabricc.front.spec.document import format_path
 from fabricc.review.explain.formulas import Numbers, make_formula

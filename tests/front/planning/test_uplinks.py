@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fabricc.back.jobs.acceptance import QUEUE_PAIRS, flows_to_cover, plan_rounds
 from fabricc.back.jobs.roster import list_hosts
 from fabricc.fabric.model import Direction
-from fabricc.front.planning.topology.tors import PIN
+from fabricc.front.planning.topology.spread import PIN
 from fabricc.front.spec.lock import Lock, format_lock
 from fabricc.operate.verify.widths import Widths
 from tests.effort import examples

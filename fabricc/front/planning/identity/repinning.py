@@ -18,8 +18,8 @@ from fabricc.fabric.shape import PortLayout, Strides, SwitchId, TierName
 from fabricc.front.planning.topology.border import with_border, with_leaves
 from fabricc.front.planning.topology.models import Models, UnfitError, models_of
 from fabricc.front.planning.topology.shape import Sizing, size_fabric
+from fabricc.front.planning.topology.spread import spread_links
 from fabricc.front.planning.topology.strides import NAMES
-from fabricc.front.planning.topology.tors import spread_links
 from fabricc.front.planning.topology.units import (
     assign_identities,
     border_units,

@@ -39,7 +39,8 @@ from fabricc.front.planning.topology.layout import Room, port_rooms
 from fabricc.front.planning.topology.models import Models, UnfitError, models_of
 from fabricc.front.planning.topology.pods import check_pods, count_units
 from fabricc.front.planning.topology.shape import Sizing, check_joined, size_fabric
-from fabricc.front.planning.topology.tors import REPIN, Spread, spread_findings, spread_links, spread_pins
+from fabricc.front.planning.topology.spread import Spread, spread_findings, spread_links, spread_pins
+from fabricc.front.planning.topology.tors import REPIN
 from fabricc.front.planning.topology.units import Identities, assign_identities, capacity_units, count_digits
 from fabricc.front.spec.lock import Lock
 
