@@ -9,14 +9,13 @@ import resource
 import socket
 import struct
 from contextlib import ExitStack, contextmanager
-from ipaddress import ip_interface, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_interface, ip_network
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.external import ExternalLink, ExternalParty, family_of
 from fabricc.operate.lab.kernel import inside_namespace
 from fabricc.operate.lab.node import HOST_QUIET, Node
-from fabricc.operate.lab.predict import ExternalEnd
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -192,6 +191,21 @@ def outside_cables(fabric: Fabric) -> Iterator[CableRow]:
     for party, links in links_of(fabric).items():
         for number, link in enumerate(links):
             yield replace(link.cable, b_device=name_of(party), b_port=f"out{number}")
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalEnd:
+    """The party at the far end of a port that leads outside.
+
+    Attributes:
+        node: its name.
+        asn: of its routers; None where routes to it are static.
+        prefixes: what leads there.
+    """
+
+    node: str
+    asn: int | None
+    prefixes: tuple[IPv4Network | IPv6Network, ...]
 
 
 def outside_answers(fabric: Fabric) -> dict[tuple[str, str], ExternalEnd]:

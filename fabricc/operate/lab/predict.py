@@ -23,7 +23,7 @@ from fabricc.operate.lab.state import vrf_table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from fabricc.operate.lab.endpoints import Endpoint
+    from fabricc.operate.lab.endpoints import Endpoint, ExternalEnd
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,21 +152,6 @@ class Prediction:
             at, count = following[0], count + 1
             seen.add(at)
         return count
-
-
-@dataclass(frozen=True, slots=True)
-class ExternalEnd:
-    """The party at the far end of a port that leads outside.
-
-    Attributes:
-        node: its name.
-        asn: of its routers; None where routes to it are static.
-        prefixes: what leads there.
-    """
-
-    node: str
-    asn: int | None
-    prefixes: tuple[Network, ...]
 
 
 def predict_network(
