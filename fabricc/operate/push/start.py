@@ -12,7 +12,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass, replace
 from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.devices import readings, running
-from fabricc.operate.push import confirmation, lockout, rollback
+from fabricc.operate.push import confirmation, lockout, unfinished
 from fabricc.operate.push.built_tree import PushRefusedError, prove_files
 from fabricc.operate.push.hook import INSTALL, OPPOSITE, RETURN
 from fabricc.operate.push.journal import NEW, SESSION, Journal, Run, State
@@ -395,7 +395,7 @@ def _remaining_waves(flow: Push) -> list[Wave]:
         RefusedError: a switch refuses, or the share cannot be kept.
     """
     journal, run = flow.executor.journal, flow.executor.run
-    old = rollback.settle_switches(flow)
+    old = unfinished.settle_switches(flow)
     states = journal.states(run)
     fresh = [n for n, (s, *_) in states.items() if s is State.PLANNED and not journal.entry(run, n).before]
     kept = dict(flow.effects)
@@ -434,7 +434,7 @@ def roll_back_run(setting: Setting, number: int) -> Outcome:
                 "Only the last change of a switch with secrets can be undone: build the former state, and push it.",
             )
         begun = [
-            name for name in rollback.list_unfinished(flow.executor) if journal.entry(run.id, name).before
+            name for name in unfinished.list_unfinished(flow.executor) if journal.entry(run.id, name).before
         ]
         begun = [n for n in begun if states[n][0] is not State.PLANNED or states[n][1]]
         if begun:
