@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
-from fabricc.back.nos import templating
-from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.compiler.prove.finding_groups import SHOWN, FindingGroups
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.facts import Reading
 from fabricc.fabric.links import switch_links
 from fabricc.fabric.model import Host, Switch
 from fabricc.fabric.shape import HostId, SwitchId
-from fabricc.front.spec.load import apply_severities
-from fabricc.proof.invariants.rules import soften_breaches
 from fabricc.rules.findings import finding_at
 from fabricc.rules.planned import compare_neighbors, planned_statement
 from fabricc.rules.planned_links import LinkEnd, locate_end
@@ -25,12 +21,10 @@ from fabricc.rules.registry import run_fabric_rules, run_switch_rules
 from fabricc.rules.rule import Report, Switches
 from fabricc.rules.sessions import sessions_of
 from fabricc.rules.summary import Summary, summarize
-from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.compiler.compiled import Compiled
     from fabricc.compiler.planned_spec import PlannedSpec
     from fabricc.compiler.write.device import Work
     from fabricc.fabric.fabric import Fabric
@@ -117,34 +111,6 @@ def find_plan_findings(plan: PlannedSpec, names: Collection[str] = ()) -> Iterat
             summaries[switch.name] = summarize(statement, sessions)
         for each in run_fabric_rules(planned_switches(fabric, summaries, lambda _: None)):
             yield _locate(each, devices[each.device])
-
-
-def has_own_text(compiled: Compiled) -> bool:
-    """Return whether a spec has text or figures of the user's own: overlays, removals, templates and catalog files."""
-    specs = compiled.spec, *compiled.spec.networks.values()
-    return templating.in_use() or any(each.overlays or each.catalog_files for each in specs)
-
-
-def list_proof_findings(compiled: Compiled) -> tuple[Diagnostic, ...]:
-    """Return the errors and warnings of `check` on the tree of a spec, without the tree.
-
-    The files are rendered and proved where the spec has text of its own; else the rules run on the planned facts.
-    """
-    if not has_own_text(compiled):
-        return group_findings(compiled, find_plan_findings(compiled))
-    try:
-        found = compiled.proof()
-    except EmitError as error:
-        found = (error.diagnostic,)
-    return tuple(each for each in found if each.severity is not Severity.NOTE)
-
-
-def group_findings(compiled: Compiled, found: Iterable[Finding]) -> tuple[Diagnostic, ...]:
-    """Return findings as `check` reports them: in groups, and with what the spec accepts."""
-    grouped, spec = FindingGroups(), compiled.spec
-    grouped.add(found)
-    new = apply_severities(soften_breaches(grouped.diagnostics(spec.cluster), spec), spec.accept)
-    return tuple(each for each in new if each.severity is not Severity.NOTE)
 
 
 def _locate(report: Report, device: Device) -> Finding:
