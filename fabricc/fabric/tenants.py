@@ -8,16 +8,13 @@ from the tenant's number in the lock, so no tenant changes when another comes or
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
 from fabricc.fabric.evpn import VXLAN_BYTES, route_distinguisher, route_target
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from fabricc.fabric.model import Switch
+    from collections.abc import Mapping, Sequence
 
 VNI_BASE = 20000
 """Added to the number of a tenant."""
@@ -121,15 +118,3 @@ def assign_numbers(names: Sequence[str], pinned: Mapping[str, int]) -> dict[str,
         if name not in numbers:
             numbers[name] = max(numbers.values(), default=0) + 1
     return numbers
-
-
-def plan_peers(switches: Iterable[Switch]) -> dict[str, dict[str, str]]:
-    """Return for the VNI of each tenant the ToRs that have ports in use in its VRF: VTEP address -> name."""
-    found: dict[str, dict[str, str]] = defaultdict(dict)
-    for switch in switches:
-        if switch.tenants and switch.tenants.source:
-            used = {port.vrf for port in switch.ports if port.enabled}
-            for tenant in switch.tenants.tenants:
-                if tenant.name in used:
-                    found[str(tenant.vni)][switch.tenants.source] = switch.name
-    return found
