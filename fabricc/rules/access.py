@@ -14,12 +14,13 @@ from fabricc.base.diagnostics import Severity
 from fabricc.proof.compare import Finding
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import ADDRESSES, OTHER, FabricRule, Input, Report, Switches, SwitchRule
-from fabricc.rules.summary import ACCESS, BESIDE, SERVICES, Summary
+from fabricc.rules.summary import ACCESS, BESIDE, SERVICES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.facts.statement import Statement
+    from fabricc.rules.records import Summary
     from fabricc.rules.sessions import Sessions
 
 OPEN, UNSAFE, ISOLATED = "FAB9671", "FAB9672", "FAB6206"

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from ipaddress import ip_address, ip_interface, ip_network
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.facts.frame import PORT
 from fabricc.facts.statement import Statement, scope_of
 from fabricc.proof.invariants.prefixes import parse_block
+from fabricc.rules.records import UnresolvedHop
 from fabricc.rules.rule import POLICY, FabricRule, Report, Switches
 from fabricc.rules.sessions import is_address
 
@@ -29,21 +30,6 @@ _ELSEWHERE = ("vrf", "onlink", "table", "tunnel")
 """Words of a next hop that is not resolved in the routing instance of its route."""
 _LEARNED = ("bgp", "ospf", "isis", "eigrp", "rip", "vni", "import", "leak", "route_target", "evpn")
 """Words in paths of facts by which a routing instance may learn a route to a next hop."""
-
-
-class UnresolvedHop(NamedTuple):
-    """A next hop in no subnet of its switch; `subject` sends to it.
-
-    Attributes:
-        learned: whether a route to it may be learned.
-        idle: the only port whose subnet nothing uses, where there is one: its address may be the wrong one.
-    """
-
-    subject: str
-    hop: str
-    path: str
-    learned: bool
-    idle: str = ""
 
 
 def unresolved_hops(statement: Statement) -> tuple[UnresolvedHop, ...]:

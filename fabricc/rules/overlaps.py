@@ -20,6 +20,7 @@ from fabricc.proof.invariants.prefixes import Block, blocks_with_lines, parse_bl
 from fabricc.proof.invariants.rules import breach_finding
 from fabricc.rules.findings import finding_at
 from fabricc.rules.next_hops import is_idle, link_ports, parse_addresses, states_all_addresses
+from fabricc.rules.records import Subnet, Subnets
 from fabricc.rules.rule import ADDRESSES, FabricRule, Input, Report, SwitchRule
 from fabricc.rules.sessions import external_sessions, is_address
 
@@ -35,40 +36,6 @@ if TYPE_CHECKING:
 
 OVERLAP = "FAB9681"
 _REMEDY = "Correct the address or the prefix length of the port with the wrong one."
-
-
-class Subnet(NamedTuple):
-    """The subnet of a port: `vrf` is its routing instance, `text` its address with prefix length."""
-
-    vrf: str
-    block: Block
-    device: str
-    port: str
-    text: str
-
-    @property
-    def path(self) -> str:
-        """Return the path of the address, or of the port."""
-        return f"{PORT}{self.port}]/ipv{self.block.family}"
-
-
-class Subnets(NamedTuple):
-    """The subnets of a device as text, which thousands of devices keep.
-
-    Attributes:
-        texts: a line for each: routing instance and address with prefix length.
-        ports: of each; one object for devices with the same.
-    """
-
-    texts: str = ""
-    ports: tuple[str, ...] = ()
-
-    def of(self, device: str) -> Iterator[Subnet]:
-        """Yield the subnets of a device."""
-        for line, port in zip(self.texts.split("\n"), self.ports, strict=False):
-            vrf, _, text = line.partition(" ")
-            if block := parse_block(text):
-                yield Subnet(vrf, block, device, port, text)
 
 
 def subnets_of(statement: Statement) -> Subnets:

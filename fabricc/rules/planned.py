@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
-    from fabricc.rules.summary import Summary
+    from fabricc.rules.records import Summary
 
 _TIERS = {TierName.TOR: Tier.TOR, TierName.SPINE: Tier.SPINE, TierName.CORE: Tier.CORE}
 _ABOVE = {Tier.TOR: Tier.SPINE, Tier.SPINE: Tier.CORE}

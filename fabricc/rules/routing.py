@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.policy import Policy
     from fabricc.proof.invariants.prefixes import Block
+    from fabricc.rules.records import OuterSession, Summary
     from fabricc.rules.rule import Switches
     from fabricc.rules.sessions import Key, Sessions
-    from fabricc.rules.summary import OuterSession, Summary
 
 POLICY, UNUSED = "FAB9664", "FAB9665"
 _HEIGHT = {Tier.TOR: 1, Tier.SPINE: 2, Tier.CORE: 3}

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Severity
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.policy import Policy
-    from fabricc.rules.overlaps import Subnets
+    from fabricc.rules.records import Subnets, Summary
     from fabricc.rules.sessions import Sessions
-    from fabricc.rules.summary import Summary
 
 INTERFACES, ADDRESSES, BGP, POLICY, PFC, ECN, BUFFERS, CLASSIFICATION, HOSTS, OTHER = TOPICS = (
     "interfaces", "addresses", "BGP", "policy", "PFC", "ECN", "buffers", "classification", "hosts", "other",

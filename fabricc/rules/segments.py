@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from ipaddress import ip_address, ip_interface
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.defaults import certain_default_mtu, changes_next_hops, states_pfc
 from fabricc.base.diagnostics import Severity
@@ -14,6 +14,7 @@ from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
 from fabricc.facts.statement import Statement, session_path
 from fabricc.rules.findings import finding_at
+from fabricc.rules.records import SegmentSetting
 from fabricc.rules.rule import ADDRESSES, FabricRule, Input, Report, Switches, SwitchRule
 from fabricc.rules.sessions import UPPER, Sessions, external_sessions, is_address
 
@@ -40,22 +41,6 @@ _SHARED = {"evpn/anycast_mac": "gateway MAC", "evpn/udp_port": "UDP port", "vxla
 _VXLAN_PORT = "4789"  # RFC 7348
 _VLAN_PORT = re.compile(r"(?:vlan|irb\.|Vlan)(\d+)", re.IGNORECASE)
 _GATEWAY, _SOURCES = "gateway[", ("vxlan/source", "evpn/source")
-
-
-class SegmentSetting(NamedTuple):
-    """A setting of an EVPN segment or a VLAN that other switches must share.
-
-    Attributes:
-        kind: `VNI`, `route target`, `gateway`, or what `_SHARED` names.
-        owner: the VNI of a route target, the VLAN of a VNI, the VLAN and subnet of a gateway, a VRF, or all segments.
-        values: what it announces under, and accepts: of a VNI and a gateway the same.
-        path: of the fact.
-    """
-
-    kind: str
-    owner: str
-    values: tuple[frozenset[str], frozenset[str]]
-    path: str
 
 
 def segment_settings(statement: Statement) -> tuple[SegmentSetting, ...]:

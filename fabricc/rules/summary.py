@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import re
 from ipaddress import ip_interface
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fabricc.facts.frame import PORT
 from fabricc.facts.statement import Tier, session_path
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.next_hops import unresolved_hops
+from fabricc.rules.records import OuterSession, Summary
 from fabricc.rules.segments import distinguishers, segment_settings
 from fabricc.rules.sessions import UPPER, carries_evpn, exchanging_sessions, external_sessions, has_policy
 from fabricc.rules.tenants import overlay_of
 
 if TYPE_CHECKING:
     from fabricc.facts.statement import Statement
-    from fabricc.rules.next_hops import UnresolvedHop
-    from fabricc.rules.segments import SegmentSetting
     from fabricc.rules.sessions import Key, Sessions
-    from fabricc.rules.tenants import Overlay
 
 ACCESS = "management/access"
 OWN_AS = "bgp/allow_as_in"
@@ -34,57 +32,6 @@ _ENTERING = (*_ORIGINS, "bgp/redistribute", "bgp/setting[redistribute", "bgp/sta
 _SEED = re.compile(r"[/[](?:ecmp_)?hash_seed\]?$")
 BESIDE = ("management/access", "management/tacacs", "management/radius")
 """Beginnings of paths that only a complete configuration states in addition to its services."""
-
-
-class OuterSession(NamedTuple):
-    """A session with another AS over which no link to a known device leads; `bare`: directions without a policy."""
-
-    key: Key
-    imports: str
-    bare: tuple[str, ...]
-
-
-class Summary(NamedTuple):
-    """The facts of one switch that are compared with others.
-
-    Attributes:
-        routes: prefix, next hops and path of each static route of the default routing instance.
-        unresolved: next hops in no subnet of the switch.
-        segments: settings of EVPN segments and VLANs that other switches must share.
-        overlay: VRFs with VNIs, and EVPN routes that are passed on; None without.
-        distinguishers: route distinguishers, and the paths that state them.
-        prefixes: aggregates and networks that it puts into BGP.
-        services: paths of the services that it has.
-        beside: paths that only a complete configuration states in addition to its services.
-        unbound: path of an access list that no port uses; "" for none.
-        seed: path and value of its hash seed.
-        loops: path by which it accepts its own AS number from switches above it; "" for none.
-        outer: sessions with another AS that may lead to unknown peers.
-        silent: prefix and path of a port to hosts, if the switch has sessions to upper switches and puts nothing
-            into BGP.
-        limit: the smallest number of prefixes that ends a session to an upper switch or with EVPN, and its path.
-        joined: whether a session leads over a link to a known device; `remote`: neighbors of the other sessions.
-    """
-
-    tier: Tier
-    asn: int | None
-    router_id: str
-    routes: tuple[tuple[str, str, str], ...]
-    prefixes: tuple[str, ...]
-    services: tuple[str, ...]
-    beside: tuple[str, ...]
-    unbound: str
-    seed: tuple[str, object] | None
-    loops: str
-    outer: tuple[OuterSession, ...]
-    silent: tuple[str, str] | None
-    limit: tuple[int, str] | None
-    joined: bool
-    remote: tuple[str, ...]
-    unresolved: tuple[UnresolvedHop, ...] = ()
-    segments: tuple[SegmentSetting, ...] = ()
-    overlay: Overlay | None = None
-    distinguishers: tuple[tuple[str, str], ...] = ()
 
 
 def summarize(statement: Statement, sessions: Sessions) -> Summary:

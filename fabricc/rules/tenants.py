@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from ipaddress import IPv4Interface, IPv6Interface, ip_address
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
@@ -20,6 +20,7 @@ from fabricc.facts.statement import Statement, Tier, split_list_path
 from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.proof.invariants.segments import LEAK, find_vrf_of_route
 from fabricc.rules.next_hops import is_idle, link_ports, parse_addresses
+from fabricc.rules.records import Overlay, Vrf
 from fabricc.rules.rule import ADDRESSES, FabricRule, Report, Switches
 from fabricc.rules.segments import joined_switches, read_targets
 from fabricc.rules.sessions import Sessions, is_address
@@ -46,37 +47,6 @@ _WHAT = {
     "route_targets": "it drops EVPN routes whose route targets it imports nowhere",
 }
 _NEIGHBOR = re.compile(r"evpn/neighbor\[[^\]]*\]")
-
-
-class Vrf(NamedTuple):
-    """A VRF with a VNI; `announces` is "" where it does not announce prefixes; `links`: whether it has routed ports."""
-
-    name: str
-    vni: str
-    distinguisher: str
-    exports: frozenset[str]
-    imports: frozenset[str]
-    announces: str
-    links: bool
-    path: str
-
-
-class Overlay(NamedTuple):
-    """The statements of one switch about VRFs with VNIs, and about EVPN routes that it passes on.
-
-    Attributes:
-        system: of the switch.
-        vrfs: with VNIs.
-        faults: code, message and path of faults that the switch shows alone.
-        states: words of `_WHAT` for which it states what it should.
-        sends: whether it is a VTEP.
-    """
-
-    system: str
-    vrfs: tuple[Vrf, ...]
-    faults: tuple[tuple[str, str, str], ...]
-    states: frozenset[str]
-    sends: bool
 
 
 def overlay_of(statement: Statement, sessions: Sessions) -> Overlay | None:

@@ -6,9 +6,9 @@ import pytest
 
 from fabricc.facts.statement import Tier
 from fabricc.rules.announcements import LIMIT
+from fabricc.rules.records import Summary
 from fabricc.rules.registry import run_fabric_rules
 from fabricc.rules.rule import Switches
-from fabricc.rules.summary import Summary
 
 ABOVE = {
     "nothing": ((), 1),

@@ -23,11 +23,12 @@ from fabricc.rules.consensus import Expected, VoteTable
 from fabricc.rules.findings import finding_at
 from fabricc.rules.links import Ends, Votes
 from fabricc.rules.outliers import UNLIKE, find_outliers
-from fabricc.rules.overlaps import Subnets, subnets_of
+from fabricc.rules.overlaps import subnets_of
+from fabricc.rules.records import Subnets, Summary
 from fabricc.rules.registry import run_fabric_rules, run_switch_rules
 from fabricc.rules.rule import Switches
 from fabricc.rules.session_pairs import SessionTable, session_findings
-from fabricc.rules.summary import Summary, summarize
+from fabricc.rules.summary import summarize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

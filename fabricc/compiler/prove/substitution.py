@@ -35,7 +35,7 @@ from fabricc.fabric.model import Host, Switch
 if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts, FileContents, Reading, Value
     from fabricc.rules.answers import Answers
-    from fabricc.rules.summary import Summary
+    from fabricc.rules.records import Summary
 
     Files = Mapping[str, str]
     Outline = tuple[str, tuple[tuple[int, int], ...]]

@@ -32,7 +32,7 @@ from fabricc.rules.answers import Answers, planned_answers
 from fabricc.rules.planned import common_summary, is_common, neighbor_signature, planned_statement
 from fabricc.rules.registry import run_switch_rules
 from fabricc.rules.sessions import sessions_of
-from fabricc.rules.summary import Summary, summarize
+from fabricc.rules.summary import summarize
 from fabricc.tree import EmitError
 from fabricc.tree.stage import Content, MemoryStage, Stage, StagedFile
 
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import FileContents
     from fabricc.fabric.model import Host, Switch
     from fabricc.rules.planned_links import LinkEnd
+    from fabricc.rules.records import Summary
     from fabricc.tree.patch import Patch
 
 

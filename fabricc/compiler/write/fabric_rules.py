@@ -20,7 +20,7 @@ from fabricc.rules.planned_links import LinkEnd, locate_end
 from fabricc.rules.registry import run_fabric_rules, run_switch_rules
 from fabricc.rules.rule import Report, Switches
 from fabricc.rules.sessions import sessions_of
-from fabricc.rules.summary import Summary, summarize
+from fabricc.rules.summary import summarize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.policy import Policy
     from fabricc.rules.census import Census
+    from fabricc.rules.records import Summary
 
 _OF_A_SIGNATURE, _COMPARED = 2, 128
 """Switches of one signature that are compared with their neighbors, and switches that are read again in all."""

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import ClusterSpec
     from fabricc.proof.invariants.rules import Ratio
     from fabricc.rules.answers import Answers
-    from fabricc.rules.summary import Summary
+    from fabricc.rules.records import Summary
 
 _DETAILED = 200
 

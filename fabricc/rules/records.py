@@ -1,0 +1,161 @@
+"""Records of one switch that rules compare with those of other switches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.facts.frame import PORT
+from fabricc.proof.invariants.prefixes import Block, parse_block
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.facts.statement import Tier
+    from fabricc.rules.sessions import Key
+
+
+class UnresolvedHop(NamedTuple):
+    """A next hop in no subnet of its switch; `subject` sends to it.
+
+    Attributes:
+        learned: whether a route to it may be learned.
+        idle: the only port whose subnet nothing uses, where there is one: its address may be the wrong one.
+    """
+
+    subject: str
+    hop: str
+    path: str
+    learned: bool
+    idle: str = ""
+
+
+class SegmentSetting(NamedTuple):
+    """A setting of an EVPN segment or a VLAN that other switches must share.
+
+    Attributes:
+        kind: `VNI`, `route target`, `gateway`, or a shared setting of all VTEPs.
+        owner: the VNI of a route target, the VLAN of a VNI, the VLAN and subnet of a gateway, a VRF, or all segments.
+        values: what it announces under, and accepts: of a VNI and a gateway the same.
+        path: of the fact.
+    """
+
+    kind: str
+    owner: str
+    values: tuple[frozenset[str], frozenset[str]]
+    path: str
+
+
+class Vrf(NamedTuple):
+    """A VRF with a VNI; `announces` is "" where it does not announce prefixes; `links`: whether it has routed ports."""
+
+    name: str
+    vni: str
+    distinguisher: str
+    exports: frozenset[str]
+    imports: frozenset[str]
+    announces: str
+    links: bool
+    path: str
+
+
+class Overlay(NamedTuple):
+    """The statements of one switch about VRFs with VNIs, and about EVPN routes that it passes on.
+
+    Attributes:
+        system: of the switch.
+        vrfs: with VNIs.
+        faults: code, message and path of faults that the switch shows alone.
+        states: settings of tunnels and EVPN routes that it states as it should.
+        sends: whether it is a VTEP.
+    """
+
+    system: str
+    vrfs: tuple[Vrf, ...]
+    faults: tuple[tuple[str, str, str], ...]
+    states: frozenset[str]
+    sends: bool
+
+
+class OuterSession(NamedTuple):
+    """A session with another AS over which no link to a known device leads; `bare`: directions without a policy."""
+
+    key: Key
+    imports: str
+    bare: tuple[str, ...]
+
+
+class Summary(NamedTuple):
+    """The facts of one switch that are compared with others.
+
+    Attributes:
+        routes: prefix, next hops and path of each static route of the default routing instance.
+        unresolved: next hops in no subnet of the switch.
+        segments: settings of EVPN segments and VLANs that other switches must share.
+        overlay: VRFs with VNIs, and EVPN routes that are passed on; None without.
+        distinguishers: route distinguishers, and the paths that state them.
+        prefixes: aggregates and networks that it puts into BGP.
+        services: paths of the services that it has.
+        beside: paths that only a complete configuration states in addition to its services.
+        unbound: path of an access list that no port uses; "" for none.
+        seed: path and value of its hash seed.
+        loops: path by which it accepts its own AS number from switches above it; "" for none.
+        outer: sessions with another AS that may lead to unknown peers.
+        silent: prefix and path of a port to hosts, if the switch has sessions to upper switches and puts nothing
+            into BGP.
+        limit: the smallest number of prefixes that ends a session to an upper switch or with EVPN, and its path.
+        joined: whether a session leads over a link to a known device; `remote`: neighbors of the other sessions.
+    """
+
+    tier: Tier
+    asn: int | None
+    router_id: str
+    routes: tuple[tuple[str, str, str], ...]
+    prefixes: tuple[str, ...]
+    services: tuple[str, ...]
+    beside: tuple[str, ...]
+    unbound: str
+    seed: tuple[str, object] | None
+    loops: str
+    outer: tuple[OuterSession, ...]
+    silent: tuple[str, str] | None
+    limit: tuple[int, str] | None
+    joined: bool
+    remote: tuple[str, ...]
+    unresolved: tuple[UnresolvedHop, ...] = ()
+    segments: tuple[SegmentSetting, ...] = ()
+    overlay: Overlay | None = None
+    distinguishers: tuple[tuple[str, str], ...] = ()
+
+
+class Subnet(NamedTuple):
+    """The subnet of a port: `vrf` is its routing instance, `text` its address with prefix length."""
+
+    vrf: str
+    block: Block
+    device: str
+    port: str
+    text: str
+
+    @property
+    def path(self) -> str:
+        """Return the path of the address, or of the port."""
+        return f"{PORT}{self.port}]/ipv{self.block.family}"
+
+
+class Subnets(NamedTuple):
+    """The subnets of a device as text, which thousands of devices keep.
+
+    Attributes:
+        texts: a line for each: routing instance and address with prefix length.
+        ports: of each; one object for devices with the same.
+    """
+
+    texts: str = ""
+    ports: tuple[str, ...] = ()
+
+    def of(self, device: str) -> Iterator[Subnet]:
+        """Yield the subnets of a device."""
+        for line, port in zip(self.texts.split("\n"), self.ports, strict=False):
+            vrf, _, text = line.partition(" ")
+            if block := parse_block(text):
+                yield Subnet(vrf, block, device, port, text)
