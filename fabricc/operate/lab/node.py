@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
 
-    from fabricc.operate.lab.vrfs import LabVrf
-
 MANAGEMENT_NODE = "management"
 """The name of the namespace that switches' management ports lead to."""
 HOST_QUIET = {
@@ -26,6 +24,28 @@ HOST_QUIET = {
     "net.ipv6.conf.default.router_solicitations": 0,
 }
 """A namespace's own settings on top: no waiting for duplicate addresses, no forwarding by hosts."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabVrf:
+    """A VRF of a switch.
+
+    Attributes:
+        ports: those to hosts that have a cable.
+        tunnel: what `ip link add` makes as the VXLAN device; empty without one.
+        commands: `ip` commands inside the namespace of the VRF, once the VXLAN device is there.
+        port_lines: the same for the ports.
+    """
+
+    name: str
+    ports: tuple[str, ...]
+    tunnel: str
+    commands: tuple[str, ...]
+    port_lines: tuple[str, ...]
+
+    def at_ports(self, ports: AbstractSet[str]) -> tuple[str, ...]:
+        """Return the commands that name one of some ports."""
+        return tuple(line for line in self.port_lines if ports & set(line.split()))
 
 
 @dataclass(frozen=True, slots=True)

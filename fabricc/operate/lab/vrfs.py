@@ -14,15 +14,13 @@ import subprocess
 import time
 from typing import TYPE_CHECKING
 
-from fabricc.base.values import dataclass
 from fabricc.operate.drivers.frr_agent import NAMESPACES
 from fabricc.operate.lab import kernel
-from fabricc.operate.lab.node import LabError, Node
+from fabricc.operate.lab.node import LabError, LabVrf, Node
 from fabricc.operate.lab.state import vrf_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from collections.abc import Set as AbstractSet
 
     from fabricc.fabric.facts import Facts
     from fabricc.operate.lab.running import Lab
@@ -37,28 +35,6 @@ NAMESPACE_DAEMONS = ("zebra", "mgmtd")
 TUNNEL_DEVICES = ("br", "vni")
 """First letters of the names of the devices that carry the VNI of a VRF."""
 _VXLAN_PORT = 4789  # RFC 7348 section 5
-
-
-@dataclass(frozen=True, slots=True)
-class LabVrf:
-    """A VRF of a switch.
-
-    Attributes:
-        ports: those to hosts that have a cable.
-        tunnel: what `ip link add` makes as the VXLAN device; empty without one.
-        commands: `ip` commands inside the namespace of the VRF, once the VXLAN device is there.
-        port_lines: the same for the ports.
-    """
-
-    name: str
-    ports: tuple[str, ...]
-    tunnel: str
-    commands: tuple[str, ...]
-    port_lines: tuple[str, ...]
-
-    def at_ports(self, ports: AbstractSet[str]) -> tuple[str, ...]:
-        """Return the commands that name one of some ports."""
-        return tuple(line for line in self.port_lines if ports & set(line.split()))
 
 
 def read_vrfs(facts: Facts, used: Sequence[str]) -> tuple[LabVrf, ...]:
