@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import HostModel, SwitchModel
     from fabricc.fabric.addresses import AsnBlock, Pool
     from fabricc.fabric.evpn import Evpn
-    from fabricc.fabric.management import ManagementNetwork
+    from fabricc.fabric.management_network import ManagementNetwork
     from fabricc.fabric.model import CableKind, Overlay, Services
     from fabricc.fabric.neighbors import DownlinkTor, FarEnd, Serving
     from fabricc.fabric.qos import PortProfile, SwitchQos

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from netaddr import IPAddress, IPNetwork
 
-    from fabricc.fabric.management import ManagementNetwork
+    from fabricc.fabric.management_network import ManagementNetwork
     from fabricc.fabric.model import CableKind, Services
 
 

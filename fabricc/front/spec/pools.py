@@ -12,7 +12,7 @@ from netaddr import AddrFormatError, IPAddress, IPNetwork, IPSet
 
 from fabricc.base.values import replace
 from fabricc.fabric.addresses import Pool
-from fabricc.fabric.management import IN_UNITS, ManagementNetwork, OtherDevices
+from fabricc.fabric.management_network import IN_UNITS, ManagementNetwork, OtherDevices
 from fabricc.fabric.model import (
     SECRET_PREFIX,
     Account,

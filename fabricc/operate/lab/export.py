@@ -18,7 +18,7 @@ from fabricc.back.nos.emulation import EMULATIONS, Emulation
 from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass
 from fabricc.compiler.render.switch_files import render_switch
-from fabricc.fabric.management import management_prefix
+from fabricc.fabric.management_network import management_prefix
 from fabricc.fabric.model import Direction, HostPort, Port, Switch
 from fabricc.operate.lab.blueprint import host_node, switch_node
 from fabricc.operate.lab.kernel import IPV6

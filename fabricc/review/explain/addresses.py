@@ -10,7 +10,7 @@ from fabricc.fabric import links
 from fabricc.fabric.addresses import unit_number
 from fabricc.fabric.evpn import RESERVED, Segment
 from fabricc.fabric.links import host_links
-from fabricc.fabric.management import OtherDevices
+from fabricc.fabric.management_network import OtherDevices
 from fabricc.fabric.model import Direction, Host, HostPort
 from fabricc.fabric.shape import HostId, TierName
 from fabricc.review.explain import asns, coordinates, formulas

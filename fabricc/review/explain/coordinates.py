@@ -12,7 +12,7 @@ from fabricc.fabric import addresses as adr
 from fabricc.fabric import links
 from fabricc.fabric.given_identities import COMPUTED
 from fabricc.fabric.links import host_links, tor_id
-from fabricc.fabric.management import ManagementNetwork, ManagementPlace, management_network, management_place
+from fabricc.fabric.management import ManagementPlace, management_network, management_place
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import GUEST_UNITS, SwitchId, TierName
 from fabricc.review.explain.formulas import link_pool_bits
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.management_network import ManagementNetwork
 
 
 class Place(NamedTuple):

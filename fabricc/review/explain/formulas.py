@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric import addresses as adr
 from fabricc.fabric import links
-from fabricc.fabric.management import ManagementNetwork, management_offset
+from fabricc.fabric.management import management_offset
 from fabricc.fabric.shape import Strides, SwitchId, TierName
 from fabricc.review.explain.model import Formula
 
 if TYPE_CHECKING:
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.management_network import ManagementNetwork
 
 _WORD = re.compile(r"[a-z][a-z_]*[a-z0-9_]*")
 _FUNCTIONS = frozenset({"log2"})

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED
-from fabricc.fabric.management import OtherDevices, address_owners, host_block, unit_place
-from fabricc.fabric.out_of_band import management_cables, management_endpoints
+from fabricc.fabric.management import address_owners, host_block, unit_place
+from fabricc.fabric.management_network import OtherDevices
+from fabricc.fabric.out_of_band import management_endpoints
+from fabricc.fabric.out_of_band_cables import management_cables
 from fabricc.fabric.shape import HostId
 from fabricc.review.explain import formulas
 from fabricc.review.explain.given_values import RULE, TABLES, identity_origins
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.management import ManagementNetwork, Owner
+    from fabricc.fabric.management import Owner
+    from fabricc.fabric.management_network import ManagementNetwork
 
     Address = IPv4Address | IPv6Address
 

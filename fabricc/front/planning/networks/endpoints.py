@@ -11,8 +11,6 @@ from fabricc.base.values import replace
 from fabricc.catalog.library import did_you_mean
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED, Pool
 from fabricc.fabric.management import (
-    ManagementNetwork,
-    OtherDevices,
     Owner,
     address_owners,
     host_block,
@@ -20,6 +18,7 @@ from fabricc.fabric.management import (
     switch_network,
     unit_place,
 )
+from fabricc.fabric.management_network import ManagementNetwork, OtherDevices
 from fabricc.fabric.out_of_band import ManagementSwitches, OutOfBand, management_endpoints
 from fabricc.front.planning.networks.management_switches import (
     named_addresses,
