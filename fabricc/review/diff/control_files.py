@@ -125,7 +125,11 @@ def control_files(
             in_trees.append((tree, change))
         elif change.path in submodules:
             found.append(ControlFile(visible_path(change.path), "submodule", change.kind))
-        elif role := role_of(change.path) or _role_by_content(change, repository, commit):
+        elif (
+            role := _find_role(change.path)
+            or _role_by_content(change, repository, commit)
+            or role_of(change.path)
+        ):
             found.append(ControlFile(visible_path(change.path), role, change.kind))
     for tree, members in group_pairs(in_trees).items():
         kinds = {each.kind for each in members}
