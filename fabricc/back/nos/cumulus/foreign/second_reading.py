@@ -30,9 +30,10 @@ def read_again(text: str, file: str, reading: Reading) -> None:
     A line that they know, with all that is below it, is no longer plainly unknown; of one that they know in part, what
     is left is listed statement by statement.
     """
-    unread = [each for each in reading.unknown if not isinstance(each, Unplanned) and each[0] == file]
-    if not unread:
+    odd = [each for each in reading.unknown if each[0] == file]
+    if not odd:
         return
+    unread = [each for each in odd if not isinstance(each, Unplanned)]
     found = Reading()
     heads = {line for _, line, _ in unread}
     commands = startup.is_commands(text)
