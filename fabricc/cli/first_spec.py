@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 NETWORKS = ("storage", "frontend")
 """Further networks that host models of the catalog have ports for."""
+INFINIBAND = "infiniband"
+"""The system of InfiniBand switches: it has no releases, and the subnet manager configures them."""
 SEGMENTS = ("eos", "frr")
 """Systems that write the segments of tenants (docs/evpn.md)."""
 _UNITS = (32, 64, 16, 8, 4, 2, 1)
@@ -29,6 +31,15 @@ _PLANES = (2, 4, 8)
 """Numbers of planes to try for ports that a NIC splits."""
 _MAX_UNITS = 5
 """Number of unit sizes to try around one NVLink domain."""
+_NETWORK_SHAPES = ((16, 2), (8, 2), (16, 0), (8, 0), (4, 0))
+"""Hosts of a unit and spines to try in a further network; 0 for as many spines as follow from the arithmetic."""
+_TOO_FEW_PORTS = ("FAB3006", "FAB3007", "FAB3008")
+"""Errors that another size of units can repair."""
+_INFINIBAND_PRIORITIES = "  rdma: {priority: 1}  # the service level\n  default: {}\n"
+_INFINIBAND_CABLES = """
+cables:
+  host: {medium: mmf, length_m: 5}  # ends of twin-port cages: no copper cable has two split ends
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +56,9 @@ class Answers:
         networks: further network, of `NETWORKS` -> its switch model and system; empty texts for those of the rails.
         tenants: name of a tenant -> its hosts; empty for a cluster of one tenant.
         hosts_per_unit: hosts that share a set of ToRs; 0 to try sizes until one fits.
+        network_shape: the same in further networks, and their spines, as in `_NETWORK_SHAPES`.
+        may_shrink: whether a capacity of just the hosts at the start is accepted where more does not fit.
+        has_cores: whether cores join the spines.
         user, ssh_key: the first account on the switches, and its public key; empty for none.
     """
 
@@ -57,6 +71,9 @@ class Answers:
     networks: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     tenants: Mapping[str, int] = field(default_factory=dict)
     hosts_per_unit: int = 0
+    network_shape: tuple[int, int] = _NETWORK_SHAPES[0]
+    may_shrink: bool = False
+    has_cores: bool = False
     user: str = ""
     ssh_key: str = ""
 
@@ -65,9 +82,13 @@ DEFAULTS = Answers()
 """Those of the spec that `init` writes without answers."""
 
 
+_ROOM = "hosts that it may grow to: their ports and numbers are kept free"
+"""The comment of the starter on the capacity."""
+
+
 def systems_of(model: SwitchModel) -> list[str]:
     """Return the systems with their newest known release that run on a switch, SONiC first: it is on most models."""
-    found = []
+    found = [INFINIBAND] if INFINIBAND in model.nos else []
     for name in sorted(model.support, key=lambda each: (each != "sonic", each)):
         releases = back_ends.load(name).releases if name in back_ends.list_names() else ()
         default = back_ends.load(name).default_release if releases else ""
@@ -86,36 +107,83 @@ def fit_spec(starter: str, answers: Answers, catalog: Catalog) -> tuple[str, tup
         answers: the answers.
         catalog: the hardware models.
     """
+    tiers = [answers]
+    if answers.may_shrink and answers.capacity > answers.count:
+        tiers.append(replace(answers, capacity=answers.count))
+    tiers.append(replace(answers, has_cores=True))
+    first: _Attempt | None = None
+    for wanted in tiers:
+        attempt = _fit_sizes(starter, wanted, catalog)
+        if attempt.fits:
+            return attempt.text, attempt.found
+        first = first or attempt
+        if not attempt.has_code("FAB3009", "FAB3010"):  # neither fewer hosts nor cores help
+            break
+    assert first is not None
+    return first.text, first.found
+
+
+class _Attempt(NamedTuple):
+    """A spec that was tried."""
+
+    text: str
+    found: tuple[Diagnostic, ...]
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        """Return its errors."""
+        return [each for each in self.found if each.severity is Severity.ERROR]
+
+    @property
+    def fits(self) -> bool:
+        """Return whether it builds."""
+        return not self.errors
+
+    def has_code(self, *codes: str) -> bool:
+        """Return whether one of its errors has such a code."""
+        return any(each.code in codes for each in self.errors)
+
+
+def _fit_sizes(starter: str, answers: Answers, catalog: Catalog) -> _Attempt:
+    """Return the spec with the first size of units that fits, else the one that comes closest."""
     host = catalog.hosts[answers.hosts]
     sizes = [answers.hosts_per_unit] if answers.hosts_per_unit else [*_unit_sizes(host, answers)]
-    first: tuple[str, tuple[Diagnostic, ...]] | None = None
+    of_networks = tuple(f"{name}: " for name in answers.networks)
+    closest: _Attempt | None = None
     for size in sizes:
-        text = write_spec(starter, replace(answers, hosts_per_unit=size), host)
-        text, found = _split_fast_ports(text, _findings(text))
-        if not any(each.severity is Severity.ERROR for each in found):
-            return text, found
-        first = first or (text, found)
-    assert first is not None
-    return first
+        for shape in _NETWORK_SHAPES if answers.networks else _NETWORK_SHAPES[:1]:
+            sized = replace(answers, hosts_per_unit=size, network_shape=shape)
+            attempt = _try_spec(write_spec(starter, sized, host), host, answers.nos)
+            if attempt.fits:
+                return attempt
+            if closest is None or closest.has_code(*_TOO_FEW_PORTS):
+                closest = attempt
+            if not all(each.message.startswith(of_networks) for each in attempt.errors):
+                break
+        if not attempt.has_code(*_TOO_FEW_PORTS, "FAB3009", "FAB3010"):
+            break
+    assert closest is not None
+    return closest
 
 
-def _split_fast_ports(text: str, found: tuple[Diagnostic, ...]) -> tuple[str, tuple[Diagnostic, ...]]:
-    """Return the spec with the fewest planes whose ports the NIC has, where its cage is too fast for Ethernet.
+def _try_spec(text: str, host: HostModel, nos: str) -> _Attempt:
+    """Return what a spec is worth, with the fewest planes that fit where the NIC's ports are too fast for Ethernet.
 
     A ConnectX-8 of 800G has two Ethernet ports of 400G (FAB3350); as two planes, each leads to a fabric of its own.
     """
-    if all(each.code != "FAB3350" for each in found):
-        return text, found
+    fastest = host.nic.ethernet_gbps
+    if nos == INFINIBAND or fastest is None or host.port_gbps <= fastest:
+        return _Attempt(text, _findings(text))
+    first: _Attempt | None = None
     for planes in _PLANES:
-        split = text.replace(
-            "\ntors:",
-            f"\nplanes: {planes}  # the NIC has no faster Ethernet port: each plane gets one\n\ntors:",
-            1,
-        )
-        of_split = _findings(split)
-        if all(each.code != "FAB3350" and each.severity is not Severity.ERROR for each in of_split):
-            return format_spec(split, "cluster.yaml")[0], of_split
-    return text, found
+        line = f"planes: {planes}  # the NIC has no faster Ethernet port: each plane gets one"
+        split, _ = format_spec(text.replace("\ntors:", f"\n{line}\n\ntors:", 1), "cluster.yaml")
+        attempt = _Attempt(split, _findings(split))
+        if attempt.fits and not any(each.code == "FAB3350" for each in attempt.found):
+            return attempt
+        first = first or attempt
+    assert first is not None
+    return first
 
 
 def write_spec(starter: str, answers: Answers, host: HostModel) -> str:
@@ -134,6 +202,12 @@ def write_spec(starter: str, answers: Answers, host: HostModel) -> str:
         if old not in text:
             raise AssertionError(f"the starter spec has no {old!r}")
         text = text.replace(old, new)
+    if answers.capacity == answers.count:
+        text = text.replace(_ROOM, "no more hosts than at the start", 1)
+    if answers.nos == INFINIBAND:
+        text = _with_infiniband(text)
+    if answers.has_cores:
+        text = _with_cores(text)
     if answers.tenants:
         text = _with_groups(text, answers)
     elif host.domain_hosts > 1 and answers.count % host.domain_hosts == 0:
@@ -177,6 +251,23 @@ def _with_racks(text: str, answers: Answers, host: HostModel) -> str:
     return text.replace(f"  hosts: {answers.count}\n", lines, 1)
 
 
+def _with_cores(text: str) -> str:
+    """Return the spec with cores that have the model and the system of the spines."""
+    spines = re.search(r"^spines:.*\n((?:  .*\n)+)", text, re.MULTILINE)
+    assert spines
+    cores = f"\ncores:  # a third tier: a spine has fewer ports than there are ToRs\n{spines[1]}"
+    return f"{text[: spines.end()]}{cores}{text[spines.end() :]}"
+
+
+def _with_infiniband(text: str) -> str:
+    """Return the spec of an InfiniBand fabric: no systems of switches, no code points, cables that can be bought."""
+    text = re.sub(r"^  nos: .*\n", "", text, flags=re.MULTILINE)
+    text = text.replace("\ngpus:", f"fabric: {INFINIBAND}\n\ngpus:", 1)
+    head, _, rest = text.partition("priorities:")
+    title, _, _ = rest.partition("\n")
+    return f"{head}priorities:{title}\n{_INFINIBAND_PRIORITIES}{_INFINIBAND_CABLES}"
+
+
 def _with_user(text: str, answers: Answers) -> str:
     """Return the spec with an account for the switches."""
     text, _, rest = text.partition("# management:")
@@ -191,14 +282,16 @@ def _network_lines(answers: Answers) -> Iterator[str]:
     """Yield the section of further networks."""
     if not answers.networks:
         return
+    hosts, spines = answers.network_shape
+    count = f", count: {spines}" if spines else ""
     yield "\nnetworks:\n"
     for name, (model, nos) in answers.networks.items():
         storage = name == "storage"
         switch = f"model: {model or answers.switches}, nos: {nos or answers.nos}"
         yield f"  {name}:\n"
-        yield f"    hosts_per_unit: {min(16, answers.hosts_per_unit)}\n"
+        yield f"    hosts_per_unit: {min(hosts, answers.hosts_per_unit)}\n"
         yield f"    tors: {{{switch}, oversubscription: {2.0 if storage else 4.0}}}\n"
-        yield f"    spines: {{{switch}, count: 2}}\n"
+        yield f"    spines: {{{switch}{count}}}\n"
         if storage:
             yield "    priorities:\n      storage: {dscp: 34, lossless: true}\n"
             yield "      cnp: {dscp: 48, strict: true}\n      default: {}\n"
@@ -218,7 +311,7 @@ def _findings(text: str) -> tuple[Diagnostic, ...]:
     with TemporaryDirectory(prefix="fabricc-init-") as folder:
         path = Path(folder) / "cluster.yaml"
         path.write_text(text, "utf-8")
-        found = compile_spec(path, ethernet_only=True).diagnostics
+        found = compile_spec(path).diagnostics
     return tuple(
         replace(each, position=Position("cluster.yaml", each.position.line, each.position.column))
         if each.position is not None and each.position.file == str(path)

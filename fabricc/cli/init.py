@@ -23,9 +23,10 @@ from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass, replace
 from fabricc.catalog.library import did_you_mean
 from fabricc.catalog.load import load_catalog
+from fabricc.catalog.support import find_flavor, nearest_release
 from fabricc.cli import example as example_repository
 from fabricc.cli import options, output, words
-from fabricc.cli.first_spec import DEFAULTS, NETWORKS, SEGMENTS, Answers, fit_spec, systems_of
+from fabricc.cli.first_spec import DEFAULTS, INFINIBAND, NETWORKS, SEGMENTS, Answers, fit_spec, systems_of
 from fabricc.compiler.load.spec_location import LOCK_NAME
 from fabricc.compiler.result import exit_status
 from fabricc.tree.file import make_folder, write_file
@@ -215,6 +216,7 @@ def read_options(given: Options, catalog: Catalog) -> Answers:
         hosts=hosts,
         count=count,
         capacity=given.capacity or 2 * count,
+        may_shrink=given.capacity is None,
         switches=switches,
         nos=given.nos or systems_of(catalog.switches[switches])[0],
         networks=networks,
@@ -225,12 +227,20 @@ def read_options(given: Options, catalog: Catalog) -> Answers:
     )
     if answers.capacity < count:
         raise click.UsageError(f"--capacity {answers.capacity} is less than the {count} hosts at the start.")
+    if answers.nos == INFINIBAND and (networks or tenants or given.ssh_key):
+        raise click.UsageError(_ETHERNET_ONLY)
     if given.user and not given.ssh_key:
         raise click.UsageError("--user needs --ssh-key: accounts have no password.")
     if tenants and not _has_segments(answers):
         systems = " or ".join(SEGMENTS)
         raise click.UsageError(f"--tenant needs a front end on {systems}: add --network frontend=MODEL:NOS.")
     return answers
+
+
+_ETHERNET_ONLY = (
+    "InfiniBand switches have no accounts, and each further network of their hosts has a spec of its own "
+    "(`fabricc docs networks`)."
+)
 
 
 def prompt_answers(catalog: Catalog) -> Answers:
@@ -250,6 +260,8 @@ def prompt_answers(catalog: Catalog) -> Answers:
         lambda text: _nos(text, catalog.switches[switches]),
     )
     answers = Answers(cluster, hosts, count, capacity, switches, nos)
+    if nos == INFINIBAND:
+        return answers
     networks = {}
     for name in NETWORKS:
         if name in catalog.hosts[hosts].networks and click.confirm(f"A network for {name}?", default=False):
@@ -320,8 +332,11 @@ def _nos(text: str, model: SwitchModel) -> str:
     systems = sorted({each.partition("-")[0] for each in systems_of(model)})
     if name not in systems:
         raise click.UsageError(f"{name} does not run on {model.name}. Systems: {', '.join(systems)}.")
+    if name == INFINIBAND:
+        return text
     releases = back_ends.load(name).releases
-    if release and release not in releases:
+    build = find_flavor(name, release)
+    if release and not build and release not in releases and not nearest_release(release, releases):
         raise click.UsageError(f"{name} has no release {release!a}. Known: {', '.join(releases)}.")
     return text
 
@@ -368,6 +383,10 @@ def _own_switches(text: str, catalog: Catalog) -> tuple[str, str]:
     model, _, nos = text.partition(":")
     model = _switch_model(model, catalog)
     switch = catalog.switches[model]
+    if INFINIBAND in switch.nos:
+        raise click.UsageError(
+            f"{model} is InfiniBand: such a network has a spec of its own (`fabricc docs networks`)."
+        )
     return model, _nos(nos, switch) if nos else systems_of(switch)[0]
 
 

@@ -71,6 +71,42 @@ def test_ports_that_the_nic_splits_become_planes(fabricc: Fabricc, tmp_path: Pat
     assert fabricc("fmt", "--check", str(tmp_path / "a" / "cluster.yaml")).status == 0
 
 
+def test_ports_become_planes_where_the_switch_has_slower_ports_alone(
+    fabricc: Fabricc, tmp_path: Path
+) -> None:
+    spec = spec_of(
+        fabricc, tmp_path / "a", "--hosts", "hgx-b300", "--switches", "sn5640", "--nos", "cumulus-5.18"
+    )
+    assert spec["planes"] == 2
+
+
+def test_a_third_tier_joins_more_tors_than_a_spine_reaches(fabricc: Fabricc, tmp_path: Path) -> None:
+    options = ["--hosts", "dgx-a100", "--count", "140", "--switches", "sn4700", "--nos", "cumulus-5.13"]
+    spec = spec_of(fabricc, tmp_path / "a", *options)
+    assert spec["cores"] == spec["spines"] == {"model": "sn4700", "nos": "cumulus-5.13"}
+
+
+def test_room_to_grow_gives_way_to_two_tiers(fabricc: Fabricc, tmp_path: Path) -> None:
+    options = ["--hosts", "xe9680", "--count", "60", "--switches", "z9432f", "--nos", "sonic-enterprise-4.5"]
+    gpus = spec_of(fabricc, tmp_path / "a", *options)["gpus"]
+    assert (gpus["capacity"], gpus["hosts_per_unit"]) == (60, 16)  # type: ignore[index]
+    spec = spec_of(fabricc, tmp_path / "b", *options, "--capacity", "120")
+    assert (spec["gpus"]["capacity"], "cores" in spec) == (120, True)  # type: ignore[index]
+
+
+def test_a_further_network_takes_the_shape_that_fits(fabricc: Fabricc, tmp_path: Path, key: Path) -> None:
+    options = ["--hosts", "hgx-b300-2x400", "--switches", "9364e-sg2", "--network", "storage=9332d-gx2b"]
+    spec = spec_of(fabricc, tmp_path / "a", *options, "--ssh-key", str(key))
+    storage = spec["networks"]["storage"]  # type: ignore[index]
+    assert (storage["hosts_per_unit"], "count" in storage["spines"]) == (8, False)
+
+
+def test_infiniband_switches_have_a_spec_that_builds(fabricc: Fabricc, tmp_path: Path) -> None:
+    options = ["--hosts", "gb300-nvl72", "--count", "72", "--switches", "q3400"]
+    spec = spec_of(fabricc, tmp_path / "a", *options)
+    assert (spec["fabric"], spec["tors"]) == ("infiniband", {"model": "q3400", "oversubscription": 1.0})
+
+
 def test_nvlink_domains_become_racks(fabricc: Fabricc, tmp_path: Path) -> None:
     gpus = spec_of(fabricc, tmp_path / "a", "--hosts", "gb200-nvl72", "--count", "72")["gpus"]
     assert (gpus["racks"], gpus["hosts_per_rack"]) == (["r01", "r02", "r03", "r04"], 18)  # type: ignore[index]
@@ -97,7 +133,9 @@ def test_a_unit_takes_the_size_that_fits(fabricc: Fabricc, tmp_path: Path) -> No
     [
         (["--hosts", "dgx-b30"], "Did you mean `dgx-b300`"),
         (["--hosts", "storage-2x400"], "has no GPUs"),
-        (["--switches", "qm9700"], "no system of fabricc runs on qm9700"),
+        (["--switches", "sn6810"], "no system of fabricc runs on sn6810"),
+        (["--network", "storage=qm9700"], "has a spec of its own"),
+        (["--switches", "qm9700", "--network", "storage=sn5600"], "has a spec of its own"),
         (["--cluster", "Hall 3"], "lower-case letters"),
         (["--network", "backup"], "storage and frontend"),
         (["--tenant", "red=3"], "needs a front end"),
@@ -151,7 +189,7 @@ def test_every_answer_changes_the_starter() -> None:
 def test_systems_are_releases_that_run_on_the_switch() -> None:
     catalog, _ = load_catalog()
     for model in catalog.switches.values():
-        assert all("-" in each for each in systems_of(model))
+        assert all("-" in each or each == "infiniband" for each in systems_of(model))
     assert systems_of(catalog.switches["9364d-gx2a"])[0].startswith("nxos-")
 
 
@@ -190,7 +228,7 @@ def test_init_prompts_on_a_terminal(tmp_path: Path, key: Path) -> None:
         "sn5600",
         "ios",
         "sonic-999",
-        "sonic",
+        "sonic-enterprise-4.5",
         "y",
         "sn5600:eos",
         "",
@@ -206,6 +244,7 @@ def test_init_prompts_on_a_terminal(tmp_path: Path, key: Path) -> None:
     assert "128 hosts" in shown, "a capacity below the hosts is asked again"
     spec = yaml.safe_load((tmp_path / "a" / "cluster.yaml").read_text("utf-8"))
     assert (spec["cluster"], spec["gpus"]["hosts"], spec["gpus"]["capacity"]) == ("hall-3", 128, 256)
+    assert spec["tors"]["nos"] == "sonic-enterprise-4.5", "a vendor's build is a release"
     assert [*spec["networks"]] == ["storage"]
 
 
