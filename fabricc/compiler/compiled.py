@@ -36,7 +36,7 @@ from fabricc.front.planning.networks.tenants import reach_findings
 from fabricc.front.spec.document import join_words
 from fabricc.front.spec.identities import with_identities
 from fabricc.front.spec.load import load_spec
-from fabricc.front.spec.lock import EMPTY_LOCK, parse_lock, renew_lock
+from fabricc.front.spec.lock import EMPTY_LOCK, parse_lock, renew_lock, report_other_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -196,8 +196,10 @@ def compile_spec(
     diagnostics += unread
     lock = EMPTY_LOCK
     if lock_before is not None:
-        lock, found = parse_lock(lock_before, str(lock_path), spec.cluster)
+        lock, found = parse_lock(lock_before, str(lock_path), spec.cluster, spec.network_name)
         diagnostics += found
+        if not any(each.code == "FAB2070" for each in found):
+            diagnostics += report_other_kind(lock, str(lock_path), infiniband=spec.infiniband is not None)
         sources[str(lock_path)] = lock_before
     lock, unfit = carry_lock(spec, lock)
     diagnostics += unfit
@@ -245,7 +247,7 @@ def compile_spec(
         path.parent / entry.file for each in (spec, *spec.networks.values()) for entry in each.overlays
     ]
     lock_text, inputs = (
-        renew_lock(lock, spec.cluster, lock_before),
+        renew_lock(lock, spec.cluster, lock_before, spec.network_name),
         file_digests([path, *extra, *overlays, *map(Path, tables), lock_path]),
     )
     planned_spec = spec if fabric is None else with_host_cable(spec, fabric.cable_kinds["host"])

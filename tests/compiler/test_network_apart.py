@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 import yaml
 
+from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.driver import build_tree
+from fabricc.compiler.load.lock_file import second_lock
 from fabricc.compiler.write.infiniband import prove_tree
 from fabricc.fabric.addresses import Pool
 from fabricc.front.spec.networks import free_numbers
@@ -59,6 +61,14 @@ def build(spec: dict[str, Any], folder: Path) -> tuple[Any, Path]:
     path.write_text(yaml.safe_dump(spec))
     build_tree(path, folder / "build")
     return compile_spec(path), folder / "build" / spec["cluster"]
+
+
+def refusals(result: Any) -> list[Diagnostic]:
+    return [each for each in result.diagnostics if each.severity is Severity.ERROR]
+
+
+def codes(result: Any) -> list[str]:
+    return [each.code for each in refusals(result)]
 
 
 @pytest.fixture(scope="module")
@@ -255,3 +265,50 @@ def test_the_storage_fabric_of_a_superpod_has_the_published_counts(model: str, t
         254,
         256,
     )
+
+
+def test_two_specs_of_one_cluster_share_neither_lock_nor_tree(tmp_path: Path) -> None:
+    paths = {}
+    for name, spec in (("rails", RAILS), ("storage", STORAGE)):
+        paths[name] = tmp_path / f"{name}.yaml"
+        paths[name].write_text(yaml.safe_dump(spec | {"cluster": "one"}))
+    assert codes(build_tree(paths["rails"], tmp_path / "build")[0]) == []
+    lock, before = (tmp_path / "fabricc.lock").read_text(), sorted((tmp_path / "build").rglob("*"))
+    assert codes(build_tree(paths["storage"], tmp_path / "build")[0]) == ["FAB2070"]
+    assert (tmp_path / "fabricc.lock").read_text() == lock
+    second = second_lock(compile_spec(paths["storage"], lock_path=tmp_path / "storage.lock"))
+    assert second
+    assert second.code == "FAB2070"
+    (tmp_path / "storage.lock").write_text(
+        compile_spec(paths["storage"], lock_path=tmp_path / "new").lock_text
+    )
+    (refused,) = refusals(build_tree(paths["storage"], tmp_path / "build")[0])
+    assert refused.code == "FAB2071"
+    assert "rails.yaml" in refused.message
+    assert sorted((tmp_path / "build").rglob("*")) == before
+    assert codes(build_tree(paths["storage"], tmp_path / "other")[0]) == []
+    assert "cluster one network storage\n" in (tmp_path / "storage.lock").read_text()
+
+
+@pytest.mark.parametrize("network", [None, {"name": "frontend", "number": 1}])
+def test_a_lock_of_another_network_is_refused(network: dict[str, Any] | None, tmp_path: Path) -> None:
+    assert codes(build(STORAGE, tmp_path)[0]) == []
+    lock = (tmp_path / "fabricc.lock").read_text()
+    other = {key: value for key, value in (STORAGE | {"network": network}).items() if value}
+    (tmp_path / "cluster.yaml").write_text(yaml.safe_dump(other))
+    (refused,) = refusals(compile_spec(tmp_path / "cluster.yaml"))
+    assert refused.code == "FAB2070"
+    assert "network 'storage'" in refused.message
+    line = "cluster store network frontend" if network else "cluster store"
+    assert f"`{line}`" in refused.help
+    (tmp_path / "fabricc.lock").write_text(lock.replace("cluster store network storage", line))
+    assert "FAB2070" not in codes(compile_spec(tmp_path / "cluster.yaml"))
+
+
+def test_a_fabric_of_the_other_kind_does_not_take_a_lock(tmp_path: Path) -> None:
+    result, _ = build(RAILS, tmp_path)
+    text = result.lock_text.replace("cluster rails\n", "cluster store network storage\n")
+    (tmp_path / "fabricc.lock").write_text(text)
+    (tmp_path / "cluster.yaml").write_text(yaml.safe_dump(STORAGE))
+    (refused,) = refusals(compile_spec(tmp_path / "cluster.yaml"))
+    assert (refused.code, "InfiniBand" in refused.message) == ("FAB2070", True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
@@ -10,8 +11,9 @@ from fabricc.base.foreign import files
 from fabricc.base.foreign.git import Repository
 from fabricc.base.foreign.git_process import GitError
 from fabricc.base.foreign.shell import shell_path
-from fabricc.compiler.load.spec_location import LOCK_NAME
-from fabricc.front.spec.lock import parse_lock
+from fabricc.compiler.load.spec_location import LOCK_NAME, find_recorded_spec
+from fabricc.front.spec.load import load_spec
+from fabricc.front.spec.lock import describe_network, parse_lock, report_other_kind
 from fabricc.tree import manifest as manifests
 from fabricc.tree.file import write_file
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.compiler.planned_spec import PlannedSpec
+    from fabricc.front.spec.model import ClusterSpec
 
 _SHOWN = 3
 
@@ -98,17 +101,25 @@ def lock_change(plan: PlannedSpec) -> Diagnostic:
 
 
 def second_lock(plan: PlannedSpec) -> Diagnostic | None:
-    """Return FAB2075 if an own lock would be new while the folder's lock may hold the cluster's numbers."""
+    """Return FAB2075 if an own lock would be new while the folder's lock may hold the cluster's numbers.
+
+    FAB2070 if it holds those of another network of the cluster: the built trees would replace each other.
+    """
     shared = plan.lock_path.with_name(LOCK_NAME)
     if plan.loaded is None or plan.lock_before is not None or shared == plan.lock_path:
         return None
     text, unread = read_lock(shared)
     if text is None:
         return unread[0] if unread else None
-    owner = parse_lock(text, str(shared))[0].cluster
     cluster = plan.loaded.cluster
+    lock, found = parse_lock(text, str(shared), cluster, plan.loaded.network_name)
+    owner = lock.cluster
     if owner and owner != cluster:
         return None
+    infiniband = plan.loaded.infiniband is not None
+    found = (*found, *report_other_kind(lock, str(shared), infiniband=infiniband))
+    if other := next((each for each in found if each.code == "FAB2070"), None):
+        return other
     known = f"the numbers of cluster '{cluster}' are in {shared.name}"
     message = (
         known if owner else f"{shared.name} names no cluster, so its numbers may be those of '{cluster}'"
@@ -116,6 +127,44 @@ def second_lock(plan: PlannedSpec) -> Diagnostic | None:
     names = f"{shell_path(shared.name)} {shell_path(plan.lock_path.name)}"
     remedy = f"Rename it: `git mv {names}`; no number changes."
     return Diagnostic("FAB2075", Severity.ERROR, message, Position(str(shared), 1), remedy)
+
+
+def other_tree(plan: PlannedSpec, out: Path) -> Diagnostic | None:
+    """Return FAB2071 if the tree that a build would replace is of another network or kind of fabric.
+
+    Only a spec that still exists is compared: beside this one, or where this user built the tree from.
+    """
+    if plan.loaded is None:
+        return None
+    tree = out / plan.loaded.cluster
+    path = _built_from(tree, plan.path)
+    if path is None or not path.is_file() or path.resolve() == plan.path.resolve():
+        return None
+    other = load_spec(path, {}).spec
+    if other is None or other.cluster != plan.loaded.cluster:
+        return None
+    ours, theirs = _describe_fabric(plan.loaded), _describe_fabric(other)
+    if ours == theirs:
+        return None
+    message = f"{tree} has {theirs} of cluster '{other.cluster}' ({path}), and the spec describes {ours}"
+    remedy = "Give each spec its own `cluster` name, and this one its own lock (`fabricc lock --own SPEC`)."
+    return Diagnostic("FAB2071", Severity.ERROR, message, Position(str(plan.path), 1), remedy)
+
+
+def _built_from(tree: Path, spec: Path) -> Path | None:
+    """Return where the spec of a standing tree may be: on this user's record, or beside the spec of the build."""
+    if not os.path.lexists(tree / manifests.NAME):
+        return None
+    if (recorded := find_recorded_spec(tree)) is not None:
+        return recorded
+    with suppress(OSError, ValueError):
+        return spec.parent / manifests.Manifest.parse(files.read(tree / manifests.NAME)).spec
+    return None
+
+
+def _describe_fabric(spec: ClusterSpec) -> str:
+    kind = "InfiniBand" if spec.infiniband is not None else "Ethernet"
+    return f"{describe_network(spec.network_name)} ({kind})"
 
 
 def write_lock(plan: PlannedSpec) -> bool:

@@ -45,7 +45,7 @@ def planned_subnets(known: P, catalog: Catalog, repinning: Repinning) -> P:
         known,
         loaded=spec,
         infiniband=planned.fabric,
-        lock_text=renew_lock(planned.lock, spec.cluster, known.lock_before),
+        lock_text=renew_lock(planned.lock, spec.cluster, known.lock_before, spec.network_name),
         diagnostics=tuple(found),
         sources={**input_texts(planned.diagnostics), **known.sources},
         inputs=file_digests([known.path, *(folder / name for name in files), known.lock_path]),

@@ -16,7 +16,7 @@ from fabricc.compiler.incremental import record
 from fabricc.compiler.incremental.device_changes import fabric_outline
 from fabricc.compiler.incremental.ledger import Ledger, Ledgers, store_ledgers
 from fabricc.compiler.load.input_digests import manifest_inputs
-from fabricc.compiler.load.lock_file import lock_change, lost_lock, write_lock
+from fabricc.compiler.load.lock_file import lock_change, lost_lock, other_tree, write_lock
 from fabricc.compiler.plan.further_networks import REPINNED
 from fabricc.compiler.result import BuildResult
 from fabricc.compiler.write.device import TreeFiles, Work, job_count, pieces_of
@@ -59,6 +59,8 @@ def write_tree(
     result = BuildResult(spec.cluster, None, plan.diagnostics, plan.counts())
     if (lost := lost_lock(plan, [out])) is not None and lost.severity is Severity.ERROR:
         return replace(result, diagnostics=(*plan.diagnostics, lost))
+    if (other := other_tree(plan, out)) is not None:
+        return replace(result, diagnostics=(*plan.diagnostics, other))
     if frozen and plan.lock_text != plan.lock_before:
         return replace(result, diagnostics=(*plan.diagnostics, lock_change(plan)))
     if before is not None:

@@ -376,7 +376,7 @@ def _assemble_fabric(
         host_mtu=spec.host_mtu,
         qos={},
         profiles={},
-        network=spec.network.name if spec.network else "",
+        network=spec.network_name,
         number=spec.network.number if spec.network else 0,
         plane_split=spec.plane_split,
         rails_elsewhere=bool(spec.network and spec.network.rails_elsewhere),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 VERSION = 1
 KEY = r"[a-z0-9][a-z0-9_./-]{0,127}"
 NUMBER = r"0|[1-9][0-9]{0,9}"
-CLUSTER = re.compile(r"cluster ([a-z0-9][a-z0-9-]{0,31})")
+CLUSTER = re.compile(r"cluster ([a-z0-9][a-z0-9-]{0,31})(?: network ([a-z]{1,10}))?")
 LINK = r"[a-z0-9][a-z0-9_.:/-]{0,255}"
 LINE = re.compile(
     rf"(?:(stride|unit|switch|tenant) ({KEY}) ({NUMBER})|(host) ({KEY}) ({NUMBER}) ({NUMBER})|"
@@ -36,6 +36,8 @@ _LINES = (
     "`tenant NAME N` and `name NAME NAME`, and with `network NAME` before them, or a number after it, those of a "
     "further network; restore it from Git."
 )
+_INFINIBAND, _ETHERNET = ("lid_slots", "lid_spine", "lid_unit"), ("nic_port", "spine_uplink")
+"""Strides that only fabrics of one kind have."""
 CONFLICT = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
 
 
@@ -51,6 +53,7 @@ class Lock:
         tenants: tenant -> its number, also after it left the spec.
         names: computed name of a unit, switch or counted host -> the one that it has instead.
         cluster: the cluster with these numbers; empty in locks of releases that did not record it.
+        network: the network of the cluster that has a spec of its own (`network`); empty for all others.
         links: party, switch and port of an external link -> its number in the party's network, also after it left.
         networks: name of a further network of the hosts -> its numbers, also after it left the spec.
         number: of a further network, from 1; 0 for the network that the top level of the spec describes.
@@ -66,6 +69,7 @@ class Lock:
     links: Mapping[str, int] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
     tenants: Mapping[str, int] = field(default_factory=dict)
+    network: str = ""
 
     @property
     def numbers(self) -> dict[str, int]:
@@ -85,7 +89,7 @@ def format_lock(lock: Lock) -> str:
     lines = _format_items(lock)
     for name, each in sorted(lock.networks.items()):
         lines += [f"network {name} {item}" for item in (each.number, *_format_items(each))]
-    owner = [f"cluster {lock.cluster}"] if lock.cluster else []
+    owner = [_owner_line(lock.cluster, lock.network)] if lock.cluster else []
     return "\n".join((f"version {VERSION}", HEADER.rstrip(), *owner, *lines)) + "\n"
 
 
@@ -103,13 +107,22 @@ def _format_items(lock: Lock) -> list[str]:
     return lines
 
 
-def renew_lock(lock: Lock, cluster: str, before: str | None) -> str:
+def _owner_line(cluster: str, network: str) -> str:
+    return f"cluster {cluster} network {network}" if network else f"cluster {cluster}"
+
+
+def renew_lock(lock: Lock, cluster: str, before: str | None, network: str = "") -> str:
     """Return the text of a cluster's lock; one that names no cluster stays as it is while its numbers do.
 
     `before` is what the lock file holds; None when there is none.
     """
     unnamed = format_lock(replace(lock, cluster=""))
-    return unnamed if unnamed == before else format_lock(replace(lock, cluster=cluster))
+    return unnamed if unnamed == before else format_lock(replace(lock, cluster=cluster, network=network))
+
+
+def describe_network(network: str) -> str:
+    """Return the words for the network that a spec describes: that of its key `network`, or the rails."""
+    return f"network '{network}'" if network else "the rails"
 
 
 def lines_of(text: str, network: str) -> str:
@@ -120,20 +133,43 @@ def lines_of(text: str, network: str) -> str:
     return "\n".join(line.removeprefix(own) if line.startswith(own) else "" for line in text.split("\n"))
 
 
-def parse_lock(text: str, file: str, cluster: str = "") -> tuple[Lock, tuple[Diagnostic, ...]]:
+def parse_lock(
+    text: str, file: str, cluster: str = "", network: str = ""
+) -> tuple[Lock, tuple[Diagnostic, ...]]:
     """Return the lock in `text`, and every line that cannot stay as it is; never raises.
 
-    The first of two lines that contradict each other counts. The lock of another cluster than `cluster` is refused
-    (FAB2070), unless that is empty.
+    The first of two lines that contradict each other counts. The lock of another cluster than `cluster`, or of another
+    network of it than `network`, is refused (FAB2070), unless `cluster` is empty.
     """
-    return _Reader(file, cluster).read(text)
+    return _Reader(file, cluster, network).read(text)
+
+
+def report_other_kind(lock: Lock, file: str, *, infiniband: bool) -> list[Diagnostic]:
+    """Return FAB2070 if a lock has the numbers of an InfiniBand fabric and the spec describes Ethernet, or conversely.
+
+    No pin of one kind is used by the other: a build would choose all numbers again.
+    """
+    found = [name for name in sorted(_ETHERNET if infiniband else _INFINIBAND) if name in lock.strides]
+    if not found:
+        return []
+    kinds = ("Ethernet", "InfiniBand") if infiniband else ("InfiniBand", "Ethernet")
+    message = (
+        f"this lock has the numbers of a fabric of {kinds[0]} ({found[0]}), and the spec describes {kinds[1]}"
+    )
+    remedy = (
+        "Give each spec its own `cluster` name and lock (`fabricc lock --own SPEC`). To replace the fabric, remove its "
+        "tree and its lock first."
+    )
+    return [Diagnostic("FAB2070", Severity.ERROR, message, Position(file, 1, 1), remedy)]
 
 
 class _Reader:
-    def __init__(self, file: str, cluster: str) -> None:
+    def __init__(self, file: str, cluster: str, network: str = "") -> None:
         self.file = file
         self.wanted = cluster
+        self.wanted_network = network
         self.cluster = ""
+        self.network = ""
         self.diagnostics: list[Diagnostic] = []
         self.strides: dict[str, int] = {}
         self.units: dict[str, int] = {}
@@ -160,7 +196,7 @@ class _Reader:
                 versions += 1
                 self._read_version(line, number)
             elif (match := CLUSTER.fullmatch(line)) is not None:
-                self._read_owner(match[1], number)
+                self._read_owner(match[1], match[2] or "", number)
             elif (match := LINE.fullmatch(line)) is not None:
                 self._read_item(match, number)
             elif (match := NETWORK.fullmatch(line)) is None or not self._network(match, number):
@@ -183,7 +219,7 @@ class _Reader:
             (self.strides, self.units, self.hosts, self.cluster),
             (self.switches, self.links, self.names, self.tenants),
         )
-        return Lock(*own, networks, self.number, *more)
+        return Lock(*own, networks, self.number, *more, network=self.network)
 
     def _network(self, match: re.Match[str], number: int) -> bool:
         """Take a line about a further network; whether it is one."""
@@ -226,15 +262,28 @@ class _Reader:
             message = f"the lock has {clip(line)}, but this program reads version {VERSION}"
             self._report_problem("FAB0031", message, number, "Use the release of fabricc that wrote it.")
 
-    def _read_owner(self, cluster: str, number: int) -> None:
-        self.cluster = self.cluster or cluster
-        if self.wanted and cluster != self.wanted:
+    def _read_owner(self, cluster: str, network: str, number: int) -> None:
+        if not self.cluster:
+            self.cluster, self.network = cluster, network
+        if not self.wanted:
+            return
+        line = _owner_line(self.wanted, self.wanted_network)
+        if cluster != self.wanted:
             self._report_problem(
                 "FAB2070",
                 f"this lock belongs to cluster '{cluster}', but the spec is for '{self.wanted}'",
                 number,
                 "Create a separate lock with `fabricc lock --own SPEC`. If the cluster was renamed, write "
-                f"`cluster {self.wanted}` in this line: no number changes.",
+                f"`{line}` in this line: no number changes.",
+            )
+        elif network != self.wanted_network:
+            self._report_problem(
+                "FAB2070",
+                f"this lock is for {describe_network(network)} of cluster '{cluster}', "
+                f"and the spec describes {describe_network(self.wanted_network)}",
+                number,
+                "Give each spec its own `cluster` name and lock (`fabricc lock --own SPEC`). If these are the numbers "
+                f"of this spec, write `{line}` in this line: no number changes.",
             )
 
     def _read_item(self, match: re.Match[str], number: int) -> None:

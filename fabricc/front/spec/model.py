@@ -405,6 +405,11 @@ class ClusterSpec:
     assumptions: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
+    def network_name(self) -> str:
+        """The name of the further network that it describes; empty for what the top level of a spec describes."""
+        return self.network.name if self.network else ""
+
+    @property
     def unit_prefix(self) -> str:
         """The beginning of names of counted units: by the wiring of the rails, in every spec of the same hosts."""
         wiring = (self.network and self.network.rails_elsewhere) or self.gpus.wiring

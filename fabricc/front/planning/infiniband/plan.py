@@ -368,7 +368,7 @@ def _build_wiring(
         host_leave_outs=tuple(group.leave_out for group in spec.gpus.groups),
         racks=racks_of(spec),
         domain_groups=domain_groups(spec, models.hosts, findings),
-        network=spec.network.name if spec.network else "",
+        network=spec.network_name,
         number=spec.network.number if spec.network else 0,
         rails_elsewhere=bool(spec.network and spec.network.rails_elsewhere),
     )
