@@ -59,6 +59,11 @@ SHUT_FOR = frozenset({
     "QUEUE",
 })  # fmt: skip
 """Tables for whose rows the updater shuts a port and opens it again (`RequiredValueIdentifier`, patch_sorter.py)."""
+SMART_SWITCH = "SmartSwitch"
+DPU_TABLES = ("DPU", "DPUS", "DPU_PORT", "MID_PLANE_BRIDGE", "REMOTE_DPU", "VDPU")
+"""Tables of a switch with DPUs (config_samples.py of sonic-config-engine, sonic-smart-switch.yang)."""
+CHASSIS_TYPES = frozenset({"chassis-packet", "dpu", "dummy-sup", "fabric", "voq"})
+"""Values of `switch_type` other than `npu` (sonic-device_metadata.yang)."""
 BY_PORT_FIELD = "CABLE_LENGTH"
 """The table whose fields, not rows, are those of ports."""
 BGP_RESTARTS = (
@@ -67,6 +72,8 @@ BGP_RESTARTS = (
     ("SYSTEM_DEFAULTS", "software_bfd", "status"),
 )
 """Fields that the bgp container reads only when it starts (docker_init.sh, supervisord.conf.j2, managers_bfd.py)."""
+DAEMON_FILES = ("bgpd.conf", "zebra.conf", "staticd.conf")
+"""An operator's own files of FRR in the mode `split`; a start in `split-unified` deletes them (docker_init.sh)."""
 ROW_S = 15
 """Seconds that a changed row may take: 1 port (17 rows) took 3 minutes, 6 ports 40 (sonic-buildimage issue 23945)."""
 RELOAD_S = 900
@@ -113,10 +120,29 @@ def require_tables(found: Any) -> Tables:
     return tables
 
 
+def find_unsupported(running: Tables) -> str:
+    """Return what a switch has that no plan contains, so that a replacement would cut it off; "" for nothing."""
+    here = running.get("DEVICE_METADATA", {}).get("localhost", {})
+    if here.get("switch_type") in CHASSIS_TYPES:
+        return f"it is part of a chassis (switch_type {here['switch_type']})"
+    if here.get("subtype") == SMART_SWITCH or any(name in running for name in DPU_TABLES):
+        return "it has DPUs of its own (SmartSwitch), whose tables a replacement would remove"
+    return ""
+
+
 def takes_frr(tables: Tables) -> bool:
     """Return whether the bgp container starts from frr.conf; in other modes bgpcfgd configures FRR and deletes it."""
     here = tables.get("DEVICE_METADATA", {}).get("localhost")
     return here is None or here.get("docker_routing_config_mode") == "split-unified"
+
+
+def needs_daemon_files(running: Tables, target: Tables) -> bool:
+    """Return whether FRR is to start from an operator's own files again, which fabricc does not have."""
+    old, new = (
+        one.get("DEVICE_METADATA", {}).get("localhost", {}).get("docker_routing_config_mode")
+        for one in (running, target)
+    )
+    return new == "split" != old
 
 
 def merge(running: Tables, wanted: Tables) -> Tables:

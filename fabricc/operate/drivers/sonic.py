@@ -398,7 +398,10 @@ class SonicDriver(LinuxSession):
             last: the checkpoint of the commit before, which is removed; "" for none.
         """
         kept = f"test -s /etc/sonic/checkpoints/{name}.cp.json"
-        backup = f"if [ -e {FRR_PATH} ]; then cp {FRR_PATH} backup-frr.conf; else rm -f backup-frr.conf; fi"
+        backup = (
+            f"for one in {' '.join((FRR, *sonic_tables.DAEMON_FILES))}; do if [ -e {FRR_FOLDER}/$one ]; "
+            f"then cp -p {FRR_FOLDER}/$one backup-$one; else rm -f backup-$one; fi; done"
+        )
         wait = f"setsid python3 {self._folder}/{_AGENT} guard {self._folder} {name} {_DETACHED}"
         steps = [
             *([f"config delete-checkpoint {shlex.quote(last)} || true"] if last else []),

@@ -110,9 +110,16 @@ def check(folder: Path) -> dict[str, Any]:
         `way` (`none`, `replace` or `reload`), `kind` of a refusal (`models` or `limits`, "" for none) with its `text`,
         `rows` that change, the `steps`, and ports that are `shut` for a while.
     """
+    require_one_asic()
     running = read_running()
+    if unsupported := sonic_tables.find_unsupported(running):
+        raise SwitchError(f"this switch is not supported: {unsupported}")
     target = sonic_tables.merge(running, sonic_tables.require_tables(read_json(folder / CANDIDATE)))
     here = target.get("DEVICE_METADATA", {}).get("localhost", {})
+    if sonic_tables.needs_daemon_files(running, target) and not FRR_PATH.with_name("bgpd.conf").exists():
+        raise SwitchError(
+            "the mode split needs the operator's own bgpd.conf, which is no longer on the switch"
+        )
     if here and not here.get("mac"):  # an earlier `config reload` of a release before 202405 lost it
         here["mac"] = run("sonic-cfggen", "-H", "-v", "DEVICE_METADATA.localhost.mac").strip()
     write(folder / TARGET, json.dumps(target, indent=4, sort_keys=True))
@@ -130,6 +137,19 @@ def check(folder: Path) -> dict[str, Any]:
         "digest": digest(running),
         "takes_frr": sonic_tables.takes_frr(target),
     }
+
+
+def require_one_asic() -> None:
+    """Refuse a switch of several ASICs: each has a CONFIG_DB of its own, and only that of the host is read here.
+
+    Raises:
+        SwitchError: SONiC's own package finds several.
+    """
+    with contextlib.suppress(ImportError):
+        if importlib.import_module("sonic_py_common.multi_asic").is_multi_asic():
+            raise SwitchError(
+                "this switch is not supported: it has several ASICs, each with its own CONFIG_DB"
+            )
 
 
 def refusal(running: Tables, target: Tables) -> tuple[str, str]:
@@ -299,7 +319,10 @@ def apply(folder: Path) -> None:
 
 
 def restore_boot_file(folder: Path) -> None:
-    """Put back the file that FRR starts from, or its absence: without `split-unified` the container deletes it."""
+    """Put back the files that FRR starts from, or the absence of `frr.conf`, which only `split-unified` keeps."""
+    for name in sonic_tables.DAEMON_FILES:
+        if (backup := folder / f"backup-{name}").exists():
+            shutil.copy2(backup, FRR_PATH.with_name(name))
     if (folder / "backup-frr.conf").exists():
         shutil.copyfile(folder / "backup-frr.conf", FRR_PATH)
     else:

@@ -357,3 +357,68 @@ def test_the_first_push_to_a_factory_switch_reloads_and_goes_back_to_it(tmp_path
             driver.rollback()
         assert running(one) == factory
         assert not (one.root / "etc/sonic/frr/frr.conf").exists()
+
+
+@pytest.mark.parametrize("way", ["rollback", "guard"])
+def test_the_files_of_an_operator_come_back_with_the_mode_split(tmp_path: Path, way: str) -> None:
+    old = run_by(planned(*TWO))
+    old["DEVICE_METADATA"]["localhost"]["docker_routing_config_mode"] = "split"
+    with linux_switch(tmp_path, "sonic", json.dumps(old), "router bgp 65100\n") as one:
+        folder = one.root / "etc/sonic/frr"
+        (folder / "frr.conf").unlink()
+        (folder / "bgpd.conf").write_text("router bgp 65100\n")
+        (one.root / "bgp_mode").write_text("split")
+        with one.device.connect(timeout=20) as driver:
+            push(driver, planned(*TWO), revert_in=2 if way == "guard" else 60)
+            assert one.text("frr") == FRR
+            assert (folder / "bgpd.conf").exists(), "a restart before the confirmation boots from it"
+            if way == "rollback":
+                driver.rollback()
+            until = time.monotonic() + 30
+            while driver.commit_state()["phase"] != "reverted" and time.monotonic() < until:
+                time.sleep(0.2)
+        assert running(one) == old
+        assert one.text("frr") == "router bgp 65100\n"
+
+
+def test_the_mode_split_without_its_files_is_refused(switch: LinuxSwitch, driver: Any) -> None:
+    wanted = planned(*TWO, DEVICE_METADATA={"localhost": {**HERE, "docker_routing_config_mode": "split"}})
+    with pytest.raises(ReplaceConfigException, match=r"own bgpd\.conf"):
+        driver.load_replace_candidate(config=bundle(wanted))
+    (switch.root / "etc/sonic/frr/bgpd.conf").write_text("router bgp 65100\n")
+    push(driver, wanted)
+    assert switch.text("frr") == "router bgp 65100\n"
+
+
+OTHER_SWITCHES = {
+    "smart switch": ({"subtype": "SmartSwitch"}, {}, "it has DPUs of its own"),
+    "tables of DPUs": ({}, {"DPUS": {"dpu0": {"midplane_interface": "dpu0"}}}, "it has DPUs of its own"),
+    "line card": ({"switch_type": "voq"}, {}, "part of a chassis"),
+}
+
+
+@pytest.mark.parametrize("kind", OTHER_SWITCHES)
+def test_a_switch_of_another_kind_is_refused_by_name(tmp_path: Path, kind: str) -> None:
+    fields, tables, reason = OTHER_SWITCHES[kind]
+    old = {**run_by(planned(*TWO)), **tables}
+    old["DEVICE_METADATA"]["localhost"] |= fields
+    with (
+        linux_switch(tmp_path, "sonic", json.dumps(old), FRR) as one,
+        one.device.connect(timeout=20) as driver,
+    ):
+        with pytest.raises(ReplaceConfigException, match=reason):
+            driver.load_replace_candidate(config=bundle(planned(*THREE)))
+        assert running(one) == old
+
+
+@pytest.mark.parametrize("count", [1, 6])
+def test_a_switch_of_several_asics_is_refused(switch: LinuxSwitch, driver: Any, count: int) -> None:
+    package = switch.root / "lib/sonic_py_common"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "multi_asic.py").write_text(f"def is_multi_asic():\n    return {count} > 1\n")
+    if count == 1:
+        driver.load_replace_candidate(config=bundle(planned(*THREE)))
+        return
+    with pytest.raises(ReplaceConfigException, match="several ASICs"):
+        driver.load_replace_candidate(config=bundle(planned(*THREE)))

@@ -129,6 +129,12 @@ def start_bgp() -> None:
     if mode == "split-unified":
         lines = boot.read_text().splitlines(keepends=True) if boot.exists() else []
         (ROOT / "frr").write_text("".join(one for one in lines if not passed_over(one.strip())))
+        for name in ("bgpd.conf", "zebra.conf", "staticd.conf"):
+            boot.with_name(name).unlink(missing_ok=True)
+    elif mode == "split":
+        boot.unlink(missing_ok=True)
+        own = boot.with_name("bgpd.conf")
+        (ROOT / "frr").write_text(own.read_text() if own.exists() else "")
     else:
         boot.unlink(missing_ok=True)
         if stock.exists():  # bgpcfgd configures FRR from the tables again
