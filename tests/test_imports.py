@@ -159,14 +159,13 @@ INSIDE = {
     "fabricc.tree.state": (1, "a build that finds nothing to do removes no folder"),
     "fabricc.base.installation": (1, "yaml, for files that few verbs read"),
     "fabricc.base.diagnostics.text": (1, "text for people needs no XML"),
-    "fabricc.fabric.yaml_text": (1, "yaml, for the systems whose files are YAML"),
     "fabricc.base.foreign.formats": (2, "XML, for JUnit and pictures; openpyxl is an extra"),
     "fabricc.back.nos": (
         2,
         "entry points, for back ends of third parties; a build that finds nothing to do needs no vocabulary",
     ),
     "fabricc.back.nos.overlay": (1, "yaml, for overlays of YAML"),
-    "fabricc.back.reading.tree": (1, "yaml, for the systems whose files are YAML or JSON"),
+    "fabricc.back.reading.tree": (2, "yaml, for the systems whose files are YAML or JSON"),
     "fabricc.back.nos.templating": (7, "jinja2's compiler; compiled templates need only what runs them"),
 }
 """Module -> how many imports stand inside functions at most, and why."""

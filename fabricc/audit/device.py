@@ -17,9 +17,8 @@ from fabricc.audit.ends import Placement, address_of, place_statements
 from fabricc.back import hosts
 from fabricc.back import nos as back_ends
 from fabricc.back.hosts import recognition as host_files
-from fabricc.back.nos import answers
-from fabricc.back.nos.answers import other_system
-from fabricc.back.nos.collected import Claim, Collected, Identity, Output
+from fabricc.back.nos import collected
+from fabricc.back.nos.collected import Claim, Collected, Identity, Output, other_system
 from fabricc.base.diagnostics import Severity
 from fabricc.base.documents.document import conflict_in_output
 from fabricc.base.foreign.files import Folder
@@ -139,9 +138,9 @@ def _read_output(text: str, system: str | None) -> Output | None:
     own = collected_systems().get(system or "")
     if own and (output := own.output(text)):
         return output
-    if output := answers.read_getter(text, own.products if own else lambda box: (box,)):
+    if output := collected.read_getter(text, own.products if own else lambda box: (box,)):
         return output
-    if neighbors := answers.parse_lldpd(text):
+    if neighbors := collected.parse_lldpd(text):
         return Output(neighbors=neighbors)
     return next(
         (output for one in collected_systems().values() if one is not own and (output := one.output(text))),

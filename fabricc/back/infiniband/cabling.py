@@ -7,8 +7,7 @@ from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.infiniband.sm_files import TOPOLOGY
-from fabricc.back.infiniband.topology import Node, ReadTopology, read_topology
+from fabricc.back.infiniband.sm_files import TOPOLOGY, Node, ReadTopology, read_topology
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign.files import Folder, read
 from fabricc.base.values import dataclass

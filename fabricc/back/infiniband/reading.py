@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.infiniband import sm_files
-from fabricc.back.infiniband.topology import ReadTopology, read_topology
+from fabricc.back.infiniband.sm_files import ReadTopology, read_topology
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:

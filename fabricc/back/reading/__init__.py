@@ -4,9 +4,7 @@ from typing import Any
 from warnings import warn
 
 from fabricc.back.reading.reader import Reader, Topic
-from fabricc.back.reading.scope import Document, Scope, StoredValue
-from fabricc.back.reading.tree import Node, Tree
-from fabricc.back.reading.types import (
+from fabricc.back.reading.rows import (
     Block,
     Captured,
     Each,
@@ -18,6 +16,8 @@ from fabricc.back.reading.types import (
     Types,
     block_rows,
 )
+from fabricc.back.reading.scope import Document, Scope, StoredValue
+from fabricc.back.reading.tree import Node, Tree
 
 __all__ = [
     "Block",

@@ -9,9 +9,8 @@ from fabricc.back.reading.trie import Effect, Match
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fabricc.back.reading.meaning import Captures
+    from fabricc.back.reading.rows import Captured, Captures
     from fabricc.back.reading.trie import InnerBlock, Key, State
-    from fabricc.back.reading.types import Captured
 
     Way = tuple[State, Captures, tuple[InnerBlock, ...]]
     """Possible end of a line, with its captures, and the blocks above it."""

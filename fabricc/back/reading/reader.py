@@ -21,8 +21,7 @@ from fabricc.fabric.facts import Reading
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from fabricc.back.reading.meaning import Captures
-    from fabricc.back.reading.types import Row, Types
+    from fabricc.back.reading.rows import Captures, Row, Types
 
     Words = tuple[str, ...]
     Place = tuple[State, Scope, Captures, Words]

@@ -12,8 +12,8 @@ from fabricc.fabric.facts import Reading, Value
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from fabricc.back.reading.rows import Captured
     from fabricc.back.reading.trie import Effect
-    from fabricc.back.reading.types import Captured
 
 StoredValue = tuple[Value, int]
 """A value and the line that states it."""

@@ -7,12 +7,37 @@ from bisect import bisect_left, bisect_right
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.fabric.yaml_text import compose_yaml
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from yaml.nodes import Node as YamlNode
+
+
+MAX_DEPTH = 32
+"""Nesting beyond that of any configuration."""
+
+
+def compose_yaml(text: str) -> YamlNode | None:
+    """Return the root node of a YAML text; None when it is empty.
+
+    Raises:
+        yaml.YAMLError: the text is not YAML, or nested deeper than `MAX_DEPTH`: libyaml composes recursively and
+            without a limit of its own, so that deeper text would end the process.
+    """
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    depth = 0
+    for event in yaml.parse(text, Loader=loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise yaml.YAMLError(f"nested deeper than {MAX_DEPTH}")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+    found: YamlNode | None = yaml.compose(text, Loader=loader)
+    return found
+
 
 _DEEPEST = 64
 _LONGEST_TOKEN = 65_536

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.reading.meaning import meaning_of
-from fabricc.back.reading.types import (
+from fabricc.back.reading.rows import (
     TYPES,
     Block,
     Captured,
@@ -16,13 +15,14 @@ from fabricc.back.reading.types import (
     Type,
     Types,
     block_rows,
+    meaning_of,
     type_of,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fabricc.back.reading.meaning import Captures, Entries, Meaning, Pairs
+    from fabricc.back.reading.rows import Captures, Entries, Meaning, Pairs
 
     Key = str | tuple[str, ...]
     """A line, see `Node`."""

@@ -13,7 +13,7 @@ import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.doors import serves_transport
+from fabricc.back.nos.management import serves_transport
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign import files

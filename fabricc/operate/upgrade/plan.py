@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back import nos as back_ends
-from fabricc.back.nos.release_changes import Feature, ImageStep, changed_features, image_step, one_way
+from fabricc.back.nos.limits import Feature, ImageStep, changed_features, image_step, one_way
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.order import group_pairs

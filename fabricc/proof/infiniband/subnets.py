@@ -27,7 +27,7 @@ from fabricc.proof import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.back.infiniband.topology import Node, ReadTopology
+    from fabricc.back.infiniband.sm_files import Node, ReadTopology
     from fabricc.fabric.infiniband.model import Host, HostPort, InfinibandFabric, IpoibPlan, Partition
     from fabricc.fabric.infiniband.wiring import Subnet
 

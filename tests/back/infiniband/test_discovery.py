@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fabricc.back.infiniband import sm_files
 from fabricc.back.infiniband.cabling import compare_files, compare_topologies
-from fabricc.back.infiniband.topology import ReadTopology, read_topology
+from fabricc.back.infiniband.sm_files import ReadTopology, read_topology
 from fabricc.proof.infiniband.sim.processes import (
     Needs,
     SimulatedSubnet,
@@ -25,7 +25,7 @@ from tests.back.infiniband.support import document, planned, rendered
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fabricc.back.infiniband.topology import Node
+    from fabricc.back.infiniband.sm_files import Node
 
 FILES = rendered(planned(document()))
 TEXT = FILES[sm_files.TOPOLOGY]

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.back.infiniband import sm_files
-from fabricc.back.infiniband.sm_files import TOPOLOGY
-from fabricc.back.infiniband.topology import read_topology
+from fabricc.back.infiniband.sm_files import TOPOLOGY, read_topology
 from fabricc.proof.infiniband.sim.judge import read_tables, walk_routes
 from fabricc.proof.infiniband.sim.processes import adapter_id, missing_programs, write_inputs
 from fabricc.proof.infiniband.sim.run import simulate_subnet
@@ -215,7 +214,7 @@ def test_a_killed_process_leaves_no_simulator_behind(tmp_path: Path) -> None:
     (tmp_path / "begun.py").write_text(
         "import sys, time\n"
         "from pathlib import Path\n"
-        "from fabricc.back.infiniband.topology import read_topology\n"
+        "from fabricc.back.infiniband.sm_files import read_topology\n"
         "from fabricc.proof.infiniband.sim.processes import Needs\n"
         "from fabricc.proof.infiniband.sim.processes import SimulatedSubnet\n"
         "folder, topology, last = Path(sys.argv[1]), read_topology(Path(sys.argv[2]).read_text()), sys.argv[3]\n"

@@ -8,7 +8,7 @@ from fabricc.audit import coverage
 from fabricc.audit.adopt import edits, order, report
 from fabricc.audit.device import collected_systems
 from fabricc.back import hosts
-from fabricc.back.nos import answers, packet_filters
+from fabricc.back.nos import collected, packet_filters
 from fabricc.back.nos.junos import non_forwarding
 from fabricc.back.nos.junos.foreign import instances
 from fabricc.back.reading.tree import braces
@@ -40,7 +40,7 @@ def test_an_output_is_read_in_one_pass(text: str, system: str) -> None:
 
 
 def test_tables_and_paths_are_matched_in_one_pass() -> None:
-    assert not answers.parse_lldpd("LocalPort RemoteDevice RemotePortID\na b c" + " " * MANY + '"')
+    assert not collected.parse_lldpd("LocalPort RemoteDevice RemotePortID\na b c" + " " * MANY + '"')
     assert collected_systems()["cumulus"].takes("x", "auto a\niface b\n  c\nsource d\n" + "\n" * MANY) is None
     assert not edits._NUMBERED.fullmatch("a1" + "1" * MANY + " ")
     assert not order._CABLE_DESCRIPTION.fullmatch("a1" + "1" * MANY)

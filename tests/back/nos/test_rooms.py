@@ -49,7 +49,6 @@ ROOMS = {
     "roce": "cumulus",
     "config_db": "sonic",
     "frr_tables": "sonic",
-    "foreign/second_reading": "cumulus",
     "active_policies": "nxos",
     "buffers": "sonic",
     "reclaim": "sonic",

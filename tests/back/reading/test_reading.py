@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from fabricc.back import nos as back_ends
 from fabricc.back.reading import tree, trie
 from fabricc.back.reading.reader import Reader, Topic
+from fabricc.back.reading.rows import Block, Each, Entry, Fact, Keep, Silent
 from fabricc.back.reading.scope import StoredValue, agreed_facts
-from fabricc.back.reading.types import Block, Each, Entry, Fact, Keep, Silent
 from fabricc.back.reading.yaml_lines import block_style
 from fabricc.fabric.facts import Reading
 from tests.back.reading.compiled import compiled_blocks
@@ -23,10 +23,10 @@ from tests.effort import examples
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from fabricc.back.reading.rows import Row, Types
     from fabricc.back.reading.scope import Document
     from fabricc.back.reading.tree import Node
     from fabricc.back.reading.trie import State
-    from fabricc.back.reading.types import Row, Types
 
 
 def alike(interval: int, again: int) -> dict[str, str | int] | None:

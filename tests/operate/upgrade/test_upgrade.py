@@ -15,7 +15,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from fabricc.back import nos as back_ends
-from fabricc.back.nos.release_changes import changed_features, image_step
+from fabricc.back.nos.limits import changed_features, image_step
 from fabricc.catalog.library import Library
 from fabricc.compiler.compiled import compile_spec
 from tests.operate.lab import specs

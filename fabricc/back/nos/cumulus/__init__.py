@@ -22,7 +22,7 @@ from fabricc.back.nos.cumulus import (
     tenants,
     words,
 )
-from fabricc.back.nos.cumulus.foreign import second_reading
+from fabricc.back.nos.cumulus.foreign import beyond
 from fabricc.back.nos.cumulus.limits import DEFAULT_RELEASE, RELEASES, Release, gaps, release_of
 from fabricc.back.nos.exec_commands import ExecLine, exec_lines, exec_pattern, matching_lines
 from fabricc.back.nos.frr import IGNORABLE
@@ -95,7 +95,7 @@ def read(files: Mapping[str, str]) -> Reading:
     reading = Reading()
     if (text := files.get(words.FILE)) is not None:
         reader(startup.release_in(startup.parse_startup(text))).read_file(words.FILE, text, reading)
-        second_reading.read_again(text, words.FILE, reading)
+        beyond.read_again(text, words.FILE, reading)
         roce.expand_roce(text, words.FILE, reading)
     else:
         flat.read_files(files, reading)

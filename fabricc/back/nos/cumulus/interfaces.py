@@ -18,7 +18,7 @@ from fabricc.back.nos.cumulus.startup import (
     scope_at,
 )
 from fabricc.back.nos.cumulus.words import FABRIC, LOOPBACK, MANAGEMENT, MANAGEMENT_VRF, cage_name
-from fabricc.back.nos.isolation import state_isolation
+from fabricc.back.nos.management import state_isolation
 from fabricc.back.reading import Block, Entry, Fact, Keep, Row, Scope, Silent, block_rows
 from fabricc.fabric.model import Direction, Port, Switch
 from fabricc.fabric.vocabulary import port_paths

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.answers import leaf_text, parse_json, parse_lldpd
 from fabricc.back.nos.collected import (
     Claim,
     Identity,
     Output,
     in_full,
+    leaf_text,
     make_claim,
     match_patterns,
     own_name,
+    parse_json,
+    parse_lldpd,
     parse_table,
     weigh_signs,
 )

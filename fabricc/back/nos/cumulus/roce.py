@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus import startup
-from fabricc.back.nos.cumulus.foreign.second_reading import list_statements
+from fabricc.back.nos.cumulus.foreign.beyond import list_statements
 from fabricc.back.nos.cumulus.words import GLOBAL
 from fabricc.back.reading.tree import find_node
 from fabricc.base.numbers import is_number

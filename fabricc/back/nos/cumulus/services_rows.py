@@ -28,7 +28,7 @@ from fabricc.back.nos.cumulus.startup import (
     table_part,
 )
 from fabricc.back.nos.cumulus.words import MANAGEMENT_VRF, OWN_ACCOUNT
-from fabricc.back.nos.ntp_keys import state_keys
+from fabricc.back.nos.management import state_keys
 from fabricc.back.reading import Entry, Fact, Keep, Row, Scope, Silent
 from fabricc.fabric.facts import SNMP_LEVEL
 from fabricc.fabric.model import SECRET_PREFIX

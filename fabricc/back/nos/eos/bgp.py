@@ -6,9 +6,9 @@ from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos import cli_dialect
 from fabricc.back.nos.base import LEFT_OUT, Departure
-from fabricc.back.nos.cli_dialect import policy
-from fabricc.back.nos.cli_dialect.policy import (
+from fabricc.back.nos.cli_dialect import (
     clause_views,
     community_lists,
     in_address_order,
@@ -82,11 +82,11 @@ class BgpView:
     static_routes: list[tuple[str, str, str]]
     aggregates: list[str]
     groups: list[GroupView]
-    neighbors: list[policy.NeighborView]
-    interfaces: list[policy.NeighborView]
-    prefix_lists: list[policy.PrefixListView]
-    community_lists: list[policy.CommunityListView]
-    clauses: list[policy.ClauseView]
+    neighbors: list[cli_dialect.NeighborView]
+    interfaces: list[cli_dialect.NeighborView]
+    prefix_lists: list[cli_dialect.PrefixListView]
+    community_lists: list[cli_dialect.CommunityListView]
+    clauses: list[cli_dialect.ClauseView]
     evpn: bool
 
 
@@ -94,7 +94,7 @@ def bgp_view(switch: Switch) -> BgpView:
     """Return the view of one BGP process, its policy, and the static routes."""
     bgp = switch.bgp
     timers = (bgp.keepalive_s, bgp.hold_s)
-    groups = [_group_view(bgp, group, transport) for group, transport in policy.groups_in_use(bgp)]
+    groups = [_group_view(bgp, group, transport) for group, transport in cli_dialect.groups_in_use(bgp)]
     return BgpView(
         process=bgp,
         timers=None if timers == DEFAULT_TIMERS_S else timers,
@@ -102,8 +102,8 @@ def bgp_view(switch: Switch) -> BgpView:
         static_routes=static_lines(switch.static_routes, DISCARD),
         aggregates=in_address_order(bgp.aggregates),
         groups=groups,
-        neighbors=list(map(policy.neighbor_view, numbered_sessions(bgp))),
-        interfaces=list(map(policy.neighbor_view, unnumbered_sessions(bgp))),
+        neighbors=list(map(cli_dialect.neighbor_view, numbered_sessions(bgp))),
+        interfaces=list(map(cli_dialect.neighbor_view, unnumbered_sessions(bgp))),
         prefix_lists=prefix_lists(bgp),
         community_lists=community_lists(bgp, COMMUNITY_NAMES),
         clauses=clause_views(bgp, COMMUNITY_NAMES),
@@ -115,7 +115,7 @@ def _group_view(bgp: Bgp, group: PeerGroup, transport: Transport) -> GroupView:
     unnumbered = transport is Transport.UNNUMBERED
     carried = None if transport is Transport.IPV6 else group.evpn
     return GroupView(
-        name=policy.group_name(group.name, transport),
+        name=cli_dialect.group_name(group.name, transport),
         import_map=group.import_map,
         export_map=group.export_map,
         maximum_routes=group.maximum_prefixes if carried is None else evpn.NO_LIMIT,

@@ -15,7 +15,7 @@ from fabricc.back.nos.eos.words import (
     management_interface,
     service_ports,
 )
-from fabricc.back.nos.isolation import state_isolation
+from fabricc.back.nos.management import state_isolation
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope, Silent, StoredValue, Topic
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction, Port, Switch

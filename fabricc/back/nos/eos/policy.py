@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cli_dialect import policy
+from fabricc.back.nos import cli_dialect
 from fabricc.back.nos.eos.words import COMMUNITY_OF
 from fabricc.back.reading import Block, Document, Each, Entry, Row, Scope, Silent, Topic
 
@@ -40,11 +40,11 @@ _COMMUNITY_LISTS = {"community-list": "", "extcommunity-list": "extended ", "lar
 
 ROWS: Sequence[Row] = (
     *(
-        kind(f"{family} prefix-list <word>", f"{family} prefix-list", (*policy.RULES[family], *_PREFIXES))
-        for family in policy.RULES
+        kind(f"{family} prefix-list <word>", f"{family} prefix-list", (*cli_dialect.RULES[family], *_PREFIXES))
+        for family in cli_dialect.RULES
         for kind in (Block, Each)
     ),
-    policy.route_maps(others=True),
+    cli_dialect.route_maps(others=True),
     *(
         Each(f"ip {kind} <word>", kind, _COMMUNITIES)
         for kind in _COMMUNITY_LISTS
@@ -65,9 +65,9 @@ ROWS: Sequence[Row] = (
 
 def finish(document: Document) -> None:
     """State rules and entries by their places, and clauses as a whole."""
-    policy.finish(document)
+    cli_dialect.finish(document)
     scope = document.scope
-    for family in policy.RULES:
+    for family in cli_dialect.RULES:
         for name, rules in scope.each(f"{family} prefix-list").items():
             first = len(rules.table("rules"))
             for place, (rule, (action, line)) in enumerate(rules.table("unnumbered").items(), first):

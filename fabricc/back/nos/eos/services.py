@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cli_dialect.policy import in_address_order
+from fabricc.back.nos.cli_dialect import in_address_order
 from fabricc.back.nos.eos import words
 from fabricc.back.nos.eos.limits import BalancingView, balancing_view, state_balancing
 from fabricc.back.nos.eos.words import control_plane
-from fabricc.back.nos.ntp_keys import state_keys
+from fabricc.back.nos.management import state_keys
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Scope, Silent, Topic
 from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.reading import Captured, Fact, Keep, Row, Silent, types
+from fabricc.back.reading import Captured, Fact, Keep, Row, Silent, rows
 from fabricc.fabric.model import SECRET_PREFIX, Management, Switch
 
 if TYPE_CHECKING:
@@ -75,9 +75,9 @@ def expand_ports(text: str) -> Captured:
     """Return a port, or several, as EOS prints them also where somebody typed a beginning."""
     found = _TYPED.match(text)
     if found is None or found[1] in KINDS:
-        return types.parse_ports(text)
+        return rows.parse_ports(text)
     kinds = [kind for kind in KINDS if kind.lower().startswith(found[1].lower())]
-    return types.parse_ports(f"{kinds[0]}{text[found.end(1) :]}" if len(kinds) == 1 else text)
+    return rows.parse_ports(f"{kinds[0]}{text[found.end(1) :]}" if len(kinds) == 1 else text)
 
 
 def secret_reference(secret: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cli_dialect.policy import static_lines
+from fabricc.back.nos.cli_dialect import static_lines
 from fabricc.back.nos.exec_commands import ExecLine, Reversal, matching_lines, negating_lines
 from fabricc.back.nos.frr import bgp, daemons, evpn, interfaces, non_forwarding, qos, recognition, services
 from fabricc.back.nos.frr.bgp import GracefulRestart, ttl_security_facts

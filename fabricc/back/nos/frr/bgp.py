@@ -6,7 +6,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.cli_dialect.policy import clause_view
+from fabricc.back.nos.cli_dialect import clause_view
 from fabricc.back.nos.frr import evpn, policy, sessions
 from fabricc.back.nos.frr.evpn import take_prefixes
 from fabricc.back.nos.frr.foreign import igp, routing

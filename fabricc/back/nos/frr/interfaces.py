@@ -17,7 +17,7 @@ from fabricc.back.nos.frr.evpn import (
 )
 from fabricc.back.nos.frr.foreign import igp
 from fabricc.back.nos.frr.words import MANAGEMENT_INTERFACE, RA_INTERVAL_S, repeated_rows, setting_rows
-from fabricc.back.nos.isolation import state_isolation
+from fabricc.back.nos.management import state_isolation
 from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Silent, Topic
 from fabricc.fabric.facts import Facts, Reading, format_boolean
 from fabricc.fabric.model import Direction, Switch

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.answers import parse_lldpd
 from fabricc.back.nos.collected import (
     Claim,
     Identity,
@@ -13,6 +12,7 @@ from fabricc.back.nos.collected import (
     in_full,
     make_claim,
     match_patterns,
+    parse_lldpd,
     weigh_signs,
 )
 

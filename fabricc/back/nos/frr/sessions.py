@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.frr.words import BFD_INTERVAL_MS, BFD_MULTIPLIER, SET, setting_rows, settings_in
 from fabricc.back.reading import Document, Each, Keep, Row, Scope, Silent, StoredValue
-from fabricc.back.reading.types import parse_asn
+from fabricc.back.reading.rows import parse_asn
 from fabricc.fabric.model import SECRET_PREFIX
 
 if TYPE_CHECKING:

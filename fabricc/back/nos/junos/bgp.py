@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.base import LEFT_OUT, ROUNDED, Departure
-from fabricc.back.nos.cli_dialect.policy import group_name
+from fabricc.back.nos.cli_dialect import group_name
 from fabricc.back.nos.junos import policy
 from fabricc.back.nos.junos.words import (
     CLASSIC,

@@ -25,8 +25,8 @@ from fabricc.back.nos.junos.words import (
     verbatim_rows,
 )
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Scope, StoredValue, Topic, Types
+from fabricc.back.reading.rows import parse_asn
 from fabricc.back.reading.scope import agreed_facts
-from fabricc.back.reading.types import parse_asn
 from fabricc.fabric.facts import Value, format_boolean, static_text
 from fabricc.fabric.vocabulary import port_paths
 

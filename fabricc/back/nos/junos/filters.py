@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.cli_dialect.policy import in_address_order
+from fabricc.back.nos.cli_dialect import in_address_order
 from fabricc.back.nos.junos.interfaces import LOOPBACK
 from fabricc.back.nos.junos.words import (
     FAMILIES,

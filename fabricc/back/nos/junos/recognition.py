@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.answers import find_neighbors, leaf_text, parse_json, values_under
 from fabricc.back.nos.collected import (
     Identity,
     Output,
     by_signs,
+    find_neighbors,
     in_full,
+    leaf_text,
     match_patterns,
     own_name,
     parse_details,
+    parse_json,
     parse_table,
+    values_under,
 )
 
 if TYPE_CHECKING:

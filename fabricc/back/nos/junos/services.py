@@ -6,11 +6,10 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.base import LEFT_OUT, Departure
-from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.nos.junos import words
 from fabricc.back.nos.junos.foreign.instances import GATEWAYS
 from fabricc.back.nos.junos.words import SETTING, verbatim_rows
-from fabricc.back.nos.ntp_keys import state_keys
+from fabricc.back.nos.management import state_isolation, state_keys
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, StoredValue, Topic, Types
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import Facts, Value, setting_facts

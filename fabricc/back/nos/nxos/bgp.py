@@ -5,9 +5,9 @@ from __future__ import annotations
 from ipaddress import ip_network
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos import cli_dialect
 from fabricc.back.nos.base import ROUNDED, Departure
-from fabricc.back.nos.cli_dialect import policy
-from fabricc.back.nos.cli_dialect.policy import (
+from fabricc.back.nos.cli_dialect import (
     community_lists,
     numbered_sessions,
     prefix_lists,
@@ -126,10 +126,10 @@ class BgpView:
     ttl_hops: int | None
     families: list[FamilyView]
     templates: list[TemplateView]
-    neighbors: list[policy.NeighborView]
-    prefix_lists: list[policy.PrefixListView]
-    community_lists: list[policy.CommunityListView]
-    clauses: list[policy.ClauseView]
+    neighbors: list[cli_dialect.NeighborView]
+    prefix_lists: list[cli_dialect.PrefixListView]
+    community_lists: list[cli_dialect.CommunityListView]
+    clauses: list[cli_dialect.ClauseView]
     unchanged: frozenset[str]
 
 
@@ -153,7 +153,7 @@ def bgp_view(switch: Switch) -> BgpView:
         ],
         templates=[
             TemplateView(
-                policy.group_name(group.name, transport),
+                cli_dialect.group_name(group.name, transport),
                 [
                     PolicyView(f, map_name(bgp, group.import_map, f), map_name(bgp, group.export_map, f))
                     for f in _FAMILIES[transport]
@@ -162,13 +162,13 @@ def bgp_view(switch: Switch) -> BgpView:
                 group.password,
                 None if transport is Transport.IPV6 else group.evpn,
             )
-            for group, transport in policy.groups_in_use(bgp)
+            for group, transport in cli_dialect.groups_in_use(bgp)
         ],
-        neighbors=[*map(policy.neighbor_view, (*numbered_sessions(bgp), *unnumbered_sessions(bgp)))],
+        neighbors=[*map(cli_dialect.neighbor_view, (*numbered_sessions(bgp), *unnumbered_sessions(bgp)))],
         prefix_lists=prefix_lists(bgp),
         community_lists=community_lists(bgp, COMMUNITY_NAMES),
         clauses=[
-            policy.clause_view(name, clause, COMMUNITY_NAMES)
+            cli_dialect.clause_view(name, clause, COMMUNITY_NAMES)
             for name, clause in sorted(
                 list_clauses(bgp), key=lambda c: (natural_key(c[0].lower()), c[1].sequence)
             )
@@ -202,7 +202,7 @@ def state(facts: Facts, switch: Switch) -> None:
                 facts[f"bgp/family[{family}]/redistribute_{kind}"] = map_name(bgp, name, family)
     for session in bgp.sessions:
         neighbor = f"neighbor[{neighbor_key(session.transport, session.remote, session.port)}]"
-        template = policy.group_name(session.group, session.transport)
+        template = cli_dialect.group_name(session.group, session.transport)
         state_defined(facts, f"peer_template[{template}]")
         state_defined(facts, neighbor, {"template": template})
         facts[f"bgp/{neighbor}/send_community"] = "true"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cli_dialect.policy import (
+from fabricc.back.nos.cli_dialect import (
     PREFIX_LISTS,
     clause_with_line,
     denies_all,

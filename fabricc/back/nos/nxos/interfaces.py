@@ -7,7 +7,7 @@ from functools import lru_cache
 from ipaddress import IPv4Network
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.isolation import state_isolation
+from fabricc.back.nos.management import state_isolation
 from fabricc.back.nos.nxos import active_policies, qos, words
 from fabricc.back.nos.nxos.foreign.instances import leaking_lines
 from fabricc.back.nos.nxos.foreign.switching import OWN, enabled_by_default

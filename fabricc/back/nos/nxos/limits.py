@@ -13,7 +13,7 @@ from fabricc.back.nos.base import LEFT_OUT, Departure
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
 from fabricc.back.nos.nxos import words
 from fabricc.back.nos.nxos.qos import Pause, is_long, pause_figures, pause_of, watchdog_timers
-from fabricc.back.reading import Block, Document, Entry, Fact, Row, Topic, Types, types
+from fabricc.back.reading import Block, Document, Entry, Fact, Row, Topic, Types, rows
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.routing import Spreading
@@ -252,7 +252,7 @@ _PORT = re.compile(r"Eth(?:ernet)?(\d+(?:/\d+)+)|(all)")
 
 def _dynamic_ports(text: str) -> str | None:
     """Return the ports of `Eth1/1,Eth1/3-4`, comma-joined; None when any part is not known."""
-    listed = types.parse_ports("".join(text.split()))
+    listed = rows.parse_ports("".join(text.split()))
     found = [_PORT.fullmatch(name) for name in ([listed] if isinstance(listed, str) else listed or ())]
     names = [each[2] or f"Ethernet{each[1]}" for each in found if each]
     return ",".join(names) if names and len(names) == len(found) else None

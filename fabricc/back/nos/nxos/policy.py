@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cli_dialect.policy import LENGTHS, clause_with_line, rule_text
+from fabricc.back.nos.cli_dialect import LENGTHS, clause_with_line, rule_text
 from fabricc.back.nos.nxos.words import split_beginnings
 from fabricc.back.reading import Block, Document, Each, Entry, Keep, Row, Scope, Silent, StoredValue, Topic
 

@@ -20,7 +20,7 @@ from fabricc.back.nos.nxos.qos import (
     DEFAULT_WATCHDOG_INTERVAL_MS,
     idle_queues,
 )
-from fabricc.back.reading import Block, Entry, Fact, Keep, Scope, Silent, Topic, types
+from fabricc.back.reading import Block, Entry, Fact, Keep, Scope, Silent, Topic, rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ _PRECEDENCES = {
 
 def _parse_numbers(count: int, names: Mapping[str, int], text: str) -> tuple[int, ...] | None:
     """Numbers from 0 on, of which there are so many, ranges and names of them."""
-    found = types.parse_numbers(",".join(str(names.get(each, each)) for each in text.split(",")))
+    found = rows.parse_numbers(",".join(str(names.get(each, each)) for each in text.split(",")))
     return found if found and max(found) < count else None
 
 

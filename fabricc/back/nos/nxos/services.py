@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cli_dialect.policy import in_address_order
-from fabricc.back.nos.ntp_keys import state_keys
+from fabricc.back.nos.cli_dialect import in_address_order
+from fabricc.back.nos.management import state_keys
 from fabricc.back.nos.nxos.limits import state_balancing
 from fabricc.back.nos.nxos.tenants import used_features as tenant_features
 from fabricc.back.nos.nxos.words import MANAGEMENT_INTERFACE, MANAGEMENT_VRF, ONCE, state_defined
-from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Scope, Silent, Topic, types
+from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Scope, Silent, Topic, rows
 from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import SNMP_LEVEL, Facts, Value, setting_facts
@@ -393,7 +393,7 @@ def _admitted_networks(listed: Scope) -> str:
     for text, _ in listed.ordered_entries("rules"):
         action, protocol, network, host, *_ = [*str(text).split(), "", "", ""]
         network = f"{host}/32" if network == "host" else network
-        if protocol == "tcp" or not (network == "any" or types.parse_prefix(network)):
+        if protocol == "tcp" or not (network == "any" or rows.parse_prefix(network)):
             continue
         if action == "deny":
             break

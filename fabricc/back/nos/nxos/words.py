@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.reading import Block, Document, Keep, Row, Scope, Types
-from fabricc.back.reading.types import parse_ports
+from fabricc.back.reading.rows import parse_ports
 from fabricc.base.diagnostics.wording import split_ranges
 from fabricc.base.numbers import is_number
 

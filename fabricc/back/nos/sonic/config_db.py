@@ -20,7 +20,7 @@ from fabricc.fabric.facts import Reading, Unplanned
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence, Set
 
-    from fabricc.back.reading import types as pattern
+    from fabricc.back.reading import rows as pattern
 
 Row = dict[str, "str | list[str]"]
 """Fields of one row; every scalar is text, as Redis holds it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.isolation import state_isolation
+from fabricc.back.nos.management import state_isolation
 from fabricc.back.nos.sonic.config_db import (
     Row,
     Table,

@@ -5,8 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.nos.answers import parse_json, parse_lldpd
-from fabricc.back.nos.collected import Claim, Identity, Output, in_full, match_patterns, own_name
+from fabricc.back.nos.collected import (
+    Claim,
+    Identity,
+    Output,
+    in_full,
+    match_patterns,
+    own_name,
+    parse_json,
+    parse_lldpd,
+)
 from fabricc.back.nos.frr import recognition as frr
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from collections import Counter
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.infiniband.sm_files import CONF, PARTITIONS, default_lane
-from fabricc.back.infiniband.topology import Node, ReadTopology, read_topology
+from fabricc.back.infiniband.sm_files import CONF, PARTITIONS, Node, ReadTopology, default_lane, read_topology
 from fabricc.base.values import dataclass
 from fabricc.fabric.infiniband.model import DEFAULT_PKEY, InfinibandFabric
 from fabricc.proof import Finding

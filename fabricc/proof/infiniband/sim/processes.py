@@ -20,7 +20,7 @@ from fabricc.base.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from fabricc.back.infiniband.topology import ReadTopology
+    from fabricc.back.infiniband.sm_files import ReadTopology
 
 PROGRAMS = ("setpriv", "ibsim", "opensm", "ibnetdiscover", "ibtracert", "saquery", "smpquery", "ibdmchk")
 PACKAGES = "opensm ibsim-utils infiniband-diags ibutils"

@@ -9,8 +9,15 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabricc.back.infiniband.sm_files import CONF, LIDS, TOPOLOGY, sm_files, subnet_folder
-from fabricc.back.infiniband.topology import ReadTopology, read_topology
+from fabricc.back.infiniband.sm_files import (
+    CONF,
+    LIDS,
+    TOPOLOGY,
+    ReadTopology,
+    read_topology,
+    sm_files,
+    subnet_folder,
+)
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign.files import Folder
 from fabricc.base.values import dataclass

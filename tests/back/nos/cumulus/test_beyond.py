@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fabricc.back.nos.cumulus import CUMULUS
-from fabricc.back.nos.cumulus.foreign import second_reading
+from fabricc.back.nos.cumulus.foreign import beyond
 from fabricc.back.nos.cumulus.words import FILE
 from fabricc.back.nos.frr import recognition as frr
 from fabricc.fabric.facts import Unplanned
@@ -222,7 +222,7 @@ def test_every_fact_is_declared_and_of_its_type() -> None:
 
 def test_all_rows_compile() -> None:
     """Blocks compile at their first use: no two may be equal."""
-    assert compiled_blocks(second_reading.reader().start) > 20
+    assert compiled_blocks(beyond.reader().start) > 20
 
 
 corpora = pytest.mark.skipif(not ROOT.is_dir(), reason="the shared corpora are not here")

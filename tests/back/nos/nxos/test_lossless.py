@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fabricc.back.nos.nxos import FILE, NXOS
 from fabricc.back.nos.nxos.qos import qos_groups, strict_queues
 from fabricc.back.nos.nxos.words import format_ranges
-from fabricc.back.reading.types import parse_numbers as listed
+from fabricc.back.reading.rows import parse_numbers as listed
 from fabricc.fabric.qos import TrafficClass
 from fabricc.proof.invariants import Survey
 from fabricc.proof.invariants.view import make_view

@@ -6,7 +6,7 @@ import re
 
 from fabricc.back.nos.frr.words import put_settings, repeated_rows, setting_rows, settings_in
 from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Scope, Silent
-from fabricc.back.reading.types import parse_address
+from fabricc.back.reading.rows import parse_address
 from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import static_text
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.junos.words import NONE, SPANNING_TREE, kept_statements, put_settings, verbatim_rows
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope, StoredValue
-from fabricc.back.reading.types import parse_numbers
+from fabricc.back.reading.rows import parse_numbers
 from fabricc.base.diagnostics.wording import split_ranges
 from fabricc.base.numbers import is_number
 from fabricc.fabric.vocabulary import port_paths

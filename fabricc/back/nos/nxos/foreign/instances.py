@@ -15,7 +15,7 @@ from fabricc.back.nos.nxos.tenants import (
     tenant_vrfs,
 )
 from fabricc.back.nos.nxos.words import MANAGEMENT_VRF, interface_blocks, split_beginnings
-from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Silent, Topic, types
+from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Silent, Topic, rows
 from fabricc.fabric.facts import static_text
 
 if TYPE_CHECKING:
@@ -39,14 +39,14 @@ def _parse_hop(text: str) -> Mapping[str, Value] | None:
     while (
         words
         and len(way) < 2
-        and (types.parse_address(words[0].removesuffix("/32")) or (not way and words[0][0].isalpha()))
+        and (rows.parse_address(words[0].removesuffix("/32")) or (not way and words[0][0].isalpha()))
     ):
         way.append(words.pop(0).removesuffix("/32"))
     stored: dict[str, Value] = {}
     preference = _PREFERENCE
     while words:
         word = words.pop(0)
-        number = types.parse_in_range(1, 255, word)
+        number = rows.parse_in_range(1, 255, word)
         if number is not None:
             preference = number
         elif word in ("track", "tag", "name", "vrf") and words:

@@ -1,11 +1,4 @@
-"""Routing policy of EOS and similar systems: rows of prefix lists, community lists and route maps, and their facts.
-
-Routing policy as command lines print it: route maps, community lists, prefix lengths, peer groups per transport.
-
-The orders in which command lines print names, addresses and sessions.
-
-Static routes of EOS, NX-OS and FRR: a line for each next hop, or one for a discard route.
-"""
+"""Routing policy and static routes of EOS and similar systems: rows of their lines, their facts, the order of names."""
 
 from __future__ import annotations
 
