@@ -285,9 +285,8 @@ def pack_contents(contents: Contents, parts: Parts) -> PackedContents:
 
 def unpack_contents(held: PackedContents) -> Contents:
     """Unpack the contents that `packed` packed."""
-    names, values, unknown, ignorable = value_of(held.own)
-    places = _opened_places(held.places)
-    facts = Parts(_restore_frame(held.frame), names, values, places).facts()
+    _, _, unknown, ignorable = _own_values(held.own)
+    facts, places = _unpack_parts(held).facts(), _opened_places(held.places)
     lines = {path: place for path, place in zip(facts, places, strict=True) if place}
     return Contents(Reading(facts, lines, unknown), ignorable)
 
@@ -334,9 +333,18 @@ def parts_of(held: Contents | PackedContents) -> Parts:
     return _unpack_parts(held) if isinstance(held, PackedContents) else split_facts(held.reading)
 
 
+def unknown_lines(held: Contents | PackedContents) -> list[tuple[str, int, str]]:
+    """Return file, number and text of the unknown lines, without unpacking the facts."""
+    return _own_values(held.own)[2] if isinstance(held, PackedContents) else held.reading.unknown
+
+
+_own_values = lru_cache(maxsize=_OPEN)(value_of)
+"""Returns names, values, unknown and ignorable lines of one device."""
+
+
 @lru_cache(maxsize=_OPEN)
 def _unpack_parts(held: PackedContents) -> Parts:
-    names, values, _, _ = value_of(held.own)
+    names, values, _, _ = _own_values(held.own)
     return Parts(_restore_frame(held.frame), names, values, _opened_places(held.places))
 
 

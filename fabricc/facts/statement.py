@@ -12,7 +12,17 @@ from warnings import warn
 
 from fabricc.back.nos.ports import PLAIN, PortKind, PortName, cached_parser
 from fabricc.base.values import dataclass
-from fabricc.facts.frame import NEIGHBOR, PORT, SECONDARY, VRF, Contents, PackedContents, parts_of, unpacked
+from fabricc.facts.frame import (
+    NEIGHBOR,
+    PORT,
+    SECONDARY,
+    VRF,
+    Contents,
+    PackedContents,
+    parts_of,
+    unknown_lines,
+    unpacked,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping
@@ -74,6 +84,11 @@ class Device:
     def reading(self) -> Reading:
         """Facts with their lines, and unknown lines."""
         return self.contents.reading
+
+    @property
+    def unknown(self) -> list[tuple[str, int, str]]:
+        """Return file, number and text of the unknown lines."""
+        return unknown_lines(self.held)
 
     @property
     def ignorable(self) -> frozenset[tuple[str, int]]:
@@ -184,7 +199,7 @@ class Statement:
         sessions: routing instance ("" for the default one) and neighbor -> its facts, likewise.
         addresses: port -> its addresses with prefix lengths.
         rest: facts of no port and no session; `lines`: file and line of each.
-        chains: results of `chain`.
+        chains: results of `chain`; `results`: of other questions about this device, see `remember`.
         fars: port -> other end of its link.
         parsed: parses port names of the device's system.
         expected: what a plan declares, if there is one.
@@ -203,6 +218,7 @@ class Statement:
     rest: dict[str, Value]
     lines: dict[str, tuple[str, int]]
     chains: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    results: dict[Hashable, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -255,6 +271,13 @@ class Statement:
         for port, values in self.ports.items():
             if "vrf" not in values:
                 yield from (f"{PORT}{port}]/{leaf}" for leaf in _LINK_STATE_PORT if leaf in values)
+
+    def remember(self, what: Hashable, compute: Callable[[Statement], T]) -> T:
+        """Return a result about this device, computed at the first call."""
+        if what not in self.results:
+            self.results[what] = compute(self)
+        found: T = self.results[what]
+        return found
 
     def once(self, what: Hashable, worked_out: Callable[[], T]) -> T:
         """Return a result that needs no own facts of the device, and only tiers of its links: computed once for all."""

@@ -77,7 +77,7 @@ def _unsafe_logins(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 def _unsafe_lines(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report lines that no row reads and that let people log in or query without a secret."""
-    for file, line, text in statement.device.reading.unknown:
+    for file, line, text in statement.device.unknown:
         if found := unsafe_line(text):
             place = statement.device.paths.get(file, file)
             message = f"{statement.name} {found.words}"
@@ -124,7 +124,7 @@ def _lost_servers(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report servers that a switch looks for in a routing instance which it does not have."""
     if not statement.fars and not any(True for _ in statement.open_ports()):
         return  # an excerpt does not show which routing instances there are
-    for file, line, text in statement.device.reading.unknown:
+    for file, line, text in statement.device.unknown:
         found = server_instance(text)
         if found and not _has_instance(statement, found[1]):
             place = statement.device.paths.get(file, file)

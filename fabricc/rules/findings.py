@@ -112,7 +112,7 @@ def _similar_line(device: Device, file: str, line: int, like: str, leaf: str) ->
     for at in near:
         if (file, at) not in stating and _line_beginning(_line_text(device, file, at)) == wanted:
             return file, at
-    unknown = [(other, at) for other, at, text in device.reading.unknown if _line_beginning(text) == wanted]
+    unknown = [(other, at) for other, at, text in device.unknown if _line_beginning(text) == wanted]
     return unknown[0] if unknown else None
 
 

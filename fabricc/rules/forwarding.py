@@ -392,7 +392,7 @@ RULES = (
     SwitchRule(IDLE, BGP, (Input.LINKS,), _passive_links),
     SwitchRule(IDLE, BGP, (), _unnumbered_ospf),
     SwitchRule(IDLE, BGP, (), _graceful_shutdown),
-    SwitchRule(STRICT, POLICY, (Input.LINKS,), _checks_sources),
+    SwitchRule(STRICT, POLICY, (Input.LINKS,), _checks_sources, shared=True),
     SwitchRule(STILL, POLICY, (Input.LINKS, Input.BGP), _does_not_route),
     SwitchRule(BLOCKED, INTERFACES, (Input.LINKS,), _filter_findings),
     FabricRule(SEEDS, OTHER, (Input.HASH_SEED,), _hash_seeds),

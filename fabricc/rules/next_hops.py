@@ -236,7 +236,7 @@ def states_all_addresses(
         borrowed = [each for each in own.get(port, ()) if each.network.prefixlen == each.max_prefixlen]
         if borrowed and statement.parsed(port).kind in (PortKind.PORT, PortKind.BUNDLE):
             return False
-    return not any(_UNREAD_ADDRESS.match(text.strip()) for _, _, text in statement.device.reading.unknown)
+    return not any(_UNREAD_ADDRESS.match(text.strip()) for _, _, text in statement.device.unknown)
 
 
 def link_ports(

@@ -40,6 +40,10 @@ _REMEDY = "Correct the address or the prefix length of the port with the wrong o
 
 def subnets_of(statement: Statement) -> Subnets:
     """Return the subnets of the ports of a device that are up; no addresses alone and no management."""
+    return statement.remember(subnets_of, _find_subnets)
+
+
+def _find_subnets(statement: Statement) -> Subnets:
     texts, ports = [], []
     for port, addresses in statement.addresses.items():
         if statement.of(port, "enabled") == "false":

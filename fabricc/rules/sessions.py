@@ -27,7 +27,8 @@ _LISTEN = "bgp/listen["
 _EVPN = "evpn/neighbor["
 ONE_HOP = ("ttl_security_hops", "maximum_hops")
 """Statements of a session that limit the number of hops of its packets."""
-_WAITS = ("setting[passive]", "setting[passive-mode]", "setting[transport connection-mode]")
+_ONE_HOP = frozenset(ONE_HOP)
+_WAITS = frozenset({"setting[passive]", "setting[passive-mode]", "setting[transport connection-mode]"})
 _OFF = (None, "off", "false")
 UPPER = (Tier.SPINE, Tier.CORE)
 _POLICIES = {
@@ -108,12 +109,9 @@ def sessions_of(statement: Statement) -> Sessions:
                 values.get("hold_s", _process_value(facts, scope, "hold_s")),
             ),
             password="secret" in values or "password" in values,
-            ttl=any(leaf in values for leaf in ONE_HOP)
-            or _process_value(facts, scope, "ttl_security") == "true",
+            ttl=not _ONE_HOP.isdisjoint(values) or _process_value(facts, scope, "ttl_security") == "true",
             enabled=values.get("enabled") != "false",
-            passive=any(
-                "passive" in f"{leaf} {values[leaf]}" for leaf in _WAITS if values.get(leaf) not in _OFF
-            ),
+            passive=not _WAITS.isdisjoint(values) and _waits_for_peer(values),
             source=_source_addresses(statement, str(values.get("update_source", ""))),
         )
         found.stated[key] = alike.setdefault(end, end)
@@ -125,8 +123,14 @@ def sessions_of(statement: Statement) -> Sessions:
     return found
 
 
+def _waits_for_peer(values: Mapping[str, Value]) -> bool:
+    return any("passive" in f"{leaf} {values[leaf]}" for leaf in _WAITS if values.get(leaf) not in _OFF)
+
+
 def _source_addresses(statement: Statement, source: str) -> tuple[str, ...]:
     """Return the addresses of an interface, or the address itself; nothing for an unknown interface."""
+    if not source:
+        return ()
     if is_address(source):
         return (source,)
     texts = [*statement.addresses.get(source, [])]
@@ -145,6 +149,7 @@ def is_address(text: str) -> bool:
     return True
 
 
+@lru_cache(maxsize=256)
 def _families(stated: Value | None, evpn: bool) -> Value | None:
     """Return the families of a session in one order; some systems state EVPN in a section of its own."""
     if stated is None and not evpn:
@@ -243,18 +248,24 @@ def _unpack_sessions(content: bytes) -> Sessions:
     return found
 
 
-def external_sessions(statement: Statement) -> Iterator[tuple[Key, Mapping[str, Value]]]:
-    """Yield the sessions of the default routing instance with another AS, but for those that are shut."""
-    return ((key, values) for key, values in _open_sessions(statement) if not _is_internal(statement, values))
+def external_sessions(statement: Statement) -> list[tuple[Key, Mapping[str, Value]]]:
+    """Return the sessions of the default routing instance with another AS, but for those that are shut."""
+    return statement.remember(
+        external_sessions,
+        lambda one: [(key, values) for key, values in _open_sessions(one) if not _is_internal(one, values)],
+    )
 
 
-def exchanging_sessions(
-    statement: Statement, sessions: Sessions
-) -> Iterator[tuple[Key, Mapping[str, Value]]]:
-    """Yield the same, and those with EVPN within an AS, which exchange the routes of all tenants."""
-    for key, values in _open_sessions(statement):
-        if not _is_internal(statement, values) or carries_evpn(sessions, key):
-            yield key, values
+def exchanging_sessions(statement: Statement, sessions: Sessions) -> list[tuple[Key, Mapping[str, Value]]]:
+    """Return the same, and those with EVPN within an AS, which exchange the routes of all tenants."""
+    return statement.remember(
+        exchanging_sessions,
+        lambda one: [
+            (key, values)
+            for key, values in _open_sessions(one)
+            if not _is_internal(one, values) or carries_evpn(sessions, key)
+        ],
+    )
 
 
 def carries_evpn(sessions: Sessions, key: Key) -> bool:

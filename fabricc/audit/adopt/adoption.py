@@ -322,7 +322,7 @@ def lost_lines(device: Device, built: Mapping[str, str]) -> list[LostLine]:
     reader knows or that do not concern forwarding.
     """
     barred = {*device.ignorable, *command_lines(back_ends.load(device.system), device.files)}
-    barred |= {(file, line) for file, line, _ in device.reading.unknown}
+    barred |= {(file, line) for file, line, _ in device.unknown}
     found: list[LostLine] = []
     for file, text in device.files.items():
         lines = text.split("\n")

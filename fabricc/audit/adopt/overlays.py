@@ -210,7 +210,7 @@ def _file_edits(
         for lines, places in ((built_lines, reading.lines), (found_lines, device.reading.lines)):
             file, line = places.get(each.path, ("", 0))
             lines[file].add(line)
-    for file, line, _ in device.reading.unknown:
+    for file, line, _ in device.unknown:
         if (file, line) not in device.ignorable:
             found_lines[file].add(line)
     found = {}
