@@ -204,12 +204,19 @@ def test_the_nic_operator_gets_no_file_that_it_cannot_honor(tmp_path: Path, clas
     assert [wrong in message for message in found(spec, "FAB5622")] == [True] * bool(wrong)
 
 
-@pytest.mark.parametrize(("tors", "told"), [("qm9700", True), ("qm8700", False)], ids=["ndr", "hdr"])
-def test_the_subnet_manager_of_fast_switches_is_a_finding(tmp_path: Path, tors: str, told: bool) -> None:
-    model = "dgx-h100" if told else "dgx-a100"
+@pytest.mark.parametrize(
+    ("model", "tors", "generation"),
+    [("dgx-a100", "qm8700", ""), ("dgx-h100", "qm9700", "NDR"), ("dgx-b300", "q3400", "XDR")],
+    ids=["hdr", "ndr", "xdr"],
+)
+def test_the_subnet_manager_of_fast_switches_is_a_finding(
+    tmp_path: Path, model: str, tors: str, generation: str
+) -> None:
     tiers = f"fabric: infiniband\ntors: {{model: {tors}}}\nspines: {{model: {tors}, count: 2}}\n"
     spec = compiled(tmp_path, f"model: {model}", "", tiers)
-    assert bool(found(spec, "FAB5623")) == told
+    assert [f"runs {generation} links" in each for each in found(spec, "FAB5623")] == [True] * bool(
+        generation
+    )
     assert spec.infiniband is not None
 
 

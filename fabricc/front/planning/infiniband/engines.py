@@ -81,10 +81,12 @@ def subnet_manager_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagn
     """FAB5623 for switches of NDR and faster."""
     layouts = [*fabric.tor_layouts, fabric.spine_layout, fabric.core_layout]
     slots = [slot for layout in layouts if layout is not None for slot in layout.slots]
-    if any(slot.speed_gbps >= NDR_LANE_GBPS * slot.lanes for slot in slots):
+    lane_gbps = max(slot.speed_gbps / slot.lanes for slot in slots)
+    if lane_gbps >= NDR_LANE_GBPS:
+        generation = "NDR" if lane_gbps == NDR_LANE_GBPS else "XDR"
         message = (
-            f"{spec.tors.model}: no released version of the open subnet manager (opensm up to 3.3.24) runs NDR "
-            "links correctly"
+            f"{spec.tors.model}: no released version of the open subnet manager (opensm up to 3.3.24) runs "
+            f"{generation} links correctly"
         )
         help_ = "Use NVIDIA's opensm (DOCA-OFED), UFM, or the switch's own, with the files of `subnets/`."
         yield spec.note("FAB5623", message, "tors", help=help_)
