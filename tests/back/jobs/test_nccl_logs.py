@@ -193,6 +193,23 @@ FOREIGN = {
         foreign("2.27.7+hip7.1", "NET/IB-CAST/0", "/GDRDMA/flush=Always", ROCE),
         0,
     ),
+    "RCCL with UCX that cannot register memory": (
+        foreign("2.18.6+hip5.7", "NET/UCX/0", "/GDRDMA comm 0x22fcfb0 nRanks 02", ROCE)
+        + "gpu-a:410:520 [0] ucx_plugin.c:498 NCCL WARN Failed: UCX error ucx_plugin.c:498 '-5' Invalid parameter\n",
+        1,
+    ),
+    "2.18 EFA without an address vector": (
+        foreign("2.18.5+cuda12.2", "NET/AWS Libfabric/0", "/GDRDMA", OFI, prefix="[1,7]<stdout>:")
+        + "[1,23]<stdout>:gpu-a:410:520 [7] create_nccl_ofi_component:459 NCCL WARN NET/OFI Couldn't open AV. RC: -22, "
+        "ERROR: Invalid argument\n",
+        1,
+    ),
+    "RCCL without a setting of the kernel": (
+        foreign("2.26.6+hip7.0", "NET/IB/0", "/GDRDMA", ROCE)
+        + 'gpu-a:410:410 [0] init.cpp:122 NCCL WARN Missing "iommu=pt" from kernel command line which can lead to '
+        "system instablity or hang!\n",
+        0,
+    ),
     "cut off within a line": (
         foreign("2.27.5+cuda12.9", "NET/IB/0", "/GDRDMA", ROCE)
         + "gpu-a:410:520 [0] NCCL INFO Channel 01/0 : 0[0] -> 1[0] [send] via NET/IB/0/GD",
