@@ -125,6 +125,45 @@ def test_a_second_run_touches_nothing(tmp_path: Path) -> None:
     assert (again.returncode, again.stdout, recorded(tmp_path)) == (0, "", once)
 
 
+def test_another_class_of_connections_leaves_the_nic_alone(tmp_path: Path) -> None:
+    """Setting PFC anew empties buffers."""
+    machine(tmp_path, "rail0", "mlx5_r0")
+    run(tmp_path, "plain", "rail0")
+    once = recorded(tmp_path)
+    (tmp_path / "sys/kernel/config/rdma_cm/mlx5_r0/ports/1/default_roce_tos").write_text("0\n")
+    run(tmp_path, "plain", "rail0")
+    assert recorded(tmp_path) == once
+    assert run(tmp_path, "plain", "--check", "rail0").returncode == 0
+
+
+def test_another_read_request_leaves_classes_and_pfc_alone(tmp_path: Path) -> None:
+    machine(tmp_path, "rail0", "mlx5_r0")
+    run(tmp_path, "plain", "rail0")
+    once = recorded(tmp_path)
+    subprocess.run([tmp_path / "bin/setpci", "-s", "0000:18:00.0", "CAP_EXP+08.w=2910"], check=True,
+        env={"STATE": str(tmp_path / "state"), "RECORD": str(tmp_path / "other")})  # fmt: skip
+    assert run(tmp_path, "plain", "rail0").stdout == "rail0: configured\n"
+    assert recorded(tmp_path) == once + PCI
+
+
+def test_a_kernel_locked_by_secure_boot_keeps_the_other_settings(tmp_path: Path) -> None:
+    """It refuses writes to PCIe configuration (kernel_lockdown(7)); setpci of pciutils then only prints a warning."""
+    machine(tmp_path, "rail0", "mlx5_r0")
+    lock = tmp_path / "sys/kernel/security/lockdown"
+    lock.parent.mkdir()
+    lock.write_text("none [integrity] confidentiality\n")
+    assert run(tmp_path, "plain", "rail0").stdout == "rail0: configured\n"
+    once = recorded(tmp_path)
+    assert not [call for call in once if "setpci" in call]
+    assert content(tmp_path, "kernel/config/rdma_cm/mlx5_r0/ports/1/default_roce_tos") == "106"
+    again = run(tmp_path, "plain", "rail0")
+    assert (again.stdout, recorded(tmp_path)) == ("", once)
+    checked = run(tmp_path, "plain", "--check", "rail0")
+    assert checked.returncode == 1
+    assert "PCIe read request (code) is 2, planned 5" in checked.stdout
+    assert "Secure Boot locks the kernel" in checked.stderr
+
+
 def test_a_refused_setting_fails_the_unit(tmp_path: Path) -> None:
     machine(tmp_path, "rail0", "mlx5_r0")
     (tmp_path / "bin/setpci").write_text("#!/bin/sh\nexit 3\n")
@@ -230,6 +269,22 @@ def test_broadcom_has_three_classes_and_one_lossless_priority(tmp_path: Path) ->
     }
     assert values == {"cnp_prio": 6, "cnp_dscp": 48, "roce_prio": 3, "roce_dscp": 26}
     assert content(tmp_path, "kernel/config/rdma_cm/bnxt_re_r0/ports/1/default_roce_tos") == "104"
+
+
+def test_broadcom_settings_that_end_with_a_reloaded_driver_are_written_again(tmp_path: Path) -> None:
+    """Its folder in configfs ends with the RDMA device, while the port and its classes stay."""
+    machine(tmp_path, "rail0", "bnxt_re_r0")
+    cc = tmp_path / "sys/kernel/config/bnxt_re/bnxt_re_r0"
+    cc.parent.mkdir(parents=True)
+    mkdir = tmp_path / "bin/mkdir"  # configfs adds what is below
+    mkdir.write_text('#!/bin/sh\nfor last; do :; done\nexec /bin/mkdir -p "$last/ports/1/cc"\n')
+    mkdir.chmod(0o755)
+    assert run(tmp_path, "thor2", "rail0").returncode == 0
+    shutil.rmtree(cc)
+    assert run(tmp_path, "thor2", "--check", "rail0").returncode == 4
+    assert not cc.exists()
+    assert run(tmp_path, "thor2", "rail0").stdout == "rail0: configured\n"
+    assert cc.is_dir()
 
 
 def test_broadcom_firmware_with_profiles_takes_classes_from_dcb(tmp_path: Path) -> None:
