@@ -286,6 +286,30 @@ stage renamed sh "$folder/tree/apply" --check
     assert "10-nm-disable" not in seen["renamed"]
 
 
+def test_translated_addresses_are_a_note_on_hosts_with_gpus(tmp_path: Path) -> None:
+    """NVIDIA's page of GPUDirect RDMA, section IOMMUs: they must be off or pass addresses through."""
+    script = """
+printf '#!/bin/sh\n[ $1 = -m ] && echo x86_64 || echo su001-host01\n' | tool uname
+for port in rail0 rail1; do
+    mkdir -p "$folder/sys/class/net/$port/device/iommu_group"
+    echo DMA-FQ > "$folder/sys/class/net/$port/device/iommu_group/type"
+done
+stage none sh "$folder/tree/apply" --check
+mkdir -p "$folder/sys/bus/pci/devices/0000:1b:00.0"
+cd "$folder/sys/bus/pci/devices/0000:1b:00.0" && echo 0x10de > vendor && echo 0x030200 > class
+stage both sh "$folder/tree/apply" --check
+echo identity > "$folder/sys/class/net/rail0/device/iommu_group/type"
+stage one sh "$folder/tree/apply" --check
+"""
+    seen = run(WORLD + TOOL + script, tmp_path, "rhel-9", RHEL)
+    assert "IOMMU" not in seen["none"]
+    assert (
+        "note: the IOMMU translates addresses of rail0 rail1: for GPUDirect RDMA boot with iommu=pt"
+        in seen["both"]
+    )
+    assert "the IOMMU translates addresses of rail1:" in seen["one"]
+
+
 @pytest.mark.slow
 @needs_networkd
 def test_firmware_settings_come_before_those_that_need_them(tmp_path: Path) -> None:
