@@ -106,6 +106,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         self._request = self.device.execute
         self.device.execute = self._execute
         self._identity: dict[str, str] | None = None
+        self._marks: bool | None = None
         self._shared: dict[bytes, Any] | None = None
         self._known_hosts = options.get("alt_key_file")
         self._session = str(options.get("session") or "")
@@ -175,6 +176,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
     def open(self) -> None:
         """Connect and log in."""
         self._forget()
+        self._marks = None
         silence_libraries()
         with self._clean(ConnectionException), ExitStack() as files, bounded_sessions():
             if self._known_hosts:
@@ -369,8 +371,10 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         commit = junos_views.read_newest_commit(self.device.rpc.get_commit_information())
         if commit is None or commit.marked or commit.until_s is None:
             return commit if commit and commit.marked else None
-        software = self._try_request(lambda: self.device.rpc.get_software_information())
-        if junos_views.marks_commits(software):
+        if self._marks is None:
+            software = self._try_request(lambda: self.device.rpc.get_software_information())
+            self._marks = junos_views.marks_commits(software)
+        if self._marks:
             return None
         return None if self._left_s(commit) == 0 else commit
 
@@ -447,6 +451,16 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
                     require_braces(found[kind], f"the {kind} configuration")
             return found
 
+    def get_bgp_neighbors(self) -> dict[str, Any]:
+        """Sessions of all instances by one request, without uptimes; NAPALM sends two for each instance and one more.
+
+        Where the release does not print the instance of a peer, NAPALM's requests are sent.
+        """
+        with self._clean(CommandErrorException):
+            answer = self.device.rpc.get_bgp_neighbor_information()
+            found = junos_views.read_sessions(answer, self._get_address_family)
+            return dict(super().get_bgp_neighbors()) if found is None else found
+
     def get_lldp_neighbors_detail(self, interface: str = "") -> dict[str, Any]:
         """Neighbors by port. A refused request is an error: NAPALM returns none, or those of another port."""
         with self._clean(CommandErrorException):
@@ -461,18 +475,15 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
     def get_ecmp_widths(self) -> dict[str, int]:
         """Prefix -> next hops of the active route, for BGP routes of the default instance; not part of NAPALM."""
         with self._clean(CommandErrorException):
-            found: dict[str, int] = {}
             session = self.device._conn._session
             session.most_values = ROUTE_VALUES
             try:
-                for table in junos_views.TABLES:
-                    answer = self.device.rpc.get_route_information(
-                        protocol="bgp", table=table, active_path=True
-                    )
-                    found |= junos_views.ecmp_widths(answer)
+                answer = self.device.rpc.get_route_information(
+                    protocol="bgp", table=junos_views.BOTH_TABLES, active_path=True
+                )
+                return junos_views.ecmp_widths(answer)
             finally:
                 session.most_values = VALUES
-            return found
 
     def get_router_macs(self) -> dict[str, dict[str, str]]:
         """Return VNI of an instance -> VTEP -> router MAC of its routes (RFC 9135); not part of NAPALM."""

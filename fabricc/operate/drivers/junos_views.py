@@ -22,9 +22,11 @@ for instance in Crypt::Juniper and netutils.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from napalm.base.helpers import as_number, ip
 
 from fabricc.base.numbers import is_number
 from fabricc.operate.drivers.answers import AnswerError, quote_words
@@ -34,8 +36,12 @@ QUEUES = "show interfaces queue"
 SESSION_MARK = "session "
 """Beginning of the log of a commit by a driver that was given a session."""
 TABLES = ("inet.0", "inet6.0")
+BOTH_TABLES = "inet"
+"""Names both, as the beginning of their names (Juniper's page "show route table")."""
+_NO_BGP = "not running"
+_MASTER, _GLOBAL = "master", "global"
 _ACTIVE = ("*", "@")
-_PORT = re.compile(r"Physical interface: ([^\s,]+)")
+_PORT = re.compile(r"\s*Physical interface: ([^\s,]+)")
 _QUEUE = re.compile(r"\s*Queue: (\d+)")
 _COUNT = re.compile(r"\s*(Tail-dropped|RED-dropped|ECN-CE) packets\s*:\s*([\d,]+)")
 _KINDS = {"Tail-dropped": DROPPED, "RED-dropped": DROPPED, "ECN-CE": ECN_MARKED}
@@ -84,10 +90,69 @@ def read_queues(text: str, tally: CounterTotals) -> None:
             tally.add(_KINDS[match[1]], port, queue, match[2])
 
 
+def read_sessions(answer: Any, family: Callable[[str, str], str | None]) -> dict[str, Any] | None:
+    """Return NAPALM's `get_bgp_neighbors` from `show bgp neighbor`, which has the peers of all instances.
+
+    The uptime is not part of it (-1).
+
+    Args:
+        answer: of `get-bgp-neighbor-information` without an instance.
+        family: returns NAPALM's name of a routing table's address family, by table and instance; None for others.
+
+    Returns:
+        Instance -> its router ID and peers; None where a peer has no instance, as in releases up to 15.
+
+    Raises:
+        AnswerError: it is an answer to something else.
+    """
+    text = "" if answer in (None, True) else " ".join("".join(answer.itertext()).split())
+    if text and next(_iterate_elements(answer, "bgp-information"), None) is None and _NO_BGP not in text:
+        raise AnswerError(f"`show bgp neighbor` shows {quote_words(text)}")
+    found: dict[str, Any] = {}
+    for peer in _iterate_elements(answer, "bgp-peer"):
+        instance = _element_text(peer, "peer-cfg-rti") or _element_text(peer, "peer-fwd-rti")
+        if not instance:
+            return None
+        if instance.startswith("__"):  # Junos's own
+            continue
+        name = _GLOBAL if instance == _MASTER else instance
+        row = found.setdefault(name, {"router_id": _element_text(peer, "local-id"), "peers": {}})
+        options = _element_text(peer, "bgp-option-information/bgp-options-extended").lower().split()
+        up = _element_text(peer, "peer-state") == "Established"
+        row["peers"][ip(_element_text(peer, "peer-address").partition("+")[0])] = {
+            "local_as": as_number(_element_text(peer, "local-as") or "0"),
+            "remote_as": as_number(_element_text(peer, "peer-as") or "0"),
+            "remote_id": _element_text(peer, "peer-id"),
+            "is_up": up,
+            "is_enabled": "shutdown" not in options,
+            "description": _element_text(peer, "description"),
+            "uptime": -1,
+            "address_family": _read_families(peer if up else None, instance, family),
+        }
+    return found
+
+
+def _read_families(peer: Any, instance: str, family: Callable[[str, str], str | None]) -> dict[str, Any]:
+    """Return address family -> numbers of prefixes of a session; -1 each where it has none."""
+    names = ("received", "accepted", "sent")
+    found = {one: {f"{name}_prefixes": -1 for name in names} for one in ("ipv4", "ipv6")}
+    for rib in _iterate_elements(peer, "bgp-rib"):
+        if (known := family(_element_text(rib, "name"), instance)) is not None:
+            fields = ("received", "accepted", "advertised")
+            counts = (_element_text(rib, f"{field}-prefix-count") for field in fields)
+            found[known] = {
+                f"{name}_prefixes": int(count or 0) for name, count in zip(names, counts, strict=True)
+            }
+    return found
+
+
 def ecmp_widths(answer: Any) -> dict[str, int]:
-    """Return prefix -> next hops of the active route, from `show route protocol bgp`."""
+    """Return prefix -> next hops of the active route, from `show route protocol bgp` of `BOTH_TABLES`."""
     found = {}
-    for route in _iterate_elements(answer, "rt"):
+    tables = (
+        one for one in _iterate_elements(answer, "route-table") if _element_text(one, "table-name") in TABLES
+    )
+    for route in (route for table in tables for route in table.iter("rt")):
         for entry in route.iter("rt-entry"):
             if (
                 _element_text(entry, "active-tag") in _ACTIVE

@@ -411,6 +411,64 @@ def test_a_warning_in_an_answer_to_a_getter_is_no_failure(switch: JunosSwitch, d
     assert list(before[0]["global"]["peers"]) == ["192.0.2.1"]
 
 
+def answer_of_peers(*peers: tuple[str, str, str]) -> str:
+    """The answer about peers: address, instance and state of each."""
+    return "".join(
+        f"<bgp-peer><peer-address>{address}+179</peer-address><peer-as>65002</peer-as><local-as>65001</local-as>"
+        f"<peer-cfg-rti>{instance}</peer-cfg-rti><peer-state>{state}</peer-state><local-id>192.0.2.9</local-id></bgp-peer>"
+        for address, instance, state in peers
+    )
+
+
+def test_sessions_of_all_instances_come_with_one_request(
+    switch: JunosSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With `instance red` Junos also answers with the peers of `red2`: it takes the beginning of a name."""
+    peers = answer_of_peers(
+        ("10.0.0.1", "master", "Established"), ("10.0.0.1", "red", "Idle"), ("10.0.0.3", "red2", "Active"),
+        ("128.0.0.1", "__juniper_private1__", "Idle"),
+    )  # fmt: skip
+    whole = f"<bgp-information>{peers}</bgp-information>"
+    monkeypatch.setattr(JunosSwitch, "_get_bgp_neighbor_information", lambda *_: whole)
+    before = switch.requests
+    found = driver.get_bgp_neighbors()
+    assert switch.requests == before + 1
+    states = {(name, peer): row["is_up"] for name, one in found.items() for peer, row in one["peers"].items()}
+    assert states == {("global", "10.0.0.1"): True, ("red", "10.0.0.1"): False, ("red2", "10.0.0.3"): False}
+
+
+def test_peers_without_an_instance_are_requested_as_napalm_does(
+    switch: JunosSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    switch.neighbors = lambda: {"10.0.0.1": 20}
+    peers = switch._get_bgp_neighbor_information(None, None).replace(
+        "<peer-cfg-rti>master</peer-cfg-rti>", ""
+    )
+    monkeypatch.setattr(JunosSwitch, "_get_bgp_neighbor_information", lambda *_: peers)
+    before = switch.requests
+    assert driver.get_bgp_neighbors()["global"]["peers"]["10.0.0.1"]["uptime"] == 9
+    assert switch.requests == before + 4
+
+
+@pytest.mark.parametrize(
+    ("answer", "wrong"),
+    [
+        ("<output>show ldp overview</output>", True),
+        ("<output>BGP is not running</output>", False),
+        ("", False),
+    ],
+)
+def test_another_answer_is_not_no_session(
+    driver: Any, monkeypatch: pytest.MonkeyPatch, answer: str, wrong: bool
+) -> None:
+    monkeypatch.setattr(JunosSwitch, "_get_bgp_neighbor_information", lambda *_: answer)
+    if wrong:
+        with pytest.raises(ConnectionException, match="show ldp overview"):
+            driver.get_bgp_neighbors()
+    else:
+        assert driver.get_bgp_neighbors() == {}
+
+
 def test_refused_neighbors_of_lldp_are_an_error(driver: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """NAPALM returns no neighbor, which says that nothing is connected."""
     assert driver.get_lldp_neighbors_detail() == {}

@@ -255,7 +255,7 @@ class JunosSwitch:
     def _get_bgp_neighbor_information(self, me: object, asked: Any) -> str:
         peers = "".join(
             f"<bgp-peer><peer-address>{name}+179</peer-address><peer-as>65002</peer-as><local-as>65001</local-as>"
-            f"<peer-state>Established</peer-state><local-id>192.0.2.1</local-id><peer-id>192.0.2.2</peer-id>"
+            f"<peer-cfg-rti>master</peer-cfg-rti><peer-state>Established</peer-state><local-id>192.0.2.1</local-id><peer-id>192.0.2.2</peer-id>"
             f"<bgp-rib><name>inet.0</name><received-prefix-count>{count}</received-prefix-count>"
             f"<accepted-prefix-count>{count}</accepted-prefix-count>"
             "<advertised-prefix-count>0</advertised-prefix-count></bgp-rib></bgp-peer>"
@@ -298,7 +298,8 @@ class JunosSwitch:
     def _get_route_information(self, me: object, asked: Any) -> str:
         names = {etree.QName(one).localname: one.text for one in asked}
         assert names["protocol"] == "bgp"
-        return junos_shows.routes(self.counted, names["table"] or "")
+        tables = [one for one in ("inet.0", "inet6.0") if one.startswith(names["table"] or "")]
+        return junos_shows.routes(self.counted, tables)
 
     def _get_commit_revision_information(self, me: object, asked: Any) -> str:
         text = self.comment or self.log

@@ -64,7 +64,7 @@ def alarms(counted: Counted) -> str:
     return f"<alarm-information>{details}</alarm-information>"
 
 
-def routes(counted: Counted, table: str) -> str:
+def routes(counted: Counted, tables: list[str]) -> str:
     def entry(hops: int) -> str:
         others = "<rt-entry><protocol-name>BGP</protocol-name><nh><to>192.0.2.99</to></nh></rt-entry>"
         ways = "".join(f"<nh><to>192.0.2.{n}</to><via>et-0/0/{n}.0</via></nh>" for n in range(hops))
@@ -72,11 +72,13 @@ def routes(counted: Counted, table: str) -> str:
             f"<rt-entry><active-tag>*</active-tag><protocol-name>BGP</protocol-name>{ways}</rt-entry>{others}"
         )
 
-    found = "".join(
-        f"<rt><rt-destination>{prefix}</rt-destination>{entry(hops)}</rt>"
-        for prefix, hops in counted.routes.items()
-        if (":" in prefix) == (table == "inet6.0")
-    )
-    if not found:
-        return "<route-information/>"
-    return f"<route-information><route-table><table-name>{table}</table-name>{found}</route-table></route-information>"
+    found = ""
+    for table in tables:
+        rows = "".join(
+            f"<rt><rt-destination>{prefix}</rt-destination>{entry(hops)}</rt>"
+            for prefix, hops in counted.routes.items()
+            if (":" in prefix) == (table == "inet6.0")
+        )
+        if rows:
+            found += f"<route-table><table-name>{table}</table-name>{rows}</route-table>"
+    return f"<route-information>{found}</route-information>" if found else "<route-information/>"
