@@ -132,7 +132,6 @@ INSIDE = {
     ),
     "fabricc.compiler.recheck": (1, "no fabric of Ethernet needs InfiniBand"),
     "fabricc.compiler.write.whole_tree": (2, "no fabric of Ethernet needs InfiniBand"),
-    "fabricc.catalog.load": (2, "a catalog that fits the schema needs nobody to say what does not"),
     "fabricc.cli": (1, "Ctrl-C while the command loads is an exit status too"),
     "fabricc.cli.adopt": (1, "as for `push`"),
     "fabricc.cli.audit": (1, "as for `push`"),
@@ -149,7 +148,7 @@ INSIDE = {
     "fabricc.cli.push": (1, "what asks switches; `--help` and completion do not"),
     "fabricc.cli.upgrade": (1, "as for `push`"),
     "fabricc.cli.verify": (1, "as for `push`"),
-    "fabricc.cli.words": (1, "a press of a key plans a spec only where its devices are wanted"),
+    "fabricc.cli.words": (2, "a press of a key loads the catalog, and plans a spec, only for words of these"),
     "fabricc.operate.devices.login": (
         1,
         "NAPALM takes half a second; a push that shows its plan needs none",

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.shell import shell_path
 from fabricc.cli import options, output
-from fabricc.cli.words import complete_labs, complete_nodes, complete_targets
+from fabricc.cli.words import matching_words
 from fabricc.operate.lab import agreement, box, demands, faults, growth, lifecycle, logins, observe
 from fabricc.operate.lab import state as states
 from fabricc.operate.lab.export import export_topology as write
@@ -22,16 +23,55 @@ from fabricc.operate.lab.running import Lab
 from fabricc.operate.lab.scenarios import SETTLE_S, network_of, trial_of, try_out
 from fabricc.operate.lab.steady import Network, compare_steady
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 
 @click.group("lab", cls=options.Group)
 def command() -> None:
     """Run the whole compiled fabric on this machine, and compare it with its plan. Needs root."""
 
 
+def _complete_labs(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete labs of this machine."""
+    return matching_words(
+        sorted(file.parent.name for file in states.DEFAULT.glob(f"*/{states.RECORD}")), begun
+    )
+
+
+def _complete_nodes(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete switches and hosts of the selected lab."""
+    lab = _lab_record(context)
+    return matching_words([*lab.switches, *lab.hosts], begun) if lab else []
+
+
+def _complete_targets(
+    context: click.Context, _parameter: click.Parameter, begun: str
+) -> list[CompletionItem]:
+    """Complete targets in the selected lab: switches, and after a colon both ends of each cable."""
+    lab = _lab_record(context)
+    if lab is None:
+        return []
+    if ":" not in begun:
+        return matching_words(lab.switches, begun)
+    ends = chain.from_iterable((cable[0:2], cable[2:4]) for cable in lab.cables)
+    return matching_words(sorted(f"{device}:{port}" for device, port in ends), begun)
+
+
+def _lab_record(context: click.Context) -> states.Record | None:
+    named = context.params.get("state")
+    try:
+        return states.load_record(
+            states.folder_of(context.params.get("name"), Path(named) if named else None)
+        )
+    except (LabError, OSError):
+        return None
+
+
 def _lab_options(verb: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that select a lab."""
     folder = click.option("--state", type=options.PATH, help="State folder of the lab.")
-    name = click.option("-l", "--lab", "name", shell_complete=complete_labs,
+    name = click.option("-l", "--lab", "name", shell_complete=_complete_labs,
                         help="Name of the lab, if there are several.")  # fmt: skip
     return folder(name(verb))
 
@@ -160,7 +200,7 @@ def status(name: str | None, state: Path | None) -> int:
 
 @command.command("exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @_lab_options
-@click.argument("node", shell_complete=complete_nodes)
+@click.argument("node", shell_complete=_complete_nodes)
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED)
 def exec_(name: str | None, state: Path | None, node: str, words: tuple[str, ...]) -> int:
     """Run a command on NODE, for example `vtysh -c 'show bgp summary'`."""
@@ -171,7 +211,7 @@ def exec_(name: str | None, state: Path | None, node: str, words: tuple[str, ...
 
 @command.command("break")
 @_lab_options
-@click.argument("target", shell_complete=complete_targets)
+@click.argument("target", shell_complete=_complete_targets)
 @click.option("--silent", is_flag=True,
               help="Drop every packet and leave the carrier up: only timers notice.")  # fmt: skip
 def break_(name: str | None, state: Path | None, target: str, silent: bool) -> int:
@@ -185,7 +225,7 @@ def break_(name: str | None, state: Path | None, target: str, silent: bool) -> i
 
 @command.command("heal")
 @_lab_options
-@click.argument("target", required=False, shell_complete=complete_targets)
+@click.argument("target", required=False, shell_complete=_complete_targets)
 def heal(name: str | None, state: Path | None, target: str | None) -> int:
     """Restore TARGET, or everything that was broken."""
     lab = _open_lab(name, state)

@@ -1,10 +1,6 @@
-"""Words that a shell completes: devices of a spec or a tree.
+"""Words that a shell completes: devices of a spec or a tree, models, codes and releases.
 
 Completion runs at every key press of a user who may be half done: what cannot be read completes to nothing.
-
-Words that a shell completes: models, codes and releases.
-
-Words that a shell completes: labs, their nodes, and what can be broken in them.
 """
 
 from __future__ import annotations
@@ -17,15 +13,11 @@ from click.shell_completion import CompletionItem
 
 from fabricc.back import nos
 from fabricc.base.diagnostics import TITLES
-from fabricc.catalog.library import Library
-from fabricc.operate.lab import node, state
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import click
-
-    from fabricc.operate.lab.state import Record
 
 _MOST = 1000
 """The largest number of offered words; a shell completes again after more letters."""
@@ -97,6 +89,8 @@ def matching_words(words: Iterable[str], begun: str) -> list[CompletionItem]:
 
 def complete_models(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """Complete switches, hosts and NICs of the catalog."""
+    from fabricc.catalog.library import Library  # a build that finds nothing to do needs no catalog
+
     library = Library()
     names = chain.from_iterable(library.names(section) for section in ("switches", "hosts", "nics"))
     return matching_words(names, begun)
@@ -117,33 +111,3 @@ def complete_releases(
     """Complete systems with their known releases."""
     every = (f"{name}-{release}" for name in nos.list_names() for release in nos.load(name).releases)
     return matching_words(every, begun)
-
-
-def complete_labs(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Complete labs of this machine."""
-    return matching_words(sorted(file.parent.name for file in state.DEFAULT.glob(f"*/{state.RECORD}")), begun)
-
-
-def complete_nodes(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Complete switches and hosts of the selected lab."""
-    lab = _lab_record(context)
-    return matching_words([*lab.switches, *lab.hosts], begun) if lab else []
-
-
-def complete_targets(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Complete targets in the selected lab: switches, and after a colon both ends of each cable."""
-    lab = _lab_record(context)
-    if lab is None:
-        return []
-    if ":" not in begun:
-        return matching_words(lab.switches, begun)
-    ends = chain.from_iterable((cable[0:2], cable[2:4]) for cable in lab.cables)
-    return matching_words(sorted(f"{device}:{port}" for device, port in ends), begun)
-
-
-def _lab_record(context: click.Context) -> Record | None:
-    named = context.params.get("state")
-    try:
-        return state.load_record(state.folder_of(context.params.get("name"), Path(named) if named else None))
-    except (node.LabError, OSError):
-        return None
