@@ -102,6 +102,10 @@ PRESETS = _presets_by_name(
     FixedMarking("cumulus-lossy-multi-tc", 163 * _KB, 234 * _KB, 5, "Cumulus Linux 5.15 RoCE, lossy-multi-tc"),
     FixedMarking("cisco", 150 * _KB, 3000 * _KB, 7, "Cisco AI/ML configuration examples", makers=("cisco",)),
     FixedMarking("arista", 500 * _KB, 1500 * _KB, 20, "Arista example, second-hand"),
+    FixedMarking(
+        "dell-enterprise", 2048 * _KB, 12480 * _KB, 15,
+        "AMD, RoCE network configuration: `roce enable` of Dell Enterprise SONiC on Z9664F-O64", makers=("dell",),
+    ),
     FixedMarking("azure-lab", 1_000_000, 2_000_000, 5, "Azure storage over RDMA, NSDI 2023, appendix B"),
     FixedMarking("dcqcn-paper-40g", 5 * _KB, 200 * _KB, 1, "DCQCN, SIGCOMM 2015, 40G ports, assumed"),
 )  # fmt: skip

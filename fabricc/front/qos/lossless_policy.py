@@ -356,7 +356,8 @@ def _limit_findings(model: SwitchModel, lossless: int) -> list[QosFinding]:
     if lossless <= limit:
         return []
     message = f"{lossless} lossless classes are requested, {model.title} supports {limit}"
-    advice = f"make {lossless - limit} of them lossy" if limit else "make all classes lossy"
+    lossy = f"make {lossless - limit} of them lossy" if limit else "make all classes lossy"
+    advice = f"{lossy}, or state `buffers.max_lossless_classes` of a model in a catalog file of your own"
     return [QosFinding("FAB4001", Severity.ERROR, message, advice)]
 
 

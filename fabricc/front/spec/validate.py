@@ -250,6 +250,8 @@ def _type_help(key: object, kind: str, value: Any, schema: dict[str, Any]) -> st
         return f'Put it in quotes to make it a text: "{_format_yaml(value)}".'
     if kind == "array" and isinstance(value, (str, int)) and not isinstance(value, bool):
         return f"Write a list of one: [{_format_yaml(value) if isinstance(value, int) else clip(value)}]."
+    if key == "ecn" and kind == "boolean" and isinstance(value, dict):
+        return "Thresholds are the same for all classes: write them under `congestion.ecn`."
     if kind == "object" and value is None:
         return "Write {} for an empty mapping, or indent its entries below the key."
     example = _first_example(schema)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.base.diagnostics import Severity
+from fabricc.catalog.load import load_catalog
 from fabricc.fabric.qos import Ecn
 from fabricc.front.qos import PRESETS, PROFILES, FixedMarking, build_worksheet, switch_qos
 from fabricc.front.qos.classes import traffic_classes
@@ -40,6 +41,7 @@ PUBLISHED = {
     "cumulus-lossy-multi-tc": ({400: (163000, 234000)}, 5),
     "cisco": ({400: (150000, 3000000)}, 7),
     "arista": ({400: (500000, 1500000)}, 20),
+    "dell-enterprise": ({400: (2048000, 12480000)}, 15),
     "azure-lab": ({100: (1000000, 2000000)}, 5),
     "dcqcn-paper-40g": ({40: (5000, 200000)}, 1),
 }
@@ -116,6 +118,16 @@ def test_published_thresholds_and_assumed_buffers_keep_the_marks_with_a_warning(
     assert (finding.code, finding.severity) == ("FAB4010" if stated else "FAB4009", Severity.WARNING)
     assert why in finding.message
     assert qos.profiles[0].ecn == Ecn(149_952, 1_499_904, 100, above_pause=True)
+
+
+def test_dells_own_thresholds_are_kept_on_its_switches() -> None:
+    marking = replace(PRESETS["dell-enterprise"], stated=True)
+    model = load_catalog()[0].switches["z9664f"]
+    _, (finding, *_), _ = switch_qos(
+        CLASSES, model, {(400, 5): 32, (400, 40): 32}, 9216, RTT, marking=marking
+    )
+    assert (finding.code, finding.severity) == ("FAB4010", Severity.WARNING)
+    assert "the maker publishes these thresholds (AMD, RoCE network configuration" in finding.message
 
 
 def test_numbers_of_the_spec_above_pfc_are_refused_with_the_bound() -> None:

@@ -73,6 +73,13 @@ CASES = {
             "15:33 FAB1003 priorities.rdma.lossless must be true or false, not 'yes' | Write true, without quotes."
         ],
     ),
+    "thresholds of a class": (
+        changed("lossless: true", "lossless: true, ecn: {min_kb: 100}"),
+        [
+            "15:39 FAB1003 priorities.rdma.ecn must be true or false, not a mapping | "
+            "Thresholds are the same for all classes: write them under `congestion.ecn`."
+        ],
+    ),
     "off for false": (
         changed("mtu:", "routing: {bfd: off}\nmtu:"),
         [
