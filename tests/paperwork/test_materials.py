@@ -192,6 +192,21 @@ def test_parts_of_split_ports_in_closed_form_are_those_of_the_bill(host: str, pl
     assert computed == bought
 
 
+@pytest.mark.parametrize("medium", ["", "smf"])
+@pytest.mark.parametrize("host", ["dgx-h100", "dgx-h200", "dgx-b200", "dgx-b300-2x400", "rtx-pro-8gpu-cx8"])
+def test_hosts_of_nvidia_have_parts_with_a_number(host: str, medium: str) -> None:
+    """Their cages are of the flat form, of which NVIDIA sells twin-port modules (-FLT)."""
+    text = small(host, medium=medium or "mmf", metres=5)
+    if not medium:
+        del text["cables"]["host"]
+    bought = {
+        (item.number, item.vendor)
+        for item in list_materials(fabric_of(text)).bill
+        if item.item in ("transceiver", "cable") and item.role == "host"
+    }
+    assert bought == {("MMS4X00-NS-FLT" if medium else "MMA4Z00-NS-FLT", "nvidia")}
+
+
 def test_part_numbers_are_those_of_the_maker_of_each_end() -> None:
     text = small("mi355x-pollara", "7060x6-64pe", metres=40)
     modules = {
