@@ -22,7 +22,7 @@ from fabricc.compiler.render.switch_files import with_templates
 from fabricc.fabric.infiniband.model import PLATFORM
 from fabricc.fabric.infiniband.wiring import Subnet, host_at
 from fabricc.review.diff.figures import count_cabled_ports, count_figures
-from fabricc.review.diff.model import SUBNET
+from fabricc.review.diff.model import SUBNET, SUBNETS
 from fabricc.review.diff.sides import Cluster, Side
 from fabricc.review.diff.unread import unread_lines
 from fabricc.review.diff.view import DeviceView, PortView, cable_facts, numbered_ports
@@ -151,7 +151,7 @@ class InfinibandSide(Side):
         """Return the figures of the plan."""
         plan = self.plan
         found = count_figures(plan["counts"], plan["shape"], None)
-        found["subnets"] = str(plan["counts"]["subnets"])
+        found[SUBNETS] = str(plan["counts"]["subnets"])
         found["LIDs"] = f"{plan['lids']['highest']:,} of {plan['lids']['limit']:,}"
         found["routing engine"] = ", ".join(plan["routing"]["engines"])
         found["partitions"] = str(len(plan["partitions"]))

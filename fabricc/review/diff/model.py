@@ -25,6 +25,8 @@ BESIDE = "files for jobs and acceptance"
 """The role of files of a tree that belong to no device; they count where no device changes, as most follow from one."""
 SUBNET = "subnet"
 """The kind of a subnet of InfiniBand, with the files of its manager; switches there have no files."""
+SUBNETS = "subnets"
+"""The figure of a plan that only InfiniBand has."""
 Rail = tuple[str, int, str]
 """A host, the number of one of its rails or NICs, and the further network that it is in, "" for the rails."""
 Link = tuple[str, str, int, str]

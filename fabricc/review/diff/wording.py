@@ -12,7 +12,7 @@ from fabricc.base.diagnostics.wording import format_share, plural, ranges
 from fabricc.base.foreign.shell import shell_path
 from fabricc.base.order import group_pairs
 from fabricc.fabric.infiniband.model import PLATFORM
-from fabricc.review.diff.model import SUBNET, Impact, host_count
+from fabricc.review.diff.model import SUBNET, SUBNETS, Impact, host_count
 from fabricc.review.diff.phrases import fold_names
 
 if TYPE_CHECKING:
@@ -199,11 +199,18 @@ def impact_rows(review: Review) -> list[tuple[str, str]]:
         rows.append(("GPUs that lose service", lost))
     else:
         rows.append(("GPUs that lose service", f"0 of {review.gpus_total:,}"))
-    rows.append(("BGP sessions that go down", f"{review.sessions:,}"))
-    stated = (
-        f"{plural(count.addresses, 'address')}, {plural(count.asns, 'ASN')}, {plural(count.ports, 'port')}"
-    )
-    rows.append(("renumbered", stated))
+    infiniband = next((each for each in review.figures if each.name == SUBNETS), None)
+    if infiniband is not None:
+        changed = sum(len(group.devices) for group in review.groups if group.kind == SUBNET)
+        rows.append(("subnets with other files", f"{changed:,} of {infiniband.after or infiniband.before}"))
+    if infiniband is None or review.sessions:
+        rows.append(("BGP sessions that go down", f"{review.sessions:,}"))
+    if infiniband is not None:
+        numbers = f"LIDs, P_Keys and addresses: {count.addresses:,}; ports: {count.ports:,}"
+    else:
+        stated = ((count.addresses, "address"), (count.asns, "ASN"), (count.ports, "port"))
+        numbers = ", ".join(plural(number, noun) for number, noun in stated)
+    rows.append(("renumbered", numbers))
     rows.append(("devices", _count_devices(review)))
     if review.lock:
         gone = sum(line.startswith("-") for line in review.lock)

@@ -223,6 +223,9 @@ def test_every_format_prints_the_review(
     if format_ in ("text", "md"):
         assert "1 subnet, 1 host change" in text
         assert "no device changes" not in text
+        assert "BGP" not in text
+        assert "subnets with other files" in text
+        assert "1 of 1" in text
 
 
 def test_every_fact_of_a_tree_is_declared_and_every_line_is_read(repo: Path) -> None:
