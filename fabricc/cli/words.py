@@ -55,7 +55,10 @@ def _spec_devices(spec: object) -> Iterable[str]:
     from fabricc.compiler.compiled import compile_spec  # the other words need no plan
 
     path = Path(str(spec or ""))
-    fabric = compile_spec(path, gaps=False, ethernet_only=True).planned if path.is_file() else None
+    compiled = compile_spec(path, gaps=False) if path.is_file() else None
+    if compiled is None:
+        return ()
+    fabric = compiled.planned if compiled.infiniband is None else compiled.infiniband.wiring
     if fabric is None:
         return ()
     every = (fabric, *fabric.networks)

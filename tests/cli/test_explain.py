@@ -224,10 +224,14 @@ def test_explain_reports_why_a_spec_cannot_be_planned(here: Path, fabricc: Fabri
     assert "FAB3006" in ran.err
 
 
-def test_an_infiniband_fabric_is_refused_by_name(fabricc: Fabricc) -> None:
-    ran = fabricc("explain", str(ROOT / "inventories" / "quantum2-512" / "cluster.yaml"), "10.0.0.1")
+def test_an_infiniband_fabric_has_lids_and_no_asns(fabricc: Fabricc) -> None:
+    spec = str(ROOT / "inventories" / "quantum2-512" / "cluster.yaml")
+    ran = fabricc("explain", spec, "AS65001")
     assert (ran.status, ran.out) == (1, "")
     assert "FAB9273" in ran.err
+    ran = fabricc("explain", spec, "17")
+    assert (ran.status, ran.err) == (0, "")
+    assert "LID of su001-host01/rail0" in ran.out
 
 
 def test_a_line_of_an_overlay_and_of_a_template_are_the_users_own(repo: Path, fabricc: Fabricc) -> None:

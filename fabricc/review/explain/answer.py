@@ -9,6 +9,7 @@ import re
 from contextlib import suppress
 from dataclasses import field
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,6 +40,7 @@ from fabricc.tree import manifest as manifests
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from fabricc.review.explain.infiniband import InfinibandExplainer
     from fabricc.review.explain.subject import Subject
     from fabricc.tree.manifest import Manifest
 
@@ -96,15 +98,26 @@ def of_any(compiled: Compiled, name: str, words: Sequence[str]) -> Explanation:
     Raises:
         SubjectError: there is nothing of that name.
     """
+    if (subnets := _infiniband(compiled)) is not None:
+        return subnets.explain_name(name, words)
     part = next((each for each in compiled.networks.values() if has_name(each.fabric, name)), compiled)
     return explain_name(plan_sources(part), name, words)
 
 
 def plan_sources(compiled: Compiled) -> PlanSources:
-    """Return the sources for explanations of a network."""
-    fabric = compiled.fabric
+    """Return the sources for explanations of a network; the fabric of an InfiniBand one is its wiring."""
+    fabric = compiled.fabric if compiled.infiniband is None else compiled.infiniband.wiring
     lock = lines_of(compiled.lock_text, fabric.network)
     return PlanSources(compiled.spec, fabric, compiled.sources, str(compiled.lock_path), lock)
+
+
+def _infiniband(compiled: Compiled) -> InfinibandExplainer | None:
+    """Return what explains a spec of InfiniBand; None for Ethernet."""
+    if compiled.infiniband is None:
+        return None
+    from fabricc.review.explain.infiniband import InfinibandExplainer  # no fabric of Ethernet needs it
+
+    return InfinibandExplainer(plan_sources(compiled), compiled.infiniband)
 
 
 def _find_spec(path: Path) -> Path:
@@ -123,13 +136,9 @@ def _plan_spec(spec: Path) -> Compiled:
     """Return the planned spec.
 
     Raises:
-        SubjectError: it cannot be planned, or is of InfiniBand (FAB9273).
+        SubjectError: it cannot be planned.
     """
     compiled = compile_spec(spec, gaps=False)
-    if compiled.infiniband is not None:
-        message = f"{spec} is an InfiniBand fabric: its subnet manager assigns addresses"
-        help_ = "`fabricc plan` shows its GUIDs, LIDs and cables; a code is explained without a spec."
-        raise SubjectError("FAB9273", message, help_)
     if not compiled.sound:
         errors = (each for each in compiled.diagnostics if each.severity is Severity.ERROR)
         raise SubjectError.of(errors, compiled.sources)
@@ -161,6 +170,8 @@ def _read_line(shown: str, file: Path, number: int, spec: Path | None) -> Answer
     line = find_line(file, number, spec)
     compiled = _plan_spec(line.spec)
     stale = tuple(report_stale(line, compiled))
+    if (subnets := _infiniband(compiled)) is not None:
+        return Answer(_explain_subnet_line(subnets, line, shown), stale, compiled.sources)
     name = line.folder.partition("/")[2]
     plan = plan_sources(_network_of(compiled, name, line.place.file))
     try:
@@ -168,10 +179,20 @@ def _read_line(shown: str, file: Path, number: int, spec: Path | None) -> Answer
             message = f"{line.spec} as it is now has no device {name}"
             raise SubjectError("FAB9270", message, "Build again.")
         subject = subject_of(plan, at)
-        found = explain_line(Explainer(plan), subject, texts_of(line, subject), line.place, shown)
+        explain_fact = partial(Explainer(plan).fact, subject)
+        found = explain_line(subject.device.name, texts_of(line, subject), line.place, shown, explain_fact)
     except FindingsError as error:
         raise SubjectError.of((*stale, *error.diagnostics), compiled.sources) from None
     return Answer(found, stale, compiled.sources)
+
+
+def _explain_subnet_line(subnets: InfinibandExplainer, line: TreeLine, shown: str) -> Explanation:
+    """Explain a line of the files of a host or of a subnet manager."""
+    texts = subnets.texts_of(line.folder, DeviceFiles.of(line.tree, line.manifest)(line.folder))
+    explain_fact = partial(subnets.explain_fact, line.folder, texts.reader(texts.fresh).facts)
+    kind, _, name = line.folder.partition("/")
+    device = name if kind == "hosts" else f"subnet {name}"
+    return explain_line(device, texts, line.place, shown, explain_fact)
 
 
 def _network_of(compiled: Compiled, device: str, file: str) -> Compiled:
@@ -194,7 +215,7 @@ class TreeLine(NamedTuple):
     Attributes:
         tree: the folder with the manifest.
         spec: the tree's spec.
-        folder: of the device, `switches/NAME` or `hosts/NAME`.
+        folder: of the device, `switches/NAME`, `hosts/NAME` or, of a subnet manager, `subnets/NAME`.
         place: the file below that folder, and the line.
     """
 
@@ -239,7 +260,7 @@ def find_line(file: Path, line: int, spec: Path | None = None) -> TreeLine:
         raise _refuse_line(f"the manifest of {tree} has no file {path}", _similar_paths(path, manifest.files))
     kind, _, rest = path.partition("/")
     name, _, inner = rest.partition("/")
-    if kind not in ("switches", "hosts") or not inner:
+    if kind not in ("switches", "hosts", "subnets") or not inner:
         help_ = "Name a device, a port, an address or an ASN of it: `fabricc explain SPEC NAME`."
         message = f"{path} belongs to no device: its lines are tables and settings of the whole"
         raise SubjectError("FAB9272", message, help_)
@@ -308,12 +329,13 @@ def texts_of(line: TreeLine, subject: Subject) -> Texts:
         return Texts(part, host_files.render(subject.device), host_files.read)
     fresh: Mapping[str, str] = {}
     overlaid: Collection[tuple[str, int]] = ()
+    overlays = tuple(each.name for each in subject.device.overlays)
     if _template_inputs(line.manifest.inputs) == _own_templates():
         with suppress(EmitError):  # a template or an overlay that no longer fits: then it is unknown
             fresh = render_switch(subject.device)
     if subject.device.overlays:
         overlaid = overlay_lines(subject.device, found)[1]
-    return Texts(found, fresh, back_ends.load(subject.device.nos).read, overlaid)
+    return Texts(found, fresh, back_ends.load(subject.device.nos).read, overlaid, overlays)
 
 
 def _own_templates() -> dict[str, str]:

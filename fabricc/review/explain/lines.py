@@ -20,11 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from fabricc.fabric.facts import Facts, Reading
-    from fabricc.review.explain.facts import Explainer
-    from fabricc.review.explain.subject import Subject
+    from fabricc.fabric.facts import Facts, Reading, Value
 
     Reader = Callable[[Mapping[str, str]], Reading]
+    FactExplainer = Callable[[str, Value, tuple[str, ...]], Statement]
 
 
 _CLOSING = re.compile(r"[\s\]})>,;]*")
@@ -49,19 +48,28 @@ class Texts(NamedTuple):
     Attributes:
         found: file -> text; `fresh` the same of a build now, empty when it cannot be rendered.
         reader: reads such files.
-        overlaid: lines of the user's overlays.
+        overlaid: lines of the user's overlays; `overlays`: the names of these files.
     """
 
     found: Mapping[str, str]
     fresh: Mapping[str, str]
     reader: Reader
     overlaid: Collection[tuple[str, int]] = ()
+    overlays: tuple[str, ...] = ()
 
 
 def explain_line(
-    explainer: Explainer, subject: Subject, texts: Texts, place: Place, shown: str
+    device: str, texts: Texts, place: Place, shown: str, explain_fact: FactExplainer
 ) -> Explanation:
-    """Return one line."""
+    """Explain one line.
+
+    Args:
+        device: the name of the device whose file has the line.
+        texts: the device's files.
+        place: the line.
+        shown: the line as the user named it.
+        explain_fact: explains a fact: its path, its value in the file, and other paths with that value.
+    """
     lines = texts.found[place.file].splitlines()
     reading = texts.reader(texts.found)
     stated = {
@@ -71,12 +79,12 @@ def explain_line(
     }
     details = [
         ("line", clip(lines[place.line - 1].strip(), _LONGEST) or "(empty)"),
-        ("device", subject.device.name),
+        ("device", device),
     ]
     if above := list(_parent_lines(lines, place.line - 1)):
         details.append(("within", " > ".join(map(_opening_words, above))))
     if place in texts.overlaid:
-        details.append(("overlay", f"from {', '.join(_overlay_names(subject))}: the user's own"))
+        details.append(("overlay", f"from {', '.join(texts.overlays)}: the user's own"))
     elif not _is_written(texts, place):
         details.append(("build", "a build of the spec as it is now does not write this line"))
     title = f"states {plural(len(stated), 'fact')}"
@@ -88,8 +96,7 @@ def explain_line(
             found = [("meaning", "without it these facts are missing or different")]
         details += found
     statements = tuple(
-        explainer.fact(subject, first, stated[first], others)
-        for first, others in group_paths(_stated_facts(stated))
+        explain_fact(first, stated[first], others) for first, others in group_paths(_stated_facts(stated))
     )
     return Explanation("line", shown, title, tuple(details), statements)
 
@@ -183,15 +190,12 @@ def _is_written(texts: Texts, place: Place) -> bool:
     return fresh is None or line in fresh.splitlines()
 
 
-def _overlay_names(subject: Subject) -> list[str]:
-    return [overlay.name for overlay in getattr(subject.device, "overlays", ())]
-
-
 _LONGEST_VALUE = 90
 _LOCK_RULES = {
     "unit": "The coordinate of a unit, from which addresses, ASNs and names of its devices follow.",
     "host": "The coordinate of the unit and the slot of a host, from which its ports and addresses follow.",
-    "stride": "The room of a coordinate in addresses and ASNs. Growth beyond it needs `fabricc build --repin`.",
+    "stride": "The room of a coordinate in addresses, ASNs and LIDs, or the first LID of a tier. "
+    "Growth beyond it needs `fabricc build --repin`.",
     "tenant": "The number of a tenant, from which VNI and route target follow.",
 }
 _LOCK_RULE = "A value that the first build chose. It stays, so that no later build renumbers devices."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -44,7 +45,12 @@ def texts_of(subject: Subject, nos: str) -> Texts:
 
 
 def explained(subject: Subject, texts: Texts, file: str, number: int) -> Explanation:
-    return explain_line(Explainer(subject.plan), subject, texts, Place(file, number), f"{file}:{number}")
+    return explained_by(Explainer(subject.plan), subject, texts, Place(file, number))
+
+
+def explained_by(explainer: Explainer, subject: Subject, texts: Texts, place: Place) -> Explanation:
+    explain_fact = partial(explainer.fact, subject)
+    return explain_line(subject.device.name, texts, place, f"{place.file}:{place.line}", explain_fact)
 
 
 def found(subject: Subject, texts: Texts, text: str) -> Explanation:
@@ -67,7 +73,7 @@ def test_explain_describes_every_line(nos: str) -> None:
         last = len(content.splitlines())
         for number in range(1, last + 1, max(APART, last // MOST | 1)):
             place = Place(file, number)
-            explanation = explain_line(explainer, subject, texts, place, f"{file}:{number}")
+            explanation = explained_by(explainer, subject, texts, place)
             here = {path for path, where in reading.lines.items() if where == place and path in reading.facts}
             told = {path for each in explanation.statements for path in (each.name, *each.also)}
             if here:
