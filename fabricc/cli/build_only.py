@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.shell import shell_path
 from fabricc.cli import output
-from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.compiled import compile_ethernet
 from fabricc.compiler.selected_devices import write_devices
 
 if TYPE_CHECKING:
@@ -16,11 +16,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_INSTEAD = "Build the whole tree with `fabricc build`."
+"""What does the job for InfiniBand."""
+
+
 def build_devices(
     spec: Path, only: Sequence[str], out: Path, frozen: bool, check: bool, format_: str, begin: float
 ) -> int:
     """Write the files of a few devices below `out`; the exit status."""
-    compiled = compile_spec(spec, ethernet_only=True)
+    compiled = compile_ethernet(spec, _INSTEAD)
     result = write_devices(compiled, frozenset(only), out, frozen=frozen, check=check)
     output.print_findings(result.diagnostics, format_, compiled.sources)
     if format_ == "text" and result.tree is None:

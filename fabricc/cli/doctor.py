@@ -48,9 +48,13 @@ def command(spec: Path | None, access_file: Path | None, parallel: int, format_:
 
 
 def _check_spec(spec: Path, access_file: Path | None, parallel: int) -> Iterator[Check]:
-    compiled = compile_spec(spec, ethernet_only=True)
+    compiled = compile_spec(spec)
     yield from check_spec(compiled)
     yield from check_repository(spec)
+    if compiled.infiniband is not None:
+        words = "switches of InfiniBand have no configuration and no logins"
+        yield Check("switches", State.SKIPPED, words, "`fabricc verify TREE` reads the subnets.")
+        return
     if access_file is None and not (spec.parent / NAME).exists():
         remedy = "Write one (`fabricc docs push`), and run `fabricc trust` for it."
         yield Check(NAME, State.SKIPPED, "missing: no switch was contacted", remedy)

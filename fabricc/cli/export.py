@@ -12,7 +12,7 @@ from fabricc.base.diagnostics.formats import finding_entry
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.text import Table
 from fabricc.cli import options, output
-from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.compiled import compile_ethernet
 from fabricc.compiler.result import exit_status
 from fabricc.integrations.inventories import terraform_result, topograph_model
 from fabricc.integrations.launch_kit import (
@@ -28,6 +28,10 @@ from fabricc.integrations.openconfig import MISSING, export_documents
 from fabricc.tree.file import make_folder, write_file
 
 _SHOWN = 12
+
+
+_INSTEAD = "`plan/` of the built tree has cabling, LIDs and partitions as tables."
+"""What does the job for InfiniBand."""
 
 
 @click.group(cls=options.Group)
@@ -50,7 +54,7 @@ def openconfig(
 
     Facts that the models do not carry (PFC, ECN, buffers, …) are counted: FAB0081, a table, and not-carried.json.
     """
-    compiled = compile_spec(spec, gaps=False, ethernet_only=True)
+    compiled = compile_ethernet(spec, _INSTEAD, gaps=False)
     if not compiled.sound:
         output.print_findings(compiled.diagnostics, format_, compiled.sources)
         return exit_status(compiled.diagnostics)
@@ -82,7 +86,7 @@ def openconfig(
               help="File to write; - for standard output.")  # fmt: skip
 def topograph(spec: Path, target: Path) -> int:
     """Write the hosts of SPEC as a model of NVIDIA Topograph: units as switches, NVLink domains as blocks."""
-    compiled = compile_spec(spec, gaps=False, ethernet_only=True)
+    compiled = compile_ethernet(spec, _INSTEAD, gaps=False)
     if not compiled.sound:
         output.print_findings(compiled.diagnostics, "text", compiled.sources)
         return exit_status(compiled.diagnostics)
@@ -106,7 +110,7 @@ def launch_kit(spec: Path, folder: Path, first_octet: int | None) -> int:
     The kit computes addresses of host links by its own rule. If they are not those of the plan, identity tables are
     written that give the plan the same ones.
     """
-    compiled = compile_spec(spec, gaps=False, ethernet_only=True)
+    compiled = compile_ethernet(spec, _INSTEAD, gaps=False)
     if not compiled.sound:
         output.print_findings(compiled.diagnostics, "text", compiled.sources)
         return exit_status(compiled.diagnostics)
@@ -136,7 +140,7 @@ def launch_kit(spec: Path, folder: Path, first_octet: int | None) -> int:
 @options.spec_argument
 def terraform(spec: Path) -> int:
     """Print devices, links and addresses of SPEC for Terraform's data source `external`."""
-    compiled = compile_spec(spec, gaps=False, ethernet_only=True)
+    compiled = compile_ethernet(spec, _INSTEAD, gaps=False)
     if not compiled.sound:
         output.print_findings(compiled.diagnostics, "text", compiled.sources)
         return exit_status(compiled.diagnostics)

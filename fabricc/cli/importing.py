@@ -7,12 +7,15 @@ from pathlib import Path
 import click
 
 from fabricc.cli import options, output
-from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.compiled import compile_ethernet
 from fabricc.compiler.result import exit_status
 from fabricc.fabric.shape import TierName
 from fabricc.front.spec.netbox import read_export
 from fabricc.paperwork.netbox import tables_of
 from fabricc.tree.file import make_folder, write_file
+
+_INSTEAD = "Name the real GUIDs in the file of `infiniband.guids`."
+"""What does the job for InfiniBand."""
 
 
 @click.group(cls=options.Group)
@@ -45,7 +48,7 @@ def netbox(path: Path, spec: Path, roles: tuple[str, ...], folder: Path | None) 
         {each.resolve() for each in targets.values()} & {each.resolve() for each in export.files}
     ):
         raise click.UsageError(f"{own[0]} is of the export itself: name another folder with -o")
-    compiled = compile_spec(spec, gaps=False, ethernet_only=True)
+    compiled = compile_ethernet(spec, _INSTEAD, gaps=False)
     if compiled.planned is None:
         output.print_findings(compiled.diagnostics, "text", compiled.sources)
         return exit_status(compiled.diagnostics)

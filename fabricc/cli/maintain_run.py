@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fabricc.cli import output
-from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.compiled import compile_ethernet
 from fabricc.compiler.result import exit_status
 from fabricc.operate.maintain.prepare import MaintenanceRequest, prepare_maintenance
 from fabricc.operate.maintain.report import as_json, render_maintenance
@@ -14,9 +14,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_INSTEAD = "`fabricc explain SPEC DEVICE` shows what is left while a device of InfiniBand is out."
+"""What does the job for InfiniBand."""
+
+
 def run_maintenance(spec: Path, format_: str, **request: Any) -> int:
     """Prepare and report; return the exit status. Keyword arguments have the names of the command's parameters."""
-    compiled = compile_spec(spec, ethernet_only=True)
+    compiled = compile_ethernet(spec, _INSTEAD)
     if not compiled.sound:
         output.print_findings(compiled.diagnostics, format_, compiled.sources)
         return exit_status(compiled.diagnostics)

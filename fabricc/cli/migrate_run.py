@@ -12,7 +12,7 @@ from fabricc.base.documents.reader import MAX_BYTES
 from fabricc.base.foreign import files
 from fabricc.base.foreign.git_process import GitError
 from fabricc.cli import output
-from fabricc.compiler.compiled import Compiled, compile_spec
+from fabricc.compiler.compiled import Compiled, compile_ethernet
 from fabricc.compiler.load.revision import SpecHistory, revision_finding
 from fabricc.compiler.load.spec_search import find_base_of_file
 from fabricc.operate.migrate.prepare import prepare_migration
@@ -22,6 +22,12 @@ from fabricc.tree.file import write_file
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from fractions import Fraction
+
+
+_INSTEAD = (
+    "Review the change with `fabricc diff`, and copy `subnets/` of the new tree to the subnet managers."
+)
+"""What does the job for InfiniBand."""
 
 
 def run_migration(
@@ -69,7 +75,7 @@ def _deployed_spec(first: Path, second: Path | None, base: str) -> Iterator[Path
 
 
 def _compile_sound(path: Path) -> Compiled:
-    compiled = compile_spec(path, ethernet_only=True)
+    compiled = compile_ethernet(path, _INSTEAD)
     if not compiled.sound:
         raise FindingsError.of(compiled.diagnostics, compiled.sources)
     return compiled

@@ -16,7 +16,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.text import Table
 from fabricc.cli import options, output
-from fabricc.compiler.compiled import Compiled, compile_spec
+from fabricc.compiler.compiled import Compiled, compile_ethernet
 from fabricc.compiler.result import exit_status
 from fabricc.integrations.sync.client import Client
 from fabricc.integrations.sync.products import PRODUCTS, Product
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
 
 _SHOWN = 10
+_TABLES = "`plan/` of the built tree has cabling, LIDs and partitions as tables."
 _PROGRESS_S = 10
 _HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?::[0-9]{1,5})?")
 _SIGNS = {"create": "+", "update": "~", "delete": "-"}
@@ -77,7 +78,7 @@ def command(
         )
     which = PRODUCTS[product]
     client = _connect(which, url, token, ca)
-    compiled = compile_spec(spec, gaps=False, ethernet_only=True)
+    compiled = compile_ethernet(spec, _TABLES, gaps=False)
     if compiled.planned is None:
         output.print_findings(compiled.diagnostics, format_, compiled.sources)
         return exit_status(compiled.diagnostics)

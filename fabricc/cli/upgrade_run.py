@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fabricc.cli import output
-from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.compiled import compile_ethernet
 from fabricc.compiler.result import exit_status
 from fabricc.operate.upgrade.plan import Release, UpgradeRequest, prepare_upgrade
 from fabricc.operate.upgrade.report import as_json, render_upgrade
@@ -14,9 +14,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_INSTEAD = "Switches of InfiniBand have no configuration: upgrade their firmware with the maker's tools."
+"""What does the job for InfiniBand."""
+
+
 def run_upgrade(spec: Path, to: str, since: str | None, format_: str, **request: Any) -> int:
     """Plan and report; return the exit status. Keyword arguments have the names of the command's parameters."""
-    compiled = compile_spec(spec, ethernet_only=True)
+    compiled = compile_ethernet(spec, _INSTEAD)
     if not compiled.sound:
         output.print_findings(compiled.diagnostics, format_, compiled.sources)
         return exit_status(compiled.diagnostics)

@@ -289,3 +289,12 @@ def plan_buildable(spec: ClusterSpec, folder: Path, catalog: Catalog) -> Fabric 
     fabric, unfit = add_overlays(spec, folder, planned.fabric, {}, gaps=True)
     found = apply_acceptances(spec, [*planned.diagnostics, *unfit])
     return None if any(each.severity is Severity.ERROR for each in found) else fabric
+
+
+def compile_ethernet(
+    path: Path | str, instead: str, *, gaps: bool = True, lock_path: Path | None = None
+) -> Compiled:
+    """Read and plan a spec for a verb without meaning for InfiniBand (FAB5817); `instead` names what does its job."""
+    compiled = compile_spec(path, gaps=gaps, ethernet_only=True, lock_path=lock_path)
+    found = (replace(each, help=instead) if each.code == "FAB5817" else each for each in compiled.diagnostics)
+    return replace(compiled, diagnostics=tuple(found))

@@ -116,7 +116,7 @@ class PlannedSpec:
 
 def infiniband_unsupported(spec: ClusterSpec) -> Diagnostic:
     """FAB5817: a command that takes Ethernet alone was given a spec of InfiniBand."""
-    help_ = "`validate`, `plan`, `report`, `lock`, `build`, `check` and `diff` do."
+    help_ = "`validate`, `plan`, `report`, `lock`, `build`, `check`, `diff`, `explain` and `verify` do."
     return spec.error("FAB5817", "this command does not support InfiniBand fabrics", "fabric", help=help_)
 
 

@@ -39,11 +39,13 @@ class Difference(NamedTuple):
 
     Attributes:
         code: `FAB633…`.
+        device: the device that it is listed under.
         found: whether `line` is one of what was found; else of the expected topology.
         line: where it stands; 0 for nowhere.
     """
 
     code: str
+    device: str
     message: str
     found: bool
     line: int
@@ -120,11 +122,11 @@ def _map_cables(topology: ReadTopology, names: Mapping[str, str]) -> _Cables:
 def _compare_devices(wanted: _Cables, there: _Cables) -> Iterator[Difference]:
     for name, line in wanted.lines.items():
         if name not in there.lines:
-            yield Difference("FAB6330", f"{name} was not found", False, line)
+            yield Difference("FAB6330", name, f"{name} was not found", False, line)
     for name, line in there.lines.items():
         if name not in wanted.lines:
             at = next((str(peer) for end, peer in there.peers.items() if end.device == name), "nothing")
-            yield Difference("FAB6331", f"{name} is not planned; it is cabled to {at}", True, line)
+            yield Difference("FAB6331", name, f"{name} is not planned; it is cabled to {at}", True, line)
 
 
 def _other_guids(
@@ -137,7 +139,7 @@ def _other_guids(
         if guid not in (node.guid, *node.port_guids.values()) and not is_placeholder(guid):
             own = guid_text(next(iter(node.port_guids.values()), node.guid))
             message = f"{name} has GUID {own}; the plan has {guid_text(guid)}"
-            yield Difference("FAB6334", message, True, node.line)
+            yield Difference("FAB6334", name, message, True, node.line)
 
 
 def _compare_links(wanted: _Cables, there: _Cables) -> Iterator[Difference]:
@@ -150,7 +152,7 @@ def _compare_links(wanted: _Cables, there: _Cables) -> Iterator[Difference]:
         if there.peers.get(end) == peer:
             if there.words[end] != wanted.words[end]:
                 message = f"{end} to {peer} runs at {there.words[end]}; planned is {wanted.words[end]}"
-                yield Difference("FAB6333", message, True, there.lines[end.device])
+                yield Difference("FAB6333", end.device, message, True, there.lines[end.device])
             continue
         swap = _find_swap(wanted, there, end) or _find_swap(wanted, there, peer)
         if swap is None:
@@ -162,12 +164,12 @@ def _compare_links(wanted: _Cables, there: _Cables) -> Iterator[Difference]:
             f"swapped: {one} is cabled to {second} and {other} to {first}; "
             f"planned is {one} to {first} and {other} to {second}"
         )
-        yield Difference("FAB6332", message, True, there.lines[one.device])
+        yield Difference("FAB6332", one.device, message, True, there.lines[one.device])
     for end, peer in there.peers.items():
         between_planned = {end.device, peer.device} <= wanted.lines.keys()
         if between_planned and end < peer and not {end, peer} & wanted.peers.keys():
             message = f"{end} to {peer} is not planned"
-            yield Difference("FAB6331", message, True, there.lines[end.device])
+            yield Difference("FAB6331", end.device, message, True, there.lines[end.device])
 
 
 def _find_swap(wanted: _Cables, there: _Cables, one: End) -> tuple[End, End, End, End] | None:
@@ -186,11 +188,13 @@ def _report_moved(
     elsewhere = [(at, far) for at in (end, peer) if (far := there.peers.get(at)) is not None]
     fresh = [(at, far) for at, far in elsewhere if frozenset((at, far)) not in reported]
     if not fresh and len(elsewhere) < len((end, peer)):
-        yield Difference("FAB6330", f"no link from {end} to {peer}", False, wanted.lines[end.device])
+        yield Difference(
+            "FAB6330", end.device, f"no link from {end} to {peer}", False, wanted.lines[end.device]
+        )
     for at, far in fresh:
         reported.add(frozenset((at, far)))
         message = f"{at} is cabled to {far}; planned is {peer if at == end else end}"
-        yield Difference("FAB6332", message, True, there.lines[at.device])
+        yield Difference("FAB6332", at.device, message, True, there.lines[at.device])
 
 
 MAX_BYTES = 256 * 1024 * 1024
@@ -253,11 +257,17 @@ def _diagnostics_of(different: Iterable[Difference], file: Path, subnet: Path) -
         seen[each.code] += 1
         if seen[each.code] <= _MOST_LISTED:
             at = Position(str(file if each.found else subnet), max(1, each.line), 1)
-            yield Diagnostic(each.code, _code_severity(each.code), each.message, at, _REMEDIES[each.code])
+            yield finding_of(each, at)
     for code, number in seen.items():
         if number > _MOST_LISTED:
             message = f"{number - _MOST_LISTED:,} more of this kind"
             yield Diagnostic(code, _code_severity(code), message, Position(str(file), 1, 1))
+
+
+def finding_of(different: Difference, at: Position | None) -> Diagnostic:
+    """Return the finding of a difference, with its remedy."""
+    code = different.code
+    return Diagnostic(code, _code_severity(code), different.message, at, _REMEDIES[code])
 
 
 def _code_severity(code: str) -> Severity:

@@ -10,14 +10,15 @@ import os
 import shlex
 import shutil
 import signal
+import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.foreign.text import is_shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 _PLAIN = frozenset(range(0x20, 0x7F)) - {ord("'"), ord("\\")}
 
@@ -60,6 +61,36 @@ def find_program(name: str) -> str | None:
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     rooted = os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
     return shutil.which(name, path=rooted)
+
+
+class ProgramResult(NamedTuple):
+    """The exit status of a program, and what it printed."""
+
+    status: int
+    output: str
+    error: str
+
+
+def run_program(command: Sequence[str], limit_s: float) -> ProgramResult:
+    """Run a program of this machine without input, and return its result.
+
+    Raises:
+        FileNotFoundError: it is not installed.
+        TimeoutError: it does not end in time.
+        OSError: it cannot be started.
+    """
+    program = find_program(command[0])
+    if program is None:
+        raise FileNotFoundError(command[0])
+    try:
+        done = subprocess.run(
+            [program, *command[1:]], stdin=subprocess.DEVNULL, capture_output=True, timeout=limit_s,
+            check=False, preexec_fn=end_with_parent(),
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise TimeoutError(f"it did not end within {limit_s:.0f} seconds") from None
+    output, error = (each.decode("utf-8", "replace") for each in (done.stdout, done.stderr))
+    return ProgramResult(done.returncode, output, error)
 
 
 def end_with_parent() -> Callable[[], None] | None:

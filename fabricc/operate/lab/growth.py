@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass, replace
-from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.compiled import compile_ethernet
 from fabricc.compiler.load.spec_location import LOCK_NAME
 from fabricc.operate.lab import demands, faults, kernel, lifecycle, logins, making, observe, scenarios, state
 from fabricc.operate.lab.agreement import Event, Trial
 from fabricc.operate.lab.blueprint import Blueprint, build_blueprint
 from fabricc.operate.lab.flows import Stream
-from fabricc.operate.lab.lab_fabric import UnsoundError, read_source
+from fabricc.operate.lab.lab_fabric import SIMULATED, UnsoundError, read_source
 from fabricc.operate.lab.node import LabError, Node
 from fabricc.operate.lab.running import Lab
 from fabricc.operate.lab.steady import Network, render_frr
@@ -65,7 +65,7 @@ def plan_step(before: Network, spec: Path, units: int | None, *, hands: bool = F
     """
     lab = before.lab
     staged = lab.folder / state.NEXT_SPEC
-    compiled = compile_spec(spec, gaps=False, ethernet_only=True)
+    compiled = compile_ethernet(spec, SIMULATED, gaps=False)
     if compiled.loaded is None:
         raise UnsoundError.of(compiled.diagnostics, compiled.sources)
     own = hands and compiled.lock_before is not None

@@ -12,7 +12,7 @@ from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import FindingsError, Severity
 from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass, replace
-from fabricc.compiler.compiled import Compiled, compile_spec
+from fabricc.compiler.compiled import Compiled, compile_ethernet
 from fabricc.fabric import links
 from fabricc.fabric.design import DeviceChange, TierPlan
 from fabricc.fabric.external import Exit, External, Split
@@ -59,6 +59,10 @@ class UnsoundError(FindingsError):
         return 1
 
 
+SIMULATED = "`fabricc check --sim TREE` runs opensm on simulated switches."
+"""What does the job of a lab for InfiniBand."""
+
+
 def read_source(
     spec_path: Path, units: int | None, frr_release: str, *, sample: bool = False, network: str | None = None
 ) -> LabFabric:
@@ -75,7 +79,7 @@ def read_source(
         UnsoundError: the spec does not plan.
         LabError: FAB8011, no such number of units; FAB3330, segments.
     """
-    compiled = compile_spec(spec_path, ethernet_only=True)
+    compiled = compile_ethernet(spec_path, SIMULATED)
     fabric = compiled.planned
     # Settings that a NOS cannot express (FAB5...) are ignored: the lab has no queues, and runs only FRR.
     errors = [
@@ -104,7 +108,7 @@ def plan_fabric(
         UnsoundError: the spec does not plan, or a NOS cannot express it.
         LabError: FAB8011, no such number of units.
     """
-    compiled = compile_spec(spec_path, ethernet_only=True)
+    compiled = compile_ethernet(spec_path, SIMULATED)
     if not compiled.sound:
         raise UnsoundError.of(compiled.diagnostics, compiled.sources)
     differences: list[str] = []

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass, replace
-from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.compiled import compile_ethernet
 from fabricc.compiler.load.input_digests import manifest_inputs
 from fabricc.compiler.load.spec_location import find_spec
 from fabricc.compiler.render.switch_files import render_switch
@@ -224,7 +224,7 @@ def _read_source(
     if path is None:
         message = f"the spec {manifest.spec} of {tree} is neither at its former path nor above the tree"
         raise PushRefusedError("FAB6015", message, "Name it with --spec.")
-    compiled = compile_spec(path, gaps=False, ethernet_only=True, lock_path=lock)
+    compiled = compile_ethernet(path, _SUBNETS, gaps=False, lock_path=lock)
     if not compiled.sound:
         raise PushRefusedError.of(compiled.diagnostics, compiled.sources)
     if compiled.lock_before != compiled.lock_text:
@@ -238,6 +238,9 @@ def _read_source(
     return BuiltTree(held, path, fabric, places, devices_by_name(fabric), Roster(fabric, places), vouched)
 
 
+_SUBNETS = (
+    "Copy `subnets/` to the subnet managers and run `apply` of each host: switches need no configuration."
+)
 SWITCHES = "switches/"
 _LARGEST = 16 << 20
 """Bytes of one file of a switch; the largest of the published fabrics have less than a tenth of it."""

@@ -217,9 +217,8 @@ class Origins:
         subject = subject_of(self._known, source.places[name])
         files = source.files(name)
         reader = back_ends.load(source.devices[name].nos).read
-        explanation = explain_line(
-            self._explainer, subject, Texts(files, files, reader), Place(file, line), name
-        )
+        texts, explain_fact = Texts(files, files, reader), partial(self._explainer.fact, subject)
+        explanation = explain_line(name, texts, Place(file, line), name, explain_fact)
         found = (
             f"{origin.position.file}:{origin.position.line} {origin.key}"
             for statement in explanation.statements

@@ -74,6 +74,7 @@ class Report:
         unknown_lines: lines of running configurations that no reader knows.
         remarks: what was left out, and why.
         counters: switch -> counters of lossless classes; empty when they were not read.
+        noun: what the names are of: switches, or also adapters of InfiniBand.
     """
 
     tree: str
@@ -86,6 +87,7 @@ class Report:
     unknown_lines: int = 0
     remarks: tuple[str, ...] = field(default=())
     counters: Mapping[str, Counters] = field(default_factory=dict)
+    noun: str = "switches"
 
     @property
     def empty(self) -> bool:

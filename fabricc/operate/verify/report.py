@@ -73,7 +73,9 @@ def format_verdict(report: Report) -> str:
         if moves
         else []
     )
-    words += [f"not or only partly read: {len(report.unread):,} of the switches"] if report.unread else []
+    words += (
+        [f"not or only partly read: {len(report.unread):,} of the {report.noun}"] if report.unread else []
+    )
     return f"{report.tree}: {', '.join(words)}"
 
 
@@ -91,7 +93,7 @@ def list_failures(report: Report) -> Iterator[str]:
 
 def parts(report: Report) -> Iterator[Part]:
     """Yield the parts of the printed report, with the first findings of each aspect."""
-    yield Table("", ("compared", "switches", "with", "result"), list(table_rows(report)))
+    yield Table("", ("compared", report.noun, "with", "result"), list(table_rows(report)))
     yield from _counter_parts(list(counter_rows(report)))
     for aspect in report.aspects:
         yield from _finding_lines(aspect, [one for one in report.found if one.aspect is aspect])
@@ -138,7 +140,7 @@ def as_markdown(report: Report) -> Markdown:
     lines = [
         Markdown("**{}**").format(format_verdict(report)),
         Markdown(),
-        Markdown("| compared | switches | with | result |"),
+        _markdown_row(("compared", report.noun, "with", "result")),
         Markdown("| --- | ---: | ---: | --- |"),
         *map(_markdown_row, table_rows(report)),
     ]

@@ -30,6 +30,7 @@ from fabricc.proof.required_files import completeness_findings
 from fabricc.proof.tree import DeviceFiles, read_consistently, read_manifest
 from fabricc.review.explain.codes import explain_code
 from fabricc.review.explain.facts import Explainer
+from fabricc.review.explain.infiniband import InfinibandExplainer
 from fabricc.review.explain.lines import Place, Texts, explain_line, explain_lock_line, explain_spec_line
 from fabricc.review.explain.model import Explanation, SubjectError
 from fabricc.review.explain.origins import PlanSources
@@ -40,7 +41,6 @@ from fabricc.tree import manifest as manifests
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from fabricc.review.explain.infiniband import InfinibandExplainer
     from fabricc.review.explain.subject import Subject
     from fabricc.tree.manifest import Manifest
 
@@ -115,8 +115,6 @@ def _infiniband(compiled: Compiled) -> InfinibandExplainer | None:
     """Return what explains a spec of InfiniBand; None for Ethernet."""
     if compiled.infiniband is None:
         return None
-    from fabricc.review.explain.infiniband import InfinibandExplainer  # no fabric of Ethernet needs it
-
     return InfinibandExplainer(plan_sources(compiled), compiled.infiniband)
 
 

@@ -89,9 +89,34 @@ def test_connected_mode_is_built_once_it_is_accepted(call: Call, tmp_path: Path)
     assert "mtu: 65520" in (host / "netplan" / "60-fabricc-ipoib.yaml").read_text()
 
 
-def test_verbs_without_infiniband_report_fab5817(call: Call, spec: Path) -> None:
-    status, said = call("lab", "up", spec)
-    assert (status, "FAB5817" in said) == (1, True)
+@pytest.mark.parametrize(
+    ("words", "instead"),
+    [
+        (["lab", "up", "SPEC"], "fabricc check --sim"),
+        (["maintain", "su001-tor1a", "SPEC", "--window", "4h"], "fabricc explain"),
+        (["migrate", "SPEC", "SPEC"], "fabricc diff"),
+        (["upgrade", "SPEC", "--to", "cumulus-5.15"], "tools"),
+        (["export", "openconfig", "SPEC"], "`plan/`"),
+        (["build", "SPEC", "--only", "su001-tor1a"], "`fabricc build`"),
+    ],
+)
+def test_verbs_without_infiniband_name_what_does_their_job(
+    call: Call, spec: Path, words: list[str], instead: str
+) -> None:
+    status, said = call(*(str(spec) if word == "SPEC" else word for word in words))
+    assert (status, "FAB5817" in said, instead in said) == (1, True, True), said
+
+
+def test_push_names_the_files_to_copy(call: Call, spec: Path, tmp_path: Path) -> None:
+    assert call("build", spec, "-o", tmp_path / "build")[0] == 0
+    status, said = call("push", tmp_path / "build" / "test", "--plan")
+    assert (status, "FAB5817" in said, "Copy `subnets/` to the subnet managers" in said) == (1, True, True)
+
+
+def test_doctor_looks_at_a_spec_of_infiniband(call: Call, spec: Path) -> None:
+    said = call("doctor", spec)[1]
+    assert "FAB5817" not in said
+    assert "`fabricc verify TREE` reads the subnets" in said
 
 
 def test_a_fabric_of_ethernet_has_no_subnet_manager_to_simulate(call: Call, tmp_path: Path) -> None:
