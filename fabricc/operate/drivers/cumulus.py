@@ -37,12 +37,17 @@ if TYPE_CHECKING:
     from fabricc.operate.drivers.shell import CommandResult
 
 FILE = "startup.yaml"
-_YAML = re.compile(r"\s*(?:---\s+)?(?:- )?(?:\{\W?)?(?:header|set|unset)\b\W?:|\s*\[\s*\]")
-"""Beginning of NVUE's own documents: `header`, `set` or `unset`, as an entry or a key, or an empty list."""
+_YAML = re.compile(r"\s*(?:---\s+)?(?:- )?(?:\{\W?)?(?:header|set|unset)\b\W?:|\s*(?:\[\s*\]|\{\s*\})")
+"""Beginning of NVUE's own documents: `header`, `set` or `unset`, as an entry or a key, or an empty document."""
 _CHANGES = re.compile(r"nv (?:set|unset) ")
 _PARTS = re.compile(r"(?m)^(?:- )?(?:\{\W?)?(header|set|unset)\b\W?:")
+_SHOW = (
+    's() { x=$(nv config show -r $1 -o yaml) && printf "%s\\n" "$x" || '
+    '{ [ $1 = startup ] && [ ! -e /etc/nvue.d/startup.yaml ] && echo "[]"; }; }; '
+)
+"""A function that shows a revision; a switch without the file of its startup configuration has an empty one."""
 _SAVE = (
-    "s() { nv config show -r $1 -o yaml; }; a=$(s startup) && nv config save >&2 && b=$(s startup) && "
+    f"{_SHOW}a=$(s startup) && nv config save >&2 && b=$(s startup) && "
     "c=$(s applied) && "
     'if [ "$b" = "$c" ] || [ "$a" != "$b" ]; then echo saved; else echo unsaved; fi'
 )
@@ -52,7 +57,7 @@ _MINUTE_S = 60
 _REVISIONS, _HISTORY = shlex.join(nvue_views.REVISIONS), shlex.join(nvue_views.HISTORY)
 _DIFF = "nv config diff -o commands 2> /dev/null || true"
 _DETACH = "nv config detach || true"
-_STARTUP = "nv config show -r startup -o yaml"
+_STARTUP = f"{_SHOW}s startup"
 _PLATFORM = ("nv", "show", "platform", "-o", "json")
 _LOADED = "loaded"
 """File on the switch with the name of the revision that a session of this driver loaded last."""
@@ -503,6 +508,8 @@ class CumulusDriver(LinuxSession):
         revisions = {"running": "applied", "startup": "startup", "candidate": "pending"}
         commands = {
             kind: f"nv config show -r {revisions[kind]} -o yaml{every}"
+            if full or kind != "startup"
+            else _STARTUP
             for kind in wanted
             if kind != "candidate" or self._files
         }

@@ -106,6 +106,20 @@ def test_a_commit_waits_for_its_confirmation_and_is_saved_then(switch: LinuxSwit
     assert switch.text("startup") == NEW
 
 
+@pytest.mark.parametrize("saved", [None, "{}\n", "[]\n"])
+def test_a_switch_that_was_never_saved_takes_its_first_commit(
+    switch: LinuxSwitch, driver: Any, saved: str | None
+) -> None:
+    (switch.root / "startup").unlink()
+    if saved is not None:
+        (switch.root / "startup").write_text(saved)
+    assert driver.get_config()["startup"].strip() in ("{}", "[]")
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=60)
+    driver.confirm_commit()
+    assert switch.text("running.json") == switch.text("startup") == NEW
+
+
 def test_a_commit_that_waits_is_rolled_back(switch: LinuxSwitch, driver: Any) -> None:
     driver.load_replace_candidate(config=NEW)
     driver.commit_config(revert_in=60)
