@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 MAIN = "frr.conf"
 RELOADS = ("/usr/lib/frr/frr-reload.py", "/usr/libexec/frr/frr-reload.py")
+NOT_INTEGRATED = "no service integrated-vtysh-config"
 SOCKETS = "/var/run/frr"
 ANSWERED = b"\0\0\0"
 """What ends the text of a daemon's answer; a byte of status follows (FRR's lib/vty.c, the protocol of vtysh)."""
@@ -493,8 +494,10 @@ class Box:
         """Keep a candidate that FRR's own grammar accepts."""
         if self.state()["phase"] in BUSY:
             raise Refusal("pending", f"a commit is {self.state()['phase']}")
-        self.refuse_others()
         files = dict(self.request["files"])
+        if MAIN in files:
+            self.require_integrated_config()
+        self.refuse_others()
         if MAIN in files and self.request["merge"]:
             base = re.sub(r"(?m)^end\s*$", "", self.switch.running())
             files[MAIN] = f"{base}\n{files[MAIN]}"
@@ -511,6 +514,19 @@ class Box:
             self.discard_candidate()
             raise
         return {}
+
+    def require_integrated_config(self) -> None:
+        """Refuse an FRR with a file for each daemon: `frr-reload.py` compares it, and ends when it is to change it.
+
+        Raises:
+            Refusal: vtysh.conf sets that.
+        """
+        settings = text_of(Path(self.switch.path(MAIN)).with_name("vtysh.conf")) or ""
+        if NOT_INTEGRATED in map(str.strip, settings.splitlines()):
+            raise Refusal(
+                "rejected",
+                f"vtysh.conf has `{NOT_INTEGRATED}`, with which frr-reload.py changes nothing; remove that line",
+            )
 
     def changed(self) -> dict[str, str]:
         """Return the files of the candidate, other than `frr.conf`, that differ on the machine, in table order."""

@@ -252,6 +252,22 @@ def test_a_candidate_outside_the_grammar_is_refused_without_its_secrets(driver: 
     assert driver.compare_config() == ""
 
 
+def test_a_switch_that_frr_reload_refuses_is_refused_before_the_change(boxes: list[Box], driver: Any) -> None:
+    """With a file for each daemon, `frr-reload.py --test` compares, and `--reload` ends with an error."""
+    of_vtysh = boxes[0].own.parent / "etc/frr/vtysh.conf"
+    before = of_vtysh.read_text()
+    of_vtysh.write_text("no service integrated-vtysh-config\n")
+    try:
+        with pytest.raises(ReplaceConfigException, match="integrated-vtysh-config"):
+            driver.load_replace_candidate(config=NEW)
+        assert driver.get_config("running")["running"] != ""
+    finally:
+        of_vtysh.write_text(before)
+    driver.load_replace_candidate(config=NEW)
+    assert driver.compare_config()
+    driver.discard_config()
+
+
 @pytest.mark.slow
 def test_a_merge_adds_and_takes_nothing_away(driver: Any) -> None:
     driver.load_merge_candidate(config="route-map NEW permit 10\nexit\n")
