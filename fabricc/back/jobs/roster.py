@@ -1,4 +1,4 @@
-"""List the hosts that run jobs: those with GPUs in topological order, and one host of every kind in full.
+"""List the hosts that run jobs: those with GPUs in topological order, one host of every kind in full, and the others.
 
 Files that are the same in every fabric: scripts shipped below `templates/jobs/`.
 """
@@ -67,12 +67,14 @@ class Roster(Generic[Kind]):
         kinds: one host of every host group that has hosts, in the spec's order; what differs between hosts of one
             group is only names, addresses and far ends.
         tiers: of switches.
+        others: the hosts without GPUs, of no kind.
     """
 
     cluster: str
     hosts: tuple[JobHost, ...]
     kinds: tuple[Kind, ...]
     tiers: int
+    others: tuple[JobHost, ...] = ()
 
     def units(self) -> dict[str, list[JobHost]]:
         """Return the hosts by unit, both in topological order."""
@@ -125,19 +127,27 @@ def nvlink_parts(unit: str, members: Iterable[JobHost]) -> dict[str, list[JobHos
 
 
 def list_hosts(fabric: Fabric, in_full: Callable[[HostId], Kind]) -> Roster[Kind]:
-    """Return the hosts with GPUs, in time proportional to their number; `in_full`: a host by its coordinates.
+    """Return the hosts, those with GPUs apart, in time proportional to their number.
 
-    Jobs run only on these.
+    Args:
+        fabric: that of the rails.
+        in_full: a host by its coordinates.
     """
     shape = fabric.shape
     kinds: list[Kind] = []
     index_of: dict[int, int] = {}
     hosts: list[JobHost] = []
+    others: list[JobHost] = []
     for coordinate, unit in fabric.units.items():
         model = fabric.host_models[unit.group]
-        if not model.gpus:
-            continue
         pod = f"pod{unit.home // shape.units_per_pod + 1}" if shape.cores else None
+        if not model.gpus:
+            home = fabric.units[unit.home].name
+            others += [
+                JobHost(name, home, pod, -1, model.name, 0, HostId(coordinate, slot))
+                for slot, name in unit.hosts.items()
+            ]
+            continue
         members = []
         for slot, name in unit.hosts.items():
             if unit.group not in index_of:
@@ -148,7 +158,7 @@ def list_hosts(fabric: Fabric, in_full: Callable[[HostId], Kind]) -> Roster[Kind
             members.append(JobHost(name, unit.name, pod, kind, model.name, model.gpus, at, rack, domain))
         for each in by_domain(members).values():
             hosts += each
-    return Roster(fabric.cluster, tuple(hosts), tuple(kinds), len(fabric.tiers))
+    return Roster(fabric.cluster, tuple(hosts), tuple(kinds), len(fabric.tiers), tuple(others))
 
 
 def port_addresses(fabric: Fabric, hosts: Roster[Kind], rail: int, nic_port: int) -> Iterator[PortAddress]:

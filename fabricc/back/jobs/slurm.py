@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
+    from fabricc.back.jobs.roster import JobHost
+
 
 _NUMBERED = re.compile(r"(.*?)([0-9]+)")
 
@@ -57,12 +59,21 @@ def topology_tree(hosts: Roster[Any]) -> list[Row]:
     """Return the tree from its leaves up.
 
     A node may be under one leaf only and a rail-optimized host has a ToR per rail, so Slurm's leaf is the unit, or that
-    part of it that shares NVLink; the spines (of a pod) are one switch to it, and the tree has one root.
+    part of it that shares NVLink; the spines (of a pod) are one switch to it, and the tree has one root. Hosts without
+    GPUs are leaves too: Slurm allocates no node that the tree lacks, and only warns of one that it does not know.
     """
     rows: list[Row] = []
     pods: dict[str | None, list[str]] = {}
-    for unit, members in hosts.units().items():
-        leaves = nvlink_parts(unit, members)
+    units = hosts.units()
+    without: dict[str, list[JobHost]] = {}
+    for host in hosts.others:
+        without.setdefault(host.unit, []).append(host)
+    for unit in {**units, **without}:
+        leaves = nvlink_parts(unit, units.get(unit, []))
+        more = without.get(unit, [])
+        members = [*units.get(unit, []), *more]
+        if leaves and more:
+            leaves[f"{unit}-others"] = more
         for leaf, each in (leaves or {unit: members}).items():
             rows.append(
                 (check_word(leaf), "Nodes", compress_hostlist([check_word(host.name) for host in each]))

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from contextlib import contextmanager
 from copy import deepcopy
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -21,7 +22,10 @@ from tests.back.jobs.fabrics import SPECS, fabric, files
 from tests.front.planning.support import document, planned
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    from fabricc.fabric.fabric import Fabric
 
 
 def hosts(units: int, per_unit: int, pods: int = 0, name: str = "") -> Roster:
@@ -80,6 +84,43 @@ def test_both_formats_are_one_tree(name: str) -> None:
         for s in stated["tree"]["switches"]
     ]
     assert lines == files(name)["jobs/slurm/topology.conf"].splitlines()
+
+
+def with_login_hosts(model: str = "dgx-b200") -> Fabric:
+    racks = {"racks": {"a1": 4, "a2": 4}} if "nvl" in model else {"hosts": 16}
+    groups = [
+        {"name": "gpu", "model": model, "hosts_per_unit": 8, **racks},
+        {"name": "login", "model": "cpu-2x100", "hosts": 1, "hosts_per_unit": 1, "beside": "gpu"},
+        {"name": "cpu", "model": "cpu-2x100", "hosts": 2, "hosts_per_unit": 8},
+    ]
+    gpus = {"model": None, "hosts": None, "hosts_per_unit": None, "groups": groups}
+    plan = planned(document(gpus=gpus))
+    assert plan.fabric is not None, [d.message for d in plan.diagnostics]
+    return plan.fabric
+
+
+def test_hosts_without_gpus_are_in_the_tree() -> None:
+    """Slurm allocates no node that the tree lacks."""
+    files = job_files(with_login_hosts())
+    assert files["jobs/slurm/topology.conf"] == (
+        "SwitchName=su001 Nodes=su001-host[01-08],su001-login01\n"
+        "SwitchName=su002 Nodes=su002-host[01-08]\n"
+        "SwitchName=su003 Nodes=su003-host[01-02]\n"
+        "SwitchName=spine Switches=su[001-003]\n"
+    )
+    assert files["jobs/slurm/gres.conf"].count("\n") == 2
+    assert "login" not in files["jobs/hostfile"]
+
+
+def test_hosts_without_gpus_are_a_leaf_beside_nvlink_domains() -> None:
+    files = job_files(with_login_hosts("gb200-nvl72"))
+    assert files["jobs/slurm/topology.conf"].splitlines()[:4] == [
+        "SwitchName=su001-a1 Nodes=a1-host[01-04]",
+        "SwitchName=su001-a2 Nodes=a2-host[01-04]",
+        "SwitchName=su001-others Nodes=su001-login01",
+        "SwitchName=su001 Switches=su001-a[1-2],su001-others",
+    ]
+    assert "login" not in files["jobs/slurm/topology-block.conf"]
 
 
 DOMAINS = ["nvl72", "nvl72-racks", "nvl72-in-part"]
@@ -203,22 +244,28 @@ FAULT = re.compile(
 )
 
 
-def slurmctld_says(configuration: Path) -> list[str]:
-    """What slurmctld prints until it runs, or until it ends without having run."""
-    said: list[str] = []
+@contextmanager
+def started_slurmctld(configuration: Path) -> Iterator[list[str]]:
+    """Run slurmctld; yield what it prints until it runs, or until it ends without having run."""
+    lines: list[str] = []
     with subprocess.Popen(
-        ["timeout", "-k", "1", "20", "slurmctld", "-D", "-c", "-f", str(configuration)],
+        ["timeout", "-k", "1", "60", "slurmctld", "-D", "-c", "-f", str(configuration)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     ) as daemon:
         assert daemon.stdout
         for line in daemon.stdout:
-            said.append(line.rstrip())
+            lines.append(line.rstrip())
             if "Running as primary controller" in line:
                 break
+        yield lines
         daemon.terminate()  # `timeout` passes it on
-    return said
+
+
+def slurmctld_says(configuration: Path) -> list[str]:
+    with started_slurmctld(configuration) as lines:
+        return lines
 
 
 def slurmctld_reads(name: str, file: str, folder: Path) -> list[str]:
@@ -247,6 +294,35 @@ def test_slurmctld_builds_the_tree(tmp_path: Path, name: str) -> None:
     said = slurmctld_reads(name, "topology.conf", tmp_path)
     assert said[-1].endswith("Running as primary controller")
     assert [line for line in said if FAULT.search(line)] == []
+
+
+@NEEDS_SLURM
+@pytest.mark.skipif(not shutil.which("sbatch"), reason="sbatch is not installed")
+def test_slurmctld_finds_nodes_for_jobs_without_gpus(tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir()
+    fabric = with_login_hosts()
+    (tmp_path / "topology.conf").write_text(job_files(fabric)["jobs/slurm/topology.conf"])
+    names = [fabric.host(at).name for at in fabric.host_ids()]
+    nodes = f"NodeName={compress_hostlist(names)} NodeAddr=127.0.0.1 CPUs=8 State=CLOUD"
+    text = SLURM_CONF.format(dir=tmp_path, port=20000 + os.getpid() % 20000, plugin="tree", nodes=nodes)
+    (tmp_path / "slurm.conf").write_text(
+        text + "SuspendProgram=/bin/true\nResumeProgram=/bin/true\nSuspendTime=600\n"
+    )
+    with started_slurmctld(tmp_path / "slurm.conf") as lines:
+        assert lines[-1].endswith("Running as primary controller")
+        for wanted in ("su001-login01", "su003-host01,su003-host02"):
+            job = [
+                "sbatch",
+                "--test-only",
+                f"--nodelist={wanted}",
+                f"--nodes={wanted.count(',') + 1}",
+                "--wrap=true",
+            ]
+            asked = subprocess.run(
+                job, env={**os.environ, "SLURM_CONF": str(tmp_path / "slurm.conf")}, capture_output=True,
+                text=True, timeout=30, check=False,
+            )  # fmt: skip
+            assert (asked.returncode, "to start at" in asked.stderr) == (0, True)
 
 
 @NEEDS_SLURM
