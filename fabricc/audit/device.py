@@ -1,7 +1,4 @@
-"""One device out of its texts, as a worker reads it and sends it on.
-
-Split collected files into texts, one below each command, and find what back ends take each for.
-"""
+"""Split collected files into texts, one below each command, and read the device that these texts belong to."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The audit of a folder: devices, their links and places, the findings, and the coverage.
-
-An audit for people and programs: lines and tables of a terminal, and JSON.
-"""
+"""Audit a folder: devices, their links and places, findings and coverage; as tables for a terminal, and as JSON."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """Find tiers in the graph of links: switches that serve hosts, and the others by their distance from these.
 
 A name decides only where a switch could be in either tier.
-
-Graphs of names, and sets of what belongs together.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Read the catalog's files: built-in models on demand one by one, with users' models before them.
-
-Suggest the catalog names closest to a mistyped name, or to one as a maker prints it.
-"""
+"""Read the catalog's files, users' models before built-in ones, and suggest names for mistyped and printed ones."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""The catalog: built-in models, lazily read, with users' files checked and put before them.
+"""Load the catalog: built-in models on demand, users' files read within limits, checked and put before them.
 
-Users' catalog files against the published schema: every breach as a diagnostic with its place.
-
-A user's catalog file: YAML text to plain values with positions, within limits and without exceptions.
+Every breach of the published schema is a diagnostic with its place.
 """
 
 from __future__ import annotations

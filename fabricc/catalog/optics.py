@@ -1,7 +1,4 @@
-"""Load the catalog of transceivers, fibers and cables, and the cages that each one fits.
-
-Look up the maximum length of a cable by medium and lane speed.
-"""
+"""Load transceivers, fibers and cables, the cages that each one fits, and maximum lengths by medium and lane speed."""
 
 from __future__ import annotations
 

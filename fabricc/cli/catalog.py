@@ -1,7 +1,4 @@
-"""`fabricc catalog`: the hardware known, and where each figure comes from.
-
-One model of the catalog as a page: what it is, its cages, its lossless table, every figure with its source.
-"""
+"""`fabricc catalog`: the known hardware, a page for each model, and where each figure comes from."""
 
 from __future__ import annotations
 

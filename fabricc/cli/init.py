@@ -1,7 +1,4 @@
-"""`fabricc init`: a GitOps repository with a spec that builds as it stands.
-
-The answers that `fabricc init` needs, from its options or from questions on a terminal.
-"""
+"""`fabricc init`: a GitOps repository with a spec that builds as it stands, from options or questions on a terminal."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""Options that verbs share.
+"""Options that verbs share, and types of their values.
 
-Reject empty values on the command line: a CI job passes them for variables that are not set.
-
-Shares on the command line, such as of paths that stay.
+Empty values are rejected: a CI job passes them for variables that are not set.
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
 """Print the output of verbs; only this module prints, and it escapes every foreign text.
 
 `out` and `err` print lines, `print_parts` styled lines and tables, `print_findings` findings, and `print_document` text
-in a machine format. A line feed inside a line is shown and breaks nothing.
-
-Progress bars on standard error, drawn by rich.
-
-Tables, styles and pages, drawn by rich; what is drawn here, `output` prints.
-
-Give findings places that programs at the top of a repository understand.
+in a machine format. A line feed inside a line is shown and breaks nothing. Rich draws tables, styles, pages and the
+progress bars on standard error. Findings get places that programs at the top of a repository understand.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The compiler's entry: from a spec's path to what it becomes; what Python users and all verbs call.
+"""The compiler's entry: from a spec's path to its result, for Python users and all verbs.
 
-Check a generated spec: it must plan as a new fabric, and every system must be able to express it.
+A generated spec is checked here too: it must plan as a new fabric, and every system must be able to express it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """The Fabric: everything decided, in closed form; any device can be computed alone from its coordinates.
 
-From coordinates to devices: one host of a fabric.
-
-Compute the queue pairs that a connection needs to use the fabric's parallel paths.
+So can the queue pairs that a connection needs to use the fabric's parallel paths.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Names and numbers that tables give to single switches and links instead of the computed ones.
-
-Record the devices with a former name, and those that replace another box.
-"""
+"""Names and numbers that tables give to single switches and links, and records of former names and replaced boxes."""
 
 from __future__ import annotations
 

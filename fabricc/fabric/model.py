@@ -1,9 +1,7 @@
-"""The waist: what every device is, fully decided and without a vendor's word.
+"""The waist: what every device is, fully decided and without a vendor's word, and the rows of the cabling plan.
 
-A back end receives one `Switch` or one `Host` and needs nothing else. MTUs are IP MTUs in bytes, speeds are
-Gb/s, lengths metres; addresses are text in canonical form (RFC 5952 for IPv6).
-
-Cables: what those of one kind of link are, and the row of each in the cabling plan.
+A back end receives one `Switch` or one `Host` and needs nothing else. MTUs are IP MTUs in bytes, speeds are Gb/s,
+lengths metres; addresses are text in canonical form (RFC 5952 for IPv6).
 """
 
 from __future__ import annotations

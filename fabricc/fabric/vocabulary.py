@@ -1,12 +1,9 @@
 """The vocabulary of facts: of every path its type, meaning, reason, impact and words, declared in rows of YAML.
 
 Neutral rows are in `vocabulary.yaml` in this folder, which explains their keys. Rows of designs that are read and not
-built are in `beyond.yaml`; those of one operating system are in `facts.yaml` of its back end. A path is
-declared with its keys starred, `interface[*]/mtu`, and found by a look-up of that.
-
-Describe planned settings that a device's files cannot express, for the back ends of switches and hosts.
-
-Paths of facts: those of ports, each text made once in a process as it is the same on every switch; and patterns.
+built are in `beyond.yaml`; those of one operating system are in `facts.yaml` of its back end. A path is declared with
+its keys starred, `interface[*]/mtu`, and found by a look-up of that. The text of a path of a port is made once in a
+process, as it is the same on every switch.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Split the facts of a device into a frame, which similar devices share, and its own values.
+"""Split the facts of a device into a frame, which similar devices share, and its own values; pack both.
 
 Its own are names of BGP neighbors and addresses in paths, and the values of addresses, descriptions, AS numbers and
 prefix lists. A fabric has a handful of frames: conclusions from a frame alone are computed once for all of its devices.
-
-The facts of a device packed into a few kB: thousands are kept in memory and used more than once.
+Packed facts take a few kB, so that thousands of devices stay in memory.
 """
 
 from __future__ import annotations

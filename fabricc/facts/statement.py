@@ -1,6 +1,6 @@
-"""Sort the facts of one device for the rules: by port, by session, and with file and line.
+"""One device and its place, with its facts sorted for the rules: by port, by session, and with file and line.
 
-The facts of one device from its files, and its place; for planned, built, collected and foreign devices.
+Planned, built, collected and foreign devices have the same form.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A server of the Model Context Protocol that answers questions about fabrics, and changes nothing.
+"""Answer questions about fabrics over the Model Context Protocol, and change nothing.
 
-Run verbs for less trusted programs: each in its own process, on files below one folder, with limits.
+Each verb runs in its own process, on files below one folder, with limits.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Collect the files that an audit reads from live switches, read-only.
+"""Collect the files that an audit reads from live switches, read-only, through the drivers of push and verify.
 
-Collect the files that an audit reads from switches, through the drivers of push and verify; read-only.
-
-Parse the switches to collect: words of a command line, or files that list them by system.
+Switches are words of a command line, or files that list them by system.
 """
 
 from __future__ import annotations

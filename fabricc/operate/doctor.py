@@ -1,12 +1,7 @@
-"""Checks of everything that a deployment depends on: this machine, its repository, and the switches.
+"""Check what a deployment depends on: this machine, the spec and its Git repository, and the switches.
 
-The result of a check.
-
-Checks of this machine: Python, the packages that fabricc requires, programs that verbs start, and the clock.
-
-Checks of a spec and the Git repository around it.
-
-Checks of the switches: reachability, login, identity of the release, and the clock.
+On the machine: Python, required packages, programs that verbs start, and the clock. On a switch: reachability, login,
+identity of the release, and the clock.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The bill of materials and the labels as tables, and findings about links without suitable parts.
-
-Read a price table of the user and compute the cost of a shape.
-"""
+"""The bill of materials, labels and costs by a user's price table, and findings about links without suitable parts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Read places of devices in racks from a table of the user, and list the contents of every rack.
-
-A first proposal of where every device stands, for a hall that has no table of places yet.
-"""
+"""Read places of devices in racks from a table of the user, list the contents of every rack, or propose the places."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""The line that was altered: findings placed by comparing a device's files with those that the build would write.
+"""Place findings at the altered line, by comparing a device's files with those that the build would write.
 
 What a reader finds follows from the text alone, so whatever differs from the plan is caused by a passage in which the
 files differ from freshly rendered ones. A finding is put down to the passage that its line is part of, in either text;
 else to one that its line is indented below; else to the one that, alone, brings it about.
-
-List the changes between the files of a device and those that a build would write.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Find settings of one switch by which people log in who should not, and services that it lacks.
+"""Find settings of one switch by which unwanted people log in, and services that it lacks.
 
-Find switches that lack a service which others have, or which a complete configuration states.
+A service is missing if others have it, or if a complete configuration would state it.
 """
 
 from __future__ import annotations

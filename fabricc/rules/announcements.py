@@ -1,6 +1,6 @@
-"""Find ToRs that announce nothing of their own, and limits that the announcements of the others exceed.
+"""Find wrong announcements: ToRs without any, more than a limit accepts, and loops that their receiver does not detect.
 
-Find switches that accept routes with their own AS number in the path, so that loops are not detected.
+A switch that accepts routes with its own AS number in the path does not detect loops.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Answer which rules have their inputs on a switch, with a plan or without one.
-
-Account of the rules by topic: where they ran and what they found, so that no finding means something.
-"""
+"""Determine which rules have their inputs on a switch, and count the rules that ran, so that silence is a result."""
 
 from __future__ import annotations
 

@@ -1,10 +1,7 @@
-"""Find switches with routed ports that do not route packets, or drop those with another way back.
+"""Find switches that do not forward as they should: no routing, source checks, filters, idle links, equal hash seeds.
 
-Find packet filters on links of the fabric that drop BGP, BFD or RoCE.
-
-Find links between switches over which no route comes: sessions that are shut, and links without a protocol.
-
-Find switches that hash with the seed of the tier below them.
+Filters count if they drop BGP, BFD or RoCE on links of the fabric. A link is idle if its sessions are shut or it has no
+protocol. A seed must differ from that of the tier below.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Check what makes a class lossless on one device, without any plan: PFC, marking, watchdog, map, other pauses.
+"""Check what makes a class lossless on one device, without any plan: PFC, marking, watchdog, map, other pauses, lanes.
 
-Lanes of an ASIC that two ports of a switch claim.
+Two ports must not claim the same lanes of the ASIC.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Find static routes with a next hop that is in no subnet of the switch, so that they are never used.
+"""Find static routes that are never used, as their next hop is in no subnet of the switch.
 
-Read the subnets of a switch's ports, and decide whether they are all that it has.
+That holds only if the subnets of its ports are all that it has, which is decided here.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Find overlapping blocks of addresses: of all owners of a plan, and subnets of ports that are not ends of one link.
+"""Find overlapping blocks of addresses, and sessions of one hop with a neighbor in no subnet of the switch.
 
-Find subnets of the default VRF that hold links of tenants, and are announced outside of them.
-
-Find sessions of one hop with a neighbor that is in no subnet of the switch: they never come up.
+Blocks are those of all owners of a plan, subnets of ports that are not ends of one link, and subnets of the default VRF
+that hold links of tenants and are announced outside of them.
 """
 
 from __future__ import annotations

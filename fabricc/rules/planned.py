@@ -1,8 +1,7 @@
-"""Statements of planned switches: the links and tiers come from the plan, everything else from their files.
+"""Statements of planned switches, and comparisons of some of them: both ends of links and sessions, and unique values.
 
-Compare some switches of a fabric with each other: both ends of their links and sessions, and what is their own.
-
-The functions of `audit` for whole folders do the work.
+Links and tiers come from the plan, everything else from their files. The functions of `audit` for whole folders do the
+comparison.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Find hops on which traffic that is meant to be lossless drops, from what one switch states.
+"""Find hops on which lossless traffic drops, and settings that slow RDMA down, from what one switch states.
 
-Find what slows RDMA down on one switch: a small share of the link, late marking, a link without FEC.
+Slow are a small share of the link, late marking, and a link without FEC.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Find routing settings of one switch that lose routes or let loops in: policies, own AS numbers, BFD.
+"""Find routing settings of one switch that lose routes or let loops in: policies, own AS numbers, BFD, unknown peers.
 
-Find sessions with devices that are not known, which may announce the fabric's own prefixes.
+A peer that is not known may announce the fabric's own prefixes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Define rules: code, topic, required inputs, and the function that reports violations.
 
-Define the inputs of rules: facts that a rule needs before it can prove anything about a switch.
+An input is what a rule must have before it can prove anything about a switch.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Find static routes that take traffic for the prefix of another switch from its path.
+"""Find static and default routes that lead traffic astray.
 
-Find switches that announce a default route to the switches above them and have none themselves.
+A static route for the prefix of another switch takes traffic from its path. A switch that announces a default route to
+the switches above it must have one itself.
 """
 
 from __future__ import annotations

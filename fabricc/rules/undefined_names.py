@@ -1,6 +1,7 @@
-"""Names that a device uses and does not define: route maps, prefix lists, community lists, profiles.
+"""Find names that a device uses and does not define, and settings that no daemon reads.
 
-Settings that no daemon reads, or that cannot take effect, as the back end states them: facts `unread[...]`.
+Names are those of route maps, prefix lists, community lists and profiles. A back end states what is not read, or cannot
+take effect, as facts `unread[...]`.
 """
 
 from __future__ import annotations

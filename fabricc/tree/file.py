@@ -1,6 +1,4 @@
-"""One file that a user named, written or removed: whole or not at all, through no link, untouched if it is right.
-
-Follow the links on the way to a place that fabricc writes, as far as they may lead.
+"""One file that a user named, written or removed: whole or not at all, untouched if it is right, links followed safely.
 
 A repository or an unpacked archive may bring links that lead out of it, to files of the user. Such a link may lead
 only to places in the repository that tracks the link or its folder; without such a repository, in the folder that has

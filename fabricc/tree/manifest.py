@@ -1,7 +1,4 @@
-"""The manifest: which inputs and which tool made a tree, and the SHA-256 of every file in it.
-
-Names that are allowed in an output tree, so that nothing is ever written outside it.
-"""
+"""The manifest: the inputs and the tool that made a tree, and the SHA-256 of every file; no name leaves the tree."""
 
 from __future__ import annotations
 

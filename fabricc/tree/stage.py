@@ -1,9 +1,7 @@
-"""A build's output in the making: a hidden folder that takes the tree's place when it is complete.
+"""Keep the files of a build until all are proved: in memory, or in a hidden folder that then takes the tree's place.
 
 Only what differs from the present tree is written to it; the rest is hard-linked when the build commits, so
 that an unchanged file keeps its inode and times, and a build that changes nothing touches nothing.
-
-Keep the files of a build in memory until all are proved, instead of in a stage folder.
 """
 
 from __future__ import annotations

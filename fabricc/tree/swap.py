@@ -1,7 +1,4 @@
-"""Replace a folder with a finished one in one step, and remove what a killed build left behind.
-
-Report failures of writing as diagnostics instead of tracebacks.
-"""
+"""Replace a folder with a finished one in one step, remove what a killed build left, and report failures of writing."""
 
 from __future__ import annotations
 

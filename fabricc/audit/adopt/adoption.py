@@ -1,11 +1,8 @@
 """Find the spec of an existing fabric: infer it, compile it, compare it with the devices, and report differences.
 
-Split a folder of several networks into one Found for each: the switches that links join, and the hosts' files.
-
-The files of a host determine the network of each port (`hosts.network_of`). Planes are not networks: their ports are in
-one network, and have its name.
-
-Find lines of running files that no fact stands for and that a build of the adopted spec does not write.
+A folder with several networks is split first, by the links between switches and the files of hosts. The files of a host
+determine the network of each port (`hosts.network_of`). Planes are not networks: their ports are in one network, and
+have its name. Lines of running files that no fact stands for, and that a build of the spec does not write, are listed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Choose values that files do not state: models, releases, hosts, cables, shares; the closest result wins.
 
-Find the words of a draft that the schema or the planner refuses and that a spec may lack.
+A value of the draft that the schema or the planner refuses is left out if a spec may lack it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The devices of a fabric by tier, and what most of them state.
+"""Group the devices of a fabric by tier, find what most of them state, and derive addressing and priorities from that.
 
-The words of `addressing`, read back from addresses and filters: families, links, and the pools that hold them.
-
-The words of `priorities` and `congestion`, read back from code points, queues and PFC.
+`addressing` is read from addresses and filters (families, links, pools), `priorities` and `congestion` from code
+points, queues and PFC.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Find the catalog models that a switch or host can be, by its ports.
-
-Infer strides for the lock from the numbers of a fabric: the distance of neighboring coordinates.
-"""
+"""Find the catalog models that a switch or host can be by its ports, and the strides of the lock by its numbers."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Pin what the closest spec leaves open: the lock, names and numbers by tables, overrides of switches.
+"""Pin what the closest spec leaves open: the lock, names, numbers, overrides, conventions and empty places.
 
-Conventions of a site: descriptions of ports and sessions, statements about unused ports, BGP limits.
-
-Places that are empty: slots and units read back from ports, where hosts or racks have left between others.
+Conventions are descriptions of ports and sessions, statements about unused ports, and BGP limits. A slot or unit is
+empty where hosts or racks have left between others.
 """
 
 from __future__ import annotations

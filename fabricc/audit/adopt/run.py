@@ -1,7 +1,4 @@
-"""Adopting a folder: gathered, joined, brought to a spec, and written where nothing stands yet.
-
-Why a build would differ from what a device states, in a sentence.
-"""
+"""Adopt a folder: gather and join its devices, find the spec, write it if none is there, and explain the rest."""
 
 from __future__ import annotations
 

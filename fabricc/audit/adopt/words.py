@@ -1,8 +1,6 @@
-"""The words of a spec, read back from what devices state: only those that are not the default.
+"""Derive sections of a spec from what devices state: only values other than the default.
 
-The words of `evpn`, read back from what ToRs state of VLANs, their gateways and VRFs.
-
-The words of `management.networks`, read back from the subnets that switches have their management addresses in.
+`evpn` follows from VLANs, gateways and VRFs of ToRs, `management.networks` from the subnets of management addresses.
 """
 
 from __future__ import annotations

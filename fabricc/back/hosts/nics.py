@@ -1,7 +1,4 @@
-"""NICs by family: which procedure sets a driver's NICs, and the fabric's traffic classes in a NIC's numbers.
-
-Differences of hosts by the maker of their GPUs: modules, collective library, names in schedulers.
-"""
+"""Differences of hosts by hardware: how the NICs of a driver are set, and what depends on the maker of the GPUs."""
 
 from __future__ import annotations
 

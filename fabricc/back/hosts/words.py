@@ -1,7 +1,4 @@
-"""Words of host files: names that need no quoting, numbers, statements, and templates of placeholders alone.
-
-The interface of a topic of host files: it writes, states and reads its own files.
-"""
+"""Common parts of the topics of host files: their interface, names without quotes, statements and placeholders."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The files of a host: IP over InfiniBand by its operating system, device names, and the settings of NCCL.
-
-The system of an InfiniBand host below its addresses: limits, modules, adapters, and the script that applies all.
-"""
+"""Write the files of an InfiniBand host: addresses, device names, NCCL, limits, modules, adapters, and `apply`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Write the place of every node for Kubernetes: labels, Kueue's topology and Volcano's HyperNodes.
-
-Kubernetes objects as values, and the YAML that they are written as.
-"""
+"""Write Kubernetes objects as YAML, and with them the place of every node: labels, Kueue's topology, HyperNodes."""
 
 from __future__ import annotations
 

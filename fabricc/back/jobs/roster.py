@@ -1,6 +1,6 @@
-"""List the hosts that run jobs: those with GPUs in topological order, one host of every kind in full, and the others.
+"""List the hosts of a fabric for job files: those with GPUs in topological order, one of each kind in full, the others.
 
-Files that are the same in every fabric: scripts shipped below `templates/jobs/`.
+The scripts below `templates/jobs/` are the same in every fabric.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Write the files of Slurm: the topology in both of its formats, and the GPUs of every node.
+"""Write the files of Slurm (topology in both formats, GPUs of every node), and commands that keep jobs off hosts.
 
-Keep jobs off some hosts for a time: a reservation of Slurm, and Kubernetes' cordon and drain.
+For a time: a reservation of Slurm, or cordon and drain of Kubernetes.
 """
 
 from __future__ import annotations

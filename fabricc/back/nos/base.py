@@ -1,6 +1,6 @@
-"""The protocol of a back end: it names ports, renders a switch, and reads its text back.
+"""The protocol of a back end: it names ports, renders a switch, reads its text back, and declares its departures.
 
-Declare where a NOS expresses another value than the Fabric, with the reason; tests check each departure.
+A departure is a value that a NOS expresses in another way than the Fabric, with the reason; tests check each one.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Texts and answers that people collect from devices: system, device, release, neighbors, and JSON of any nesting.
+"""Recognize texts that people collect from devices: system, device, release, neighbors, and JSON of any nesting.
 
-Each back end has a module `recognition`, which implements `Collected` and is its attribute `found`. A third
-party's may lack it; then an audit does not search for its configurations.
-
-Systems without a back end whose configurations look like those of one are rejected by name.
+Each back end has a module `recognition`, which implements `Collected` and is its attribute `found`. A third party's may
+lack it; then an audit does not search for its configurations. Systems without a back end whose configurations look like
+those of one are rejected by name.
 """
 
 from __future__ import annotations

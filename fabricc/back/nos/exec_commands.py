@@ -1,12 +1,8 @@
-"""Find commands of the exec mode, pasted prompts and unclosed texts in configuration text for a switch.
+"""Find lines of configuration text that do harm when a switch loads them: commands, prompts, removals, unclosed texts.
 
-Find lines of a switch's file that remove or reset what another line of it sets: a switch that loads the file ends
-without both, while a reader takes such a line for a printed default.
-
-Lines of a running configuration by which a switch runs a command, or reads what another file holds.
-
-`adopt` does not carry them into a spec: whoever wrote them may be a stranger, and the next push would put them on every
-switch.
+A line that removes what another line of the same file sets leaves the switch without both, while a reader takes it for
+a printed default. `adopt` carries no line into a spec by which a switch runs a command or reads another file: whoever
+wrote it may be a stranger, and the next push would put it on every switch.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Merges indented text (CLI, braces, YAML blocks) by its outline, strips it, and finds a merged part again.
+"""Merge indented text (CLI, braces, YAML blocks) by its outline, and find the origin of each line of the result.
 
-Find the origin of a configuration line: the built-in template with its line, or the serializer.
+A line comes from the built-in template, with its line number, from a merged part, or from the serializer.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """openconfig-interfaces with openconfig-if-ethernet and openconfig-if-ip: ports and the loopback.
 
-Layout of lists in OpenConfig: each entry has its keys, and a `config` that repeats them.
+Each entry of a list has its keys, and a `config` that repeats them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Read a configuration by the rows of a back end: facts, values stored in scopes, and unknown lines.
+"""Read a configuration by the rows of a back end: facts, values stored in scopes, unknown lines, and silent lines.
 
-Lines without effect on forwarding or losslessness: banners, accounts, clocks, counters.
-
-A back end lists them as `Silent` rows in blocks for a separate reader. Nothing follows from them: `check` and `verify`
-report them like any unknown line, but an audit does not count them as not understood.
+Silent lines have no effect on forwarding or losslessness: banners, accounts, clocks, counters. A back end lists them as
+`Silent` rows in blocks for a separate reader. Nothing follows from them: `check` and `verify` report them like any
+unknown line, but an audit does not count them as not understood.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Diagnostics for people: place, message, the source line with a caret, and the remedy.
-
-Render diagnostics in the formats for programs.
-"""
+"""Render diagnostics: for people with place, source line, caret and remedy, and in the formats for programs."""
 
 from __future__ import annotations
 

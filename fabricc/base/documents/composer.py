@@ -1,7 +1,4 @@
-"""Parser events to plain values with positions, within limits and without recursion.
-
-YAML scalars: what a plain word means, and what no text of a spec may hold.
-"""
+"""Turn parser events into plain values with positions, within limits and without recursion; resolve plain scalars."""
 
 from __future__ import annotations
 

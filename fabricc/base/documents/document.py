@@ -1,7 +1,4 @@
-"""A YAML file as plain values, with the place of each and what is wrong with it.
-
-Recognize the markers of a merge conflict that was committed unresolved, in any text that fabricc reads.
-"""
+"""A YAML file as plain values, with the place of each and its defects, such as markers of a merge conflict."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Convert YAML text to a `Document`: decoding, parsing and the findings when either fails.
-
-Load YAML files that the package contains.
-"""
+"""Convert YAML text to a `Document`, with findings where decoding or parsing fails; load YAML files of the package."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Documents with text that others wrote: CSV, HTML, JSON, SARIF, XML, commands of a runner.
+"""Documents with text that others wrote: CSV, HTML, JSON, SARIF, XML, workbooks, commands of a runner.
 
-Tables as an Office Open XML workbook; a spreadsheet calculates no text in it.
+A spreadsheet calculates no text in an Office Open XML workbook.
 """
 
 from __future__ import annotations

@@ -1,15 +1,13 @@
-"""Run git so that it runs nothing else: with a fixed environment and fixed settings, a limit and a deadline.
+"""Run git so that it runs nothing else and reads nothing outside: fixed environment and settings, limit and deadline.
 
 A clone, an unpacked archive or a folder inside a clone brings its own configuration, hooks, attributes, references and
 object stores. Three layers prevent that it runs a command or fetches: fabricc does not use embedded bare repositories,
 it only uses commands that read objects, and it overrides settings on the command line and in the environment, which
 take precedence over the repository's configuration. The user's own configuration applies: it lists the safe folders.
 
-Find parts of a repository that belong to another repository, or are outside of the folder that may be read.
-
 Who writes in a folder can write a `.git` there that leads to any repository: a file, a link, `commondir`, linked
 references, or object folders borrowed from elsewhere. A comparison with that repository would be about something that
-the user did not name, and what Git prints of it would be read from outside.
+the user did not name, and what Git prints of it would be read from outside. Such parts are found first, and refused.
 """
 
 from __future__ import annotations

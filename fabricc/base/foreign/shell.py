@@ -1,7 +1,4 @@
-"""Write names of files and other words into commands that people paste into a shell.
-
-Find programs of the machine, and end them when fabricc ends.
-"""
+"""Write words of others into commands that people paste into a shell; find programs, and end them with fabricc."""
 
 from __future__ import annotations
 

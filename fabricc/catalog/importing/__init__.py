@@ -1,6 +1,6 @@
 """`fabricc catalog import`: create a catalog entry from published data of a switch, and list what is missing there.
 
-A device type of the NetBox library as a catalog entry: its front panel, and nothing else that is known there.
+A device type of the NetBox library has the front panel and nothing else.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Cages, lanes, splits and names of a SKU of SONiC, from `platform.json` or else its port table.
+"""Read cages, lanes, splits, names, pools and the lossless table of a SKU of SONiC from its files.
 
-Pools and lossless table of a SKU of SONiC. Templates are searched for literals and never run.
+Ports come from `platform.json`, or else from the port table. Templates are searched for literals and never run.
 """
 
 from __future__ import annotations

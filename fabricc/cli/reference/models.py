@@ -1,9 +1,4 @@
-"""Generate the page of all hardware models from the catalog.
-
-Generate the page of a system's limits: what its releases lack, with codes, reasons and sources.
-
-Render a Markdown table.
-"""
+"""Generate two kinds of reference pages as Markdown: all hardware models, and the limits of a system's releases."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A spec as a Git revision has it: objects read into a folder of our own, the work tree and index untouched.
+"""Read a spec as a Git revision has it, and choose what a review compares: the base and the result of the merge.
 
-Choose what a review compares: the base as a merge would find it, and the result of that merge.
+Objects are read into a folder of our own, the work tree and the index stay untouched.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Find the spec of a built tree, and the lock of a spec.
+"""Find the spec of a built tree, the lock of a spec, and the text of the files that findings point into.
 
-Read the first line of the record of a tree's last build: the spec that this user built it from.
-
-The text of files that findings point into, so that their lines can be shown: of files that may be read alone.
+The first line of the record of a tree's last build names the spec that this user built it from.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Plan further networks of a cluster's hosts, each as a separate fabric, and join them with the rails' fabric.
 
-Pins of the lock that a build may change: selected by key, reported with their effect and place.
-
-Answer the questions of planning about back ends: which NOS runs on a model, its releases, its port names.
+Questions of planning about back ends are answered here, and pins of the lock that a build may change are reported.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""One device's files against its plan: what differs, each finding at the line that is to blame.
+"""Compare one device's files with its plan, each finding at the line to blame; prove overlays on a few switches.
 
-Prove the overlays of a spec on a few switches, so that a spec is not called valid if a build refuses it.
+The overlays are proved early, so that a spec is not called valid if a build refuses it.
 """
 
 from __future__ import annotations

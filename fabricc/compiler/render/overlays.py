@@ -1,6 +1,6 @@
-"""The overlays that a spec names: read, refused where they cannot be merged or hold a secret, given to the Fabric.
+"""Read the overlays that a spec names, refuse those that cannot be merged or hold a secret, and report lost settings.
 
-Report settings of switches and hosts that their back ends cannot express, at the spec's lines.
+A setting is lost if the back end of a switch or host cannot express it; the finding is at the spec's line.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A switch's files as they are written: rendered, with the user's templates and overlays; and what overlays state.
-
-Check configuration text for what no switch should get, whether it comes from an overlay or from a template.
-"""
+"""Render a switch's files with the user's templates and overlays, and check the text for what no switch should get."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The work on a few devices, in a worker: render, write, read back, compare, reduce to rows and link ends.
-
-The files that a build has staged so far.
-"""
+"""Build a few devices in a worker: render, stage, read back, compare, and reduce to rows and link ends."""
 
 from __future__ import annotations
 

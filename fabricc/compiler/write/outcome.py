@@ -1,8 +1,7 @@
-"""Merge the results of the workers: digests, findings, link ends and table rows.
+"""Merge the results of the workers: digests, findings, link ends and table rows, whose text may come in any order.
 
-Text that comes in pieces, in any order, and is wanted in theirs: in memory while there is little, else in a file.
-
-The rows of a table of 1,048,576 GPUs are as many bytes as all else that a build of it holds.
+Rows stay in memory while there are few, else in a file: those of 1,048,576 GPUs are as many bytes as all else that a
+build holds.
 """
 
 from __future__ import annotations

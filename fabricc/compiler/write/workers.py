@@ -1,11 +1,8 @@
-"""Work spread over forked processes that take the next piece when they are done with one.
+"""Spread numbered pieces of work over forked processes that take the next piece when they are done with one.
 
-Pieces are numbered; a pipe filled with the numbers is the queue. Workers send back one pickled result per piece
-and write files themselves. They die with their parent, so an interrupted build leaves none behind.
-
-Numbered pieces of work that processes share, and a second process that takes some of them.
-
-A build without changes uses this; `workers` has processes that return results.
+A pipe filled with the numbers is the queue. Workers send back one pickled result per piece and write files themselves.
+They die with their parent, so an interrupted build leaves none behind. A build without changes needs no results: there
+a second process takes some of the pieces.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Losses of hosts and GPUs: NIC ports without a path, and paths above their ToRs.
-
-The worst effect of losing one more switch during an outage.
-"""
+"""Losses of hosts and GPUs in an outage (NIC ports without a path, paths above their ToRs), and of one more switch."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The rest of a network during an outage: next hops, links, parts, NIC ports and rails.
+"""The rest of a network in an outage: next hops, links, parts, NIC ports and rails.
 
-The part of some links that remains: counted by links, and with traffic that is hashed evenly over next hops.
+What remains of some links is counted by links, and by traffic that is hashed evenly over next hops.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""The links of a network: uplinks by pairs of switches, NIC ports of hosts, and the ports of single links.
+"""The links of a network (uplinks by pairs of switches, NIC ports of hosts, single links), and what is out of service.
 
 Links between switches follow from coordinates. Switches of one tier, pod, plane and host group have equal uplinks,
 which are computed once. Ports are looked up only for single devices.
-
-An outage: the devices, links and planes that are out of service.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """An InfiniBand fabric as decided: wiring, identities, partitions, service levels; one subnet per plane.
 
-LIDs and GUIDs in closed form: numbers from coordinates, so that growth renumbers nothing.
+LIDs and GUIDs are closed forms of coordinates, so that growth renumbers nothing.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Switches and hosts of a subnet with port numbers, GUIDs and LIDs at both ends of every link.
 
-Ports of a switch as the subnet manager counts them, and how `ibnetdiscover` writes a link's lanes and rate.
+Ports are counted as the subnet manager does, lanes and rates written as `ibnetdiscover` does.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
-"""Plan the ends that hosts have: cables, NICs and racks.
+"""Plan the ends that hosts have: cables with a medium that is sold for their cages, NICs, racks and NVLink domains.
 
-Report what a plan needs of NICs and the catalog does not state of them: port speeds, and reordering.
-
-Choose the medium of host cables where the spec names none: one that is sold for the cages of hosts and ToRs.
-
-Determine the rack of each host without a ToR in its rack, and the racks that are NVLink domains.
+What a plan needs of NICs and the catalog does not state is reported: port speeds, and tolerance of reordering.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Check whether the buffer of a switch satisfies a request, and find the nearest request that fits.
 
-Headroom below the physical floor, and published rows that their neighbors or siblings contradict.
+Headroom below the physical floor, and published rows that their neighbors or siblings contradict, are reported.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Format a YAML file: settle indentation, spacing and blank lines, and keep values and comments.
 
-Comments and blank lines of a YAML text: taken out with what they belong to, and put back into another layout.
+Comments are taken out with what they belong to, and put back into the new layout.
 """
 
 from __future__ import annotations

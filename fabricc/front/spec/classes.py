@@ -1,6 +1,6 @@
-"""The priorities and congestion sections: traffic classes and marks as typed values, and the rules they keep.
+"""The sections `priorities` and `congestion` as typed values, with their rules and the weights of traffic classes.
 
-Weights of traffic classes: shares of what strict classes leave, for Ethernet queues and virtual lanes.
+Weights are shares of what strict classes leave, for Ethernet queues and for virtual lanes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Collect the diagnostics about a spec, and format paths and values in them.
-
-Load the schema of the spec for the rest of the front end.
-"""
+"""Load the schema of the spec, collect the diagnostics about a spec, and format paths and values in them."""
 
 from __future__ import annotations
 

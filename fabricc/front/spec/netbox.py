@@ -1,7 +1,5 @@
 """Read devices, addresses and cables from NetBox: the lists of its API as JSON, or its tables as CSV.
 
-Tables that a NetBox exports as CSV, as the objects that its API would answer with.
-
 "Current View" has the columns that a table shows, "All Data" every one, both under their English labels. A cell of a
 related object is its text: an interface's with its label after it, a device's with its asset tag, a rack's with its
 facility ID, in parentheses (NetBox 3.7 to 4.6: `tables` and `__str__` of `dcim` and `ipam`).

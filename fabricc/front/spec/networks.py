@@ -1,6 +1,6 @@
 """Further networks of the same hosts: each section as a spec of its own, with pools and ASNs that no other has.
 
-Hosts that are on further networks and not on the rails: stated by one network, shared with others by name.
+Hosts that are on further networks and not on the rails are stated by one network, and shared with others by name.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Addresses of the spec: pools and the management network as typed values, and the rules they keep.
-
-The section `management`: networks and the units that each takes, keys that go together, and switches wished for.
-"""
+"""The sections `addressing` and `management` as typed values: pools, networks, and the rules they keep."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Tenants as typed values, and what a fabric with tenants cannot be.
+"""Tenants as typed values, what a fabric with tenants cannot be, and the edit that assigns hosts to a tenant.
 
-Assign hosts to a tenant in the text of a spec; comments and everything else stay.
+The edit keeps comments and everything else in the text of the spec.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The plan as records of a source of truth: devices, interfaces, cables, prefixes and addresses, without any API.
+"""The plan as records of a source of truth, without any API, and the objects to create, to change and to delete.
 
-The difference between the plan and a source of truth: objects to create, to change and to delete.
+Records are devices, interfaces, cables, prefixes and addresses.
 """
 
 from __future__ import annotations

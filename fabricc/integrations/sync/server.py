@@ -1,6 +1,6 @@
-"""The objects of a server that a plan concerns, and the requests that make them what the plan has.
+"""Read the objects of a server that a plan concerns, and send the requests that make them what the plan has.
 
-Pull the devices of a location from a source of truth, as an export from which identity tables are made.
+Pulling a location exports its devices, from which identity tables are made.
 """
 
 from __future__ import annotations

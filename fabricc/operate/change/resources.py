@@ -1,7 +1,4 @@
-"""Collect the resources that a change takes from a fabric: uplinks, planes, rails and ports of hosts.
-
-The effect of applying a change to one switch.
-"""
+"""Collect the resources that a change takes from a fabric (uplinks, planes, rails, host ports), switch by switch."""
 
 from __future__ import annotations
 

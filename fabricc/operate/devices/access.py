@@ -2,8 +2,6 @@
 
 A file in the folder of the spec is used only after the user has trusted it (`trust`). Options are an allow-list for
 each driver. No login is sent to a device that does not prove its identity, unless `verify: false` is set.
-
-Check that an access file may set the options of a login, and that the driver verifies the device.
 """
 
 from __future__ import annotations

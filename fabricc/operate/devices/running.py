@@ -1,6 +1,6 @@
-"""Read the running configuration of a switch into facts, with the back end that renders its files.
+"""Read the running configuration of a switch into facts, and the confirmation times that its driver supports.
 
-The confirmation times of a driver that reverts an unconfirmed commit by itself.
+The back end that renders the files of the switch reads them. A driver with such times reverts an unconfirmed commit.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""Read EOS's JSON answers about lossless classes and its own health.
+"""Read EOS's JSON answers about lossless classes, health and sessions, and write keys of servers as EOS stores them.
 
-Configuration sessions of EOS: the open ones, the committed ones, and the one that waits for its confirmation.
-
-Write the keys of servers in a candidate as the switch stores them, so that an unchanged key is no difference.
-
-EOS stores a key of type 0 as type 7. Type 7 has a salt, so the same key in clear text may be stored otherwise at each
-load. It is reversible and published; AVD and netutils read and write it.
+A session is open, committed, or waits for its confirmation. EOS stores a key of type 0 as type 7. Type 7 has a salt, so
+the same key in clear text may be stored otherwise at each load, and an unchanged key would be a difference. It is
+reversible and published; AVD and netutils read and write it.
 """
 
 from __future__ import annotations

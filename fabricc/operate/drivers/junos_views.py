@@ -1,22 +1,17 @@
-"""Read Junos's XML and text answers: routes, lossless classes and the device's own health.
+"""Read Junos's XML and text answers (routes, lossless classes, health, commits); write secrets as Junos stores them.
 
-Read the newest commit of Junos, and whether it waits for its confirmation.
+An answer must be of the kind that its request asks for, so that no other text counts as success. Forms: Juniper's
+NETCONF and Junos XML guides ("Load Configuration Data", "Commit the Candidate Configuration") and the answers that PyEZ
+has in its tests. PyEZ returns the first element of an answer, or True for an answer without any.
 
-Forms: answers to `get-commit-information` that others recorded on Junos 24.4 (vSRX), and `show system commit` of Junos
-23.2 (vJunos-switch) and Junos OS Evolved 26.2. The entry of a commit that waits has `<commit-confirmed>rollback
+Commits: answers to `get-commit-information` that others recorded on Junos 24.4 (vSRX), and `show system commit` of
+Junos 23.2 (vJunos-switch) and Junos OS Evolved 26.2. The entry of a commit that waits has `<commit-confirmed>rollback
 pending`. The comment `commit confirmed, rollback in 5mins` stays after the confirmation, so it is no status where Junos
 writes the element; releases before those recorded may have the comment alone.
 
-Require that an answer of Junos is of the kind that its request asks for, so that no other text counts as success.
-
-Forms: Juniper's NETCONF and Junos XML guides ("Load Configuration Data", "Commit the Candidate Configuration") and the
-answers that PyEZ has in its tests. PyEZ returns the first element of an answer, or True for an answer without any.
-
-Write the secrets of a candidate as the switch stores them, so that an unchanged secret is no difference.
-
-Junos stores a secret that it loads as `$9$` with a salt, so the same secret has many stored forms and a difference from
-its clear text (the `show | compare` in networktocode/netutils pull request 227). The form is reversible and published,
-for instance in Crypt::Juniper and netutils.
+Secrets: Junos stores a secret that it loads as `$9$` with a salt, so the same secret has many stored forms and a
+difference from its clear text (the `show | compare` in networktocode/netutils pull request 227). The form is reversible
+and published, for instance in Crypt::Juniper and netutils.
 """
 
 from __future__ import annotations

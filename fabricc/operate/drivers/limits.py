@@ -1,13 +1,9 @@
-"""Limit the bytes of a device's answer and its total seconds, however slowly it arrives.
+"""Limit what a device can do to this process: bytes and seconds of an answer, memory over SSH, and texts in logs.
 
 A timeout of a socket begins anew with every byte, so a device can hold a connection open for good. Here the whole
-exchange has one deadline, at which the connection is cut from outside.
-
-Keep libraries from printing or logging what a device sends: none of it is escaped, and it may hold secrets.
-
-Bound the memory that a device can fill over SSH: packets, and data that it sends past its window.
-
-Paramiko checks neither: it reads a packet of any length, and buffers what a device sends although nobody reads it.
+exchange has one deadline, at which the connection is cut from outside. Paramiko reads a packet of any length, and
+buffers what a device sends although nobody reads it; both are bounded. Libraries neither print nor log what a device
+sends: none of it is escaped, and it may hold secrets.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The base of drivers for switches with Linux, FRR and lldpd: an SSH shell, and getters that run programs.
 
-Convert FRR's JSON answers to NAPALM's dictionaries; FRR routes on SONiC and Cumulus too.
+FRR's JSON answers become NAPALM's dictionaries; FRR routes on SONiC and Cumulus too.
 """
 
 from __future__ import annotations

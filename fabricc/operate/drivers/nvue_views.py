@@ -1,13 +1,10 @@
-"""Read NVUE's answers about lossless classes and the switch's health.
+"""Read NVUE's answers about lossless classes, the switch's health, and the states of its revisions.
 
 Counters are read from the tables that NVIDIA's Cumulus Linux guide prints ("Show QoS Counters", "PFC Watchdog"): of
-their JSON it shows no example.
-
-States of NVUE's revisions, from the JSON of `nv config revision` and `nv config history`.
-
-Forms: NVIDIA's Cumulus Linux documentation ("Config Commands": the state `applied_and_saved`), published clients of
-NVUE (all states; the object `transition.issue` with `severity` and `message`; `confirm` while an apply waits) and the
-parser of `nv config history` in NVIDIA's public tests (`apply-meta.rev_id`, with `ref` as `apply/…/done`).
+their JSON it shows no example. Forms of `nv config revision` and `nv config history`: NVIDIA's Cumulus Linux
+documentation ("Config Commands": the state `applied_and_saved`), published clients of NVUE (all states; the object
+`transition.issue` with `severity` and `message`; `confirm` while an apply waits) and the parser of `nv config history`
+in NVIDIA's public tests (`apply-meta.rev_id`, with `ref` as `apply/…/done`).
 """
 
 from __future__ import annotations

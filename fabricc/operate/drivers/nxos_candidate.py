@@ -5,12 +5,10 @@ Cisco requires "a valid running configuration that has been received with the Ci
 so the rest is taken from the running configuration: the version, the VDC, boot lines, host keys and certificates,
 accounts with a password, and lines that every switch prints. Lines are written as the switch prints them.
 
-Remember how a switch prints secrets that it encrypts, so that an unchanged one is no difference.
-
 NX-OS stores keys of TACACS+ and RADIUS as type 7 in a way that Cisco does not publish, and keys of SNMPv3 users that it
 makes of their passwords and its engine ID. After a replace that set one in clear text, its printed form is written to a
-file on the switch with a salted digest of the clear line. A secret that was changed has another digest, and is sent in
-clear text again.
+file on the switch with a salted digest of the clear line, so that an unchanged secret is no difference. A secret that
+was changed has another digest, and is sent in clear text again.
 """
 
 from __future__ import annotations

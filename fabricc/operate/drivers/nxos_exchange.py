@@ -1,6 +1,6 @@
-"""Requests of NX-API, bounded in size and time, and long requests that run in parallel with others.
+"""Requests of NX-API, bounded in size and time, and terminal and SCP connections with bounded packets.
 
-The terminal and the SCP connections of NX-OS, whose packets are bounded from the first one on.
+A long request runs in parallel with others.
 """
 
 from __future__ import annotations

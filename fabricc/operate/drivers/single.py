@@ -1,10 +1,9 @@
 """The common base of drivers for devices with one configuration text: candidates, TLS, host keys, clean exceptions.
 
-Recognize a text of a configuration that is cut off: it must never be taken for a shorter configuration.
-
-EOS and FRR end a running configuration with `end` (Arista's EOS User Manual, `show running-config`; FRR's
-`vtysh_show_running_config`). Junos closes every brace. NX-OS marks no end: its last line ends with a line feed, and the
-lines of its terminals, which cannot be removed, stand in it when they stand in the saved configuration.
+A text that is cut off is recognized: it must never be taken for a shorter configuration. EOS and FRR end a running
+configuration with `end` (Arista's EOS User Manual, `show running-config`; FRR's `vtysh_show_running_config`). Junos
+closes every brace. NX-OS marks no end: its last line ends with a line feed, and the lines of its terminals, which
+cannot be removed, stand in it when they stand in the saved configuration.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The results of a trial: predicted and observed facts, and the outcome of each failure.
-
-Render a trial as tables, JSON and JUnit XML.
-"""
+"""The results of a trial: predicted and observed facts, the outcome of each failure; as tables, JSON and JUnit XML."""
 
 from __future__ import annotations
 

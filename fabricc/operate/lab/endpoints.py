@@ -1,6 +1,6 @@
-"""Sockets for the rail addresses of a lab, each opened in its host's namespace by this one process.
+"""The ends of a lab's traffic: sockets for rail addresses, each in its host's namespace, and outside parties.
 
-Outside parties in a lab: each is a box at the far ends of its links, which announces its accepted prefixes.
+One process opens all sockets. An outside party is a box at the far ends of its links that announces its prefixes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Send a steady stream of datagrams over many flows, to measure the effect of a failure or a change.
+"""Send datagrams: between pairs of rail addresses, and as a steady stream that shows the effect of a change.
 
-Send datagrams between pairs of rail addresses, also of the largest size, and record those that arrive.
+Also of the largest size; those that arrive are recorded.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Grow a running lab from one spec to the next: new devices join, old ones reload, and traffic continues.
+"""Grow a running lab from one spec to the next, and move its cables as the worksheet of a migration lists them.
 
-Move cables of a running lab as the worksheet of a migration lists them.
+New devices join, old ones reload, and traffic continues.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Plan the fabric of a lab from a spec: through the FRR back end, whole or a part of the units.
 
-Reduce a fabric that is too large for one machine; the rest keeps its names, ports, addresses and ASNs.
+A fabric that is too large for one machine is reduced; the rest keeps its names, ports, addresses and ASNs.
 """
 
 from __future__ import annotations

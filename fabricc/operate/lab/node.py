@@ -1,7 +1,4 @@
-"""A device of a lab, described as text.
-
-The exception of the lab: the environment or the running lab does not allow the request.
-"""
+"""A device of a lab, described as text, and the exception of the lab."""
 
 from __future__ import annotations
 

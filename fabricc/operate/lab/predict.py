@@ -1,9 +1,8 @@
 """Predict the live network: sessions, next hops of every prefix, and reachability.
 
-The prediction follows the planned policy objects by the rules of BGP (RFC 4271 section 9.1 with multipath, RFC 7938
-section 5.2.3) on the links that are up. It reads no configuration and queries no daemon.
-
-Apply a planned route map to a route, as in RFC 7938 networks: the first clause that matches decides.
+The prediction applies the planned policy objects by the rules of BGP (RFC 4271 section 9.1 with multipath, RFC 7938
+section 5.2.3) on the links that are up; the first clause of a route map that matches decides. It reads no
+configuration and queries no daemon.
 """
 
 from __future__ import annotations

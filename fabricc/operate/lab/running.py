@@ -1,6 +1,6 @@
-"""A running lab: its nodes, their processes, and the access to them.
+"""A running lab: its nodes, their processes, the access to them, and the record of its state folder.
 
-Record which folders are state folders of labs, outside of them: a file inside can come from anybody.
+Which folders are state folders is recorded outside of them: a file inside can come from anybody.
 """
 
 from __future__ import annotations

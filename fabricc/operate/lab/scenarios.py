@@ -1,7 +1,4 @@
-"""Run failures and a drain on a running lab, and compare paths and traffic with the prediction.
-
-The whole trial of a lab: the steady state, a drain, and failures, each against its prediction.
-"""
+"""Run a trial on a running lab: the steady state, a drain, and failures, each compared with its prediction."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
-"""VRFs of a lab: a network namespace for each VRF of a switch.
+"""Make VRFs of the switches of a lab, also while it runs: a network namespace for each, and its devices.
 
 FRR takes the namespaces of its box for VRFs (`zebra --vrfwnetns`), so that a lab needs no VRF devices of the kernel.
 The VXLAN device of a VRF is in the namespace of the VRF, and its outer packets are in that of the switch.
-
-Make VRFs of the switches of a lab: their namespaces and devices, also on a switch that runs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Prepare a maintenance: its effect on each network, reviewed specs, and commands that keep jobs away.
 
-Write the specs of a cluster with devices drained and with them in service again, each in a folder that builds.
-
-Resolve devices and links named on the command line, and read outages from the result of `fabricc verify`.
+Devices and links are named on the command line or read as outages from the result of `fabricc verify`. One spec has
+them drained and one in service again, each in a folder that builds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Prepare a migration: prove and review every step, and plan the cable moves.
-
-Find the intermediate specs between the deployed spec and the new one, as edits of its text.
-"""
+"""Prepare a migration: find the intermediate specs as edits, prove and review every step, and plan the cable moves."""
 
 from __future__ import annotations
 

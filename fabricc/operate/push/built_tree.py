@@ -1,10 +1,7 @@
-"""Read the tree to push, and check that it matches its manifest, its spec and its lock.
+"""Read the tree to push once into memory, and check that it matches its manifest, its spec and its lock.
 
-A tree as it was at one moment: every file read once, held to the manifest, and what switches get kept in memory.
-
-What a push proves, sends, resumes and rolls back are these bytes: whatever becomes of the folder afterwards.
-
-The proof of what is pushed: each file of a switch against the text that its spec and its lock give now.
+What a push proves, sends, resumes and rolls back are these bytes, whatever becomes of the folder afterwards. Each file
+of a switch is compared with the text that its spec and its lock give now.
 """
 
 from __future__ import annotations

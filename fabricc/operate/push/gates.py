@@ -1,7 +1,4 @@
-"""Measure a switch before and after its change, and find regressions that stop a push.
-
-Compare a switch's counters with those before its change, and find the growth that stops a push.
-"""
+"""Measure a switch before and after its change, and find regressions and growth of counters that stop a push."""
 
 from __future__ import annotations
 

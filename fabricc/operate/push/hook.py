@@ -1,9 +1,7 @@
 """The image step: the operator's own tool, called once for every switch between its drain and its change.
 
-It is started as `HOOK ACTION SWITCH`, with a JSON object on its standard input; what it must promise is in
-`docs/upgrade.md`.
-
-The table of image files: which file installs a release on a model, and whether the one that lies there is that.
+It is started as `HOOK ACTION SWITCH`, with a JSON object on its standard input; its contract is in `docs/upgrade.md`.
+The table of image files names the file that installs a release on a model; its checksum is compared.
 """
 
 from __future__ import annotations

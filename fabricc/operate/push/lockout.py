@@ -1,6 +1,6 @@
 """Refuse a push that locks its own login out: check accounts, keys, servers and transports in its files first.
 
-Read the public key of a private key, to compare it with the keys that a configuration accepts.
+The public key of the login is compared with the keys that a configuration accepts.
 """
 
 from __future__ import annotations

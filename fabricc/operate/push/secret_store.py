@@ -1,6 +1,6 @@
-"""Store the secrets of the configurations in a journal in a separate file, as long as the push can be undone.
+"""Insert the secrets of configurations before a push, hide them in its output, and store them while it can be undone.
 
-Secrets of configurations: all there before a push begins, and none in what it shows.
+The store is a file apart from the journal.
 """
 
 from __future__ import annotations

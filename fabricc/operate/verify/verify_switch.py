@@ -1,8 +1,7 @@
-"""Verify one switch: call the getters of its driver, read-only, and compare the answers with the plan.
+"""Verify one switch: call the getters of its driver, read-only, and compare state and configuration with the plan.
 
-Compare the facts of a running configuration with those of the tree, and quote the lines of the tree.
-
-Compare the state of a switch with the plan: ports, BGP sessions and routes.
+State is ports, BGP sessions and routes. Facts of the running configuration are compared with those of the tree, and
+findings quote the lines of the tree.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The proof of a subnet's files: they match the plan and the rules of any sound subnet.
+"""Prove the files of a subnet and of its hosts: they match the plan and the rules of any sound subnet.
 
-The proof of a host's files: addresses, modes and names read back from whichever files its system takes.
+Addresses, modes and names of a host are read back from whichever files its system takes.
 """
 
 from __future__ import annotations

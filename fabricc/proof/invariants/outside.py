@@ -1,16 +1,15 @@
-"""Invariant 21, external links: the edge of the fabric accepts, sends and marks as planned, by its files.
+"""Invariants 7, 9, 10 and 21 over the whole fabric: how far announcements get, of the fabric's own and from outside.
 
-On one switch: a port that leads outside is lossy and marks what arrives unless the spec allows it, has a session
-or a static route, no session without the password that is planned, and no address of the management network. Over the
-whole fabric: every prefix that an outside party can get in is followed through everything that policy permits, as
-`announce` does with the fabric's own. It must reach every ToR of its plane, never go down and up, and no other party.
-Of the fabric's own, parties get the aggregates, and nothing that is as long as an address.
+Invariant 21, external links. On one switch: a port that leads outside is lossy and marks what arrives unless the spec
+allows it, has a session or a static route, no session without the password that is planned, and no address of the
+management network. Over the whole fabric: every prefix that an outside party can get in is followed through everything
+that policy permits, as `announce` does with the fabric's own. It must reach every ToR of its plane, never go down and
+up, and no other party. Of the fabric's own, parties get the aggregates, and nothing that is as long as an address.
 
-Invariants 7, 9 and 10 over the whole fabric: where every announcement can get, intact and after any failure.
-
-Switches whose policy is the same but for their own addresses and AS number are one *class* (per tier, plane and pod);
-an announcement of one member stands for those of all. From each class an announcement is followed through everything
-that sessions, route maps, prefix lists, communities and AS-path loop detection permit, **whatever path is best**.
+Invariants 7, 9 and 10. Switches whose policy is the same but for their own addresses and AS number are one *class* (per
+tier, plane and pod); an announcement of one member stands for those of all. From each class an announcement is followed
+through everything that sessions, route maps, prefix lists, communities and AS-path loop detection permit, **whatever
+path is best**.
 
 Why that covers failures: a failure takes links, sessions and switches away. It adds no session and relaxes no filter,
 so each route that a switch can hold after any set of failures, or while BGP converges, came along a walk whose every
@@ -18,8 +17,8 @@ step was permitted in the intact fabric. Those walks are what is followed here. 
 no forwarding table can, in any state; the same holds for the buffer dependencies in `buffers`.
 
 Loop detection is used only where it must work: an AS number that all members of a class share, or that of a class's
-only member, stops a second visit. Members with AS numbers of their own may be visited again, as another member.
-The work grows with the number of classes and the length of policies, not with the number of switches.
+only member, stops a second visit. Members with AS numbers of their own may be visited again, as another member. The
+work grows with the number of classes and the length of policies, not with the number of switches.
 """
 
 from __future__ import annotations

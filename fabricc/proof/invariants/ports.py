@@ -1,6 +1,6 @@
-"""Check invariants 1, 11 (its ports), 19 and 20 on one switch: lanes, routed ports, MTU, and names in use.
+"""Check invariants 1, 7, 8, 9, 11, 19 and 20 on one switch.
 
-Invariants 7, 8 and 9 on one switch: its AS number, failure detection, and a session on every link.
+Ports: lanes, routed ports, MTU, and names in use. Sessions: the AS number, failure detection, one on every link.
 """
 
 from __future__ import annotations

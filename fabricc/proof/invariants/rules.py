@@ -1,6 +1,6 @@
 """The twenty-three invariants of a lossless fabric: number, code, title and remedy, and the finding of a breach.
 
-The part of the spec about invariants: declared ratios and accepted breaches.
+The spec declares ratios and accepts single breaches.
 """
 
 from __future__ import annotations

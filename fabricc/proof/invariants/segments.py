@@ -1,19 +1,18 @@
-"""Invariant 22, segments: the EVPN-VXLAN settings of ToRs, checked in the files of each and compared.
+"""Invariants 22 and 23: the EVPN-VXLAN settings of segments and tenants, checked on each ToR and compared over all.
 
-On one switch: a VNI is one segment's or one VRF's; its VTEP is its loopback, which `announce` follows to
-every other ToR; a gateway lies in a subnet that no other segment has, in a VRF that has a VNI; every port to a host is
-in a segment; a packet of a segment fits the links between switches with VXLAN around it; and each of these carries EVPN
-routes, through spines that keep next hops and route targets. How far such routes get is followed like any other
-announcement. Over all ToRs: each has the same settings of a segment, of a VRF and of the gateways' MAC. Each statement
-of a ToR is stored as a checksum, so that a digest stays small.
+Invariant 22, segments. On one switch: a VNI is one segment's or one VRF's; its VTEP is its loopback, which `announce`
+follows to every other ToR; a gateway lies in a subnet that no other segment has, in a VRF that has a VNI; every port to
+a host is in a segment; a packet of a segment fits the links between switches with VXLAN around it; and each of these
+carries EVPN routes, through spines that keep next hops and route targets. How far such routes get is followed like any
+other announcement. Over all ToRs: each has the same settings of a segment, of a VRF and of the gateways' MAC. Each
+statement of a ToR is stored as a checksum, so that a digest stays small.
 
-Invariant 23, tenants: no path joins two tenants, and what a tenant sends stays lossless inside VXLAN.
-
-On one switch: every enabled port to a host is in a VRF that exists there; a VRF imports the one route target that it
-exports, so that it has its own routes alone; its route distinguisher begins with the VTEP's address, so that no two
-switches have the same one; it announces its links; tunnels carry code points and marks; a packet of a host fits the
-links between switches inside VXLAN; and no aggregate of the underlay covers a link of a tenant. Over all ToRs, by the
-checksums that rule 22 compares: a tenant has one VNI and one route target, and no other tenant has them.
+Invariant 23, tenants: no path joins two tenants, and what a tenant sends stays lossless inside VXLAN. On one switch:
+every enabled port to a host is in a VRF that exists there; a VRF imports the one route target that it exports, so that
+it has its own routes alone; its route distinguisher begins with the VTEP's address, so that no two switches have the
+same one; it announces its links; tunnels carry code points and marks; a packet of a host fits the links between
+switches inside VXLAN; and no aggregate of the underlay covers a link of a tenant. Over all ToRs: a tenant has one VNI
+and one route target, and no other tenant has them.
 """
 
 from __future__ import annotations

@@ -1,15 +1,14 @@
-"""From digests to classes of switches, and from what announcements can do to what is wrong with it.
+"""Invariant 11 over the whole fabric: no cycle of buffers that wait for each other, in any state of the fabric.
 
-Invariant 11 over the whole fabric: no cycle of buffers that wait for each other, in any state of the fabric.
+Digests of switches are joined to classes first, and what announcements can do is compared with what is allowed.
 
 Under PFC a packet holds a buffer at the end of one link while it waits for one at the end of the next. A deadlock needs
 a cycle of such waits, so the fabric is free of deadlock when links can be put in an order that all traffic follows
 (Dally and Seitz 1987; for PFC: Guo et al., SIGCOMM 2016, section 4.2). The nodes here are channels, all links from
 switches of one class to switches of another; an edge means that traffic of some route can go from the one to the other.
-`announce` supplies every edge that policy permits, in any state after any failure. Priorities are not
-distinguished: without a cycle over all of them together there is none in any of them, also where a map were wrong.
-
-Links to hosts are omitted: nothing depends on one from a host, and a host forwards nothing.
+`announce` supplies every edge that policy permits, in any state after any failure. Priorities are not distinguished:
+without a cycle over all of them together there is none in any of them, also where a map were wrong. Links to hosts are
+omitted: nothing depends on one from a host, and a host forwards nothing.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Find the changed values of the spec, their places, and the changes of devices that follow from each.
+"""Find the causes of changes: values of the spec with their places, and figures of catalog models with their sources.
 
-Find figures of catalog models in use that differ between two plans, with sources and the devices they reach.
+The changes of devices that follow from each are listed with it.
 """
 
 from __future__ import annotations

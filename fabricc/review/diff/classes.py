@@ -1,6 +1,6 @@
-"""Classes of devices that change in the same way: if only common settings differ, one of each class is compared.
+"""Group devices that change in the same way, and describe which tenants gain and lose GPUs by a change.
 
-Describe which tenants gain and lose GPUs by a change, and the effect on other tenants.
+If only common settings differ, one device of each class is compared. The effect on other tenants is described too.
 """
 
 from __future__ import annotations

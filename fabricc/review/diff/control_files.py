@@ -1,6 +1,6 @@
-"""Find changed files that control a push or a review, and run `check` on the committed tree.
+"""Find changed files that control a push or a review, run `check` on the committed tree, and list other clusters.
 
-Find files of other clusters that a change has too: the review of one spec does not compare them.
+The review of one spec does not compare the files of other clusters that a change has too.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""From what the user named to two sides: specs, trees, or a spec and revisions of it.
+"""Turn specs, trees, or a spec and its revisions into the two sides of a review, and find what only the newer has.
 
-Find what the proof and the rules report of the newer side, and not of the older side.
+These are findings of the proof and the rules on the newer side that the older side does not have.
 """
 
 from __future__ import annotations

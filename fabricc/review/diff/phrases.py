@@ -1,6 +1,6 @@
 """Describe the changes of a group of devices for a network engineer: a line per theme, the gravest first.
 
-Long lists of device names made short: `su001…su004-tor1a`, `spine01a…spine16a`.
+Long lists of device names are shortened: `su001…su004-tor1a`, `spine01a…spine16a`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The comparison of two sides: every device once, in worker processes, and equal changes as one group.
+"""Compare two sides: every device once, in worker processes, equal changes as one group, changes to access apart.
 
-Report what a change does to access: accounts, keys, login servers, services and networks that may connect.
-
-The emitted text of one device on both sides, as unified diffs without noise and without secrets.
+Access is accounts, keys, login servers, services and networks that may connect. The emitted text of a device is
+compared as a unified diff without noise and without secrets.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The two sides of a comparison: nothing, or a planned spec; a built tree is in `trees`.
+"""The two sides of a comparison, with one or several networks: nothing, or a planned spec; a built tree is in `trees`.
 
-A side with several networks: networks of the same name are compared, their devices reported together.
+Networks of the same name are compared, their devices reported together.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A review on a terminal.
-
-A review as diagnostics at the lines of the spec that cause it, for SARIF, annotations and JUnit.
-"""
+"""Show a review on a terminal, or as diagnostics at the lines of the spec, for SARIF, annotations and JUnit."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Compare the lines of two sides that fabricc does not interpret: text without a statement has an unknown effect.
 
-Report services and protections that a change ends, and lines whose effect is unknown or vouched for.
+Services and protections that a change ends are reported, and lines whose effect is unknown or vouched for.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""One device in the view of the comparison: its facts, its ports and their far ends.
-
-Secrets kept out of everything that a review prints.
-"""
+"""One device in the view of the comparison: its facts, its ports and their far ends, without secrets."""
 
 from __future__ import annotations
 

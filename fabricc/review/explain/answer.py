@@ -1,6 +1,6 @@
-"""From a question as a user words it to its answer: a code, a line of a built tree, or what a spec's fabric has.
+"""Answer a question as a user words it: a code, a line of a built tree, or what a spec's fabric has.
 
-A line named by its file in a built tree: the tree, its spec, and the device whose file it is.
+A line is named by its file in a built tree: the tree, its spec, and the device are found from it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""An AS number: which switches have it, and the closed form that gives it.
-
-Outside parties: what one is routed by, what leads to it, and over which links.
-"""
+"""Explain an AS number by its switches and its closed form, and an outside party by its routes and links."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""A fact of a device explained: its rule, the keys of the spec behind it, and the numbers in between.
-
-The closed form behind a fact: formulas in numbers, or the figures that a limit is made of.
-"""
+"""Explain a fact of a device: its rule, the keys of the spec behind it, its closed form and the numbers in between."""
 
 from __future__ import annotations
 

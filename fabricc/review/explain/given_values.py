@@ -1,7 +1,4 @@
-"""A name, ASN or address that a table of the spec gives: whose it is, and in which line.
-
-Coordinates in words, and where the lock pins the ones that a user gave a name.
-"""
+"""Explain a name, ASN or address that a table of the spec gives: whose it is, in which line, and where it is pinned."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""From what the user named to its explanation: a code, an address, an ASN, a device, a port, or some of their facts.
+"""Explain what the user named: a code, an address, a prefix, an ASN, a device, a port, or some of their facts.
 
-A prefix: a pool, the aggregate of a ToR, or what lies at both its ends.
+A prefix is a pool, the aggregate of a ToR, or a link with both its ends.
 """
 
 from __future__ import annotations

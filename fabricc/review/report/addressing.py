@@ -1,6 +1,6 @@
-"""Report used and free addresses and numbers, and how far a fabric can grow within the pinned strides.
+"""Report used and free addresses and numbers, room for growth, and what only InfiniBand has.
 
-Sections of a report that only InfiniBand has: subnets, service levels, partitions and IP over InfiniBand.
+Room for growth is within the pinned strides. InfiniBand has subnets, service levels, partitions and IP over InfiniBand.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Every failure of a single part of a planned fabric, from the cable up; the fullest unit serves as the example.
+"""Report every failure of a single part of a planned fabric, from the cable up: who is hit, and what is left.
 
-One failure as a value: what fails, who is hit, and what is left.
+The fullest unit serves as the example.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""List the parts to buy and plug in: switches, hosts, cables by kind, and the cages that they occupy.
+"""List the parts to buy and plug in, and the origins of the plan.
 
-List the origins of the plan: defaults taken, exceptions of single devices, and findings with spec lines.
+Parts are switches, hosts, cables by kind, and the cages that they occupy. Origins are defaults taken, exceptions of
+single devices, and findings with spec lines.
 """
 
 from __future__ import annotations

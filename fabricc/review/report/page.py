@@ -1,6 +1,6 @@
-"""The page as HTML: one template with every value escaped, and a policy that lets nothing else run or load.
+"""Render the page as HTML: its sections, the numbers at its head, and one template with every value escaped.
 
-From a compiled spec to the page: which sections there are, and the numbers at its head.
+A content security policy lets nothing else run or load.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The topology as a picture: tiers as rows, switches as squares, links as lines where they are few, else bundles.
+"""Draw the topology as SVG: tiers as rows, switches as squares, links as lines where they are few, else bundles.
 
-The few shapes that the topology picture is drawn with, as SVG text; colors come from the page's style by class.
+Colors come from the page's style by class.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Parts of the page: sections of tables, pictures and paragraphs, decided before any HTML is written.
+"""Parts of the page before any HTML is written: tables, pictures, paragraphs, numbers and names for people.
 
-Numbers and lists of names as people read them.
-
-The switches of a fabric by kind: equal ones are examined once and counted.
+Equal switches of a fabric are examined once and counted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Port names, words and figures of NVUE on Cumulus Linux, and the nearest value for one that it does not accept.
-
-Statements that are settings by their first words: rows that keep them, and what becomes of what is kept.
-"""
+"""Port names, words and figures of NVUE on Cumulus Linux, and rows of settings that are kept by their first words."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Limits of EOS and its releases, with the source of every entry.
-
-Hashing and load balancing of EOS: how packets are routed and flows spread over equal paths.
-"""
+"""Limits of EOS and its releases, hashing and load balancing included, with the source of every entry."""
 
 from __future__ import annotations
 

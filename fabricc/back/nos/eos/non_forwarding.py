@@ -1,7 +1,4 @@
-"""Lines of EOS without effect on forwarding or losslessness: accounts, clocks, logs, counters, the box itself.
-
-Texts within a configuration of EOS that are kept as they were typed: banners, comments, scripts.
-"""
+"""Lines of EOS without effect on forwarding or losslessness: accounts, clocks, logs, counters, banners, scripts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Words of EOS: port names, speeds, thresholds, communities, ranges and defaults.
-
-Rows of settings that matter little: the words of a line as a key, and what is left of the line as its value.
-"""
+"""Words of EOS: port names, speeds, thresholds, communities, ranges, defaults, settings kept by their first words."""
 
 from __future__ import annotations
 

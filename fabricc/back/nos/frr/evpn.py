@@ -1,15 +1,12 @@
-"""EVPN-VXLAN of FRR on Linux: one VLAN-aware bridge, a VXLAN device for each VNI, and VRFs, in two files.
+"""EVPN-VXLAN of FRR on Linux: one VLAN-aware bridge, a VXLAN device for each VNI, and VRFs, also those of tenants.
 
 Sources: FRR user guide, chapters BGP EVPN and VRF; ifupdown2's modules bridge, vxlan, vrf and address. The gateways'
-MAC is that of the VLAN interfaces themselves, which ifupdown2 gives to the bridge as one of its own; it is no matter
-of VRRP, so that no router but FRR and the kernel is needed.
+MAC is that of the VLAN interfaces, so no router but FRR and the kernel is needed, and no VRRP.
 
-VRFs of tenants on FRR and Linux: each has a VXLAN device, a VLAN interface for it, and a route to nowhere.
-
-The route ends what the VRF has no route for; without it, Linux uses the main table next (kernel documentation,
-networking/vrf). The VLAN interface has no address, not even a link-local one (FRR user guide, BGP EVPN). VXLAN devices
-copy TOS into the outer header; the kernel carries ECN in and out as in RFC 6040 and leaves the inner DSCP alone.
-ifupdown2 has `vxlan-tos` from 3.1 on and Debian 12 has 3.0, so that a command sets it.
+The VRF of a tenant has a route to nowhere for what it has no route for; without it, Linux uses the main table next
+(kernel documentation, networking/vrf). The VLAN interface of its VNI has no address, not even a link-local one (FRR
+user guide, BGP EVPN). VXLAN devices copy TOS into the outer header; the kernel carries ECN in and out as in RFC 6040
+and leaves the inner DSCP alone. ifupdown2 has `vxlan-tos` from 3.1 on and Debian 12 has 3.0, so that a command sets it.
 """
 
 from __future__ import annotations

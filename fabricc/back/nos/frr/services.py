@@ -1,7 +1,4 @@
-"""Services of a switch with FRR: daemons, kernel settings, name, logs, servers, LLDP and the login list.
-
-Read the rules of nftables that drop packets on the ports of a switch with FRR.
-"""
+"""Services of a switch with FRR: daemons, kernel settings, name, logs, servers, LLDP, logins, nftables' drop rules."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
-"""Words of FRR on Linux, and the default values that it does not print.
+"""Words of FRR on Linux, default values that it does not print, and settings that are kept by their first words.
 
 Sources: FRR 8.4.4 as built by Debian, `show running-config` after loading each value explicitly; and the user guide's
 chapters on profiles, BGP and BFD (docs.frrouting.org).
-
-Lines that are settings by their first words, of which little follows for a fabric: kept as they stand.
 """
 
 from __future__ import annotations

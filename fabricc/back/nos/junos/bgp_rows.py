@@ -1,10 +1,9 @@
-"""Read back BGP of Junos: rows, and the settings that neighbors inherit from their groups.
+"""Read back BGP of Junos: rows, settings that neighbors inherit from their groups, and virtual routers of tenants.
 
-VRFs of tenants on Junos without tunnels: a virtual router for each, which has ports and nothing else.
-
-Source: Juniper, `instance-type virtual-router`: a routing table of its own, without route distinguisher and targets.
-Over spines Junos exchanges EVPN routes between loopbacks (`multihop no-nexthop-change`, Juniper's validated design
-JVD-AICLUSTERDC-EVPNType5), which fabricc does not plan yet (FAB3300).
+Without tunnels a tenant has a virtual router with ports and nothing else (Juniper, `instance-type virtual-router`: a
+routing table of its own, without route distinguisher and targets). Over spines Junos exchanges EVPN routes between
+loopbacks (`multihop no-nexthop-change`, Juniper's validated design JVD-AICLUSTERDC-EVPNType5), which fabricc does not
+plan yet (FAB3300).
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Statements of Junos without effect on forwarding or losslessness: accounts, logs, clocks, certificates.
-
-Find commands of the operational and configuration modes in Junos configuration text.
-"""
+"""Statements of Junos without effect on forwarding or losslessness, and commands of its modes in configuration text."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Words of Junos: port names, speeds, keys, communities, ranges and steps.
-
-Rows of statements that are stored verbatim, because they need no separate fact.
-"""
+"""Words of Junos: port names, speeds, keys, communities, ranges, steps, and statements that are stored verbatim."""
 
 from __future__ import annotations
 

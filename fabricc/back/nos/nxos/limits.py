@@ -1,7 +1,4 @@
-"""Limits of NX-OS and its releases, with the source of every entry.
-
-Hashing and load balancing of NX-OS: how flows are spread over equal paths.
-"""
+"""Limits of NX-OS and its releases, hashing and load balancing included, with the source of every entry."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Find devices, cables and addresses that change with pins; count them on both fabrics.
+"""Find the fewest pins of the lock to change so that a spec that outgrew it can be planned, and count the effects.
 
-Find the fewest pins of the lock to change so that a spec that outgrew it can be planned.
+Devices, cables and addresses that change are counted on both fabrics.
 """
 
 from __future__ import annotations

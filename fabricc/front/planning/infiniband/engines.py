@@ -1,7 +1,4 @@
-"""Choose the routing engine for a topology.
-
-Which subnet manager runs a fabric of the switches' generation.
-"""
+"""Choose the routing engine for a topology, and the subnet manager for the switches' generation."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Plan management switches: how many each rack or unit needs, their numbers, and their aggregation.
+"""Plan the out-of-band networks and their switches: how many each rack or unit needs, their numbers and aggregation.
 
-The out-of-band networks: they hold every switch, and no gateway or server that the spec names has its address.
+An out-of-band network holds every switch, and no gateway or server that the spec names has its address.
 """
 
 from __future__ import annotations

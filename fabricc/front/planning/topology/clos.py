@@ -1,11 +1,10 @@
 """Compute numbers of switches and links from ratios and port counts (Clos arithmetic).
 
-The divisor rule: every ToR has the same number of links to every spine, so the spine count is the smallest
-divisor of the uplink count that gives the spines enough ports. It reproduces published designs where a plain
-ceiling does not (72 uplinks over 32 leaves of 144 ports: 18 spines, not 16). Where a few uplinks more divide better,
-and the ToR has ports for them, they save whole spines: 61 uplinks would need 61 spines, 62 need 31.
-
-Spread NIC ports and rails over sets of spines, and find ToRs that this leaves without a path to others.
+The divisor rule: every ToR has the same number of links to every spine, so the spine count is the smallest divisor of
+the uplink count that gives the spines enough ports. It reproduces published designs where a plain ceiling does not (72
+uplinks over 32 leaves of 144 ports: 18 spines, not 16). Where a few uplinks more divide better, and the ToR has ports
+for them, they save whole spines: 61 uplinks would need 61 spines, 62 need 31. NIC ports and rails are spread over sets
+of spines; a ToR that this leaves without a path to others is reported.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Assign links to cages: downlinks from the first cage and uplinks behind them, or the other way round.
 
-With up-links first everything is figured on the panel turned so that it begins at the first down-link.
-
-Room for growth: how much of what every pin of the lock, and every tier's ports, allow is in use.
+With uplinks first everything is computed on the panel turned so that it begins at the first downlink. The room for
+growth is how much of what the pins of the lock and the ports of every tier allow is in use.
 """
 
 from __future__ import annotations

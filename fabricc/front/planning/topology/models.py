@@ -1,7 +1,4 @@
-"""Find the catalog entries and NOS releases that a spec names.
-
-Check that cables are no longer than their medium reaches at the speed of their ports.
-"""
+"""Find the catalog entries and NOS releases that a spec names, and check that no cable is too long for its medium."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Check the bandwidth that is left: with the pinned uplinks, with one switch lost, and without drained switches.
 
-Counts that a few more uplinks would improve: in three tiers, where pods change with them, that is only advised.
+Where a few more uplinks would improve a count in three tiers, that is only advised, as pods change with them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The life of one simulated subnet: ibsim and opensm started, watched, spoken to and ended.
-
-From a subnet's emitted files to a folder that ibsim and opensm can run in.
-"""
+"""Run one simulated subnet from its emitted files: start ibsim and opensm in a folder, watch, query and end them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""BGP of others: rows of processes, of neighbors and of groups, which are stated as those of FRR.
+"""Rows of BGP in NVUE statements of foreign designs: processes, neighbors, groups, lists and route maps in all forms.
 
-Lists and route maps in all forms: those that a plan has none of, and lines of clauses beyond a plan's.
+They are stated as those of FRR.
 """
 
 from __future__ import annotations
