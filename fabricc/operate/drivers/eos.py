@@ -87,9 +87,15 @@ _GETTERS: Mapping[str, Sequence[Any]] = {
 
 
 class _Exchange(EapiConnection):  # type: ignore[misc]
-    """Requests of eAPI, each bounded in size and by a deadline for all of it."""
+    """Requests of eAPI, each bounded in size and by a deadline for all of it.
+
+    Attributes:
+        most_values: values that an answer may have.
+        refused: whether the switch refused the login of the last request.
+    """
 
     most_values = VALUES
+    refused = False
 
     def __init__(self, *arguments: Any, timeout: float = 60, **named: Any) -> None:
         super().__init__(*arguments, timeout=timeout, **named)
@@ -115,7 +121,8 @@ class _Exchange(EapiConnection):  # type: ignore[misc]
             raise
         except (OSError, HTTPException) as error:
             raise EapiConnectionError(str(self), str(error) or type(error).__name__) from None
-        if status == HTTPStatus.UNAUTHORIZED:
+        self.refused = status == HTTPStatus.UNAUTHORIZED
+        if self.refused:
             raise ConnectAuthError("the login is refused")
         require_answer(status, reason, content)
         found = parse_json(content, "an answer of eAPI", self.most_values)
@@ -287,6 +294,9 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
     def close(self) -> None:
         """Abort a session that was not committed; nothing is raised when the connection is lost."""
         if self.device is None:
+            return
+        if getattr(getattr(self.device, "connection", None), "refused", False):
+            self.device = None
             return
         with suppress(NapalmException, CommandError, EapiConnectionError):
             super().close()

@@ -211,7 +211,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
 
     def close(self) -> None:
         """Delete a candidate that was not committed and disconnect; nothing is raised when the connection is lost."""
-        if self.device is not None:
+        if self.device is not None and not self.device.api.refused:
             with suppress(NapalmException):
                 self.discard_config()
         with suppress(NetmikoBaseException, OSError, EOFError):
@@ -470,7 +470,9 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
                 status = (
                     "" if answered and not request.error else self._show(CommandErrorException, _STATUS)[0]
                 )
-            except (ConnectionException, CommandTimeoutException):
+            except (ConnectionException, CommandTimeoutException) as error:
+                if isinstance(error, ConnectAuthError):  # each further look may lock the account
+                    raise
                 operation, status = before, ""
             own = operation is not None and operation.user in ("", self.username)
             new = operation if own and operation != before else None

@@ -53,10 +53,11 @@ class Exchange(RPCClient):  # type: ignore[misc]
     Attributes:
         longest_s: the deadline; 0 for a few times the timeout.
         answered: whether the switch has answered before; a request to one that never did is not sent again.
+        refused: whether it refused the login of the last request.
     """
 
     longest_s = 0.0
-    answered = False
+    answered = refused = False
 
     def _send_request(self, commands: list[str], method: str) -> Response:
         try:
@@ -89,7 +90,8 @@ class Exchange(RPCClient):  # type: ignore[misc]
             raise
         except (OSError, HTTPException) as error:
             raise NXAPIConnectionError(str(error) or type(error).__name__) from None
-        if status == HTTPStatus.UNAUTHORIZED:
+        self.refused = status == HTTPStatus.UNAUTHORIZED
+        if self.refused:
             raise NXAPIAuthError("the login is refused")
         require_answer(status, reason, content)
         answer = Response()

@@ -360,6 +360,23 @@ def test_a_replace_without_an_outcome_ends_in_time(switch: NxosSwitch, tmp_path:
             driver.commit_config(revert_in=60)
 
 
+def test_a_login_that_is_refused_during_a_replace_is_tried_once(
+    switch: NxosSwitch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log is looked at every two seconds for ten minutes, and servers lock an account after 3 to 10 failures."""
+
+    def refuse(self: NxosSwitch, *_: Any) -> str:
+        self.faults.refuse_login = True
+        raise Drop
+
+    with switch.device.connect() as driver:
+        driver.load_replace_candidate(config=NEW)
+        monkeypatch.setattr(NxosSwitch, "_finish", refuse)
+        with pytest.raises(ConnectAuthError, match="refused"):
+            driver.commit_config(revert_in=60)
+    assert switch.faults.refusals == 1
+
+
 def test_a_log_that_reports_a_failure_outweighs_the_words_of_the_answer(
     switch: NxosSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

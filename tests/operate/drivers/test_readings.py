@@ -140,6 +140,7 @@ def test_a_refused_login_is_an_error_and_no_absence(nos: str, tmp_path: Path) ->
         server.faults.refuse_login = True
         with pytest.raises(ConnectAuthError):
             driver.get_lossless_counters()
+    assert server.faults.refusals == 1, "the end of the session tries no other login"
 
 
 def test_a_lost_connection_is_an_error_and_no_absence(tmp_path: Path) -> None:

@@ -284,7 +284,7 @@ def eos_switch(folder: Path, release: str = "4.32") -> Iterator[EosSwitch]:
     running: list[EosSwitch] = []
 
     def allowed(user: str, password: str) -> bool:
-        return (user, password) == (USER, PASSWORD) and not running[0].faults.refuse_login
+        return (user, password) == (USER, PASSWORD) and not running[0].faults.refuses_login()
 
     with web_server(folder, allowed, lambda path, asked: running[0].answer(path, asked)) as (
         port,

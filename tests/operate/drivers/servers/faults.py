@@ -11,6 +11,7 @@ class Faults:
 
     Attributes:
         refuse_login: nobody may log in.
+        refusals: how many logins were refused so.
         reject: the device refuses every candidate.
         drop_commit: the connection is closed when a commit arrives: `before` or `after` it took effect, or not.
         drop_once: only the next commit finds the connection closed.
@@ -28,6 +29,7 @@ class Faults:
     """
 
     refuse_login: bool = False
+    refusals: int = 0
     reject: bool = False
     drop_commit: str = ""
     drop_once: bool = False
@@ -40,3 +42,8 @@ class Faults:
     banner: str = ""
     updater: tuple[str, ...] = ()
     nvue: tuple[str, ...] = ()
+
+    def refuses_login(self) -> bool:
+        """Return whether a login is refused now, and count it."""
+        self.refusals += self.refuse_login
+        return self.refuse_login

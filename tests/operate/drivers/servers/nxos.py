@@ -344,7 +344,7 @@ def nxos_switch(folder: Path) -> Iterator[NxosSwitch]:
     running: list[NxosSwitch] = []
 
     def allowed(user: str, password: str) -> bool:
-        return (user, password) == (USER, PASSWORD) and not running[0].faults.refuse_login
+        return (user, password) == (USER, PASSWORD) and not running[0].faults.refuses_login()
 
     handlers = {
         "exec": lambda *rest: running[0].copy_in(*rest),
