@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import binascii
+import bz2
+import codecs
 import html
+import lzma
 import re
 import unicodedata
 import zlib
-from base64 import a85encode, b32encode, b64decode, b64encode, b85encode
+from base64 import a85encode, b32decode, b64decode, b64encode, b85encode
 from contextlib import suppress
 from functools import lru_cache
 from html.entities import html5
-from typing import TYPE_CHECKING
+from math import gcd
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import unquote_plus
 
 from fabricc.base.secret_words import HIDDEN, hide_secret_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+
+
+class Decompressor(Protocol):
+    """What reads a compressed text."""
+
+    def decompress(self, data: bytes, max_length: int, /) -> bytes:
+        """Return the text, up to this many bytes."""
+
 
 _AFTER_WORD = re.compile(
     r"(?i)\b(passwords?|passphrase|passkey|passwd|secret|community|authentication-key|encrypted-password|auth-key|key|md5)"
@@ -63,13 +75,44 @@ _WRAPPED = re.compile(r"[^\s\"'<>]{12,8192}")
 _UNICODE = re.compile(r"%(?:25)*u([0-9a-fA-F]{4})")
 _PAIRS = re.compile(r"(?:[0-9a-fA-F]{2}){6,}")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{11,}")
+_BASE32 = re.compile(r"[A-Z2-7]{13,}|[a-z2-7]{13,}")
 _GZIP = "H4sI"
 """Beginning of what was compressed by gzip, in Base64."""
+_LETTERS, _DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789"
+
+
+def _symbols(alphabet: str, *, fold: bool = False) -> tuple[str, ...]:
+    """Return the pattern of each symbol of an alphabet; `fold`: in capitals and small letters."""
+    return tuple(f"[{one}{one.lower()}]" if fold and one.isalpha() else re.escape(one) for one in alphabet)
+
+
+_PLUS, _SLASH = r"(?:\+|-|%2[bB]|\\{1,8}u002[bB])", r"(?:\\{0,8}/|_|%2[fF]|\\{1,8}u002[fF])"
+_PACKED = (
+    (*_symbols(_LETTERS + _LETTERS.lower() + _DIGITS), _PLUS, _SLASH),  # Base64, also that of URLs
+    _symbols(_LETTERS + "234567", fold=True),  # Base32
+)
+"""Alphabets whose symbols stand for equally many bits each, the first bits of a text first."""
+_RARELY_PACKED = (
+    _symbols(_DIGITS + _LETTERS[:22], fold=True),  # Base32hex (RFC 4648)
+    _symbols(_DIGITS + "ABCDEFGHJKMNPQRSTVWXYZ", fold=True),  # Base32 by Crockford
+    ("[ `]", *_symbols("".join(map(chr, range(33, 96))))),  # uuencode (POSIX)
+    _symbols("+-" + _DIGITS + _LETTERS + _LETTERS.lower()),  # xxencode
+    ("0", "1"),
+)
+"""More of them, for secrets that are no short words."""
 _Z85 = bytes.maketrans(
     b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~",
     b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#",
 )
 """Characters of Base85 by RFC 1924 and those of ZeroMQ."""
+_DECOMPRESSORS: tuple[tuple[bytes, Callable[[], Decompressor]], ...] = (
+    (b"\x1f\x8b", lambda: zlib.decompressobj(wbits=31)),
+    (b"x", zlib.decompressobj),
+    (b"BZh", bz2.BZ2Decompressor),
+    (b"\xfd7zXZ", lzma.LZMADecompressor),
+    (b"", lambda: zlib.decompressobj(wbits=-15)),  # without a header: most texts break off at once
+)
+"""First bytes of a compressed text -> what reads it."""
 _BASE85: tuple[Callable[[bytes], bytes], ...] = (
     a85encode,
     b85encode,
@@ -93,12 +136,11 @@ def mask_secrets(text: str, *known: str) -> str:
     in the words of `hexdump` and `od`, and as decimal or octal bytes, such as in an SNMP index; in UTF-8, Latin-1 and
     UTF-16, also when one was read as another; and in Base64 and Base32 at any alignment, such as in `Basic` of
     `user:password` (RFC 7617). It may be split over lines. One of 8 characters or more is also found in Base85 and
-    backwards. Encodings in one another, and what gzip or zlib compressed, are looked through in texts that may come
-    into messages.
+    backwards, in rot13, UTF-7 and full-width letters, and in every alphabet of `_PACKED`. Encodings in one another, and
+    what gzip, zlib, deflate, bzip2 or xz compressed, are looked through in texts that may come into messages.
 
-    Not found is what neither a supported system nor its tools print: binary digits, Base58, Base32hex, uuencode, UTF-7,
-    rot13, full-width letters, bzip2, xz and raw deflate in Base64, and encodings in Base32. What a system encrypts
-    (types 6, 7 and 8, `$9$`) is found by its form and the words around it.
+    Not found is Base58, which nothing near a switch prints: it has no fixed bits for a character. What a system
+    encrypts (types 6, 7 and 8, `$9$`) is found by its form and the words around it.
     """
     secrets = sorted(filter(None, known), key=len, reverse=True)
     text = _mask_forms(text, secrets)
@@ -135,20 +177,26 @@ def _decoded_forms(word: str) -> Iterator[str]:
     ):
         yield plain
     for digits in _PAIRS.findall(word):
-        yield _decompress(bytes.fromhex(digits)).decode("latin-1")
+        yield from _read_bytes(bytes.fromhex(digits))
     for encoded in _BASE64.findall(word.replace("\\/", "/")):  # as JSON may escape it
         plain_word = encoded.replace("-", "+").replace("_", "/")
         plain_word = plain_word[max(0, plain_word.find(_GZIP)) :]
         whole = plain_word[: len(plain_word) - (len(plain_word) % 4 == 1)]
-        yield _decompress(b64decode(whole + "=" * (-len(whole) % 4))).decode("latin-1")
+        yield from _read_bytes(b64decode(whole + "=" * (-len(whole) % 4)))
+    for encoded in _BASE32.findall(word):
+        whole = encoded[
+            : len(encoded) - (len(encoded) % 8 in (1, 3, 6))
+        ]  # no count of bytes has so many characters
+        yield from _read_bytes(b32decode(whole + "=" * (-len(whole) % 8), casefold=True))
 
 
-def _decompress(content: bytes) -> bytes:
-    """Return what gzip or zlib compressed, up to a limit; anything else unchanged."""
-    if content[:2] == b"\x1f\x8b" or (content[:1] == b"x" and int.from_bytes(content[:2]) % 31 == 0):
-        with suppress(zlib.error):
-            return zlib.decompressobj(wbits=47).decompress(content, _READ)  # 47: either, by its header
-    return content
+def _read_bytes(content: bytes) -> Iterator[str]:
+    """Yield bytes as text, and what they are if gzip, zlib, deflate, bzip2 or xz compressed them, up to a limit."""
+    yield content.decode("latin-1")
+    for begin, decompressor in _DECOMPRESSORS:
+        if content.startswith(begin):
+            with suppress(zlib.error, lzma.LZMAError, OSError, EOFError):
+                yield decompressor().decompress(content, _READ).decode("latin-1")
 
 
 def _mask_ends(text: str, secrets: Iterable[str]) -> str:
@@ -217,7 +265,7 @@ def _secret_patterns(secret: str) -> tuple[re.Pattern[str], re.Pattern[str] | No
     plain = between.join(_character_pattern(one) for one in unicodedata.normalize("NFC", secret))
     forms = [f"{fold}{plain})"]
     if len(secret) >= _WORDY:
-        forms.append(f"(?i:{re.escape(secret[::-1])})")
+        forms += [f"(?i:{re.escape(one)})" for one in (secret[::-1], codecs.encode(secret, "rot13"))]
     for encoding in _ENCODINGS:
         try:
             content = secret.encode(encoding)
@@ -229,9 +277,9 @@ def _secret_patterns(secret: str) -> tuple[re.Pattern[str], re.Pattern[str] | No
             forms += [rf"\b{_BETWEEN_NUMBERS.join(f'{byte:03o}' for byte in content)}\b"]
             swapped = (_swapped_pattern(content[begin:]) for begin in range(2 * (encoding in _BYTEWISE)))
             forms += filter(None, swapped)
-        words += [form for skipped in range(3) if (form := _base64_pattern(content, skipped))]
-        words += [form for skipped in range(5) if (form := _base32_pattern(content, skipped))]
+        words += [form for symbols in _PACKED for form in _packed_patterns(content, symbols)]
         if len(secret) >= _WORDY and encoding in _BYTEWISE:
+            words += [form for symbols in _RARELY_PACKED for form in _packed_patterns(content, symbols)]
             groups += [form for skipped in range(4) for form in _base85_patterns(content, skipped)]
     encoded, grouped = (
         re.compile("|".join(dict.fromkeys(patterns))) if patterns else None for patterns in (words, groups)
@@ -253,6 +301,10 @@ def _character_pattern(one: str) -> str:
     forms += _ESCAPES.get(one, ())
     if one == " ":
         forms += [r"\+", "\u00a0"]
+    if "!" <= one <= "~":
+        forms.append(chr(code + 0xFEE0))  # its full-width form
+    else:
+        forms.append(rf"\+{re.escape(b64encode(one.encode('utf-16-be')).decode().rstrip('='))}-?")  # UTF-7
     if code > 0xFFFF:
         high, low = 0xD800 + ((code - 0x10000) >> 10), 0xDC00 + (code & 0x3FF)
         forms.append(rf"\\{{1,8}}u(?i:{high:04x})\\{{1,8}}u(?i:{low:04x})")
@@ -295,17 +347,18 @@ def _swapped_pattern(content: bytes) -> str:
     return rf"(?:\b[0-9a-fA-F]{{4}} )?{_BETWEEN_BYTES.join(words)}(?: [0-9a-fA-F]{{4}}\b)?"
 
 
-def _base64_pattern(content: bytes, skipped: int) -> str:
-    """Return the pattern of the Base64 word that has these bytes behind a number of bytes modulo three.
+def _packed_patterns(content: bytes, symbols: Sequence[str]) -> Iterator[str]:
+    """Yield the pattern of the word that has these bytes, at each place where they can begin in a symbol.
 
-    Only the characters that no neighbor of the bytes changes are compared.
+    Only the symbols that no neighbor of the bytes changes are compared.
     """
-    encoded = b64encode(bytes(skipped) + content).decode().rstrip("=")
-    certain = encoded[-(-skipped * 8 // 6) : (skipped + len(content)) * 8 // 6]
-    if len(certain) < _LEAST_CHARACTERS:
-        return ""
-    variants = {"+": r"(?:\+|-|%2[bB]|\\{1,8}u002[bB])", "/": r"(?:\\{0,8}/|_|%2[fF]|\\{1,8}u002[fF])"}
-    return _GAP.join(variants.get(one, one) for one in certain)
+    bits = len(symbols).bit_length() - 1
+    number = int.from_bytes(content, "big")
+    for skipped in range(bits // gcd(bits, 8)):
+        size = (skipped + len(content)) * 8
+        places = range(-(-skipped * 8 // bits), size // bits)
+        if len(places) >= _LEAST_CHARACTERS:
+            yield _GAP.join(symbols[number >> (size - (at + 1) * bits) & (len(symbols) - 1)] for at in places)
 
 
 def _base85_patterns(content: bytes, skipped: int) -> Iterator[str]:
@@ -318,12 +371,3 @@ def _base85_patterns(content: bytes, skipped: int) -> Iterator[str]:
     groups = content[begin : len(content) - (len(content) - begin) % 4]
     for encode in _BASE85:
         yield rf"{re.escape(encode(groups).decode())}[^\s\"]*"
-
-
-def _base32_pattern(content: bytes, skipped: int) -> str:
-    """Return the pattern of the Base32 word that has these bytes behind a number of bytes modulo five."""
-    encoded = b32encode(bytes(skipped) + content).decode().rstrip("=")
-    certain = encoded[-(-skipped * 8 // 5) : (skipped + len(content)) * 8 // 5]
-    if len(certain) < _LEAST_CHARACTERS:
-        return ""
-    return f"(?i:{_GAP.join(certain)})"

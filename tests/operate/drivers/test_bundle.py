@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import base64
+import bz2
+import codecs
 import gzip
 import html
 import json
+import lzma
 import quopri
 import shlex
 import unicodedata
@@ -205,6 +208,48 @@ def test_a_known_secret_is_hidden_compressed_backwards_in_base85_and_in_a_dump(
         for size in (-7, 7):
             assert secret[:size] not in left, form
     assert mask_secrets(f"said: {text[:6][::-1]} (end)", secret).endswith(" (end)")
+
+
+UU = "`" + "".join(map(chr, range(33, 96)))
+XX = "+-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+HEX32, CROCKFORD = "0123456789ABCDEFGHIJKLMNOPQRSTUV", "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+def packed(raw: bytes, alphabet: str) -> str:
+    """Return bytes in an alphabet whose symbols stand for equally many bits."""
+    size = len(alphabet).bit_length() - 1
+    bits = "".join(f"{byte:08b}" for byte in raw)
+    bits += "0" * (-len(bits) % size)
+    return "".join(alphabet[int(bits[at : at + size], 2)] for at in range(0, len(bits), size))
+
+
+@pytest.mark.parametrize("before", ["", "a", "ab", "abc", "abcd", "admin:"])
+@pytest.mark.parametrize("secret", [PASSPHRASE, "Kj8#mQ2!vXé 9"])
+def test_a_known_secret_is_hidden_in_every_alphabet_and_compression(secret: str, before: str) -> None:
+    raw = f"{before}{secret}".encode()
+    forms = [packed(raw, alphabet) for alphabet in (UU, XX, HEX32, CROCKFORD, "01")]
+    forms += [" ".join(f"{byte:08b}" for byte in raw), packed(raw, HEX32).lower()]
+    deflate = zlib.compressobj(wbits=-15)
+    compressed = [
+        bz2.compress(raw),
+        lzma.compress(raw),
+        deflate.compress(raw) + deflate.flush(),
+        gzip.compress(raw),
+    ]
+    forms += [base64.b64encode(one).decode() for one in compressed]
+    forms += [
+        base64.b32encode(one).decode() for one in (*compressed, base64.b64encode(raw), raw.hex().encode())
+    ]
+    forms += [one.hex() for one in compressed[:1]]
+    text = f"{before}{secret}"
+    wide = "".join(chr(ord(one) + 0xFEE0) if "!" <= one <= "~" else one for one in text)
+    forms += [codecs.encode(text, "rot13"), wide, secret.encode("utf-7").decode()]
+    for form in forms:
+        left = mask_secrets(f"said: {form} (end)", secret)
+        assert HIDDEN in left, form
+        rest = len(left.replace(HIDDEN, "")) - len("said:  (end)")
+        assert rest <= len(form) / len(raw) * (len(before.encode()) + 3), (form, left)
+    assert mask_secrets("route 0110 1010 via et-0/0/1, IMAGE 4.33.1F", secret).endswith("4.33.1F")
 
 
 def test_compressed_text_is_read_up_to_a_limit() -> None:
