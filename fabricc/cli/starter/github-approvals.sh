@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints the labels that approve the commit $HEAD, as a JSON list: those that earlier runs recorded for this commit, and
-# the one whose setting started this run ($LABELS, set by $SETTER). A label counts while it is present. It counts if a
+# Prints the labels that approve the commit $HEAD, as a JSON list: those that earlier runs recorded for this commit and
+# the branch into which it is to be merged, and the one whose setting started this run ($LABELS, set by $SETTER). A label counts while it is present. It counts if a
 # person with write access who is not the author of the pull request set it, or an app of $APPROVING_APPS.
 # A later attempt of a run counts recorded labels only: the label may have been removed and set by another person since.
 set -feuo pipefail  # names of apps have brackets, which are no patterns
@@ -34,11 +34,11 @@ if [ "${GITHUB_RUN_ATTEMPT:-1}" != 1 ]; then set_now="[]"; fi
 present="$(gh api --paginate "$issue/labels" --jq '.[]' | jq -s 'map(.name | ascii_downcase)')"
 reviews="$(gh api --paginate "$issue/comments" --jq '.[]' | jq -s -f "$here/github-comments.jq")"
 # A label that was set now was absent before, so an earlier record of it has ended.
-jq -c -n --argjson present "$present" --argjson reviews "$reviews" --arg head "$HEAD" \
+jq -c -n --argjson present "$present" --argjson reviews "$reviews" --arg head "$HEAD" --arg base "${GITHUB_BASE_REF:-}" \
   --argjson set "$set_now" --argjson counts "$counts" '
   ($set | if type == "array" then . else [.] end | map(strings)) as $now
   | ($now | map(ascii_downcase)) as $ended
-  | [($reviews[] | select(.head == $head) | .approved[] | strings
+  | [($reviews[] | select(.head == $head and .base == $base) | .approved[] | strings
       | select((ascii_downcase) as $name | $ended | index([$name]) | not)),
      (if $counts then $now[] else empty end)]
   | map(select((ascii_downcase) as $name | $present | index([$name]))) | unique | .[:20]'

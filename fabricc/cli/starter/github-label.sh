@@ -2,7 +2,7 @@
 # Gives the pull request the labels of its reviews, which are one for each spec, and removes those that no review has;
 # all others stay. Only these labels are ever set: one that people give as their approval is not among them, whatever a
 # review says. The gravest risk counts, `fabric:no-change` stands only where all reviews say so, and
-# `fabric:not-compared` where a review is missing, failed or is of another commit. An outdated run sets no label.
+# `fabric:not-compared` where a review is missing, failed or is of another commit or target branch. An outdated run sets no label.
 set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
 known=(fabric:no-change fabric:not-compared fabric:access fabric:control-files risk:low risk:medium risk:high renumbers needs-drain removes-devices policy-change policy-violation)
@@ -17,9 +17,9 @@ if [ -s "$review" ] && [ ! -L "$review" ]; then
 fi
 joined() {
   gh api --paginate "$issue/comments" --jq '.[]' | jq -s -f "$here/github-comments.jq" |
-    jq -r --argjson own "${own:-null}" --arg marker "$marker" --arg head "${HEAD:-}" '
-      [{labels: $own, head: $head}, (.[] | select(.marker != $marker))]
-      | map((.labels // []) + if .labels == null or .head != $head then ["fabric:not-compared"] else [] end)
+    jq -r --argjson own "${own:-null}" --arg marker "$marker" --arg head "${HEAD:-}" --arg base "${GITHUB_BASE_REF:-}" '
+      [{labels: $own, head: $head, base: $base}, (.[] | select(.marker != $marker))]
+      | map((.labels // []) + if .labels == null or .head != $head or .base != $base then ["fabric:not-compared"] else [] end)
       | . as $all | (add | unique) as $found
       | (["risk:high", "risk:medium", "risk:low"] | map(select([.] - $found == []))[0]) as $risk
       | $found[] | strings

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Edits this bot's own comment on $SPEC, or posts one when there is none yet. What it posts was made by a job that reads
 # what others wrote, so it is held to what a review is. Before the marker stands the state of the review: its commit,
-# its labels, and the labels that approve this commit. A review of a commit that is no longer the head is not posted.
+# its labels, the labels that approve this commit, and the branch into which it is to be merged. A review of a commit that is no longer the head is not posted.
 set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
 comment="$WORK/out/comment.md"
@@ -27,7 +27,7 @@ fi
 id="$(jq -r --arg marker "$marker" 'map(select(.marker == $marker))[0].id // empty' <<<"$reviews")"
 approved="$(bash "$here/github-approvals.sh")"
 state="$(jq -n -r --argjson approved "$approved" --argjson labels "${labels:-null}" \
-  '{labels: $labels, approved: $approved} | tojson | @base64')"
+  --arg base "${GITHUB_BASE_REF:-}" '{labels: $labels, approved: $approved, base: $base} | tojson | @base64')"
 body="$(mktemp)"
 trap 'rm -f "$body"' EXIT
 {

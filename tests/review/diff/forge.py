@@ -134,6 +134,7 @@ class Forge:
         setter: dict[str, str] = LEAD,
         attempt: int = 1,
         apps: str = "",
+        base: str = "main",
     ) -> dict[str, subprocess.CompletedProcess[str]]:
         """Run steps of a job of the GitHub workflow as it stands on the main branch; by their names.
 
@@ -155,7 +156,7 @@ class Forge:
                 continue
             stated = {**job["env"], **step.get("env", {})}
             own = {key: known.get(value, value) for key, value in stated.items()}
-            own |= {"GITHUB_RUN_ATTEMPT": str(attempt), "APPROVING_APPS": apps}
+            own |= {"GITHUB_RUN_ATTEMPT": str(attempt), "APPROVING_APPS": apps, "GITHUB_BASE_REF": base}
             done[step["name"]] = subprocess.run(
                 ["bash", "-e", "-c", step["run"]], cwd=self.trusted, env=self.environment(**own),
                 capture_output=True, text=True, check=False, timeout=300,

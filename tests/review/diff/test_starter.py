@@ -146,6 +146,21 @@ def test_label_set_again_by_another_user_ends_its_approval(forge: Forge) -> None
     assert approvals(forge, head) == set()
 
 
+def test_an_approval_is_for_one_target_branch(forge: Forge) -> None:
+    use_stand_in(forge)
+    head = forge.propose()
+    set_labels(forge, "ok")
+    assert approvals(forge, head, "ok", base="staging") == {"ok"}
+    assert approvals(forge, head, base="main") == set(), "the same commit, to be merged into another branch"
+    assert approvals(forge, head, "ok", base="main") == {"ok"}
+    review_of(forge, "b.yaml", head, ["fabric:no-change"])
+    moved = forge.job("post", head, base="staging", spec="c.yaml")
+    assert moved["label"].returncode == 0
+    assert "fabric:not-compared" in forge.state["labels"], (
+        "the reviews of the other specs are of another merge"
+    )
+
+
 @pytest.mark.slow
 def test_a_run_that_is_repeated_approves_nothing_again(forge: Forge) -> None:
     use_stand_in(forge)
