@@ -13,7 +13,7 @@ from fabricc.back.infiniband.host_files import (
     rdma_ports,
     tenants_by_host,
 )
-from fabricc.back.jobs.files import required_settings
+from fabricc.back.jobs.files import imex_files, required_settings
 from fabricc.back.jobs.kubernetes_topology import topology_files
 from fabricc.back.jobs.roster import JobHost, Roster, list_hosts, read_scripts
 from fabricc.back.jobs.settings import library_files, nvshmem_devices, per_kind, table_files
@@ -47,6 +47,7 @@ def job_files(ib: InfinibandFabric) -> dict[str, str]:
     folders = {
         "jobs": {**_library_files(ib, hosts), **table_files(hosts, rails)},
         "jobs/slurm": slurm_files(hosts),
+        "jobs/imex": imex_files(hosts),
         "jobs/launch": launch,
         "jobs/kubernetes": topology_files(hosts),
     }

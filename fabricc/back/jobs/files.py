@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fabricc.back.hosts.nics import GPUS
 from fabricc.back.hosts.words import check_word
 from fabricc.back.jobs.acceptance import PLAN, acceptance_files
 from fabricc.back.jobs.kubernetes import OBJECTS, kubernetes_files
 from fabricc.back.jobs.kubernetes_topology import TOPOLOGY
-from fabricc.back.jobs.roster import Roster, list_hosts, port_addresses, read_scripts, tenant_rosters
+from fabricc.back.jobs.roster import Roster, list_hosts, read_scripts, tenant_rosters
 from fabricc.back.jobs.settings import LIBRARIES, TABLES, settings_files
 from fabricc.back.jobs.slurm import BLOCKS, SLURM, slurm_files
 
@@ -21,19 +21,15 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Host
 
 
-def imex_files(fabric: Fabric, hosts: Roster[Host]) -> dict[str, str]:
-    """`DOMAIN.cfg`: the `nodes_config.cfg` of each host of the domain, an address a line, in the order of the hosts.
+def imex_files(hosts: Roster[Any]) -> dict[str, str]:
+    """`DOMAIN.cfg`: the `nodes_config.cfg` of each host of the domain, a name a line, in the order of the hosts.
 
-    The addresses are those of rail 0. The service compares the lists, so each host of a domain has the same one.
+    Names (NVIDIA, release notes of driver 570.158.01), as rails have no routes for sockets without a source address.
+    The service compares the lists, so each host of a domain has the same one.
     """
-    domains = hosts.hosts_by_domain()
-    if not domains:
-        return {}
-    address = {each.host: each.address for each in port_addresses(fabric, hosts, 0, 0)}
     return {
-        f"{check_word(name)}.cfg": "".join(f"{address[host.name]}\n" for host in members)
-        for name, members in domains.items()
-        if all(host.name in address for host in members)
+        f"{check_word(name)}.cfg": "".join(f"{check_word(host.name)}\n" for host in members)
+        for name, members in hosts.hosts_by_domain().items()
     }
 
 
@@ -67,7 +63,7 @@ def _folders(fabric: Fabric, hosts: Roster[Host], jobs: str, acceptance: str) ->
     return {
         jobs: settings_files(hosts),
         f"{jobs}/slurm": slurm_files(hosts),
-        f"{jobs}/imex": imex_files(fabric, hosts),
+        f"{jobs}/imex": imex_files(hosts),
         f"{jobs}/launch": read_scripts("launch"),
         f"{jobs}/kubernetes": kubernetes_files(fabric, hosts),
         acceptance: acceptance_files(fabric, hosts),
@@ -86,8 +82,6 @@ def required_files(names: Collection[str], below: str, domains: Collection[str])
     yield from (f"{acceptance}/{name}" for name in (*read_scripts("acceptance"), PLAN))
     yield from (f"{jobs}/launch/{name}" for name in read_scripts("launch"))
     yield from (f"{jobs}/kubernetes/{name}" for name in OBJECTS)
-    if any(name.startswith(f"{jobs}/imex/") for name in names):
-        yield from (f"{jobs}/imex/{name}.cfg" for name in domains)
     yield from required_settings(names, jobs, domains)
 
 
@@ -100,6 +94,7 @@ def required_settings(names: Collection[str], jobs: str, domains: Collection[str
         domains: the NVLink domains of the hosts.
     """
     yield from (f"{jobs}/kubernetes/{name}" for name in TOPOLOGY)
+    yield from (f"{jobs}/imex/{name}.cfg" for name in domains)
     yield from (f"{jobs}/slurm/{name}" for name in (*SLURM, *(BLOCKS for _ in [*domains][:1])))
     yield from (f"{jobs}/{name}" for name in TABLES)
     own = [

@@ -106,4 +106,5 @@ def test_nvlink_domains_are_reported_as_on_ethernet() -> None:
     blocks = [f"BlockName={rack} Nodes={rack}-host[01-18]" for rack in racks]
     assert files["jobs/slurm/topology-block.conf"].splitlines() == [*blocks, "BlockSizes=18"]
     for rack in racks:
+        assert files[f"jobs/imex/{rack}.cfg"] == "".join(f"{rack}-host{n:02d}\n" for n in range(1, 19))
         assert f" fabricc/nvlink-domain={rack} " in files["jobs/kubernetes/label-nodes.sh"]
