@@ -123,7 +123,7 @@ def test_a_circle_is_found_also_when_a_function_hides_it() -> None:
 
 INSIDE = {
     "fabricc.compiler.compiled": (
-        4,
+        3,
         "`validate` needs neither readers and rules nor InfiniBand or further networks",
     ),
     "fabricc.compiler.driver": (

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import field
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back import hosts as host_files
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
@@ -20,7 +20,7 @@ from fabricc.catalog.load import load_catalog
 from fabricc.compiler.load.input_digests import file_digests
 from fabricc.compiler.load.lock_file import read_lock
 from fabricc.compiler.load.spec_location import input_texts, lock_of
-from fabricc.compiler.plan.further_networks import Naming, Repinning
+from fabricc.compiler.plan.further_networks import Naming, Repinning, with_networks
 from fabricc.compiler.plan.host_facts import host_fact_findings
 from fabricc.compiler.planned_spec import PlannedSpec, apply_acceptances, infiniband_unsupported
 from fabricc.compiler.render.overlays import add_overlays
@@ -42,8 +42,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from fabricc.catalog.model import Catalog
+    from fabricc.compiler.plan.further_networks import Network
     from fabricc.compiler.result import BuildResult
     from fabricc.fabric.fabric import Fabric
+    from fabricc.front.spec.lock import Lock
     from fabricc.front.spec.model import ClusterSpec
 
 COMPUTE = "compute"
@@ -177,20 +179,64 @@ def compile_spec(
         lock_path: the lock; by default that of `lock_of`.
     """
     path = Path(path)
-    lock_path = lock_path or lock_of(path)
+    inputs = _load_inputs(path, lock_path or lock_of(path))
+    if isinstance(inputs, Compiled):
+        return inputs
+    spec = inputs.spec
+    repinning = Repinning(inputs.lock, inputs.lock_path, inputs.lock_before or "", repin)
+    inputs.diagnostics += repinning.unknown()
+    known = Compiled(
+        path, spec, None, inputs.lock_path, "", inputs.lock_before, tuple(inputs.diagnostics), inputs.sources
+    )
+    if any(d.severity is Severity.ERROR for d in inputs.diagnostics):
+        return known
+    if spec.infiniband is None:
+        return _compile_ethernet(inputs, known, repinning, gaps=gaps)
+    if ethernet_only:
+        return replace(known, diagnostics=(*known.diagnostics, infiniband_unsupported(spec)))
+    from fabricc.compiler.plan.infiniband import planned_subnets  # no fabric of Ethernet needs it
+
+    return planned_subnets(known, inputs.catalog, repinning)
+
+
+@dataclass(slots=True)
+class _Inputs:
+    """What a spec is compiled from.
+
+    Attributes:
+        spec: with the names and numbers of its tables.
+        files: catalog files that it names; `tables`: tables of identities.
+        lock: as it stands in `lock_before`, with the moves of the spec.
+        sources: path -> text of the files that findings point into.
+        diagnostics: findings about all of these.
+    """
+
+    path: Path
+    spec: ClusterSpec
+    files: list[Path]
+    tables: list[Path]
+    catalog: Catalog
+    lock_path: Path
+    lock_before: str | None
+    lock: Lock
+    sources: dict[str, str]
+    diagnostics: list[Diagnostic]
+
+
+def _load_inputs(path: Path, lock_path: Path) -> _Inputs | Compiled:
+    """Read a spec, its tables, catalog files and lock; return the result instead if the spec cannot be read."""
     lock_before, unread = read_lock(lock_path)
     read = load_spec(path, parse_lock(lock_before or "", str(lock_path))[0].numbers)
     sources = {str(path): read.text} if read.text else {}
     diagnostics = list(read.diagnostics)
-    spec = read.spec
-    if spec is None:
+    if read.spec is None:
         return Compiled(path, None, None, lock_path, "", None, tuple(diagnostics), sources)
-    spec, unfit, tables = with_identities(spec, path.parent)
+    spec, unfit, tables = with_identities(read.spec, path.parent)
     diagnostics += unfit
     sources |= tables
-    extra = [path.parent / name for name in spec.catalog_files]
-    named_at = [spec.position("catalog", index) for index in range(len(extra))]
-    catalog, found = load_catalog(extra, named_at, path.parent)
+    files = [path.parent / name for name in spec.catalog_files]
+    named_at = [spec.position("catalog", index) for index in range(len(files))]
+    catalog, found = load_catalog(files, named_at, path.parent)
     diagnostics += found
     sources |= input_texts(found)
     diagnostics += unread
@@ -203,55 +249,37 @@ def compile_spec(
         sources[str(lock_path)] = lock_before
     lock, unfit = carry_lock(spec, lock)
     diagnostics += unfit
-    repinning = Repinning(lock, lock_path, lock_before or "", repin)
-    diagnostics += repinning.unknown()
-    known = Compiled(path, spec, None, lock_path, "", lock_before, tuple(diagnostics), sources)
-    if any(d.severity is Severity.ERROR for d in diagnostics):
-        return known
-    if spec.infiniband is not None:
-        if ethernet_only:
-            return replace(known, diagnostics=(*diagnostics, infiniband_unsupported(spec)))
-        from fabricc.compiler.plan.infiniband import planned_subnets  # no fabric of Ethernet needs it
+    named = [*map(Path, tables)]
+    return _Inputs(path, spec, files, named, catalog, lock_path, lock_before, lock, sources, diagnostics)
 
-        return planned_subnets(known, catalog, repinning)
+
+def _compile_ethernet(inputs: _Inputs, known: Compiled, repinning: Repinning, *, gaps: bool) -> Compiled:
+    """Plan the rails' fabric and its further networks, and return the result with all findings."""
+    spec, catalog, sources = inputs.spec, inputs.catalog, inputs.sources
     planned, repinned = repinning.run(
         lambda pinned: plan_fabric(spec, catalog, pinned, Naming()),
-        lambda after: find_touched(spec, catalog, lock, after.fabric),
+        lambda after: find_touched(spec, catalog, inputs.lock, after.fabric),
     )
-    diagnostics += [*planned.diagnostics, *repinning.report_changes(repinned)]
-    fabric, unfit = add_overlays(spec, path.parent, planned.fabric, sources, gaps=gaps)
+    diagnostics = [*inputs.diagnostics, *planned.diagnostics, *repinning.report_changes(repinned)]
+    fabric, unfit = add_overlays(spec, inputs.path.parent, planned.fabric, sources, gaps=gaps)
     diagnostics += unfit
-    lock, networks = replace(planned.lock, networks=lock.networks, switches=lock.switches), {}
-    if fabric is not None and spec.networks:
-        from fabricc.compiler.plan.further_networks import with_networks  # no cluster of one network needs it
-
-        joined = with_networks(spec, path.parent, fabric, catalog, repinning, sources, gaps=gaps)
-        fabric, networks, lock = joined.fabric, joined.networks, replace(lock, networks=joined.locks)
-        diagnostics += joined.diagnostics
-    if fabric is not None and has_endpoints(spec, *spec.networks.values()):
-        specs = [spec, *(each.spec for each in networks.values())]
-        numbers = with_switches_called(lock.switches, fabric.moves.units)
-        whole = with_out_of_band(specs, fabric, catalog, numbers, Naming())
-        fabric, lock = whole.fabric, replace(lock, switches=whole.numbers)
-        diagnostics += whole.diagnostics
+    lock = replace(planned.lock, networks=inputs.lock.networks, switches=inputs.lock.switches)
+    networks: Mapping[str, Network] = {}
     if fabric is not None:
-        diagnostics += [
-            *report_unknown_names(spec, (fabric, *fabric.networks), lock),
-            *host_fact_findings(
-                spec, fabric, [(each.spec, each.fabric) for each in networks.values() if each.fabric]
-            ),
-            *reach_findings(spec, fabric),
-        ]
+        whole = _add_networks(inputs, fabric, lock, repinning, gaps=gaps)
+        fabric, networks, lock = whole.fabric, whole.networks, whole.lock
+        diagnostics += whole.diagnostics
     diagnostics = apply_acceptances(spec, diagnostics, gaps=gaps, planned=fabric is not None)
     overlays = [
-        path.parent / entry.file for each in (spec, *spec.networks.values()) for entry in each.overlays
+        inputs.path.parent / entry.file for each in (spec, *spec.networks.values()) for entry in each.overlays
     ]
-    lock_text, inputs = (
-        renew_lock(lock, spec.cluster, lock_before, spec.network_name),
-        file_digests([path, *extra, *overlays, *map(Path, tables), lock_path]),
+    known = replace(
+        known,
+        loaded=spec if fabric is None else with_host_cable(spec, fabric.cable_kinds["host"]),
+        sources=sources,
+        lock_text=renew_lock(lock, spec.cluster, inputs.lock_before, spec.network_name),
+        inputs=file_digests([inputs.path, *inputs.files, *overlays, *inputs.tables, inputs.lock_path]),
     )
-    planned_spec = spec if fabric is None else with_host_cable(spec, fabric.cable_kinds["host"])
-    known = replace(known, loaded=planned_spec, lock_text=lock_text, sources=sources, inputs=inputs)
     return replace(
         known,
         planned=fabric,
@@ -270,6 +298,42 @@ def compile_spec(
         draft=planned.draft,
         repinned=repinned,
     )
+
+
+class _Whole(NamedTuple):
+    """A planned fabric with the further networks of its hosts, the numbers of all, and the findings about them."""
+
+    fabric: Fabric | None
+    networks: Mapping[str, Network]
+    lock: Lock
+    diagnostics: list[Diagnostic]
+
+
+def _add_networks(inputs: _Inputs, fabric: Fabric, lock: Lock, repinning: Repinning, *, gaps: bool) -> _Whole:
+    """Plan further networks and out-of-band networks, and check what concerns all of them."""
+    spec, diagnostics = inputs.spec, list[Diagnostic]()
+    networks: Mapping[str, Network] = {}
+    joined: Fabric | None = fabric
+    if spec.networks:
+        further = with_networks(
+            spec, inputs.path.parent, fabric, inputs.catalog, repinning, inputs.sources, gaps=gaps
+        )
+        joined, networks, lock = further.fabric, further.networks, replace(lock, networks=further.locks)
+        diagnostics += further.diagnostics
+    if joined is not None and has_endpoints(spec, *spec.networks.values()):
+        specs = [spec, *(each.spec for each in networks.values())]
+        numbers = with_switches_called(lock.switches, joined.moves.units)
+        out_of_band = with_out_of_band(specs, joined, inputs.catalog, numbers, Naming())
+        joined, lock = out_of_band.fabric, replace(lock, switches=out_of_band.numbers)
+        diagnostics += out_of_band.diagnostics
+    if joined is not None:
+        planned = [(each.spec, each.fabric) for each in networks.values() if each.fabric]
+        diagnostics += [
+            *report_unknown_names(spec, (joined, *joined.networks), lock),
+            *host_fact_findings(spec, joined, planned),
+            *reach_findings(spec, joined),
+        ]
+    return _Whole(joined, networks, lock, diagnostics)
 
 
 def unknown_device_error(compiled: Compiled, name: str) -> Diagnostic:
