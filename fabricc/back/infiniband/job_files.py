@@ -16,7 +16,7 @@ from fabricc.back.infiniband.host_files import (
 from fabricc.back.jobs.files import imex_files, required_settings
 from fabricc.back.jobs.kubernetes_topology import topology_files
 from fabricc.back.jobs.roster import JobHost, Roster, list_hosts, read_scripts
-from fabricc.back.jobs.settings import library_files, nvshmem_devices, per_kind, table_files
+from fabricc.back.jobs.settings import library_files, nvshmem_devices, nvshmem_sockets, per_kind, table_files
 from fabricc.back.jobs.slurm import slurm_files
 from fabricc.fabric.infiniband.wiring import host_at
 
@@ -70,8 +70,8 @@ def ucx_settings(ib: InfinibandFabric, host: Host) -> str:
     return f"UCX_NET_DEVICES={rdma_ports(host)}\nUCX_IB_SL={rdma_class(ib.classes).sl}\n"
 
 
-def nvshmem_settings(ib: InfinibandFabric, host: Host, tenants: int) -> str:
-    """Return NVSHMEM's settings: devices, service level and, in a tenant, the index of its P_Key.
+def nvshmem_settings(ib: InfinibandFabric, host: Host, tenants: int, sockets: str) -> str:
+    """Return NVSHMEM's settings: devices, service level, in a tenant the index of its P_Key, interface of sockets.
 
     No traffic class: queue pairs fail with one (NVIDIA/nvshmem issue 45). Releases before 3.7 know no index and take
     0, the default partition, where a tenant's host reaches nobody (issue 82).
@@ -79,7 +79,7 @@ def nvshmem_settings(ib: InfinibandFabric, host: Host, tenants: int) -> str:
     lines = [nvshmem_devices([rdma_ports(host)]), f"NVSHMEM_IB_SL={rdma_class(ib.classes).sl}"]
     if tenants == 1:
         lines.append(f"NVSHMEM_IB_PKEY_INDEX={TENANT}")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *nvshmem_sockets(sockets)]) + "\n"
 
 
 def _first_of_each(hosts: Roster[Host]) -> Iterator[tuple[JobHost, Host]]:
@@ -104,8 +104,10 @@ def _library_files(ib: InfinibandFabric, hosts: Roster[Host]) -> dict[str, str]:
         names.append(f"{each.model}-tenant" if number == 1 else each.model)
         nccl_texts.append(next(text for path, text in renderer.render(host) if path in FILES))
         ucx_texts.append(ucx_settings(ib, host))
-        if ib.wiring.host_models[ib.wiring.units[each.at[0]].group].gpu_vendor == "nvidia":
-            one_sided.append((names[-1], nvshmem_settings(ib, host, number)))
+        group = ib.wiring.units[each.at[0]].group
+        if ib.wiring.host_models[group].gpu_vendor == "nvidia":
+            text = nvshmem_settings(ib, host, number, ib.wiring.socket_interface(group))
+            one_sided.append((names[-1], text))
     files = library_files(names, nccl_texts, ucx_texts)
     if one_sided:
         files |= per_kind("nvshmem", [name for name, _ in one_sided], [text for _, text in one_sided], "env")

@@ -125,7 +125,16 @@ def nvshmem_settings(host: Host) -> str:
     ]
     if prefix := nccl.covering_prefix(host.fabric_prefixes6 if v6 else host.fabric_prefixes4):
         lines.append(f"NVSHMEM_IB_ADDR_RANGE={prefix}")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *nvshmem_sockets(host.socket_interface)]) + "\n"
+
+
+def nvshmem_sockets(interface: str) -> list[str]:
+    """Return the line for processes that meet by a unique ID, as those of DeepEP do; none without an interface.
+
+    Otherwise NVSHMEM takes the first interface, such as a rail, which has no routes for its sockets. Source: NVSHMEM,
+    `src/modules/bootstrap/uid/ncclSocket/ncclsocket_socket.cpp` (as NCCL, `=` before an exact name).
+    """
+    return [f"NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME=={check_word(interface)}"] if interface else []
 
 
 def nvshmem_devices(ports: Iterable[str]) -> str:
@@ -139,15 +148,17 @@ def nvshmem_devices(ports: Iterable[str]) -> str:
 
 
 def mori_settings(host: Host) -> str:
-    """Return the settings of MoRI, one per line: the traffic class of its kernels and of its transfers, RoCE's alone.
+    """Return the settings of MoRI, one per line: traffic class of its kernels and of its transfers, and its sockets.
 
-    Source: ROCm/mori, `src/application/transport/rdma/rdma.cpp`, which reads both.
+    Source: ROCm/mori, `src/application/transport/rdma/rdma.cpp` and `src/application/bootstrap/socket_bootstrap.cpp`,
+    which takes the first interface otherwise.
     """
     qos = host_qos(host)
     if over_tcp(host) or qos.rdma_dscp is None:
         return ""
     tos = tos_byte(qos.rdma_dscp)
-    return f"MORI_RDMA_TC={tos}\nMORI_IO_TC={tos}\n"
+    sockets = f"MORI_SOCKET_IFNAME={check_word(host.socket_interface)}\n" if host.socket_interface else ""
+    return f"MORI_RDMA_TC={tos}\nMORI_IO_TC={tos}\n{sockets}"
 
 
 def per_kind(stem: str, models: Sequence[str], texts: Sequence[str], suffix: str = "conf") -> dict[str, str]:

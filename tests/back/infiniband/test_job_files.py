@@ -41,6 +41,7 @@ def test_libraries_have_the_settings_of_the_hosts_and_none_of_roce() -> None:
     assert nccl["NCCL_IB_HCA"] == f"={ucx['UCX_NET_DEVICES']}"
     shmem = keys(files["jobs/nvshmem.env"])
     assert shmem["NVSHMEM_HCA_LIST"] == ucx["UCX_NET_DEVICES"]
+    assert shmem["NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME"] == nccl["NCCL_SOCKET_IFNAME"]
     assert nccl["NCCL_IB_SL"] == ucx["UCX_IB_SL"] == shmem["NVSHMEM_IB_SL"] == "1"
     everything = "".join(f"{path}\n{text}" for path, text in files.items() if "/launch/" not in path)
     assert not [word for word in ("NCCL_IB_TC", "GID_INDEX", "TRAFFIC_CLASS", "ROCE") if word in everything]

@@ -16,7 +16,7 @@ from fabricc.back.hosts import nccl
 from fabricc.back.hosts.nics import nic_qos
 from fabricc.back.jobs.files import job_files
 from fabricc.back.jobs.roster import list_hosts
-from fabricc.back.jobs.settings import settings_files, ucx_settings
+from fabricc.back.jobs.settings import mori_settings, settings_files, ucx_settings
 from fabricc.fabric.fabric import MOST, queue_pairs
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from tests.back.hosts.variants import VARIANTS
@@ -166,7 +166,15 @@ def test_one_sided_libraries_send_in_the_lossless_class(name: str) -> None:
     assert told["NVSHMEM_IB_TRAFFIC_CLASS"] == keys(built["jobs/nccl.conf"])["NCCL_IB_TC"]
     assert told["NVSHMEM_IB_ADDR_FAMILY"] == keys(built["jobs/nccl.conf"])["NCCL_IB_ADDR_FAMILY"]
     assert told["NVSHMEM_HCA_LIST"] == keys(built["jobs/ucx.conf"])["UCX_NET_DEVICES"]
+    assert told["NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME"] == keys(built["jobs/nccl.conf"])["NCCL_SOCKET_IFNAME"]
     assert "jobs/mori.env" not in built
+
+
+def test_one_sided_libraries_of_amd_open_sockets_where_rccl_does() -> None:
+    amd = replace(VARIANTS["pollara"], socket_interface="eno7")
+    assert keys(mori_settings(amd))["MORI_SOCKET_IFNAME"] == "eno7"
+    assert keys(nccl.render_text(amd))["NCCL_SOCKET_IFNAME"] == "=eno7"
+    assert "MORI_SOCKET_IFNAME" not in keys(mori_settings(replace(amd, socket_interface="")))
 
 
 def test_no_settings_for_one_sided_libraries_where_rdma_runs_over_tcp() -> None:
