@@ -36,10 +36,6 @@ _NETWORK_SHAPES = ((16, 2), (8, 2), (16, 0), (8, 0), (4, 0))
 _TOO_FEW_PORTS = ("FAB3006", "FAB3007", "FAB3008")
 """Errors that another size of units can repair."""
 _INFINIBAND_PRIORITIES = "  rdma: {priority: 1}  # the service level\n  default: {}\n"
-_INFINIBAND_CABLES = """
-cables:
-  host: {medium: mmf, length_m: 5}  # ends of twin-port cages: no copper cable has two split ends
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,12 +256,12 @@ def _with_cores(text: str) -> str:
 
 
 def _with_infiniband(text: str) -> str:
-    """Return the spec of an InfiniBand fabric: no systems of switches, no code points, cables that can be bought."""
+    """Return the spec of an InfiniBand fabric: no systems of switches and no code points."""
     text = re.sub(r"^  nos: .*\n", "", text, flags=re.MULTILINE)
     text = text.replace("\ngpus:", f"fabric: {INFINIBAND}\n\ngpus:", 1)
     head, _, rest = text.partition("priorities:")
     title, _, _ = rest.partition("\n")
-    return f"{head}priorities:{title}\n{_INFINIBAND_PRIORITIES}{_INFINIBAND_CABLES}"
+    return f"{head}priorities:{title}\n{_INFINIBAND_PRIORITIES}"
 
 
 def _with_user(text: str, answers: Answers) -> str:

@@ -14,6 +14,7 @@ from fabricc.catalog.model import Breakout
 from fabricc.catalog.optics import (
     TABLE,
     End,
+    Transceiver,
     cage_form,
     cage_of,
     form_factor,
@@ -184,6 +185,25 @@ def test_copper_is_never_split_at_both_ends_and_fibre_of_two_connectors_may_part
     assert choose_shortest(find_fits(TWIN, TWIN, "smf", alone=False), 100, TWIN, TWIN) is not None
     four = End("osfp", Breakout(4, 200, 2), "nvidia")
     assert find_fits(four, four, "smf", alone=False) == ()
+
+
+def test_xdr_has_single_mode_modules_alone() -> None:
+    """NVIDIA's list of 200G-PAM4 parts: finned twin-port modules in Q3400, flat ones in ConnectX-8, no multimode."""
+    group = CATALOG.switches["q3400"].cages[0]
+    switch = End(cage_form(group), group.breakouts[0], "nvidia", "infiniband")
+    (host,) = (
+        each._replace(protocol="infiniband") for each in host_ends(CATALOG.hosts["gb300-nvl72"], 1, 800)
+    )
+    numbers = {
+        part.number
+        for far in (switch, host)
+        for fit in find_fits(switch, far, "smf", alone=False)
+        for module in (fit.near, fit.far)
+        if isinstance(module, Transceiver)
+        for part in module.parts
+    }
+    assert numbers == {"MMS4A00-XM", "MMS4A20-XM800"}
+    assert find_fits(switch, host, "mmf", alone=False) == ()
 
 
 def test_passive_copper_does_not_change_the_lanes_and_retimed_copper_does() -> None:
