@@ -50,6 +50,8 @@ _SIGNS = {"create": "+", "update": "~", "delete": "-"}
               help="Certificate authorities of the server. [default: those of the system]")  # fmt: skip
 @click.option("--location", metavar="NAME", help="Site or location of the devices. [default: the cluster]")
 @click.option("--tenant", metavar="NAME", help="Tenant of the devices. [default: none]")
+@click.option("--parallel", type=click.IntRange(1, 32), default=4, show_default=True,
+              help="Requests that the server gets at the same time; at most its number of workers.")  # fmt: skip
 @click.option("--apply", is_flag=True, help="Make the changes; without it they are only shown.")
 @click.option("--pull", "folder", type=options.FilePath(path_type=Path), metavar="FOLDER",
               help="Write identity tables from the server into FOLDER instead; the server stays as it is.")  # fmt: skip
@@ -62,6 +64,7 @@ def command(
     ca: Path | None,
     location: str | None,
     tenant: str | None,
+    parallel: int,
     apply: bool,
     folder: Path | None,
     format_: str,
@@ -77,7 +80,7 @@ def command(
             "--apply and --pull exclude each other: one writes to the server, one reads from it."
         )
     which = PRODUCTS[product]
-    client = _connect(which, url, token, ca)
+    client = _connect(which, url, token, ca, parallel)
     compiled = compile_ethernet(spec, _TABLES, gaps=False)
     if compiled.planned is None:
         output.print_findings(compiled.diagnostics, format_, compiled.sources)
@@ -148,7 +151,7 @@ def _write_tables(client: Client, product: Product, fabric: Fabric, location: st
     return 0
 
 
-def _connect(product: Product, url: str, token: str | None, ca: Path | None) -> Client:
+def _connect(product: Product, url: str, token: str | None, ca: Path | None, parallel: int) -> Client:
     """Return the connection to a server.
 
     Raises:
@@ -163,7 +166,7 @@ def _connect(product: Product, url: str, token: str | None, ca: Path | None) -> 
     if kind not in KINDS or not place:
         raise click.BadParameter("it is not env:NAME, file:PATH or keyring:SERVICE", param_hint="--token")
     secret = Reference(kind, place).resolve(parts.netloc)
-    return Client(url, secret.reveal(), str(ca) if ca else None)
+    return Client(url, secret.reveal(), str(ca) if ca else None, parallel)
 
 
 def _is_this_machine(host: str) -> bool:

@@ -48,8 +48,11 @@ class Store:
         self.lists: dict[str, dict[str, dict[str, Any]]] = {}
         self.requests: list[tuple[str, str]] = []
         self.faults: list[tuple[str, int]] = []
-        """Method and status: the next request of that method gets the status, and is not carried out."""
+        """Method (and path) and status: the next such request gets the status, and is not carried out."""
+        self.meeting: tuple[str, threading.Barrier] | None = None
+        """Method and path: the first such requests wait for each other."""
         self._numbers = count(1)
+        self.lock = threading.Lock()
 
     def roles(self) -> str:
         return "dcim/device-roles" if self.product == "netbox" else "extras/roles"
@@ -126,6 +129,8 @@ class Store:
         return found
 
     def _fits(self, path: str, each: dict[str, Any], name: str, values: list[str]) -> bool:
+        if name == "tag__n":
+            return not self._fits(path, each, "tag", values)
         if name in ("tag", "tags"):
             tags = [
                 self.lists["extras/tags"][str(t["id"] if isinstance(t, dict) else t)] for t in each["tags"]
@@ -185,14 +190,24 @@ class Handler(BaseHTTPRequestHandler):
         if self.headers.get("Authorization") != f"Token {TOKEN}":
             self._answer(403, {"detail": "Invalid token"})
             return
-        fault = next((each for each in self.store.faults if each[0] == self.command), None)
+        fault = next(
+            (each for each in self.store.faults if each[0] in (self.command, f"{self.command} {path}")), None
+        )
         if fault is not None:
             self.store.faults.remove(fault)
             self._answer(fault[1], {"detail": "busy"})
             return
+        meeting = self.store.meeting
+        if meeting is not None and meeting[0] == f"{self.command} {path}":
+            meeting[1].wait(timeout=20)
+            self.store.meeting = None
+        with self.store.lock:
+            self._carry_out(path, content, parse_qsl(address.query))
+
+    def _carry_out(self, path: str, content: bytes, words: list[tuple[str, str]]) -> None:
         try:
             if self.command == "GET":
-                self._list(path, parse_qsl(address.query))
+                self._list(path, words)
             elif self.command == "POST":
                 made = [self.store.add(path, each) for each in json.loads(content)]
                 self._answer(201, [self.store.shown(path, each, nested=False) for each in made])
@@ -209,11 +224,15 @@ class Handler(BaseHTTPRequestHandler):
         query = dict(words)
         begin, limit = int(query.get("offset", 0)), min(int(query.get("limit", 50)), self.store.page)
         nested = self.store.product == "netbox" or query.get("depth") == "1"
-        others = [(name, value) for name, value in words if name not in ("offset", "limit", "depth")]
+        others = [
+            (name, value) for name, value in words if name not in ("offset", "limit", "depth", "fields")
+        ]
         found = self.store.search(path, others)
         part = found[begin : begin + limit]
         more = f"http://x/?offset={begin + limit}" if begin + limit < len(found) else None
         results = [self.store.shown(path, each, nested=nested) for each in part]
+        if fields := query.get("fields"):
+            results = [{name: each[name] for name in fields.split(",") if name in each} for each in results]
         self._answer(200, {"count": len(found), "next": more, "previous": None, "results": results})
 
     do_GET = do_POST = do_PATCH = do_DELETE = _serve  # noqa: N815 - names of the standard library

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -240,6 +241,23 @@ def test_a_write_whose_outcome_is_unknown_is_not_repeated(case: Case) -> None:
     status, _, err = case.sync("--apply")
     assert (status, len(case.written())) == (1, 1), err
     assert "Run the command again: it continues with what is missing." in " ".join(err.split())
+    assert case.sync("--apply")[0] == 0
+    assert case.changes()["changes"] == []
+
+
+def test_parts_of_many_objects_are_written_at_the_same_time(case: Case) -> None:
+    case.store.meeting = ("POST dcim/interfaces", threading.Barrier(2))
+    status, _, err = case.sync("--apply", "--parallel", "2")
+    assert (status, case.store.meeting is None) == (0, True), err
+    assert case.sync("--parallel", "3") == (0, f"{case.product}: no changes\n", "")
+
+
+def test_no_part_is_written_after_one_that_failed(case: Case) -> None:
+    case.store.faults = [("POST dcim/interfaces", 502)]
+    status, _, err = case.sync("--apply", "--parallel", "2")
+    assert (status, "502" in err) == (1, True), err
+    assert case.written().count(("POST", "dcim/interfaces")) <= 3, "what was under way ends"
+    assert ("POST", "dcim/cables") not in case.written()
     assert case.sync("--apply")[0] == 0
     assert case.changes()["changes"] == []
 

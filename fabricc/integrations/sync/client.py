@@ -1,4 +1,7 @@
-"""A bounded REST client for sources of truth: pages, bulk requests, a token that no redirect receives."""
+"""A bounded REST client for sources of truth: pages, bulk requests, a token that no redirect receives.
+
+Pages of a list and parts of a write may be under way at the same time; their results come in order.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,10 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 from fabricc.base.diagnostics import FindingsError
@@ -42,6 +47,9 @@ _LONGEST = 300
 _TOKEN = re.compile(r"[!-~]+")
 
 
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
 _TOO_MANY = 429
 _BUSY = (502, 503, 504)
 """Statuses of a server that is restarted or overloaded, or of a proxy in front of it."""
@@ -55,6 +63,15 @@ class _Busy(NamedTuple):
     """A server that requests the same again; `seconds`: how long to wait, None if it names no number."""
 
     seconds: int | None
+
+
+class _Page(NamedTuple):
+    """A page of a list: its objects, the number of all objects, whether more follow, and its bytes."""
+
+    results: list[Mapping[str, Any]]
+    total: int
+    has_next: bool
+    size: int
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -102,12 +119,13 @@ class Client:
         url: its address, without `/api`.
         token: an API token.
         certificates: a file of certificate authorities; None for those of the system.
+        parallel: requests that may be under way at the same time.
 
     Raises:
         ServerError: no request can have this token.
     """
 
-    def __init__(self, url: str, token: str, certificates: str | None = None) -> None:
+    def __init__(self, url: str, token: str, certificates: str | None = None, parallel: int = 1) -> None:
         self._url, self._token = url.rstrip("/"), token
         if not _TOKEN.fullmatch(token):
             message = "the token has a blank, a line break or a letter that no header of HTTP can have"
@@ -116,11 +134,9 @@ class Client:
         self._headers = {
             "Authorization": f"{scheme} {token}", "Accept": "application/json", "Content-Type": "application/json",
         }  # fmt: skip
-        self._handler = _Bounded(ssl.create_default_context(cafile=certificates))
-        handlers: list[urllib.request.BaseHandler] = [_NoRedirect(), self._handler]
-        if urlsplit(url).scheme == "http":  # only this machine; a proxy would get the token unencrypted
-            handlers.append(urllib.request.ProxyHandler({}))
-        self._opener = urllib.request.build_opener(*handlers)
+        self._tls = ssl.create_default_context(cafile=certificates)
+        self._parallel = parallel
+        self._of_thread = threading.local()
 
     def objects(self, path: str, query: Sequence[tuple[str, str]] = ()) -> Iterator[Mapping[str, Any]]:
         """Yield the objects of a list, over all its pages.
@@ -128,58 +144,112 @@ class Client:
         Raises:
             ServerError: the server does not answer as documented, or has other objects than it counts.
         """
-        read, size, end = 0, 0, time.monotonic() + _LIST_S
-        for _ in range(_MOST_PAGES):
-            words = urlencode([*query, ("limit", str(PAGE)), ("offset", str(read))])
-            answer, length = self._request("GET", f"/api/{path}/?{words}")
-            results = answer.get("results") if isinstance(answer, dict) else None
-            total = answer.get("count") if isinstance(answer, dict) else None
-            if (
-                not isinstance(results, list)
-                or not isinstance(total, int)
-                or not all(map(_is_object, results))
-            ):
-                raise ServerError(
-                    "FAB2153", f"{self._url}/api/{path}/ answers no list of objects with its count"
-                )
-            yield from results
-            read, size = read + len(results), size + length
-            if read >= total and not answer.get("next"):
-                return
-            if read > MOST_OBJECTS or size > _LIST_BYTES or time.monotonic() > end:
-                break
-            if not results or not answer.get("next") or read > total:
-                raise ServerError("FAB2153", f"/api/{path}/ ends after {read} of {total} objects")
+        first = self._read_page(path, query, 0)
+        yield from first.results
+        step, total = len(first.results), first.total
+        read, size, end = step, first.size, time.monotonic() + _LIST_S
+        if read == total and not first.has_next:
+            return
+        if not first.has_next or not 0 < step < total:
+            raise ServerError("FAB2153", f"/api/{path}/ ends after {read} of {total} objects")
         remedy = "Name another server with --url, or a location with fewer objects."
-        raise ServerError("FAB2153", f"/api/{path}/ has no end after {read:,} objects", remedy)
+        endless = ServerError("FAB2153", f"/api/{path}/ has no end after {read:,} objects", remedy)
+        if total > MOST_OBJECTS or total > step * _MOST_PAGES:
+            raise endless
+        offsets = range(step, total, step)
+        for page in self._run_in_order(lambda offset: self._read_page(path, query, offset), offsets):
+            yield from page.results
+            is_last = read + step >= total
+            if (
+                len(page.results) != min(step, total - read)
+                or page.total != total
+                or page.has_next == is_last
+            ):
+                message = f"/api/{path}/ ends after {read + len(page.results)} of {total} objects, or changed"
+                raise ServerError("FAB2153", message, "Run the command again.")
+            read, size = read + step, size + page.size
+            if size > _LIST_BYTES or time.monotonic() > end:
+                raise endless
 
-    def create(self, path: str, bodies: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[Mapping[str, Any]]]:
-        """Create objects and yield them part by part, in the order of the bodies."""
-        for count, answer in self._write("POST", path, bodies):
+    def _read_page(self, path: str, query: Sequence[tuple[str, str]], offset: int) -> _Page:
+        """Return a page of a list."""
+        words = urlencode([*query, ("limit", str(PAGE)), ("offset", str(offset))])
+        answer, length = self._request("GET", f"/api/{path}/?{words}")
+        results = answer.get("results") if isinstance(answer, dict) else None
+        total = answer.get("count") if isinstance(answer, dict) else None
+        if not isinstance(results, list) or not isinstance(total, int) or not all(map(_is_object, results)):
+            raise ServerError("FAB2153", f"{self._url}/api/{path}/ answers no list of objects with its count")
+        return _Page(results, total, bool(answer.get("next")), length)
+
+    def _run_in_order(
+        self, work: Callable[[_Item], _Result], items: Iterable[_Item], parallel: int | None = None
+    ) -> Iterator[_Result]:
+        """Yield the results of some work in the order of the items, of which several may be under way.
+
+        After an error the others that are under way end first, and no further one starts.
+        """
+        most = self._parallel if parallel is None else parallel
+        waiting: deque[Future[_Result]] = deque()
+        with ThreadPoolExecutor(most) as pool:
+            try:
+                for item in items:
+                    if any(each.done() and each.exception() for each in waiting):
+                        break
+                    waiting.append(pool.submit(work, item))
+                    if len(waiting) == most:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+            finally:
+                for each in waiting:
+                    each.cancel()
+
+    def create(
+        self, path: str, bodies: Sequence[Mapping[str, Any]], *, in_turn: bool = True
+    ) -> Iterator[Sequence[Mapping[str, Any]]]:
+        """Create objects and yield them part by part, in the order of the bodies.
+
+        Args:
+            path: of the list.
+            bodies: what to send for each object.
+            in_turn: whether a part waits for the one before it.
+        """
+        for count, answer in self._write("POST", path, bodies, in_turn=in_turn):
             if not isinstance(answer, list) or len(answer) != count or not all(map(_is_object, answer)):
                 raise ServerError("FAB2153", f"/api/{path}/ does not answer with the {count} objects created")
             yield answer
 
-    def update(self, path: str, bodies: Sequence[Mapping[str, Any]]) -> Iterator[int]:
+    def update(
+        self, path: str, bodies: Sequence[Mapping[str, Any]], *, in_turn: bool = True
+    ) -> Iterator[int]:
         """Change objects; each body has the `id` and the values to change. Yield the number of each part."""
-        return (count for count, _ in self._write("PATCH", path, bodies))
+        return (count for count, _ in self._write("PATCH", path, bodies, in_turn=in_turn))
 
     def delete(self, path: str, ids: Sequence[str | int]) -> Iterator[int]:
         """Delete objects, and yield the number of each part."""
-        return (count for count, _ in self._write("DELETE", path, [{"id": each} for each in ids]))
+        bodies = [{"id": each} for each in ids]
+        return (count for count, _ in self._write("DELETE", path, bodies, in_turn=True))
 
     def _write(
-        self, method: str, path: str, bodies: Sequence[Mapping[str, Any]]
+        self, method: str, path: str, bodies: Sequence[Mapping[str, Any]], *, in_turn: bool
     ) -> Iterator[tuple[int, Any]]:
         """Send bodies in parts of a size that the server handles in time, and yield size and answer of each part."""
-        begin, size = 0, FIRST_PART
-        while part := bodies[begin : begin + size]:
+        size = FIRST_PART
+
+        def parts() -> Iterator[Sequence[Mapping[str, Any]]]:
+            begin = 0
+            while part := bodies[begin : begin + size]:
+                begin += len(part)
+                yield part
+
+        def send(part: Sequence[Mapping[str, Any]]) -> tuple[int, Any, float]:
             start = time.monotonic()
             answer, _ = self._request(method, f"/api/{path}/", part)
-            took = max(time.monotonic() - start, 0.001)
-            begin += len(part)
-            size = max(1, min(2 * size, LARGEST_PART, int(len(part) * PART_S / took)))
-            yield len(part), answer
+            return len(part), answer, max(time.monotonic() - start, 0.001)
+
+        for count, answer, took in self._run_in_order(send, parts(), 1 if in_turn else self._parallel):
+            size = max(1, min(2 * size, LARGEST_PART, int(count * PART_S / took)))
+            yield count, answer
 
     def _request(self, method: str, address: str, body: object = None) -> tuple[Any, int]:
         """Return the answer and the bytes that it has.
@@ -202,10 +272,11 @@ class Client:
         """Send a request once; `is_last`: a busy server is an error."""
         place = address.partition("?")[0]
         late = threading.Event()
+        handler, opener = self._find_opener()
         try:
             request = urllib.request.Request(f"{self._url}{address}", content, self._headers, method=method)
-            with cut_after(TIMEOUT_S, self._handler.cut) as late:
-                status, text, after = self._exchange(request)
+            with cut_after(TIMEOUT_S, handler.cut) as late:
+                status, text, after = self._exchange(opener, request)
             if late.is_set():
                 raise TimeoutError
         except AnswerTooLargeError as error:
@@ -231,10 +302,26 @@ class Client:
                 "FAB2153", message, f"Check that {self._url} is the address of the server."
             ) from None
 
-    def _exchange(self, request: urllib.request.Request) -> tuple[int | None, bytes, str]:
+    def _find_opener(self) -> tuple[_Bounded, urllib.request.OpenerDirector]:
+        """Return the opener of this thread, and its handler, which can cut its connection off."""
+        found: tuple[_Bounded, urllib.request.OpenerDirector] | None = getattr(
+            self._of_thread, "opener", None
+        )
+        if found is None:
+            handler = _Bounded(self._tls)
+            handlers: list[urllib.request.BaseHandler] = [_NoRedirect(), handler]
+            if urlsplit(self._url).scheme == "http":  # this machine; a proxy would get the token unencrypted
+                handlers.append(urllib.request.ProxyHandler({}))
+            found = self._of_thread.opener = (handler, urllib.request.build_opener(*handlers))
+        return found
+
+    @staticmethod
+    def _exchange(
+        opener: urllib.request.OpenerDirector, request: urllib.request.Request
+    ) -> tuple[int | None, bytes, str]:
         """Return the status, unless it is a success, the content of an answer, and `Retry-After`."""
         try:
-            with self._opener.open(request, timeout=TIMEOUT_S) as answer:
+            with opener.open(request, timeout=TIMEOUT_S) as answer:
                 return None, answer.read(), ""
         except urllib.error.HTTPError as error:
             with error:

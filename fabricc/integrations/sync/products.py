@@ -33,6 +33,7 @@ class Product:
         device_filter: query that names devices of interfaces and cables by identifier.
         inside: query for the addresses of a prefix.
         tag_query: query for the objects with a tag.
+        untagged: query for the objects without a tag; empty where all objects are read.
         field_query: query for the custom field `asn`.
         location_query: query for the devices of a location; names of devices are unique there, not on the server.
         slugs: kinds that others may have under another spelling of the name: their slugs must be unique.
@@ -48,6 +49,7 @@ class Product:
     device_filter: Mapping[str, str]
     inside: str
     tag_query: tuple[str, Callable[[str], str]]
+    untagged: str
     field_query: tuple[tuple[str, str], ...]
     location_query: tuple[str, Callable[[str], str]]
     slugs: tuple[str, ...]
@@ -55,6 +57,10 @@ class Product:
     body: Callable[[Record, Ids], dict[str, Any]]
     change: Callable[[Record, Mapping[str, Value], Ids], dict[str, Any]]
     tags: Callable[[tuple[Any, ...]], list[Any]]
+
+    def without_tag(self, tag: str) -> tuple[tuple[str, str], ...]:
+        """Return the query that leaves out the objects with a tag, if the product has one."""
+        return ((self.untagged, self.tag_query[1](tag)),) if self.untagged else ()
 
     def read(self, kind: str, answer: Mapping[str, Any], keys: Keys) -> tuple[Key, dict[str, Value]] | None:
         """Return key and fields of an object of the server; None where it is nothing that the plan could have."""
@@ -246,10 +252,20 @@ NETBOX = Product(
     device_filter={"interface": "device_id", "cable": "device_id"},
     inside="parent",
     tag_query=("tag", slug),
+    untagged="tag__n",
     field_query=(("name", "asn"),),
     location_query=("site", slug),
     slugs=("tag", "tenant", "manufacturer", "device_type", "role", "location", "platform"),
-    options={},
+    options={
+        kind: (("fields", names),)
+        for kind, names in {
+            "device": "id,name,device_type,role,site,platform,tenant,custom_fields,tags,rack,position,primary_ip4",
+            "primary": "id,name,primary_ip4",
+            "interface": "id,name,device,mtu,enabled,mgmt_only,tags",
+            "address": "id,address,vrf,assigned_object_id,role,tags",
+            "cable": "id,a_terminations,b_terminations,tags",
+        }.items()
+    },  # the rest costs a server most of its time
     body=_netbox_body,
     change=_netbox_change,
     tags=lambda ids: [*ids],
@@ -313,6 +329,7 @@ NAUTOBOT = Product(
     device_filter={"interface": "device", "cable": "device_id"},
     inside="prefix",
     tag_query=("tags", str),
+    untagged="",
     field_query=(),  # its key is no filter; servers have few custom fields
     location_query=("location", str),
     slugs=(),

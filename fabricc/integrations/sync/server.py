@@ -20,6 +20,8 @@ _CHUNK = 50
 """Values of one query: addresses of requests stay below 8 kB, which servers and proxies take."""
 _UNTAGGED = ("assignment", "vrf_prefix", "primary")
 """Kinds without tags: they belong to the owner of their address, VRF or device."""
+_MANY = ("interface", "address", "assignment", "primary", "cable")
+"""Kinds with most of the objects, which depend on no other object of their kind: requests may be under way together."""
 Query = tuple[tuple[str, str], ...]
 
 
@@ -64,8 +66,10 @@ class Server:
             seen = set()
             own = [each for each in records if each.kind == kind]
             names = {slug(each.key[0]): each.key for each in own} if kind in self._product.slugs else {}
-            for query in self._queries(kind, own, records):
+            for number, query in enumerate(self._queries(kind, own, records)):
                 options = self._product.options.get(kind, ())
+                if number and self._is_tagged(kind):  # the first query has found those with the tag
+                    options = (*options, *self._product.without_tag(self._tag))
                 for answer in self._client.objects(self._product.paths[kind], (*query, *options)):
                     if answer.get("id") in seen:
                         continue
@@ -95,24 +99,29 @@ class Server:
 
     def _apply_group(self, action: str, kind: str, path: str, part: Sequence[Change]) -> Iterator[int]:
         """Make changes of one action on one kind, and yield how many each request makes."""
+        in_turn = kind not in _MANY
         if action == "delete":
             yield from self._client.delete(path, [each.found.id for each in part if each.found is not None])
         elif action == "update" or kind == "primary":
-            yield from self._client.update(path, [self._update(each) for each in part])
+            yield from self._client.update(path, [self._update(each) for each in part], in_turn=in_turn)
         else:
             records = [each.record for each in part if each.record is not None]
             rest = iter(records)
-            for made in self._client.create(path, [self._body(each) for each in records]):
+            bodies = [self._body(each) for each in records]
+            for made in self._client.create(path, bodies, in_turn=in_turn):
                 for answer in made:
                     self._remember(kind, next(rest).key, answer.get("id"))
                 yield len(made)
 
+    def _is_tagged(self, kind: str) -> bool:
+        """Return whether objects of a kind can have the tag, which the server has."""
+        return kind in OWNED and kind not in _UNTAGGED and self._tag_id is not None
+
     def _queries(self, kind: str, own: Sequence[Record], records: Sequence[Record]) -> Iterator[Query]:
         """Yield the queries that find the objects of a kind."""
-        if kind in OWNED and kind not in _UNTAGGED:
+        if self._is_tagged(kind):
             name, form = self._product.tag_query
-            if self._tag_id is not None:
-                yield ((name, form(self._tag)),)
+            yield ((name, form(self._tag)),)
         if kind in self._product.device_filter:
             devices = [each.key for each in records if each.kind == "device"]
             ids = [str(self._ids["device", key]) for key in devices if ("device", key) in self._ids]
@@ -242,6 +251,7 @@ def _group_by_device(
 ) -> Iterator[Mapping[str, Any]]:
     for begin in range(0, len(ids), _READ_CHUNK):
         query = [(product.device_filter[kind], each) for each in ids[begin : begin + _READ_CHUNK]]
+        query += product.options.get(kind, ())
         yield from client.objects(product.paths[kind], query)
 
 
@@ -251,7 +261,8 @@ def _read_addresses(
     """Yield the addresses in the pools, on interfaces of the devices."""
     found: dict[Any, Mapping[str, Any]] = {}
     for prefix in prefixes:
-        for answer in client.objects(product.paths["address"], ((product.inside, prefix),)):
+        inside = ((product.inside, prefix), *product.options.get("address", ()))
+        for answer in client.objects(product.paths["address"], inside):
             found[answer.get("id")] = answer
     if "assignment" in product.paths:
         ends = {}
