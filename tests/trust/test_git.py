@@ -490,6 +490,75 @@ def test_a_merge_reads_no_exchanged_object(repository: Path, kind: str, tmp_path
         git_history.merge_commits(found, main, topic, (start,), tmp_path / "merge")
 
 
+@pytest.mark.parametrize("kind", ["blob", "tree"])
+def test_a_merge_does_not_read_a_second_content_of_an_object(
+    repository: Path, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is exchanged after fabricc compared it with its name, and before Git merges."""
+    start = git(repository, "rev-parse", "HEAD")
+    for branch, name in (("topic", "cluster: topic\n"), ("main", "cluster: site\n")):
+        git(repository, "checkout", "-qB", branch, start)
+        (repository / "site" / ("cluster.yaml" if branch == "topic" else "notes")).write_text(name, "utf-8")
+        git(repository, "add", "-A")
+        git(repository, "commit", "-qm", branch)
+    place = "site/cluster.yaml" if kind == "blob" else "site"
+    first = git(repository, "rev-parse", f"{start}:{place}")
+    new = subprocess.run(
+        ["git", "-C", str(repository), "cat-file", kind, f"topic:{place}"], capture_output=True, check=True
+    ).stdout
+    expected = git(repository, "merge-tree", "--write-tree", "main", "topic")
+    original = git_history.run_git
+
+    def exchange(folder: Path, *words: str, limit: int = 1 << 16) -> Answer:
+        if words[0] == "merge-tree":
+            forge(repository, first, kind, new)
+        return original(folder, *words, limit=limit)
+
+    monkeypatch.setattr(git_history, "run_git", exchange)
+    found = Repository.of(repository)
+    main, topic = found.commit("main"), found.commit("topic")
+    merge = git_history.merge_commits(found, main, topic, (start,), tmp_path / "merge")
+    assert (merge.tree, merge.conflicts) == (expected, ())
+
+
+def test_a_merge_of_copies_is_that_of_git(repository: Path, tmp_path: Path) -> None:
+    """Renamed files and folders, links, modes, a submodule, and a conflict."""
+    site = repository / "site"
+    for number in range(4):
+        (site / f"{number}").write_text("".join(f"{number} {line}\n" for line in range(40)), "utf-8")
+    (site / "link").symlink_to("0")
+    (repository / "same").mkdir()
+    (repository / "same" / "file").write_text("same\n", "utf-8")
+    git(repository, "add", "-A")
+    git(repository, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},sub")
+    git(repository, "commit", "-qm", "more")
+    start = git(repository, "rev-parse", "HEAD")
+    git(repository, "checkout", "-qB", "topic")
+    git(repository, "mv", "site", "zone")
+    (repository / "zone" / "1").write_text(
+        "topic\n" + (repository / "zone" / "1").read_text("utf-8"), "utf-8"
+    )
+    (repository / "zone" / "2").chmod(0o755)
+    git(repository, "add", "zone")
+    git(repository, "update-index", "--cacheinfo", f"160000,{'2' * 40},sub")
+    git(repository, "commit", "-qm", "topic")
+    git(repository, "checkout", "-qfB", "main", start)
+    (site / "1").write_text((site / "1").read_text("utf-8") + "main\n", "utf-8")
+    (site / "link").unlink()
+    (site / "link").symlink_to("3")
+    git(repository, "add", "site")
+    git(repository, "commit", "-qm", "main")
+    found = Repository.of(repository)
+    main, topic = found.commit("main"), found.commit("topic")
+    expected = git(repository, "merge-tree", "--write-tree", "main", "topic")
+    merge = git_history.merge_commits(found, main, topic, (start,), tmp_path / "merge")
+    assert (merge.tree, merge.conflicts) == (expected, ())
+    (site / "1").write_text("main\n", "utf-8")
+    git(repository, "commit", "-qam", "conflict")
+    merge = git_history.merge_commits(found, found.commit("main"), topic, (start,), tmp_path / "again")
+    assert merge.conflicts == ("zone/1",)
+
+
 def test_a_repository_that_does_not_answer_is_given_up(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -33,6 +34,8 @@ _SHORT_NAME = re.compile(r"[0-9a-f]{4,39}")
 _HASHES = {40: "sha1", 64: "sha256"}
 """Length of an object's name -> the hash that Git makes it with."""
 _FOLDER = "040000"
+_SUBMODULE = "160000"
+_TOP = re.compile(r"tree ([0-9a-f]{40}(?:[0-9a-f]{24})?)\n")
 _PARENT = re.compile(r"^parent ([0-9a-f]{40}(?:[0-9a-f]{24})?)$", re.MULTILINE)
 _OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
@@ -319,6 +322,11 @@ class Repository:
         return self._list_tree(commit, path, *options)
 
     def _list_tree(self, commit: str, path: str, *options: str) -> list[Entry]:
+        found, deep = self._list_entries(commit, path, *options), "-r" in options
+        return [each for each in found if each.mode != _FOLDER or (each.path == path and not deep)]
+
+    def _list_entries(self, commit: str, path: str, *options: str) -> list[Entry]:
+        """Return the entries, and the folders on the way to them; the content of each folder is that of its name."""
         if not _OBJECT.fullmatch(commit):
             raise GitError(f"{commit!r} is no name of a commit")
         parts, deep = path.split("/"), "-r" in options
@@ -331,7 +339,7 @@ class Repository:
         found = [_parse_entry(row) for row in answer.out.split(b"\0") if row]
         _refuse_twins(found, commit)
         _verify_folders(self.folder, frozenset(each for each in found if each.mode == _FOLDER))
-        return [each for each in found if each.mode != _FOLDER or (each.path == path and not deep)]
+        return found
 
 
 def read_parents(repository: Repository, commits: Collection[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -352,12 +360,67 @@ def verify_differing_files(repository: Repository, commits: Collection[str]) -> 
     Raises:
         GitError: one has other content, or a folder is not here.
     """
-    sides = [frozenset(repository._list_tree(commit, "", "-r")) for commit in commits]
-    differing = frozenset.union(*sides) - frozenset.intersection(*sides)
-    here = [each for each in differing if each.plain and each.size is not None]
-    for _, chunks in _read_objects(repository.folder, here, "blob"):
+    files = [each for each in _differing_entries(repository, commits) if each.plain]
+    for _, chunks in _read_objects(repository.folder, files, "blob"):
         for _ in chunks:
             pass
+
+
+def copy_differing_objects(repository: Repository, commits: Collection[str], objects: Path) -> list[str]:
+    """Copy the folders and files in which commits differ to another folder of objects; return the top of each commit.
+
+    A copy has the content of its name, so a program that reads the copies reads nothing else.
+
+    Raises:
+        GitError: one has other content, or a folder is not here.
+    """
+    folders = [
+        Entry(f"commit {name[:12]}", _FOLDER, top, None) for name, top in read_tops(repository, commits)
+    ]
+    tops = [each.object for each in folders]
+    entries = _differing_entries(repository, commits)
+    copied: set[str] = set()
+    for kind, wanted in (("tree", [*folders, *(e for e in entries if e.mode == _FOLDER)]),
+                         ("blob", [e for e in entries if e.mode not in (_FOLDER, _SUBMODULE)])):  # fmt: skip
+        new = [*{each.object: each for each in wanted if each.object not in copied}.values()]
+        for entry, chunks in _read_objects(repository.folder, new, kind):
+            write_object(objects, kind, b"".join(chunks), len(entry.object))
+        copied |= {each.object for each in new}
+    return tops
+
+
+def write_object(objects: Path, kind: str, content: bytes, digits: int) -> str:
+    """Write an object to a folder of objects, and return its name; `digits` of a name tell how it is computed."""
+    whole = f"{kind} {len(content)}\0".encode() + content
+    name = hashlib.new(_HASHES[digits], whole, usedforsecurity=False).hexdigest()
+    place = objects / name[:2] / name[2:]
+    try:
+        place.write_bytes(zlib.compress(whole, 1))
+    except FileNotFoundError:
+        place.parent.mkdir()
+        place.write_bytes(zlib.compress(whole, 1))
+    return name
+
+
+def read_tops(repository: Repository, commits: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield commits with their top folders, as their content names them, which is compared with their names.
+
+    Raises:
+        GitError: one is not here, or has other content.
+    """
+    entries = [Entry(f"commit {name[:12]}", "", name, None) for name in commits]
+    for entry, chunks in _read_objects(repository.folder, entries, "commit"):
+        top = _TOP.match(b"".join(chunks).decode("utf-8", "replace"))
+        if top is None:
+            raise _missing_object_error(entry.path)
+        yield entry.object, top[1]
+
+
+def _differing_entries(repository: Repository, commits: Collection[str]) -> list[Entry]:
+    """Return the folders and the files that are here in which commits differ."""
+    sides = [frozenset(repository._list_entries(commit, "", "-r")) for commit in commits]
+    differing = frozenset.union(*sides) - frozenset.intersection(*sides)
+    return [each for each in differing if each.mode == _FOLDER or each.size is not None]
 
 
 def _read_objects(

@@ -8,11 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.base.foreign import files
-from fabricc.base.foreign.git import LARGEST, read_parents, verify_differing_files
+from fabricc.base.foreign.git import (
+    LARGEST,
+    copy_differing_objects,
+    read_parents,
+    verify_differing_files,
+    write_object,
+)
 from fabricc.base.foreign.git_process import GitError, run_git
 from fabricc.base.values import dataclass, replace
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fabricc.base.foreign.git import Repository
 
 _LARGEST = 1 << 20
@@ -122,25 +130,48 @@ def merge_commits(
 ) -> Merge:
     """Merge two commits in an empty folder, without the configuration, attributes and drivers of their repository.
 
+    With one base, Git reads copies whose content is that of their names, and commits that have these folders: a
+    repository can have two contents of one object, and which one Git reads depends on what it read before.
+
     Raises:
         GitError: an object is not here, or has other content than its name stands for.
     """
-    verify_differing_files(repository, (first, second, *bases))
-    own = _borrow_objects(repository, scratch)
-    words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", first, second)
+    if len(bases) == 1:
+        own, lend = _empty_repository(repository, scratch)
+        sides = _copy_sides(repository, own.folder / ".git" / "objects", first, second, *bases)
+    else:
+        verify_differing_files(repository, (first, second, *bases))
+        own, lend = _empty_repository(repository, scratch)
+        lend()
+        sides = (first, second)
+    words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", *sides)
     answer = run_git(own.folder, *words)
     tree, *conflicts = os.fsdecode(answer.out).split("\0")
     if answer.status not in (0, _CONFLICTS) or len(tree) != len(first):
         message = f"Git cannot merge {second[:12]} into {first[:12]} with the objects that are here"
         raise GitError(message, "Get them with Git itself: `git fetch --refetch --no-filter origin`.")
+    lend()
     return Merge(own, tree, tuple(sorted({path for path in conflicts if path})))
 
 
+def _copy_sides(repository: Repository, objects: Path, first: str, second: str, base: str) -> tuple[str, str]:
+    """Copy what a merge reads, and return commits with the folders of the two sides, both on one of the base."""
+    tops = copy_differing_objects(repository, (base, first, second), objects)
+
+    def commit(top: str, *parents: str) -> str:
+        lines = [f"tree {top}", *(f"parent {each}" for each in parents), *_COMMIT_LINES]
+        return write_object(objects, "commit", "\n".join(lines).encode(), len(first))
+
+    start = commit(tops[0])
+    return commit(tops[1], start), commit(tops[2], start)
+
+
+_COMMIT_LINES = ("author fabricc <> 0 +0000", "committer fabricc <> 0 +0000", "", "")
 _REPAIR = "Check the clone: `git fsck --connectivity-only`."
 
 
-def _borrow_objects(repository: Repository, scratch: Path) -> Repository:
-    """Return an empty repository that reads the objects of another one."""
+def _empty_repository(repository: Repository, scratch: Path) -> tuple[Repository, Callable[[], None]]:
+    """Return an empty repository, and what lets it also read the objects of another one."""
     places = run_git(
         repository.folder, "rev-parse", "--path-format=absolute", "--git-path", "objects", "--git-path", "shallow",
         "--show-object-format",
@@ -153,10 +184,13 @@ def _borrow_objects(repository: Repository, scratch: Path) -> Repository:
         folder.mkdir(parents=True)
     (own / "HEAD").write_text("ref: refs/heads/main\n", "utf-8")
     (own / "config").write_text(_CONFIG[hash_], "utf-8")
-    (own / "objects" / "info" / "alternates").write_bytes(os.fsencode(f"{objects}\n"))
-    with suppress(FileNotFoundError):
-        (own / "shallow").write_bytes(files.read_regular_file(shallow, limit=_LARGEST)[0])
-    return replace(repository, folder=scratch)
+
+    def lend() -> None:
+        (own / "objects" / "info" / "alternates").write_bytes(os.fsencode(f"{objects}\n"))
+        with suppress(FileNotFoundError):
+            (own / "shallow").write_bytes(files.read_regular_file(shallow, limit=_LARGEST)[0])
+
+    return replace(repository, folder=scratch), lend
 
 
 _CONFIG = {
