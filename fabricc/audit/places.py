@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from fabricc.audit.ends import Placement, placement_of
 from fabricc.audit.tiers import DisjointSets, Graph, connected_parts, in_order, pair_of, tiers_of
 from fabricc.back.nos.ports import PortKind
-from fabricc.base.numbers import is_number
-from fabricc.base.order import natural_key
+from fabricc.base.numbers import is_number, natural_key
 from fabricc.facts.statement import Device, Kind, Place, Tier
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from fabricc.audit.ends import OUTWARD, SERVED, Placement
-from fabricc.base.order import natural_key
+from fabricc.base.numbers import natural_key
 from fabricc.base.values import dataclass
 from fabricc.facts.statement import Device, Tier
 

@@ -28,7 +28,7 @@ from fabricc.review.explain.codes import code_causes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.base.foreign.markdown import Markdown
+    from fabricc.base.foreign.formats import Markdown
     from fabricc.cli.bars import Bars
 
 FORMAT = "fabricc.format"

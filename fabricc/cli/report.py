@@ -9,7 +9,7 @@ import click
 from fabricc.base.foreign.files import Folder
 from fabricc.cli import options, output
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.proof_findings import list_proof_findings
+from fabricc.compiler.recheck import list_proof_findings
 from fabricc.compiler.result import exit_status
 from fabricc.review.report.page import is_report, render_report
 from fabricc.tree import EmitError

@@ -1,4 +1,4 @@
-"""The check of a tree on disk: its bytes against its manifest, its meaning against a fresh plan."""
+"""The check of a tree on disk: its bytes against its manifest, its meaning against a fresh plan; and without a tree."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.back.jobs.files import job_files
+from fabricc.back.nos import templating
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.foreign.shell import shell_path
 from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.compiler.load.input_digests import TEMPLATES, manifest_inputs
 from fabricc.compiler.load.spec_location import find_spec, tree_texts
+from fabricc.compiler.prove.finding_groups import FindingGroups
 from fabricc.compiler.result import BuildResult
 from fabricc.compiler.write.device import Work, job_count, pieces_of
+from fabricc.compiler.write.fabric_rules import find_plan_findings
 from fabricc.compiler.write.outcome import Outcome, plan_folder, plan_texts
 from fabricc.compiler.write.workers import run_in_background
 from fabricc.front.spec.load import apply_severities
@@ -33,8 +36,9 @@ from fabricc.rules.answers import Answers, account_topics
 from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from fabricc.proof.compare import Finding
     from fabricc.tree.manifest import Manifest
 
 
@@ -169,3 +173,31 @@ def _same_inputs(now: Mapping[str, str], then: Mapping[str, str]) -> bool:
     if not any(name.startswith(TEMPLATES) for name in now):
         then = {name: digest for name, digest in then.items() if not name.startswith(TEMPLATES)}
     return now == then
+
+
+def has_own_text(compiled: Compiled) -> bool:
+    """Return whether a spec has text or figures of the user's own: overlays, removals, templates and catalog files."""
+    specs = compiled.spec, *compiled.spec.networks.values()
+    return templating.in_use() or any(each.overlays or each.catalog_files for each in specs)
+
+
+def list_proof_findings(compiled: Compiled) -> tuple[Diagnostic, ...]:
+    """Return the errors and warnings of `check` on the tree of a spec, without the tree.
+
+    The files are rendered and proved where the spec has text of its own; else the rules run on the planned facts.
+    """
+    if not has_own_text(compiled):
+        return group_findings(compiled, find_plan_findings(compiled))
+    try:
+        found = compiled.proof()
+    except EmitError as error:
+        found = (error.diagnostic,)
+    return tuple(each for each in found if each.severity is not Severity.NOTE)
+
+
+def group_findings(compiled: Compiled, found: Iterable[Finding]) -> tuple[Diagnostic, ...]:
+    """Return findings as `check` reports them: in groups, and with what the spec accepts."""
+    grouped, spec = FindingGroups(), compiled.spec
+    grouped.add(found)
+    new = apply_severities(soften_breaches(grouped.diagnostics(spec.cluster), spec), spec.accept)
+    return tuple(each for each in new if each.severity is not Severity.NOTE)

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import HostModel, SwitchModel
     from fabricc.fabric.addresses import AsnBlock, Pool
     from fabricc.fabric.evpn import Evpn
-    from fabricc.fabric.management_network import ManagementNetwork
     from fabricc.fabric.model import CableKind, Overlay, Services
     from fabricc.fabric.neighbors import DownlinkTor, FarEnd, Serving
+    from fabricc.fabric.out_of_band import ManagementNetwork
     from fabricc.fabric.qos import PortProfile, SwitchQos
     from fabricc.fabric.shape import Attachment, PortLayout, Shape, Strides, Unit
     from fabricc.fabric.tenants import Tenancy

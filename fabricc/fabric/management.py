@@ -6,8 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.fabric import links
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED
-from fabricc.fabric.management_network import ManagementNetwork, OtherDevices
-from fabricc.fabric.out_of_band import MANAGEMENT_PORT, ManagementSwitches, management_endpoints
+from fabricc.fabric.out_of_band import (
+    MANAGEMENT_PORT,
+    ManagementNetwork,
+    ManagementSwitches,
+    OtherDevices,
+    management_endpoints,
+)
 from fabricc.fabric.shape import GUEST_UNITS, SwitchId, TierName, Unit
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ lengths metres; addresses are text in canonical form (RFC 5952 for IPv6).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ from fabricc.fabric.routing import Bgp, LoadBalancing, StaticRoute
 from fabricc.fabric.shape import TierName
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from fabricc.catalog.model import HostModel, NicModel, SwitchModel
     from fabricc.fabric.evpn import Vtep
     from fabricc.fabric.qos import SwitchQos, TrafficClass
@@ -384,3 +387,15 @@ class CableRow:
     medium: str
     length_m: int
     kind: str
+
+
+def plan_peers(switches: Iterable[Switch]) -> dict[str, dict[str, str]]:
+    """Return for the VNI of each tenant the ToRs that have ports in use in its VRF: VTEP address -> name."""
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    for switch in switches:
+        if switch.tenants and switch.tenants.source:
+            used = {port.vrf for port in switch.ports if port.enabled}
+            for tenant in switch.tenants.tenants:
+                if tenant.name in used:
+                    found[str(tenant.vni)][switch.tenants.source] = switch.name
+    return found

@@ -1,18 +1,104 @@
-"""The out-of-band network itself: what of hosts is in it, and the switches that its cables lead to."""
+"""The management and out-of-band networks: subnets, gateways, members, and the switches that their cables lead to."""
 
 from __future__ import annotations
 
 from dataclasses import field
+from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
+from fabricc.fabric.addresses import MANAGEMENT_RESERVED, Pool
+from fabricc.fabric.shape import TierName
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from fabricc.catalog.model import HostModel, SwitchModel
     from fabricc.fabric.model import CableKind
     from fabricc.fabric.shape import Slot
+
+
+class OtherDevices(StrEnum):
+    """A kind of device with management addresses that is no switch of the fabric."""
+
+    HOST = "host"
+    OOB = "oob"
+
+
+IN_UNITS = (TierName.TOR, OtherDevices.HOST)
+"""Tiers that are in units, whose networks may be by units."""
+
+
+@dataclass(frozen=True, slots=True)
+class ManagementNetwork:
+    """Management addresses of switches, or of BMCs and DPUs, in subnets of one length with a gateway each.
+
+    Attributes:
+        key: the spec's, such as `management.networks[0]`.
+        pool: all of it.
+        length: prefix length of each subnet.
+        gateway: its offset in each subnet.
+        tier: whose switches, or what else; None for all switches that no network before takes, which each have a
+            part of the pool.
+        first, end: the units whose ToRs or hosts it takes; `end` None for all that follow.
+        units: units of one subnet; 0 for all.
+        per_host: addresses that each host has, in a network of hosts.
+    """
+
+    key: str
+    pool: Pool
+    length: int
+    gateway: int
+    tier: TierName | OtherDevices | None = None
+    first: int = 0
+    end: int | None = None
+    units: int = 0
+    per_host: int = 0
+
+    def takes(self, tier: TierName | OtherDevices, unit: int) -> bool:
+        """Return whether switches of a tier, or hosts, are in it; of ToRs and hosts those of a unit."""
+        if tier is not self.tier:
+            return self.tier is None and isinstance(tier, TierName)
+        return tier not in IN_UNITS or (self.first <= unit and (self.end is None or unit < self.end))
+
+    @property
+    def size(self) -> int:
+        """Addresses of a subnet."""
+        return 1 << (self.pool.bits + self.pool.length - self.length)
+
+    @property
+    def room(self) -> int:
+        """Switches that a subnet holds, past the reserved addresses."""
+        return max(0, self.first_behind - MANAGEMENT_RESERVED)
+
+    @property
+    def first_behind(self) -> int:
+        """The first offset past those of switches: the gateway, where it is none of the reserved ones, or the last."""
+        return self.size - 1 if self.gateway < MANAGEMENT_RESERVED else self.gateway
+
+    @property
+    def subnets(self) -> int:
+        """Return how many subnets there are."""
+        return 1 << (self.length - self.pool.length)
+
+    @property
+    def numbers(self) -> int:
+        """Numbers of spines, cores or management switches to a subnet: of several a power of two, as strides are."""
+        return self.room if self.subnets == 1 else 1 << self.room.bit_length() >> 1
+
+    def gateway_of(self, offset: int) -> str:
+        """Return the gateway of the subnet that an offset lies in."""
+        return self.pool.address(offset // self.size * self.size + self.gateway)
+
+
+def management_prefix(networks: Sequence[ManagementNetwork]) -> str:
+    """Return the smallest prefix that has all networks of switches of the fabric in it."""
+    pools = [network.pool for network in networks if not isinstance(network.tier, OtherDevices)]
+    first = min(pool.first for pool in pools)
+    bits = (first ^ max(pool.first + (1 << pool.bits) - 1 for pool in pools)).bit_length()
+    whole = pools[0].length + pools[0].bits
+    return str(Pool(first >> bits << bits, whole - bits, pools[0].version))
+
 
 MANAGEMENT_PORT = "management"
 """Name of a switch's management port in tables, on every system."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nornir.core.inventory import ConnectionOptions, Defaults, Group, Groups, Host, Hosts, Inventory
 
-from fabricc.base.foreign.home import expand_home
+from fabricc.base.foreign.shell import expand_home
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric import links
 from fabricc.fabric.shape import SwitchId, TierName

@@ -13,10 +13,18 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.document import KeyPath, conflict_in
 from fabricc.base.foreign import files
-from fabricc.catalog.cable_choice import Fit, find_fits, reach_of
 from fabricc.catalog.figures import Draw, total_draw
 from fabricc.catalog.library import did_you_mean
-from fabricc.catalog.optics import End, host_ends, lane_gbps, load_optics, load_reaches
+from fabricc.catalog.optics import (
+    End,
+    Fit,
+    find_fits,
+    host_ends,
+    lane_gbps,
+    load_optics,
+    load_reaches,
+    reach_of,
+)
 from fabricc.front.spec.document import format_path
 from fabricc.paperwork.materials import Item, Materials, MissingParts, of_kind, port_end
 from fabricc.paperwork.racks import Place, device_place

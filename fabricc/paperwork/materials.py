@@ -7,9 +7,20 @@ from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fabricc.base.values import dataclass
-from fabricc.catalog.cable_choice import Fit, choose_shortest, find_fits, number_of, part_for
 from fabricc.catalog.model import Breakout, Power, SwitchModel
-from fabricc.catalog.optics import End, cage_form, cage_of, host_ends, load_optics, plugs_of_cage
+from fabricc.catalog.optics import (
+    End,
+    Fit,
+    cage_form,
+    cage_of,
+    choose_shortest,
+    find_fits,
+    host_ends,
+    load_optics,
+    number_of,
+    part_for,
+    plugs_of_cage,
+)
 from fabricc.fabric import links, out_of_band_cables
 from fabricc.fabric.naming import host_port_name
 

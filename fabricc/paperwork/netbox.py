@@ -11,7 +11,7 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.documents.document import clip
 from fabricc.base.foreign.formats import csv_text
-from fabricc.base.order import natural_key
+from fabricc.base.numbers import natural_key
 from fabricc.base.values import replace
 from fabricc.fabric.given_identities import Identities
 from fabricc.fabric.shape import SwitchId, TierName

@@ -15,7 +15,7 @@ from pathlib import Path
 from stat import S_IMODE, S_ISREG
 
 from fabricc.base.foreign.files import Folder, ForeignFileError, kind_of, repository_at, root_below
-from fabricc.base.foreign.home import home_folder
+from fabricc.base.foreign.shell import home_folder
 from fabricc.tree.folders import make_missing_folders
 from fabricc.tree.swap import EmitError
 

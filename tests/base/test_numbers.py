@@ -9,8 +9,7 @@ import pytest
 
 import fabricc
 from fabricc.back.nos.frr.foreign.igp import TYPES
-from fabricc.base.numbers import is_number, whole_number
-from fabricc.base.order import natural_key
+from fabricc.base.numbers import is_number, natural_key, whole_number
 from fabricc.catalog.support import release_numbers
 from fabricc.fabric.vocabulary import Row
 from fabricc.operate.devices.getter_types import KindError, accept_number

@@ -13,8 +13,8 @@ from fabricc.back.nos.sonic.words import cage_runs
 from fabricc.base.documents.schema import breaches, load_schema
 from fabricc.base.installation import load_package_yaml
 from fabricc.catalog import load, load_catalog, suggest_names
-from fabricc.catalog.checks import host_findings, switch_findings
 from fabricc.catalog.library import MODELS, Library
+from fabricc.catalog.load import host_findings, switch_findings
 
 if TYPE_CHECKING:
     from fabricc.catalog.model import SwitchModel

@@ -8,20 +8,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricc.base.documents.schema import breaches
-from fabricc.catalog.cable_choice import FIBRES, choose_shortest, find_fits, number_of, part_for, reach_of
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import Breakout
 from fabricc.catalog.optics import (
+    FIBRES,
     TABLE,
     End,
     Transceiver,
     cage_form,
     cage_of,
+    choose_shortest,
+    find_fits,
     form_factor,
     host_ends,
     load_optics,
     load_reaches,
+    number_of,
+    part_for,
     plugs_of_cage,
+    reach_of,
 )
 from fabricc.front.planning.topology.attachments import list_port_splits
 from tests.effort import examples

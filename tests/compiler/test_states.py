@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.compiler.incremental import states
-from fabricc.compiler.incremental.record import read_current_states
-from fabricc.compiler.incremental.states import Listing, States
+from fabricc.compiler.incremental import record
+from fabricc.compiler.incremental.record import Listing, States, read_current_states
 
 FILES = ("manifest.json", "plan/links.csv", "switches/tor1/startup.cfg", *(
     f"hosts/h{host}/etc/{name}" for host in range(3) for name in ("a/x", "b", "c")
@@ -58,7 +57,7 @@ def test_folders_of_the_same_names_share_a_list(tree: Path) -> None:
 def test_a_file_that_is_other_is_seen(
     tree: Path, name: str, jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(states, "_WORTH_A_PROCESS", 1)
+    monkeypatch.setattr(record, "_WORTH_A_PROCESS", 1)
     before = read_current_states(tree, Listing.of(FILES))
     assert same(before, jobs)
     assert before.has(name)
@@ -76,7 +75,7 @@ def test_a_file_that_is_other_is_seen(
 def test_a_file_that_is_more_is_seen(
     tree: Path, name: str, jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(states, "_WORTH_A_PROCESS", 1)
+    monkeypatch.setattr(record, "_WORTH_A_PROCESS", 1)
     before = read_current_states(tree, Listing.of(FILES))
     stat = (tree / name).parent.stat()
     (tree / name).write_text("")
@@ -109,7 +108,7 @@ def test_amending_looks_at_nothing_else(tree: Path) -> None:
 def test_a_question_is_answered_before_and_counts(
     tree: Path, yes: bool, jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(states, "_WORTH_A_PROCESS", 1)
+    monkeypatch.setattr(record, "_WORTH_A_PROCESS", 1)
     asked = []
     found = read_current_states(tree, Listing.of(FILES))
     with found.check_in_background(jobs, lambda: not asked.append(1) and yes) as (before, unedited):

@@ -45,11 +45,7 @@ ALLOWED = {
     ("tree/state.py", "read_bytes"): STATE,
     ("tree/state.py", "write_bytes"): STATE,
     ("compiler/load/spec_location.py", "open"): STATE,
-    ("compiler/incremental/record.py", "open"): STATE,
-    (
-        "compiler/incremental/states.py",
-        "open",
-    ): "a folder of the tree, O_PATH and O_NOFOLLOW: nothing in it is read",
+    ("compiler/incremental/record.py", "open"): "the user's own state; folders of the tree only by O_PATH",
     ("compiler/incremental/record.py", "read_bytes"): STATE,
     ("compiler/incremental/ledger.py", "read_bytes"): STATE,
     ("compiler/incremental/ledger.py", "write_bytes"): STATE,

@@ -17,8 +17,7 @@ from markdown_it import MarkdownIt
 
 from fabricc.base.foreign import formats
 from fabricc.base.foreign import text as foreign
-from fabricc.base.foreign.formats import build_workbook
-from fabricc.base.foreign.markdown import Markdown
+from fabricc.base.foreign.formats import Markdown, build_workbook
 from fabricc.base.foreign.text import Terminal
 from tests.effort import examples
 from tests.trust.hostile import ALL, FORMULAS, anything, harmless

@@ -28,7 +28,7 @@ from fabricc.back.nos.exec_commands import command_lines
 from fabricc.back.nos.overlay_text import Node, outline_text
 from fabricc.base.diagnostics import TITLES, FindingsError
 from fabricc.base.diagnostics.wording import join_words, plural
-from fabricc.base.order import natural_key
+from fabricc.base.numbers import natural_key
 from fabricc.base.secret_words import secrets_by_line
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.render.switch_files import holds_secret

@@ -11,7 +11,7 @@ from collections import defaultdict
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.order import natural_key
+from fabricc.base.numbers import natural_key
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:

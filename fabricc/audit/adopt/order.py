@@ -12,7 +12,7 @@ from fabricc.audit.adopt.groups import Cable, FoundHost, groups_of, kinds_of, un
 from fabricc.audit.adopt.outward import exits_of
 from fabricc.audit.ends import Placement, placement_of
 from fabricc.back.nos.ports import PortKind
-from fabricc.base.order import natural_key
+from fabricc.base.numbers import natural_key
 from fabricc.base.values import dataclass
 from fabricc.facts.statement import Kind, Tier
 

@@ -8,7 +8,7 @@ from math import gcd
 from typing import TYPE_CHECKING, Any
 
 from fabricc.audit.adopt.groups import NOBODY, Group
-from fabricc.base.order import natural_key
+from fabricc.base.numbers import natural_key
 from fabricc.base.values import dataclass, replace
 from fabricc.facts.statement import Tier
 

@@ -18,7 +18,7 @@ from fabricc.back.reading import (
     StoredValue,
     Topic,
 )
-from fabricc.base.order import natural_key
+from fabricc.base.numbers import natural_key
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import clause_text, static_text
 from fabricc.fabric.routing import Clause, Transport

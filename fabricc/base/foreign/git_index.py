@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from stat import S_ISREG
 
-from fabricc.base.foreign.home import home_folder
+from fabricc.base.foreign.shell import home_folder
 
 _LARGEST = 256 << 20  # bytes of an index
 _LONGEST = 4096  # bytes of a `.git` that is a file

@@ -1,4 +1,4 @@
-"""Write words of others into commands that people paste into a shell; find programs, and end them with fabricc."""
+"""The shell of the user: quote words for pasted commands, expand `~`, find programs, and end them with fabricc."""
 
 from __future__ import annotations
 
@@ -16,6 +16,20 @@ from fabricc.base.foreign.text import is_shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+
+def expand_home(path: str | Path) -> Path:
+    """Return a path with a leading `~` or `~user` replaced; it stays as it is where that user has no home.
+
+    `Path.expanduser` raises a RuntimeError for an unknown user.
+    """
+    return Path(os.path.expanduser(path))  # noqa: PTH111 - see above
+
+
+def home_folder() -> Path:
+    """Return the user's home with all links resolved."""
+    return Path(os.path.realpath(expand_home("~")))
+
 
 _PLAIN = frozenset(range(0x20, 0x7F)) - {ord("'"), ord("\\")}
 

@@ -1,7 +1,7 @@
 """Text that others wrote (specs, file names, devices, neighbors), escaped for terminals and logs; output as values.
 
-`markdown` and `formats` do so for the other formats in which it is shown; nothing else does. The output of a verb is
-styled lines and tables, which only the command line prints.
+`formats` escapes it for the other formats in which it is shown; nothing else does. The output of a verb is styled lines
+and tables, which only the command line prints.
 """
 
 from __future__ import annotations

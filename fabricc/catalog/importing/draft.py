@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.documents.schema import breaches
 from fabricc.base.values import dataclass
-from fabricc.catalog.checks import switch_findings
 from fabricc.catalog.library import Library, replace_sources
+from fabricc.catalog.load import switch_findings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,7 +10,7 @@ import click
 
 from fabricc.base.diagnostics import TITLES
 from fabricc.base.documents.schema import load_schema
-from fabricc.base.order import group_pairs
+from fabricc.base.numbers import group_pairs
 from fabricc.cli.entry import cli
 from fabricc.cli.reference.models import render_table
 from fabricc.review.explain.codes import about_code, code_causes

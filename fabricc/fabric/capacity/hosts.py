@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.order import group_pairs
+from fabricc.base.numbers import group_pairs
 from fabricc.base.values import dataclass
 from fabricc.fabric.capacity.remainder import WHOLE, LinkShare, Remainder
 from fabricc.fabric.shape import HostId

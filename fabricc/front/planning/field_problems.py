@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.catalog.field_problems import (
+from fabricc.catalog.support import (
     ANY_FABRIC,
     LOSSLESS_CLASSES,
     MARKED_LOSSLESS_CLASS,

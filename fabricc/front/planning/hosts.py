@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
-from fabricc.catalog.cable_choice import find_fits, reach_of
 from fabricc.catalog.model import Breakout, HostModel, SwitchModel
-from fabricc.catalog.optics import End, cage_form, host_ends
+from fabricc.catalog.optics import End, cage_form, find_fits, host_ends, reach_of
 from fabricc.fabric.routing import Spreading
 from fabricc.front.planning.topology.models import UnfitError
 from fabricc.front.planning.topology.units import largest_rack

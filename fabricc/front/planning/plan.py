@@ -10,7 +10,7 @@ from fabricc.base.values import dataclass, replace, shared_attributes
 from fabricc.fabric.addresses import Pool, asn_block
 from fabricc.fabric.design import AddressPlan, RoutingPlan, TierPlan
 from fabricc.fabric.fabric import Fabric
-from fabricc.fabric.management_network import ManagementNetwork
+from fabricc.fabric.out_of_band import ManagementNetwork
 from fabricc.fabric.routing import BgpSettings
 from fabricc.fabric.shape import Shape, Strides, TierName
 from fabricc.front.planning.field_problems import field_problem_findings

@@ -19,11 +19,11 @@ from fabricc.front.qos.lossless_policy import (
     LinkKind,
     drop_point_bytes,
     headroom_of_kind,
+    longest_pause_ns,
     port_groups,
     round_trip_ns,
 )
 from fabricc.front.qos.pools import divide_buffer, group_name, has_shared_headroom, smallest_pause_point_bytes
-from fabricc.front.qos.watchdog import longest_pause_ns
 from fabricc.front.qos.wire import QUANTUM_BYTES, Step, cable_bytes, floor_bytes, floor_steps, pause_quanta
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from fabricc.front.spec.model import Congestion, EcnThresholds, Priority, Trimmi
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from fabricc.front.spec.defaults import Assumptions
+    from fabricc.front.spec.document import Assumptions
 
 CNP = "cnp"
 REST = "default"

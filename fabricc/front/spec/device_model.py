@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from netaddr import IPAddress, IPNetwork
 
-    from fabricc.fabric.management_network import ManagementNetwork
     from fabricc.fabric.model import CableKind, Services
+    from fabricc.fabric.out_of_band import ManagementNetwork
 
 
 @dataclass(frozen=True, slots=True)

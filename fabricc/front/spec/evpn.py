@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.evpn import VXLAN_BYTES, Evpn, Segment, Vrf
-from fabricc.front.spec.defaults import joins_switches
-from fabricc.front.spec.document import Findings, format_path, join_words
+from fabricc.front.spec.document import Findings, format_path, join_words, joins_switches
 from fabricc.front.spec.model import EvpnRequest
 from fabricc.front.spec.pools import network_of
 

@@ -9,8 +9,7 @@ from fabricc.fabric.addresses import asn_block
 from fabricc.fabric.external import ExternalLink, ExternalParty
 from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.fabric.routing import PrefixRule
-from fabricc.front.spec.defaults import IPV4_POOLS, IPV6_POOLS, unused_pools
-from fabricc.front.spec.document import Findings, format_path
+from fabricc.front.spec.document import IPV4_POOLS, IPV6_POOLS, Findings, format_path, unused_pools
 from fabricc.front.spec.pools import management_networks, parse_network
 
 if TYPE_CHECKING:

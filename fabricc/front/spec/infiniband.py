@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.base.documents.document import KeyPath
-    from fabricc.front.spec.defaults import Assumptions
-    from fabricc.front.spec.document import Findings
+    from fabricc.front.spec.document import Assumptions, Findings
 
 LEVELS = 8
 """Service levels given to classes; every data VL that the catalog's switches have can then carry one."""

@@ -17,9 +17,8 @@ from fabricc.fabric.model import CableKind
 from fabricc.fabric.routing import LoadBalancing, Reassignment, Spreading
 from fabricc.front.spec import semantics
 from fabricc.front.spec.classes import build_congestion, build_priorities
-from fabricc.front.spec.defaults import Assumptions, fill_defaults, joins_switches
 from fabricc.front.spec.device_model import Acceptance, NosChoice, OverlayFile, Override, PortOverride
-from fabricc.front.spec.document import Findings
+from fabricc.front.spec.document import Assumptions, Findings, fill_defaults, joins_switches
 from fabricc.front.spec.evpn import build_evpn, check_subnets
 from fabricc.front.spec.external import build_external, own_networks
 from fabricc.front.spec.gpus import build_gpus, check_classes, check_network_senders, check_senders

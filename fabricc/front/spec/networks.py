@@ -11,8 +11,17 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.addresses import ASN_BLOCK
-from fabricc.front.spec.defaults import IPV4_POOLS, IPV6_POOLS, Assumptions, joins_switches, unused_pools
-from fabricc.front.spec.document import Findings, cluster_schema, format_path, join_words
+from fabricc.front.spec.document import (
+    IPV4_POOLS,
+    IPV6_POOLS,
+    Assumptions,
+    Findings,
+    cluster_schema,
+    format_path,
+    join_words,
+    joins_switches,
+    unused_pools,
+)
 from fabricc.front.spec.gpus import build_group
 from fabricc.front.spec.model import ClusterSpec, HostGroup, Network
 

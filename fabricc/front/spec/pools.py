@@ -9,7 +9,6 @@ from netaddr import AddrFormatError, IPAddress, IPNetwork, IPSet
 
 from fabricc.base.values import replace
 from fabricc.fabric.addresses import Pool
-from fabricc.fabric.management_network import IN_UNITS, ManagementNetwork, OtherDevices
 from fabricc.fabric.model import (
     SECRET_PREFIX,
     Account,
@@ -20,10 +19,17 @@ from fabricc.fabric.model import (
     Snmp,
     SnmpUser,
 )
+from fabricc.fabric.out_of_band import IN_UNITS, ManagementNetwork, OtherDevices
 from fabricc.fabric.shape import TierName
-from fabricc.front.spec.defaults import IPV4_POOLS, IPV6_POOLS, Assumptions, unused_pools
 from fabricc.front.spec.device_model import Management, ManagementRequest, ManagementTier, NosChoice
-from fabricc.front.spec.document import Findings, format_path
+from fabricc.front.spec.document import (
+    IPV4_POOLS,
+    IPV6_POOLS,
+    Assumptions,
+    Findings,
+    format_path,
+    unused_pools,
+)
 from fabricc.front.spec.model import Addressing
 
 if TYPE_CHECKING:

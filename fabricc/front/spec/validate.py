@@ -11,7 +11,7 @@ from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.document import Document, KeyPath, clip
 from fabricc.base.documents.schema import breaches, schema_validator
 from fabricc.base.documents.schema import compile_pattern as compiled
-from fabricc.base.order import group_pairs
+from fabricc.base.numbers import group_pairs
 from fabricc.catalog.library import Library, explain_unlisted, list_built_in, name_asic, name_models
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.support import spell_flavor

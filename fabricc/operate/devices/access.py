@@ -17,7 +17,7 @@ from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.composer import resolve_1_1
 from fabricc.base.documents.reader import STRICT, parse_document
 from fabricc.base.foreign import files
-from fabricc.base.foreign.home import expand_home
+from fabricc.base.foreign.shell import expand_home
 from fabricc.base.values import replace
 from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.operate.devices.errors import DeviceError

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
-from fabricc.base.order import natural_key
+from fabricc.base.numbers import natural_key
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.operate.lab import endpoints

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from fabricc.back.nos.emulation import EMULATIONS, Emulation
-from fabricc.base.order import group_pairs
+from fabricc.base.numbers import group_pairs
 from fabricc.base.values import dataclass
 from fabricc.compiler.render.switch_files import render_switch
-from fabricc.fabric.management_network import management_prefix
 from fabricc.fabric.model import Direction, HostPort, Port, Switch
+from fabricc.fabric.out_of_band import management_prefix
 from fabricc.operate.lab.blueprint import host_node, switch_node
 from fabricc.operate.lab.kernel import IPV6
 from fabricc.operate.lab.lab_fabric import plan_fabric

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import FindingsError, Severity
-from fabricc.base.order import group_pairs
+from fabricc.base.numbers import group_pairs
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import Compiled, compile_ethernet
 from fabricc.fabric import links

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from fabricc.base.order import group_pairs
+from fabricc.base.numbers import group_pairs
 from fabricc.operate.drivers.frr_files import FILES
 from fabricc.operate.lab import state
 from fabricc.operate.lab.node import LabError, Node

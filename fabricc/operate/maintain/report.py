@@ -8,7 +8,7 @@ from fabricc.base.diagnostics.formats import finding_entry
 from fabricc.base.diagnostics.wording import format_share, join_words, plural, ranges
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.text import Line, Part, Rendered, Table
-from fabricc.base.order import group_pairs
+from fabricc.base.numbers import group_pairs
 from fabricc.fabric.capacity.hosts import FEWER_PATHS, HOW
 from fabricc.fabric.capacity.remainder import LinkShare, describe_share
 from fabricc.operate.change.order_text import describe_review, review_json

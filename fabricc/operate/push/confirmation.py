@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import plural
-from fabricc.base.order import group_pairs
+from fabricc.base.numbers import group_pairs
 from fabricc.operate.devices.running import RevertTimes, reverting_of_driver
 from fabricc.operate.push.built_tree import PushRefusedError
 

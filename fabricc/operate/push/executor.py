@@ -12,7 +12,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.fabric.tenant_peers import plan_peers
+from fabricc.fabric.model import plan_peers
 from fabricc.operate.change.resources import Effect
 from fabricc.operate.devices import running
 from fabricc.operate.devices.errors import DeviceError, LockedError
@@ -347,7 +347,7 @@ class Executor(RollbackRunner):
         return tenants is not None and tenants.source is not None
 
     def _plan_peers(self) -> Mapping[str, Mapping[str, str]]:
-        """Return the ToRs of each tenant, computed once; see `fabric.tenant_peers.plan_peers`."""
+        """Return the ToRs of each tenant, computed once; see `fabric.model.plan_peers`."""
         if self._peers is None:
             self._peers = plan_peers(map(self.source.fabric.switch, self.source.places.values()))
         return self._peers

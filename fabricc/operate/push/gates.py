@@ -288,7 +288,7 @@ def find_lost_peers(
 
     Args:
         switch: as planned.
-        peers: see `fabric.tenant_peers.plan_peers`.
+        peers: see `fabric.model.plan_peers`.
         before: measured before the change; `now`: after it.
         now: see `before`.
         later: switches that are yet to change.

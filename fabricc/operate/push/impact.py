@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
-from fabricc.base.order import group_pairs
+from fabricc.base.numbers import group_pairs
 from fabricc.base.values import replace
 from fabricc.fabric.model import Direction, Switch
 from fabricc.operate.change.resources import Effect

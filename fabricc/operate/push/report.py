@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.formats import finding_entry
 from fabricc.base.diagnostics.wording import format_share, join_words, plural
 from fabricc.base.foreign.formats import json_document
-from fabricc.base.order import group_pairs
+from fabricc.base.numbers import group_pairs
 from fabricc.base.values import replace
 from fabricc.operate.change.order_text import describe_kept_share, wave_json
 from fabricc.operate.push.start import Preview, format_duration

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import format_share, format_share_option, join_words, plural
-from fabricc.base.order import group_pairs
+from fabricc.base.numbers import group_pairs
 from fabricc.base.values import dataclass, replace
 from fabricc.operate.change.order import CapacityModel, ShareError, Wave, compute_waves, find_largest_keep
 from fabricc.operate.change.order_text import describe_kept_share, list_wave_notes

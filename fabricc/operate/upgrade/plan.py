@@ -11,7 +11,7 @@ from fabricc.back import nos as back_ends
 from fabricc.back.nos.limits import Feature, ImageStep, changed_features, image_step, one_way
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.diagnostics.wording import join_words
-from fabricc.base.order import group_pairs
+from fabricc.base.numbers import group_pairs
 from fabricc.base.values import dataclass
 from fabricc.catalog.support import oldest_release, runs_release
 from fabricc.operate.change.resources import Effect, build_capacity_model

@@ -10,7 +10,7 @@ from fabricc.base.diagnostics.wording import format_share_option, plural
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.shell import shell_path, shell_word
 from fabricc.base.foreign.text import Line, Part, Rendered
-from fabricc.base.order import group_pairs
+from fabricc.base.numbers import group_pairs
 from fabricc.base.values import replace
 from fabricc.front.spec.document import format_path
 from fabricc.operate.change.order_text import describe_review, describe_wave, review_json, wave_json

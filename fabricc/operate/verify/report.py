@@ -9,10 +9,9 @@ from xml.etree.ElementTree import SubElement
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.formats import finding_entry
 from fabricc.base.diagnostics.wording import plural
-from fabricc.base.foreign.formats import json_document, xml_document
-from fabricc.base.foreign.markdown import Markdown
+from fabricc.base.foreign.formats import Markdown, json_document, xml_document
 from fabricc.base.foreign.text import Line, Part, Rendered, Table
-from fabricc.base.order import group_pairs
+from fabricc.base.numbers import group_pairs
 from fabricc.operate.devices import readings
 from fabricc.operate.drivers.lossless import KINDS
 from fabricc.operate.verify import lossless

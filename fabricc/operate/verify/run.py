@@ -7,7 +7,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
-from fabricc.fabric.tenant_peers import plan_peers
+from fabricc.fabric.model import plan_peers
 from fabricc.operate.devices import readings
 from fabricc.operate.devices.fanout import PATIENCE_S, for_each
 from fabricc.operate.devices.identity import LOOK, shared_devices, shared_endpoints

@@ -48,7 +48,7 @@ class Question:
         aspects: which aspects to compare.
         errors: number of interface errors of a port that is not reported.
         widths: planned next hops; None when they are not compared.
-        peers: see `fabric.tenant_peers.plan_peers`.
+        peers: see `fabric.model.plan_peers`.
     """
 
     source: BuiltTree
@@ -388,7 +388,7 @@ def compare_peers(
 
     Args:
         switch: as planned.
-        peers: see `fabric.tenant_peers.plan_peers`.
+        peers: see `fabric.model.plan_peers`.
         reached: prefixes that it has routes to by the plan.
         answer: VNI -> VTEP -> router MAC.
     """

@@ -16,7 +16,7 @@ from fabricc.base.documents.reader import MAX_BYTES
 from fabricc.base.foreign import files
 from fabricc.base.foreign.git import Change, Entry, Repository, visible_path
 from fabricc.base.foreign.git_process import GitError
-from fabricc.base.order import group_pairs
+from fabricc.base.numbers import group_pairs
 from fabricc.compiler.committed_tree import check_committed
 from fabricc.compiler.load.spec_search import cluster_of, cluster_of_lock, read_here
 from fabricc.proof.tree import read_manifest

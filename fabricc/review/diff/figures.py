@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import format_share, plural
-from fabricc.base.order import group_pairs
+from fabricc.base.numbers import group_pairs
 from fabricc.fabric.capacity.remainder import share_without
 from fabricc.fabric.model import Direction, Switch
 from fabricc.front.qos.pools import PortGroup, divide_buffer

@@ -30,7 +30,7 @@ from fabricc.compiler.load.spec_search import (
     read_in,
     specs_of,
 )
-from fabricc.compiler.proof_findings import group_findings, has_own_text, list_proof_findings
+from fabricc.compiler.recheck import group_findings, has_own_text, list_proof_findings
 from fabricc.compiler.write.fabric_rules import find_plan_findings
 from fabricc.front.spec.load import read_spec
 from fabricc.review.diff.causes import changed_figures, spec_changes

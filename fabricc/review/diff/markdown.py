@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
-from fabricc.base.foreign.markdown import Markdown
+from fabricc.base.foreign.formats import Markdown
 from fabricc.base.foreign.shell import shell_path
 from fabricc.base.values import dataclass
 from fabricc.review.diff import wording

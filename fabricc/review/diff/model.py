@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import RULE_CODES, Diagnostic, Position, Severity
-from fabricc.base.order import group_pairs
+from fabricc.base.numbers import group_pairs
 from fabricc.base.values import dataclass
 from fabricc.fabric.infiniband.model import PLATFORM
 

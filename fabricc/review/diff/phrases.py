@@ -9,8 +9,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics.wording import plural
-from fabricc.base.numbers import is_number
-from fabricc.base.order import group_pairs
+from fabricc.base.numbers import group_pairs, is_number
 from fabricc.review.diff.fact_impact import row_of, vocabulary_of
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
-from fabricc.base.order import group_pairs
+from fabricc.base.numbers import group_pairs
 from fabricc.base.values import dataclass, shared_attributes
 from fabricc.compiler.write.workers import spread_work, usable_cpus
 from fabricc.review.diff.causes import find_causes

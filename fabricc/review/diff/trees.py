@@ -15,7 +15,7 @@ from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
 from fabricc.base.foreign.files import Folder
-from fabricc.base.order import group_pairs
+from fabricc.base.numbers import group_pairs
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.facts import Facts, Reading, neighbor_key
 from fabricc.fabric.given_identities import Moves, ReplacedDevice

@@ -10,8 +10,8 @@ from fabricc.fabric import links
 from fabricc.fabric.addresses import unit_number
 from fabricc.fabric.evpn import RESERVED, Segment
 from fabricc.fabric.links import host_links
-from fabricc.fabric.management_network import OtherDevices
 from fabricc.fabric.model import Direction, Host, HostPort
+from fabricc.fabric.out_of_band import OtherDevices
 from fabricc.fabric.shape import HostId, TierName
 from fabricc.review.explain import asns, coordinates, formulas
 from fabricc.review.explain.formulas import address_formula

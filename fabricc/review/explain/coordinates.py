@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.management_network import ManagementNetwork
+    from fabricc.fabric.out_of_band import ManagementNetwork
 
 
 class Place(NamedTuple):

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import format_share, plural
-from fabricc.base.order import group_pairs
+from fabricc.base.numbers import group_pairs
 from fabricc.fabric.capacity.hosts import HOW, find_affected_hosts
 from fabricc.fabric.capacity.remainder import Remainder
 from fabricc.fabric.capacity.wiring import Outage, Wiring

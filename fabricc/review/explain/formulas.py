@@ -18,7 +18,7 @@ from fabricc.review.explain.model import Formula
 if TYPE_CHECKING:
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.management_network import ManagementNetwork
+    from fabricc.fabric.out_of_band import ManagementNetwork
 
 _WORD = re.compile(r"[a-z][a-z_]*[a-z0-9_]*")
 _FUNCTIONS = frozenset({"log2"})

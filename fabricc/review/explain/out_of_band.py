@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED
 from fabricc.fabric.management import address_owners, host_block, unit_place
-from fabricc.fabric.management_network import OtherDevices
-from fabricc.fabric.out_of_band import management_endpoints
+from fabricc.fabric.out_of_band import OtherDevices, management_endpoints
 from fabricc.fabric.out_of_band_cables import management_cables
 from fabricc.fabric.shape import HostId
 from fabricc.review.explain import formulas
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.management import Owner
-    from fabricc.fabric.management_network import ManagementNetwork
+    from fabricc.fabric.out_of_band import ManagementNetwork
 
     Address = IPv4Address | IPv6Address
 

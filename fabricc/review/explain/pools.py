@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.fabric.management_network import OtherDevices
+from fabricc.fabric.out_of_band import OtherDevices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ from fabricc.catalog.rates import generation_at
 from fabricc.fabric import links
 from fabricc.fabric.infiniband.model import MOST_LIDS, InfinibandFabric
 from fabricc.fabric.management import address_owners, management_place
-from fabricc.fabric.management_network import OtherDevices
+from fabricc.fabric.out_of_band import OtherDevices
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning.topology.layout import stride_rooms
 from fabricc.review.report.values import NONE, Row, Section, Table, format_count

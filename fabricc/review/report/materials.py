@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.shell import shell_path
-from fabricc.base.numbers import is_number
-from fabricc.base.order import group_pairs
+from fabricc.base.numbers import group_pairs, is_number
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import TierName
 from fabricc.review.report.values import Cable, Kind, Prose, Row, Section, Table, format_count, host_port_gbps

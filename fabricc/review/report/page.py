@@ -22,7 +22,7 @@ from fabricc.base.foreign.formats import html_document
 from fabricc.base.foreign.shell import shell_path
 from fabricc.base.installation import data_folder
 from fabricc.compiler.load.input_digests import manifest_inputs
-from fabricc.compiler.proof_findings import list_proof_findings
+from fabricc.compiler.recheck import list_proof_findings
 from fabricc.fabric.capacity.remainder import Remainder
 from fabricc.fabric.capacity.throughput import OutageRates, measure_throughput
 from fabricc.fabric.capacity.wiring import Outage, Wiring

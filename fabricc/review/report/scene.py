@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
-from fabricc.base.order import group_pairs
+from fabricc.base.numbers import group_pairs
 from fabricc.base.values import dataclass
 from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.fabric.shape import TierName

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import format_share, plural
-from fabricc.base.order import group_pairs
+from fabricc.base.numbers import group_pairs
 from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import describe_planes
 from fabricc.fabric.shape import TierName

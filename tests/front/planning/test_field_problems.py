@@ -8,8 +8,8 @@ import pytest
 
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
-from fabricc.catalog.field_problems import CONDITIONS, load_field_problems
 from fabricc.catalog.load import load_catalog
+from fabricc.catalog.support import CONDITIONS, load_field_problems
 from fabricc.compiler.compiled import compile_spec
 from tests import tenanted
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.fabric.management_network import management_prefix
+from fabricc.fabric.out_of_band import management_prefix
 from fabricc.front.spec.load import read_spec
 from fabricc.operate.devices.login import devices_by_name
 from fabricc.operate.lab.blueprint import build_blueprint

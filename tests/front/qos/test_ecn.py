@@ -17,7 +17,7 @@ from fabricc.front.qos.ecn import (
     most_lossy_queues,
     pause_point_bytes,
 )
-from fabricc.front.qos.watchdog import POLL_LIMITS_MS, longest_pause_ns, watchdog_timers
+from fabricc.front.qos.lossless_policy import POLL_LIMITS_MS, longest_pause_ns, watchdog_timers
 
 FAR = 10**9
 

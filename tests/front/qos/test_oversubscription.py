@@ -13,8 +13,8 @@ from fabricc.base.diagnostics import Severity
 from fabricc.catalog.model import HeadroomRow, Limits, SwitchModel
 from fabricc.front.qos import QosFinding, build_worksheet, switch_qos
 from fabricc.front.qos.headroom import find_headroom
+from fabricc.front.qos.lossless_policy import watchdog_timers
 from fabricc.front.qos.pools import PortGroup, divide_buffer, spectrum_reserved_bytes
-from fabricc.front.qos.watchdog import watchdog_timers
 from tests.front.qos.published import sn5600, z9864f
 from tests.samples import CLASSES
 

@@ -10,8 +10,8 @@ import pytest
 
 from fabricc.back import nos as back_ends
 from fabricc.fabric import expand
+from fabricc.fabric.model import plan_peers
 from fabricc.fabric.shape import TierName
-from fabricc.fabric.tenant_peers import plan_peers
 from fabricc.operate.devices.readings import describe_gaps
 from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, KINDS, PFC_RX, PFC_TX, STORMS
 from fabricc.operate.push.drain import list_sessions

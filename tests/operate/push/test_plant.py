@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fabricc.base.diagnostics.wording import format_share
-from fabricc.base.order import group_pairs
+from fabricc.base.numbers import group_pairs
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.capacity.remainder import Remainder
 from fabricc.fabric.capacity.wiring import Outage, Wiring

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from lxml import etree
 
-from fabricc.fabric.tenant_peers import plan_peers
+from fabricc.fabric.model import plan_peers
 from fabricc.operate.drivers import eos_views, junos_views, nxos_views
 from fabricc.operate.drivers.linux import router_macs
 from fabricc.operate.lab.lab_fabric import read_source

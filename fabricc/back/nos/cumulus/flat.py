@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.cumulus.startup import expand_members
 from fabricc.back.nos.frr import read_frr_conf
 from fabricc.back.reading import Block, Document, Entry, Keep, Reader, Row, Scope, Silent, Topic
-from fabricc.base.numbers import is_number
-from fabricc.base.order import natural_key
+from fabricc.base.numbers import is_number, natural_key
 from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:

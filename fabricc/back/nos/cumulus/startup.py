@@ -24,7 +24,7 @@ from fabricc.back.reading import (
 )
 from fabricc.back.reading import tree as trees
 from fabricc.back.reading.yaml_lines import yaml_tree
-from fabricc.base.order import natural_key
+from fabricc.base.numbers import natural_key
 from fabricc.fabric.facts import Unplanned, Value
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.base import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.eos import words
 from fabricc.back.nos.eos.words import asic_family
-from fabricc.base.order import natural_key
+from fabricc.base.numbers import natural_key
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import Facts, Value, format_boolean
 from fabricc.fabric.model import Direction, Switch

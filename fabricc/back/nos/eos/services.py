@@ -10,7 +10,7 @@ from fabricc.back.nos.eos.limits import BalancingView, balancing_view, state_bal
 from fabricc.back.nos.eos.words import control_plane
 from fabricc.back.nos.management import state_keys
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Scope, Silent, Topic
-from fabricc.base.order import natural_key
+from fabricc.base.numbers import natural_key
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import Facts, setting_facts
 

@@ -15,7 +15,7 @@ from fabricc.back.nos.cli_dialect import (
     unnumbered_sessions,
 )
 from fabricc.back.nos.nxos.words import ONCE, evpn_maps, keeps_next_hop, state_defined
-from fabricc.base.order import natural_key
+from fabricc.base.numbers import natural_key
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import Facts, Value, neighbor_key
 from fabricc.fabric.routing import Bgp, Clause, Transport

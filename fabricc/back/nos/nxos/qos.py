@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.base import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.nxos import words
-from fabricc.base.order import natural_key
+from fabricc.base.numbers import natural_key
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction, Port, Switch
 from fabricc.fabric.vocabulary import port_paths

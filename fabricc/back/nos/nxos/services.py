@@ -10,7 +10,7 @@ from fabricc.back.nos.nxos.limits import state_balancing
 from fabricc.back.nos.nxos.tenants import used_features as tenant_features
 from fabricc.back.nos.nxos.words import MANAGEMENT_INTERFACE, MANAGEMENT_VRF, ONCE, state_defined
 from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Scope, Silent, Topic, rows
-from fabricc.base.order import natural_key
+from fabricc.base.numbers import natural_key
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import SNMP_LEVEL, Facts, Value, setting_facts
 from fabricc.fabric.model import SECRET_PREFIX, Account, Management, Switch

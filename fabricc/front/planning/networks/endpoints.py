@@ -18,8 +18,13 @@ from fabricc.fabric.management import (
     switch_network,
     unit_place,
 )
-from fabricc.fabric.management_network import ManagementNetwork, OtherDevices
-from fabricc.fabric.out_of_band import ManagementSwitches, OutOfBand, management_endpoints
+from fabricc.fabric.out_of_band import (
+    ManagementNetwork,
+    ManagementSwitches,
+    OtherDevices,
+    OutOfBand,
+    management_endpoints,
+)
 from fabricc.front.planning.networks.management_switches import (
     named_addresses,
     network_path,

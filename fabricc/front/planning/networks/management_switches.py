@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fabricc.base.documents.document import KeyPath
     from fabricc.catalog.model import Catalog, SwitchModel
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.management_network import ManagementNetwork
+    from fabricc.fabric.out_of_band import ManagementNetwork
     from fabricc.front.planning.topology.strides import NarrowSubnets
     from fabricc.front.spec.device_model import ManagementRequest, ManagementTier
     from fabricc.front.spec.model import ClusterSpec

@@ -8,8 +8,7 @@ from itertools import product
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from fabricc.catalog.cable_choice import FIBRES
-from fabricc.catalog.optics import cage_of, host_ends
+from fabricc.catalog.optics import FIBRES, cage_of, host_ends
 from fabricc.fabric import links
 from fabricc.fabric.shape import Attachment, PortLayout, Shape, TierName
 from fabricc.front.planning.topology.layout import port_speeds, ports_at

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import attribute_names, dataclass, replace
 from fabricc.fabric import addresses as adr
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED
-from fabricc.fabric.management_network import ManagementNetwork, OtherDevices
+from fabricc.fabric.out_of_band import ManagementNetwork, OtherDevices
 from fabricc.fabric.shape import Shape, Strides, TierName
 
 if TYPE_CHECKING:

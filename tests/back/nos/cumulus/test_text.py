@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from fabricc.back.nos.cumulus import CUMULUS
 from fabricc.back.nos.cumulus.startup import format_scalar, parse_startup, write
 from fabricc.back.reading.tree import find_node
-from fabricc.base.order import natural_key
+from fabricc.base.numbers import natural_key
 from fabricc.fabric.model import LoginServers, Switch
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from tests.back.nos.cumulus.variants import VARIANTS, parallel, tor, variant

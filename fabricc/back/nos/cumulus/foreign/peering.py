@@ -8,8 +8,7 @@ from __future__ import annotations
 from fabricc.back.nos.cumulus.words import ENABLE, gather_settings, place_of, setting_rows
 from fabricc.back.nos.frr import bgp, sessions
 from fabricc.back.reading import Document, Each, Entry, Keep, Row, Scope, Silent
-from fabricc.base.numbers import is_number
-from fabricc.base.order import natural_key
+from fabricc.base.numbers import is_number, natural_key
 from fabricc.fabric.facts import clause_text
 from fabricc.fabric.routing import Clause
 
