@@ -20,7 +20,7 @@ BY_OUR_OWN_WORDS = frozenset({
     "base/installation.py load_package_yaml",
     "base/documents/schema.py load_schema", "base/documents/schema.py schema_validator",
     "base/values.py _compile_constructor",
-    "fabric/infiniband/wiring.py speed_word",
+    "fabric/infiniband_wiring.py speed_word",
     "front/spec/pools.py _parse_networks", "review/diff/fact_impact.py vocabulary_of",
     "review/report/page.py _read_template",
 })  # fmt: skip

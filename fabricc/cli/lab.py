@@ -15,7 +15,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.shell import shell_path
 from fabricc.cli import options, output
 from fabricc.cli.words import matching_words
-from fabricc.operate.lab import agreement, box, demands, faults, growth, lifecycle, logins, observe
+from fabricc.operate.lab import agreement, box, demands, faults, growth, lifecycle, making, observe
 from fabricc.operate.lab import state as states
 from fabricc.operate.lab.export import export_topology as write
 from fabricc.operate.lab.node import LabError
@@ -114,7 +114,7 @@ def up(
     where = f"--state {shell_path(state)}" if state else f"-l {lab.record.cluster}"
     output.out(f"Next: `fabricc lab test {where}` compares it with its plan.")
     if ssh:
-        access = shell_path(lab.folder / logins.FOLDER / logins.ACCESS)
+        access = shell_path(lab.folder / making.FOLDER / making.ACCESS)
         output.out(
             f"Or: `fabricc lab exec {where} management fabricc push build/{lab.record.cluster} --access {access}`, "
             "as to a fabric."

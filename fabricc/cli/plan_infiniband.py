@@ -16,7 +16,7 @@ from fabricc.catalog.rates import generation_at
 from fabricc.cli import bill, growth, output
 from fabricc.compiler.plan.host_facts import host_facts
 from fabricc.compiler.result import exit_status
-from fabricc.fabric.infiniband.model import MOST_LIDS, InfinibandFabric
+from fabricc.fabric.infiniband import MOST_LIDS, InfinibandFabric
 from fabricc.front.planning.infiniband.plan import list_rooms
 from fabricc.front.planning.topology.layout import report_full
 from fabricc.tree.file import make_folder, write_file

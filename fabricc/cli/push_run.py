@@ -18,11 +18,11 @@ from fabricc.compiler.result import ENVIRONMENT
 from fabricc.operate.devices.access import NAME, Access
 from fabricc.operate.devices.fanout import write_inventory
 from fabricc.operate.devices.login import Login
-from fabricc.operate.push import canary_trial, confirmation, report, start
+from fabricc.operate.push import canary_trial, report, start, start_checks
 from fabricc.operate.push.built_tree import BuiltTree, PushRefusedError, read_source
 from fabricc.operate.push.hook import Hook, ImageKey, Images, read_images
 from fabricc.operate.push.options import Congestion, Options
-from fabricc.operate.push.push_lock import get_default_path
+from fabricc.operate.push.ownership import get_default_path
 from fabricc.operate.push.run import Outcome, Reporter
 from fabricc.operate.push.setting import Setting
 from fabricc.proof import signatures
@@ -158,7 +158,7 @@ def _show_preview(setting: Setting, format_: str, *, dry_run: bool) -> int:
             found = start.preview_push(attended)
     else:
         found = start.plan_push(setting)
-    remarks = confirmation.report_revert_limits(setting, list(found.effects))
+    remarks = start_checks.report_revert_limits(setting, list(found.effects))
     status = ENVIRONMENT if found.skipped else 0
     if format_ == "json":
         output.print_document(report.preview_json(found, setting.options, remarks))
@@ -197,7 +197,7 @@ def _status_of(found: canary_trial.Trials, *, stopped: bool) -> int:
 
 
 def _carry_out(setting: Setting, mode: str | None, rollback: int | None, format_: str) -> int:
-    remarks = confirmation.report_revert_limits(setting, setting.names)
+    remarks = start_checks.report_revert_limits(setting, setting.names)
     if format_ == "text":
         output.print_findings(remarks, "text", {})
     outcome: Outcome

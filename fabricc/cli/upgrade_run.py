@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.cli import output
 from fabricc.compiler.compiled import compile_ethernet
 from fabricc.compiler.result import exit_status
-from fabricc.operate.upgrade.plan import Release, UpgradeRequest, prepare_upgrade
-from fabricc.operate.upgrade.report import as_json, render_upgrade
+from fabricc.operate.upgrade import Release, UpgradeRequest, as_json, prepare_upgrade, render_upgrade
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.infiniband.model import InfinibandFabric
+    from fabricc.fabric.infiniband import InfinibandFabric
     from fabricc.front.planning.identity.repinning import RepinResult
     from fabricc.front.spec.model import ClusterSpec
 

@@ -13,7 +13,7 @@ from fabricc.base.numbers import is_number, natural_key, whole_number
 from fabricc.catalog.support import release_numbers
 from fabricc.fabric.vocabulary import Row
 from fabricc.operate.devices.getter_types import KindError, accept_number
-from fabricc.operate.devices.readings import of_classes
+from fabricc.operate.drivers.lossless import sum_classes
 from fabricc.review.diff.fact_impact import OUTSIDE, DeviceStates, change_direction
 
 LONG = "9" * 5000
@@ -45,7 +45,7 @@ def test_names_with_many_digits_are_sorted() -> None:
 
 @pytest.mark.parametrize("text", NOT_NUMBERS)
 def test_numbers_of_devices(text: str) -> None:
-    assert of_classes({text: 5, "3": 2}, {3}) == 2
+    assert sum_classes({text: 5, "3": 2}, {3}) == 2
     assert TYPES["area"](text) is None
     entry = f"prefix_list[X{OUTSIDE}10.0.0.0]"
     row = Row("", "", "", None, {"leak": ""}, "", "", frozenset(), frozenset())

@@ -13,7 +13,7 @@ import pytest
 from napalm import get_network_driver
 from napalm.base.exceptions import NapalmException
 
-from fabricc.operate.drivers import limits
+from fabricc.operate.drivers import answers
 from tests.operate.drivers.servers.ssh import ssh_server
 from tests.operate.drivers.servers.web import HOST, make_certificate
 
@@ -56,7 +56,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A smaller limit, so that the flood is short."""
     from fabricc.operate.drivers import shell
 
-    monkeypatch.setattr(limits, "ANSWER_BYTES", 8 << 20)
+    monkeypatch.setattr(answers, "ANSWER_BYTES", 8 << 20)
     monkeypatch.setattr(shell, "ANSWER_BYTES", 8 << 20)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from fabricc.operate.push.built_tree import PushRefusedError
 from fabricc.operate.push.journal import Journal, State
-from fabricc.operate.push.push_lock import get_default_path
+from fabricc.operate.push.ownership import get_default_path
 from tests.operate.push import matrix
 from tests.operate.push.network import DISRUPTIVE, FABRICC, HERE, HITLESS, SIMULATED, Network
 
@@ -202,7 +202,7 @@ def test_switches_have_one_journal(network: Network) -> None:
 
 
 def test_two_pushes_with_journals_of_their_own_do_not_meet(network: Network) -> None:
-    from fabricc.operate.push.push_lock import hold_switches
+    from fabricc.operate.push.ownership import hold_switches
 
     address = next(iter(network.source.devices.values())).address
     with pytest.MonkeyPatch.context() as patch:

@@ -15,9 +15,9 @@ import pytest
 from napalm import get_network_driver
 from napalm.base.exceptions import NapalmException
 
-from fabricc.operate.drivers import limits
+from fabricc.operate.drivers import answers
+from fabricc.operate.drivers.answers import BUFFERED_BYTES, PACKET_BYTES, bound_channel, silence_libraries
 from fabricc.operate.drivers.junos import JunosDriver
-from fabricc.operate.drivers.limits import BUFFERED_BYTES, PACKET_BYTES, bound_channel, silence_libraries
 from fabricc.operate.drivers.nxos import NxosDriver
 from fabricc.operate.drivers.shell import Shell
 from tests.operate.drivers.servers.ssh import ssh_server
@@ -171,7 +171,7 @@ def test_an_answer_of_netconf_is_bounded_in_memory(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content, problem = LARGE[kind]
-    monkeypatch.setattr(limits, "ANSWER_BYTES", 8 << 20)
+    monkeypatch.setattr(answers, "ANSWER_BYTES", 8 << 20)
     with netconf(tmp_path, lambda channel: replied(channel, content)) as driver:
         driver.open()
         with pytest.raises(NapalmException, match=problem):
@@ -179,7 +179,7 @@ def test_an_answer_of_netconf_is_bounded_in_memory(
 
 
 def test_a_hello_without_end_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "ANSWER_BYTES", 4 << 20)
+    monkeypatch.setattr(answers, "ANSWER_BYTES", 4 << 20)
 
     def flood(channel: paramiko.Channel) -> None:
         while True:
@@ -192,7 +192,7 @@ def test_a_hello_without_end_is_bounded(tmp_path: Path, monkeypatch: pytest.Monk
 def test_unrequested_netconf_notifications_are_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "SESSION_BYTES", 4 << 20)
+    monkeypatch.setattr(answers, "SESSION_BYTES", 4 << 20)
     one = (
         b'<notification xmlns="urn:ietf:params:xml:ns:netconf:notification:1.0"><eventTime>2026-01-01T00:00:00Z'
         b"</eventTime><event>" + b"x" * 10_000 + b"</event></notification>" + END

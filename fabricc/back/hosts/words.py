@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from fabricc.fabric.facts import Facts, Reading
-    from fabricc.fabric.infiniband.model import Host as InfinibandHost
+    from fabricc.fabric.infiniband import Host as InfinibandHost
     from fabricc.fabric.model import Host, HostPort
 
     Reader = Callable[[Reading, str, str], None]

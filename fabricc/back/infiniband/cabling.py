@@ -11,7 +11,7 @@ from fabricc.back.infiniband.sm_files import TOPOLOGY, Node, ReadTopology, read_
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign.files import Folder, read
 from fabricc.base.values import dataclass
-from fabricc.fabric.infiniband.model import guid_text, is_placeholder
+from fabricc.fabric.infiniband import guid_text, is_placeholder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

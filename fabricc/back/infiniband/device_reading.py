@@ -18,7 +18,7 @@ from fabricc.back.infiniband.reading import read_subnet
 from fabricc.back.reading.yaml_lines import yaml_tree
 from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import Reading
-from fabricc.fabric.infiniband.model import DEFAULT_PKEY, guid_text, is_placeholder
+from fabricc.fabric.infiniband import DEFAULT_PKEY, guid_text, is_placeholder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.catalog.model import HostModel
-    from fabricc.fabric.infiniband.model import (
+    from fabricc.fabric.infiniband import (
         Host,
         HostPort,
         InfinibandFabric,

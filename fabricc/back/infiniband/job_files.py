@@ -18,12 +18,12 @@ from fabricc.back.jobs.kubernetes_topology import topology_files
 from fabricc.back.jobs.roster import JobHost, Roster, list_hosts, read_scripts
 from fabricc.back.jobs.settings import library_files, nvshmem_devices, nvshmem_sockets, per_kind, table_files
 from fabricc.back.jobs.slurm import slurm_files
-from fabricc.fabric.infiniband.wiring import host_at
+from fabricc.fabric.infiniband_wiring import host_at
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from fabricc.fabric.infiniband.model import Host, InfinibandFabric
+    from fabricc.fabric.infiniband import Host, InfinibandFabric
 
 _ROCE_ALONE = ("gid-index.sh",)
 """Launch files without meaning on InfiniBand."""

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.templating import template_environment
 from fabricc.base.values import dataclass
 from fabricc.catalog.rates import generation_at
-from fabricc.fabric.infiniband import model
-from fabricc.fabric.infiniband.model import DEFAULT_PKEY, guid_text
+from fabricc.fabric import infiniband
+from fabricc.fabric.infiniband import DEFAULT_PKEY, guid_text
 from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.fabric.shape import TierName
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from fabricc.fabric.infiniband.model import HostPort, InfinibandFabric, ServiceClass, Switch
-    from fabricc.fabric.infiniband.wiring import Subnet
+    from fabricc.fabric.infiniband import HostPort, InfinibandFabric, ServiceClass, Switch
+    from fabricc.fabric.infiniband_wiring import Subnet
 
 
 _NODE = re.compile(
@@ -147,7 +147,7 @@ def sm_files(subnet: Subnet) -> Iterator[tuple[str, str]]:
     title = f"subnet {PLANE_LETTERS[subnet.plane]} of {ib.wiring.cluster}"
     view = {
         "subnet": title,
-        "prefix": guid_text(model.subnet_prefix(ib.wiring.number, subnet.plane)),
+        "prefix": guid_text(infiniband.subnet_prefix(ib.wiring.number, subnet.plane)),
         "reason": ib.engine.reason[0].upper() + ib.engine.reason[1:] + ".",
         "engines": ",".join(ib.engine.names),
         "qos": vl_arbitration(ib.classes) if len(ib.classes) > 1 else None,

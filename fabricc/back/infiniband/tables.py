@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.foreign.formats import csv_text
 from fabricc.fabric import links
-from fabricc.fabric.infiniband.model import MOST_LIDS, InfinibandFabric, guid_text, is_placeholder
-from fabricc.fabric.infiniband.wiring import Subnet, ports_by_name, speed_word
+from fabricc.fabric.infiniband import MOST_LIDS, InfinibandFabric, guid_text, is_placeholder
+from fabricc.fabric.infiniband_wiring import Subnet, ports_by_name, speed_word
 from fabricc.fabric.shape import Slot, TierName
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from fabricc.compiler.load.input_digests import manifest_inputs
 from fabricc.compiler.render.switch_files import with_templates
 from fabricc.compiler.result import BuildResult
 from fabricc.compiler.write.device import TreeFiles, put_text
-from fabricc.fabric.infiniband.wiring import Subnet, expand_hosts
+from fabricc.fabric.infiniband_wiring import Subnet, expand_hosts
 from fabricc.front.spec.load import apply_severities
 from fabricc.proof.infiniband.sim.run import simulate_tree
 from fabricc.proof.infiniband.subnets import prove_host, prove_subnet
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.compiler.planned_spec import PlannedSpec
-    from fabricc.fabric.infiniband.model import InfinibandFabric
+    from fabricc.fabric.infiniband import InfinibandFabric
     from fabricc.front.spec.model import ClusterSpec
     from fabricc.proof import Finding
     from fabricc.tree.manifest import Manifest

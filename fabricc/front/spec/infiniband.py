@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fabricc.fabric.infiniband.model import ServiceClass
+from fabricc.fabric.infiniband import ServiceClass
 from fabricc.front.spec.classes import check_weights
 from fabricc.front.spec.model import Infiniband, Ipoib, PartitionSpec
 from fabricc.front.spec.pools import parse_network

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fabricc.base.documents.document import KeyPath
     from fabricc.fabric.evpn import Segment, Vrf
     from fabricc.fabric.external import ExternalParty
-    from fabricc.fabric.infiniband.model import ServiceClass
+    from fabricc.fabric.infiniband import ServiceClass
     from fabricc.fabric.model import CableKind
     from fabricc.front.spec.device_model import (
         Acceptance,

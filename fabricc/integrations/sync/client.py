@@ -22,8 +22,13 @@ from urllib.parse import urlencode, urlsplit
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.documents.document import clip
 from fabricc.base.numbers import is_number
-from fabricc.operate.drivers.answers import AnswerError, parse_json
-from fabricc.operate.drivers.limits import AnswerTooLargeError, bound_connection, cut_after
+from fabricc.operate.drivers.answers import (
+    AnswerError,
+    AnswerTooLargeError,
+    bound_connection,
+    cut_after,
+    parse_json,
+)
 from fabricc.operate.drivers.redact import excerpt
 
 PAGE = 500

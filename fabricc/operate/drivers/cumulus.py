@@ -23,9 +23,8 @@ from napalm.base.exceptions import (
 )
 
 from fabricc.operate.drivers import linux_views, nvue_views
-from fabricc.operate.drivers.answers import AnswerError
+from fabricc.operate.drivers.answers import TIMES, AnswerError
 from fabricc.operate.drivers.holds import Claim, Hold
-from fabricc.operate.drivers.limits import TIMES
 from fabricc.operate.drivers.linux import HOSTNAME
 from fabricc.operate.drivers.linux_session import LinuxSession
 from fabricc.operate.drivers.lossless import Counters, CounterTotals

@@ -32,17 +32,20 @@ from pyeapi.eapilib import ConnectionError as EapiConnectionError
 from fabricc.operate.drivers import eos_views
 from fabricc.operate.drivers.answers import (
     ROUTE_VALUES,
+    TIMES,
     VALUES,
     AnswerError,
+    bound_connection,
     parse_json,
+    post_request,
     quote_words,
     require_answer,
+    silence_libraries,
 )
 from fabricc.operate.drivers.checking import Checking, Options, Refusal
 from fabricc.operate.drivers.eos_views import QUESTION as SESSIONS
 from fabricc.operate.drivers.eos_views import Sessions, holds_clear_keys, read_sessions, write_stored_forms
 from fabricc.operate.drivers.holds import Claim, Hold
-from fabricc.operate.drivers.limits import TIMES, bound_connection, post_request, silence_libraries
 from fabricc.operate.drivers.lossless import Counters, CounterTotals
 from fabricc.operate.drivers.redact import redact_text
 from fabricc.operate.drivers.single import (

@@ -34,7 +34,7 @@ from ncclient import NCClientError
 
 from fabricc.base.numbers import is_number
 from fabricc.operate.drivers import junos_views
-from fabricc.operate.drivers.answers import ROUTE_VALUES, VALUES, AnswerError
+from fabricc.operate.drivers.answers import ROUTE_VALUES, VALUES, AnswerError, silence_libraries
 from fabricc.operate.drivers.checking import Options, Refusal
 from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.junos_views import (
@@ -43,7 +43,6 @@ from fabricc.operate.drivers.junos_views import (
     skip_warnings,
     write_stored_forms,
 )
-from fabricc.operate.drivers.limits import silence_libraries
 from fabricc.operate.drivers.lossless import Counters, CounterTotals
 from fabricc.operate.drivers.netconf_session import bounded_sessions
 from fabricc.operate.drivers.redact import redact_text

@@ -17,8 +17,8 @@ from napalm.base.exceptions import (
     SessionLockedException,
 )
 
+from fabricc.operate.drivers.answers import TIMES
 from fabricc.operate.drivers.holds import Claim, Hold
-from fabricc.operate.drivers.limits import TIMES
 from fabricc.operate.drivers.linux import NEIGHBORS, ROUTER_MACS, ROUTES, SUMMARY, LinuxDriver
 from fabricc.operate.drivers.redact import excerpt
 from fabricc.operate.drivers.shell import CommandResult

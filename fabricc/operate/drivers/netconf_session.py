@@ -12,9 +12,8 @@ import ncclient.transport
 from ncclient.transport import SSHSession
 from ncclient.transport.errors import SSHError
 
-from fabricc.operate.drivers import limits
-from fabricc.operate.drivers.answers import VALUES
-from fabricc.operate.drivers.limits import TIMES, AnswerTooLargeError, bound_channel, bound_packets
+from fabricc.operate.drivers import answers
+from fabricc.operate.drivers.answers import TIMES, VALUES, AnswerTooLargeError, bound_channel, bound_packets
 
 _PART = 1 << 16
 _opening: ContextVar[bool] = ContextVar("opening", default=False)
@@ -111,10 +110,10 @@ class BoundedSession(SSHSession):  # type: ignore[misc]
     def _count(self, part: bytes) -> None:
         self._size += len(part)
         self._all += len(part)
-        if self._size > limits.ANSWER_BYTES:
+        if self._size > answers.ANSWER_BYTES:
             raise AnswerTooLargeError
-        if self._all > limits.SESSION_BYTES:
-            raise AnswerTooLargeError(f"{limits.SESSION_BYTES:,} bytes in a session")
+        if self._all > answers.SESSION_BYTES:
+            raise AnswerTooLargeError(f"{answers.SESSION_BYTES:,} bytes in a session")
 
     def _dispatch_message(self, raw: str) -> None:
         """Hand on a whole answer; one that would take too much memory as a tree is not parsed."""

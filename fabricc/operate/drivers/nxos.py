@@ -35,10 +35,9 @@ from netmiko.exceptions import (
 from requests.exceptions import RequestException
 
 from fabricc.operate.drivers import nxos_views
-from fabricc.operate.drivers.answers import AnswerError, quote_words
+from fabricc.operate.drivers.answers import AnswerError, quote_words, silence_libraries
 from fabricc.operate.drivers.checking import Checking, Options, Refusal
 from fabricc.operate.drivers.holds import Claim, Hold
-from fabricc.operate.drivers.limits import silence_libraries
 from fabricc.operate.drivers.lossless import Counters, CounterTotals
 from fabricc.operate.drivers.nxos_candidate import (
     FORMS_FILE,

@@ -22,13 +22,16 @@ from requests import Response
 from fabricc.operate.drivers import nxos_views
 from fabricc.operate.drivers.answers import (
     ROUTE_VALUES,
+    TIMES,
     VALUES,
     AnswerError,
+    BoundedTransport,
+    bound_connection,
     parse_json,
+    post_request,
     quote_words,
     require_answer,
 )
-from fabricc.operate.drivers.limits import TIMES, BoundedTransport, bound_connection, post_request
 from fabricc.operate.drivers.single import tls_context
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from napalm.base.exceptions import (
     ConnectionException,
 )
 
-from fabricc.operate.drivers.limits import (
+from fabricc.operate.drivers.answers import (
     ANSWER_BYTES,
     AnswerTooLargeError,
     BoundedTransport,

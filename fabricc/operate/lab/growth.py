@@ -14,15 +14,14 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import compile_ethernet
 from fabricc.compiler.load.spec_location import LOCK_NAME
-from fabricc.operate.lab import demands, faults, kernel, lifecycle, logins, making, observe, scenarios, state
+from fabricc.operate.lab import demands, faults, kernel, lifecycle, making, observe, scenarios, state
 from fabricc.operate.lab.agreement import Event, Trial
-from fabricc.operate.lab.blueprint import Blueprint, build_blueprint
+from fabricc.operate.lab.blueprint import Blueprint, build_blueprint, join_vrf, leave_vrf
 from fabricc.operate.lab.flows import Stream
 from fabricc.operate.lab.lab_fabric import SIMULATED, UnsoundError, read_source
 from fabricc.operate.lab.node import LabError, Node
 from fabricc.operate.lab.running import Lab
 from fabricc.operate.lab.steady import Network, render_frr
-from fabricc.operate.lab.vrfs import join_vrf, leave_vrf
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -184,10 +183,10 @@ def _join_nodes(step: Step, *, reload: bool = True) -> None:
         _change_vrfs(step)
     kernel.ip_batches(port_commands(lab, [node for node in step.plan.nodes if node.name in known], ends))
     if lab.record.ssh:
-        logins.prepare_logins(lab, step.plan.switches)
+        making.prepare_logins(lab, step.plan.switches)
     making.boot_switches(lab, [node for node in nodes if node.files])
     if lab.record.ssh:
-        logins.set_port_speeds(lab, step.plan.switches, ends)
+        making.set_port_speeds(lab, step.plan.switches, ends)
     if reload:
         files = {node.name: node.files for node in step.plan.switches}
         for switch in step.reloaded:
@@ -327,7 +326,7 @@ def _carry_out_round(lab: Lab, plan: Blueprint, rows: Sequence[Row]) -> Lab:
         kernel.ip_batches(port_commands(lab, plan.nodes, ends))
         lab = _record_cables(lab, [*lab.record.cables, cable])
         if lab.record.ssh:
-            logins.set_port_speeds(lab, plan.switches, ends)
+            making.set_port_speeds(lab, plan.switches, ends)
     return lab
 
 

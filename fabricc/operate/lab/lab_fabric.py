@@ -17,7 +17,7 @@ from fabricc.fabric import links
 from fabricc.fabric.design import DeviceChange, TierPlan
 from fabricc.fabric.external import Exit, External, Split
 from fabricc.fabric.shape import PortLayout, Shape, TierName
-from fabricc.operate.lab import vrfs
+from fabricc.operate.lab import blueprint
 from fabricc.operate.lab.node import LabError
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def read_source(
         remedy = "Boot another network of the hosts by `--network`, or the fabric without `evpn`."
         raise LabError("FAB3330", message, remedy)
     if part.tenancy:
-        differences.append(vrfs.DIFFERENCE)
+        differences.append(blueprint.DIFFERENCE)
     through_frr = _through_frr(part, frr_release, differences)
     return LabFabric(through_frr, compiled, tuple(differences), units, sample)
 

@@ -17,7 +17,7 @@ from fabricc.back import nos
 from fabricc.base.foreign import files
 from fabricc.base.values import replace
 from fabricc.compiler.load.spec_location import LOCK_NAME
-from fabricc.operate.lab import demands, kernel, logins, observe, running, state
+from fabricc.operate.lab import demands, kernel, making, observe, running, state
 from fabricc.operate.lab.blueprint import Blueprint, build_blueprint, swap_cables
 from fabricc.operate.lab.lab_fabric import FRR, LabFabric, read_source
 from fabricc.operate.lab.making import boot_switches, wire_nodes
@@ -83,7 +83,7 @@ def boot_lab(
     demands.require_root()
     demands.require_programs()
     if ssh:
-        logins.require_sshd()
+        making.require_sshd()
     frr = demands.frr_version()
     source = read_source(spec, units, known_release(frr), sample=sample, network=network)
     differences = [*source.differences, *([] if observe.has_lldp() else [_NO_LLDP])]
@@ -117,11 +117,11 @@ def boot_lab(
             copy_spec(folder / state.SPEC, source.compiled.spec, source.compiled.lock_text)
             wire_nodes(lab, plan.nodes, record.cables, plan, progress)
             if ssh:
-                logins.prepare_logins(lab, plan.switches)
+                making.prepare_logins(lab, plan.switches)
             _start_supervisor(folder)
             boot_switches(lab, plan.booted, progress)
             if ssh:
-                logins.set_port_speeds(lab, plan.switches, state.ends_of_cables(record.cables))
+                making.set_port_speeds(lab, plan.switches, state.ends_of_cables(record.cables))
         except BaseException:
             _remove_lab(lab)
             raise

@@ -1,4 +1,4 @@
-"""Create the parts of a lab: namespaces, cables between them, and the switches that boot in them."""
+"""Create the parts of a lab: namespaces, cables between them, the switches that boot in them, and their logins."""
 
 from __future__ import annotations
 
@@ -6,25 +6,120 @@ import hashlib
 import os
 import pwd
 import re
+import secrets
+import shutil
+import subprocess
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import yaml
 
 from fabricc.back.nos.frr import daemons
 from fabricc.base.foreign import files as foreign
-from fabricc.operate.lab import kernel, logins, vrfs
-from fabricc.operate.lab.blueprint import MANAGEMENT_PORT, Blueprint
+from fabricc.base.numbers import group_pairs
+from fabricc.operate.drivers.frr_files import FILES
+from fabricc.operate.lab import blueprint, kernel, state
+from fabricc.operate.lab.blueprint import MANAGEMENT_PORT, NAMESPACE_DAEMONS, NAMESPACE_OPTION, Blueprint
 from fabricc.operate.lab.node import MANAGEMENT_NODE, LabError, Node
+from fabricc.operate.lab.running import REFERENCE, SECRETS, Lab
 from fabricc.operate.lab.state import VRFS, Cable, cable_ends, ends_of_cables, vrf_table
 from fabricc.operate.lab.supervisor import WANTED
-from fabricc.operate.lab.vrfs import NAMESPACE_DAEMONS, NAMESPACE_OPTION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from fabricc.operate.lab.predict import End
-    from fabricc.operate.lab.running import Lab
 
     Progress = Callable[[str, int, int], None]
+
+
+FOLDER = state.LOGINS
+"""Below the state folder: the key, host keys that are known, values of secrets, and the access file."""
+ACCESS = "fabricc-access.yaml"
+_KEY, _KNOWN = "key", "known_hosts"
+_PLACE = "etc/fabricc-lab"
+_MBIT = 1000
+_SSHD = """\
+ListenAddress {address}
+HostKey /{place}/host
+AuthorizedKeysFile /{place}/authorized_keys
+PermitRootLogin prohibit-password
+PasswordAuthentication no
+UsePAM no
+PidFile /run/sshd.pid
+"""
+
+
+def require_sshd() -> None:
+    """Raise FAB8002 when the programs of a login are missing."""
+    if missing := [name for name in ("sshd", "ssh-keygen", "mountpoint") if shutil.which(name) is None]:
+        remedy = "On Debian or Ubuntu: `apt-get install openssh-server util-linux`."
+        raise LabError("FAB8002", f"not installed: {', '.join(missing)}", remedy)
+
+
+def prepare_logins(lab: Lab, nodes: Iterable[Node]) -> None:
+    """Make the key, a value for each secret that switches name, and the access file."""
+    folder, values = lab.folder / FOLDER, lab.folder / SECRETS
+    values.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    if not (folder / _KEY).exists():
+        _generate_key(folder / _KEY)
+    for name in {name for node in nodes for text in node.files.values() for name in REFERENCE.findall(text)}:
+        place = values / name
+        if not place.exists():
+            place.touch(mode=0o600)
+            place.write_text(secrets.token_hex(16))
+    options = {"system_host_keys": False, "systemd": False}
+    if lab.record.vrfs:
+        options["vrf_namespaces"] = True
+    stated = {
+        "username": "root",
+        "ssh_key": str(folder / _KEY),
+        "known_hosts": str(folder / _KNOWN),
+        "options": options,
+        "secrets": {place.name: {"file": str(place)} for place in sorted(values.iterdir())},
+    }
+    (folder / ACCESS).write_text(yaml.safe_dump({key: value for key, value in stated.items() if value}))
+
+
+def write_login_files(lab: Lab, node: Node) -> None:
+    """Write the additional files of a switch's root: its own files at their places, and those of its sshd."""
+    folder, root = lab.folder / FOLDER, lab.files(node.name)
+    for name, (path, _) in FILES.items():
+        if name in node.files and not path.startswith("/etc/frr/"):
+            place = root / path.lstrip("/")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(lab.fill_in(node.files[name]))
+    doors = root / _PLACE
+    _generate_key(doors / "host")
+    shutil.copy(folder / f"{_KEY}.pub", doors / "authorized_keys")
+    (doors / "sshd_config").write_text(_SSHD.format(address=node.management, place=_PLACE))
+    kind, key = (doors / "host.pub").read_text().split()[:2]
+    with (folder / _KNOWN).open("a") as known:
+        known.write(f"{node.management} {kind} {key}\n")
+
+
+def set_port_speeds(lab: Lab, nodes: Iterable[Node], ports: Iterable[tuple[str, str]]) -> None:
+    """Let ports report their planned speed: a veth pair has none of its own."""
+    wanted = group_pairs(ports)
+    for node in nodes:
+        lines = []
+        apart = lab.record.vrf_ports(node.name)  # no file of the box stands for ports in other namespaces
+        for port in sorted(set(wanted.get(node.name, ())) - set(apart)):
+            file = f"/run/lab/speed-{port}"
+            lines += [
+                f"echo {node.speeds[port] * _MBIT} > {file}",
+                f"mount --bind {file} /sys/class/net/{port}/speed",
+            ]
+        if lines and (ran := lab.run(node.name, ["sh", "-ec", "\n".join(lines)], privileged=True)).returncode:
+            raise LabError("FAB8009", f"{node.name}: {ran.stderr.strip()}")
+
+
+def _generate_key(path: Path) -> None:
+    words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(path)]
+    subprocess.run(words, check=True, stdin=subprocess.DEVNULL)
+
 
 _FINE = re.compile(r"\s*|Waiting for .*|\[\d+\|\w+\].*|Configuration file\[.*")
 """Lines that `vtysh -b` prints when there is no error."""
@@ -53,7 +148,7 @@ def wire_nodes(
     first = not (kernel.NAMESPACES / bridge).exists()
     tables = [(node, vrf) for node in nodes for vrf in node.vrfs]
     kernel.ip_batch(f"netns add {namespace}" for namespace in ([bridge] if first else []) + new)
-    vrfs.add_vrfs(lab, [(node, vrf) for node in nodes for vrf in lab.record.box_vrfs(node.name)])
+    blueprint.add_vrfs(lab, [(node, vrf) for node in nodes for vrf in lab.record.box_vrfs(node.name)])
     if first:
         gateways = (f"addr add {gateway} dev br0" for gateway in plan.gateways)
         kernel.ip_batch(["link add br0 type bridge", *gateways, "link set br0 up"], bridge)
@@ -72,7 +167,7 @@ def wire_nodes(
     unplug_ports(lab, [end for end in ends_of_cables(cable_ends(plan.cables)) if end not in wired])
     kernel.ip_batches({name(node.name): node.commands for node in nodes})
     for node, vrf in tables:
-        vrfs.start_vrf(lab, node, vrf)
+        blueprint.start_vrf(lab, node, vrf)
         kernel.ip_batch(vrf.port_lines, name(vrf_table(node.name, vrf.name)))
 
 
@@ -177,7 +272,7 @@ def _write_box(lab: Lab, node: Node) -> None:
         os.chown(file, owner.pw_uid, owner.pw_gid)
     os.chown(places / "etc/frr", owner.pw_uid, owner.pw_gid)
     if lab.record.ssh and node.management:
-        logins.write_login_files(lab, node)
+        write_login_files(lab, node)
     vrfs = lab.record.box_vrfs(node.name)
     lines = (f"{vrf} {lab.record.namespace(vrf_table(node.name, vrf))}\n" for vrf in vrfs)
     (box / VRFS).write_text("".join(lines))

@@ -19,7 +19,7 @@ from fabricc.operate.change.variant import edit_spec, prove_spec, review_variant
 from fabricc.operate.migrate import renumbering
 from fabricc.operate.migrate.cables import Move, find_exchanged_switches, plan_moves
 from fabricc.operate.migrate.waves import Order, order_networks
-from fabricc.operate.push.origin import compute_state
+from fabricc.operate.push.built_tree import compute_state
 from fabricc.operate.push.sequence import FILE, Place
 from fabricc.operate.push.sequence import format_place as written_place
 from fabricc.tree.file import write_file

@@ -1,15 +1,16 @@
 """Read the tree to push once into memory, and check that it matches its manifest, its spec and its lock.
 
-What a push proves, sends, resumes and rolls back are these bytes, whatever becomes of the folder afterwards. Each file
-of a switch is compared with the text that its spec and its lock give now.
+Every file is read once, held to the manifest and to the text that its spec and its lock give now, and kept in memory.
+A push proves, sends, resumes and rolls back these bytes, whatever becomes of the folder afterwards.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import zlib
 from ipaddress import IPv4Network, IPv6Network, ip_network
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
 from fabricc.base.diagnostics.wording import plural
@@ -24,7 +25,6 @@ from fabricc.fabric.design import AddressPlan, DeviceChange
 from fabricc.fabric.qos import unsent_code_points
 from fabricc.operate.devices.identity import Roster
 from fabricc.operate.devices.login import Device, devices_by_name
-from fabricc.operate.push.origin import Origin, compute_state
 from fabricc.proof.required_files import completeness_findings
 from fabricc.proof.tree import TreeError, open_tree, read_consistently
 from fabricc.tree import EmitError
@@ -39,6 +39,41 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
     from fabricc.fabric.shape import SwitchId
     from fabricc.tree.manifest import Manifest
+
+
+class Origin(NamedTuple):
+    """The inputs of a run's tree.
+
+    Attributes:
+        state: digest of all that it is built from.
+        unsent: code points that nobody sends by it.
+    """
+
+    state: str = ""
+    unsent: frozenset[int] = frozenset()
+
+    @staticmethod
+    def of(stated: Mapping[str, Any]) -> Origin:
+        """As `stated` gives it.
+
+        Raises:
+            ValueError: it is no such thing.
+        """
+        state, unsent = stated.get("state", ""), stated.get("unsent", [])
+        points = isinstance(unsent, list) and all(isinstance(one, int) for one in unsent)
+        if not isinstance(state, str) or not points:
+            raise ValueError("the record of a run about its tree has another form")
+        return Origin(state, frozenset(unsent))
+
+    def stated(self) -> dict[str, Any]:
+        """As a run keeps it."""
+        return {"state": self.state, "unsent": sorted(self.unsent)}
+
+
+def compute_state(inputs: Mapping[str, str]) -> str:
+    """Return one digest (SHA-256, hex) of all that a tree is built from, as its manifest lists it."""
+    return hashlib.sha256(json.dumps(sorted(inputs.items())).encode()).hexdigest()
+
 
 _REBUILD = "Build again, review the difference, and push the new tree."
 _UNASKED = ("FAB9105", "FAB9110")

@@ -13,8 +13,15 @@ from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.numbers import is_number
 from fabricc.base.values import replace
 from fabricc.fabric.external import GROUP
-from fabricc.operate.devices import readings
-from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, PFC_RX, PFC_TX, STORMS
+from fabricc.operate.drivers.lossless import (
+    DROPPED,
+    ECN_MARKED,
+    PFC_RX,
+    PFC_TX,
+    STORMS,
+    list_missing_kinds,
+    sum_classes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -119,7 +126,7 @@ def _compute_growth(
         return
     classes = {one.priority for one in switch.qos.lossless} if kind == DROPPED else range(8)
     for port, counts in sorted(new.items()):
-        was, is_now = readings.of_classes(old.get(port, {}), classes), readings.of_classes(counts, classes)
+        was, is_now = sum_classes(old.get(port, {}), classes), sum_classes(counts, classes)
         yield port, is_now - was if is_now >= was else is_now
 
 
@@ -335,7 +342,7 @@ def find_new_alarms(before: Measurements, now: Measurements) -> list[str]:
 def list_unstated(measured: Measurements, *, lossless: bool = True) -> list[str]:
     """List measurements that the device does not report; with its `lossless` classes if it has any."""
     found = [what for key, what in _WORDS.items() if key not in measured]
-    return found + (readings.list_unstated(measured.get("lossless", {})) if lossless else [])
+    return found + (list_missing_kinds(measured.get("lossless", {})) if lossless else [])
 
 
 def list_down_sessions(switch: Switch, measured: Measurements) -> list[str]:

@@ -13,9 +13,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import dataclass
-from fabricc.operate.push.built_tree import PushRefusedError
+from fabricc.operate.push.built_tree import Origin, PushRefusedError
 from fabricc.operate.push.journal_file import LONGEST, JournalFile
-from fabricc.operate.push.origin import Origin
 from fabricc.operate.push.secret_store import SecretStore
 
 if TYPE_CHECKING:

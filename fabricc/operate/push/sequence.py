@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from fabricc.operate.push.origin import Origin
+    from fabricc.operate.push.built_tree import Origin
 
 FILE = "step.json"
 _FORMAT, _LARGEST = 1, 1 << 16

@@ -11,14 +11,14 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass, replace
 from fabricc.operate.change.resources import Effect, build_capacity_model
-from fabricc.operate.devices import readings, running
-from fabricc.operate.push import confirmation, lockout, unfinished
+from fabricc.operate.devices import running
+from fabricc.operate.drivers import lossless
+from fabricc.operate.push import start_checks, unfinished
 from fabricc.operate.push.built_tree import PushRefusedError, prove_files
 from fabricc.operate.push.hook import INSTALL, OPPOSITE, RETURN
 from fabricc.operate.push.journal import NEW, SESSION, Journal, Run, State
 from fabricc.operate.push.options import Options
-from fabricc.operate.push.ownership import new_session
-from fabricc.operate.push.push_lock import hold_switches
+from fabricc.operate.push.ownership import hold_switches, new_session
 from fabricc.operate.push.run import Outcome, Push, describe_guard, estimate_s, plan_waves, report_skipped
 from fabricc.operate.push.secret_store import MARK, require_secrets
 from fabricc.review.diff.model import Impact
@@ -81,12 +81,12 @@ def check_prerequisites(
     Raises:
         RefusedError: FAB9133, FAB9150 or FAB9160.
     """
-    confirmation.require_revert_time(setting, names)
+    start_checks.require_revert_time(setting, names)
     if not setting.vouched:
         prove_files(setting.source, names)
     if not setting.login_known:
         return (_UNJUDGED,)
-    return () if back else lockout.require_login(setting, names, trial=trial)
+    return () if back else start_checks.require_login(setting, names, trial=trial)
 
 
 def _report_findings(setting: Setting, findings: Sequence[Diagnostic]) -> None:
@@ -183,7 +183,7 @@ def _report_start(
 def list_unwatched(setting: Setting, states: Mapping[str, InitialState]) -> list[str]:
     """Return what gates cannot watch, because switches do not state it: a line for each NOS."""
     devices = setting.source.devices
-    return readings.describe_gaps(
+    return lossless.describe_gaps(
         ((devices[name].nos, one.unstated) for name, one in states.items()), "watched"
     )
 

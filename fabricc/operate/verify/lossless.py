@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
 from fabricc.base.numbers import is_number
-from fabricc.operate.devices import readings
-from fabricc.operate.drivers.lossless import DROPPED, KINDS, PFC_RX, PFC_TX, STORMS, Counters
+from fabricc.operate.drivers.lossless import DROPPED, KINDS, PFC_RX, PFC_TX, STORMS, Counters, sum_classes
 from fabricc.operate.verify.model import Aspect, Deviation, make_finding
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ def _find_losses(switch: Switch, port: str, counters: Counters) -> Iterator[Devi
         remedy = "Find the source of the pauses at the far end of the link: a host, or a switch behind it."
         yield _make_warning(switch, "FAB9242", message, remedy)
     lossless = {one.priority for one in switch.qos.lossless}
-    if count := readings.of_classes(counters.get(DROPPED, {}).get(port, {}), lossless):
+    if count := sum_classes(counters.get(DROPPED, {}).get(port, {}), lossless):
         message = f"port {port} dropped {count} packets of lossless classes"
         remedy = "Check headroom and cable length of the link, and the counters of the watchdog."
         yield _make_warning(switch, "FAB9243", message, remedy)

@@ -12,8 +12,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.formats import Markdown, json_document, xml_document
 from fabricc.base.foreign.text import Line, Part, Rendered, Table
 from fabricc.base.numbers import group_pairs
-from fabricc.operate.devices import readings
-from fabricc.operate.drivers.lossless import KINDS
+from fabricc.operate.drivers.lossless import KIND_WORDS, KINDS
 from fabricc.operate.verify import lossless
 from fabricc.operate.verify.model import Aspect, Deviation, Report
 
@@ -32,7 +31,7 @@ _THINGS = {
     Aspect.CONFIG: "facts",
 }
 _SHOWN = 20
-_KINDS = tuple(readings.WORDS[kind] for kind in KINDS)
+_KINDS = tuple(KIND_WORDS[kind] for kind in KINDS)
 _COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "blue"}
 
 

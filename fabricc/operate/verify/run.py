@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
 from fabricc.fabric.model import plan_peers
-from fabricc.operate.devices import readings
 from fabricc.operate.devices.fanout import PATIENCE_S, for_each
 from fabricc.operate.devices.identity import LOOK, shared_devices, shared_endpoints
 from fabricc.operate.devices.secrets import secret_names_in
+from fabricc.operate.drivers import lossless
 from fabricc.operate.verify import neighbors
 from fabricc.operate.verify.model import Aspect, Deviation, Report, make_finding
 from fabricc.operate.verify.verify_switch import Answer, Question, verify_switch
@@ -148,9 +148,9 @@ def _list_remarks(question: Question, cabling: Cabling, answers: Mapping[str, An
         found.append(f"files that switches do not have or do not report are not compared: {files}")
     devices = question.source.devices
     missing = [
-        (devices[name].nos, readings.list_unstated(answer.counters))
+        (devices[name].nos, lossless.list_missing_kinds(answer.counters))
         for name, answer in answers.items()
         if answer.counters is not None
     ]
-    found += readings.describe_gaps(missing, "compared")
+    found += lossless.describe_gaps(missing, "compared")
     return found

@@ -13,7 +13,7 @@ from fabricc.back.infiniband.sm_files import TOPOLOGY, read_topology
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
 from fabricc.base.foreign.shell import run_program
 from fabricc.base.values import replace
-from fabricc.fabric.infiniband.model import DEFAULT_PKEY, guid_text
+from fabricc.fabric.infiniband import DEFAULT_PKEY, guid_text
 from fabricc.operate.verify.model import Aspect, Deviation, Report, make_finding
 from fabricc.proof.tree import DeviceFiles, open_tree
 

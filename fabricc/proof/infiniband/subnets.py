@@ -20,16 +20,16 @@ from fabricc.back.reading.tree import find_node
 from fabricc.back.reading.yaml_lines import yaml_tree
 from fabricc.base.documents.document import clip
 from fabricc.base.numbers import is_number
-from fabricc.fabric.infiniband import model
-from fabricc.fabric.infiniband.model import DEFAULT_PKEY, guid_text
+from fabricc.fabric import infiniband
+from fabricc.fabric.infiniband import DEFAULT_PKEY, guid_text
 from fabricc.proof import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.back.infiniband.sm_files import Node, ReadTopology
-    from fabricc.fabric.infiniband.model import Host, HostPort, InfinibandFabric, IpoibPlan, Partition
-    from fabricc.fabric.infiniband.wiring import Subnet
+    from fabricc.fabric.infiniband import Host, HostPort, InfinibandFabric, IpoibPlan, Partition
+    from fabricc.fabric.infiniband_wiring import Subnet
 
 _ENGINES = {"ftree", "updn", "minhop"}
 
@@ -107,7 +107,7 @@ def _check_lids(read: ReadSubnet) -> Iterator[Finding]:
     nodes = {guid_text(node.guid): node for node in read.topology.nodes.values()}
     for guid, lid in read.lids.items():
         name = nodes[guid].name if guid in nodes else guid
-        if not 1 <= lid <= model.MOST_LIDS:
+        if not 1 <= lid <= infiniband.MOST_LIDS:
             yield Finding("FAB6304", f"{name}: {lid} is no unicast LID", file)
         if owners[lid] > 1:
             yield Finding("FAB6304", f"{name} shares LID {lid}", file)
@@ -216,7 +216,7 @@ def _check_conf(subnet: Subnet, read: ReadSubnet) -> Iterator[Finding]:
     """Report FAB6307 for opensm.conf, FAB6309 for service levels."""
     file, conf, ib = sm_files.CONF, read.conf, subnet.ib
     wanted = {
-        "subnet_prefix": guid_text(model.subnet_prefix(ib.wiring.number, subnet.plane)),
+        "subnet_prefix": guid_text(infiniband.subnet_prefix(ib.wiring.number, subnet.plane)),
         "routing_engine": ",".join(ib.engine.names),
         "root_guid_file": f"/{sm_files.ROOTS}",
         "cn_guid_file": f"/{sm_files.COMPUTE}",

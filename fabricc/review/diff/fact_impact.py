@@ -16,7 +16,7 @@ from fabricc.back import hosts
 from fabricc.back import nos as back_ends
 from fabricc.back.infiniband import device_reading
 from fabricc.base.numbers import is_number, whole_number
-from fabricc.fabric.infiniband.model import PLATFORM
+from fabricc.fabric.infiniband import PLATFORM
 from fabricc.review.diff.model import Impact, Verdict
 
 if TYPE_CHECKING:

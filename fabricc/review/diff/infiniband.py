@@ -19,8 +19,8 @@ from fabricc.back.infiniband.sm_files import sm_files, subnet_folder
 from fabricc.back.infiniband.tables import CABLING, cabling_rows, fabric_summary
 from fabricc.base.values import dataclass
 from fabricc.compiler.render.switch_files import with_templates
-from fabricc.fabric.infiniband.model import PLATFORM
-from fabricc.fabric.infiniband.wiring import Subnet, host_at
+from fabricc.fabric.infiniband import PLATFORM
+from fabricc.fabric.infiniband_wiring import Subnet, host_at
 from fabricc.review.diff.figures import count_cabled_ports, count_figures
 from fabricc.review.diff.model import SUBNET, SUBNETS
 from fabricc.review.diff.sides import Cluster, Side
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.given_identities import Moves
-    from fabricc.fabric.infiniband.model import InfinibandFabric
+    from fabricc.fabric.infiniband import InfinibandFabric
     from fabricc.review.diff.model import Rail
 
 _SUBNET_NAME = f"{SUBNET}-"

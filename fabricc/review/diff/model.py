@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.diagnostics import RULE_CODES, Diagnostic, Position, Severity
 from fabricc.base.numbers import group_pairs
 from fabricc.base.values import dataclass
-from fabricc.fabric.infiniband.model import PLATFORM
+from fabricc.fabric.infiniband import PLATFORM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

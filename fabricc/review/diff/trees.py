@@ -19,7 +19,7 @@ from fabricc.base.numbers import group_pairs
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.facts import Facts, Reading, neighbor_key
 from fabricc.fabric.given_identities import Moves, ReplacedDevice
-from fabricc.fabric.infiniband.model import PLATFORM
+from fabricc.fabric.infiniband import PLATFORM
 from fabricc.fabric.routing import Transport
 from fabricc.proof.tree import DeviceFiles, TreeError, read_consistently, read_manifest, verify_manifest
 from fabricc.review.diff.figures import count_cabled_ports, count_figures

@@ -11,7 +11,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import format_share, plural, ranges
 from fabricc.base.foreign.shell import shell_path
 from fabricc.base.numbers import group_pairs
-from fabricc.fabric.infiniband.model import PLATFORM
+from fabricc.fabric.infiniband import PLATFORM
 from fabricc.review.diff.model import SUBNET, SUBNETS, Impact, host_count
 from fabricc.review.diff.phrases import fold_names
 

@@ -18,8 +18,8 @@ from fabricc.base.documents.document import clip
 from fabricc.base.values import dataclass
 from fabricc.compiler.render.switch_files import with_templates
 from fabricc.fabric.capacity.wiring import Outage
-from fabricc.fabric.infiniband.model import guid_text, is_placeholder
-from fabricc.fabric.infiniband.wiring import Subnet, expand_hosts, host_at, ports_by_name, switch_guid
+from fabricc.fabric.infiniband import guid_text, is_placeholder
+from fabricc.fabric.infiniband_wiring import Subnet, expand_hosts, host_at, ports_by_name, switch_guid
 from fabricc.fabric.shape import HostId, SwitchId, TierName
 from fabricc.front.spec.document import format_path
 from fabricc.front.spec.tenants import fold_names
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.fabric.facts import Facts, Value
-    from fabricc.fabric.infiniband.model import HostPort, InfinibandFabric, Partition, ServiceClass
+    from fabricc.fabric.infiniband import HostPort, InfinibandFabric, Partition, ServiceClass
     from fabricc.fabric.model import CableRow
     from fabricc.review.explain.model import Formula, Origin
     from fabricc.review.explain.origins import PlanSources

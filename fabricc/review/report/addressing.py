@@ -12,7 +12,7 @@ from fabricc.back.infiniband.tables import class_rows, partition_rows
 from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.catalog.rates import generation_at
 from fabricc.fabric import links
-from fabricc.fabric.infiniband.model import MOST_LIDS, InfinibandFabric
+from fabricc.fabric.infiniband import MOST_LIDS, InfinibandFabric
 from fabricc.fabric.management import address_owners, management_place
 from fabricc.fabric.out_of_band import OtherDevices
 from fabricc.fabric.shape import TierName

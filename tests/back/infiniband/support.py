@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.back.infiniband.sm_files import sm_files
 from fabricc.catalog.load import load_catalog
-from fabricc.fabric.infiniband.wiring import Subnet
+from fabricc.fabric.infiniband_wiring import Subnet
 from fabricc.front.planning.infiniband.plan import InfinibandPlan, plan_infiniband
 from fabricc.front.spec.load import read_spec
 from fabricc.front.spec.lock import EMPTY_LOCK, Lock
 
 if TYPE_CHECKING:
-    from fabricc.fabric.infiniband.model import InfinibandFabric
+    from fabricc.fabric.infiniband import InfinibandFabric
 
 CATALOG, _ = load_catalog()
 BOXES = {"dgx-a100": "qm8700", "dgx-h100": "qm9700", "dgx-b300": "q3400"}

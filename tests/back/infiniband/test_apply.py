@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.back.infiniband.host_files import HostFiles, mode_of
-from fabricc.fabric.infiniband.wiring import expand_hosts
+from fabricc.fabric.infiniband_wiring import expand_hosts
 from tests.back.hosts.test_apply import (
     NETWORKMANAGER,
     RHEL,

@@ -9,7 +9,7 @@ import pytest
 
 from fabricc.back.infiniband import sm_files
 from fabricc.back.infiniband.sm_files import read_topology
-from fabricc.fabric.infiniband.wiring import Subnet
+from fabricc.fabric.infiniband_wiring import Subnet
 from fabricc.proof.infiniband.sim.processes import net_file
 from fabricc.proof.infiniband.subnets import prove_subnet, top_switches
 from tests.back.infiniband.support import CLASSES, TENANTS, document, planned, rendered

@@ -9,7 +9,7 @@ import pytest
 
 from fabricc.back.infiniband import host_files, sm_files
 from fabricc.back.infiniband.host_files import HostFiles
-from fabricc.fabric.infiniband.wiring import expand_hosts
+from fabricc.fabric.infiniband_wiring import expand_hosts
 from tests.back.infiniband.support import CLASSES, TENANTS, document, planned, rendered
 
 SHOWN = (host_files.NCCL, host_files.RULES, host_files.SCRIPT)

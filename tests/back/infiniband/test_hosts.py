@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from fabricc.back.infiniband import host_files
 from fabricc.back.infiniband.host_files import HostFiles, tenants_by_host
 from fabricc.back.infiniband.job_files import job_files
-from fabricc.fabric.infiniband.wiring import expand_hosts
+from fabricc.fabric.infiniband_wiring import expand_hosts
 from fabricc.proof.infiniband.subnets import prove_host
 from tests.back.infiniband.support import CLASSES, TENANTS, document, planned
 from tests.wrecks import damaged, texts
 
 if TYPE_CHECKING:
-    from fabricc.fabric.infiniband.model import Host, InfinibandFabric
+    from fabricc.fabric.infiniband import Host, InfinibandFabric
 
 NETPLAN = next(
     (p for p in ("/usr/libexec/netplan/generate", "/usr/lib/netplan/generate") if Path(p).exists()), None

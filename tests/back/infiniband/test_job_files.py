@@ -12,7 +12,7 @@ import pytest
 from fabricc.back.infiniband.host_files import NCCL, HostFiles
 from fabricc.back.infiniband.job_files import job_files
 from fabricc.back.infiniband.tables import fabric_summary
-from fabricc.fabric.infiniband.wiring import expand_hosts
+from fabricc.fabric.infiniband_wiring import expand_hosts
 from tests.back.infiniband.support import CLASSES, TENANTS, document, planned
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricc.compiler.compiled import compile_spec
-from fabricc.fabric.infiniband.model import MOST_LIDS, is_placeholder
-from fabricc.fabric.infiniband.wiring import Subnet, expand_hosts
+from fabricc.fabric.infiniband import MOST_LIDS, is_placeholder
+from fabricc.fabric.infiniband_wiring import Subnet, expand_hosts
 from fabricc.front.planning.infiniband.plan import list_rooms
 from fabricc.front.planning.topology.clos import spine_layer
 from tests.back.infiniband.support import codes, document, found, planned
@@ -20,7 +20,7 @@ from tests.back.infiniband.support import codes, document, found, planned
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fabricc.fabric.infiniband.model import InfinibandFabric
+    from fabricc.fabric.infiniband import InfinibandFabric
 
 
 def numbers(ib: InfinibandFabric) -> dict[str, tuple[int, int]]:

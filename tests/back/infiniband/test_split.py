@@ -10,7 +10,7 @@ from fabricc.back.infiniband import sm_files
 from fabricc.back.infiniband.sm_files import read_topology
 from fabricc.back.infiniband.tables import cabling_rows
 from fabricc.catalog.load import load_catalog
-from fabricc.fabric.infiniband.wiring import Subnet
+from fabricc.fabric.infiniband_wiring import Subnet
 from fabricc.proof.infiniband.sim.processes import missing_programs
 from fabricc.proof.infiniband.sim.run import simulate_subnet
 from fabricc.proof.infiniband.subnets import prove_subnet
@@ -20,7 +20,7 @@ from tests.back.infiniband.support import document, rendered
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fabricc.fabric.infiniband.model import InfinibandFabric
+    from fabricc.fabric.infiniband import InfinibandFabric
 
 HDR100 = """\
 sources:

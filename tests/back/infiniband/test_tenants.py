@@ -10,7 +10,7 @@ import pytest
 from fabricc.back.infiniband.host_files import HostFiles, tenants_by_host
 from fabricc.back.infiniband.sm_files import PARTITIONS
 from fabricc.back.infiniband.tables import partition_rows
-from fabricc.fabric.infiniband.wiring import Host, Subnet, expand_hosts
+from fabricc.fabric.infiniband_wiring import Host, Subnet, expand_hosts
 from fabricc.front.spec.lock import Lock
 from fabricc.proof.infiniband.sim.processes import missing_programs
 from fabricc.proof.infiniband.sim.run import simulate_subnet
@@ -18,7 +18,7 @@ from fabricc.proof.infiniband.subnets import prove_host, prove_subnet
 from tests.back.infiniband.support import codes, document, found, planned, rendered
 
 if TYPE_CHECKING:
-    from fabricc.fabric.infiniband.model import InfinibandFabric
+    from fabricc.fabric.infiniband import InfinibandFabric
 
 needs_opensm = pytest.mark.skipif(
     bool(missing_programs()), reason=f"not installed: {', '.join(missing_programs())}"

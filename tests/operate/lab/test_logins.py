@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from fabricc.operate.lab import demands, lifecycle, logins, state
+from fabricc.operate.lab import demands, lifecycle, making, state
 from fabricc.operate.lab.node import MANAGEMENT_NODE, LabError
 from tests.operate.lab import specs
 
@@ -50,7 +50,7 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
 
 def over_ssh(lab: Lab, command: str) -> str:
     """Output of a command on the switch, by the login that the access file states."""
-    access = yaml.safe_load((lab.folder / logins.FOLDER / logins.ACCESS).read_text())
+    access = yaml.safe_load((lab.folder / making.FOLDER / making.ACCESS).read_text())
     named = {line.split()[0] for line in Path(access["known_hosts"]).read_text().splitlines()}
     assert len(named) == len(lab.record.switches)
     address = lab.run(SWITCH, ["ip", "-4", "-o", "addr", "show", "eth0"]).stdout.split()[3].partition("/")[0]
@@ -79,7 +79,7 @@ def test_a_login_finds_a_switch_and_leaves_the_machine_alone(lab: Lab) -> None:
 
 
 def test_a_secret_has_a_value_of_the_lab_s_own(lab: Lab) -> None:
-    value = (lab.folder / logins.FOLDER / "secrets" / "dc-core").read_text()
+    value = (lab.folder / making.FOLDER / "secrets" / "dc-core").read_text()
     runs = over_ssh(lab, "vtysh -c 'show running-config'")
     assert f" password {value}" in runs
     assert "FABRICC-SECRET" not in runs
@@ -90,7 +90,7 @@ def test_lab_ssh_rejects_systems_other_than_frr(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(demands, "require_root", lambda: None)
     monkeypatch.setattr(demands, "require_programs", lambda: None)
     monkeypatch.setattr(demands, "frr_version", lambda: "8.4.4")
-    monkeypatch.setattr(logins, "require_sshd", lambda: None)
+    monkeypatch.setattr(making, "require_sshd", lambda: None)
     inventory = Path(__file__).parents[3] / "inventories" / "rack-zone-512" / "cluster.yaml"
     with pytest.raises(LabError) as refused:
         lifecycle.boot_lab(inventory, tmp_path / "lab", units=1, ssh=True)

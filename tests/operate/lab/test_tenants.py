@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.operate.drivers import frr_agent
-from fabricc.operate.lab import box, demands, growth, lifecycle, logins, observe, state
+from fabricc.operate.lab import box, demands, growth, lifecycle, making, observe, state
 from fabricc.operate.lab.blueprint import build_blueprint
 from fabricc.operate.lab.lab_fabric import read_source
 from fabricc.operate.lab.node import MANAGEMENT_NODE
@@ -164,7 +164,7 @@ def test_the_vni_of_a_new_vrf_waits_for_its_bgp_process() -> None:
 def run_fabricc(lab: Lab, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a verb in the management namespace, with the login of the lab."""
     inside = ["ip", "netns", "exec", lab.record.namespace(MANAGEMENT_NODE), sys.executable, "-m", "fabricc"]
-    access = ["--access", str(lab.folder / logins.FOLDER / logins.ACCESS)]
+    access = ["--access", str(lab.folder / making.FOLDER / making.ACCESS)]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
     return subprocess.run(
         [*inside, *words, *access], capture_output=True, text=True, env=environment, timeout=600, check=False

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from fabricc.operate.lab import growth, lifecycle, logins, observe
+from fabricc.operate.lab import growth, lifecycle, making, observe
 from fabricc.operate.lab.making import management_port
 from fabricc.operate.lab.node import MANAGEMENT_NODE
 from fabricc.operate.lab.scenarios import SETTLE_S
@@ -88,7 +88,7 @@ class Live:
 
     def access(self, timeout_s: int = 20, devices: dict[str, Any] | None = None) -> None:
         """Write the access file: the lab's own, with exceptions by device."""
-        stated = yaml.safe_load((self.lab.folder / logins.FOLDER / logins.ACCESS).read_text())
+        stated = yaml.safe_load((self.lab.folder / making.FOLDER / making.ACCESS).read_text())
         own = {
             name: {**entry, "options": {**stated["options"], **entry["options"]}}
             for name, entry in (devices or {}).items()

@@ -25,7 +25,7 @@ from fabricc.operate.push.drain import drain_files, patch_text
 from fabricc.operate.push.executor import Executor
 from fabricc.operate.push.journal import Journal, State
 from fabricc.operate.push.options import Options
-from fabricc.operate.push.push_lock import hold_switches
+from fabricc.operate.push.ownership import hold_switches
 from tests.operate.lab import specs
 from tests.operate.push.network import built
 from tests.outward import MODELS

@@ -12,8 +12,7 @@ from fabricc.back import nos as back_ends
 from fabricc.fabric import expand
 from fabricc.fabric.model import plan_peers
 from fabricc.fabric.shape import TierName
-from fabricc.operate.devices.readings import describe_gaps
-from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, KINDS, PFC_RX, PFC_TX, STORMS
+from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, KINDS, PFC_RX, PFC_TX, STORMS, describe_gaps
 from fabricc.operate.push.drain import list_sessions
 from fabricc.operate.push.gates import (
     find_congestion,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from fabricc.operate.lab import demands, lifecycle, logins, scenarios, state
+from fabricc.operate.lab import demands, lifecycle, making, scenarios, state
 from fabricc.operate.lab.flows import Stream
 from tests.operate.push import live_matrix, matrix
 from tests.operate.push.live import PRIVATE, Live
@@ -202,7 +202,7 @@ def test_a_spine_is_drained_and_changed_over_ssh_and_no_datagram_is_lost(live: L
 @pytest.mark.slow
 def test_a_drained_spine_that_its_hook_takes_off_the_network_loses_no_datagram(live: Live) -> None:
     hook = live.folder / "hook"
-    access = yaml.safe_load((live.lab.folder / logins.FOLDER / logins.ACCESS).read_text())
+    access = yaml.safe_load((live.lab.folder / making.FOLDER / making.ACCESS).read_text())
     login = f"-o UserKnownHostsFile={access['known_hosts']} -i {access['ssh_key']}"
     hook.write_text(
         "#!/bin/sh\nset -e\n"

@@ -15,10 +15,10 @@ from fabricc.base.diagnostics import Severity
 from fabricc.operate.devices.access import Access
 from fabricc.operate.devices.login import Login
 from fabricc.operate.devices.secrets import Reference
-from fabricc.operate.push import lockout
+from fabricc.operate.push import start_checks
 from fabricc.operate.push.built_tree import PushRefusedError
-from fabricc.operate.push.lockout import public_key
 from fabricc.operate.push.setting import Setting
+from fabricc.operate.push.start_checks import public_key
 from tests.operate.lab import specs
 from tests.operate.push.network import built
 from tests.operate.push.test_drivers import MODELS, NAME, SPEC, bench
@@ -58,7 +58,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 def judged(source: BuiltTree, consents: frozenset[str] = frozenset(), **login: Any) -> tuple[Diagnostic, ...]:
     """Return the findings about a push to one switch by a login."""
     setting = Setting(source, Access(Login(**login)), Path("journal"), consents=consents)
-    return lockout.require_login(setting, [NAME])
+    return start_checks.require_login(setting, [NAME])
 
 
 def refused(source: BuiltTree, **login: Any) -> str:
@@ -160,18 +160,18 @@ def test_an_address_that_may_not_log_in_is_refused(
     servers = SERVERS if nos != "frr" else ""
     source = made(nos, f"{servers}  access: [10.1.0.0/16]\n")
     judge = partial(judged, source, username="operator", password=PASSWORD)
-    monkeypatch.setattr(lockout, "find_source_address", lambda _: "10.1.7.9")
+    monkeypatch.setattr(start_checks, "find_source_address", lambda _: "10.1.7.9")
     assert {one.code for one in judge()} == {"FAB9162" if nos == "frr" else "FAB9161"}
-    monkeypatch.setattr(lockout, "find_source_address", lambda _: "10.2.0.1")
+    monkeypatch.setattr(start_checks, "find_source_address", lambda _: "10.2.0.1")
     with pytest.raises(PushRefusedError, match=r"10\.2\.0\.1"):
         judge()
-    monkeypatch.setattr(lockout, "find_source_address", lambda _: "")
+    monkeypatch.setattr(start_checks, "find_source_address", lambda _: "")
     judge()
 
 
 def test_the_machines_own_address_is_found_without_a_packet_and_a_tunnel_has_none() -> None:
-    assert lockout.find_source_address("127.0.0.1") == ""
-    assert lockout.find_source_address("no address") == ""
+    assert start_checks.find_source_address("127.0.0.1") == ""
+    assert start_checks.find_source_address("no address") == ""
 
 
 def test_a_lockout_that_is_agreed_to_by_name_is_a_warning(made: Made) -> None:

@@ -10,7 +10,7 @@ from fabricc.base.documents.composer import Rules
 from fabricc.base.documents.reader import parse_document
 from fabricc.base.foreign import files
 from fabricc.catalog.library import suggestion_remedy
-from fabricc.fabric.infiniband.model import DEFAULT_PKEY, Partition
+from fabricc.fabric.infiniband import DEFAULT_PKEY, Partition
 from fabricc.fabric.tenants import NOBODY, assign_numbers
 from fabricc.front.planning.networks.tenants import assign_rails
 from fabricc.front.spec.tenants import SECTION

@@ -9,7 +9,7 @@ from fabricc.base.values import dataclass, shared_attributes
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.design import AddressPlan, RoutingPlan, TierPlan
 from fabricc.fabric.fabric import Fabric
-from fabricc.fabric.infiniband.model import Engine, InfinibandFabric, IpoibPlan, LidPlan
+from fabricc.fabric.infiniband import Engine, InfinibandFabric, IpoibPlan, LidPlan
 from fabricc.fabric.model import Services
 from fabricc.fabric.naming import host_port_name
 from fabricc.fabric.routing import BgpSettings

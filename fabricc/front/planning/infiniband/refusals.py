@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.catalog.rates import load_generations
-from fabricc.fabric.infiniband.model import MOST_LIDS, PLACEHOLDER, LidPlan, Partition, guid_text
+from fabricc.fabric.infiniband import MOST_LIDS, PLACEHOLDER, LidPlan, Partition, guid_text
 from fabricc.fabric.naming import host_port_name
 from fabricc.front.planning.topology.models import Models, UnfitError
 from fabricc.front.spec.moves import kinds_of, path_of

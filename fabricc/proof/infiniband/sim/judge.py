@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.infiniband.sm_files import CONF, PARTITIONS, Node, ReadTopology, default_lane, read_topology
 from fabricc.base.values import dataclass
-from fabricc.fabric.infiniband.model import DEFAULT_PKEY, InfinibandFabric
+from fabricc.fabric.infiniband import DEFAULT_PKEY, InfinibandFabric
 from fabricc.proof import Finding
 from fabricc.proof.infiniband.subnets import adapter_distances
 

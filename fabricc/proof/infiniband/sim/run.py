@@ -21,7 +21,7 @@ from fabricc.back.infiniband.sm_files import (
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign.files import Folder
 from fabricc.base.values import dataclass
-from fabricc.fabric.infiniband.wiring import Subnet
+from fabricc.fabric.infiniband_wiring import Subnet
 from fabricc.proof import Finding
 from fabricc.proof.infiniband.sim import judge
 from fabricc.proof.infiniband.sim.processes import (
@@ -38,7 +38,7 @@ from fabricc.proof.infiniband.subnets import adapter_distances
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from fabricc.fabric.infiniband.model import InfinibandFabric
+    from fabricc.fabric.infiniband import InfinibandFabric
 
 _QUIET_S = 0.3
 

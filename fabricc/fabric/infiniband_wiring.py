@@ -9,9 +9,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from fabricc.catalog.rates import generation_at
+from fabricc.fabric import infiniband as identity
 from fabricc.fabric import links
-from fabricc.fabric.infiniband import model as identity
-from fabricc.fabric.infiniband.model import Host, HostPort, InfinibandFabric, Switch, SwitchEnd
+from fabricc.fabric.infiniband import Host, HostPort, InfinibandFabric, Switch, SwitchEnd
 from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import host_port_name
 
