@@ -86,6 +86,60 @@ def compiled(
         return compile_spec(spec, gaps=False)
 
 
+EXITS = """
+external:
+  filer:
+    accept: [198.51.100.0/24{v6}]
+    links: [{{at: TOR, port: "{tor[0]}", speed_gbps: 400, local: 192.0.2.9/29, remote: 192.0.2.10, {at6[0]}
+             peer: filer-1, peer_port: e0a}}]
+  internet:
+    accept: [0.0.0.0/0]
+    links: [{{at: {border}, port: "{other[0]}", speed_gbps: 400, local: 192.0.2.16/31, {at6[1]}peer: r-1,
+             peer_port: e0a}}]
+  vault:
+    accept: [198.51.100.0/24]
+    links: [{{at: TOR, port: "{tor[1]}", speed_gbps: 400, local: 192.0.2.18/31, {at6[2]}peer: v-1, peer_port: e0a}}]
+"""
+"""Static ways out: two of acme, at a ToR and a border leaf, and one of globex at the same ToR with the same prefix."""
+REACHING = """\
+  acme: {{hosts: [{0}-host01], reach: [filer, internet]}}
+  globex: {{hosts: [{0}-host02], reach: [vault]}}
+"""
+
+
+def exits_text(nos: str, *, dual: bool = False, spines: bool = True) -> str:
+    """Return a spec whose tenants reach outside parties."""
+    unit = "rack001" if spines else "su001"
+    text = spec_text(nos, dual=dual, spines=spines, tenants=REACHING.format(unit))
+    more = "reserved_ports: 2" + (", border: 1, oversubscription: 1.2}" if spines else "}")
+    text = text.replace(f"nos: {nos}}}", f"nos: {nos}, {more}", 1)
+    with TemporaryDirectory() as folder:
+        spec = Path(folder, "cluster.yaml")
+        spec.write_text(text.replace(", reach: [filer, internet]", "").replace(", reach: [vault]", ""))
+        plain = compile_spec(spec, gaps=False).fabric
+    assert plain is not None
+    tor, border = f"{unit}-tor1a", "border01a" if spines else f"{unit}-tor2a"
+    free = {
+        name: [port.name for port in plain.switch(at).ports if port.reserved][-2:]
+        or [port.name for port in plain.switch(at).ports if port.direction.value == "unused"][:1]
+        for at in plain.switch_ids()
+        if (name := plain.name(at)) in (tor, border)
+    }
+    at6 = [f"local6: '2001:db8::{2 * at:x}/127', " if dual else "" for at in range(3)]
+    v6 = ", '2001:db8:1::/48'" if dual else ""
+    exits = EXITS.format(tor=free[tor], other=free[border], border=border, at6=at6, v6=v6)
+    return text + exits.replace("at: TOR", f"at: {tor}")
+
+
+@cache
+def compiled_exits(nos: str, *, dual: bool = False, spines: bool = True) -> Compiled:
+    """Return the compiled spec whose tenants reach outside parties."""
+    with TemporaryDirectory() as folder:
+        spec = Path(folder, "cluster.yaml")
+        spec.write_text(exits_text(nos, dual=dual, spines=spines))
+        return compile_spec(spec, gaps=False)
+
+
 def fabric(nos: str, *, dual: bool = False, spines: bool = True) -> Fabric:
     """Return its fabric."""
     found = compiled(nos, dual=dual, spines=spines)
@@ -105,4 +159,14 @@ def switches(nos: str) -> list[Switch]:
     above = [switch(nos, name, dual=dual) for name in tunnels for dual in (False, True)]
     alone = fabric(nos, dual=True, spines=False)
     later = [replace(above[0], release="5.19")] if nos == "cumulus" else []  # VRFs without VLANs
-    return [*above, *later, alone.switch(next(iter(alone.switch_ids())))]
+    return [*above, *later, alone.switch(next(iter(alone.switch_ids()))), *exit_switches(nos)]
+
+
+def exit_switches(nos: str) -> list[Switch]:
+    """Return switches with links outside, of both address families: with tunnels where these are, and without."""
+    found = []
+    for spines in (True, False) if nos in EXPRESSED else (False,):
+        built = compiled_exits(nos, dual=True, spines=spines).fabric
+        assert built is not None
+        found += [built.switch(at) for at in built.switch_ids() if built.external.at(built.name(at))]
+    return found

@@ -20,11 +20,12 @@ from fabricc.fabric.routing import (
     PrefixRule,
     Session,
     Spreading,
+    StaticRoute,
     Transport,
 )
 from fabricc.fabric.routing_policy import EVPN_MAPS, INSIDE, Outside, build_policy, prefix_lists
 from fabricc.fabric.shape import PortLayout, SwitchId, TierName
-from fabricc.fabric.tenants import TenantVrfs
+from fabricc.fabric.tenants import STATIC_MAP, TenantVrfs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -72,9 +73,11 @@ def expand_switch(fabric: Design, at: SwitchId) -> Switch:
         qos=_expand_qos(fabric, at, ports),
         load_balancing=_balance_ports(fabric.load_balancing, ports),
         overlays=tuple(each.overlay for each in fabric.overlays if each.covers(name, at.tier, nos)),
-        static_routes=static_routes(exits, addresses.whole_pools(fabric.aggregate_bits())) if exits else (),
+        static_routes=_drop_pools(fabric, exits) if exits and not fabric.tenancy else (),
         vtep=_expand_vtep(fabric, at) if fabric.evpn and at.tier is TierName.TOR else None,
-        tenants=_expand_tenants(fabric, at, ports) if fabric.tenancy and at.tier is TierName.TOR else None,
+        tenants=_expand_tenants(fabric, at, ports, exits)
+        if fabric.tenancy and at.tier is TierName.TOR
+        else None,
     )
 
 
@@ -93,7 +96,15 @@ def _expand_vtep(fabric: Design, at: SwitchId) -> Vtep:
     return Vtep(source, plan.segments, plan.vrfs, plan.anycast_mac, plan.mtu)
 
 
-def _expand_tenants(fabric: Design, at: SwitchId, ports: Sequence[Port]) -> TenantVrfs | None:
+def _drop_pools(fabric: Design, exits: Mapping[str, Exit]) -> tuple[StaticRoute, ...]:
+    """Return the static routes of a routing table with ways out."""
+    bits = 0 if fabric.tenancy else fabric.aggregate_bits()  # a VRF has links to hosts, and no aggregate
+    return static_routes(exits, fabric.addresses.whole_pools(bits))
+
+
+def _expand_tenants(
+    fabric: Design, at: SwitchId, ports: Sequence[Port], exits: Mapping[str, Exit]
+) -> TenantVrfs | None:
     """Return the VRFs of a ToR: those that a port of it is in."""
     plan = fabric.tenancy
     assert plan is not None
@@ -103,7 +114,12 @@ def _expand_tenants(fabric: Design, at: SwitchId, ports: Sequence[Port]) -> Tena
         return None
     source = _loopback_address(fabric, at, fabric.addresses.loopbacks4) if plan.tunnels else None
     families = ("ipv4" if fabric.addresses.hosts4 else "", "ipv6" if fabric.addresses.hosts6 else "")
-    return TenantVrfs(source, local, tuple(filter(None, families)), plan.mtu)
+    ways: dict[int, dict[str, Exit]] = {}
+    for port, way in exits.items():
+        if (index := plan.exits.get(way.outsider.name)) is not None:
+            ways.setdefault(plan.tenants[index].number, {})[port] = way
+    routes = {number: _drop_pools(fabric, some) for number, some in ways.items()}
+    return TenantVrfs(source, local, tuple(filter(None, families)), plan.mtu, routes)
 
 
 def _external_ports(
@@ -147,11 +163,14 @@ def _external_port(fabric: Design, key: str, port: Port, way: Exit, change: Devi
     outsider, link = way
     lossless = outsider.lossless and fabric.profiles
     own = change.ports.get(port.name) if change else None
+    tenancy = fabric.tenancy
+    index = tenancy.exits.get(outsider.name) if tenancy else None
     return replace(
         port, direction=Direction.EXTERNAL, enabled=not (own and own[2]), mtu=outsider.mtu,
         peer=Peer(link.peer, link.peer_port), cable_m=link.cable_m, medium=link.medium, ipv4=link.ipv4, ipv6=link.ipv6,
         profile=fabric.profiles[key, port.speed_gbps, link.cable_m].name if lossless else None,
         reserved=False, trusted=outsider.trusted,
+        vrf=tenancy.tenants[index].name if tenancy and index is not None else "",
     )  # fmt: skip
 
 
@@ -356,7 +375,7 @@ def _expand_bgp(
         prefix_lists=rules.prefix_lists,
         community_lists=rules.community_lists,
         route_maps=rules.route_maps,
-        static_map="STATIC" if outside.static else None,
+        static_map=STATIC_MAP if outside.static and not fabric.tenancy else None,
         evpn_transit=fabric.overlay and at.tier is not TierName.TOR,
     )
 
@@ -381,6 +400,7 @@ def _external_routing(
 ) -> Outside:
     """Return how a switch handles external routes; it redistributes static ones to BGP where it has a session."""
     external, bits = fabric.external, fabric.aggregate_bits()
+    tenancy = fabric.tenancy
     tiers = (TierName.TOR, TierName.SPINE, TierName.CORE)
     below = any(tier in external.tiers for tier in tiers[: tiers.index(at.tier)])
     parties: dict[str, tuple[PrefixList, ...]] = {}
@@ -388,16 +408,18 @@ def _external_routing(
     for outsider in dict.fromkeys(exit_.outsider for exit_ in exits.values()):
         rules = [(family_of(rule.prefix), rule) for rule in outsider.accept]
         if outsider.asn is None:
-            static |= dict.fromkeys(rules if sessions else ())
+            static |= dict.fromkeys(rules if sessions and (tenancy is None or tenancy.tunnels) else ())
         else:
             parties[outsider.group] = prefix_lists(f"ACCEPT-{outsider.name.upper()}", rules)
+    if tenancy:  # in VRFs, whose routes no session of the underlay has
+        return replace(INSIDE, static=prefix_lists(STATIC_MAP, tuple(static)))
     aggregates = [
         (family, PrefixRule(str(hosts), full - bits, full - bits))
         for family, full, hosts, _ in _address_families(fabric.addresses)
     ]
     return Outside(
         prefix_lists("OUTSIDE", external.accepted), below, below or bool(exits), tuple(parties.items()),
-        prefix_lists("STATIC", tuple(static)), prefix_lists("AGGREGATES", aggregates),
+        prefix_lists(STATIC_MAP, tuple(static)), prefix_lists("AGGREGATES", aggregates),
     )  # fmt: skip
 
 

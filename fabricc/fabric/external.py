@@ -11,7 +11,7 @@ from fabricc.fabric.model import CableRow
 from fabricc.fabric.routing import PrefixRule, StaticRoute
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping
 
     from fabricc.fabric.shape import Slot, TierName
 
@@ -133,11 +133,16 @@ class External:
         """Prefixes of one family that there can be from outside."""
         return sum(outsider.maximum_prefixes for outsider in self.outsiders)
 
-    def prefixes(self, family: int) -> tuple[str, ...]:
-        """Prefixes of a family that lead outside, but the default route: what hosts reach over the fabric."""
-        return tuple(
-            rule.prefix for of, rule in self.accepted if of == family and not rule.prefix.endswith("/0")
-        )
+    def prefixes(self, family: int, parties: Container[str] | None = None) -> tuple[str, ...]:
+        """Return the prefixes of a family that hosts reach outside over the fabric: all but the default route.
+
+        Args:
+            family: IP version.
+            parties: those that the host reaches; None for all.
+        """
+        reached = [each for each in self.outsiders if parties is None or each.name in parties]
+        rules = dict.fromkeys(rule.prefix for each in reached for rule in each.accept)
+        return tuple(each for each in rules if family_of(each) == family and not each.endswith("/0"))
 
 
 def family_of(text: str) -> int:

@@ -150,6 +150,7 @@ def expand_host(fabric: Design, coordinate: int, slot: int) -> Host:
             )
         )  # fmt: skip
     name = unit.hosts[slot]
+    parties = fabric.tenancy.parties_of(name) if fabric.tenancy else None
     return Host(
         name=name,
         cluster=fabric.cluster,
@@ -161,8 +162,8 @@ def expand_host(fabric: Design, coordinate: int, slot: int) -> Host:
         classes=fabric.qos[f"tor{fabric.units[unit.home].group}"].classes,
         fabric_prefixes4=evpn.reached(unit.group, 4) if evpn else _pool_prefix(addresses.hosts4),
         fabric_prefixes6=evpn.reached(unit.group, 6) if evpn else _pool_prefix(addresses.hosts6),
-        outside4=outward(4) if addresses.hosts4 else (),
-        outside6=outward(6) if addresses.hosts6 else (),
+        outside4=outward(4, parties) if addresses.hosts4 else (),
+        outside6=outward(6, parties) if addresses.hosts6 else (),
         recommended_qps=queue_pairs(fabric.paths(unit.group), fabric.load_balancing),
         planes=fabric.fabrics,
         spreads_packets=fabric.load_balancing.mode is Spreading.PACKET,

@@ -168,6 +168,7 @@ SETTINGS = {
     "load_balancing/reassignment/": "moves of flows without a pause",
     **{f"bgp/{name}": words for name, words in OPTIONS.items()},
     "static_route[": "static routes",
+    "vrf[": "external links of tenants",
     "bgp/redistribute_static": "static routes taken into BGP",
     "bgp/neighbor[": "passwords of BGP sessions",
     "interface[": "marking of packets from outside",
@@ -252,9 +253,14 @@ def evpn_facts(switch: Switch) -> Facts:
 
 def _tenant_facts(tenants: TenantVrfs) -> Facts:
     """Return the facts of the VRFs of tenants, but for their ports; with one fact for VRFs that no tunnel joins."""
-    if tenants.source is None:
-        return {f"tenant[{each.name}]": "isolated" for each in tenants.tenants}
     facts: Facts = {
+        f"vrf[{each.name}]/static_route[{route.prefix}]": static_text(route.via)
+        for each in tenants.tenants
+        for route in tenants.routes_of(each)
+    }
+    if tenants.source is None:
+        return facts | {f"tenant[{each.name}]": "isolated" for each in tenants.tenants}
+    facts |= {
         "evpn/source": tenants.source,
         "evpn/outer_dscp": "copied",
         "evpn/inner_dscp": "kept",
@@ -266,6 +272,8 @@ def _tenant_facts(tenants: TenantVrfs) -> Facts:
         facts[prefix + "distinguisher"] = tenants.distinguisher(tenant)
         facts[prefix + "route_target"] = tenant.route_target
         facts[prefix + "prefixes"] = ",".join(tenants.families)
+        if static_map := tenants.static_map(tenant):
+            facts[f"vrf[{tenant.name}]/bgp/redistribute_static"] = static_map
     return facts
 
 

@@ -8,6 +8,7 @@ from the tenant's number in the lock, so no tenant changes when another comes or
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
@@ -16,12 +17,16 @@ from fabricc.fabric.evpn import VXLAN_BYTES, route_distinguisher, route_target
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from fabricc.fabric.routing import StaticRoute
+
 VNI_BASE = 20000
 """Added to the number of a tenant."""
 MOST = 3900
 """Largest number of a tenant: systems whose L3VNI needs a VLAN have one for each number."""
 NO_VLAN = "none"
 """Placeholder for the VLAN of a VRF whose VNI has no VLAN interface."""
+STATIC_MAP = "STATIC"
+"""The route map on static routes to outside parties."""
 NOBODY = -1
 """In place of a tenant: a port that belongs to none."""
 
@@ -63,12 +68,14 @@ class Tenancy:
         of_host: host -> index of the tenant of each rail, `NOBODY` for none; a host of no tenant is absent.
         tunnels: whether ToRs reach each other, so that VRFs need VXLAN.
         mtu: IP MTU of ports to hosts, bytes.
+        exits: outside party -> index of the tenant that reaches it, whose VRF has the links there.
     """
 
     tenants: tuple[Tenant, ...]
     of_host: Mapping[str, tuple[int, ...]]
     tunnels: bool
     mtu: int
+    exits: Mapping[str, int] = field(default_factory=dict)
 
     def find_tenant(self, host: str, rail: int) -> Tenant | None:
         """Return the tenant of a rail of a host."""
@@ -79,6 +86,11 @@ class Tenancy:
     def tenants_of(self, host: str) -> tuple[Tenant | None, ...]:
         """Return the tenant of each rail of a host; empty for a host of no tenant."""
         return tuple(None if at == NOBODY else self.tenants[at] for at in self.of_host.get(host, ()))
+
+    def parties_of(self, host: str) -> frozenset[str]:
+        """Return the outside parties that a tenant of a host reaches."""
+        own = self.of_host.get(host, ()) if self.exits else ()
+        return frozenset(party for party, index in self.exits.items() if index in own)
 
     def moved_hosts(self, other: Tenancy) -> set[str]:
         """Return the hosts that have a rail in another tenant, or in the same one by another number."""
@@ -94,12 +106,22 @@ class TenantVrfs:
         source: its VTEP address, the loopback; None where VRFs have no VNI.
         families: address families of the VRFs, `ipv4` and `ipv6`.
         mtu: IP MTU of ports to hosts, bytes.
+        routes: number of a tenant -> static routes of its VRF: to outside parties, and what drops the fabric's own.
     """
 
     source: str | None
     tenants: tuple[Tenant, ...]
     families: tuple[str, ...]
     mtu: int
+    routes: Mapping[int, tuple[StaticRoute, ...]] = field(default_factory=dict)
+
+    def routes_of(self, tenant: Tenant) -> tuple[StaticRoute, ...]:
+        """Return the static routes of a VRF."""
+        return self.routes.get(tenant.number, ())
+
+    def static_map(self, tenant: Tenant) -> str | None:
+        """Return the route map by which static routes of a VRF become EVPN routes; None where none do."""
+        return STATIC_MAP if self.source is not None and self.routes_of(tenant) else None
 
     def distinguisher(self, tenant: Tenant) -> str:
         """Return the route distinguisher of a VRF, which no other ToR and no other VRF has (RFC 4364 section 4.2)."""

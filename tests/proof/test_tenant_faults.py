@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import NamedTuple
 
 import pytest
 
-from tests.proof.fabrics import change_files
+from fabricc.proof.invariants.rules import Ratio
+from tests.proof.fabrics import Fault, change_files, judge
 from tests.proof.test_tenants import OTHER, found
-from tests.tenanted import EXPRESSED, SPINE, TOR
+from tests.tenanted import EXPRESSED, SPINE, TOR, compiled_exits
+
+RATIOS = {0: Ratio(Fraction(8, 7))}
 
 
 class Plant(NamedTuple):
@@ -267,6 +271,91 @@ FAULTS: dict[str, tuple[str, dict[str, Plant]]] = {
         {"nxos": Plant(r"    retain route-target all\n", "", SPINE)},
     ),
 }
+
+
+BORDER = "border01a"
+OUTSIDE: dict[str, tuple[str, dict[str, Plant]]] = {
+    "a link outside is in the VRF of another tenant": (
+        "vrf[acme] has routes from elsewhere: static_route[198.51.100.0/24] 192.0.2.10",
+        {
+            "cumulus": Plant(r"(192\.0\.2\.9/29: \{\}\n *vrf:) acme", r"\1 globex"),
+            "eos": Plant(r"vrf acme(\n   ip address 192\.0\.2\.9)", r"vrf globex\1"),
+            "frr": Plant(r"(iface swp17\n    mtu 9050\n    vrf) acme", r"\1 globex"),
+            "nxos": Plant(r"vrf member acme((?:\n  .*)?\n  ip address 192\.0\.2\.9)", r"vrf member globex\1"),
+            "sonic": Plant(r'("Ethernet128": \{\s*"vrf_name": )"Vrfacme"', r'\1"Vrfglobex"'),
+        },
+    ),
+    "a link outside is in the table of the underlay": (
+        "leads outside and is in the routing table that switches share",
+        {
+            "cumulus": Plant(r"(192\.0\.2\.9/29: \{\}\n) *vrf: acme\n", r"\1"),
+            "eos": Plant(r"   vrf acme\n(   ip address 192\.0\.2\.9)", r"\1"),
+            "frr": Plant(r"(iface swp17\n    mtu 9050)\n    vrf acme", r"\1"),
+            "nxos": Plant(r"  vrf member acme\n((?:  .*\n)?  ip address 192\.0\.2\.9)", r"\1"),
+            "sonic": Plant(r'("Ethernet128": \{)\s*"vrf_name": "Vrfacme"\s*\}', r"\1}"),
+        },
+    ),
+    "a route of a tenant leads out by the link of another": (
+        "vrf[acme] has routes from elsewhere: static_route[198.51.100.0/24] 192.0.2.19",
+        {
+            "cumulus": Plant(r"192\.0\.2\.10:", "192.0.2.19:"),
+            "eos": Plant(r"198\.51\.100\.0/24 192\.0\.2\.10", "198.51.100.0/24 192.0.2.19"),
+            "frr": Plant(r"198\.51\.100\.0/24 192\.0\.2\.10", "198.51.100.0/24 192.0.2.19"),
+            "nxos": Plant(r"198\.51\.100\.0/24 192\.0\.2\.10", "198.51.100.0/24 192.0.2.19"),
+            "sonic": Plant(r"198\.51\.100\.0/24 192\.0\.2\.10", "198.51.100.0/24 192.0.2.19"),
+        },
+    ),
+    "packets for hosts of another tenant leave by a default route": (
+        "vrf[acme] has a route outside and none that drops the fabric's own: what is for 10.0.0.0/10 leaves",
+        {
+            "cumulus": Plant(r" *10\.0\.0\.0/10:\n.*\n *via:\n *blackhole:\n.*blackhole\n", "", BORDER),
+            "eos": Plant(r"ip route vrf acme 10\.0\.0\.0/10 Null0\n", "", BORDER),
+            "frr": Plant(r" ip route 10\.0\.0\.0/10 blackhole\n", "", BORDER),
+            "nxos": Plant(r"  ip route 10\.0\.0\.0/10 Null0\n", "", BORDER),
+            "sonic": Plant(r" ip route 10\.0\.0\.0/10 blackhole\n", "", BORDER),
+        },
+    ),
+    "a route of a tenant leads to one of its hosts": (
+        "vrf[acme] has routes from elsewhere: static_route[0.0.0.0/0] 10.0.0.1",
+        {
+            "cumulus": Plant(
+                r"( *)198\.51\.100\.0/24:\n( *address-family: .*\n *via:\n *)192\.0\.2\.10:(\n.*\n)",
+                r"\g<1>0.0.0.0/0:\n\g<2>10.0.0.1:\g<3>",
+            ),
+            "eos": Plant(r"(ip route vrf acme )198.*\n", r"\g<0>\g<1>0.0.0.0/0 10.0.0.1\n"),
+            "frr": Plant(
+                r" ip route 198\.51\.100\.0/24 192\.0\.2\.10\n", r"\g<0> ip route 0.0.0.0/0 10.0.0.1\n"
+            ),
+            "nxos": Plant(
+                r"  ip route 198\.51\.100\.0/24 192\.0\.2\.10\n", r"\g<0>  ip route 0.0.0.0/0 10.0.0.1\n"
+            ),
+            "sonic": Plant(
+                r" ip route 198\.51\.100\.0/24 192\.0\.2\.10\n", r"\g<0> ip route 0.0.0.0/0 10.0.0.1\n"
+            ),
+        },
+    ),
+}
+"""Faults of links outside."""
+
+
+@pytest.mark.parametrize("nos", EXPRESSED)
+def test_outside_parties_of_tenants_as_planned_break_no_rule(nos: str) -> None:
+    built = compiled_exits(nos).fabric
+    assert built is not None
+    assert judge(built, Fault(), RATIOS) == []
+
+
+@pytest.mark.spread(3)
+@pytest.mark.parametrize(
+    ("name", "nos"), [(name, nos) for name, (_, plants) in OUTSIDE.items() for nos in plants]
+)
+def test_a_fault_of_a_link_outside_is_found_on_each_system(name: str, nos: str) -> None:
+    message, plants = OUTSIDE[name]
+    pattern, into, device = plants[nos]
+    built = compiled_exits(nos).fabric
+    assert built is not None
+    reported = [each.message for each in judge(built, change_files(device, (pattern, into)), RATIOS)]
+    assert any(message in each for each in reported), reported
 
 
 @pytest.mark.spread(3)

@@ -15,6 +15,7 @@ from fabricc.base.values import dataclass, replace
 from fabricc.fabric.design import Descriptions
 from fabricc.fabric.model import CableKind
 from fabricc.fabric.routing import LoadBalancing, Reassignment, Spreading
+from fabricc.fabric.tenants import port_mtu
 from fabricc.front.spec import semantics
 from fabricc.front.spec.classes import build_congestion, build_priorities
 from fabricc.front.spec.device_model import Acceptance, NosChoice, OverlayFile, Override, PortOverride
@@ -306,6 +307,8 @@ def _assemble_spec(
     if "external" in fit and addressing and management and routing and "mtu" in fit and infiniband is None:
         own = own_networks(addressing, management, joined=joins_switches(raw))
         base, mtu = routing.asn_base, fit["mtu"]["switch"]
+        if "tenants" in fit:
+            mtu = port_mtu(mtu, tunnels=joins_switches(raw))
         external = build_external(fit["external"], addressing.family, own, base, mtu, findings)
     evpn = build_evpn(fit["evpn"], fit, findings) if "evpn" in fit and infiniband is None else None
     if evpn is not None and addressing and management:

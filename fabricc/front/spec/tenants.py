@@ -59,11 +59,6 @@ def _check_fabric(spec: Mapping[str, Any], findings: Findings) -> None:
         message = "hosts are in segments already, and a port can be in only one VRF"
         help_ = "Keep `evpn` for a front end, in `networks`, or remove one of the two sections."
         findings.error("FAB3320", message, SECTION, help=help_)
-    if "external" in spec:
-        message = "`external` leads out of the fabric's own routing table, where no tenant is"
-        findings.error(
-            "FAB3302", message, SECTION, help="Remove `external`: ways out of a VRF are not planned."
-        )
     if "spines" not in spec:
         return
     if spec.get("addressing", {}).get("family") == "ipv6":

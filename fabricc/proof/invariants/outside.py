@@ -84,8 +84,10 @@ def _check_reachable(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:
         if text is None:
             continue
         network = ip_interface(text).network
-        sessions = [name for name in seen.neighbors if in_network(name, network)]
-        hops = [hop for via in seen.routes.values() for hop in via.split(",")]
+        vrf = seen.vrf_of(link)
+        sessions = [name for name in seen.neighbors if in_network(name, network)] if vrf is None else []
+        routes = seen.routes if vrf is None else seen.routes_of(vrf)
+        hops = [hop for via in routes.values() for hop in via.split(",")]
         if not sessions and not any(in_network(hop, network) for hop in hops):
             yield Breach(
                 21,

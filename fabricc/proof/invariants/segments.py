@@ -29,8 +29,9 @@ from fabricc.fabric.evpn import VXLAN_BYTES
 from fabricc.fabric.model import Direction
 from fabricc.fabric.tenants import NO_VLAN
 from fabricc.fabric.vocabulary import port_paths
+from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.proof.invariants.rules import Breach, breach_finding
-from fabricc.proof.invariants.view import LinkPort, SwitchView, between_switches
+from fabricc.proof.invariants.view import LinkPort, SwitchView, between_switches, in_network, leads_out
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -268,8 +269,8 @@ def _report_shared(votes: dict[str, Counter[bytes]], tors: Sequence[SwitchDigest
 
 LEAK = re.compile(r"import vpn|(?:im|ex)port (?:vrf|map)|\bfrom-vrf\b|fallback|\bleak|next_hop_table")
 """Facts of a VRF by which routes of another table come in, with their values."""
-_OWN_ROUTES = re.compile(r"^static_route\[|redistribute_static")
-"""Facts of a VRF by which routes that lead out of it can come in."""
+_STATIC_ROUTE = re.compile(r"static_route\[[^\]]*\]")
+"""Fact of a VRF by which packets can leave it."""
 _TARGET = re.compile(r"[^ ,]+")
 _CARRIED = (
     (
@@ -315,13 +316,22 @@ def _host_links(seen: SwitchView) -> Iterator[LinkPort]:
     return (link for link in seen.links if link.port.direction is Direction.HOST and link.enabled)
 
 
+def _tenant_links(seen: SwitchView) -> Iterator[LinkPort]:
+    """Yield the enabled ports to hosts and to outside parties."""
+    return (
+        link
+        for link in seen.links
+        if link.enabled and (link.port.direction is Direction.HOST or leads_out(link))
+    )
+
+
 def _ports(seen: SwitchView, vrfs: Mapping[str, object], *, tunnels: bool) -> Iterator[Breach]:
-    """Yield every enabled port to a host is in a VRF, and the VRF exists on this switch."""
-    for link in _host_links(seen):
-        path = port_paths(link.port.name)["vrf"]
-        vrf = seen.facts.get(path)
+    """Check that every enabled port to a host or out of the fabric is in a VRF that exists on this switch."""
+    for link in _tenant_links(seen):
+        path, vrf = port_paths(link.port.name)["vrf"], seen.vrf_of(link)
         if vrf is None and (link.ipv4 or link.ipv6 or link.unnumbered):
-            message = f"{link.port.name} leads to a host and is in the routing table that switches share"
+            where = "outside" if leads_out(link) else "to a host"
+            message = f"{link.port.name} leads {where} and is in the routing table that switches share"
             yield Breach(23, message, link.path + "description")
         elif vrf is not None and tunnels and f"vrf[{vrf}]" not in vrfs:
             yield Breach(23, f"{link.port.name} is in the VRF {vrf}, which has no VNI here", path)
@@ -330,13 +340,19 @@ def _ports(seen: SwitchView, vrfs: Mapping[str, object], *, tunnels: bool) -> It
 
 
 def _leaks(seen: SwitchView) -> Iterator[Breach]:
-    """Yield routes by which packets enter or leave the VRF of a port to a host."""
-    ports = {
-        link.port.name: str(seen.facts[path])
-        for link in _host_links(seen)
-        if (path := port_paths(link.port.name)["vrf"]) in seen.facts
-    }
+    """Yield routes by which packets enter or leave the VRF of a port, other than to its own outside parties."""
+    ports: dict[str, str] = {}
+    ways: dict[str, list[IPv4Network | IPv6Network]] = {}
+    for link in _tenant_links(seen):
+        if (owner := seen.vrf_of(link)) is not None:
+            ports[link.port.name] = owner
+            if leads_out(link):
+                ways.setdefault(owner, []).extend(
+                    ip_interface(text).network for text in (link.ipv4, link.ipv6) if text
+                )
     used = {*ports.values()}
+    for vrf in ways:
+        yield from _dropped_pools(seen, vrf)
     for path, value in seen.facts.items() if used else ():
         vrf, inside, rest = path.removeprefix("vrf[").partition("]/")
         if path.startswith("static_route[") and path.endswith("]"):
@@ -344,13 +360,43 @@ def _leaks(seen: SwitchView) -> Iterator[Breach]:
                 yield Breach(
                     23, f"a route of the table that switches share leads into vrf[{own}]: {path}", path
                 )
-        elif inside and vrf in used and path.startswith("vrf[") and _leads_outside(rest, value):
-            yield Breach(23, f"vrf[{vrf}] has routes from elsewhere: {rest} {value}", path)
+        elif inside and vrf in used and path.startswith("vrf["):
+            here = ways.get(vrf, ())
+            if _leads_elsewhere(seen, rest, str(value), here):
+                yield Breach(23, f"vrf[{vrf}] has routes from elsewhere: {rest} {value}", path)
 
 
-def _leads_outside(leaf: str, value: object) -> bool:
-    """Return whether a fact of a VRF brings in routes of another table, or that lead out of it."""
-    return bool(LEAK.search(f"{leaf} {value}") or _OWN_ROUTES.search(leaf))
+def _leads_elsewhere(
+    seen: SwitchView, leaf: str, value: str, ways: Sequence[IPv4Network | IPv6Network]
+) -> bool:
+    """Return whether a fact of a VRF brings in routes of another table, or that do not lead to its outside parties.
+
+    `ways`: networks of the links of the VRF that lead out of the fabric.
+    """
+    if LEAK.search(f"{leaf} {value}"):
+        return True
+    if _STATIC_ROUTE.fullmatch(leaf):
+        hops = [] if value == "discard" else value.split(",")
+        return not ways or not all(any(in_network(hop, way) for way in ways) for hop in hops)
+    return leaf == "bgp/redistribute_static" and (not ways or value not in seen.maps)
+
+
+def _dropped_pools(seen: SwitchView, vrf: str) -> Iterator[Breach]:
+    """Check that packets of a VRF for other addresses of the fabric are dropped, where a route leads them outside."""
+    routes = {block: via for text, via in seen.routes_of(vrf).items() if (block := parse_block(text))}
+    tenants = seen.switch.tenants
+    own = [each for each in tenants.tenants if each.name == vrf] if tenants else []
+    pools = (
+        [route.prefix for each in own for route in tenants.routes_of(each) if not route.via]
+        if tenants
+        else []
+    )
+    for text in pools:
+        pool = parse_block(text)
+        around = [block for block in routes if pool and block.covers(pool)]
+        if around and routes[max(around, key=lambda block: block.length)] != "discard":
+            message = f"vrf[{vrf}] has a route outside and none that drops the fabric's own: what is for {pool} leaves"
+            yield Breach(23, message, f"vrf[{vrf}]/static_route[{around[0]}]")
 
 
 def find_vrf_of_route(hop: str, vrfs: Collection[str], ports: Mapping[str, str]) -> str:

@@ -150,6 +150,17 @@ class SwitchView:
                     return found
         return ("", 0)
 
+    def vrf_of(self, link: LinkPort) -> str | None:
+        """Return the VRF of a port; None for the routing table that switches share."""
+        vrf = self.facts.get(port_paths(link.port.name)["vrf"])
+        return None if vrf is None else str(vrf)
+
+    def routes_of(self, vrf: str) -> dict[str, str]:
+        """Return the static routes of a VRF."""
+        start = f"vrf[{vrf}]/{_STATIC}"
+        found = [path for path in self.facts if path.startswith(start) and path.endswith("]")]
+        return {path[len(start) : -1]: str(self.facts[path]) for path in found}
+
     def number(self, path: str) -> int | None:
         """Return an integer fact."""
         return as_int(self.facts.get(path))

@@ -14,7 +14,7 @@ from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.model import Direction
 from fabricc.fabric.tenants import Tenant, assign_numbers
 from tests import tenanted
-from tests.tenanted import RAIL_TENANTS, TOR, compiled, fabric, switch
+from tests.tenanted import RAIL_TENANTS, TOR, compiled, compiled_exits, exits_text, fabric, switch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,7 +85,7 @@ WRONG = {
     "to globex: a port can be in only one tenant",
     "  acme: {hosts: [rack001-host01], gpus: [7, 8]}\n": "FAB3316 acme: rack001-host01 has 8 GPUs, and no GPU 8",
     "  acme: {hosts: [rack001-host01], reach: [storage]}\n": "FAB3317 acme reaches storage, which is no "
-    "further network",
+    "further network and no party of `external`",
 }
 
 
@@ -104,6 +104,86 @@ def test_ports_of_no_tenant_are_shut_and_named() -> None:
     tor = next(found.fabric.switch(at) for at in found.fabric.switch_ids() if found.fabric.name(at) == TOR)
     open_ports = [p.peer.port for p in tor.ports if p.enabled and p.peer and "host" in p.peer.device]
     assert open_ports == ["rail0", "rail1", "rail2", "rail3"]
+
+
+def with_exits(tmp_path: Path, *changes: tuple[str, str]) -> Compiled:
+    """Compile a spec whose tenants reach outside parties, with changes of its text."""
+    text = exits_text("frr", dual=True)
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    spec = tmp_path / "cluster.yaml"
+    spec.write_text(text)
+    return compile_spec(spec, gaps=False)
+
+
+def test_a_link_outside_is_in_the_vrf_of_the_tenant_that_reaches_it() -> None:
+    built = compiled_exits("frr", dual=True).fabric
+    assert built is not None
+    switches = {
+        name: built.switch(at) for at in built.switch_ids() if (name := built.name(at)) in (TOR, "border01a")
+    }
+    ports = {port.peer.device: port for each in switches.values() for port in each.ports if port.peer}
+    assert [ports[name].vrf for name in ("filer-1", "r-1", "v-1")] == ["acme", "acme", "globex"]
+    assert {ports[name].mtu for name in ("filer-1", "r-1", "v-1")} == {9050}
+    tenants = switches[TOR].tenants
+    assert tenants is not None
+    acme, globex = (
+        {route.prefix: route.via for route in tenants.routes_of(each)} for each in tenants.tenants
+    )
+    assert (acme["198.51.100.0/24"], globex["198.51.100.0/24"]) == (("192.0.2.10",), ("192.0.2.19",))
+    assert [prefix for prefix, via in globex.items() if not via] == [
+        "10.0.0.0/10", "10.64.0.0/10", "10.128.0.0/12", "fd00::/48", "fd00:0:1::/48", "fd00:0:2::/48",
+    ]  # fmt: skip
+    assert (switches[TOR].static_routes, switches[TOR].bgp.static_map) == ((), None)
+    border = switches["border01a"].tenants
+    assert border is not None
+    assert [each.name for each in border.tenants] == ["acme"]
+
+
+def test_hosts_have_routes_to_the_outside_parties_of_their_tenant_alone() -> None:
+    built = compiled_exits("frr", dual=True).fabric
+    assert built is not None
+    hosts = {host.name: host for host in map(built.host, built.host_ids())}
+    assert (hosts["rack001-host01"].outside4, hosts["rack001-host01"].outside6) == (
+        ("198.51.100.0/24",),
+        ("2001:db8:1::/48",),
+    )
+    assert (hosts["rack001-host02"].outside4, hosts["rack001-host02"].outside6) == (("198.51.100.0/24",), ())
+    assert (hosts["rack002-host01"].outside4, hosts["rack002-host01"].outside6) == ((), ())
+
+
+OUTSIDE = {
+    ", reach: [vault]": ("", "FAB3302 external.vault: no tenant reaches it, so its links are in no VRF"),
+    "reach: [vault]": (
+        "reach: [vault, filer]",
+        "FAB3302 external.filer: acme and globex reach it, and a link is in the VRF of one tenant",
+    ),
+    "  vault:\n": (
+        "  vault:\n    asn: 64999\n",
+        "FAB3302 external.vault: fabricc configures no BGP sessions in VRFs of tenants",
+    ),
+    "  vault:\n    accept": (
+        "  vault:\n    mtu: 9100\n    accept",
+        "FAB3304 external.vault: packets of 9100 bytes do not fit links between switches in VXLAN",
+    ),
+    "at: border01a": (
+        "at: spine01a",
+        "FAB3302 external.internet: spine01a is no ToR, and VRFs of tenants are on ToRs",
+    ),
+}
+
+
+@pytest.mark.parametrize("old", OUTSIDE)
+def test_an_outside_party_that_tenants_cannot_reach_is_a_finding(old: str, tmp_path: Path) -> None:
+    new, wanted = OUTSIDE[old]
+    assert wanted in findings(with_exits(tmp_path, (old, new)), "FAB3302", "FAB3304", "FAB3317")
+
+
+def test_a_network_and_an_outside_party_of_one_name_are_a_finding(tmp_path: Path) -> None:
+    found = with_exits(tmp_path, ("vault", "storage"), ("\ntenants:", f"{STORAGE}\ntenants:"))
+    wanted = "FAB3317 globex reaches storage, which is a network and a party of `external`"
+    assert wanted in findings(found, "FAB3317")
 
 
 STORAGE = (

@@ -50,9 +50,6 @@ BESIDE = {
     "`addressing: {family: dual}`, or ipv4.",
     "evpn: {segments: {a: {vlan: 110, subnet: 10.20.0.0/16}}}\n": "FAB3320 hosts are in segments already, and a port "
     "can be in only one VRF | Keep `evpn` for a front end, in `networks`, or remove one of the two sections.",
-    "external: {dc: {asn: 64999, links: [{at: spine01a, port: Ethernet0, speed_gbps: 400, local: 192.0.2.0/31, "
-    "peer: r1, peer_port: x1}]}}\n": "FAB3302 `external` leads out of the fabric's own routing table, where no tenant "
-    "is | Remove `external`: ways out of a VRF are not planned.",
 }
 
 

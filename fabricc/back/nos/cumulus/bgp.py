@@ -18,11 +18,10 @@ if TYPE_CHECKING:
 
     from fabricc.back.nos.cumulus.startup import Tree
     from fabricc.fabric.model import Switch
-    from fabricc.fabric.routing import Bgp, PeerGroup, PrefixRule, Session, StaticRoute
+    from fabricc.fabric.routing import Bgp, PeerGroup, PrefixRule, Session
 
 BFD_PROFILE = "fabric"
 FAMILIES = {4: "ipv4", 6: "ipv6"}
-BLACKHOLE = "blackhole"
 TTL_SECURITY_HOPS = 1
 """A neighbor one hop away sends TTL 255, and no other does (RFC 5082)."""
 
@@ -93,7 +92,7 @@ def adaptive_routing(switch: Switch, release: Release) -> Tree:
 def vrf(switch: Switch, release: Release) -> Tree:
     """Everything below `vrf`."""
     bgp = switch.bgp
-    static: Tree = {route.prefix: _static_route(route) for route in switch.static_routes}
+    static = tenants.static_trees(switch.static_routes)
     carried: Tree = tenants.evpn_family(None, release) if bgp.evpn_sessions else {}
     families: Tree = {f"{family}-unicast": _family_tree(bgp, family, release) for family in FAMILIES.values()}
     process = _without_empty({
@@ -118,12 +117,6 @@ def _switch_words(bgp: Bgp, release: Release) -> dict[str, Any]:
             place = place.setdefault(word, {})
         place[key] = release.on if getattr(bgp, name) else release.off
     return tree
-
-
-def _static_route(route: StaticRoute) -> Tree:
-    family = "ipv6" if ":" in route.prefix else "ipv4"
-    hops: Tree = {hop: {"type": f"{family}-address"} for hop in route.via}
-    return {"address-family": f"{family}-unicast", "via": hops or {BLACKHOLE: {"type": BLACKHOLE}}}
 
 
 def _family_tree(bgp: Bgp, family: str, release: Release) -> Tree:
@@ -257,9 +250,7 @@ def state(facts: Facts, switch: Switch) -> None:
         facts |= option_facts(bgp)
     facts |= outward_facts(switch)
     tenants.state(facts, switch)
-    for route in switch.static_routes:
-        family = "ipv6" if ":" in route.prefix else "ipv4"
-        facts[f"static_route[{route.prefix}]/family"] = f"{family}-unicast"
+    tenants.state_families(facts, "", switch.static_routes)
     neighbors = [neighbor_key(session.transport, session.remote, session.port) for session in bgp.sessions]
     facts.update((f"bgp/neighbor[{key}]/configured", "true") for key in neighbors)
     for key in neighbors if bgp.ttl_security else ():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus import tenants
-from fabricc.back.nos.cumulus.bgp import BLACKHOLE, CLAUSE, FAMILIES, SWITCHES, TTL_SECURITY_HOPS
+from fabricc.back.nos.cumulus.bgp import CLAUSE, FAMILIES, SWITCHES, TTL_SECURITY_HOPS
 from fabricc.back.nos.cumulus.startup import (
     File,
     entry_part,
@@ -20,7 +20,7 @@ from fabricc.back.nos.cumulus.startup import (
     table_part,
 )
 from fabricc.back.reading import Block, Entry, Fact, Keep, Row, Scope
-from fabricc.fabric.facts import Value, clause_text, format_boolean, static_text
+from fabricc.fabric.facts import Value, clause_text, format_boolean
 from fabricc.fabric.routing import Clause, Spreading
 
 if TYPE_CHECKING:
@@ -128,11 +128,7 @@ def rows(release: Release) -> Sequence[Row]:
             here="bgp/neighbor[{0}]/configured",
         ),
     )  # fmt: skip
-    static = table_part("static", "<word>",
-        Keep("address-family <word>", "family"),
-        table_part("via", "<word>", Keep("type <word>", "type")),
-    )  # fmt: skip
-    default = node_part("default", node_part("router", process, static))
+    default = node_part("default", node_part("router", process, tenants.STATIC_ROW))
     return (
         node_part("router", *router),
         node_part("vrf", default, Block("<word>", "tenant", tenants.vrf_rows(release))),
@@ -173,7 +169,7 @@ class _Bgp(File):
             mode = Spreading.PACKET if is_on(adaptive) else Spreading.HASH
             self.put("load_balancing/mode", mode.value, line_of(adaptive))
         for prefix, route in table_entries_at(scope_at(root, "vrf", "default", "router"), "static").items():
-            self._put_static(str(prefix), route)
+            tenants.put_static(self, "", str(prefix), route)
         self._put_lists()
         for name, route_map in table_entries_at(self.policy, "route-map").items():
             clauses = table_entries_at(route_map, "rule")
@@ -182,20 +178,6 @@ class _Bgp(File):
                 self._put_clause(f"route_map[{name}]/{sequence}", clause)
         if self.release.bfd_profiles:
             self.note_expected(("router", "bfd", "profile"), *_BFD.values())
-
-    def _put_static(self, prefix: str, route: Scope) -> None:
-        hops = {
-            str(hop): str(scope.values.get("type", ("", 0))[0])
-            for hop, scope in table_entries_at(route, "via").items()
-        }
-        kinds = {hop: hop if hop == BLACKHOLE else f"ipv{6 if ':' in hop else 4}-address" for hop in hops}
-        if hops and hops == kinds and (BLACKHOLE not in hops or len(hops) == 1):
-            self.put(
-                f"static_route[{prefix}]", static_text(hop for hop in hops if hop != BLACKHOLE), route.line
-            )
-        else:
-            self.missing(route.line, f"type of a next hop of {prefix} is missing")
-        self.state_stored(f"static_route[{prefix}]/family", route, "family")
 
     def _put_process(self, process: Scope) -> None:
         for attribute, (*above, key) in SWITCHES.items():

@@ -27,15 +27,17 @@ from fabricc.back.nos.cumulus.startup import (
     table_part,
 )
 from fabricc.back.reading import Keep, Row, Scope
-from fabricc.fabric.facts import Facts, Value, evpn_facts, neighbor_key
+from fabricc.fabric.facts import Facts, Value, evpn_facts, neighbor_key, static_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from fabricc.fabric.model import Switch
-    from fabricc.fabric.routing import PeerGroup
+    from fabricc.fabric.routing import PeerGroup, StaticRoute
     from fabricc.fabric.tenants import Tenant, TenantVrfs
 
+BLACKHOLE = "blackhole"
+"""The next hop of a route that drops its packets."""
 RESERVED_VLANS = (3000, 3254)
 """VLANs that NVUE takes for the VNIs of VRFs: one for each VRF that a switch can have."""
 EVPN = "l2vpn-evpn"
@@ -95,11 +97,15 @@ def vrfs(switch: Switch, release: Release) -> Tree:
 
 
 def _vrf(switch: Switch, tenants: TenantVrfs, tenant: Tenant, release: Release) -> Tree:
+    static = static_trees(tenants.routes_of(tenant))
     if tenants.source is None:
-        return {}
+        return {"router": {"static": static}} if static else {}
     on: Tree = {release.enable: release.on}
     target: Tree = {"route-target": {tenant.route_target: {}}}
-    family: Tree = {**on, "redistribute": {"connected": on}, "route-export": {"to-evpn": on}}
+    taken: Tree = {"connected": on}
+    if static_map := tenants.static_map(tenant):
+        taken["static"] = {**on, "route-map": static_map}
+    family: Tree = {**on, "redistribute": taken, "route-export": {"to-evpn": on}}
     return {
         "evpn": {**on, "vni": {str(tenant.vni): {}}},
         "router": {
@@ -111,9 +117,25 @@ def _vrf(switch: Switch, tenants: TenantVrfs, tenant: Tenant, release: Release) 
                 "route-export": {"to-evpn": target},
                 "route-import": {"from-evpn": target},
                 "router-id": switch.bgp.router_id,
-            }
+            },
+            **({"static": static} if static else {}),
         },
     }
+
+
+def static_trees(routes: Iterable[StaticRoute]) -> Tree:
+    """Return the static routes of a VRF, by prefix."""
+    return {route.prefix: _static_tree(route) for route in routes}
+
+
+def _static_tree(route: StaticRoute) -> Tree:
+    family = _family_of(route.prefix)
+    hops: Tree = {hop: {"type": f"{family}-address"} for hop in route.via}
+    return {"address-family": f"{family}-unicast", "via": hops or {BLACKHOLE: {"type": BLACKHOLE}}}
+
+
+def _family_of(text: str) -> str:
+    return "ipv6" if ":" in text else "ipv4"
 
 
 # --- the facts of that -----------------------------------------------------------------------------------
@@ -133,9 +155,17 @@ def state(facts: Facts, switch: Switch) -> None:
         facts["evpn/l3vxi"] = "true"
     elif tenants.source is not None:
         facts["evpn/reserved_vlans"] = "{}-{}".format(*RESERVED_VLANS)
+    for each in tenants.tenants:
+        state_families(facts, f"vrf[{each.name}]/", tenants.routes_of(each))
     for each in tenants.tenants if tenants.source is not None else ():
         facts[f"evpn/vrf[{each.name}]/asn"] = switch.bgp.asn
         facts[f"evpn/vrf[{each.name}]/router_id"] = switch.bgp.router_id
+
+
+def state_families(facts: Facts, at: str, routes: Iterable[StaticRoute]) -> None:
+    """State the address family that NVUE has with every static route, below `at`."""
+    for route in routes:
+        facts[f"{at}static_route[{route.prefix}]/family"] = f"{_family_of(route.prefix)}-unicast"
 
 
 # --- and back --------------------------------------------------------------------------------------------
@@ -152,6 +182,13 @@ def top_rows(release: Release) -> Sequence[Row]:
     return node_part("evpn", *on, node_part("l3vxi", *on)), node_part("nve", vxlan)
 
 
+STATIC_ROW = table_part(
+    "static",
+    "<word>",
+    Keep("address-family <word>", "family"),
+    table_part("via", "<word>", Keep("type <word>", "type")),
+)
+"""Static routes, below `router` of a VRF."""
 SYSTEM_ROW = node_part(
     "global",
     node_part(
@@ -179,15 +216,15 @@ def vrf_rows(release: Release) -> Sequence[Row]:
     on = on_off(release)
     target = table_part("route-target", "<word>")
     family = table_part("address-family", "<ipv4-unicast|ipv6-unicast>",
-        *on, node_part("redistribute", node_part("connected", *on)), node_part("route-export",
-            node_part("to-evpn", *on)),
+        *on, node_part("redistribute", node_part("connected", *on), node_part("static", *on,
+            Keep("route-map <word>", "map"))), node_part("route-export", node_part("to-evpn", *on)),
     )  # fmt: skip
     process = node_part("bgp",
         *on, Keep("autonomous-system <asn>", "asn"), Keep("router-id <word>", "router_id"), Keep("rd <word>", "rd"),
         node_part("route-export", node_part("to-evpn", target)), node_part("route-import", node_part("from-evpn",
             target)), family,
     )  # fmt: skip
-    return node_part("evpn", *on, table_part("vni", "<integer>")), node_part("router", process)
+    return node_part("evpn", *on, table_part("vni", "<integer>")), node_part("router", process, STATIC_ROW)
 
 
 def tenant_vrfs(file: File) -> Mapping[Value, Scope] | None:
@@ -201,7 +238,7 @@ def tenant_vrfs(file: File) -> Mapping[Value, Scope] | None:
     ]
     vxlan = scope_at(file.root, "nve", "vxlan")
     if top is None or not is_on(top):
-        plain = vxlan is None and not any(families) and not any(scope.scopes for scope in scopes.values())
+        plain = vxlan is None and not any(families) and not any(map(_does_more, scopes.values()))
         return scopes if plain else None  # type: ignore[return-value]
     carried = is_on(table_entries_at(process, "address-family").get(_ALONE))
     filtered = carried and all(
@@ -212,6 +249,27 @@ def tenant_vrfs(file: File) -> Mapping[Value, Scope] | None:
         return None
     whole = all(scope_at(scope, "evpn") and scope_at(scope, "router", "bgp") for scope in scopes.values())
     return scopes if whole else None  # type: ignore[return-value]
+
+
+def _does_more(vrf: Scope) -> bool:
+    """Return whether a VRF has more than static routes."""
+    router = scope_at(vrf, "router")
+    return bool(vrf.scopes.keys() - {"router"} or (router and router.scopes.keys() - {"static"}))
+
+
+def put_static(file: File, at: str, prefix: str, route: Scope) -> None:
+    """State a static route of a VRF, whose facts are below `at`."""
+    hops = {
+        str(hop): str(scope.values.get("type", ("", 0))[0])
+        for hop, scope in table_entries_at(route, "via").items()
+    }
+    kinds = {hop: hop if hop == BLACKHOLE else f"{_family_of(hop)}-address" for hop in hops}
+    if hops and hops == kinds and (BLACKHOLE not in hops or len(hops) == 1):
+        value = static_text(hop for hop in hops if hop != BLACKHOLE)
+        file.put(f"{at}static_route[{prefix}]", value, route.line)
+    else:
+        file.missing(route.line, f"type of a next hop of {prefix} is missing")
+    file.state_stored(f"{at}static_route[{prefix}]/family", route, "family")
 
 
 def reject_overlay(file: File) -> None:
@@ -272,6 +330,8 @@ def finish_vrfs(file: File, tenants: Mapping[Value, Scope]) -> None:
     """State the VRFs of tenants."""
     for name, scope in tenants.items():
         evpn, process = scope_at(scope, "evpn"), scope_at(scope, "router", "bgp")
+        for route, entry in table_entries_at(scope_at(scope, "router"), "static").items():
+            put_static(file, f"vrf[{name}]/", str(route), entry)
         if evpn is None and process is None:
             file.put(f"tenant[{name}]", "isolated", scope.line)
             continue
@@ -296,6 +356,11 @@ def finish_vrfs(file: File, tenants: Mapping[Value, Scope]) -> None:
         ]
         if families:
             file.put(prefix + "prefixes", ",".join(sorted(name for name, _ in families)), families[0][1])
+        for part in table_entries_at(process, "address-family").values():
+            static = scope_at(part, "redistribute", "static")
+            if static and is_on(static):
+                value, line = static.values.get("map", ("unfiltered", static.line))
+                file.agree(f"vrf[{name}]/bgp/redistribute_static", value, line)
 
 
 def _put_targets(file: File, prefix: str, process: Scope) -> None:

@@ -22,7 +22,7 @@ from fabricc.back.nos.cli_dialect import (
 from fabricc.back.nos.eos import evpn
 from fabricc.back.nos.eos.foreign import peering
 from fabricc.back.nos.eos.foreign.igp import SECRET
-from fabricc.back.nos.eos.words import COMMUNITY_NAMES, COMMUNITY_OF, secret_reference, setting_rows
+from fabricc.back.nos.eos.words import COMMUNITY_NAMES, COMMUNITY_OF, DISCARD, secret_reference, setting_rows
 from fabricc.back.reading import Block, Each, Fact, Keep, Silent, Topic
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
     from fabricc.fabric.routing import Bgp, PeerGroup
 
-DISCARD = "Null0"
 DEFAULT_TIMERS_S = (60, 180)
 # A direct neighbor's packets arrive with the TTL they left with, which passes for any number of hops.
 GTSM_HOPS = 1

@@ -10,9 +10,10 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.base import ROUNDED, Departure
+from fabricc.back.nos.cli_dialect import static_lines
 from fabricc.back.nos.eos.foreign import peering, switching
 from fabricc.back.nos.eos.tenants import TUNNEL_ROWS, UDP_PORT, put_isolated, put_prefixes, state_tenants
-from fabricc.back.nos.eos.words import default_rows, kept_rows, setting_rows
+from fabricc.back.nos.eos.words import DISCARD, default_rows, kept_rows, setting_rows
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Scope, Topic
 from fabricc.base.values import dataclass
 from fabricc.fabric.evpn import Segment, Vrf, route_target
@@ -44,13 +45,15 @@ class EvpnView:
 
     Attributes:
         tenants: whether the VRFs are those of tenants, without VLANs; `tunnels`: with a VNI each.
-        vlan_routes, vrf_routes: segment or VRF, with route distinguisher and route target of its routes in BGP.
+        vlan_routes, vrf_routes: segment or VRF, with route distinguisher and route target of its routes in BGP, and of
+            a VRF the route map on static routes or None.
+        static_routes: command with the VRF, prefix and next hop.
     """
 
     vlans: tuple[Segment, ...]
     vrfs: tuple[Vrf, ...] | tuple[Tenant, ...]
     vlan_routes: list[tuple[Segment, str, str]]
-    vrf_routes: list[tuple[Vrf | Tenant, str, str]]
+    vrf_routes: list[tuple[Vrf | Tenant, str, str, str | None]]
     mac: str
     mtu: int
     udp_port: int
@@ -58,17 +61,25 @@ class EvpnView:
     router_id: str
     tenants: bool = False
     tunnels: bool = False
+    static_routes: tuple[tuple[str, str, str], ...] = ()
 
 
 def tenants_view(switch: Switch, tenants: TenantVrfs) -> EvpnView:
     """Return the VRFs of tenants as the templates print them."""
     tunnels = tenants.source is not None
-    routes: list[tuple[Vrf | Tenant, str, str]] = [
-        (each, tenants.distinguisher(each), each.route_target) for each in tenants.tenants if tunnels
+    routes: list[tuple[Vrf | Tenant, str, str, str | None]] = [
+        (each, tenants.distinguisher(each), each.route_target, tenants.static_map(each))
+        for each in tenants.tenants
+        if tunnels
     ]
+    static = tuple(
+        (f"{family} route vrf {each.name}", prefix, via)
+        for each in tenants.tenants
+        for family, prefix, via in static_lines(tenants.routes_of(each), DISCARD)
+    )
     return EvpnView(
         (), tenants.tenants, [], routes, "", tenants.mtu, UDP_PORT, ipv6="ipv6" in tenants.families,
-        router_id=switch.bgp.router_id, tenants=True, tunnels=tunnels,
+        router_id=switch.bgp.router_id, tenants=True, tunnels=tunnels, static_routes=static,
     )  # fmt: skip
 
 
@@ -83,7 +94,7 @@ def evpn_view(switch: Switch) -> EvpnView:
         vlans=vtep.segments,
         vrfs=vtep.vrfs,
         vlan_routes=[(s, vtep.distinguisher(s.vlan), route_target(s.vni)) for s in vtep.segments],
-        vrf_routes=[(v, vtep.distinguisher(v.vlan), route_target(v.vni)) for v in vtep.vrfs],
+        vrf_routes=[(v, vtep.distinguisher(v.vlan), route_target(v.vni), None) for v in vtep.vrfs],
         mac=vtep.anycast_mac,
         mtu=vtep.mtu,
         udp_port=UDP_PORT,

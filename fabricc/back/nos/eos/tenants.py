@@ -56,7 +56,7 @@ def put_prefixes(document: Document, vrf: str, line: int) -> None:
 
 
 def put_isolated(document: Document, families: Mapping[str, Mapping[Value, StoredValue]]) -> None:
-    """State the VRFs of ports that route and have no other statements, such as routes out of them."""
+    """State the VRFs of ports that route and have no other statements but static routes."""
     facts = document.reading.facts
     used = {
         str(value)
@@ -65,6 +65,7 @@ def put_isolated(document: Document, families: Mapping[str, Mapping[Value, Store
     }
     for vrf, (_, line) in families["ipv4"].items():
         at = f"vrf[{vrf}]/"
-        others = [path for path in facts if path.startswith(at) and path != f"{at}routed"]
+        plain = (f"{at}routed", f"{at}static_route[")
+        others = [path for path in facts if path.startswith(at) and not path.startswith(plain)]
         if vrf in used and f"vrf[{vrf}]" in facts and not others:
             document.put(f"tenant[{vrf}]", "isolated", line)

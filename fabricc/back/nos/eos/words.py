@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from fabricc.catalog.model import SwitchModel
 
+DISCARD = "Null0"
+"""The next hop of a route that drops its packets."""
 MANAGEMENT_VRF = "MGMT"
 MANAGEMENT_INTERFACE = "Management1"  # unless the catalog names another, as of two supervisors
 SSL_PROFILE = "FABRICC"  # of gNMI; the certificate is in the device's store, which a replace leaves alone

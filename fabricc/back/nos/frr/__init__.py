@@ -13,7 +13,7 @@ from fabricc.back.nos.exec_commands import ExecLine, Reversal, matching_lines, n
 from fabricc.back.nos.frr import bgp, daemons, evpn, interfaces, non_forwarding, qos, recognition, services
 from fabricc.back.nos.frr.bgp import GracefulRestart, ttl_security_facts
 from fabricc.back.nos.frr.limits import DEFAULT_RELEASE, RELEASES, gaps
-from fabricc.back.nos.frr.words import BFD_PROFILE, MULTIPATH_LIMIT, port_name
+from fabricc.back.nos.frr.words import BFD_PROFILE, DISCARD, MULTIPATH_LIMIT, port_name
 from fabricc.back.nos.secret_values import hide_values
 from fabricc.back.nos.templating import template_environment
 from fabricc.back.reading import Reader
@@ -85,7 +85,7 @@ def render_frr_conf(
             for family, name in (route_maps_of_source or {}).items()
             if (address := switch.loopback6 if family == "ipv6" else switch.loopback4)
         ],
-        "static_routes": static_lines(switch.static_routes, bgp.DISCARD),
+        "static_routes": static_lines(switch.static_routes, DISCARD),
         "graceful_restart": graceful_restart,
         **bgp.bgp_view(switch.bgp, multipath_limit, bfd_profile),
         **evpn.routes_view(switch),

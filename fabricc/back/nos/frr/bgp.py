@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.model import Switch
 
-DISCARD = "blackhole"
 TTL_SECURITY_HOPS = 1  # of a neighbor on the same cable
 _GROUP_SUFFIX = {Transport.IPV4: "-V4", Transport.IPV6: "-V6", Transport.UNNUMBERED: ""}
 
@@ -337,9 +336,7 @@ def _finish(multipath_limit: int, document: Document) -> None:
     for _, bgp in processes[1:]:
         document.reject(bgp.line)
     for name, tenant in scope.each("tenant").items():
-        families, line = take_prefixes(tenant)
-        if families:
-            tenant.values["prefixes"] = (",".join(families), line)
+        take_prefixes(tenant)
         if _does_route(tenant):
             prefix = f"vrf[{name}]/"
             document.put(f"{prefix}bgp/asn", *tenant.values["asn"])
@@ -351,9 +348,13 @@ def _finish(multipath_limit: int, document: Document) -> None:
 
 def _does_route(tenant: Scope) -> bool:
     """Return whether a process of a routing instance does more than name what EVPN makes of it."""
-    return not tenant.values.keys() <= {"asn", "router_id", "distinguisher", "prefixes"} or bool(
-        tenant.scopes or tenant.tables.keys() - {"imports", "exports"}
-    )
+    return not tenant.values.keys() <= {
+        "asn",
+        "router_id",
+        "distinguisher",
+        "prefixes",
+        "static_map",
+    } or bool(tenant.scopes or tenant.tables.keys() - {"imports", "exports"})
 
 
 def finish_process(document: Document, bgp: Scope, multipath_limit: int, prefix: str = "") -> None:

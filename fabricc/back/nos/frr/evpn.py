@@ -15,8 +15,9 @@ import re
 from ipaddress import IPv4Address
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.cli_dialect import static_lines
 from fabricc.back.nos.frr.sessions import of_family
-from fabricc.back.nos.frr.words import FIRST_TABLE, put_settings, setting_rows
+from fabricc.back.nos.frr.words import DISCARD, FIRST_TABLE, put_settings, setting_rows
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Scope, Silent
 from fabricc.fabric.evpn import Segment, Vrf, Vtep, route_target
 from fabricc.fabric.facts import Facts, Reading, evpn_facts, neighbor_key
@@ -63,6 +64,8 @@ def state_tenants(facts: Facts, switch: Switch) -> None:
             facts[f"structure/vrf[{each.name}]/unreachable_{family}"] = FIRST_TABLE + each.vlan
         if tenants and tenants.source:
             facts[f"structure/vrf[{each.name}]/addressless"] = "true"
+        elif tenants and tenants.routes_of(each):
+            facts[f"vrf[{each.name}]"] = "present"
 
 
 def read_command(text: str) -> dict[str, str | int] | None:
@@ -99,24 +102,30 @@ def put_isolated(document: Document, devices: Mapping[str, Scope], vnis: Sequenc
             document.put(f"tenant[{name}]", "isolated", scope.values["table"][1])
 
 
-def take_prefixes(tenant: Scope) -> tuple[list[str], int]:
-    """Return the address families whose connected routes a VRF announces as EVPN routes, and the line that states it.
+def take_prefixes(tenant: Scope) -> None:
+    """Keep which families of links, and by which map static routes, a VRF announces as EVPN routes.
 
     What that consists of leaves the scope, so that nothing else interprets it.
     """
     found: list[str] = []
     line = 0
+    maps: dict[object, int] = {}
     if tenant.scopes or not tenant.tables.keys() <= {"imports", "exports"}:
-        return found, line  # sessions or prefixes of its own
+        return  # sessions or prefixes of its own
     for family in _FAMILIES.values():
         taken, announced = f"{family} connected", f"evpn setting[advertise {family} unicast]"
-        values = tenant.values
+        values, static = tenant.values, f"{family} static"
         if values.get(taken, ("", 0))[0] == "unfiltered" and announced in values:
             found.append(family)
             line = values[announced][1]
-            for leaf in (taken, announced, family):
+            if static in values:
+                maps.setdefault(*values[static])
+            for leaf in (taken, announced, static, family):
                 values.pop(leaf, None)
-    return found, line
+    if found:
+        tenant.values["prefixes"] = (",".join(found), line)
+    if maps:
+        tenant.values["static_map"] = (",".join(map(str, maps)), max(maps.values()))
 
 
 BRIDGE = "bridge"
@@ -175,17 +184,39 @@ def routes_view(switch: Switch) -> dict[str, object]:
     """Return the values of EVPN for `frr.conf.j2`: segments and VRFs, with distinguishers and route targets."""
     vtep, carried, tenants = local_vtep(switch), bool(switch.bgp.evpn_sessions), switch.tenants
     if vtep is None:
-        return {"evpn": carried, "advertised": [], "tenants": [], "announced": (), "all_vnis": False}
+        return {
+            "evpn": carried, "advertised": [], "vrfs": _vrf_blocks(switch), "tenants": [], "announced": (),
+            "all_vnis": False,
+        }  # fmt: skip
     advertised = [(each, vtep.distinguisher(each.vlan), route_target(each.vni)) for each in vtep.segments]
-    vrfs: list[tuple[Vrf | Tenant, str, str]]
+    vrfs: list[tuple[Vrf | Tenant, str, str, str | None]]
     if tenants:
-        vrfs = [(each, tenants.distinguisher(each), each.route_target) for each in tenants.tenants]
+        vrfs = [
+            (each, tenants.distinguisher(each), each.route_target, tenants.static_map(each))
+            for each in tenants.tenants
+        ]
     else:
-        vrfs = [(each, vtep.distinguisher(each.vlan), route_target(each.vni)) for each in vtep.vrfs]
+        vrfs = [(each, vtep.distinguisher(each.vlan), route_target(each.vni), None) for each in vtep.vrfs]
     families = tenants.families if tenants else ()
     return {
-        "evpn": carried, "advertised": advertised, "tenants": vrfs, "announced": families, "all_vnis": True,
+        "evpn": carried, "advertised": advertised, "vrfs": _vrf_blocks(switch), "tenants": vrfs, "announced": families,
+        "all_vnis": True,
     }  # fmt: skip
+
+
+def _vrf_blocks(switch: Switch) -> list[tuple[str, int | None, list[tuple[str, str, str]]]]:
+    """Return the name, VNI and static routes of each VRF that has one of these."""
+    if (tenants := switch.tenants) is None:
+        return [(each.name, each.vni, []) for each in switch.vtep.vrfs] if switch.vtep else []
+    blocks = [
+        (
+            each.name,
+            each.vni if tenants.source is not None else None,
+            static_lines(tenants.routes_of(each), DISCARD),
+        )
+        for each in tenants.tenants
+    ]
+    return [block for block in blocks if block[1] is not None or block[2]]
 
 
 # --- the facts of that --------------------------------------------------------------------------------
@@ -390,6 +421,7 @@ def finish_tenants(document: Document) -> None:
     for name, scope in document.scope.each("tenant").items():
         prefix = f"evpn/vrf[{name}]/"
         document.put_leaves(prefix, scope.values, ("asn", "router_id", "prefixes"))
+        document.put_kept(f"vrf[{name}]/bgp/redistribute_static", scope.values, "static_map")
         _put_targets(document, prefix, scope)
         put_settings(document, f"vrf[{name}]/evpn/", scope.values, "evpn setting")
 

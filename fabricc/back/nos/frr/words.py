@@ -21,6 +21,8 @@ DATACENTER_TIMERS = (3, 9)  # keepalive and hold, seconds, under `frr defaults d
 TRADITIONAL_TIMERS = (60, 180)
 BFD_INTERVAL_MS = 300  # transmit and receive
 BFD_MULTIPLIER = 3
+DISCARD = "blackhole"
+"""The next hop of a route that drops its packets."""
 BFD_PROFILE = "FABRIC"
 FIRST_TABLE = 1001
 """First routing table of VRFs in ifupdown2; a VRF has that of its VLAN from here on, up to 4700 of 5000."""

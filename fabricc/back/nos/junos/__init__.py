@@ -61,7 +61,7 @@ _TERMINAL_WORDS = ("show configuration", "{master", "{backup", "{primary", "{lin
 class SwitchView:
     """Everything `juniper.conf.j2` prints; `load_balancing` is the policy of the forwarding table.
 
-    `tenants`: name and interfaces of each virtual router.
+    `tenants`: the virtual routers of tenants.
     """
 
     name: str
@@ -80,7 +80,7 @@ class SwitchView:
     cos: CosView
     bgp: Bgp
     routing: RoutingView
-    tenants: list[tuple[str, list[str]]]
+    tenants: list[bgp_rows.InstanceView]
 
 
 def view(switch: Switch) -> SwitchView:

@@ -26,9 +26,12 @@ from fabricc.fabric.facts import Facts, neighbor_key
 from fabricc.fabric.routing import Bgp, PrefixRule, RouteMap, Session, StaticRoute, Transport
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.fabric.model import Switch
+
+    Line = tuple[str, str]
+    """Prefix and action of a static route."""
 
 LOAD_BALANCING_POLICY = "PFE-LB"
 _OTHERS = ("aggregate", "bgp", "direct")
@@ -133,6 +136,7 @@ class PolicyView(NamedTuple):
 def routing_view(switch: Switch) -> RoutingView:
     """Return the view of a switch's BGP process."""
     bgp = switch.bgp
+    static4, static6 = static_views(switch.static_routes)
     return RoutingView(
         ttl=ONE_HOP_TTL if bgp.ttl_security else None,
         precision_timers=needs_precision_timers(switch),
@@ -140,13 +144,19 @@ def routing_view(switch: Switch) -> RoutingView:
         bfd_interval_ms=bfd_interval_ms(switch),
         aggregates4=[prefix for prefix in bgp.aggregates if ":" not in prefix],
         aggregates6=[prefix for prefix in bgp.aggregates if ":" in prefix],
-        static4=[_static_route(route) for route in switch.static_routes if ":" not in route.prefix],
-        static6=[_static_route(route) for route in switch.static_routes if ":" in route.prefix],
+        static4=static4,
+        static6=static6,
         ra_max_s=RA_MAX_S,
         ra_min_s=RA_MIN_S,
         unnumbered=[f"{s.port}.0" for s in bgp.sessions if s.transport is Transport.UNNUMBERED],
         groups=list(_group_views(bgp)),
     )
+
+
+def static_views(routes: Sequence[StaticRoute]) -> tuple[list[Line], list[Line]]:
+    """Return prefix and action of static routes: of IPv4, then of IPv6."""
+    lines = [_static_route(route) for route in routes]
+    return [line for line in lines if ":" not in line[0]], [line for line in lines if ":" in line[0]]
 
 
 def _static_route(route: StaticRoute) -> tuple[str, str]:

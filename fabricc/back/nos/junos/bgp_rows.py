@@ -9,10 +9,10 @@ plan yet (FAB3300).
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.junos import filters, policy
-from fabricc.back.nos.junos.bgp import DEFAULT_BFD_MULTIPLIER, DEFAULT_HOLD_S
+from fabricc.back.nos.junos.bgp import DEFAULT_BFD_MULTIPLIER, DEFAULT_HOLD_S, static_views
 from fabricc.back.nos.junos.policy import DISCARD
 from fabricc.back.nos.junos.words import (
     FAMILIES,
@@ -32,6 +32,7 @@ from fabricc.fabric.vocabulary import port_paths
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from fabricc.back.nos.junos.bgp import Line
     from fabricc.fabric.model import Switch
 
 _FAMILY = {
@@ -404,19 +405,34 @@ TOPIC = Topic(ROWS)
 KIND = "virtual-router"
 
 
-def instance_views(switch: Switch) -> list[tuple[str, list[str]]]:
-    """Return name and interfaces of the virtual routers of tenants."""
-    ports: dict[str, list[str]] = {each.name: [] for each in switch.tenants.tenants} if switch.tenants else {}
-    for port in switch.ports:
-        if port.vrf in ports:
-            ports[port.vrf].append(f"{port.name}.0")
-    return [*ports.items()]
+class InstanceView(NamedTuple):
+    """A virtual router of a tenant: name, interfaces, and static routes of both families."""
+
+    name: str
+    interfaces: list[str]
+    static4: list[Line]
+    static6: list[Line]
+
+
+def instance_views(switch: Switch) -> list[InstanceView]:
+    """Return the virtual routers of tenants."""
+    if (tenants := switch.tenants) is None:
+        return []
+    return [
+        InstanceView(
+            each.name,
+            [f"{port.name}.0" for port in switch.ports if port.vrf == each.name],
+            *static_views(tenants.routes_of(each)),
+        )
+        for each in tenants.tenants
+    ]
 
 
 def put_isolated(document: Document, name: str, instance: Scope) -> bool:
-    """State a virtual router that has ports and nothing else; return whether it is one."""
+    """State a virtual router that has only ports and static routes; return whether it is one."""
     kind, line = instance.values.get("kind", ("", 0))
-    alone = instance.values.keys() == {"kind"} and instance.tables.keys() == {"ports"} and not instance.scopes
+    more = instance.scopes.keys() - {"static route"}
+    alone = instance.values.keys() == {"kind"} and instance.tables.keys() == {"ports"} and not more
     if kind != KIND or not alone:
         return False
     document.put(f"tenant[{name}]", "isolated", line)

@@ -14,7 +14,14 @@ from fabricc.back.nos.cli_dialect import (
     static_lines,
     unnumbered_sessions,
 )
-from fabricc.back.nos.nxos.words import ONCE, evpn_maps, keeps_next_hop, state_defined
+from fabricc.back.nos.nxos.words import (
+    DISCARD,
+    FAMILY_SUFFIXES,
+    ONCE,
+    evpn_maps,
+    keeps_next_hop,
+    state_defined,
+)
 from fabricc.base.numbers import natural_key
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import Facts, Value, neighbor_key
@@ -33,14 +40,11 @@ DEPARTURES = (
 
 DEFAULT_TIMERS_S = (60, 180)
 GTSM_HOPS = 1
-FAMILY_SUFFIXES = {"ipv4": "-V4", "ipv6": "-V6"}
-"""Of the names of route maps, where each family has its own."""
 
 # RFC 1997 and RFC 8326 values that NX-OS takes by name; the last it prints as a number.
 COMMUNITY_NAMES = {"65535:65281": "no-export", "65535:65282": "no-advertise", "65535:65283": "local-AS"}
 COMMUNITY_OF = {name: value for value, name in COMMUNITY_NAMES.items()} | {"graceful-shutdown": "65535:0"}
 
-DISCARD = "Null0"
 WORDS = {"ipv4": "ip", "ipv6": "ipv6"}
 _FAMILIES = {Transport.IPV4: ("ipv4",), Transport.IPV6: ("ipv6",), Transport.UNNUMBERED: ("ipv4", "ipv6")}
 """Families of a session over link-local addresses: both, also if one has no routes."""

@@ -17,8 +17,6 @@ from fabricc.back.nos.cli_dialect import (
 from fabricc.back.nos.nxos.bgp import (
     COMMUNITY_OF,
     DEFAULT_TIMERS_S,
-    DISCARD,
-    FAMILY_SUFFIXES,
     LINES,
     WORDS,
     community_word,
@@ -34,7 +32,15 @@ from fabricc.back.nos.nxos.sessions import (
     state_session,
 )
 from fabricc.back.nos.nxos.tenants import NEXT_HOP, tenant_vrfs
-from fabricc.back.nos.nxos.words import ONCE, defined_part, split_beginnings, split_name, state_part
+from fabricc.back.nos.nxos.words import (
+    DISCARD,
+    FAMILY_SUFFIXES,
+    ONCE,
+    defined_part,
+    split_beginnings,
+    split_name,
+    state_part,
+)
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Scope, Silent, Topic
 
 if TYPE_CHECKING:

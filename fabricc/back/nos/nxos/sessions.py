@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.nxos.bgp import FAMILY_SUFFIXES
-from fabricc.back.nos.nxos.words import split_beginnings, state_part
+from fabricc.back.nos.nxos.words import FAMILY_SUFFIXES, split_beginnings, state_part
 from fabricc.back.reading import Captured, Document, Scope, StoredValue
 from fabricc.back.reading.scope import usual_neighbor
 from fabricc.base.numbers import is_number

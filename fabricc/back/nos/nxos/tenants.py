@@ -10,18 +10,21 @@ has loopbacks only, so it is not needed.
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.nxos.words import state_defined
+from fabricc.back.nos.cli_dialect import static_lines
+from fabricc.back.nos.nxos.words import DISCARD, FAMILY_SUFFIXES, state_defined
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import Facts, Value, evpn_facts, neighbor_key
+from fabricc.fabric.tenants import STATIC_MAP
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
     from fabricc.back.reading import Document, Scope
     from fabricc.fabric.model import Switch
-    from fabricc.fabric.tenants import Tenant
+    from fabricc.fabric.tenants import Tenant, TenantVrfs
 
 LINKS_MAP = "TENANT-LINKS"
 """The route map by which links of a VRF enter BGP; it permits all."""
@@ -40,15 +43,17 @@ class TenantsView:
 
     Attributes:
         carried: whether sessions carry EVPN routes; `transit`: and others' are passed on.
-        vrfs: tenant, route distinguisher, route target.
+        vrfs: tenant, route distinguisher, route target, static routes.
         tunnels: whether the VRFs have VNIs.
+        static_maps: address family -> route map on static routes.
     """
 
     carried: bool
     transit: bool
-    vrfs: list[tuple[Tenant, str, str]]
+    vrfs: list[tuple[Tenant, str, str, list[tuple[str, str, str]]]]
     families: tuple[str, ...]
     tunnels: bool
+    static_maps: Mapping[str, str] = field(default_factory=dict)
     links_map: str = LINKS_MAP
     nve: str = NVE
 
@@ -58,8 +63,23 @@ def tenants_view(switch: Switch) -> TenantsView:
     tenants, carried = switch.tenants, bool(switch.bgp.evpn_sessions)
     if tenants is None:
         return TenantsView(carried, switch.bgp.evpn_transit, [], (), tunnels=False)
-    vrfs = [(each, tenants.distinguisher(each), each.route_target) for each in tenants.tenants]
-    return TenantsView(carried, False, vrfs, tenants.families, tunnels=tenants.source is not None)
+    vrfs = [
+        (
+            each,
+            tenants.distinguisher(each),
+            each.route_target,
+            static_lines(tenants.routes_of(each), DISCARD),
+        )
+        for each in tenants.tenants
+    ]
+    tunnels, maps = tenants.source is not None, _static_maps(tenants)
+    return TenantsView(carried, False, vrfs, tenants.families, tunnels=tunnels, static_maps=maps)
+
+
+def _static_maps(tenants: TenantVrfs) -> dict[str, str]:
+    """Return address family -> route map on static routes of VRFs: a process with two families has separate maps."""
+    apart = len(tenants.families) > 1
+    return {each: STATIC_MAP + (FAMILY_SUFFIXES[each] if apart else "") for each in tenants.families}
 
 
 def used_features(switch: Switch) -> list[str]:
@@ -88,6 +108,9 @@ def state(facts: Facts, switch: Switch) -> None:
         return
     for feature in used_features(switch):
         facts[f"system/feature[{feature}]"] = "on"
+    for each in tenants.tenants:
+        for family, name in _static_maps(tenants).items() if tenants.routes_of(each) else ():
+            facts[f"vrf[{each.name}]/bgp/family[{family}]/redistribute_static"] = name
     facts["vxlan/setting[host-reachability]"] = "bgp"
     facts["vxlan/source"] = LOOPBACK
     state_defined(facts, f"port[{NVE}]")
@@ -99,7 +122,7 @@ def state(facts: Facts, switch: Switch) -> None:
 
 _UNCHANGED = NEXT_HOP.removesuffix(" unchanged")
 _PIPE = "pipe"
-_DIRECT = {"redistribute_connected"}
+_DIRECT, _STATIC = "redistribute_connected", "redistribute_static"
 
 
 def tenant_vrfs(document: Document) -> Mapping[str, Scope]:
@@ -122,11 +145,12 @@ def _instances(document: Document) -> dict[str, Scope]:
 
 
 def _announces_links(instance: Scope) -> bool:
-    """Return whether the process of a routing instance does nothing but announce its links."""
+    """Return whether the process of a routing instance does nothing but announce its links and static routes."""
     families = instance.each("family")
     own = instance.values.keys() - {"defined"}
     return not (own or instance.each("neighbor") or families.keys() - {"ipv4", "ipv6"}) and all(
-        family.values.keys() == _DIRECT and not family.tables for family in families.values()
+        {_DIRECT} <= family.values.keys() <= {_DIRECT, _STATIC} and not family.tables
+        for family in families.values()
     )
 
 
@@ -147,20 +171,27 @@ def put_tenant(document: Document, name: str, vrf: Scope, members: Container[obj
     announced = {
         str(family): stored[1]
         for family, scope in families.items()
-        for stored in [scope.values["redistribute_connected"]]
+        for stored in [scope.values[_DIRECT]]
         if facts.get(f"route_map[{stored[0]}]/10") == "permit"
     }
+    for family, scope in families.items():
+        if _STATIC in scope.values:
+            at, (map_name, line) = f"vrf[{name}]/bgp/", scope.values[_STATIC]
+            document.put(f"{at}family[{family}]/{_STATIC}", map_name, line)
+            shared = str(map_name).removesuffix(FAMILY_SUFFIXES.get(str(family), ""))
+            document.put_also(f"{at}{_STATIC}", shared, line)
     if announced and vrf.values["vni"][0] in members:
         document.put(path + "prefixes", ",".join(sorted(announced)), max(announced.values()))
 
 
 def put_isolated(document: Document, name: str, vrf: Scope) -> bool:
-    """State a VRF that ports have and that does nothing else; return whether it is one."""
+    """State a VRF that ports have and that has nothing but static routes; return whether it is one."""
     used = any(
         value == name and path.startswith("interface[") and path.endswith("]/vrf")
         for path, value in document.reading.facts.items()
     )
-    if not used or vrf.values or vrf.tables or vrf.scopes or name in _instances(document):
+    others = vrf.values or vrf.tables or vrf.scopes.keys() - {"static route"}
+    if not used or others or name in _instances(document):
         return False
     document.put(f"tenant[{name}]", "isolated", vrf.line)
     return True

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 CLOUDSCALE = "cloudscale"
 SILICON_ONE = "silicon-one"
 
+DISCARD = "Null0"
+"""The next hop of a route that drops its packets."""
+FAMILY_SUFFIXES = {"ipv4": "-V4", "ipv6": "-V6"}
+"""Of the names of route maps, where each family has its own."""
 MANAGEMENT_VRF = "management"
 MANAGEMENT_INTERFACE = "mgmt0"
 

@@ -153,10 +153,13 @@ def finish_names(document: Document, reading: Reading) -> None:
 
 
 def _is_isolated(document: Document, name: str, reading: Reading) -> bool:
-    """Return whether a VRF has ports and nothing else: no VNI, no way to another table, and no routing."""
+    """Return whether a VRF has ports and nothing else: no VNI, and no routing but static routes."""
     row = rows_of(document, "VRF")[name]
     at = f"vrf[{name}]"
-    others = any(path.startswith((f"{at}/", f"evpn/{at}/")) for path in reading.facts)
+    others = any(
+        path.startswith((f"{at}/", f"evpn/{at}/")) and not path.startswith(f"{at}/static_route[")
+        for path in reading.facts
+    )
     used = any(value_of(each, "vrf_name") == name for each in rows_of(document, "INTERFACE").values())
     plain = "vni" not in row.values and value_of(row, "fallback") != "true" and at in reading.facts
     return name.startswith(PREFIX) and used and plain and not others

@@ -9,7 +9,7 @@ from fabricc.base.values import replace
 from fabricc.catalog.support import Verdict, find_capability
 from fabricc.fabric import links
 from fabricc.fabric.design import DeviceChange
-from fabricc.fabric.shape import TierName, Unit
+from fabricc.fabric.shape import SwitchId, TierName, Unit
 from fabricc.fabric.tenants import MOST, NOBODY, Tenancy, Tenant, assign_numbers, port_mtu
 from fabricc.front.spec.document import join_words
 from fabricc.front.spec.tenants import SECTION
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.base.diagnostics import Diagnostic
+    from fabricc.base.documents.document import KeyPath
     from fabricc.catalog.model import HostModel
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.spec.model import ClusterSpec, TenantRequest
@@ -42,7 +43,8 @@ def with_tenants(
         findings.append(spec.error("FAB3320", message, SECTION, last.name, help=help_))
     tunnels = fabric.shape.spines > 0 or fabric.shape.peer_links > 0
     of_host = assign_rails(spec, fabric, findings)
-    tenancy = Tenancy(tenants, of_host, tunnels, port_mtu(fabric.switch_mtu, tunnels=tunnels))
+    mtu = port_mtu(fabric.switch_mtu, tunnels=tunnels)
+    tenancy = Tenancy(tenants, of_host, tunnels, mtu, assign_exits(spec, fabric, mtu, findings))
     findings.extend(_report_unassigned(spec, fabric, tenancy))
     findings.extend(_report_capability(spec, fabric, tunnels=tunnels))
     return replace(fabric, tenancy=tenancy), numbers
@@ -82,6 +84,43 @@ def assign_rails(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) 
             for rail in rails:
                 own[rail] = index
     return {host: tuple(rails) for host, rails in found.items()}
+
+
+def assign_exits(spec: ClusterSpec, fabric: Fabric, mtu: int, findings: list[Diagnostic]) -> dict[str, int]:
+    """Return outside party -> index of the tenant that reaches it; report FAB3302 and FAB3304 for what cannot be.
+
+    A link to a party is in the VRF of one tenant, so that no two tenants meet there.
+    """
+    found: dict[str, int] = {}
+    for party in fabric.external.outsiders:
+        path: KeyPath = ("external", party.name)
+        reaching = [at for at, each in enumerate(spec.tenants) if party.name in each.reach]
+        problem = ""
+        if not reaching:
+            problem = "no tenant reaches it, so its links are in no VRF"
+            help_ = f"Write `reach: [{party.name}]` in a tenant, or remove the party."
+        elif len(reaching) > 1:
+            first, second = (spec.tenants[at].name for at in reaching[:2])
+            problem = f"{first} and {second} reach it, and a link is in the VRF of one tenant"
+            help_ = "Write a party with links of its own for each tenant."
+        elif party.asn is not None:
+            problem = "fabricc configures no BGP sessions in VRFs of tenants"
+            help_ = "Remove `asn` and its settings: `accept` becomes static routes of the VRF."
+            path = (*path, "asn")
+        if problem:
+            findings.append(spec.error("FAB3302", f"external.{party.name}: {problem}", *path, help=help_))
+            continue
+        found[party.name] = reaching[0]
+        if party.mtu > mtu:
+            message = f"external.{party.name}: packets of {party.mtu} bytes do not fit links between switches in VXLAN"
+            findings.append(spec.error("FAB3304", message, *path, "mtu", help=f"Write `mtu: {mtu}` or less."))
+        for at, link in enumerate(party.links):
+            where = fabric.find(link.at)
+            if isinstance(where, SwitchId) and where.tier is not TierName.TOR:
+                message = f"external.{party.name}: {link.at} is no ToR, and VRFs of tenants are on ToRs"
+                help_ = "Use a port of a ToR, or of a border leaf (`tors: {border: 2}`)."
+                findings.append(spec.error("FAB3302", message, *path, "links", at, "at", help=help_))
+    return found
 
 
 def _hosts_by_rack(fabric: Fabric) -> dict[str, list[str]]:
@@ -173,12 +212,20 @@ def reach_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
     tenancy = fabric.tenancy
     if tenancy is None:
         return
-    known = [each.network for each in fabric.networks]
+    networks = [each.network for each in fabric.networks]
+    known = [*networks, *(party.name for party in fabric.external.outsiders)]
     for request in spec.tenants:
         for at, name in enumerate(request.reach):
-            if name not in known:
-                message = f"{request.name} reaches {name}, which is no further network"
-                help_ = f"Networks: {join_words(known)}." if known else "The spec has no `networks`."
+            if known.count(name) > 1:
+                message = f"{request.name} reaches {name}, which is a network and a party of `external`"
+                yield spec.error(
+                    "FAB3317", message, SECTION, request.name, "reach", at, help="Rename one of the two."
+                )
+            elif name not in known:
+                message = (
+                    f"{request.name} reaches {name}, which is no further network and no party of `external`"
+                )
+                help_ = f"There are: {join_words(known)}." if known else "The spec has no `networks`."
                 findings = spec.error("FAB3317", message, SECTION, request.name, "reach", at, help=help_)
                 yield findings
     for network in fabric.networks:

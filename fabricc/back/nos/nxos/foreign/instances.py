@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.nxos.bgp import DISCARD
 from fabricc.back.nos.nxos.foreign.switching import OWN, setting_rows
 from fabricc.back.nos.nxos.tenants import (
     put_isolated,
@@ -14,7 +13,7 @@ from fabricc.back.nos.nxos.tenants import (
     put_tunnels,
     tenant_vrfs,
 )
-from fabricc.back.nos.nxos.words import MANAGEMENT_VRF, interface_blocks, split_beginnings
+from fabricc.back.nos.nxos.words import DISCARD, MANAGEMENT_VRF, interface_blocks, split_beginnings
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Silent, Topic, rows
 from fabricc.fabric.facts import static_text
 
@@ -184,6 +183,7 @@ def finish(document: Document) -> None:
             _put_leaks(document, path, vrf)
             continue
         if put_isolated(document, str(name), vrf):
+            _state_routes(document, path + "/", vrf.scopes.get("static route", {}))
             continue
         put(path, "present", vrf.line)
         for leaf, stored in vrf.values.items():
