@@ -201,18 +201,29 @@ class ExternalEnd:
         node: its name.
         asn: of its routers; None where routes to it are static.
         prefixes: what leads there.
+        vrf: that of the tenant that reaches it; "" for the table that switches share.
     """
 
     node: str
     asn: int | None
     prefixes: tuple[IPv4Network | IPv6Network, ...]
+    vrf: str = ""
+
+
+def _vrf_of(fabric: Fabric, party: ExternalParty) -> str:
+    """Return the VRF of the tenant that reaches a party; "" without tenants."""
+    tenancy = fabric.tenancy
+    return tenancy.tenants[tenancy.exits[party.name]].name if tenancy else ""
 
 
 def outside_answers(fabric: Fabric) -> dict[tuple[str, str], ExternalEnd]:
     """Return the outside party at each (switch, port)."""
     return {
         (link.at, link.port): ExternalEnd(
-            name_of(party), party.asn, tuple(ip_network(rule.prefix) for rule in party.accept)
+            name_of(party),
+            party.asn,
+            tuple(ip_network(rule.prefix) for rule in party.accept),
+            _vrf_of(fabric, party),
         )
         for party, links in links_of(fabric).items()
         for link in links
@@ -222,7 +233,14 @@ def outside_answers(fabric: Fabric) -> dict[tuple[str, str], ExternalEnd]:
 def outside_endpoints(fabric: Fabric) -> list[Endpoint]:
     """Return an address in every prefix that hosts have a route to, at the box of the party that announces it."""
     return [
-        Endpoint(name_of(party), "lo", _address_inside(rule.prefix), name_of(party), rule.prefix)
+        Endpoint(
+            name_of(party),
+            "lo",
+            _address_inside(rule.prefix),
+            name_of(party),
+            rule.prefix,
+            _vrf_of(fabric, party),
+        )
         for party in links_of(fabric)
         for rule in party.accept
         if not rule.prefix.endswith("/0")

@@ -7,7 +7,7 @@ configuration and queries no daemon.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import field
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_interface, ip_network
@@ -115,6 +115,7 @@ class Prediction:
         following: switch -> prefix -> the switches next on the way.
         cut: host ports whose link is down.
         vteps: switch with VRFs that meet over tunnels -> prefix of its VTEP.
+        exits: outside party of a tenant -> the switches with a live link to it.
     """
 
     widths: dict[str, dict[str, int]]
@@ -122,6 +123,7 @@ class Prediction:
     following: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
     cut: set[End] = field(default_factory=set)
     vteps: dict[str, str] = field(default_factory=dict)
+    exits: dict[str, set[str]] = field(default_factory=dict)
 
     def hops(self, sender: Endpoint, receiver: Endpoint) -> int | None:
         """Switches on the way between two addresses; None when they cannot reach each other."""
@@ -133,8 +135,11 @@ class Prediction:
         if tor == far:
             return 1
         if sender.vrf:
+            near, there = self.exits.get(tor, {tor}), self.exits.get(far, {far})
+            if near & there:
+                return 1
             # A packet's own hop limit falls where it enters the tunnel and where it leaves it (RFC 7348 section 5).
-            return 2 if self.reaches(tor, far) else None
+            return 2 if any(self.reaches(one, other) for one in near for other in there) else None
         return self._count_switches(tor, far, prefix)
 
     def reaches(self, tor: str, far: str) -> bool:
@@ -197,31 +202,46 @@ def predict_network(
         } | {
             str(prefix): (party.node,)
             for party in beyond[name].values()
-            for prefix in (party.prefixes if party.asn is None else ())
+            for prefix in (party.prefixes if party.asn is None and not party.vrf else ())
         }
-    prediction.widths |= _predict_vrfs(known, live, prediction)
+    for name, parties in beyond.items():
+        for party in parties.values():
+            if party.vrf:
+                prediction.exits.setdefault(party.node, set()).add(name)
+    prediction.widths |= _predict_vrfs(known, live, prediction, beyond)
     return prediction
 
 
 def _predict_vrfs(
-    known: Mapping[str, Switch], live: Mapping[str, set[str]], prediction: Prediction
+    known: Mapping[str, Switch], live: Mapping[str, set[str]], prediction: Prediction, beyond: ExternalEnds
 ) -> dict[str, dict[str, int]]:
-    """Return the tables of VRFs: a route to each link of the same tenant at another switch, by its VTEP."""
+    """Return the tables of VRFs: routes to links and outside parties of the same tenant at other switches, by VTEP."""
     links: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    static = {
+        name: {
+            (party.vrf, str(prefix)) for party in parties.values() if party.vrf for prefix in party.prefixes
+        }
+        for name, parties in beyond.items()
+    }
     for name, switch in known.items():
         for port in switch.ports:
             if port.vrf and port.name in live[name]:
                 links[port.vrf] += [
                     (name, str(ip_interface(text).network)) for text in (port.ipv4, port.ipv6) if text
                 ]
-    return {
-        vrf_table(name, tenant.name): {
-            prefix: 1 for far, prefix in links[tenant.name] if far != name and prediction.reaches(name, far)
-        }
-        for name, switch in known.items()
-        if switch.tenants
-        for tenant in switch.tenants.tenants
-    }
+    for name, routes in static.items():
+        for vrf, prefix in routes:
+            links[vrf].append((name, prefix))
+    tables: dict[str, dict[str, int]] = {}
+    for name, switch in known.items():
+        for tenant in switch.tenants.tenants if switch.tenants else ():
+            found = [
+                prefix
+                for far, prefix in links[tenant.name]
+                if far != name and (tenant.name, prefix) not in static[name] and prediction.reaches(name, far)
+            ]
+            tables[vrf_table(name, tenant.name)] = dict(Counter(found))
+    return tables
 
 
 def _is_up(name: str, port: Port, down: frozenset[End]) -> bool:
@@ -287,7 +307,7 @@ def _own_routes(switch: Switch, live: set[str], beyond: Mapping[str, ExternalEnd
         prefix: Route((), frozenset(), 100, switch.name, "") for prefix in _originated_prefixes(switch, live)
     }
     for party in beyond.values():
-        for prefix in party.prefixes if party.asn is None else ():
+        for prefix in party.prefixes if party.asn is None and not party.vrf else ():
             route = apply_route_map(switch.bgp, "STATIC", prefix, Route((), frozenset(), 100, party.node, ""))
             if route is not None:
                 found[prefix] = route

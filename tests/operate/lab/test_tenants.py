@@ -15,6 +15,7 @@ import pytest
 from fabricc.operate.drivers import frr_agent
 from fabricc.operate.lab import box, demands, growth, lifecycle, making, observe, state
 from fabricc.operate.lab.blueprint import build_blueprint
+from fabricc.operate.lab.endpoints import outside_endpoints
 from fabricc.operate.lab.lab_fabric import read_source
 from fabricc.operate.lab.node import MANAGEMENT_NODE
 from fabricc.operate.lab.scenarios import trial_of
@@ -41,6 +42,26 @@ accept:
   - {code: FAB5201, reason: a lab has no queues}
   - {code: FAB5202, reason: a lab has no queues}
 """
+EXITS = """\
+external:
+  filer:
+    accept: [198.51.100.0/24, "2001:db8:1::/48"]
+    links:
+      - {at: rack001-tor1a, port: swp15, speed_gbps: 100, local: 192.0.2.9/29, remote: 192.0.2.10,
+         local6: "2001:db8::/127", peer: filer-1, peer_port: e0a}
+  internet:
+    accept: [0.0.0.0/0, 203.0.113.0/24]
+    links:
+      - {at: border01a, port: swp15, speed_gbps: 100, local: 192.0.2.16/31, local6: "2001:db8::2/127", peer: r-1,
+         peer_port: e0a}
+      - {at: rack002-tor1a, port: swp15, speed_gbps: 100, local: 192.0.2.18/31, local6: "2001:db8::4/127", peer: r-2,
+         peer_port: e0a}
+  vault:
+    accept: [198.51.100.0/24, "2001:db8:1::/48"]
+    links:
+      - {at: rack001-tor1a, port: swp16, speed_gbps: 100, local: 192.0.2.20/31, local6: "2001:db8::6/127", peer: v-1,
+         peer_port: e0a}
+"""
 TOR, FAR_TOR, MOVED = "rack001-tor1a", "rack002-tor1a", "rack002-host02"
 LIMIT_S = 120.0
 NEW_NETWORK = 0x40000000
@@ -54,6 +75,13 @@ def write(folder: Path, *, moved: bool = False) -> Path:
 def move(text: str) -> str:
     """Return a spec in which a host has moved to the other tenant."""
     return text.replace(f", {MOVED}]}}", "]}").replace("rack002-host01]", f"rack002-host01, {MOVED}]")
+
+
+def exits(text: str) -> str:
+    """Return a spec whose tenants reach outside parties, two of which have the same addresses."""
+    text = text.replace("uplinks: 2}", "uplinks: 2, border: 1, reserved_ports: 4}")
+    text = text.replace("rack002-host01]", "rack002-host01], reach: [filer, internet]")
+    return text.replace(f"{MOVED}]", f"{MOVED}], reach: [vault]").replace("accept:\n", f"{EXITS}accept:\n")
 
 
 @pytest.fixture
@@ -133,6 +161,40 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     yield place
     if (place / state.RECORD).exists():
         lifecycle.take_down_lab(place)
+
+
+def test_hosts_reach_the_outside_parties_of_their_tenant_alone(tmp_path: Path) -> None:
+    spec = write(tmp_path)
+    spec.write_text(exits(spec.read_text()))
+    network = Network.of(None, read_source(spec, None, "8.4").fabric)  # type: ignore[arg-type]
+    prediction, far = network.predict(), outside_endpoints(network.fabric)
+    reached = {"rack001-host01": "acme", "rack002-host01": "acme"}
+    parties = {"acme": {"outside-filer", "outside-internet"}, "globex": {"outside-vault"}}
+    for near in network.rails():
+        seen = {each.node for each in far if prediction.hops(near, each) is not None}
+        wanted = parties[reached.get(near.node, "globex")]
+        assert seen == wanted
+    assert prediction.widths[f"{TOR}.acme"]["0.0.0.0/0"] == 2
+    assert "0.0.0.0/0" not in prediction.widths[f"{TOR}.globex"]
+
+
+@pytest.mark.slow
+def test_datagrams_reach_the_outside_parties_of_a_tenant_alone(tmp_path: Path, folder: Path) -> None:
+    spec = write(tmp_path)
+    spec.write_text(exits(spec.read_text()))
+    lab, source = lifecycle.boot_lab(spec, folder)
+    network = Network.of(lab, source.fabric)
+    assert observe.wait_until_settled(lab, network.predict(), LIMIT_S) is not None
+    trial = trial_of(lab)
+    compare_steady(network, trial)
+    assert {check.name: check.wrong for check in trial.wrong} == {}
+    assert {"host to outside", "outside to host"} <= {check.name for check in trial.checks}
+    # A packet to a host of the other tenant leaves neither by the way out nor by the underlay.
+    switch = lab.record.namespace("border01a.acme")
+    route = subprocess.run(
+        ["ip", "-n", switch, "route", "get", "10.0.0.2"], capture_output=True, text=True, check=False
+    )
+    assert "via" not in route.stdout
 
 
 @pytest.mark.slow
