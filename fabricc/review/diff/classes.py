@@ -163,7 +163,7 @@ class _Share(NamedTuple):
 
 
 def describe_tenants(base: Fabric, head: Fabric, reach: Iterable[Rail], sessions: int) -> tuple[str, ...]:
-    """Return a sentence for each tenant that gains or loses GPUs, and one about others that lose service.
+    """Return a sentence for each tenant that gains or loses GPUs or an exit, and one about others that lose service.
 
     Args:
         base: the fabric before the change.
@@ -172,8 +172,9 @@ def describe_tenants(base: Fabric, head: Fabric, reach: Iterable[Rail], sessions
         sessions: BGP sessions that go down.
     """
     before, after = _tenants_of_rails(base), _tenants_of_rails(head)
+    lines = [*_describe_exits(base, head)]
     if before == after:
-        return ()
+        return tuple(lines)
     moves: dict[tuple[str, str], list[_RailOfHost]] = defaultdict(list)
     for rail in before.keys() | after.keys():
         old, new = before.get(rail, ""), after.get(rail, "")
@@ -185,7 +186,6 @@ def describe_tenants(base: Fabric, head: Fabric, reach: Iterable[Rail], sessions
         if not sessions
         else f"{plural(sessions, 'BGP session')} of all tenants reset"
     )
-    lines = []
     for (tenant, verb), rails in sorted(moves.items()):
         if tenant:
             share = _share(head if verb == "gains" else base, rails)
@@ -198,6 +198,24 @@ def describe_tenants(base: Fabric, head: Fabric, reach: Iterable[Rail], sessions
     if noticed := sorted(reached - moved):
         lines.append(f"other tenants lose service while it is applied: {', '.join(noticed)}")
     return tuple(lines)
+
+
+def _describe_exits(base: Fabric, head: Fabric) -> Iterator[str]:
+    """Yield a sentence for each outside party that a tenant reaches from now on, or no longer."""
+    before, after = _tenants_of_exits(base), _tenants_of_exits(head)
+    for party in sorted(before.keys() | after.keys()):
+        old, new = before.get(party), after.get(party)
+        if old != new:
+            if old:
+                yield f"tenant {old} no longer reaches {party}"
+            if new:
+                yield f"tenant {new} reaches {party}"
+
+
+def _tenants_of_exits(fabric: Fabric) -> dict[str, str]:
+    """Return outside party -> the tenant that reaches it."""
+    tenancy = fabric.tenancy
+    return {party: tenancy.tenants[at].name for party, at in tenancy.exits.items()} if tenancy else {}
 
 
 def find_moves(base: Fabric, head: Fabric) -> tuple[str, ...]:

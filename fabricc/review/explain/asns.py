@@ -133,8 +133,12 @@ def explain_party(plan: PlanSources, party: ExternalParty) -> Explanation:
         + ", ".join(each for each in (link.ipv4, link.ipv6) if each)
         for link in party.links
     )
+    tenancy = plan.fabric.tenancy
+    at = tenancy.exits.get(party.name) if tenancy else None
+    vrf = (("VRF", tenancy.tenants[at].name),) if tenancy and at is not None else ()
     details = (
         ("routed by", routed),
+        *vrf,
         ("leads to it", ", ".join(accepted)),
         ("at most", f"{party.maximum_prefixes:,} prefixes of a session and family"),
         ("arriving", treated),
