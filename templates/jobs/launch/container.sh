@@ -21,6 +21,19 @@ if [[ ! -f ${NCCL_CONF_FILE:-$settings} ]]; then
   echo "this host has no ${NCCL_CONF_FILE:-$settings}: copy the settings there, or name them in NCCL_CONF_FILE" >&2
   exit 2
 fi
-exec "$tool" run --rm "${gpus[@]}" --network host --ipc host \
+# What Gloo, NVSHMEM and MoRI read instead of those settings: the interface for sockets, and the files of this kind of host.
+environment=() folder=${BASH_SOURCE[0]%/*}/.. host=${FABRICC_HOST:-$HOSTNAME} kind=
+while IFS= read -r line; do
+  if [[ $line =~ ^NCCL_SOCKET_IFNAME==*([^=,]+)$ && -e ${SYSFS:-/sys}/class/net/${BASH_REMATCH[1]} ]]; then
+    environment+=(--env "GLOO_SOCKET_IFNAME=${BASH_REMATCH[1]}")
+  fi
+done < "${NCCL_CONF_FILE:-$settings}"
+while IFS=, read -r name _ _ _ _ model _; do
+  if [[ $name == "${host%%.*}" ]]; then kind=$model; fi
+done < <(cat "$folder/hosts.csv" 2> /dev/null)
+for file in "$folder"/{nvshmem,mori}{,"-$kind"}.env; do
+  if [[ -r $file ]]; then environment+=(--env-file "$file"); fi
+done
+exec "$tool" run --rm "${gpus[@]}" "${environment[@]}" --network host --ipc host \
   --device /dev/infiniband --cap-add IPC_LOCK --ulimit memlock=-1:-1 --ulimit stack=67108864 \
   --volume "${NCCL_CONF_FILE:-$settings}:$settings:ro" "${options[@]}" "$@"

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import pytest
@@ -193,6 +194,19 @@ def test_containers_get_devices_and_memory_and_no_privilege(tree: Path) -> None:
     assert said[said.index("--device") + 1] == "/dev/infiniband"
     assert said[said.index("--cap-add") + 1] == "IPC_LOCK"
     assert "memlock=-1:-1" in said
+
+
+def test_containers_get_the_interface_for_sockets_of_other_libraries(tree: Path) -> None:
+    """Gloo and NVSHMEM read no nccl.conf, and take a loopback address or a rail where nothing names another."""
+    (tree / "jobs/nvshmem-dgx-h100.env").write_text("NVSHMEM_HCA_LIST=mlx5_r0:1\n")
+    kinds = (tree / "jobs/hosts.csv").read_text()
+    (tree / "jobs/hosts.csv").write_text(re.sub(r"(?m),[^,\n]*$", ",dgx-h100", kinds))
+    said = run(tree, "container.sh", "image", GPU_VENDOR="nvidia").stdout.splitlines()
+    assert [said[at + 1] for at, word in enumerate(said) if word == "--env"] == ["GLOO_SOCKET_IFNAME=eno3"]
+    given = [PurePath(said[at + 1]).name for at, word in enumerate(said) if word == "--env-file"]
+    assert given == ["nvshmem.env", "nvshmem-dgx-h100.env"]
+    other = run(tree, "container.sh", "image", GPU_VENDOR="nvidia", host="gpu99").stdout.splitlines()
+    assert other.count("--env-file") == 1
 
 
 def test_podman_gets_gpus_and_devices_in_its_own_words(tree: Path) -> None:
