@@ -11,6 +11,8 @@ from fabricc.back.hosts.nics import PRIORITIES, gpu_of, host_qos, tos_byte
 from fabricc.back.hosts.words import check_word
 from fabricc.back.jobs.kubernetes_topology import CLUSTER_LABEL, make_object, render_documents, topology_files
 from fabricc.back.jobs.roster import Roster, port_addresses, port_names
+from fabricc.back.jobs.settings import one_sided_settings, ucx_settings
+from fabricc.base.values import replace
 from fabricc.catalog.model import CARD_MODE, DPU_MODE
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ _NIC_TYPES = {
 SRIOV_NICS = frozenset(_NIC_TYPES) | {"e810", "e810-iwarp", "e830", "thor"}
 """NICs that the SR-IOV operator configures by default (its 1.6.0, supported-nic-ids); its webhook refuses others."""
 _POOLS_NAMESPACE = "kube-system"
+_SETTINGS = "nccl.conf"
 _RDMA_PREFIX, _RDMA_NAME = "rdma", "rails"
 _FUNCTIONS_PREFIX = (
     "openshift.io"  # RESOURCE_PREFIX of the SR-IOV operator; NVIDIA's network operator: nvidia.com
@@ -293,14 +296,14 @@ def _nccl_config_maps(hosts: Roster[Host]) -> Iterable[Object]:
         ]
         ports = ["NCCL_SOCKET_IFNAME==eth0", *lines]
         functions = [line for line in ports if not line.startswith("NCCL_IB_HCA=")]
-        texts = {"nccl.conf": "\n".join(ports) + "\n", "nccl-vf.conf": "\n".join(functions) + "\n"}
+        texts = {_SETTINGS: "\n".join(ports) + "\n", "nccl-vf.conf": "\n".join(functions) + "\n"}
         yield {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": texts}
 
 
 def _whole_host_pod(fabric: Fabric, hosts: Roster[Host]) -> Object:
     """Return a pod that takes a whole host: all rails in order with their RDMA devices, all GPUs, NCCL's settings."""
     rails = [name for name, _, _ in port_names(fabric)]
-    return _worker_pod(hosts, "fabric-worker", rails, {f"{_RDMA_PREFIX}/{_RDMA_NAME}": "1"}, "nccl.conf")
+    return _worker_pod(hosts, "fabric-worker", rails, {f"{_RDMA_PREFIX}/{_RDMA_NAME}": "1"}, _SETTINGS)
 
 
 def _pod_of_functions(fabric: Fabric, hosts: Roster[Host]) -> Object:
@@ -342,12 +345,31 @@ def _dra_objects(fabric: Fabric, hosts: Roster[Host]) -> Iterable[Object]:
         suffix = f"-{number}" if len(parts) > 1 else ""
         claims[f"rails{suffix}"] = template = f"{_CLAIM}{suffix}"
         yield make_object(_DRA, "ResourceClaimTemplate", template, {"spec": {"devices": {"requests": part}}})
-    pod = _worker_pod(hosts, "fabric-worker-dra", [], {}, "nccl.conf")
+    pod = _worker_pod(hosts, "fabric-worker-dra", [], {}, _SETTINGS)
     pod["spec"]["resourceClaims"] = [
         {"name": name, "resourceClaimTemplateName": template} for name, template in claims.items()
     ]
     pod["spec"]["containers"][0]["resources"]["claims"] = [{"name": name} for name in claims]
     yield pod
+
+
+def _environment(kind: Host, *, with_devices: bool) -> list[Object]:
+    """Return the settings of UCX, NVSHMEM and MoRI, which read no file of NCCL's.
+
+    Without them their RDMA is in the default class, and their sockets use the first interface.
+
+    Args:
+        kind: a host with such GPUs.
+        with_devices: whether the pod has the devices of the host, by their names.
+    """
+    inside = replace(kind, socket_interface="eth0")
+    lines = [*ucx_settings(inside).splitlines(), *one_sided_settings(inside).splitlines()]
+    pairs = [line.split("=", 1) for line in lines]
+    return [
+        {"name": name, "value": value}
+        for name, value in pairs
+        if with_devices or name not in ("UCX_NET_DEVICES", "NVSHMEM_HCA_LIST")
+    ]
 
 
 def _worker_pod(
@@ -370,6 +392,7 @@ def _worker_pod(
         "image": "your-image",
         "command": ["sleep", "infinity"],
         "securityContext": {"capabilities": {"add": ["IPC_LOCK"]}},
+        "env": _environment(kind, with_devices=settings == _SETTINGS),
         "resources": {"limits": {gpu.resource: str(kind.model.gpus), **devices}},
         "volumeMounts": [mounted, {"name": "shm", "mountPath": "/dev/shm"}],
     }

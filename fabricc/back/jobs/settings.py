@@ -100,12 +100,17 @@ def ucx_settings(host: Host) -> str:
 def _one_sided_files(hosts: Roster[Host]) -> dict[str, str]:
     """`nvshmem.env` and `mori.env`, by the GPUs of the hosts; none where RDMA has no lossless class."""
     files: dict[str, str] = {}
-    for stem, vendor, written in (("nvshmem", "nvidia", nvshmem_settings), ("mori", "amd", mori_settings)):
+    for stem, vendor in (("nvshmem", "nvidia"), ("mori", "amd")):
         of_vendor = [kind for kind in hosts.kinds if kind.model.gpu_vendor == vendor]
-        texts = [(kind.model.name, text) for kind in of_vendor if (text := written(kind))]
+        texts = [(kind.model.name, text) for kind in of_vendor if (text := one_sided_settings(kind))]
         if texts:
             files |= per_kind(stem, [name for name, _ in texts], [text for _, text in texts], "env")
     return files
+
+
+def one_sided_settings(host: Host) -> str:
+    """Return the settings of the one-sided library for the host's GPUs, one per line."""
+    return nvshmem_settings(host) if host.model.gpu_vendor == "nvidia" else mori_settings(host)
 
 
 def nvshmem_settings(host: Host) -> str:

@@ -186,6 +186,27 @@ def test_a_pod_of_virtual_functions_requests_what_its_networks_need(name: str) -
     assert [limits[f"openshift.io/{resources[network]}"] for network in networks] == ["1"] * len(networks)
 
 
+@pytest.mark.parametrize("name", ["rails", "ipv6", "lossy"])
+def test_pods_have_the_settings_of_libraries_that_read_no_nccl_conf(name: str) -> None:
+    """Otherwise their RDMA is in the default class, and NVSHMEM takes a rail for its sockets."""
+    host = {k: v for file in ("ucx.conf", "nvshmem.env") for k, v in settings_of(name, file).items()}
+    if "NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME" in host:
+        host["NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME"] = "=eth0"
+    assert host
+    for pod in ("fabric-worker", "fabric-worker-dra"):
+        assert environment_of(pod_of(name, pod)) == host
+    functions = environment_of(pod_of(name, "fabric-worker-vf"))
+    assert functions == {k: v for k, v in host.items() if k not in ("UCX_NET_DEVICES", "NVSHMEM_HCA_LIST")}
+
+
+def settings_of(name: str, file: str) -> dict[str, str]:
+    return dict(line.split("=", 1) for line in files(name).get(f"jobs/{file}", "").splitlines())
+
+
+def environment_of(pod: dict[str, Any]) -> dict[str, str]:
+    return {each["name"]: each["value"] for each in pod["spec"]["containers"][0]["env"]}
+
+
 def verify_claims(entries: list[dict[str, Any]], ports: list[str]) -> None:
     """The pod's claims request every port once, by name, and every attribute is read only where a device has it."""
     (device_class,) = (entry for entry in entries if entry["kind"] == "DeviceClass")
