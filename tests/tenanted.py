@@ -55,6 +55,7 @@ def spec_text(
     tenants: str = "",
     more: str = "",
     accepted: bool = True,
+    hosts: int = 4,
 ) -> str:
     """Return the spec: rack wiring with spines, or rail wiring without."""
     if nos in UNVERIFIED and spines and accepted:
@@ -62,7 +63,7 @@ def spec_text(
     above = f"spines: {{model: {MODELS[nos]}, nos: {nos}, count: 2}}" if spines else ""
     return SPEC.format(
         model=MODELS[nos], nos=nos, family="dual" if dual else "ipv4", spines=above + more,
-        wiring="rack" if spines else "rail-only", unit="rack" if spines else "unit", hosts=4 if spines else 2,
+        wiring="rack" if spines else "rail-only", unit="rack" if spines else "unit", hosts=hosts if spines else 2,
         tenants=tenants or (TENANTS if spines else RAIL_TENANTS),
     )  # fmt: skip
 
@@ -76,12 +77,15 @@ def compiled(
     tenants: str = "",
     more: str = "",
     accepted: bool = True,
+    hosts: int = 4,
 ) -> Compiled:
     """Return the compiled spec, without a check of the system's gaps."""
     with TemporaryDirectory() as folder:
         spec = Path(folder, "cluster.yaml")
         spec.write_text(
-            spec_text(nos, dual=dual, spines=spines, tenants=tenants, more=more, accepted=accepted)
+            spec_text(
+                nos, dual=dual, spines=spines, tenants=tenants, more=more, accepted=accepted, hosts=hosts
+            )
         )
         return compile_spec(spec, gaps=False)
 

@@ -8,7 +8,7 @@ import pytest
 
 from fabricc.proof.invariants.rules import Ratio
 from tests.proof.fabrics import Fault, change_files, judge
-from tests.tenanted import EXPRESSED, PLAIN, SPINE, TOR, fabric
+from tests.tenanted import EXPRESSED, PLAIN, SPINE, TOR, compiled, fabric
 
 RATIOS = {0: Ratio(Fraction(1))}
 OTHER = "rack002-tor1a"
@@ -29,6 +29,14 @@ def found(nos: str, fault: Fault, *, dual: bool = False, spines: bool = True) ->
 )
 def test_tenants_as_planned_break_no_rule(nos: str, dual: bool, spines: bool) -> None:
     assert found(nos, Fault(), dual=dual, spines=spines) == []
+
+
+@pytest.mark.parametrize("nos", EXPRESSED)
+def test_most_tors_may_have_no_tenant(nos: str) -> None:
+    spec = "  acme: {hosts: [rack001-host01]}\n"
+    one = compiled(nos, tenants=spec, hosts=6).fabric
+    assert one is not None
+    assert judge(one, Fault(), RATIOS) == []
 
 
 FAULTS = {
