@@ -43,6 +43,11 @@ router multicast
 !
 """
 """What switches of 4.30 to 4.36 print that others published, none of which configured these lines."""
+_DEFAULT_BLOCKS = [
+    [line.strip() for line in block.splitlines() if line.strip(" !")]
+    for block in re.split(r"(?m)^!$", DEFAULTS)
+    if block.strip()
+]
 _BOOTED = time.time() - time.monotonic()
 _ACTION = re.compile(r"configure session (\S+) (abort|commit)(?: timer (\d+):(\d+):(\d+))?")
 
@@ -53,6 +58,17 @@ class Refused(Exception):  # noqa: N818 - an answer of the device
     def __init__(self, text: str, code: int = 1002) -> None:
         super().__init__(text)
         self.code = code
+
+
+def drop_defaults(lines: list[str]) -> list[str]:
+    """Return lines as EOS keeps them: what it prints without being configured is the same when it is loaded."""
+    kept: list[str] = []
+    at = 0
+    while at < len(lines):
+        block = next((one for one in _DEFAULT_BLOCKS if lines[at : at + len(one)] == one), [])
+        kept += [] if block else lines[at : at + 1]
+        at += len(block) or 1
+    return kept
 
 
 @dataclass(slots=True)
@@ -136,7 +152,7 @@ class EosSwitch:
             name = text.split()[3]
             if name not in self.sessions:
                 raise Refused("invalid command", 1000)
-            old, new = self.running, self.sessions[name]
+            old, new = drop_defaults(self.running), drop_defaults(self.sessions[name])
             names = ("system:/running-config", f"session:/{name}-session-config")
             return {"output": "\n".join(difflib.unified_diff(old, new, *names, lineterm=""))}
         if text in eos_shows.SHOWS and not self.counted.refuses(text):
@@ -254,7 +270,7 @@ class EosSwitch:
             raise Refused("commit failed: neighbor 192.0.2.1 password S3CRET is not allowed")
         if self.faults.drop_commit == "before":
             raise Drop
-        before, self.running = self.running, self.sessions.pop(name)
+        before, self.running = self.running, drop_defaults(self.sessions.pop(name))
         self.done.add(name)
         if match[3]:
             seconds = 3600 * int(match[3]) + 60 * int(match[4]) + int(match[5])
