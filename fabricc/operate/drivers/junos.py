@@ -39,6 +39,7 @@ from fabricc.operate.drivers.checking import Options, Refusal
 from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.junos_views import (
     holds_clear_secrets,
+    read_version,
     require_kind,
     skip_warnings,
     write_stored_forms,
@@ -106,6 +107,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         self.device.execute = self._execute
         self._identity: dict[str, str] | None = None
         self._marks: bool | None = None
+        self._version: str | None = None
         self._shared: dict[bytes, Any] | None = None
         self._known_hosts = options.get("alt_key_file")
         self._session = str(options.get("session") or "")
@@ -175,7 +177,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
     def open(self) -> None:
         """Connect and log in."""
         self._forget()
-        self._marks = None
+        self._marks = self._version = None
         silence_libraries()
         with self._clean(ConnectionException), ExitStack() as files, bounded_sessions():
             if self._known_hosts:
@@ -217,6 +219,11 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         self.config_replace = replace
         if holds_clear_secrets(text):
             text = write_stored_forms(text, self._running())
+        if replace and not read_version(text):
+            # Junos writes it itself; without it, it may be a difference of an unchanged switch.
+            if self._version is None:
+                self._running()
+            text = f"{self._version}\n{text}" if self._version else text
         try:
             self._load_candidate(None, text, replace)
         except LockError as error:
@@ -394,7 +401,9 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
 
     def _running(self) -> str:
         answer = self.device.rpc.get_config(options={"format": "text", "database": "committed"})
-        return str(answer.text or "")
+        running = str(answer.text or "")
+        self._version = read_version(running)
+        return running
 
     def _connect_again(self, lost: Exception) -> None:
         """Connect anew after a lost answer, or raise that; the old session takes its lock and candidate with it."""
@@ -448,6 +457,8 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
                 found[kind] = "" if text == _NO_TEXT else text
                 if format == "text":
                     require_braces(found[kind], f"the {kind} configuration")
+            if found["running"] and format == "text":
+                self._version = read_version(found["running"])
             return found
 
     def get_bgp_neighbors(self) -> dict[str, Any]:

@@ -33,6 +33,7 @@ SESSION_MARK = "session "
 TABLES = ("inet.0", "inet6.0")
 BOTH_TABLES = "inet"
 """Names both, as the beginning of their names (Juniper's page "show route table")."""
+_VERSION = re.compile(r"(?m)^version [^;\n]+;$")
 _NO_BGP = "not running"
 _MASTER, _GLOBAL = "master", "global"
 _ACTIVE = ("*", "@")
@@ -355,6 +356,12 @@ class _Statement(NamedTuple):
     line: int
     path: tuple[str, ...]
     value: str
+
+
+def read_version(text: str) -> str:
+    """Return the statement with the release that Junos writes at the beginning of a configuration, "" without one."""
+    found = _VERSION.search(text)
+    return found[0] if found else ""
 
 
 def holds_clear_secrets(text: str) -> bool:

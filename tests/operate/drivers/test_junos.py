@@ -20,6 +20,7 @@ from napalm.base.exceptions import (
 )
 from netutils.password import encrypt_juniper_type9
 
+from fabricc.operate.devices.running import find_differences
 from fabricc.operate.drivers.holds import Claim
 from fabricc.operate.drivers.junos_views import decode_secret
 from tests.operate.drivers.servers.junos import USER, JunosSwitch, junos_switch
@@ -418,6 +419,28 @@ def answer_of_peers(*peers: tuple[str, str, str]) -> str:
         f"<peer-cfg-rti>{instance}</peer-cfg-rti><peer-state>{state}</peer-state><local-id>192.0.2.9</local-id></bgp-peer>"
         for address, instance, state in peers
     )
+
+
+@pytest.mark.parametrize("read", [True, False])
+def test_the_release_of_a_configuration_is_no_difference(
+    switch: JunosSwitch, driver: Any, read: bool
+) -> None:
+    """Junos writes `version` above its configuration, a plan has none, and `load override` takes it away."""
+    release = "version 24.4R1.9-EVO;\n"
+    switch.history = [release + OLD]
+    switch.candidate = switch.running
+    if read:
+        driver.get_config("running")
+    before = switch.requests
+    driver.load_replace_candidate(config=OLD)
+    assert switch.requests == before + (4 if not read else 3)
+    assert driver.compare_config() == ""
+    driver.load_replace_candidate(config=NEW)
+    assert "version" not in driver.compare_config()
+    driver.commit_config()
+    assert switch.running == release + NEW
+    head = "## Last commit: 2026-11-29 10:00:00 UTC by admin\n"
+    assert find_differences("junos", {"juniper.conf": head + release + NEW}, {"juniper.conf": NEW}) == []
 
 
 def test_sessions_of_all_instances_come_with_one_request(

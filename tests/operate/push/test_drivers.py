@@ -155,7 +155,9 @@ def server_of(folder: Path, nos: str, texts: list[dict[str, str]]) -> Iterator[t
             yield nxos, lambda: nxos.running
     elif nos == "junos":
         with junos_switch(folder) as junos:
-            junos.history, junos.candidate = [old["juniper.conf"]], old["juniper.conf"]
+            # Every switch prints its release there, and no plan has it.
+            junos.history = [f"version 24.4R1.9-EVO;\n{old['juniper.conf']}"]
+            junos.candidate = junos.running
             yield junos, lambda: junos.running
     elif nos == "cumulus":
         with linux_switch(folder, nos, old["startup.yaml"]) as cumulus:
