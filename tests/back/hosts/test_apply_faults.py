@@ -286,6 +286,25 @@ stage renamed sh "$folder/tree/apply" --check
     assert "10-nm-disable" not in seen["renamed"]
 
 
+def test_a_missing_interface_for_sockets_is_a_note(tmp_path: Path) -> None:
+    """NCCL finds no interface then, and ends; AMD's library reads rccl.conf."""
+    script = """
+mv "$folder/tree/etc/nccl.conf" "$folder/tree/etc/rccl.conf"
+stage absent sh "$folder/tree/apply" --check
+ip link add eno1 type veth peer name peno1
+stage bare sh "$folder/tree/apply" --check
+ip address add 192.0.2.5/24 dev eno1
+stage present sh "$folder/tree/apply" --check
+"""
+    seen = run(WORLD + TOOL + script, tmp_path, "rhel-9", RHEL)
+    assert (
+        "note: this host has no eno1, on which jobs open their sockets: write socket_interface"
+        in seen["absent"]
+    )
+    assert "note: eno1 has no address, and jobs open their sockets there" in seen["bare"]
+    assert "jobs open their sockets" not in seen["present"]
+
+
 def test_translated_addresses_are_a_note_on_hosts_with_gpus(tmp_path: Path) -> None:
     """NVIDIA's page of GPUDirect RDMA, section IOMMUs: they must be off or pass addresses through."""
     script = """
