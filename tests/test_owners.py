@@ -25,8 +25,9 @@ CUTS_PORT_PATHS = {
 becomes shorter: a new module takes the parts from `facts.statement`."""
 COMPARISONS = {
     "FAB9600": "rules/links.py", "FAB9601": "rules/session_pairs.py", "FAB9602": "rules/links.py",
-    "FAB9603": "rules/links.py", "FAB9604": "rules/duplicates.py", "FAB9609": "audit/rules/design.py",
-    "FAB9610": "rules/outliers.py", "FAB9611": "audit/rules/design.py", "FAB9621": "audit/rules/design.py",
+    "FAB9603": "rules/links.py", "FAB9604": "rules/duplicates.py", "FAB9609": "audit/rules/invariant_rules.py",
+    "FAB9610": "rules/outliers.py", "FAB9611": "audit/rules/invariant_rules.py",
+    "FAB9621": "audit/rules/invariant_rules.py",
 }  # fmt: skip
 """Findings that are no row of the registry, because they compare devices of a folder -> the module that makes them."""
 ACCOUNTS = "rules/answers.py"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.base.values import attribute_names, dataclass, replace
 from fabricc.proof.invariants import clos
+from fabricc.proof.invariants.clos import HostDigest, SwitchDigest
 from fabricc.proof.invariants.contract import Contracts
-from fabricc.proof.invariants.digest import HostDigest, SwitchDigest
 from fabricc.proof.invariants.prefixes import blocks_with_lines
 from fabricc.proof.invariants.rules import Ratio, breach_finding
 from fabricc.proof.invariants.segments import check_agreement

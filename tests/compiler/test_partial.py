@@ -178,7 +178,7 @@ def test_a_fabric_has_the_same_outline_in_every_process(tmp_path: Path) -> None:
     spec = write(tmp_path, DRAINED, moved=moved)
     program = (
         "import sys, pathlib; from fabricc import compile_spec; "
-        "from fabricc.compiler.incremental.device_changes import fabric_outline; "
+        "from fabricc.compiler.incremental.ledger import fabric_outline; "
         "print(fabric_outline(compile_spec(pathlib.Path(sys.argv[1])).fabric))"
     )
     told = {

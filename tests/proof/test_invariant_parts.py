@@ -31,7 +31,7 @@ from tests.proof.fabrics import fabric
 
 if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
-    from fabricc.proof.invariants.digest import SwitchDigest
+    from fabricc.proof.invariants.clos import SwitchDigest
 
 PREFIXES = st.builds(
     lambda value, length: str(ip_network((value << 24, length), strict=False)),

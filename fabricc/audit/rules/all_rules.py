@@ -8,9 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fabricc.audit.model import Evidence, FoundFabric, Link, fars_of, neighbors_of
-from fabricc.audit.rules import design
-from fabricc.audit.rules.design import Designs
-from fabricc.audit.rules.invariant_rules import Proof, RuleProgress
+from fabricc.audit.rules import invariant_rules
+from fabricc.audit.rules.invariant_rules import Designs, Proof, RuleProgress
 from fabricc.audit.rules.invariant_rules import prove_switch as prove
 from fabricc.audit.rules.switch_views import CNP_DSCP, Models
 from fabricc.base.values import dataclass
@@ -103,9 +102,11 @@ def examine_fabric(
     for each in _of_rdma(found, digests, fars, jobs):
         reported += each
     reported += digests.designs.notes(found.devices)
-    reported += design.report_unlinked(found.devices, found.links)
-    reported += () if digests.proof.lossless or digests.lossless else design.report_lossy(found.devices)
-    reported += design.report_ratios(digests.proof.switches, _tiers_of(found), found.devices)
+    reported += invariant_rules.report_unlinked(found.devices, found.links)
+    reported += (
+        () if digests.proof.lossless or digests.lossless else invariant_rules.report_lossy(found.devices)
+    )
+    reported += invariant_rules.report_ratios(digests.proof.switches, _tiers_of(found), found.devices)
     for each in _collect_outliers(found, digests, fars, jobs):
         reported += each
     few = _deduplicate(reported)
@@ -164,7 +165,7 @@ def _digest_device(
     proved = prove(one, mine, models, cnp)
     wrong = [*run_switch_rules(one, mine), *proved.findings]
     return digest._replace(
-        findings=wrong, safe=lossless.protected_code_points(one), designs=design.designs_of(one),
+        findings=wrong, safe=lossless.protected_code_points(one), designs=invariant_rules.designs_of(one),
         proved=proved._replace(findings=[]), summary=summarize(one, mine), subnets=subnets_of(one),
     )  # fmt: skip
 
@@ -250,7 +251,7 @@ def _tiers_of(found: FoundFabric) -> dict[str, Tier]:
 def _of_links(found: FoundFabric, digests: Digests) -> Iterator[Finding]:
     tiers = _tiers_of(found)
     for link in found.links:
-        yield from design.find_contradictions(link, found.devices)
+        yield from invariant_rules.find_contradictions(link, found.devices)
         a = links.side_of(link.a, link.b, found.devices, digests.ends, tiers)
         b = links.side_of(link.b, link.a, found.devices, digests.ends, tiers)
         if a is not None and b is not None and not _is_doubtful(link):

@@ -23,7 +23,7 @@ from fabricc.base.values import replace
 from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.compiler.incremental import ledger as ledgers
 from fabricc.compiler.incremental import record
-from fabricc.compiler.incremental.device_changes import altered_devices, fabric_outline
+from fabricc.compiler.incremental.ledger import altered_devices, fabric_outline
 from fabricc.compiler.incremental.record import split_path
 from fabricc.compiler.load.input_digests import manifest_inputs
 from fabricc.compiler.load.spec_location import tree_texts

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.model import Direction, Host, Port, Switch
+from fabricc.proof.invariants.clos import HostDigest, SwitchDigest
 from fabricc.proof.invariants.contract import host_contracts, switch_contracts
-from fabricc.proof.invariants.digest import HostDigest, SwitchDigest
 from fabricc.proof.invariants.policy import Policy, policy_of_alike
 from fabricc.proof.invariants.ports import is_private_asn
 from fabricc.proof.invariants.prefixes import (

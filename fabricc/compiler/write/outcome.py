@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.compiler.incremental.device_changes import Outline
+    from fabricc.compiler.incremental.ledger import Outline
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.spec.model import ClusterSpec
     from fabricc.proof.invariants.rules import Ratio

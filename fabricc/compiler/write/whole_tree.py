@@ -13,8 +13,7 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.incremental import record
-from fabricc.compiler.incremental.device_changes import fabric_outline
-from fabricc.compiler.incremental.ledger import Ledger, Ledgers, store_ledgers
+from fabricc.compiler.incremental.ledger import Ledger, Ledgers, fabric_outline, store_ledgers
 from fabricc.compiler.load.input_digests import manifest_inputs
 from fabricc.compiler.load.lock_file import lock_change, lost_lock, other_tree, write_lock
 from fabricc.compiler.plan.further_networks import REPINNED

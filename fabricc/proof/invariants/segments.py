@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from fabricc.proof.compare import Finding
-    from fabricc.proof.invariants.digest import SwitchDigest
+    from fabricc.proof.invariants.clos import SwitchDigest
 
 LEAVES = ("vni", "vrf", "route_target", "ipv4", "ipv6", "mtu", "name")
 _NAMES = ("VNI", "VRF", "route target", "IPv4 gateway", "IPv6 gateway", "MTU", "name")

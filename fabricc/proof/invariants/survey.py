@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction, Host
+from fabricc.proof.invariants.clos import HostDigest, Load, NicAttachment, SwitchDigest
 from fabricc.proof.invariants.contract import (
     contract_breaches,
     host_breaches,
     host_contracts,
     switch_contracts,
 )
-from fabricc.proof.invariants.digest import HostDigest, Load, NicAttachment, SwitchDigest
 from fabricc.proof.invariants.lossless import lossless_breaches
 from fabricc.proof.invariants.outside import outward_breaches
 from fabricc.proof.invariants.policy import Policy, policy_of

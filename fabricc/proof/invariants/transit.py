@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.proof.compare import Finding
-    from fabricc.proof.invariants.digest import SwitchDigest
+    from fabricc.proof.invariants.clos import SwitchDigest
     from fabricc.proof.invariants.policy import Policy
 
 _NAMED = 4

@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.fabric import links
 from fabricc.fabric.shape import SwitchId, TierName
 from fabricc.review.explain import coordinates, formulas
-from fabricc.review.explain.given_values import TIERS, explain_given, identity_origins, switch_text
 from fabricc.review.explain.model import Details, Explanation, Formula, Origin, single_explanation
-from fabricc.review.explain.origins import PlanSources, stride_origins
+from fabricc.review.explain.origins import (
+    TIERS,
+    PlanSources,
+    explain_given,
+    identity_origins,
+    stride_origins,
+    switch_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

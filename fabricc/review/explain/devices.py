@@ -20,8 +20,8 @@ from fabricc.front.planning.topology.spread import PIN
 from fabricc.front.qos.worksheet import Row
 from fabricc.front.spec.document import format_path
 from fabricc.review.explain.formulas import Numbers, make_formula
-from fabricc.review.explain.given_values import TIERS, given_origins, identity_origins, switch_text
 from fabricc.review.explain.model import Explanation, Source, Statement, SubjectError
+from fabricc.review.explain.origins import TIERS, given_origins, identity_origins, switch_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -21,9 +21,16 @@ from fabricc.front.qos.worksheet import Row
 from fabricc.review.explain import formulas
 from fabricc.review.explain.addresses import explain_address
 from fabricc.review.explain.asns import asn_origins
-from fabricc.review.explain.given_values import DOCS, RULE, TABLES, given_origins
 from fabricc.review.explain.model import Formula, Origin, Source, Statement
-from fabricc.review.explain.origins import PlanSources, catalog_origin, stride_origins
+from fabricc.review.explain.origins import (
+    DOCS,
+    RULE,
+    TABLES,
+    PlanSources,
+    catalog_origin,
+    given_origins,
+    stride_origins,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural, ranges
 from fabricc.front.spec.tenants import fold_names
-from fabricc.review.explain.given_values import identity_origins
 from fabricc.review.explain.model import Details, Explanation, single_explanation
+from fabricc.review.explain.origins import identity_origins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -25,10 +25,10 @@ from fabricc.front.spec.document import format_path
 from fabricc.front.spec.tenants import fold_names
 from fabricc.review.explain.devices import OUT, describe_outage, explain_spines, explain_uplinks, group_paths
 from fabricc.review.explain.formulas import make_formula
-from fabricc.review.explain.given_values import TIERS, identity_origins, switch_text
 from fabricc.review.explain.groups import explain_group, group_names
 from fabricc.review.explain.lines import Texts
 from fabricc.review.explain.model import Explanation, Statement, SubjectError, single_explanation
+from fabricc.review.explain.origins import TIERS, identity_origins, switch_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

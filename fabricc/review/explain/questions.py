@@ -23,10 +23,15 @@ from fabricc.review.explain.addresses import explain_address
 from fabricc.review.explain.asns import explain_asn, explain_party, party_of
 from fabricc.review.explain.devices import explain_device, explain_facts, explain_port
 from fabricc.review.explain.facts import Explainer
-from fabricc.review.explain.given_values import coordinates_text, given_origins, identity_origins
 from fabricc.review.explain.groups import explain_group, group_names
 from fabricc.review.explain.model import Explanation, SubjectError, single_explanation
-from fabricc.review.explain.origins import PlanSources, stride_origins
+from fabricc.review.explain.origins import (
+    PlanSources,
+    coordinates_text,
+    given_origins,
+    identity_origins,
+    stride_origins,
+)
 from fabricc.review.explain.pools import (
     AGGREGATE_RULE,
     DOCS,

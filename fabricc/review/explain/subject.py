@@ -13,7 +13,7 @@ from fabricc.fabric.facts import Facts, neighbor_key
 from fabricc.fabric.model import Account, Direction, Host, HostPort, Port, Services, SnmpUser, Switch
 from fabricc.fabric.shape import DeviceId, HostId
 from fabricc.front.spec.document import format_path
-from fabricc.review.explain.given_values import TIERS, switch_text
+from fabricc.review.explain.origins import TIERS, switch_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
