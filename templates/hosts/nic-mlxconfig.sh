@@ -90,7 +90,11 @@ configure_firmware() {
         echo "${0##*/}: $netdev: neither mlxconfig nor mstconfig (package mstflint) is installed" >&2
         exit 1
     }
-    "$(firmware_tool)" -y -d "$address" set "$@"
+    "$(firmware_tool)" -y -d "$address" set "$@" || {
+        status=$?
+        ! is_locked || echo "${0##*/}: $netdev: Secure Boot locks the kernel, which may keep mlxconfig from the card" >&2
+        exit "$status"
+    }
     echo "$netdev: takes effect with mlxfwreset (mstfwreset) -y -d $address reset, or the next cold boot"
     case $FIRMWARE in
     *INTERNAL_CPU_*) echo "$netdev: another mode of a BlueField takes effect when the host was without power" ;;

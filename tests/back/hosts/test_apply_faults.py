@@ -344,6 +344,23 @@ stage record cat "$RECORD"
     assert "INTERNAL_CPU_OFFLOAD_ENGINE=1" in seen["record"]
 
 
+@pytest.mark.slow
+@needs_networkd
+def test_a_card_that_keeps_no_settings_gets_the_others(tmp_path: Path) -> None:
+    """As with Secure Boot, which locks the kernel: mlxconfig cannot open the card."""
+    script = """
+mkdir -p "$folder/sys/kernel/security"
+echo 'none [integrity] confidentiality' > "$folder/sys/kernel/security/lockdown"
+export LACKS=ALL
+stage apply sh "$folder/tree/apply" --firmware
+"""
+    seen = run(WORLD + TOOL + script, tmp_path, "connectx-7")
+    assert "failed: NIC settings of rail0 (status 1)" in seen["apply"]
+    assert "rail0: Secure Boot locks the kernel, which may keep mlxconfig from the card" in seen["apply"]
+    assert "changed: rail0: configured" in seen["apply"]
+    assert seen["apply"].endswith("status 3\n")
+
+
 @needs_networkd
 @pytest.mark.slow
 def test_a_port_of_another_link_type_is_reported(tmp_path: Path) -> None:
