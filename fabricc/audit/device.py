@@ -15,7 +15,7 @@ from fabricc.back import hosts
 from fabricc.back import nos as back_ends
 from fabricc.back.hosts import recognition as host_files
 from fabricc.back.nos import collected
-from fabricc.back.nos.collected import Claim, Collected, Identity, Output, other_system
+from fabricc.back.nos.collected import Collected, FileMatch, Identity, Output, other_system
 from fabricc.base.diagnostics import Severity
 from fabricc.base.documents.document import conflict_in_output
 from fabricc.base.foreign.files import Folder
@@ -93,19 +93,19 @@ def _choose_system(parts: Sequence[TextSection]) -> tuple[str, dict[str, TextSec
     if not sure:
         return None
     (_, system), main = max(sure, key=lambda each: each[0][0])
-    if main.claims[system].weight < LEAST:
+    if main.matches[system].weight < LEAST:
         return None
-    texts = {main.claims[system].file: main}
+    texts = {main.matches[system].file: main}
     for part in sorted(parts, key=lambda part: _part_folder(part) != _part_folder(main)):
-        claim = part.claims.get(system)
-        if claim and 2 * claim.weight >= _system_weights(part)[0][0]:
-            texts.setdefault(claim.file, part)
+        match = part.matches.get(system)
+        if match and 2 * match.weight >= _system_weights(part)[0][0]:
+            texts.setdefault(match.file, part)
     return system, texts
 
 
 def _system_weights(part: TextSection) -> list[tuple[int, str]]:
     """Return the evidence for each system, the strongest first."""
-    return sorted(((claim.weight, system) for system, claim in part.claims.items()), reverse=True)
+    return sorted(((match.weight, system) for system, match in part.matches.items()), reverse=True)
 
 
 def _is_tied(weights: Sequence[tuple[int, str]]) -> bool:
@@ -301,7 +301,7 @@ class TextSection(NamedTuple):
     path: str
     first: int
     text: str
-    claims: Mapping[str, Claim]
+    matches: Mapping[str, FileMatch]
 
 
 class Texts(Mapping[str, str]):
@@ -380,21 +380,21 @@ def texts_of(folder: Folder, paths: Sequence[str]) -> tuple[list[tuple[str, str]
 
 
 def parts_in(texts: Iterable[tuple[str, str]]) -> list[TextSection]:
-    """Return the texts of files with the claims on them."""
+    """Return the texts of files with the systems that they match."""
     return [
-        TextSection(path, each.first, each.text, _claims_of(path, each.text))
+        TextSection(path, each.first, each.text, _match_systems(path, each.text))
         for path, text in texts
         for each in split_sections(text)
     ]
 
 
-def _claims_of(path: str, text: str) -> dict[str, Claim]:
+def _match_systems(path: str, text: str) -> dict[str, FileMatch]:
     if other_system(text):
         return {}
-    claims = {name: claim for name, one in collected_systems().items() if (claim := one.takes(path, text))}
+    matches = {name: match for name, one in collected_systems().items() if (match := one.takes(path, text))}
     if file := host_files.host_path(path, text):
-        claims[HOST] = Claim(file, LEAST)
-    return claims
+        matches[HOST] = FileMatch(file, LEAST)
+    return matches
 
 
 def report_unknown(path: str, why: str) -> Finding:

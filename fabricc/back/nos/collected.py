@@ -22,7 +22,7 @@ _READ = 1 << 17
 """The number of characters of a text from which its system is determined."""
 
 
-class Claim(NamedTuple):
+class FileMatch(NamedTuple):
     """A match of a text with a system: the file name in `Nos.read`, and the score."""
 
     file: str
@@ -77,7 +77,7 @@ class Collected(Protocol):
     COMMENTS: str
     NAMES: frozenset[str]
 
-    def takes(self, path: str, text: str) -> Claim | None:
+    def takes(self, path: str, text: str) -> FileMatch | None:
         """Return whether a text is a configuration of this system; `path` is where it was found."""
         ...
 
@@ -124,14 +124,14 @@ def weigh_signs(text: str, signs: Mapping[str, int]) -> int:
     return sum(signs[start] for start in found)
 
 
-def make_claim(file: str, found: int, least: int = 3) -> Claim | None:
-    """Return a claim if there is this much evidence for it."""
-    return Claim(file, found) if found >= least else None
+def score_match(file: str, found: int, least: int = 3) -> FileMatch | None:
+    """Return a match if there is this much evidence for it."""
+    return FileMatch(file, found) if found >= least else None
 
 
-def by_signs(file: str, signs: Mapping[str, int]) -> Callable[[str, str], Claim | None]:
+def by_signs(file: str, signs: Mapping[str, int]) -> Callable[[str, str], FileMatch | None]:
     """Return `Collected.takes` of a system whose texts are recognized by starts of lines that only it prints."""
-    return lambda _path, text: make_claim(file, weigh_signs(text, signs))
+    return lambda _path, text: score_match(file, weigh_signs(text, signs))
 
 
 # --- content of outputs --------------------------------------------------------------------------------

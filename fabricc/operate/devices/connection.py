@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.operate.devices.errors import DeviceError, LockedError, RefusedLoginError, UnreachableError
 from fabricc.operate.devices.getter_types import GETTERS, IDENTITY
 from fabricc.operate.devices.login import MOST_REFUSING, driver_class, napalm_base
-from fabricc.operate.drivers.holds import Claim, Hold
+from fabricc.operate.drivers.holds import Hold, HoldKind
 from fabricc.operate.drivers.redact import excerpt, mask_secrets
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class Connection:
             DeviceError: FAB9105, it cannot be read.
         """
         if not hasattr(self._driver, "get_holds"):
-            return [Hold(Claim.COMMIT, own=None)] if self.pending() else []
+            return [Hold(HoldKind.COMMIT, own=None)] if self.pending() else []
         return list(self.call("FAB9105", "asking which sessions hold the device", "get_holds"))
 
     def confirm_unseen(self) -> None:
@@ -181,7 +181,7 @@ class Connection:
         Raises:
             DeviceError: FAB9136, the device does not take it.
         """
-        return bool(self.call("FAB9136", f"ending the {hold.claim} of {hold.owner}", "end_hold", hold))
+        return bool(self.call("FAB9136", f"ending the {hold.kind} of {hold.owner}", "end_hold", hold))
 
     def guard(self, seconds: int, *, armed: bool) -> bool:
         """Set the driver's dead-man timer, or restart one that is armed.

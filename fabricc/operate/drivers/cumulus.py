@@ -24,7 +24,7 @@ from napalm.base.exceptions import (
 
 from fabricc.operate.drivers import linux_views, nvue_views
 from fabricc.operate.drivers.answers import TIMES, AnswerError
-from fabricc.operate.drivers.holds import Claim, Hold
+from fabricc.operate.drivers.holds import Hold, HoldKind
 from fabricc.operate.drivers.linux import HOSTNAME
 from fabricc.operate.drivers.linux_session import LinuxSession
 from fabricc.operate.drivers.lossless import Counters, CounterTotals
@@ -416,7 +416,7 @@ class CumulusDriver(LinuxSession):
         with self._in_one_request(*self._claim_commands()):
             found = super().get_holds()
             if self._has_foreign_revision(self._revisions()):
-                found.append(Hold(Claim.CANDIDATE, self.username))
+                found.append(Hold(HoldKind.CANDIDATE, self.username))
             return found
 
     def _claim_commands(self) -> Sequence[str]:

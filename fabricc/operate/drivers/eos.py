@@ -45,7 +45,7 @@ from fabricc.operate.drivers.answers import (
 from fabricc.operate.drivers.checking import Checking, Options, Refusal
 from fabricc.operate.drivers.eos_views import QUESTION as SESSIONS
 from fabricc.operate.drivers.eos_views import Sessions, holds_clear_keys, read_sessions, write_stored_forms
-from fabricc.operate.drivers.holds import Claim, Hold
+from fabricc.operate.drivers.holds import Hold, HoldKind
 from fabricc.operate.drivers.lossless import Counters, CounterTotals
 from fabricc.operate.drivers.redact import redact_text
 from fabricc.operate.drivers.single import (
@@ -515,10 +515,11 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
         left = sessions.left_s(version)
         waiting = [sessions.waiting] if sessions.waiting else []
         found = [
-            Hold(Claim.COMMIT, _session_owner(name), left, own=name == self._session_name) for name in waiting
+            Hold(HoldKind.COMMIT, _session_owner(name), left, own=name == self._session_name)
+            for name in waiting
         ]
         found += [
-            Hold(Claim.CANDIDATE, _session_owner(name), own=name == self._session_name, blocks=False)
+            Hold(HoldKind.CANDIDATE, _session_owner(name), own=name == self._session_name, blocks=False)
             for name in sessions.list_open()
         ]
         return found

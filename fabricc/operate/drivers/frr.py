@@ -28,7 +28,7 @@ from fabricc.operate.drivers.bundle import candidate_files, pack_bundle, unpack_
 from fabricc.operate.drivers.checking import Refusal, vtysh_refusals
 from fabricc.operate.drivers.frr_agent import NAMESPACES
 from fabricc.operate.drivers.frr_files import FILES, MAIN, WITHOUT_SYSTEMD
-from fabricc.operate.drivers.holds import Claim, Hold
+from fabricc.operate.drivers.holds import Hold, HoldKind
 from fabricc.operate.drivers.linux import LinuxDriver
 from fabricc.operate.drivers.redact import excerpt, redact_text
 
@@ -270,7 +270,7 @@ class FrrDriver(LinuxDriver):
         """Return the claims of every session; wait for a commit that is under way. Not part of NAPALM."""
         self.has_pending_commit()
         return [
-            Hold(Claim(one["claim"]), one["owner"], one["left_s"], own=one["owner"] == self._session)
+            Hold(HoldKind(one["claim"]), one["owner"], one["left_s"], own=one["owner"] == self._session)
             for one in self._ask("holds")["holds"]
         ]
 
@@ -279,7 +279,7 @@ class FrrDriver(LinuxDriver):
 
         Nothing is restored. Not part of NAPALM.
         """
-        if hold.claim is Claim.GUARD:
+        if hold.kind is HoldKind.GUARD:
             return bool(self._ask("release", CommitError, owner=hold.owner)["released"])
         self._ask("discard", CommitError, owner=hold.owner)
         return True

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Claim(StrEnum):
-    """The kind of a claim."""
+class HoldKind(StrEnum):
+    """The reason for which a session holds a switch."""
 
     GUARD = "guard"
     COMMIT = "commit"
@@ -26,7 +26,7 @@ class Hold:
         blocks: whether a commit of another session is unsafe or impossible while it stands.
     """
 
-    claim: Claim
+    kind: HoldKind
     owner: str = ""
     left_s: float | None = None
     own: bool | None = False

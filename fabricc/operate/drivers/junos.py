@@ -36,7 +36,7 @@ from fabricc.base.numbers import is_number
 from fabricc.operate.drivers import junos_views
 from fabricc.operate.drivers.answers import ROUTE_VALUES, VALUES, AnswerError, silence_libraries
 from fabricc.operate.drivers.checking import Options, Refusal
-from fabricc.operate.drivers.holds import Claim, Hold
+from fabricc.operate.drivers.holds import Hold, HoldKind
 from fabricc.operate.drivers.junos_views import (
     holds_clear_secrets,
     read_version,
@@ -440,9 +440,9 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
             if commit := self._find_waiting_commit():
                 own = commit.session == self._session if commit.session else None
                 left_s = None if own else self._left_s(commit)
-                found.append(Hold(Claim.COMMIT, commit.session or commit.user, left_s, own))
+                found.append(Hold(HoldKind.COMMIT, commit.session or commit.user, left_s, own))
             if not self.locked and self.device.cu.diff(rb_id=0):
-                found.append(Hold(Claim.CANDIDATE))
+                found.append(Hold(HoldKind.CANDIDATE))
             return found
 
     # Getters.

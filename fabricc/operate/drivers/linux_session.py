@@ -18,7 +18,7 @@ from napalm.base.exceptions import (
 )
 
 from fabricc.operate.drivers.answers import TIMES
-from fabricc.operate.drivers.holds import Claim, Hold
+from fabricc.operate.drivers.holds import Hold, HoldKind
 from fabricc.operate.drivers.linux import NEIGHBORS, ROUTER_MACS, ROUTES, SUMMARY, LinuxDriver
 from fabricc.operate.drivers.redact import excerpt
 from fabricc.operate.drivers.shell import CommandResult
@@ -351,10 +351,10 @@ class LinuxSession(LinuxDriver):
         found = []
         if self.has_pending_commit():
             owner = self._kept("owner")
-            found.append(Hold(Claim.COMMIT, owner, self._commit_left_s(), own=owner == self._session))
+            found.append(Hold(HoldKind.COMMIT, owner, self._commit_left_s(), own=owner == self._session))
         owner, left = self._lock_owner()
         if owner:
-            found.append(Hold(Claim.CANDIDATE, owner, left, own=owner == self._session))
+            found.append(Hold(HoldKind.CANDIDATE, owner, left, own=owner == self._session))
         return found
 
     def _lock_owner(self) -> tuple[str, float]:

@@ -37,7 +37,7 @@ from requests.exceptions import RequestException
 from fabricc.operate.drivers import nxos_views
 from fabricc.operate.drivers.answers import AnswerError, quote_words, silence_libraries
 from fabricc.operate.drivers.checking import Checking, Options, Refusal
-from fabricc.operate.drivers.holds import Claim, Hold
+from fabricc.operate.drivers.holds import Hold, HoldKind
 from fabricc.operate.drivers.lossless import Counters, CounterTotals
 from fabricc.operate.drivers.nxos_candidate import (
     FORMS_FILE,
@@ -551,8 +551,8 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         if left_s := remaining_s(status):
             with self._clean(CommandErrorException):
                 owner, own = self._find_owner(self._read_texts(_LOG, self._owner_note))
-            return [Hold(Claim.COMMIT, owner, float(left_s), own)]
-        return [] if is_idle(status) else [Hold(Claim.COMMIT)]
+            return [Hold(HoldKind.COMMIT, owner, float(left_s), own)]
+        return [] if is_idle(status) else [Hold(HoldKind.COMMIT)]
 
     def _require_status(self, status: str) -> None:
         """Refuse a status in words of no known form, unless the log shows that no replace has run either.

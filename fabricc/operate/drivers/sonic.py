@@ -32,7 +32,7 @@ from fabricc.operate.drivers import frr_agent, sonic_views
 from fabricc.operate.drivers.answers import AnswerError, parse_json, quote_words
 from fabricc.operate.drivers.bundle import candidate_files, pack_bundle, unpack_bundle
 from fabricc.operate.drivers.checking import Refusal, vtysh_refusals
-from fabricc.operate.drivers.holds import Claim, Hold
+from fabricc.operate.drivers.holds import Hold, HoldKind
 from fabricc.operate.drivers.linux import HOSTNAME
 from fabricc.operate.drivers.linux_session import LinuxSession
 from fabricc.operate.drivers.lossless import Counters, CounterTotals
@@ -543,12 +543,12 @@ class SonicDriver(LinuxSession):
 
     def _find_holds(self) -> list[Hold]:
         found = super().get_holds()
-        if any(one.claim is Claim.COMMIT for one in found):
+        if any(one.kind is HoldKind.COMMIT for one in found):
             return found
         lines = self._run(_PROCESSES).splitlines()
         matches = [_UPDATER.search(line) for line in lines if self._folder not in line]
         updates = dict.fromkeys(f"`{match[1]}`" for match in matches if match)
-        return [*found, *(Hold(Claim.UPDATE, update) for update in updates)]
+        return [*found, *(Hold(HoldKind.UPDATE, update) for update in updates)]
 
     def _commit_left_s(self) -> float | None:
         at = self._kept("deadline")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
 from fabricc.operate.devices.errors import DeviceError
-from fabricc.operate.drivers.holds import Claim, Hold
+from fabricc.operate.drivers.holds import Hold, HoldKind
 from fabricc.operate.push.built_tree import PushRefusedError
 from fabricc.operate.push.reach import RunConnections
 
@@ -74,13 +74,13 @@ class Ownership(RunConnections):
             if hold.own:
                 continue
             ended = hold.owner in self.dead or hold.owner in self.taken
-            if hold.claim is Claim.CANDIDATE and ended:
+            if hold.kind is HoldKind.CANDIDATE and ended:
                 switch.end_hold(hold)
             elif not hold.blocks:
                 self.beside.append(
                     f"{name}: {hold.owner} has a session that is not committed; it is left alone"
                 )
-            elif asking and hold.claim is Claim.GUARD and self._may_stop(hold):
+            elif asking and hold.kind is HoldKind.GUARD and self._may_stop(hold):
                 self.stopping[name] = hold
             else:
                 raise self.make_hold_error(name, hold)
@@ -94,16 +94,16 @@ class Ownership(RunConnections):
         owner, left = hold.owner or "somebody else", ""
         if hold.left_s is not None:
             left = f", {max(0.0, hold.left_s):.0f} s more"
-        if hold.claim is Claim.COMMIT:
+        if hold.kind is HoldKind.COMMIT:
             message = f"{name}: a commit of {owner} waits for its confirmation{left}"
             return DeviceError("FAB9111", message, "Confirm or undo it first.")
-        if hold.claim is Claim.UPDATE:
+        if hold.kind is HoldKind.UPDATE:
             message = f"{name}: {owner} is changing the configuration"
             return DeviceError(
                 "FAB9136", message, "Wait until it has ended, then run the same command again."
             )
         remedy = "Commit or discard it first."
-        if hold.claim is Claim.CANDIDATE:
+        if hold.kind is HoldKind.CANDIDATE:
             message = f"{name}: {owner} has a candidate that is not committed{left}"
             if hold.left_s is not None:
                 remedy = f"Wait until its lock expires. If its run is dead, --take-over {owner} drops it."
@@ -173,13 +173,13 @@ class Ownership(RunConnections):
 
 def find_pending_commit(switch: Connection) -> Hold | None:
     """Return the commit that waits for its confirmation."""
-    return next((hold for hold in switch.holds() if hold.claim is Claim.COMMIT), None)
+    return next((hold for hold in switch.holds() if hold.kind is HoldKind.COMMIT), None)
 
 
 def drop_own_candidate(switch: Connection) -> None:
     """Drop the candidate of this session, and its lock."""
     for hold in switch.holds():
-        if hold.own and hold.claim is Claim.CANDIDATE:
+        if hold.own and hold.kind is HoldKind.CANDIDATE:
             switch.end_hold(hold)
 
 

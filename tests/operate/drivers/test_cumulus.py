@@ -15,7 +15,7 @@ from napalm.base.exceptions import (
     SessionLockedException,
 )
 
-from fabricc.operate.drivers.holds import Claim
+from fabricc.operate.drivers.holds import HoldKind
 from tests.operate.drivers.servers.device import Device
 from tests.operate.drivers.servers.linux_switch import PASSWORD, USER, LinuxSwitch, linux_switch, lose_once
 
@@ -55,7 +55,7 @@ def test_a_pending_revision_of_a_person_is_neither_loaded_over_nor_dropped(
 ) -> None:
     driver.cli(["echo '- set: {system: {hostname: person}}' > ~/person.yaml; nv config patch ~/person.yaml"])
     (hold,) = driver.get_holds()
-    assert (hold.claim, hold.owner, hold.own) == (Claim.CANDIDATE, "admin", False)
+    assert (hold.kind, hold.owner, hold.own) == (HoldKind.CANDIDATE, "admin", False)
     with pytest.raises(SessionLockedException, match="pending revision"):
         driver.load_replace_candidate(config=NEW)
     driver.discard_config()
@@ -70,7 +70,7 @@ def test_a_revision_of_a_dead_session_does_not_block_after_its_lock(
     driver._shell.close()  # the session dies
     with switch.device.connect(session="run-2") as other:
         (hold,) = other.get_holds()
-        assert (hold.claim, hold.owner) == (Claim.CANDIDATE, "run-1")
+        assert (hold.kind, hold.owner) == (HoldKind.CANDIDATE, "run-1")
         if how == "is removed":
             other.end_hold(hold)
         else:
@@ -85,7 +85,7 @@ def test_an_expired_lock_hides_no_pending_revision_of_a_person(switch: LinuxSwit
     driver.cli(["mkdir -p ~/.napalm-cumulus; printf 'run-0\\n1\\n' > ~/.napalm-cumulus/lock"])
     driver.cli(["echo '- set: {system: {hostname: person}}' > ~/person.yaml; nv config patch ~/person.yaml"])
     (hold,) = driver.get_holds()
-    assert (hold.claim, hold.owner, hold.own) == (Claim.CANDIDATE, "admin", False)
+    assert (hold.kind, hold.owner, hold.own) == (HoldKind.CANDIDATE, "admin", False)
     with pytest.raises(SessionLockedException, match="pending revision"):
         driver.load_replace_candidate(config=NEW)
 

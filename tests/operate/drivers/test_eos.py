@@ -21,7 +21,7 @@ from netutils.password import encrypt_type7
 
 from fabricc.operate.devices.running import find_differences
 from fabricc.operate.drivers.eos_views import decode_key
-from fabricc.operate.drivers.holds import Claim
+from fabricc.operate.drivers.holds import HoldKind
 from fabricc.operate.drivers.single import NothingCommittedError
 from tests.operate.drivers.servers.eos import DEFAULTS, PASSWORD, EosSwitch, eos_switch
 
@@ -115,7 +115,7 @@ def test_a_commit_that_waits_is_rolled_back_by_another_connection(switch: EosSwi
     switch.sessions["a person's"] = []
     with switch.device.connect() as other:
         commit, candidate = other.get_holds()
-        assert (commit.claim, commit.owner, commit.own) == (Claim.COMMIT, "run-1", False)
+        assert (commit.kind, commit.owner, commit.own) == (HoldKind.COMMIT, "run-1", False)
         assert (candidate.owner, candidate.blocks) == ("a person's", False)
     with switch.device.connect(session="run-1") as again:
         assert again.get_holds()[0].own

@@ -24,7 +24,7 @@ from napalm.base.exceptions import (
 )
 
 from fabricc.operate.drivers.bundle import pack_bundle, unpack_bundle
-from fabricc.operate.drivers.holds import Claim, Hold
+from fabricc.operate.drivers.holds import Hold, HoldKind
 from tests.operate.drivers.servers.frr_box import PASSWORD, configuration
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 OLD = configuration("box1", 1, 2)
 NEW = OLD.replace("  network 10.1.3.0/24\n", "").replace("to box 2", "to bóx 2")
-UPDATE = Hold(Claim.UPDATE, "`frr-reload.py`")
+UPDATE = Hold(HoldKind.UPDATE, "`frr-reload.py`")
 
 
 @pytest.fixture
@@ -284,7 +284,7 @@ def test_a_guard_of_a_dead_session_is_stopped_by_name_and_nothing_goes_back(
     driver.arm_guard(60)
     with boxes[0].device.connect() as other:
         guard, candidate = other.get_holds()
-        assert candidate.claim is Claim.CANDIDATE
+        assert candidate.kind is HoldKind.CANDIDATE
         assert other.end_hold(guard)
         assert other.end_hold(candidate)
         assert other.get_holds() == []
@@ -315,7 +315,7 @@ def test_a_commit_that_waits_is_left_to_the_session_that_made_it(boxes: list[Box
     driver.commit_config(revert_in=60)
     with boxes[0].device.connect() as other:
         commit, candidate = other.get_holds()
-        assert (commit.claim, candidate.claim) == (Claim.COMMIT, Claim.CANDIDATE)
+        assert (commit.kind, candidate.kind) == (HoldKind.COMMIT, HoldKind.CANDIDATE)
         assert (commit.owner, commit.own) == (driver._session, False)
         for act in (other.confirm_commit, other.rollback):
             with pytest.raises(SessionLockedException, match="made the commit that waits"):
@@ -475,7 +475,12 @@ def test_a_guard_that_is_released_does_nothing_and_others_leave_it_alone(
                 act()
         other.discard_config()
         (hold,) = other.get_holds()
-        assert (hold.claim, hold.owner, hold.own, hold.blocks) == (Claim.GUARD, driver._session, False, True)
+        assert (hold.kind, hold.owner, hold.own, hold.blocks) == (
+            HoldKind.GUARD,
+            driver._session,
+            False,
+            True,
+        )
         assert 0 < hold.left_s <= 60
         assert not other.end_hold(replace(hold, owner="of nobody"))
     assert driver.extend_guard(5)  # longer than it takes a busy machine to release it

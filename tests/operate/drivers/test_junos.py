@@ -21,7 +21,7 @@ from napalm.base.exceptions import (
 from netutils.password import encrypt_juniper_type9
 
 from fabricc.operate.devices.running import find_differences
-from fabricc.operate.drivers.holds import Claim
+from fabricc.operate.drivers.holds import HoldKind
 from fabricc.operate.drivers.junos_views import decode_secret
 from tests.operate.drivers.servers.junos import USER, JunosSwitch, junos_switch
 
@@ -292,7 +292,7 @@ def test_a_release_that_is_not_known_to_mark_commits_is_judged_by_the_time(
     driver.load_replace_candidate(config=NEW)
     driver.commit_config(revert_in=60)
     (hold,) = driver.get_holds()
-    assert (hold.claim, hold.owner, hold.own) == (Claim.COMMIT, "admin", None)
+    assert (hold.kind, hold.owner, hold.own) == (HoldKind.COMMIT, "admin", None)
     assert 0 < hold.left_s <= 60
     switch.candidate = NEW + "snmp;\n"
     with pytest.raises(SessionLockedException, match="configuration database modified"):
@@ -376,13 +376,13 @@ def test_changes_that_a_person_has_not_committed_are_reported(switch: JunosSwitc
     assert driver.get_holds() == []
     switch.candidate += "system { ntp; }\n"
     (hold,) = driver.get_holds()
-    assert (hold.claim, hold.own, hold.blocks) == (Claim.CANDIDATE, False, True)
+    assert (hold.kind, hold.own, hold.blocks) == (HoldKind.CANDIDATE, False, True)
     switch.candidate = switch.running
     driver.load_replace_candidate(config=NEW)
     assert driver.get_holds() == [], "the candidate is this session's own"
     driver.commit_config(revert_in=60)
     (hold,) = driver.get_holds()
-    assert (hold.claim, hold.own) == (Claim.COMMIT, None)
+    assert (hold.kind, hold.own) == (HoldKind.COMMIT, None)
     assert 0 < hold.left_s <= 60
 
 

@@ -22,7 +22,7 @@ from napalm.base.exceptions import (
 
 from fabricc.operate.devices.running import find_differences
 from fabricc.operate.drivers import nxos, nxos_replace, nxos_views
-from fabricc.operate.drivers.holds import Claim
+from fabricc.operate.drivers.holds import HoldKind
 from fabricc.operate.drivers.single import NothingCommittedError
 from tests.operate.drivers.servers.nxos import NxosSwitch, nxos_switch
 from tests.operate.drivers.servers.web import Drop
@@ -349,7 +349,7 @@ def test_a_replace_that_takes_long_is_polled_until_it_has_ended(
 def test_a_replace_that_runs_is_a_hold(switch: NxosSwitch, driver: Any) -> None:
     switch.executed = "running\n"
     (hold,) = driver.get_holds()
-    assert (hold.claim, hold.left_s) == (Claim.COMMIT, None)
+    assert (hold.kind, hold.left_s) == (HoldKind.COMMIT, None)
 
 
 def test_a_replace_without_an_outcome_ends_in_time(switch: NxosSwitch, tmp_path: Path) -> None:
@@ -651,5 +651,5 @@ def test_two_sessions_have_candidates_of_their_own(switch: NxosSwitch, driver: A
         driver.commit_config(revert_in=60)
         assert switch.running == NEW
         (hold,) = other.get_holds()
-        assert (hold.claim, hold.own) == (Claim.COMMIT, None)
+        assert (hold.kind, hold.own) == (HoldKind.COMMIT, None)
         assert 0 < hold.left_s <= 60

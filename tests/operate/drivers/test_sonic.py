@@ -23,7 +23,7 @@ from napalm.base.exceptions import (
 )
 
 from fabricc.operate.drivers.bundle import pack_bundle, unpack_bundle
-from fabricc.operate.drivers.holds import Claim, Hold
+from fabricc.operate.drivers.holds import Hold, HoldKind
 from tests.operate.drivers.servers.linux_switch import LinuxSwitch, linux_switch, lose_once
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def test_nothing_is_saved_before_the_confirmation(switch: LinuxSwitch, driver: A
         driver.load_replace_candidate(config=BUNDLE)
     with switch.device.connect() as other:
         (hold,) = other.get_holds()
-        assert (hold.claim, hold.owner, hold.own) == (Claim.COMMIT, "run-1", False)
+        assert (hold.kind, hold.owner, hold.own) == (HoldKind.COMMIT, "run-1", False)
         assert 0 < hold.left_s <= 60
         for act in (other.confirm_commit, other.rollback):
             with pytest.raises(CommitError, match="run-1 made the commit that waits"):
@@ -276,7 +276,7 @@ def test_foreign_update_is_a_hold_while_it_runs(
     switch: LinuxSwitch, driver: Any, words: tuple[str, ...], update: str
 ) -> None:
     with process(switch, *words):
-        assert driver.get_holds() == [Hold(Claim.UPDATE, f"`config {update}`")]
+        assert driver.get_holds() == [Hold(HoldKind.UPDATE, f"`config {update}`")]
     assert driver.get_holds() == []
     for harmless in (
         ("config", "save", "-y"),
@@ -314,7 +314,7 @@ def test_a_commit_that_the_guard_undoes_is_a_hold(switch: LinuxSwitch, driver: A
     with (folder / "updater.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         (hold,) = driver.get_holds()
-        assert hold.claim is Claim.COMMIT
+        assert hold.kind is HoldKind.COMMIT
         with pytest.raises(CommitConfirmException):
             driver.load_replace_candidate(config=BUNDLE)
     assert driver.get_holds() == [], "the process that undid it is gone"
@@ -360,7 +360,7 @@ def test_a_clock_that_is_set_moves_neither_the_way_back_nor_a_lock(switch: Linux
     set_clock(switch, "10 days ago")
     driver.commit_config(revert_in=600)
     assert driver.has_pending_commit()
-    (left,) = [one.left_s for one in driver.get_holds() if one.claim is Claim.COMMIT]
+    (left,) = [one.left_s for one in driver.get_holds() if one.kind is HoldKind.COMMIT]
     assert 500 < left <= 600
     driver.confirm_commit()
     assert runs(switch, NEW, "hostname new\n")

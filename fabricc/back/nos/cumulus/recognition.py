@@ -6,17 +6,17 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.collected import (
-    Claim,
+    FileMatch,
     Identity,
     Output,
     in_full,
     leaf_text,
-    make_claim,
     match_patterns,
     own_name,
     parse_json,
     parse_lldpd,
     parse_table,
+    score_match,
     weigh_signs,
 )
 from fabricc.back.nos.cumulus import flat
@@ -55,21 +55,21 @@ _TABLE = re.compile(r"^\s*(?:LocalPort|Interface)\s+Speed\s+(?:Mode|Type)\s+Remo
 _ROW = re.compile(r"(?P<port>\S+)\s+\S+\s+\S+\s+(?P<device>\S+)\s+(?P<far_port>\S+)\s*$")
 
 
-def takes(path: str, text: str) -> Claim | None:
+def takes(path: str, text: str) -> FileMatch | None:
     """Recognize NVUE's start-up file, the tree of its API, `nv set` commands, and the files below NVUE.
 
     `frr.conf` belongs to this system if another file of this system is in the same place.
     """
     name = path.rpartition("/")[2]
     if name in (flat.FEATURES, flat.INFRA):
-        return Claim(name, 99)
+        return FileMatch(name, 99)
     if frr.is_ifupdown(text):
-        return Claim(flat.INTERFACES, 99) if _OWN_INTERFACES.search(text) else None
+        return FileMatch(flat.INTERFACES, 99) if _OWN_INTERFACES.search(text) else None
     if (routing := frr.takes(path, text)) and routing.file == flat.ROUTING:
-        return Claim(flat.ROUTING, -(-routing.weight // 2))
+        return FileMatch(flat.ROUTING, -(-routing.weight // 2))
     if text.lstrip()[:1] in ("{", "["):
-        return Claim(FILE, 9) if '"nvue-api-version"' in text else None
-    return make_claim(FILE, weigh_signs(text, _SIGNS), 4)
+        return FileMatch(FILE, 9) if '"nvue-api-version"' in text else None
+    return score_match(FILE, weigh_signs(text, _SIGNS), 4)
 
 
 def identity(files: Mapping[str, str]) -> Identity:

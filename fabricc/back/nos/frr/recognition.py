@@ -6,13 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.collected import (
-    Claim,
+    FileMatch,
     Identity,
     Output,
     in_full,
-    make_claim,
     match_patterns,
     parse_lldpd,
+    score_match,
     weigh_signs,
 )
 
@@ -56,16 +56,16 @@ _VERSION = {
 }
 
 
-def takes(path: str, text: str) -> Claim | None:
+def takes(path: str, text: str) -> FileMatch | None:
     """`frr.conf`, ifupdown's `interfaces`, and files of the box by their names."""
     name = path.rpartition("/")[2]
     if name in _BY_NAME:
-        return Claim(name, 1)
+        return FileMatch(name, 1)
     if is_ifupdown(text):
-        return Claim(_INTERFACES, 3)
+        return FileMatch(_INTERFACES, 3)
     if _OTHER_CLI.search(text):
         return None
-    return make_claim(FILE, weigh_signs(text, _SIGNS) + (3 if name == FILE else 0))
+    return score_match(FILE, weigh_signs(text, _SIGNS) + (3 if name == FILE else 0))
 
 
 def is_ifupdown(text: str) -> bool:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos.collected import (
-    Claim,
+    FileMatch,
     Identity,
     Output,
     in_full,
@@ -33,12 +33,12 @@ _VERSION = {
 }
 
 
-def takes(path: str, text: str) -> Claim | None:
+def takes(path: str, text: str) -> FileMatch | None:
     """Recognize `config_db.json` by its tables, and FRR's text, which is SONiC's if the tables exist too."""
     if text.lstrip()[:1] == "{":
-        return Claim(FILE, 100) if _TABLE.search(text[:65536]) else None
+        return FileMatch(FILE, 100) if _TABLE.search(text[:65536]) else None
     match = frr.takes(path, text)
-    return Claim(_FRR_FILE, max(1, match.weight - 1)) if match and match.file == frr.FILE else None
+    return FileMatch(_FRR_FILE, max(1, match.weight - 1)) if match and match.file == frr.FILE else None
 
 
 def identity(files: Mapping[str, str]) -> Identity:

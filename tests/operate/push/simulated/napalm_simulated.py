@@ -25,7 +25,7 @@ from napalm.base.exceptions import (
     SessionLockedException,
 )
 
-from fabricc.operate.drivers.holds import Claim, Hold
+from fabricc.operate.drivers.holds import Hold, HoldKind
 from tests.operate.push.striking import due
 
 
@@ -148,7 +148,7 @@ class SimulatedDriver(base.NetworkDriver):  # type: ignore[misc]
 
     def get_holds(self) -> list[Hold]:
         return [
-            Hold(Claim(claim), owner, left, own=owner == self.options.get("session"))
+            Hold(HoldKind(claim), owner, left, own=owner == self.options.get("session"))
             for claim, owner, left in self._ask("holds")
         ]
 
