@@ -80,7 +80,7 @@ def _make_setting(chosen: dict[str, Any], mode: str | None) -> Setting:
         frozenset(chosen["allow_lockout"]),
     )
     return Setting(
-        source, access, path, options, only=chosen["only"], stated=_stated_options(), vouched=bool(digest),
+        source, access, path, options, only=chosen["only"], stated=_stated_options(), digest_named=bool(digest),
         login_known=not unasked, consents=consents, hook=_load_hook(source, chosen), taken=frozenset(chosen["taken"]),
     )  # fmt: skip
 

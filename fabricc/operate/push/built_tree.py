@@ -115,7 +115,7 @@ class BuiltTree:
         spec: path of the spec.
         places: switch -> coordinates, in the fabric's order.
         roster: the switches by what identifies them.
-        vouched: lines that the spec vouches for.
+        vouched_lines: lines that the spec vouches for.
     """
 
     held: Snapshot
@@ -124,7 +124,7 @@ class BuiltTree:
     places: Mapping[str, SwitchId]
     devices: Mapping[str, Device]
     roster: Roster
-    vouched: frozenset[str] = frozenset()
+    vouched_lines: frozenset[str] = frozenset()
 
     @property
     def tree(self) -> Path:
@@ -266,8 +266,10 @@ def _read_source(
         raise PushRefusedError("FAB9120", message, _REBUILD)
     fabric = compiled.of_network(network).fabric
     places = {fabric.name(at): at for at in fabric.switch_ids()}
-    vouched = frozenset(each.line for each in compiled.spec.accept if each.line)
-    return BuiltTree(held, path, fabric, places, devices_by_name(fabric), Roster(fabric, places), vouched)
+    vouched_lines = frozenset(each.line for each in compiled.spec.accept if each.line)
+    return BuiltTree(
+        held, path, fabric, places, devices_by_name(fabric), Roster(fabric, places), vouched_lines
+    )
 
 
 _SUBNETS = (

@@ -85,7 +85,7 @@ def find_text_changes(
     running_files: Mapping[str, str],
     after: Mapping[str, str],
     known: Mapping[str, str] | None,
-    vouched: Collection[str] = (),
+    vouched_lines: Collection[str] = (),
 ) -> list[TextChange]:
     """Return the changed lines whose effect is unknown, since no statement describes them.
 
@@ -97,14 +97,14 @@ def find_text_changes(
         running_files: file -> text that the switch runs.
         after: file -> text that it is to run.
         known: the files that the last run gave it; None where no run knows them.
-        vouched: lines that the spec vouches for.
+        vouched_lines: lines that the spec vouches for.
     """
     if known is not None:
         return compare_texts(
-            nos, known, {name: text for name, text in after.items() if name in known}, vouched
+            nos, known, {name: text for name, text in after.items() if name in known}, vouched_lines
         )
     old, new = (unread_lines(nos, files, running.read_facts(nos, files)) for files in (running_files, after))
-    return text_changes(nos, (), [line for line in new if line not in set(old)], vouched)
+    return text_changes(nos, (), [line for line in new if line not in set(old)], vouched_lines)
 
 
 def _is_confined(switch: Switch, base: DeviceView, head: DeviceView) -> bool:

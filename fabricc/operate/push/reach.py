@@ -148,7 +148,7 @@ class RunConnections:
             else running.pack_files(before)
         )
         known = self._unpack(name, last, after) if last else None
-        text = find_text_changes(device.nos, before, after, known, self.source.vouched)
+        text = find_text_changes(device.nos, before, after, known, self.source.vouched_lines)
         found = assess_effect(device, self.source.switch(name), before, after, silent, text)
         return replace(found, impact=Impact.RELOAD, why="another release") if self.hook else found
 

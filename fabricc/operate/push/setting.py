@@ -33,7 +33,7 @@ class Setting:
         only: the switches to push to; empty for all.
         stop: set by Ctrl-C.
         stated: names of the options on the command line, which a resumed run uses instead of its own.
-        vouched: whether the tree's digest was named, so that nothing else need prove it.
+        digest_named: whether the user named the digest of the tree, so that no other proof is necessary.
         consents: accounts that the push may lock out.
         login_known: whether an access file gives logins; only waves are planned without one.
         hook: installs the release of every switch; None where they run it.
@@ -48,7 +48,7 @@ class Setting:
     only: Sequence[str] = ()
     stop: threading.Event = field(default_factory=threading.Event)
     stated: frozenset[str] = frozenset()
-    vouched: bool = False
+    digest_named: bool = False
     consents: frozenset[str] = frozenset()
     login_known: bool = True
     hook: Hook | None = None

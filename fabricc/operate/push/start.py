@@ -82,7 +82,7 @@ def check_prerequisites(
         RefusedError: FAB9133, FAB9150 or FAB9160.
     """
     start_checks.require_revert_time(setting, names)
-    if not setting.vouched:
+    if not setting.digest_named:
         prove_files(setting.source, names)
     if not setting.login_known:
         return (_UNJUDGED,)

@@ -47,9 +47,9 @@ class RenamedSide(Side):
         return RenamedSide(side.label, side.cluster, own, side, former)
 
     @property
-    def vouched(self) -> Mapping[str, str]:
+    def vouched_lines(self) -> Mapping[str, str]:
         """As the side has them."""
-        return self.side.vouched
+        return self.side.vouched_lines
 
     def planned(self, name: str) -> Switch | Host | None:
         """Return the planned device by its former name."""

@@ -73,7 +73,7 @@ class InfinibandSide(Side):
     accepted: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def vouched(self) -> Mapping[str, str]:
+    def vouched_lines(self) -> Mapping[str, str]:
         """The lines that `accept` of the spec names."""
         return self.accepted
 

@@ -376,9 +376,9 @@ class Review:
             return "high"
         if Severity.ERROR in proof:
             return "high"
-        vouched = any(each.new for each in self.vouched_lines)
+        newly_vouched = any(each.new for each in self.vouched_lines)
         weaker = self.impact is Impact.SESSION_RESET or self.access_changes or self.safeguards_lost
-        return "medium" if weaker or proof or vouched else "low"
+        return "medium" if weaker or proof or newly_vouched else "low"
 
     @property
     def proof_findings(self) -> tuple[Diagnostic, ...]:

@@ -57,12 +57,12 @@ from fabricc.review.diff.sides import Side, SpecSide, figure_rows, parts_of
 from fabricc.review.diff.unread import (
     TextChange,
     changed_text,
+    find_vouched_lines,
     safeguards_lost,
     steering_keys,
     text_changes,
     unknown_lines,
     unread_lines,
-    vouched_lines,
 )
 from fabricc.review.diff.view import DeviceView, mask_secrets
 
@@ -109,13 +109,13 @@ def compare_device(base: Side, head: Side, name: str) -> DeviceDiff | None:
     if head.same(base, name):
         return None
     before, after = base.view(name), head.view(name)
-    vouched, files = head.vouched, (base.files(name), head.files(name))
-    changes = text_changes(after.nos, before.unread, after.unread, vouched)
+    vouched_lines, files = head.vouched_lines, (base.files(name), head.files(name))
+    changes = text_changes(after.nos, before.unread, after.unread, vouched_lines)
     found = compare_views(before, after, head.kinds, changes, base.kinds)
     if found is None:
         if not differ_in_text(*files):
             return None
-        changes = text_changes(after.nos, *changed_text(after.nos, *files), vouched)
+        changes = text_changes(after.nos, *changed_text(after.nos, *files), vouched_lines)
         found = compare_views(before, after, head.kinds, changes, base.kinds)
     system = after.nos in back_ends.list_names()
     if found is None or not system or before.platform != after.platform:
@@ -124,14 +124,14 @@ def compare_device(base: Side, head: Side, name: str) -> DeviceDiff | None:
 
 
 def compare_texts(
-    nos: str, before: Mapping[str, str], after: Mapping[str, str], vouched: Collection[str] = ()
+    nos: str, before: Mapping[str, str], after: Mapping[str, str], vouched_lines: Collection[str] = ()
 ) -> list[TextChange]:
     """Return the changed lines without a statement between two sets of files that a build writes."""
     old, new = (back_ends.load(nos).read(files) for files in (before, after))
-    found = text_changes(nos, unread_lines(nos, before, old), unread_lines(nos, after, new), vouched)
+    found = text_changes(nos, unread_lines(nos, before, old), unread_lines(nos, after, new), vouched_lines)
     if found or old.facts != new.facts or not differ_in_text(before, after):
         return found
-    return text_changes(nos, *changed_text(nos, before, after), vouched)
+    return text_changes(nos, *changed_text(nos, before, after), vouched_lines)
 
 
 def compare_sides(base: Side, head: Side, context: Context, jobs: int | None = None) -> Review:
@@ -177,7 +177,7 @@ def compare_sides(base: Side, head: Side, context: Context, jobs: int | None = N
         access_changes=access_changes(groups, context.spec_changes),
         safeguards_lost=safeguards_lost(groups),
         unknown_lines=unknown_lines(groups),
-        vouched_lines=vouched_lines(groups, base.vouched, head.vouched),
+        vouched_lines=find_vouched_lines(groups, base.vouched_lines, head.vouched_lines),
         added=added,
         removed=removed,
         renumbering=totals.renumbering,

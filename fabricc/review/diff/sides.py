@@ -62,7 +62,7 @@ class Side:
     kinds: Mapping[str, str]
 
     @property
-    def vouched(self) -> Mapping[str, str]:
+    def vouched_lines(self) -> Mapping[str, str]:
         """Lines without a statement that the spec vouches for, with `*` for any text -> the reason."""
         return {}
 
@@ -134,7 +134,7 @@ class SpecSide(Side):
         return SpecSide(label, cluster, kinds, compiled, fabric, places)
 
     @property
-    def vouched(self) -> Mapping[str, str]:
+    def vouched_lines(self) -> Mapping[str, str]:
         """The lines that `accept` of the spec names."""
         return {each.line: each.reason for each in self.compiled.spec.accept if each.line}
 
@@ -284,9 +284,9 @@ class Networks(Side):
         return Networks(rails.label, rails.cluster, kinds, parts, places)
 
     @property
-    def vouched(self) -> Mapping[str, str]:
+    def vouched_lines(self) -> Mapping[str, str]:
         """Those of the network of the rails, whose acceptances count for all."""
-        return self.parts[""].vouched
+        return self.parts[""].vouched_lines
 
     def planned(self, name: str) -> Switch | Host | None:
         """Return the device as in its network."""

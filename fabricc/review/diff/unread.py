@@ -155,7 +155,7 @@ def text_changes(
     nos: str,
     before: Collection[str],
     after: Collection[str],
-    vouched: Collection[str] = (),
+    vouched_lines: Collection[str] = (),
 ) -> list[TextChange]:
     """Return the changes between two sequences of lines without a statement, those of one kind as one change.
 
@@ -163,7 +163,7 @@ def text_changes(
         nos: the operating system, `host` for hosts.
         before: the lines of the older side, in order.
         after: the lines of the newer side, in order.
-        vouched: lines, with `*` for any text, that the spec vouches for.
+        vouched_lines: lines, with `*` for any text, that the spec vouches for.
     """
     old, new = Counter(before), Counter(after)
     gone, come = list((old - new).elements()), list((new - old).elements())
@@ -172,23 +172,23 @@ def text_changes(
     found: dict[str, tuple[list[str], list[str]]] = {}
     for side, lines in enumerate((gone, come)):
         for line in lines:
-            found.setdefault(_line_kind(nos, line, vouched), ([], []))[side].append(line)
+            found.setdefault(_line_kind(nos, line, vouched_lines), ([], []))[side].append(line)
     return [TextChange(subject, *map(_join_lines, sides)) for subject, sides in found.items()]
 
 
-def _line_kind(nos: str, line: str, vouched: Collection[str]) -> str:
+def _line_kind(nos: str, line: str, vouched_lines: Collection[str]) -> str:
     ended = (name for pattern, name in vocabulary_of(nos).ends.items() if pattern.fullmatch(line))
     if name := next(ended, ""):
         return f"{ENDED}{name}]"
     if any(pattern.fullmatch(line) for pattern in vocabulary_of(nos).harmless):
         return HARMLESS
-    return VOUCHED if vouching_entry(line, vouched) else TEXT
+    return VOUCHED if find_vouching_entry(line, vouched_lines) else TEXT
 
 
-def vouching_entry(line: str, vouched: Collection[str]) -> str:
+def find_vouching_entry(line: str, vouched_lines: Collection[str]) -> str:
     """Return the entry that vouches for a line, whole or without the lines that it is below; "" for none."""
     own = line.rpartition(" / ")[2]
-    for entry in vouched:
+    for entry in vouched_lines:
         pattern = re.compile(".*".join(map(re.escape, entry.split("*"))))
         if pattern.fullmatch(line) or pattern.fullmatch(own):
             return entry
@@ -263,7 +263,7 @@ def unknown_lines(groups: Sequence[Group]) -> dict[str, int]:
     return found
 
 
-def vouched_lines(
+def find_vouched_lines(
     groups: Sequence[Group], before: Mapping[str, str], after: Mapping[str, str]
 ) -> tuple[VouchedLine, ...]:
     """Return the entries of the spec that vouch for changed lines.
@@ -282,7 +282,7 @@ def vouched_lines(
             for text in (line.statement.before, line.statement.after)
             if text
         ]
-        for entry in {vouching_entry(each, after) for text in texts for each in text.split("; ")} - {""}:
+        for entry in {find_vouching_entry(each, after) for text in texts for each in text.split("; ")} - {""}:
             counts[entry] = counts.get(entry, 0) + len(group.devices)
     return tuple(
         VouchedLine(entry, after[entry], count, new=entry not in before) for entry, count in counts.items()
