@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 from fabricc.back.hosts import nccl
 from fabricc.back.hosts.nics import PRIORITIES, gpu_of, host_qos, tos_byte
 from fabricc.back.hosts.words import check_word
-from fabricc.back.jobs.kubernetes_topology import CLUSTER_LABEL, make_object, render_documents, topology_files
+from fabricc.back.jobs.kubernetes_topology import (
+    CLUSTER_LABEL,
+    MODEL_LABEL,
+    has_several_models,
+    make_object,
+    render_documents,
+    topology_files,
+)
 from fabricc.back.jobs.roster import Roster, port_addresses, port_names
 from fabricc.back.jobs.settings import one_sided_settings, ucx_settings
 from fabricc.base.values import replace
@@ -186,7 +193,7 @@ def _nic_templates(hosts: Roster[Host]) -> list[Object]:
             and dict(kind.model.nic.firmware).get(CARD_MODE) != DPU_MODE
         ):
             spec = {
-                "nodeSelector": {CLUSTER_LABEL: hosts.cluster},
+                "nodeSelector": _node_selector(hosts, kind),
                 "nicSelector": _nic_selector(kind, _NIC_TYPES[nic]),
                 "template": _nic_template(kind),
             }
@@ -236,6 +243,16 @@ def has_nic_template(script: str) -> bool:
     return all(dscp >> 3 == priority for priority, dscps in used.items() for dscp in dscps) and (
         rest == 0 or rest in used
     )
+
+
+def _node_selector(hosts: Roster[Host], kind: Host) -> Object:
+    """Return the labels of the nodes of a kind.
+
+    The NIC operator clears a device that several templates match (Mellanox/nic-configuration-operator,
+    `internal/controller/template_matcher.go`).
+    """
+    model = {MODEL_LABEL: check_word(kind.model.name)} if has_several_models(hosts) else {}
+    return {CLUSTER_LABEL: hosts.cluster, **model}
 
 
 def _nic_selector(kind: Host, nic_type: str) -> Object:
@@ -397,7 +414,7 @@ def _worker_pod(
         "volumeMounts": [mounted, {"name": "shm", "mountPath": "/dev/shm"}],
     }
     spec = {
-        "nodeSelector": {CLUSTER_LABEL: hosts.cluster},
+        "nodeSelector": _node_selector(hosts, kind),
         "containers": [container],
         "volumes": [
             {"name": "nccl", "configMap": {"name": f"nccl-{kind.model.name}"}},

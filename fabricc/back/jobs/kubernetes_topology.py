@@ -23,6 +23,10 @@ RACK_LABEL = "fabricc/rack"
 DOMAIN_LABEL = "fabricc/nvlink-domain"
 """Labels of a node's rack and NVLink domain, as planned: drivers label what they find (`nvidia.com/gpu.clique`)."""
 HOST_LABEL = "kubernetes.io/hostname"
+CLUSTER_LABEL = "fabricc/cluster"
+"""Label of every node of the fabric; its value is the cluster's name."""
+MODEL_LABEL = "fabricc/model"
+"""Label of a node's host model, in a cluster of several."""
 
 
 TOPOLOGY = ("kueue-topology.yaml", "volcano-hypernodes.yaml", "label-nodes.sh")
@@ -90,36 +94,42 @@ def _children_of(names: Iterable[str]) -> list[Object]:
 
 
 def _label_script(hosts: Roster[Any]) -> str:
-    """Return a script that labels the nodes: a command per unit, or per rack and NVLink domain of it."""
+    """Return a script that labels the nodes: a command per unit, or per rack, NVLink domain and model of it."""
     lines = [
         "#!/usr/bin/env bash\n# Labels every node with its place in the fabric; may run again at any time.\n",
         'set -euo pipefail\nlabel() { "${KUBECTL:-kubectl}" label node --overwrite "$@"; }\n\n',
     ]
+    several = has_several_models(hosts)
     for unit, members in hosts.units().items():
         places = (check_word(unit), members[0].pod or "spine", "core")[: hosts.tiers]
         labels = {CLUSTER_LABEL: hosts.cluster}
         for keys in (TIER_LABELS, FABRIC_LABELS):
             labels |= dict(zip(keys, places, strict=False))
-        for own, names in _by_rack(members).items():
+        for own, names in _by_own_labels(members, several).items():
             assigned = " ".join(f"{key}={value}" for key, value in (labels | dict(own)).items())
             lines.append(f"label {assigned} \\\n  {' '.join(names)}\n")
     return "".join(lines)
 
 
-def _by_rack(members: Iterable[JobHost]) -> dict[tuple[tuple[str, str], ...], list[str]]:
-    """Names of a unit's hosts by the labels of their racks and NVLink domains."""
+def has_several_models(hosts: Roster[Any]) -> bool:
+    """Return whether the hosts are of several models, which their nodes then have a label for."""
+    return len({host.model for host in hosts.hosts}) > 1
+
+
+def _by_own_labels(
+    members: Iterable[JobHost], with_model: bool
+) -> dict[tuple[tuple[str, str], ...], list[str]]:
+    """Names of a unit's hosts by the labels of their racks, NVLink domains and, `with_model`, models."""
     table: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for host in members:
-        own = ((RACK_LABEL, host.rack), (DOMAIN_LABEL, host.domain))
+        model = host.model if with_model else ""
+        own = ((RACK_LABEL, host.rack), (DOMAIN_LABEL, host.domain), (MODEL_LABEL, model))
         key = tuple((label, check_word(value)) for label, value in own if value)
         table.setdefault(key, []).append(check_word(host.name))
     return table
 
 
 Object = dict[str, Any]
-
-CLUSTER_LABEL = "fabricc/cluster"
-"""Label of every node of the fabric; its value is the cluster's name."""
 
 
 def render_documents(objects: Iterable[Object]) -> str:

@@ -291,6 +291,27 @@ def test_nic_operators_have_the_priorities_of_the_fabric(name: str) -> None:
     assert ("CNP_DSCP_P2" in raw) == (built.shape.nic_ports == 2)
 
 
+def test_objects_of_one_model_select_its_nodes() -> None:
+    """The NIC operator clears a device that several templates match, and a pod needs the devices of its model."""
+    groups = [
+        {"name": "a", "model": "hgx-h100", "hosts": 2, "hosts_per_unit": 2},
+        {"name": "b", "model": "dgx-h200", "hosts": 2, "hosts_per_unit": 2},
+    ]
+    plan = planned(document(gpus={"model": None, "hosts": None, "hosts_per_unit": None, "groups": groups}))
+    assert plan.fabric is not None
+    built = job_files(plan.fabric)
+    assert "fabricc/model=hgx-h100 \\\n  su001-host01 su001-host02\n" in built[FOLDER + "label-nodes.sh"]
+    templates = [
+        entry["spec"]["nodeSelector"]
+        for entry in yaml.safe_load_all(built[FOLDER + "nic-configuration.yaml"])
+    ]
+    models = ["hgx-h100", "dgx-h200"]
+    assert templates == [{"fabricc/cluster": "test", "fabricc/model": model} for model in models]
+    (pod,) = yaml.safe_load_all(built[FOLDER + "pod.yaml"])
+    assert pod["spec"]["nodeSelector"] == templates[0]
+    assert "fabricc/model" not in files("rails")[FOLDER + "label-nodes.sh"]
+
+
 def labeled(name: str) -> dict[str, dict[str, str]]:
     """Node -> its labels, as the script's commands state them."""
     found = {}
