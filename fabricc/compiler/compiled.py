@@ -36,7 +36,13 @@ from fabricc.front.planning.networks.tenants import reach_findings
 from fabricc.front.spec.document import join_words
 from fabricc.front.spec.identities import with_identities
 from fabricc.front.spec.load import load_spec
-from fabricc.front.spec.lock import EMPTY_LOCK, parse_lock, renew_lock, report_other_kind
+from fabricc.front.spec.lock import (
+    EMPTY_LOCK,
+    parse_lock,
+    renew_lock,
+    report_other_kind,
+    report_unnamed_network,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -273,11 +279,16 @@ def _compile_ethernet(inputs: _Inputs, known: Compiled, repinning: Repinning, *,
     overlays = [
         inputs.path.parent / entry.file for each in (spec, *spec.networks.values()) for entry in each.overlays
     ]
+    lock_text = renew_lock(lock, spec.cluster, inputs.lock_before, spec.network_name)
+    if fabric is not None:
+        diagnostics += report_unnamed_network(
+            inputs.lock_before, lock_text, str(inputs.lock_path), spec.cluster, spec.network_name
+        )
     known = replace(
         known,
         loaded=spec if fabric is None else with_host_cable(spec, fabric.cable_kinds["host"]),
         sources=sources,
-        lock_text=renew_lock(lock, spec.cluster, inputs.lock_before, spec.network_name),
+        lock_text=lock_text,
         inputs=file_digests([inputs.path, *inputs.files, *overlays, *inputs.tables, inputs.lock_path]),
     )
     return replace(

@@ -312,3 +312,23 @@ def test_a_fabric_of_the_other_kind_does_not_take_a_lock(tmp_path: Path) -> None
     (tmp_path / "cluster.yaml").write_text(yaml.safe_dump(STORAGE))
     (refused,) = refusals(compile_spec(tmp_path / "cluster.yaml"))
     assert (refused.code, "InfiniBand" in refused.message) == ("FAB2070", True)
+
+
+def test_a_lock_that_names_no_network_is_kept_until_a_number_changes(tmp_path: Path) -> None:
+    """Those of earlier releases name none; another one of the same cluster has other numbers."""
+    assert codes(build(STORAGE, tmp_path)[0]) == []
+    path, lock = tmp_path / "cluster.yaml", tmp_path / "fabricc.lock"
+    earlier = lock.read_text().replace("cluster store network storage", "cluster store")
+    lock.write_text(earlier)
+    compiled = compile_spec(path)
+    assert (codes(compiled), compiled.lock_text) == ([], earlier)
+    lock.write_text(earlier.replace("stride tor_up_cage 2\n", ""))
+    (refused,) = refusals(compile_spec(path))
+    assert (refused.code, refused.position and refused.position.line) == ("FAB2070", 4)
+    assert "`cluster store network storage`" in refused.help
+
+
+def test_a_network_of_infiniband_does_not_take_the_lock_of_the_rails(tmp_path: Path) -> None:
+    assert codes(build(RAILS, tmp_path)[0]) == []
+    (tmp_path / "cluster.yaml").write_text(yaml.safe_dump(IB_STORAGE | {"cluster": "rails"}))
+    assert "FAB2070" in codes(compile_spec(tmp_path / "cluster.yaml"))

@@ -13,7 +13,7 @@ from fabricc.base.foreign.git_process import GitError
 from fabricc.base.foreign.shell import shell_path
 from fabricc.compiler.load.spec_location import LOCK_NAME, find_recorded_spec
 from fabricc.front.spec.load import load_spec
-from fabricc.front.spec.lock import describe_network, parse_lock, report_other_kind
+from fabricc.front.spec.lock import describe_network, parse_lock, report_other_kind, report_unnamed_network
 from fabricc.tree import manifest as manifests
 from fabricc.tree.file import write_file
 
@@ -118,7 +118,8 @@ def second_lock(plan: PlannedSpec) -> Diagnostic | None:
         return None
     infiniband = plan.loaded.infiniband is not None
     found = (*found, *report_other_kind(lock, str(shared), infiniband=infiniband))
-    if other := next((each for each in found if each.code == "FAB2070"), None):
+    changed = report_unnamed_network(text, plan.lock_text, str(shared), cluster, plan.loaded.network_name)
+    if other := next((each for each in (*found, *changed) if each.code == "FAB2070"), None):
         return other
     known = f"the numbers of cluster '{cluster}' are in {shared.name}"
     message = (

@@ -11,7 +11,7 @@ from fabricc.compiler.plan.host_facts import host_fact_findings
 from fabricc.compiler.planned_spec import PlannedSpec, apply_acceptances
 from fabricc.front.planning.hosts import with_host_cable
 from fabricc.front.planning.infiniband.plan import find_touched, plan_infiniband
-from fabricc.front.spec.lock import renew_lock
+from fabricc.front.spec.lock import renew_lock, report_unnamed_network
 
 if TYPE_CHECKING:
     from fabricc.catalog.model import Catalog
@@ -41,11 +41,15 @@ def planned_subnets(known: P, catalog: Catalog, repinning: Repinning) -> P:
     files = [*spec.catalog_files, *([spec.infiniband.guids] if spec.infiniband.guids else [])]
     if planned.fabric is not None:
         spec = with_host_cable(spec, planned.fabric.wiring.cable_kinds["host"])
+    lock_text = renew_lock(planned.lock, spec.cluster, known.lock_before, spec.network_name)
+    found += report_unnamed_network(
+        known.lock_before, lock_text, str(known.lock_path), spec.cluster, spec.network_name
+    )
     return replace(
         known,
         loaded=spec,
         infiniband=planned.fabric,
-        lock_text=renew_lock(planned.lock, spec.cluster, known.lock_before, spec.network_name),
+        lock_text=lock_text,
         diagnostics=tuple(found),
         sources={**input_texts(planned.diagnostics), **known.sources},
         inputs=file_digests([known.path, *(folder / name for name in files), known.lock_path]),

@@ -116,8 +116,37 @@ def renew_lock(lock: Lock, cluster: str, before: str | None, network: str = "") 
 
     `before` is what the lock file holds; None when there is none.
     """
-    unnamed = format_lock(replace(lock, cluster=""))
-    return unnamed if unnamed == before else format_lock(replace(lock, cluster=cluster, network=network))
+    unnamed = [replace(lock, cluster=owner, network="") for owner in ("", *([cluster] if network else []))]
+    if before in (texts := [format_lock(each) for each in unnamed]):
+        return texts[texts.index(before)]
+    return format_lock(replace(lock, cluster=cluster, network=network))
+
+
+def report_unnamed_network(
+    before: str | None, after: str, file: str, cluster: str, network: str
+) -> list[Diagnostic]:
+    """Return FAB2070 if the spec of a network would change a lock that names its cluster and no network.
+
+    Locks of earlier releases name none. While no number changes, such a lock is that of the spec.
+    """
+    if not network or before is None or before == after:
+        return []
+    lines = before.splitlines()
+    if (line := f"cluster {cluster}") not in lines:
+        return []
+    return [_other_network(cluster, "", network, Position(file, lines.index(line) + 1, 1))]
+
+
+def _other_network(cluster: str, network: str, wanted: str, position: Position) -> Diagnostic:
+    message = (
+        f"this lock is for {describe_network(network)} of cluster '{cluster}', "
+        f"and the spec describes {describe_network(wanted)}"
+    )
+    remedy = (
+        "Give each spec its own `cluster` name and lock (`fabricc lock --own SPEC`). If these are the numbers of this "
+        f"spec, write `{_owner_line(cluster, wanted)}` in this line: no number changes."
+    )
+    return Diagnostic("FAB2070", Severity.ERROR, message, position, remedy)
 
 
 def describe_network(network: str) -> str:
@@ -276,15 +305,9 @@ class _Reader:
                 "Create a separate lock with `fabricc lock --own SPEC`. If the cluster was renamed, write "
                 f"`{line}` in this line: no number changes.",
             )
-        elif network != self.wanted_network:
-            self._report_problem(
-                "FAB2070",
-                f"this lock is for {describe_network(network)} of cluster '{cluster}', "
-                f"and the spec describes {describe_network(self.wanted_network)}",
-                number,
-                "Give each spec its own `cluster` name and lock (`fabricc lock --own SPEC`). If these are the numbers "
-                f"of this spec, write `{line}` in this line: no number changes.",
-            )
+        elif network and network != self.wanted_network:
+            place = Position(self.file, number, 1)
+            self.diagnostics.append(_other_network(cluster, network, self.wanted_network, place))
 
     def _read_item(self, match: re.Match[str], number: int) -> None:
         kind, key = next((match[at], match[at + 1]) for at in (1, 4, 8, 11) if match[at])
