@@ -227,6 +227,8 @@ class _Bgp(File):
             self._note_missing("route-map", str(route_map))
         if route_map and is_on(connected):
             self.agree("bgp/redistribute_connected", route_map, line)
+        elif connected and is_on(connected):
+            self.agree("bgp/redistribute_connected", "unfiltered", line_of(connected))
         else:
             place = line_of(connected) if connected else scope.line
             self.missing(place, "connected routes are not redistributed")
