@@ -44,8 +44,11 @@ _WHAT = {
     "import": "it takes EVPN routes without a filter",
     "export": "it sends EVPN routes without a filter",
     "next_hop": "it puts itself as next hop into EVPN routes",
+    "connected": "connected routes enter BGP of the underlay without a route map",
     "route_targets": "it drops EVPN routes whose route targets it imports nowhere",
 }
+_CONNECTED = ("bgp/redistribute_connected", "bgp/redistribute[connected]", "bgp/redistribute[direct]")
+"""Facts by which connected routes enter BGP of the underlay, with their route maps."""
 _NEIGHBOR = re.compile(r"evpn/neighbor\[[^\]]*\]")
 
 
@@ -61,12 +64,20 @@ def overlay_of(statement: Statement, sessions: Sessions) -> Overlay | None:
         if all(f"{name}/{leaf}" in statement.rest for name in neighbors)
     }
     leaves |= {path for path, value in _TUNNEL_LEAVES.items() if statement.rest.get(path) == value}
+    if all(_is_filtered(statement, path) for path in _CONNECTED if path in statement.rest):
+        leaves.add("connected")
     if statement.rest.get("evpn/route_targets") == "all":
         leaves.add("route_targets")
     if vrfs and _fits_links(statement, {vrf.name for vrf in vrfs}):
         leaves.add("mtu")
     faults = _list_faults(statement, sessions, vrfs) if vrfs else ()
     return Overlay(statement.device.system, vrfs, tuple(faults), frozenset(leaves), bool(vrfs))
+
+
+def _is_filtered(statement: Statement, path: str) -> bool:
+    """Return whether the value of a fact is a route map of the switch."""
+    start = f"route_map[{statement.rest[path]}]/"
+    return any(each.startswith(start) for each in statement.rest if each[0] == "r")
 
 
 def _fits_links(statement: Statement, vrfs: Collection[str]) -> bool:
@@ -253,7 +264,8 @@ def _compare_tunnels(fabric: Switches) -> Iterator[Report]:
                     continue
                 others = [other for other, each in some if leaf in each.states]
                 message = f"{_WHAT[leaf]}, unlike {join_words(others, 2)}"
-                yield _report(TUNNEL, name, leaf if leaf.startswith("evpn/") else "", message)
+                found = _report(TUNNEL, name, leaf if leaf.startswith("evpn/") else "", message)
+                yield found._replace(paths=_CONNECTED) if leaf == "connected" else found
             for vrf in overlay.vrfs:
                 expected = vrf.name in announced or any(other.announces for other in overlay.vrfs)
                 if expected and vrf.links and not vrf.announces:

@@ -10,8 +10,8 @@ import pytest
 from fabricc.back.nos import load
 from fabricc.base.diagnostics import Severity
 from fabricc.interface import audit_folder
-from tests.proof.test_tenant_faults import FAULTS
-from tests.tenanted import EXPRESSED, fabric
+from tests.proof.test_tenant_faults import FAULTS, Plant
+from tests.tenanted import EXPRESSED, TOR, fabric
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,9 +19,17 @@ if TYPE_CHECKING:
 PLANTED = [(nos, name) for name, (_, plants) in FAULTS.items() for nos in plants]
 
 
-def audited(folder: Path, nos: str, fault: str = "") -> dict[str, set[str]]:
+UNFILTERED = {
+    "cumulus": Plant(r" +route-map: CONNECTED\n", ""),
+    "eos": Plant(r"redistribute connected route-map CONNECTED", "redistribute connected"),
+    "frr": Plant(r"redistribute connected route-map CONNECTED", "redistribute connected"),
+    "nxos": Plant(r"redistribute direct route-map CONNECTED", "redistribute direct"),
+    "sonic": Plant(r"redistribute connected route-map CONNECTED", "redistribute connected"),
+}
+
+
+def audited(folder: Path, nos: str, plant: Plant | None = None) -> dict[str, set[str]]:
     """Return device -> codes of the errors and warnings about a fabric with a fault in it."""
-    plant = FAULTS[fault][1][nos] if fault else None
     built = fabric(nos)
     for each in map(built.switch, built.switch_ids()):
         for name, text in load(nos).render(each).items():
@@ -46,5 +54,13 @@ def test_tenants_that_are_isolated_are_in_order(nos: str, tmp_path: Path) -> Non
 @pytest.mark.spread(16)
 @pytest.mark.parametrize(("nos", "fault"), PLANTED)
 def test_a_fault_is_found_without_a_plan(nos: str, fault: str, tmp_path: Path) -> None:
-    device = FAULTS[fault][1][nos].device
-    assert audited(tmp_path, nos, fault).get(device)
+    plant = FAULTS[fault][1][nos]
+    assert audited(tmp_path, nos, plant).get(plant.device)
+
+
+@pytest.mark.spread(2)
+@pytest.mark.parametrize("nos", EXPRESSED)
+def test_connected_routes_without_a_filter_are_found_beside_one_switch_that_has_one(
+    nos: str, tmp_path: Path
+) -> None:
+    assert audited(tmp_path, nos, UNFILTERED[nos]) == {TOR: {"FAB9693"}, "rack002-tor1a": {"FAB9693"}}
