@@ -80,18 +80,18 @@ class Shape:
         content: port -> its statements without `_OWN`, packed; `ports`: the same, unpacked.
         canonical: canonical port name of its system -> name in the facts; aliases too.
         bundles: bundle -> its members; `unnumbered`: ports that have the addresses of others.
-        parsed: parses a name of the system.
+        parse_name: parses a name of the system.
     """
 
     __slots__ = (
-        "_bases", "_kinds", "bundles", "canonical", "content", "parsed", "ports", "system", "unnumbered",
+        "_bases", "_kinds", "bundles", "canonical", "content", "parse_name", "ports", "system", "unnumbered",
     )  # fmt: skip
 
     def __init__(self, system: str, content: bytes) -> None:
         self.system, self.content = system, content
         self._kinds: dict[str, PortKind] = {}
         self._bases: dict[str, str] = {}
-        self.parsed = parsed = PLAIN.parsed if system == HOST else cached_parser(system)
+        self.parse_name = parsed = PLAIN.parse_name if system == HOST else cached_parser(system)
         self.ports: Mapping[str, Values] = pickle.loads(content)
         self.canonical: dict[str, str] = {}
         for port, values in self.ports.items():
@@ -113,14 +113,14 @@ class Shape:
 
     def port(self, name: str) -> str | None:
         """Return the port for a name, as the facts name it; None if the device states nothing about it."""
-        found = self.canonical.get(self.parsed(name).port)
+        found = self.canonical.get(self.parse_name(name).port)
         return found if found is not None else self.canonical.get(name.strip().lower())
 
     def base(self, port: str) -> str:
         """Return the port below a logical interface."""
         found = self._bases.get(port)
         if found is None:
-            found = self._bases[port] = self.canonical.get(self.parsed(port).port, port)
+            found = self._bases[port] = self.canonical.get(self.parse_name(port).port, port)
         return found
 
     def kind(self, port: str) -> PortKind:
@@ -129,7 +129,7 @@ class Shape:
         if found is None:
             kind = self.ports.get(port, {}).get("kind")
             found = (
-                self.parsed(port).kind
+                self.parse_name(port).kind
                 if kind is None
                 else PortKind.BUNDLE
                 if kind == "bond"
@@ -191,9 +191,9 @@ class Placement:
         """Return the port for a name, as the facts name it; None if the device states nothing about it."""
         return self.shape.port(name)
 
-    def parsed(self, name: str) -> PortName:
+    def parse_name(self, name: str) -> PortName:
         """Parse a port name of its system."""
-        return self.shape.parsed(name)
+        return self.shape.parse_name(name)
 
     def base(self, port: str) -> str:
         """Return the port below a logical interface."""

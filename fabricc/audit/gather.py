@@ -200,7 +200,7 @@ def gather_devices(
             jobs or usable_cpus(), len(pieces), lambda n: _read_piece(below, pieces[n], alike)
         )
         for number, piece in spreading:
-            read += [one._replace(held=one.held.shared(shared)) for one in piece.devices]
+            read += [one._replace(held=one.held.share_contents(shared)) for one in piece.devices]
             findings += piece.findings
             used += piece.used
             done += len(pieces[number])

@@ -156,8 +156,8 @@ def _shape_rows(found: Alternatives, own: Candidate | None, prices: Prices | Non
         Row(at, each.candidate, each.fabric, price(each.candidate)) for at, each in enumerate(found.best, 1)
     ]
     if own is not None and own.fabric is not None and not any(row.own for row in rows):
-        mine, fabric = own.judged(price(own)), own.fabric
-        better = (row.number for row in rows if is_better(row.shape.judged(row.price), mine))
+        mine, fabric = own.measure(price(own)), own.fabric
+        better = (row.number for row in rows if is_better(row.shape.measure(row.price), mine))
         rows.append(Row(0, add_external_links(own, fabric), fabric, price(own), next(better, 0)))
     return tuple(rows)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fabricc.compiler import BuildResult
 
 LEDGER = "accepted.yaml"
-"""Default name of the ledger; see `compiler.accepted.NAME`."""
+"""Default name of the ledger; see `compiler.accepted_lines.NAME`."""
 
 
 @click.command("build", cls=RepinningCommand)

@@ -97,7 +97,7 @@ def _update_product(
     """Show the changes of the server, and make them."""
     fabric = compiled.fabric
     server = Server(client, product, scope.tag, scope.location)
-    records = server.supported(planned_records((fabric, *fabric.networks), scope))
+    records = server.select_supported(planned_records((fabric, *fabric.networks), scope))
     changes, conflicts = compare(records, server.find(records))
     if apply:
         server.apply(changes, _Progress())

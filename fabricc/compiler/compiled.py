@@ -190,7 +190,7 @@ def compile_spec(
         return inputs
     spec = inputs.spec
     repinning = Repinning(inputs.lock, inputs.lock_path, inputs.lock_before or "", repin)
-    inputs.diagnostics += repinning.unknown()
+    inputs.diagnostics += repinning.list_unknown()
     known = Compiled(
         path, spec, None, inputs.lock_path, "", inputs.lock_before, tuple(inputs.diagnostics), inputs.sources
     )

@@ -121,7 +121,7 @@ def _check_tree(
         for part in (compiled, *compiled.networks.values()):
             workers = job_count(part.fabric, jobs)
             pieces, same = pieces_of(part.fabric, workers), inputs == manifest.inputs
-            work = Work(part.fabric, pieces, None, files.verified, expected=same)
+            work = Work(part.fabric, pieces, None, files.read_verified, expected=same)
             table = "" if part.fabric.network else files.text(f"plan/{ADDRESS_FILE}")
             outcome = Outcome(work, workers, table)
             try:

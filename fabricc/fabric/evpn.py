@@ -92,7 +92,7 @@ class Evpn:
         """Return the segment of a host group."""
         return self.segments[self.of_group[group]]
 
-    def reached(self, group: int, version: int) -> tuple[str, ...]:
+    def reachable_prefixes(self, group: int, version: int) -> tuple[str, ...]:
         """Return the subnets of an IP version that hosts of a group reach: those of their VRF."""
         vrf = self.segment(group).vrf
         subnets = (

@@ -267,7 +267,7 @@ class PackedContents(NamedTuple):
     places: bytes
     own: bytes
 
-    def shared(self, alike: dict[bytes, bytes]) -> PackedContents:
+    def share_contents(self, alike: dict[bytes, bytes]) -> PackedContents:
         """Return the same with a frame and places that are one object with equal ones in `alike`."""
         frame, places, own = self
         return PackedContents(alike.setdefault(frame, frame), alike.setdefault(places, places), own)

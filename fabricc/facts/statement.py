@@ -201,7 +201,7 @@ class Statement:
         rest: facts of no port and no session; `lines`: file and line of each.
         chains: results of `chain`; `results`: of other questions about this device, see `remember`.
         fars: port -> other end of its link.
-        parsed: parses port names of the device's system.
+        parse_name: parses port names of the device's system.
         expected: what a plan declares, if there is one.
         shared: results from facts shared with devices whose ports lead to the same tiers; see `once`.
     """
@@ -209,7 +209,7 @@ class Statement:
     device: Device
     place: Place
     fars: Mapping[str, LinkPeer]
-    parsed: Callable[[str], PortName]
+    parse_name: Callable[[str], PortName]
     expected: Expectation
     shared: dict[Any, Any]
     ports: Mapping[str, Mapping[str, Value]]
@@ -246,8 +246,8 @@ class Statement:
         bundle = str(self.ports.get(port, {}).get("bundle", ""))
         if not bundle or bundle in self.ports:
             return bundle
-        wanted = self.parsed(bundle).port
-        return next((each for each in self.ports if self.parsed(each).port == wanted), "")
+        wanted = self.parse_name(bundle).port
+        return next((each for each in self.ports if self.parse_name(each).port == wanted), "")
 
     def of(self, port: str, leaf: str) -> Value | None:
         """Return a fact of a port, of the port below it, or of its bundle."""
@@ -261,7 +261,7 @@ class Statement:
         for port, values in self.ports.items():
             if port in self.fars or values.get("enabled") == "false" or "kind" in values:
                 continue
-            name = self.parsed(port)
+            name = self.parse_name(port)
             if name.kind is PortKind.PORT and not name.unit and any(leaf in values for leaf in _USED):
                 yield port
 
@@ -307,7 +307,7 @@ def read_statement(
                 addresses.setdefault(port, []).append(value)
             elif leaf.startswith(SECONDARY):
                 addresses.setdefault(port, []).append(leaf[len(SECONDARY) : -1])
-    parsed = PLAIN.parsed if device.kind is Kind.HOST else cached_parser(device.system)
+    parsed = PLAIN.parse_name if device.kind is Kind.HOST else cached_parser(device.system)
     tiers = tuple([(port, far.tier, far.known) for port, far in fars.items()])
     alike = device.system, device.kind, device.model, device.box, place.tier, tiers, expected
     shared = parts.frame.memo.setdefault(alike, {})

@@ -176,7 +176,7 @@ def verify_manifest(
     Args:
         tree: the folder.
         manifest: its content.
-        verified: folders of devices passed to `DeviceFiles.verified`, and its findings.
+        verified: folders of devices passed to `DeviceFiles.read_verified`, and its findings.
         unstated: the result of `unstated_files`, if known.
         expected: as of `completeness_findings`.
 
@@ -273,9 +273,9 @@ class DeviceFiles:
 
         Missing, linked and too large files are omitted and reported elsewhere.
         """
-        return self.verified(folder)[0]
+        return self.read_verified(folder)[0]
 
-    def verified(self, folder: str) -> tuple[dict[str, str], list[Diagnostic]]:
+    def read_verified(self, folder: str) -> tuple[dict[str, str], list[Diagnostic]]:
         """Return the same, and FAB6010 or FAB6011 for each file that differs from the manifest."""
         texts: dict[str, str] = {}
         wrong: list[Diagnostic] = []

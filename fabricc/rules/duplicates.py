@@ -67,7 +67,7 @@ def unique_values_of(statement: Statement) -> UniqueValues:
         if port in shared or port == facts.get("mlag/local") or values.get("enabled") == "false":
             continue
         vrf = str(values.get("vrf", ""))
-        kind = statement.parsed(statement.parsed(port).port).kind
+        kind = statement.parse_name(statement.parse_name(port).port).kind
         bridged = "kind" in values or kind is PortKind.VIRTUAL
         for text in () if bridged else texts:
             address, _, length = text.partition("/")

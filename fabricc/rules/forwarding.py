@@ -355,7 +355,7 @@ def _unnumbered_ospf(statement: Statement, _: Sessions) -> Iterator[Finding]:
         for port, port_values in statement.ports.items()
         if port_values.get("ospf_area") is not None
         and str(port_values.get("ipv4", "")).partition("/")[2] in _ALONE
-        and statement.parsed(port).kind in (PortKind.PORT, PortKind.BUNDLE)
+        and statement.parse_name(port).kind in (PortKind.PORT, PortKind.BUNDLE)
         and port_values.get("ospf_network", defaults.network) == "broadcast"
         and port_values.get("enabled") != "false"
     ]

@@ -234,7 +234,7 @@ def states_all_addresses(
         if any(leaf in values for leaf in _BORROWED):
             return False
         borrowed = [each for each in own.get(port, ()) if each.network.prefixlen == each.max_prefixlen]
-        if borrowed and statement.parsed(port).kind in (PortKind.PORT, PortKind.BUNDLE):
+        if borrowed and statement.parse_name(port).kind in (PortKind.PORT, PortKind.BUNDLE):
             return False
     return not any(_UNREAD_ADDRESS.match(text.strip()) for _, _, text in statement.device.unknown)
 
@@ -246,7 +246,7 @@ def link_ports(
     return [
         port
         for port, addresses in own.items()
-        if statement.parsed(port).kind in (PortKind.PORT, PortKind.BUNDLE)
+        if statement.parse_name(port).kind in (PortKind.PORT, PortKind.BUNDLE)
         and statement.of(port, "vrf") is None
         and any(each.version == version for each in addresses)
     ]

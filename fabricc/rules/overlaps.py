@@ -47,7 +47,7 @@ def _find_subnets(statement: Statement) -> Subnets:
     for port, addresses in statement.addresses.items():
         if statement.of(port, "enabled") == "false":
             continue
-        if statement.parsed(statement.parsed(port).port).kind is PortKind.MANAGEMENT:
+        if statement.parse_name(statement.parse_name(port).port).kind is PortKind.MANAGEMENT:
             continue
         vrf = str(statement.of(port, "vrf") or "")
         for text in addresses:
@@ -116,8 +116,8 @@ def _own_overlaps(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 
 def _is_routed_port(statement: Statement, port: str) -> bool:
-    return statement.parsed(
-        statement.parsed(port).port
+    return statement.parse_name(
+        statement.parse_name(port).port
     ).kind is PortKind.PORT and "kind" not in statement.ports.get(port, {})
 
 
@@ -251,7 +251,7 @@ def _sessions_outside(statement: Statement) -> Iterator[tuple[Key, Mapping[str, 
     for key, settings in external_sessions(statement):
         neighbor = parse_block(key[1])
         if neighbor and not any(
-            family == neighbor.family and neighbor.shortened(length) in own for family, length in lengths
+            family == neighbor.family and neighbor.shorten(length) in own for family, length in lengths
         ):
             yield key, settings
 

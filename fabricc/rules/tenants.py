@@ -96,7 +96,7 @@ def _vrfs_of(statement: Statement) -> Iterator[Vrf]:
     linked = {
         statement.of(port, "vrf")
         for port in statement.addresses
-        if statement.parsed(port).kind in (PortKind.PORT, PortKind.BUNDLE)
+        if statement.parse_name(port).kind in (PortKind.PORT, PortKind.BUNDLE)
     }
     for path, vni in facts.items():
         if not (path[0] in "ev" and (match := _VNI.fullmatch(path))):
@@ -139,7 +139,7 @@ def _list_faults(
     inside: dict[str, list[Interface]] = {vrf.name: [] for vrf in vrfs}
     for port, addresses in own.items():
         owner = str(statement.of(port, "vrf"))
-        if owner in inside and statement.parsed(port).kind in (PortKind.PORT, PortKind.BUNDLE):
+        if owner in inside and statement.parse_name(port).kind in (PortKind.PORT, PortKind.BUNDLE):
             inside[owner] += addresses
     for message, path in _list_exits(statement, own, inside):
         yield JOINED, message, path

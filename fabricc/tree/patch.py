@@ -97,13 +97,13 @@ class Patch:
         """
         try:
             with _delay_signals():
-                self.stated(digests)
+                self.record_digests(digests)
                 _move_files(self.target, self.folder, digests)
                 _drop_patch(self.target, self.folder)
         except OSError as error:
             raise EmitError.from_os(error) from None
 
-    def stated(self, digests: Mapping[str, str]) -> None:
+    def record_digests(self, digests: Mapping[str, str]) -> None:
         """Write the record; after this the patch is certain.
 
         Raises:

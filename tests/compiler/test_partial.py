@@ -344,7 +344,7 @@ def test_a_record_with_a_path_outside_the_tree_moves_nothing(out: Path, spec: Pa
     tree, digest = out / "zone", hashlib.sha256(b"x").hexdigest()
     made = patch.Patch.open(tree)
     (made.folder / hashlib.sha256(b"../escaped").hexdigest()).write_bytes(b"x")
-    made.stated({"../escaped": digest})
+    made.record_digests({"../escaped": digest})
     with pytest.raises(EmitError, match="no file name"):
         patch.complete_patch(tree)
     assert not (out / "escaped").exists()

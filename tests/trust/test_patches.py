@@ -89,7 +89,7 @@ def test_a_patch_of_our_own_goes_through_no_link(clone: Clone) -> None:
 
     made = Patch.open(clone.tree)
     made.put("switches/su001-tor1a/secret", b"overwritten\n")
-    made.stated({"switches/su001-tor1a/secret": hashlib.sha256(b"overwritten\n").hexdigest()})
+    made.record_digests({"switches/su001-tor1a/secret": hashlib.sha256(b"overwritten\n").hexdigest()})
     folder = clone.tree / "switches" / "su001-tor1a"
     folder.rename(clone.top / "was")
     folder.symlink_to(clone.home)
@@ -107,7 +107,7 @@ def test_staged_bytes_that_were_exchanged_are_not_moved(clone: Clone) -> None:
     before = (clone.tree / name).read_bytes()
     made = Patch.open(clone.tree)
     made.put(name, b"ours\n")
-    made.stated({name: hashlib.sha256(b"ours\n").hexdigest()})
+    made.record_digests({name: hashlib.sha256(b"ours\n").hexdigest()})
     for staged in made.folder.iterdir():
         staged.write_bytes(b"theirs\n")
     patch.complete_patch(clone.tree)
@@ -121,7 +121,7 @@ def test_unfinished_patch_is_reported_and_completed_only_by_build(clone: Clone) 
     name = "switches/su001-tor1a/frr.conf"
     made = Patch.open(clone.tree)
     made.put(name, b"half way\n")
-    made.stated({name: hashlib.sha256(b"half way\n").hexdigest()})
+    made.record_digests({name: hashlib.sha256(b"half way\n").hexdigest()})
     for verb in (("check", "build/lab"), ("diff", "build/lab", "build/lab"), ("push", "build/lab", "--plan")):
         status, told = clone.reading(*verb)
         assert status != 0

@@ -395,7 +395,7 @@ class SpecSearch:
     def _compile_accepting(self, choice: Choice) -> Compiled:
         """Compile a choice; accept what its systems cannot express if nothing else is wrong."""
         self.accept = []
-        compiled = self.site.compiled(self.draft(choice))
+        compiled = self.site.compile_draft(self.draft(choice))
         for _ in range(_ROUNDS):
             codes = set(error_codes(compiled))
             if not codes or not all(map(_GAP.fullmatch, codes)):
@@ -404,7 +404,7 @@ class SpecSearch:
             if codes <= known:
                 break
             self.accept += [{"code": code, "reason": _REASON} for code in sorted(codes - known)]
-            compiled = self.site.compiled(self.draft(choice))
+            compiled = self.site.compile_draft(self.draft(choice))
         return compiled
 
 

@@ -105,7 +105,7 @@ def switch_models(devices: Iterable[Device]) -> list[str]:
     ports = {
         port: device.reading.facts.get(f"interface[{port}]/speed_gbps")
         for port in placement.ports
-        if placement.kind(port) is PortKind.PORT and not placement.parsed(port).unit
+        if placement.kind(port) is PortKind.PORT and not placement.parse_name(port).unit
         if f"platform/sub_ports[{port}]" not in device.reading.facts
     }
     scored = sorted(

@@ -86,7 +86,7 @@ def add_overlays(site: Site, draft: Draft, compiled: Compiled) -> OverlayResult:
     codes: set[str] = set()
     if any(each.get("removes") for each in words):
         tried = _accept_breaches(tried, [DEPARTED])
-    made = site.compiled(tried)
+    made = site.compile_draft(tried)
     for _ in range(_ROUNDS if made.sound else 0):
         wrong = {each.code for each in made.proof(jobs=1) if each.severity is Severity.ERROR}
         if not wrong:
@@ -96,7 +96,7 @@ def add_overlays(site: Site, draft: Draft, compiled: Compiled) -> OverlayResult:
             break
         codes |= wrong
         tried = _accept_breaches(tried, codes, REASON if site.sides.hosts else _UNLIKE)
-        made = site.compiled(tried)
+        made = site.compile_draft(tried)
     refused = {name.replace("overlays/", "overlays/aside/"): text for name, text in more.items()}
     return plain._replace(draft=replace(draft, more={**draft.more, **refused}), refused=tuple(refused))
 

@@ -65,7 +65,7 @@ def _set_pins(site: Site, draft: Draft, compiled: Compiled) -> Step:
     ):
         pinned = replace(draft, lock=lock)
         for tried in (pinned, *_asn_bases(site, pinned, compiled)):
-            made = site.compiled(tried)
+            made = site.compile_draft(tried)
             if made.sound and (rows := _count_deviations(site, made)) < best:
                 best, draft, compiled = rows, tried, made
     return draft, compiled
@@ -100,7 +100,7 @@ def _set_names(site: Site, draft: Draft, compiled: Compiled) -> Step:
     else:
         words["gpus"] = named_hosts(site.order, words["gpus"])
     tried = replace(draft, words=words)
-    made = site.compiled(tried)
+    made = site.compile_draft(tried)
     return (tried, made) if made.sound else (draft, compiled)
 
 
@@ -116,14 +116,14 @@ def _set_tables(site: Site, draft: Draft, compiled: Compiled) -> Step:
         tried = replace(
             draft, devices=[row for row in some if len(row) > 1], words=_use_names(draft.words, given)
         )
-        if (made := site.compiled(tried)).sound:
+        if (made := site.compile_draft(tried)).sound:
             draft, compiled = tried, made
             break
     links = tables.link_rows(compiled, site.found, site.order)
     between = [row for row in links if row["b_device"] not in {host.name for host in site.order.hosts}]
     for some in (links, between) if links != between else (links,):
         tried = replace(draft, links=some)
-        if some and (made := site.compiled(tried)).sound:
+        if some and (made := site.compile_draft(tried)).sound:
             return tried, made
     return draft, compiled
 
@@ -149,7 +149,7 @@ def _set_overrides(site: Site, draft: Draft, compiled: Compiled) -> Step:
         and (change := _switch_changes(switch, site.found.devices[switch.name], hosts))
     }
     tried = replace(draft, words={**draft.words, "overrides": changes})
-    if changes and (made := site.compiled(tried)).sound:
+    if changes and (made := site.compile_draft(tried)).sound:
         return tried, made
     return draft, compiled
 
@@ -207,7 +207,7 @@ def apply_conventions(site: Site, draft: Draft, compiled: Compiled) -> tuple[Dra
             continue
         value = words if isinstance(words, str) else {**draft.words.get(key, {}), **words}
         tried = replace(draft, words={**draft.words, key: value})
-        if (made := site.compiled(tried)).sound:
+        if (made := site.compile_draft(tried)).sound:
             draft, compiled = tried, made
     return draft, compiled
 
@@ -298,12 +298,12 @@ def assign_slots(site: Site, draft: Draft, compiled: Compiled) -> tuple[Draft, C
         return draft, compiled
     words = {**draft.words, "gpus": _make_room(named_hosts(order, draft.words["gpus"]), seats)}
     tried = replace(draft, words=words)
-    made = site.compiled(tried)
+    made = site.compile_draft(tried)
     if not made.sound or None in seats.numbers.values():
         return draft, compiled
     lines = "".join(f"{line}\n" for line in _place_lines(site, made, coordinates))
     placed = replace(tried, lock=_PLACE.sub("", made.lock_text) + lines)
-    made = site.compiled(placed)
+    made = site.compile_draft(placed)
     return (placed, made) if made.sound else (draft, compiled)
 
 

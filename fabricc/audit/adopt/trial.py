@@ -132,7 +132,7 @@ class Site:
         lock = draft.lock or f"{self.around.lock or _LOCK}network {self.network} {self.number}\n"
         return replace(self.around, networks=networks, lock=lock)
 
-    def compiled(self, draft: Draft) -> Compiled:
+    def compile_draft(self, draft: Draft) -> Compiled:
         """Return this network of its draft, compiled, with the findings of the whole."""
         whole = compiled_of(self.whole(draft), self.folder)
         if not self.network:

@@ -57,7 +57,7 @@ class Spelling:
     same: str = ""
     abbreviated: bool = False
 
-    def parsed(self, name: str) -> PortName:
+    def parse_name(self, name: str) -> PortName:
         """Parse a name."""
         lower = name.strip().lower()
         if lower in self.whole:
@@ -157,5 +157,5 @@ def load_spelling(system: str) -> Spelling:
 
 @cache
 def cached_parser(system: str) -> Callable[[str], PortName]:
-    """Return `Spelling.parsed` of a system with a cache."""
-    return lru_cache(1 << 16)(load_spelling(system).parsed)
+    """Return `Spelling.parse_name` of a system with a cache."""
+    return lru_cache(1 << 16)(load_spelling(system).parse_name)

@@ -102,7 +102,7 @@ def _match_directly(state: State, key: Key, words: Sequence[str], joined: bool) 
             state = state.inner.state
             following = state.words.get(word)
         if following is None and state.later:
-            following = state.opened(word)
+            following = state.open_block(word)
         if following is None:
             for kind, behind in state.captures.values():
                 value = word if kind is None else kind(word)
@@ -142,6 +142,6 @@ def _match_all(start: State, key: Key, words: Sequence[str], joined: bool) -> It
         inner = state.inner
         if inner is not None and at and (joined or inner.inline):
             stack.append((inner.state, at, captures, (*inners, inner)))
-        named = state.words.get(word) or state.opened(word)
+        named = state.words.get(word) or state.open_block(word)
         if named is not None:
             stack.append((named, at + 1, captures, inners))

@@ -128,7 +128,7 @@ class State:
         self.leading: dict[Key, tuple[int, Effect]] = {}
         self.seen: set[Key] = set()
 
-    def opened(self, word: str) -> State | None:
+    def open_block(self, word: str) -> State | None:
         """Return the state after a first word; concurrent threads may each compile it, but none sees a partial state.
 
         Raises:

@@ -150,7 +150,7 @@ def _build_parts(
     found: list[Diagnostic] = []
     for part, outcome in zip(parts, outcomes, strict=True):
         ledger = amended[part.fabric.network]
-        found += part.found(ledger, outcome) if check else []
+        found += part.list_findings(ledger, outcome) if check else []
         part.write_others(outcome, ledger)
     patching.manifest(compiled)
     if not unedited():
@@ -309,7 +309,7 @@ class _Part:
         census = old.census.with_changes(fresh.census.switches, fresh.census.policies)
         return replace(old, outline=self._now, sizes=sizes, shares=shares, census=census)
 
-    def found(self, ledger: Ledger, outcome: Outcome) -> list[Diagnostic]:
+    def list_findings(self, ledger: Ledger, outcome: Outcome) -> list[Diagnostic]:
         """Return the findings about the whole fabric; errors are reported by a whole build.
 
         If the last build had none, only the rules that use changed values run.

@@ -159,7 +159,7 @@ class Repinning:
         """Return the same for the lock of a further network."""
         return replace(self, lock=lock, network=name)
 
-    def unknown(self) -> Iterator[Diagnostic]:
+    def list_unknown(self) -> Iterator[Diagnostic]:
         """Report FAB3036 for every key that the lock does not pin, of any network."""
         yield from self._unknown()
         for name in dict.fromkeys(network for network, _ in map(_split_key, self.requested or ()) if network):

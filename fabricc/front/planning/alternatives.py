@@ -83,7 +83,7 @@ class Candidate:
     own: bool
     fabric: Fabric | None = None
 
-    def judged(self, price: Fraction | None = None) -> Measures:
+    def measure(self, price: Fraction | None = None) -> Measures:
         """Return the criteria for comparison."""
         return criteria_of_shape(self.figures, sum(group.hosts for group in self.spec.gpus.groups), price)
 
@@ -125,7 +125,7 @@ def find_alternatives(
         price: the cost of a shape, if cost is compared.
     """
     costs = [(each, price(each) if price else None) for each in found]
-    known = [(each.judged(cost), each) for each, cost in costs if not price or cost is not None]
+    known = [(each.measure(cost), each) for each, cost in costs if not price or cost is not None]
     pool = dict(
         enumerate(sorted(known, key=lambda entry: (entry[0], entry[1].figures.cut, -entry[1].figures.room)))
     )

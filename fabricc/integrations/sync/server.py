@@ -41,7 +41,7 @@ class Server:
         self._keys: dict[tuple[str, Any], Key] = {}
         self._tag_id: Any = None
 
-    def supported(self, records: Sequence[Record]) -> list[Record]:
+    def select_supported(self, records: Sequence[Record]) -> list[Record]:
         """Return the records that the product has, with the fields that it has."""
         fields = self._product.fields
         return [

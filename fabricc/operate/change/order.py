@@ -275,7 +275,7 @@ class _State:
             found[lower] += -count if partner in self.changed else count
         return found
 
-    def down(self, resource: str) -> int:
+    def count_down(self, resource: str) -> int:
         """Return the weight of a resource that is out already: links between old and new ends, absent switches."""
         return self.broken.get(resource, 0) + self.absent[resource]
 
@@ -283,7 +283,7 @@ class _State:
         """The smallest share of uplinks that any switch of another tier than this is left with between waves."""
         plant, lacking = self.plant, {*self.broken, *self.absent} & self.plant.tiers.keys()
         shares = [
-            Fraction(max(0, plant.totals[name] - self.down(name)), plant.totals[name])
+            Fraction(max(0, plant.totals[name] - self.count_down(name)), plant.totals[name])
             for name in lacking
             if plant.tiers[name] != tier and name not in plant.drained
         ]
@@ -361,7 +361,7 @@ class _Draft:
     def _share(self, resource: str, out: int) -> Fraction:
         total = self.plant.totals[resource]
         tier = self.plant.tiers.get(resource)
-        share = Fraction(max(0, total - out - self.state.down(resource)), total)
+        share = Fraction(max(0, total - out - self.state.count_down(resource)), total)
         return share if tier is None else share * self.floors[tier]
 
     def _is_share_kept(self, resource: str, out: int) -> bool:

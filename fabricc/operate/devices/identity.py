@@ -132,7 +132,7 @@ class Roster:
         """Return the operating system of a switch."""
         return self._fabric.switch(self._places[name]).nos
 
-    def accepted(self, name: str, identity: Identity, files: Mapping[str, str] | None = None) -> bool:
+    def accepts(self, name: str, identity: Identity, files: Mapping[str, str] | None = None) -> bool:
         """Return whether the hostname alone proves that a device is this switch.
 
         A name that one switch has and another one had proves nothing.
@@ -171,7 +171,7 @@ class Roster:
         """
         if reason := self._by_serial(name, identity):
             return reason
-        if self.accepted(name, identity, files):
+        if self.accepts(name, identity, files):
             return ""
         known = {_normalize_hostname(name), self._former.get(name, "")}
         for host in sorted(identity.hostnames):
@@ -324,7 +324,7 @@ def identify_device(
     """
     facts = running.read_facts(roster.nos(name), files).facts if files else {}
     identity = identity_of(live.stated_identity(), facts)
-    proved = roster.accepted(name, identity, planned)
+    proved = roster.accepts(name, identity, planned)
     if not proved and files:
         identity = replace(identity, neighbors=live.lldp_neighbors())
     return Answering(identity, proved, roster.other(name, identity, planned))

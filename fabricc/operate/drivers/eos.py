@@ -446,7 +446,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
                 sessions = self._sessions()
                 if name in sessions.list_open():
                     sessions = self._abort_refused(name, error)
-                if name != sessions.waiting and not sessions.committed(name):
+                if name != sessions.waiting and not sessions.is_committed(name):
                     raise
                 if revert_in is None:
                     self._run_commands(["write memory"], encoding="text")
@@ -462,7 +462,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
         """
         self._run_commands([f"configure session {name} abort"], encoding="text")
         sessions = self._sessions()
-        if name != sessions.waiting and not sessions.committed(name):
+        if name != sessions.waiting and not sessions.is_committed(name):
             self.config_session = None
             reason = redact_text(str(error), self.password, self.enablepwd)
             raise NothingCommittedError(f"{self.hostname}: nothing was committed: {reason}")

@@ -166,7 +166,7 @@ class Sessions:
         left = until - started - uptime
         return left if 0 <= left <= _LONGEST_S else None
 
-    def committed(self, name: str) -> bool:
+    def is_committed(self, name: str) -> bool:
         """Return whether the commit of a session took effect and waits for nothing."""
         return self.states.get(name) in _COMMITTED and name != self.waiting
 

@@ -216,7 +216,7 @@ class Executor(RollbackRunner):
             DeviceError: FAB9111 a commit is pending; FAB9112 it runs something else; FAB9116 it has new alarms, or its
                 PFC watchdog detected a storm; FAB9136 another session holds it. Nothing was changed on it.
         """
-        entry, old = self._read_entry(name), self.old(name)
+        entry, old = self._read_entry(name), self.old_files(name)
         try:
             with switch.reading_ahead(*_STATE, *gates.HEALTH):
                 self.require_free(name, switch)

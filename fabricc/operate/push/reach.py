@@ -249,7 +249,7 @@ class RunConnections:
 
     def _drain_old_files(self, name: str) -> Files:
         """Return what a switch ran before the run, drained."""
-        return self._drain_running_files(name, self.old(name), self._read_entry(name).baseline)
+        return self._drain_running_files(name, self.old_files(name), self._read_entry(name).baseline)
 
     def _read_entry(self, name: str) -> Entry:
         return self.journal.entry(self.run, name)
@@ -270,7 +270,7 @@ class RunConnections:
         lines = [f"+ {line.strip()}" for line in now - left] + [f"- {line.strip()}" for line in left - now]
         return join_words(lines, SHOWN, "; ")
 
-    def old(self, name: str) -> Files:
+    def old_files(self, name: str) -> Files:
         """Return what the switch ran before."""
         return self._unpack(name, self._read_entry(name).before, self.target(name))
 

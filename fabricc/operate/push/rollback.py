@@ -90,7 +90,7 @@ class RollbackRunner(Ownership):
         if name in self.unsent:
             drop_own_candidate(switch)
             return
-        old = self.old(name)
+        old = self.old_files(name)
         self.undo(name, switch)
         if name in self.suspects or name in self.edited:
             files = self._files(switch, old)
@@ -124,7 +124,7 @@ class RollbackRunner(Ownership):
         except DeviceError as error:
             ended = f"it may be drained ({error})"
         switch.release()
-        wrong = self._describe_difference(name, files, self.old(name)) or "see above"
+        wrong = self._describe_difference(name, files, self.old_files(name)) or "see above"
         return _ForeignChangeError(
             "FAB9138", f"{name} was changed by another session and keeps that change ({wrong}); {ended}"
         )
@@ -139,7 +139,7 @@ class RollbackRunner(Ownership):
         Raises:
             DeviceError: it does not answer; FAB9111, a commit of another session waits.
         """
-        wanted, old = self.target(name), self.old(name)
+        wanted, old = self.target(name), self.old_files(name)
         with self._connect_switch(name) as switch:
             self.require_identity(switch, {})
             self.undo(name, switch)

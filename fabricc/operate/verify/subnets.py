@@ -155,7 +155,7 @@ def _read_subnets(tree: Path) -> dict[str, ReadSubnet]:
     for folder in sorted(
         {"/".join(path.split("/")[:2]) for path in manifest.files if path.startswith(_FOLDER)}
     ):
-        files, altered = read.verified(folder)
+        files, altered = read.read_verified(folder)
         found[folder.removeprefix(_FOLDER)] = read_subnet(files)
         wrong += altered
     if wrong:

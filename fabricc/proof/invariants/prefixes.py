@@ -56,7 +56,7 @@ class Block(NamedTuple):
             and self.first >> spare == other.first >> spare
         )
 
-    def shortened(self, length: int) -> Block:
+    def shorten(self, length: int) -> Block:
         """Return the block of a shorter length that contains this one."""
         spare = self.bits - length
         return Block(self.family, self.first >> spare << spare, length)

@@ -129,7 +129,7 @@ class TreeSide(Side):
     def files(self, name: str) -> Mapping[str, str]:
         """Return the device's files."""
         folder = "hosts" if self.kinds[name] == "host" else "switches"
-        texts, wrong = self.read_files.verified(f"{folder}/{name}")
+        texts, wrong = self.read_files.read_verified(f"{folder}/{name}")
         if wrong:  # changed since the tree was compared with its manifest
             raise TreeError.of(wrong)
         return texts
@@ -183,7 +183,7 @@ def _infiniband_side(tree: Path, folder: Folder, manifest: Manifest, plan: Mappi
     files = DeviceFiles.of(tree, manifest)
 
     def read(name: str) -> Mapping[str, str]:
-        texts, wrong = files.verified(name)
+        texts, wrong = files.read_verified(name)
         if wrong:  # changed since the tree was compared with its manifest
             raise TreeError.of(wrong)
         return texts

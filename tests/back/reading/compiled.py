@@ -18,7 +18,7 @@ def compiled_blocks(start: State) -> int:
             continue
         met.add(id(state))
         for word in [*state.later]:
-            state.opened(word)
+            state.open_block(word)
         stack += [*state.words.values(), *(after for _, after in state.captures.values())]
         stack += [state.rest] if state.rest else []
         if state.inner is not None:

@@ -102,11 +102,11 @@ def assert_best(listed: Any, built: list[Candidate]) -> None:
     """The listed measures are those of the candidates that no other of all, or of the spec's own models, betters."""
 
     def front(among: list[Candidate]) -> set[Any]:
-        measures = {each.judged() for each in among}
+        measures = {each.measure() for each in among}
         return {mine for mine in measures if not any(is_better(other, mine) for other in measures)}
 
     mine = [each for each in built if each.own]
-    assert {each.candidate.judged() for each in listed} == front(built) | front(mine)
+    assert {each.candidate.measure() for each in listed} == front(built) | front(mine)
 
 
 @pytest.mark.parametrize("refuses", [2, 3, 5])

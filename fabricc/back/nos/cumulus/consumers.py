@@ -73,7 +73,7 @@ def report_unread(root: Node) -> Iterator[tuple[str, int, str]]:
     """Path, its line, and why it has no effect, for everything below `set` that is switched on."""
     tree = _Tree(root)
     for need in NEEDS:
-        for names, node in tree.found(need.top):
+        for names, node in tree.find_nodes(need.top):
             if any(
                 child.key[0] in _SWITCHES and _OFF & _value_words(child)
                 for child in node.children or ()
@@ -103,16 +103,16 @@ class _Tree:
 
     def holds(self, need: Need, names: Keys) -> bool:
         """Return whether what is needed is there for what `*` stands for."""
-        if need.unless and not any(self.found(need.unless, names)):
+        if need.unless and not any(self.find_nodes(need.unless, names)):
             return True
         return any(
             need.holds & words if need.holds else words
             for path in need.at
-            for _, node in self.found(path, names)
+            for _, node in self.find_nodes(path, names)
             for words in (_value_words(node),)
         )
 
-    def found(self, path: str, names: Keys = ()) -> Iterator[tuple[Keys, Node]]:
+    def find_nodes(self, path: str, names: Keys = ()) -> Iterator[tuple[Keys, Node]]:
         """Yield the nodes at a path and what its `*` stands for there: the name given, or any."""
         keys = tuple(path.split("/"))
         if ANY not in keys:

@@ -297,7 +297,7 @@ def _find_attachments(document: Document) -> Iterator[tuple[str, Scope]]:
 def _covers(pattern: str, name: str) -> bool:
     """Return whether an entry for several interfaces is also one for an interface; `all` is for ports and bundles."""
     if pattern == _ALL:
-        return SPELLINGS["junos"].parsed(name).kind in (PortKind.PORT, PortKind.BUNDLE)
+        return SPELLINGS["junos"].parse_name(name).kind in (PortKind.PORT, PortKind.BUNDLE)
     return fnmatchcase(name, pattern)
 
 

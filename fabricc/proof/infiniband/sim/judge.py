@@ -153,7 +153,7 @@ class Subject(NamedTuple):
 def report_messages(running: SimulatedSubnet) -> Iterator[Finding]:
     """Report FAB6321: messages of opensm about its configuration and its fabric, which do not stop it."""
     found = [
-        *_PRINTED.findall(running.printed()),
+        *_PRINTED.findall(running.read_output()),
         *(line for line in _LOGGED.findall(running.log()) if "no_fallback" not in line),
     ]
     for line in found[:_TELLING]:

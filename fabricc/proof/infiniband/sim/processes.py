@@ -119,7 +119,7 @@ class SimulatedSubnet:
         """Return the subnet manager's log so far."""
         return _read_text(self.folder / "opensm.log")
 
-    def printed(self) -> str:
+    def read_output(self) -> str:
         """Return the output of opensm so far, which contains its complaints about the configuration."""
         return _read_text(self.folder / "opensm.out")
 
@@ -178,7 +178,7 @@ class SimulatedSubnet:
         return time.monotonic() - begin
 
     def _last_words(self) -> str:
-        lines = (_read_text(self.folder / "ibsim.out") + self.printed()).strip().splitlines()
+        lines = (_read_text(self.folder / "ibsim.out") + self.read_output()).strip().splitlines()
         return lines[-1][:200] if lines else "no output"
 
 
