@@ -6,15 +6,15 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import replace
-from fabricc.catalog.load import load_catalog
 from fabricc.front.spec.classes import CNP, default_network_class, default_rdma_class
 from fabricc.front.spec.document import Findings, format_path, join_words
 from fabricc.front.spec.model import Gpus, HostGroup, Priority
+from fabricc.front.spec.validate import load_catalog_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.base.documents.document import KeyPath
+    from fabricc.base.documents.document import Document, KeyPath
     from fabricc.catalog.model import HostModel, SwitchModel
     from fabricc.front.spec.document import Assumptions
 
@@ -167,7 +167,7 @@ def _hosts_per_unit(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings
     if per_unit is None:
         racks = raw.get("racks")
         counts = [each for each in racks.values() if isinstance(each, int)] if isinstance(racks, dict) else []
-        size = max(counts, default=0) or propose_size(findings.document.value, raw.get("model"), wiring)
+        size = max(counts, default=0) or propose_size(findings.document, raw.get("model"), wiring)
         example = f"{key}: {size}"
         place = "rack" if wiring == "rack" else "set of rail ToRs"
         reason = f"ports and addresses of each {place} are reserved for that many hosts, present or not"
@@ -315,22 +315,23 @@ _SIZES = (32, 16, 8, 4, 2, 1)
 """Sizes for hosts without NVLink domains; 32 as in NVIDIA's reference architectures."""
 
 
-def propose_size(spec: Mapping[str, Any], model: object, wiring: str) -> int:
+def propose_size(document: Document, model: object, wiring: str) -> int:
     """Return how many hosts of a model fit on the ToRs of a spec, whose ports also lead to spines where it has some.
 
-    Without a built-in model of the host or the ToR it is that of a usual unit.
+    Without a model of the host or the ToR it is that of a usual unit.
 
     Args:
-        spec: the spec as written, which may have other errors.
+        document: the spec as written, which may have other errors.
         model: name of the host model.
         wiring: `rail`, `rack` or `rail-only`.
     """
     usual = 8 if wiring == "rack" else _SIZES[0]
-    catalog = load_catalog()[0]
+    spec = document.value
     tors = spec.get("tors")
     name = tors.get("model") if isinstance(tors, dict) else None
-    if not (isinstance(model, str) and isinstance(name, str)) or spec.get("catalog"):
+    if not (isinstance(model, str) and isinstance(name, str)):
         return usual
+    catalog, _ = load_catalog_of(document)
     if model not in catalog.hosts or name not in catalog.switches:
         return usual
     host, tor = catalog.hosts[model], catalog.switches[name]

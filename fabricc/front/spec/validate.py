@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from difflib import get_close_matches
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jsonschema.exceptions import ValidationError
+
+    from fabricc.catalog.model import Catalog
 
 
 MAX_PROBLEMS = 100
@@ -353,18 +356,28 @@ def _printed_name(value: str, path: KeyPath) -> str:
     return f"Did you mean {' or '.join(repr(name) for name in found)}?"
 
 
+def load_catalog_of(document: Document) -> tuple[Catalog, tuple[Diagnostic, ...]]:
+    """Return the catalog with the files that a spec names, as far as they can be read, and their problems."""
+    folder, files = Path(document.file).parent, document.value.get("catalog")
+    own = [folder / each for each in files if isinstance(each, str)] if isinstance(files, list) else []
+    return load_catalog(own, folder=folder)
+
+
 def name_problems(document: Document) -> Iterator[Diagnostic]:
-    """Report models that the catalog lacks. A spec with a catalog of its own is not checked here.
+    """Report models that the catalog lacks. A spec with a faulty catalog file of its own is not checked here.
 
     Planning reports them too, but only for a spec without other errors.
     """
-    if not isinstance(document.value, dict) or "catalog" in document.value:
+    if not isinstance(document.value, dict):
+        return
+    own, problems = load_catalog_of(document)
+    if problems:
         return
     for path, value in _walk_values(document.value, ()):
         if str(path[-1]) not in _MODEL_KEYS or not isinstance(value, str) or value != value.lower():
             continue
         section = _sections_of(path)[0]
-        if value in (names := list_built_in(section)):
+        if value in (names := list_built_in(section)) or value in getattr(own, section):
             continue
         kind = {"hosts": "host model", "switches": "switch model", "nics": "NIC"}[section]
         near = () if explain_unlisted(value) else name_models(value, names)

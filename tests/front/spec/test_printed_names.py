@@ -121,6 +121,23 @@ def test_a_wrong_model_is_reported_first(tmp_path: Path) -> None:
     assert any(each.help == "Add `nos: junos`." for each in found)
 
 
+def test_models_of_the_spec_count_for_the_size_of_a_unit(tmp_path: Path) -> None:
+    own = "{extends: dgx-h100, title: Mine, vendor: acme}"
+    (tmp_path / "mine.yaml").write_text(
+        f"hosts: {{my-host: {own}}}\nswitches: {{my-box: {own.replace('dgx-h100', 'sn4700')}}}\n"
+    )
+    path = tmp_path / "cluster.yaml"
+    text = (
+        "cluster: z\ngpus: {model: my-host, hosts: 64}\ntors: {model: my-box, nos: sonic}\n"
+        "spines: {model: my-box, nos: sonic}\npriorities: {default: {}}\ncatalog: [mine.yaml]\n"
+    )
+    path.write_text(text)
+    (found,) = compile_spec(path, gaps=False).diagnostics
+    assert (found.code, found.help) == ("FAB2003", "Add `hosts_per_unit: 16`.")
+    path.write_text(text.replace("my-host", "my-hosts"))
+    assert [each.code for each in compile_spec(path, gaps=False).diagnostics] == ["FAB3013", "FAB2003"]
+
+
 @pytest.mark.parametrize(
     ("model", "nos", "near"),
     [
