@@ -46,12 +46,20 @@ def test_other_words_for_a_build_lead_to_the_one_of_the_spec(name: str, release:
         assert find_flavor(system, rest) is not None
 
 
-@pytest.mark.parametrize(("model", "release"), [("z9664f", "202505"), ("z9864f", "202605")])
+@pytest.mark.parametrize(
+    ("model", "build", "release"),
+    [
+        ("z9664f", "enterprise-4.4", "202505"),
+        ("z9864f", "enterprise-4.4", "202605"),
+        ("sn5600", "nvidia-202511", "202511"),
+        ("sn5600", "nvidia-203011", "202605"),
+    ],
+)
 def test_a_build_of_a_vendor_has_community_files_and_a_warning(
-    tmp_path: Path, model: str, release: str
+    tmp_path: Path, model: str, build: str, release: str
 ) -> None:
     spec = tmp_path / "cluster.yaml"
-    spec.write_text(SPEC.format(model=model, nos="sonic-enterprise-4.4"))
+    spec.write_text(SPEC.format(model=model, nos=f"sonic-{build}"))
     compiled = compile_spec(spec)
     assert compiled.fabric is not None
     assert {plan.release for plan in compiled.fabric.tiers.values()} == {release}

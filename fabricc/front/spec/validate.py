@@ -447,8 +447,8 @@ def _pattern_help(value: str, schema: dict[str, Any]) -> str:
     for repaired in (
         plain,
         re.sub(r"^([a-z]+[0-9]+):[0-9]+$", r"\1", plain),  # `eth0:1` is a label of an address of eth0
-        re.sub(r"[^a-z0-9]+", "-", plain).strip("-"),
         _dotted_release(plain),
+        re.sub(r"[^a-z0-9]+", "-", plain).strip("-"),
         f"{words[0]}-{words[-1]}" if len(words) > 1 else "",
     ):
         if repaired and repaired != value and compiled(schema["pattern"]).search(repaired):
@@ -459,5 +459,15 @@ def _pattern_help(value: str, schema: dict[str, Any]) -> str:
 
 def _dotted_release(plain: str) -> str:
     """Return name and release of a system as makers write them: `nx-os 10.6(3)F` is `nxos-10.6`."""
-    found = re.match(r"([a-z]+(?:-[a-z]+)?)[ a-z-]* ([0-9]+\.[0-9]+|[0-9]{6})", plain)
-    return f"{found[1].replace('-', '')}-{found[2]}" if found else ""
+    found = re.match(r"([a-z]+(?:[ -]+[a-z]+)*?)[ -]*([0-9]+\.[0-9]+|[0-9]{6})", plain)
+    if not found:
+        return ""
+    words = [word for word in re.split(r"[ -]+", found[1]) if word not in _WORDS_BESIDE_SYSTEMS]
+    name = "nxos" if words[:1] == ["nx"] else words[0] if words else ""
+    return f"{name}-{found[2]}" if name else ""
+
+
+_WORDS_BESIDE_SYSTEMS = frozenset(
+    {"arista", "cisco", "juniper", "nvidia", "community", "linux", "evo", "evolved", "version", "release"}
+)
+"""Words that makers print beside the name of a system."""

@@ -121,6 +121,31 @@ def test_a_wrong_model_is_reported_first(tmp_path: Path) -> None:
     assert any(each.help == "Add `nos: junos`." for each in found)
 
 
+@pytest.mark.parametrize(
+    ("printed", "written"),
+    [
+        ("nxos-10.6(4)M", "nxos-10.6"),
+        ("Cisco NX-OS 10.5(3)F", "nxos-10.5"),
+        ("junos-23.4X100-D41.2-EVO", "junos-23.4"),
+        ("Junos OS Evolved 25.4R1", "junos-25.4"),
+        ("eos-4.35.0F-cleur", "eos-4.35"),
+        ("eos4.35", "eos-4.35"),
+        ("cumulus-linux-5.13", "cumulus-5.13"),
+        ("cumulus-5.20.0-beta", "cumulus-5.20"),
+    ],
+)
+def test_a_release_as_its_maker_prints_it_has_a_word_of_the_spec(
+    printed: str, written: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "cluster.yaml"
+    path.write_text(
+        f"cluster: z\ngpus: {{model: dgx-h100, hosts: 8, hosts_per_unit: 8}}\n"
+        f"tors: {{model: sn5600, nos: {printed!r}}}\npriorities: {{default: {{}}}}\n"
+    )
+    found = compile_spec(path, gaps=False).diagnostics
+    assert [each.help for each in found if each.code == "FAB1006"] == [f"Did you mean '{written}'?"]
+
+
 def test_models_of_the_spec_count_for_the_size_of_a_unit(tmp_path: Path) -> None:
     own = "{extends: dgx-h100, title: Mine, vendor: acme}"
     (tmp_path / "mine.yaml").write_text(

@@ -291,7 +291,11 @@ def nos_release(
     `others`: models that the finding may name in its place.
     """
     flavor = find_flavor(nos.name, nos.release)
-    requested = None if flavor else nos.release
+    requested = nos.release
+    if flavor:  # `nvidia-202511` names the community release that it starts from, `enterprise-4.5` none
+        requested = nearest_release(
+            (nos.release or "").partition("-")[2] or "none", naming.releases(nos.name)
+        )
     try:
         release = naming.release(nos.name, requested)
     except KeyError:
