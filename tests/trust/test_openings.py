@@ -79,7 +79,10 @@ ALLOWED = {
     ("back/nos/overlay_text.py", "read_text"): PACKAGED,
     ("review/report/page.py", "read_text"): PACKAGED,
     ("base/documents/schema.py", "read_text"): PACKAGED,
-    ("base/foreign/git.py", "write_bytes"): "objects in a folder made for one merge, named after their content",
+    (
+        "base/foreign/git.py",
+        "write_bytes",
+    ): "objects in a folder made for one merge, named after their content",
     ("base/foreign/git_history.py", "write_bytes"): "a folder made for one merge, its names below it",
     ("base/foreign/git_history.py", "write_text"): "the same",
     ("compiler/load/revision.py", "write_bytes"): "a folder made for one comparison, its names below it",
