@@ -114,7 +114,7 @@ def find_differences(nos: str, running: Mapping[str, str], wanted: Mapping[str, 
     return [
         one
         for one in found
-        if not _may_be_same_secret(nos, one) and not (one.planned is None and is_of_device(nos, one.path))
+        if not _may_be_same_secret(nos, one) and (one.found is None or not is_of_device(nos, one.path))
     ]
 
 

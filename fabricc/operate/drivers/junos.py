@@ -219,15 +219,24 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         self.config_replace = replace
         if holds_clear_secrets(text):
             text = write_stored_forms(text, self._running())
-        if replace and not read_version(text):
-            # Junos writes it itself; without it, it may be a difference of an unchanged switch.
-            if self._version is None:
-                self._running()
-            text = f"{self._version}\n{text}" if self._version else text
+        if replace:
+            text = self._state_release(text)
         try:
             self._load_candidate(None, text, replace)
         except LockError as error:
             raise SessionLockedException(str(error)) from None
+
+    def _state_release(self, text: str) -> str:
+        """Return a configuration with the running release in it, which Junos writes itself above each.
+
+        Without it, or with that of an earlier image, it may be a difference of an unchanged switch.
+        """
+        if self._version is None:
+            self._running()
+        if not self._version:
+            return text
+        stated = read_version(text)
+        return text.replace(stated, self._version, 1) if stated else f"{self._version}\n{text}"
 
     def _unlock(self) -> None:
         """Give the lock back; one that Junos does not take back ends with the session, and is no failed commit."""

@@ -435,12 +435,15 @@ def test_the_release_of_a_configuration_is_no_difference(
     driver.load_replace_candidate(config=OLD)
     assert switch.requests == before + (4 if not read else 3)
     assert driver.compare_config() == ""
-    driver.load_replace_candidate(config=NEW)
-    assert "version" not in driver.compare_config()
+    driver.load_replace_candidate(config="version 23.2R1;\n" + NEW)
+    assert "version" not in driver.compare_config(), "a text of before an upgrade"
     driver.commit_config()
     assert switch.running == release + NEW
     head = "## Last commit: 2026-11-29 10:00:00 UTC by admin\n"
-    assert find_differences("junos", {"juniper.conf": head + release + NEW}, {"juniper.conf": NEW}) == []
+    for wanted in (NEW, "version 23.2R1;\n" + NEW):
+        assert (
+            find_differences("junos", {"juniper.conf": head + release + NEW}, {"juniper.conf": wanted}) == []
+        )
 
 
 def test_sessions_of_all_instances_come_with_one_request(
