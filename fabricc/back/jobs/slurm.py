@@ -109,10 +109,12 @@ def _yaml_head(name: str, default: bool) -> list[str]:
 
 
 def _gres_lines(hosts: Roster[Any]) -> str:
-    """Return a line per unit; Slurm's AutoDetect finds the device files, which the fabric does not determine."""
+    """Return a line per unit and number of GPUs; Slurm's AutoDetect finds the device files, which no plan has."""
+    alike: dict[tuple[str, int], list[str]] = {}
+    for host in hosts.hosts:
+        alike.setdefault((host.unit, host.gpus), []).append(host.name)
     return "".join(
-        f"NodeName={compress_hostlist([host.name for host in members])} Name=gpu Count={members[0].gpus}\n"
-        for members in hosts.units().values()
+        f"NodeName={compress_hostlist(names)} Name=gpu Count={gpus}\n" for (_, gpus), names in alike.items()
     )
 
 

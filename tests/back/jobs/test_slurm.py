@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from contextlib import contextmanager
 from copy import deepcopy
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -69,6 +70,15 @@ def test_a_single_unit_needs_no_spine() -> None:
 def test_gres_conf_lists_the_gpus_of_every_node() -> None:
     assert slurm_files(hosts(2, 2))["gres.conf"] == (
         "NodeName=su001-host[01-02] Name=gpu Count=8\nNodeName=su002-host[01-02] Name=gpu Count=8\n"
+    )
+
+
+def test_gres_conf_distinguishes_hosts_of_one_unit_by_their_gpus() -> None:
+    roster = hosts(1, 3)
+    other = replace(roster.hosts[1], gpus=4)
+    mixed = replace(roster, hosts=(roster.hosts[0], other, roster.hosts[2]))
+    assert slurm_files(mixed)["gres.conf"] == (
+        "NodeName=su001-host[01,03] Name=gpu Count=8\nNodeName=su001-host02 Name=gpu Count=4\n"
     )
 
 
