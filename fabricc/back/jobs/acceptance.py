@@ -21,6 +21,7 @@ from fabricc.back.hosts.nics import host_qos, tos_byte
 from fabricc.back.jobs.roster import Roster, read_scripts
 
 if TYPE_CHECKING:
+    from fabricc.back.jobs.roster import JobHost
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Host
 
@@ -124,17 +125,17 @@ def acceptance_plan(fabric: Fabric, hosts: Roster[Host]) -> dict[str, Any]:
         },
         "limits": {"gate": GATE, "latency_factor": LATENCY_FACTOR},
         "kinds": [_host_kind(each, fabric.host_mtu, ipv6) for each in hosts.kinds],
-        "units": [
-            {
-                "name": unit,
-                "pod": members[0].pod or "",
-                "kind": members[0].kind,
-                "hosts": [h.name for h in members],
-            }
-            for unit, members in hosts.units().items()
-        ],
+        "units": [_unit_entry(unit, members) for unit, members in hosts.units().items()],
         "rounds": plan_rounds(fabric, hosts),
     }
+
+
+def _unit_entry(name: str, members: list[JobHost]) -> dict[str, Any]:
+    """Return a unit: its hosts, and their kind, or one for each where hosts of other groups share its ToRs."""
+    kinds = [host.kind for host in members]
+    several = {"kinds": kinds} if len(set(kinds)) > 1 else {}
+    pod = members[0].pod or ""
+    return {"name": name, "pod": pod, "kind": kinds[0], **several, "hosts": [host.name for host in members]}
 
 
 def _host_kind(host: Host, mtu: int, ipv6: bool) -> dict[str, Any]:

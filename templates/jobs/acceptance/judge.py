@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 
 sys.dont_write_bytecode = True  # nothing but its own files belongs in the tree
-from pairs import GATED, host_of, load_plan, pairs, port_of  # noqa: E402
+from pairs import GATED, host_of, kind_of, load_plan, pairs, port_of  # noqa: E402
 
 FAULTS = (
     "in_errors", "out_errors", "fcs_errors", "symbol_errors", "in_discards", "out_discards", "link_flaps",
@@ -90,9 +90,9 @@ def expected_gbps(plan):
     """(host, port) -> Gb/s that it is expected to carry, of every port of the plan."""
     return {
         (host, port["name"]): port["expected_gbps"]
-        for unit in plan["units"]
-        for host in unit["hosts"]
-        for port in plan["kinds"][unit["kind"]]["ports"]
+        for number, unit in enumerate(plan["units"])
+        for place, host in enumerate(unit["hosts"])
+        for port in kind_of(plan, number, place)["ports"]
     }
 
 

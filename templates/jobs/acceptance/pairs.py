@@ -37,10 +37,16 @@ def unit_hosts(plan, unit):
     return plan["units"][unit]["hosts"]
 
 
+def kind_of(plan, unit, host):
+    """The kind of a host; `kinds` has one for each host of a unit with several models."""
+    entry = plan["units"][unit]
+    return plan["kinds"][entry["kinds"][host] if "kinds" in entry else entry["kind"]]
+
+
 def port_of(plan, at):
     """Return the plan of a port."""
-    unit, _, port = at
-    return plan["kinds"][plan["units"][unit]["kind"]]["ports"][port]
+    unit, host, port = at
+    return kind_of(plan, unit, host)["ports"][port]
 
 
 def host_of(plan, at):
@@ -154,7 +160,7 @@ def _load(plan, _entry):
             target = units[(index + 1) % len(units)]
             here, there = len(unit_hosts(plan, unit)), len(unit_hosts(plan, target))
             for host in range(min(here, there)):
-                for port in range(len(plan["kinds"][plan["units"][unit]["kind"]]["ports"])):
+                for port in range(len(kind_of(plan, unit, host)["ports"])):
                     if target != unit:
                         yield (unit, host, port), (target, host, port)
                     elif groups > 1 and here > 1:

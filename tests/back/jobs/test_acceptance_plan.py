@@ -18,13 +18,16 @@ from fabricc.back.jobs.acceptance import (
     EXPECTED_MISSES,
     OVERLOADS,
     QUEUE_PAIRS,
+    acceptance_plan,
     flows_to_cover,
     goodput_gbps,
     rdma_mtu,
     senders_without_overload,
 )
+from fabricc.back.jobs.roster import list_hosts
 from fabricc.fabric.shape import TierName
 from tests.back.jobs.fabrics import SPECS, fabric, files, script, write_tree
+from tests.front.planning.support import document, planned
 
 Port = tuple[str, str]
 
@@ -120,6 +123,26 @@ def test_hashed_flows_hardly_ever_overload_an_uplink(name: str) -> None:
             load.update((of[sender], rng.randrange(shape.uplinks)) for _ in range(QUEUE_PAIRS))
         overloads += sum(flows > capacity for flows in load.values())
     assert overloads <= 100 * len(rounds) * OVERLOADS
+
+
+def test_hosts_of_two_models_on_one_set_of_tors_are_tested_by_their_own_devices() -> None:
+    groups = [
+        {"name": "big", "model": "hgx-h100", "hosts": 4, "hosts_per_unit": 4},
+        {"name": "small", "model": "mi355x-thor2", "hosts": 1, "hosts_per_unit": 1, "beside": "big"},
+    ]
+    built = planned(document(gpus={"model": None, "hosts": None, "hosts_per_unit": None, "groups": groups}))
+    assert built.fabric is not None
+    plan = acceptance_plan(built.fabric, list_hosts(built.fabric, built.fabric.host))
+    (unit,) = plan["units"]
+    module = pairs_module()
+    devices = {
+        module.host_of(plan, at): module.port_of(plan, at)["rdma"]
+        for entry in plan["rounds"]
+        for pair in module.pairs(plan, entry)
+        for at in pair
+        if at[2] == 0
+    }
+    assert devices == {name: "bnxt_re_r0" if "small" in name else "mlx5_r0" for name in unit["hosts"]}
 
 
 def test_every_host_and_lane_has_its_turn() -> None:
