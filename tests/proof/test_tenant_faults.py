@@ -338,9 +338,10 @@ OUTSIDE: dict[str, tuple[str, dict[str, Plant]]] = {
 """Faults of links outside."""
 
 
-@pytest.mark.parametrize("nos", EXPRESSED)
-def test_outside_parties_of_tenants_as_planned_break_no_rule(nos: str) -> None:
-    built = compiled_exits(nos).fabric
+@pytest.mark.parametrize(("nos", "dual"), [(nos, dual) for nos in EXPRESSED for dual in (False, True)])
+def test_outside_parties_of_tenants_as_planned_break_no_rule(nos: str, dual: bool) -> None:
+    """Break no rule with both families either, of which two parties use one alone."""
+    built = compiled_exits(nos, dual=dual).fabric
     assert built is not None
     assert judge(built, Fault(), RATIOS) == []
 

@@ -38,7 +38,9 @@ from fabricc.proof.invariants.view import LinkPort, SwitchView, in_network, lead
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from ipaddress import IPv4Network, IPv6Network
 
+    from fabricc.fabric.model import Port, Switch
     from fabricc.proof.compare import Finding
 
 
@@ -88,7 +90,8 @@ def _check_reachable(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:
         sessions = [name for name in seen.neighbors if in_network(name, network)] if vrf is None else []
         routes = seen.routes if vrf is None else seen.routes_of(vrf)
         hops = [hop for via in routes.values() for hop in via.split(",")]
-        if not sessions and not any(in_network(hop, network) for hop in hops):
+        used = sessions or any(in_network(hop, network) for hop in hops)
+        if not used and _is_used(seen.switch, link.port, network):
             yield Breach(
                 21,
                 f"{link.port.name} leads to {link.port.description}, and no route uses it",
@@ -101,6 +104,15 @@ def _check_reachable(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:
                 yield Breach(21, f"the password of the session with {name} is in the file", at + "secret")
             elif passwords.get(planned.get(link.port.name, "")) and not secret:
                 yield Breach(21, f"the session with {name} has no password", at + "remote_asn")
+
+
+def _is_used(switch: Switch, port: Port, network: IPv4Network | IPv6Network) -> bool:
+    """Return whether the plan has a session or a static route over a network of a port: a party may use one family."""
+    tenants = switch.tenants
+    of_vrfs = [route for each in tenants.tenants for route in tenants.routes_of(each)] if tenants else []
+    hops = [hop for route in (*switch.static_routes, *of_vrfs) for hop in route.via]
+    hops += [each.remote for each in switch.bgp.sessions if each.port == port.name and each.remote]
+    return any(in_network(hop, network) for hop in hops)
 
 
 def _check_addresses(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:
