@@ -116,7 +116,14 @@ def test_the_rails_are_what_they_are_without_other_networks(tmp_path: Path, tree
     }
     assert len(same) > 200
     # `apply` looks for the scripts of other networks, and jobs open their sockets on the front end.
-    assert differing == {"apply", "manifest.json", "nccl.conf", "jobs/nccl.conf", "jobs/rccl.conf"}
+    assert differing == {
+        "apply",
+        "manifest.json",
+        "nccl.conf",
+        "jobs/nccl.conf",
+        "jobs/nvshmem.env",
+        "jobs/rccl.conf",
+    }
 
 
 def test_no_name_nor_address_is_in_two_networks(whole: Compiled) -> None:
