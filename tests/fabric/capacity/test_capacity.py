@@ -37,7 +37,48 @@ def three_tiers(hosts: int, spines: int, uplinks: int, more: str = "") -> str:
     return lab(hosts, 2, 4, spines, pods) + CORES.replace("{", f"{{{more}")
 
 
+UNEQUAL_RACKS = """\
+cluster: racks
+gpus: {model: hgx-2x200, wiring: rack, hosts_per_rack: 4, racks: {a1: 4, a2: [h5, h6], b1: [h7, h8, h9], b2: [h10]}}
+tors: {model: 7060x6-64pe, nos: eos, uplinks: 4, uplink_gbps: 400}
+spines: {model: 7060x6-64pe, nos: eos, count: 2}
+priorities: {rdma: {dscp: 26, lossless: true}, cnp: {dscp: 48, strict: true}, default: {}}
+"""
+PODS_OF_TWO_PLANES = """\
+cluster: pods
+gpus: {model: hgx-2x200, hosts: 4, hosts_per_unit: 1, wiring: rack}
+planes: 2
+tors: {model: 7060x6-64pe, nos: eos, uplinks: 4, uplink_gbps: 400}
+spines: {model: 7060x6-64pe, nos: eos, count: 2, units_per_pod: 2, uplinks: 4}
+cores: {model: 7060x6-64pe, nos: eos, count: 2}
+priorities: {rdma: {dscp: 26, lossless: true}, cnp: {dscp: 48, strict: true}, default: {}}
+"""
+STORAGE = """\
+cluster: two-networks
+gpus: {model: dgx-h100, hosts: 6, hosts_per_unit: 3}
+tors: {model: sn5600, nos: sonic-202505}
+spines: {model: sn5600, nos: sonic-202505, count: 2}
+priorities: {rdma: {dscp: 26, lossless: true}, cnp: {dscp: 48, strict: true}, default: {}}
+networks:
+  storage:
+    hosts_per_unit: 2
+    tors: {model: sn5600, nos: sonic-202505, uplinks: 4}
+    spines: {model: sn5600, nos: sonic-202505, count: 2}
+    priorities: {nvme: {dscp: 34, lossless: true}, cnp: {dscp: 48, strict: true}, default: {}}
+    groups: [{name: store, model: storage-2x400, hosts: 3, class: nvme}]
+"""
+INFINIBAND = """\
+cluster: subnets
+fabric: infiniband
+gpus: {model: dgx-a100, hosts: 4, hosts_per_unit: 2}
+tors: {model: qm8700}
+spines: {model: qm8700, count: 2}
+"""
 SHAPES = {
+    "unequal racks": UNEQUAL_RACKS,
+    "pods of two planes": PODS_OF_TWO_PLANES,
+    "a storage network": STORAGE,
+    "subnets of InfiniBand": INFINIBAND,
     "two spines": lab(6, 2, 2, 2),
     "parallel links": lab(6, 2, 4, 2),
     "oversubscribed": lab(12, 4, 2, 2),
@@ -58,7 +99,10 @@ def fabric_of(name: str) -> Fabric:
     with tempfile.TemporaryDirectory() as folder:
         spec = Path(folder) / "cluster.yaml"
         spec.write_text(SHAPES[name])
-        return compile_spec(spec, gaps=False).fabric
+        compiled = compile_spec(spec, gaps=False)
+    if compiled.infiniband is not None:
+        return compiled.infiniband.wiring
+    return next(iter(compiled.networks.values()), compiled).fabric
 
 
 @cache
@@ -214,9 +258,11 @@ def test_even_hashing_fills_the_narrowest_link_between_a_pod_and_the_cores_first
     wiring = wiring_of(name)
     left, hashing = Remainder(wiring, outage), Hashing(live(cables_of(name), outage))
     inside = next(tor for tor, at in wiring.tors.items() if at.pod == 0)
-    outside = next(tor for tor, at in wiring.tors.items() if at.pod == 1)
-    pairs = [(lower, upper) for lower in left.wiring.uplinks for upper in wiring.uplinks[lower]
-             if wiring.switches[lower].tier is TierName.SPINE and wiring.switches[lower].pod == 0]  # fmt: skip
+    plane = wiring.tors[inside].plane
+    outside = next(tor for tor, at in wiring.tors.items() if (at.pod, at.plane) == (1, plane))
+    spines = [each for each, at in wiring.switches.items() if at.tier is TierName.SPINE]
+    own = [each for each in spines if wiring.switches[each].pod == 0 and wiring.switches[each].plane == plane]
+    pairs = [(lower, upper) for lower in own for upper in wiring.uplinks[lower]]
     share = left.parts[wiring.part(pairs[0][0])]
     out, back = hashing.loads(inside, outside), hashing.loads(outside, inside)
     if out is None or back is None:
