@@ -40,6 +40,7 @@ from fabricc.review.diff.control_files import (
     report_other_clusters,
 )
 from fabricc.review.diff.infiniband import planned_side
+from fabricc.review.diff.model import LOCK_LOST
 from fabricc.review.diff.review_policy import Policy, spec_policy
 from fabricc.review.diff.run import Context
 from fabricc.review.diff.sides import Cluster, Side, SpecSide, merge_networks, share_objects
@@ -219,13 +220,13 @@ def _lost_lock(before: Compiled, after: Compiled, found: FoundSpec, commit: str)
             message = (
                 f"{after.lock_path.name} lacks {plural(len(lost), 'line')} that the plan needs: {lost[0]}"
             )
-            yield Diagnostic("FAB9037", Severity.ERROR, message, None, "Restore the lines of the base.")
+            yield Diagnostic(LOCK_LOST, Severity.ERROR, message, None, "Restore the lines of the base.")
         return
     lock = f"{found.history.prefix}{before.lock_path.name}"
     message = f"there is no {after.lock_path.name} next to the spec; the base has its numbers in {lock}"
     source, target = shell_word(f"{commit[:12]}:{lock}"), shell_path(after.lock_path.name)
     remedy = f"Restore it next to the spec: `git show {source} > {target}`."
-    yield Diagnostic("FAB9037", Severity.ERROR, message, None, remedy)
+    yield Diagnostic(LOCK_LOST, Severity.ERROR, message, None, remedy)
 
 
 def _unpinned_base(before: Compiled, after: Compiled, label: str) -> Iterator[Diagnostic]:

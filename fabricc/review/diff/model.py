@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from fabricc.back.nos.base import Application
 
-_PROOF = ("FAB6", "FAB7", "FAB3031", *RULE_CODES)
-"""Beginnings of the codes of the proof, of the rules, and of drains that leave too little."""
-CONFLICT, OTHER_CLUSTER = "FAB9033", "FAB9039"
+CONFLICT, LOCK_LOST, OTHER_CLUSTER = "FAB9033", "FAB9037", "FAB9039"
+_PROOF = ("FAB6", "FAB7", "FAB3031", LOCK_LOST, *RULE_CODES)
+"""Beginnings of the codes of the proof, of the rules, of drains that leave too little, and of lost numbers."""
 BESIDE = "files for jobs and acceptance"
 """The role of files of a tree that belong to no device; they count where no device changes, as most follow from one."""
 SUBNET = "subnet"

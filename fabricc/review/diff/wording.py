@@ -12,7 +12,7 @@ from fabricc.base.diagnostics.wording import format_share, plural, ranges
 from fabricc.base.foreign.shell import shell_path
 from fabricc.base.numbers import group_pairs
 from fabricc.fabric.infiniband import PLATFORM
-from fabricc.review.diff.model import SUBNET, SUBNETS, Impact, host_count
+from fabricc.review.diff.model import LOCK_LOST, SUBNET, SUBNETS, Impact, host_count
 from fabricc.review.diff.phrases import fold_names
 
 if TYPE_CHECKING:
@@ -54,7 +54,11 @@ def verdict_line(review: Review) -> str:
     parts = [
         f"{review.risk.upper()} risk",
         *unknown_effects(review),
-        *(f"{_describe_fleet(fleet)} {verb}" for fleet, verb in moves if fleet.count),
+        *(
+            f"{_describe_fleet(fleet)} {verb}{'s' if fleet.count == 1 else ''}"
+            for fleet, verb in moves
+            if fleet.count
+        ),
         *([f"{plural(renamed, 'device')} renamed"] if renamed else []),
         *([f"{plural(boxes, 'device')} replaced"] if boxes else []),
         f"{review.changed:,} of {_count_all(review)} {'changes' if review.changed == 1 else 'change'}",
@@ -101,8 +105,10 @@ def safeguard_rows(review: Review) -> list[str]:
 
 def other_changes(review: Review) -> list[str]:
     """Return everything besides devices that a reviewer must see: access, figures, control files, committed tree."""
-    errors = sum(d.severity is Severity.ERROR for d in review.proof_findings)
-    warnings = len(review.proof_findings) - errors
+    proved = [each for each in review.proof_findings if each.code != LOCK_LOST]
+    lost = ["the lock lacks numbers of the older side"] if len(proved) < len(review.proof_findings) else []
+    errors = sum(each.severity is Severity.ERROR for each in proved)
+    warnings = len(proved) - errors
     counts = [plural(count, noun) for count, noun in ((errors, "error"), (warnings, "warning")) if count]
     proof = f"the proof of the newer side has {' and '.join(counts)} that the older side lacks"
     figures, files = len(review.model_figures), sum(each.files for each in review.control_files)
@@ -116,6 +122,7 @@ def other_changes(review: Review) -> list[str]:
         *(["who can log in changes"] if review.access_changes else []),
         *([f"these end or become weaker: {fold_names(list(review.safeguards_lost), 3)}"] if review.safeguards_lost
             else []),
+        *lost,
         *([proof] if counts else []),
         *([f"{plural(figures, 'catalog figure')} of models in use {'differs' if figures == 1 else 'differ'}"]
           if figures else []),
