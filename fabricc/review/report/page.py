@@ -23,11 +23,13 @@ from fabricc.base.foreign.shell import shell_path
 from fabricc.base.installation import data_folder
 from fabricc.compiler.load.input_digests import manifest_inputs
 from fabricc.compiler.recheck import list_proof_findings
+from fabricc.compiler.result import counted_hosts
 from fabricc.fabric.capacity.remainder import Remainder
 from fabricc.fabric.capacity.throughput import OutageRates, measure_throughput
 from fabricc.fabric.capacity.wiring import Outage, Wiring
 from fabricc.front.planning.quality import QosWorksheet, list_worksheets
 from fabricc.front.planning.topology.layout import list_rooms, report_full
+from fabricc.front.spec.document import join_words
 from fabricc.review.report import addressing, materials, quality, topology
 from fabricc.review.report.addressing import addressing_section
 from fabricc.review.report.failures import Failure, hardest_single, kept_text, single_failures
@@ -178,18 +180,25 @@ def compose_page(compiled: Compiled, found: Sequence[Diagnostic] | None = None) 
     ]
     counts = fabric.counts()
     hosts = sorted({fabric.host_models[unit.group].title for unit in fabric.units.values()})
-    summary = f"{counts['gpus']:,} GPUs in {plural(counts['hosts'], 'host')} ({', '.join(hosts)}) on "
+    summary = f"{counts['gpus']:,} GPUs in {counted_hosts(counts)} ({', '.join(hosts)}) on "
     lossless = not fabric.network or bool(sheets)
     summary += "InfiniBand" if ib else "lossless Ethernet (RoCEv2)" if lossless else "Ethernet"
     return Page(
         title=f"{fabric.cluster} {fabric.network}" if fabric.network else fabric.cluster,
-        summary=f"{summary}: {_describe_switches(fabric)}.",
+        summary=f"{summary}: {_describe_switches(fabric)}.{_other_pages(compiled)}",
         status=_page_status(proved),
         verdict=tuple(_verdict_lines(compiled, proved, lost, sheets)),
         figures=tuple(_page_figures(fabric, kinds, lost)),
         identity=tuple(_identity_rows(compiled, spec, fabric)),
         sections=sections,
     )
+
+
+def _other_pages(compiled: Compiled) -> str:
+    """Return which further networks have a page of their own; "" if there are none."""
+    names = [*compiled.networks]
+    verb = "has a page of its own" if len(names) == 1 else "have pages of their own"
+    return f" This page is of the GPU rails; {join_words(names, 'and')} {verb}." if names else ""
 
 
 def _describe_switches(fabric: Fabric) -> str:

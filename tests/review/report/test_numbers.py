@@ -8,6 +8,8 @@ from collections import Counter
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
+from fabricc.cli.entry import run
+from tests.fabric.capacity.test_capacity import STORAGE
 from tests.review.report.conftest import ROOT, told
 from tests.review.report.reading import Page, number
 
@@ -31,6 +33,19 @@ def test_devices_are_counted_as_in_the_plan(both: Planned) -> None:
     for row in tables["devices"].rows:
         devices[row[0]] += number(row[2])
     assert devices == {name: count for name, count in {**wanted, "host": counts["hosts"]}.items() if count}
+
+
+def test_pages_of_several_networks_count_hosts_as_the_plan(tmp_path: Path) -> None:
+    spec = tmp_path / "cluster.yaml"
+    spec.write_text(STORAGE)
+    assert run(["report", str(spec), "-o", str(tmp_path / "r.html")]) == 0
+    whole, storage = ((tmp_path / name).read_text("utf-8") for name in ("r.html", "r-storage.html"))
+    plan = told("plan", str(spec))[1]
+    for page, words in ((whole, "48 GPUs in 6 hosts"), (storage, "48 GPUs in 6 hosts, 3 hosts without")):
+        assert words in plan
+        assert f"{words} (" in page
+    assert "This page is of the GPU rails; storage has a page of its own." in whole
+    assert "a page of its own" not in storage
 
 
 def test_cables_are_those_of_the_cabling_plan(both: Planned) -> None:
