@@ -21,6 +21,8 @@ _PAIRS = ("pairs of ToRs", "pairs of spines")
 WHOLE = Fraction(1)
 _OUT = Fraction(1, 3)
 """What a drained switch keeps: changed between two halves of the spines above it, it has as much of two or more."""
+_STEP = Fraction(1, 10_000)
+"""The precision of a share as an option."""
 Link = tuple[str, str]
 """Lower and upper switch."""
 
@@ -139,15 +141,29 @@ def compute_waves(capacity: CapacityModel, keep: Fraction, most: int | None = No
 
 
 def find_largest_keep(capacity: CapacityModel, most: int | None = None) -> Fraction | None:
-    """Return the largest share that some order keeps, in twentieths; None when there is none above 0."""
-    for twentieths in range(19, 0, -1):
-        keep = Fraction(twentieths, 20)
-        try:
-            compute_waves(capacity, keep, most)
-        except ShareError:
-            continue
-        return keep
-    return None
+    """Return the largest share that some order keeps, to a hundredth of a percent; None when there is none above 0."""
+    if _is_kept(capacity, WHOLE, most):
+        return WHOLE
+    low = next((at for at in range(19, 0, -1) if _is_kept(capacity, Fraction(at, 20), most)), 0)
+    if not low:
+        return None
+    kept, lost = Fraction(low, 20), Fraction(low + 1, 20)
+    while lost - kept > _STEP:
+        middle = (kept + lost) / 2 // _STEP * _STEP
+        if _is_kept(capacity, middle, most):
+            kept = middle
+        else:
+            lost = middle
+    return kept
+
+
+def _is_kept(capacity: CapacityModel, keep: Fraction, most: int | None) -> bool:
+    """Return whether some order keeps a share."""
+    try:
+        compute_waves(capacity, keep, most)
+    except ShareError:
+        return False
+    return True
 
 
 @dataclass(slots=True)

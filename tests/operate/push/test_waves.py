@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -19,6 +20,9 @@ from fabricc.operate.change.order import (
     compute_waves,
     find_largest_keep,
 )
+from fabricc.operate.change.order_text import list_wave_notes
+from fabricc.operate.push.built_tree import PushRefusedError
+from fabricc.operate.push.run import plan_waves
 from tests.effort import examples
 
 
@@ -177,6 +181,24 @@ def test_the_first_of_each_tier_goes_alone(clos: Clos) -> None:
         assert wave.canary == (tier not in seen)
         assert not wave.canary or len(wave.members) == 1
         seen.add(tier)
+
+
+@settings(deadline=None, max_examples=examples(60))
+@given(fabrics())
+def test_a_refusal_names_the_largest_share_and_the_waves_that_it_allows(clos: Clos) -> None:
+    plant = clos.plant()
+    best = find_largest_keep(plant)
+    if best is None or best == 1:
+        return
+    with pytest.raises(ShareError):
+        compute_waves(plant, best + Fraction(1, 10_000))
+    with pytest.raises(PushRefusedError) as refused:
+        plan_waves(plant, Fraction(1), None)
+    error, *notes = refused.value.diagnostics
+    option = re.search(r"--keep ([\d.]+)% is the most", error.help)
+    assert option is not None
+    waves = plan_waves(plant, Fraction(option[1]) / 100, None)
+    assert notes == list(list_wave_notes("FAB9121", waves))
 
 
 def both_ends(tors: int, spines: int) -> Clos:
