@@ -125,7 +125,8 @@ def describe_outage(fabric: Fabric, outage: Outage) -> str:
     hit = [each.how for each in find_affected_hosts(before, left)]
     hosts = [f"{plural(hit.count(how), 'host')}: {how}" for how in HOW if how in hit]
     where = f" of {at}" if share < 1 else ""
-    return "; ".join([f"{format_share(share)}{where} is left", *hosts])
+    others = "" if outage.gone <= wiring.switches.keys() else " for the other hosts"
+    return "; ".join([f"{format_share(share)}{where} is left{others}", *hosts])
 
 
 def _earlier_names(subject: Subject) -> Iterator[tuple[str, str]]:
