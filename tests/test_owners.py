@@ -14,12 +14,11 @@ CUTTING = re.compile(
     r'(?:removeprefix|startswith|len|partition|split)\("interface\[|partition\("\]/"\)|\[len\(PORT\)'
 )
 CUTS_PORT_PATHS = {
-    "audit/adopt/found_tiers.py", "audit/coverage.py", "audit/rules/invariant_rules.py",
+    "audit/coverage.py",
     "operate/migrate/waves.py", "operate/verify/verify_switch.py",
     "proof/invariants/segments.py", "proof/invariants/view.py",
     "review/diff/compare.py", "review/diff/trees.py",
-    "review/explain/subject.py", "rules/duplicates.py", "rules/forwarding.py", "rules/findings.py",
-    "rules/sessions.py",
+    "review/explain/subject.py", "rules/findings.py",
 }  # fmt: skip
 """Modules outside of `facts`, `fabric` and the back ends that cut the path of a port or of a list. The list only
 becomes shorter: a new module takes the parts from `facts.statement`."""

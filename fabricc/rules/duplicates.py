@@ -10,7 +10,7 @@ from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
 from fabricc.facts.frame import PORT
-from fabricc.facts.statement import Device, Kind, Statement, Tier
+from fabricc.facts.statement import Device, Kind, Statement, Tier, split_list_path
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import ADDRESSES, FabricRule, Input, Report, Switches
 from fabricc.rules.sessions import opposite_address
@@ -140,7 +140,7 @@ _REMEDY = "Give each its own."
 
 
 def _place_words(path: str) -> str:
-    return path[len(PORT) :].partition("]/")[0]
+    return split_list_path(path, "interface")[0]
 
 
 def _report_identities(

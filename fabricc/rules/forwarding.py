@@ -22,7 +22,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
-from fabricc.facts.statement import Tier, session_path
+from fabricc.facts.statement import Tier, session_path, split_list_path
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import BGP, INTERFACES, OTHER, POLICY, FabricRule, Input, Report, SwitchRule
 from fabricc.rules.sessions import UPPER, exchanging_sessions
@@ -148,7 +148,7 @@ def _filter_rules(statement: Statement) -> dict[str, list[tuple[str, str]]]:
     found: dict[str, list[tuple[int, str, str]]] = {}
     for path, value in statement.rest.items():
         if path.startswith(_LIST):
-            name, _, leaf = path[len(_LIST) :].partition("]/")
+            name, leaf = split_list_path(path, "access_list")
             if is_number(leaf):
                 found.setdefault(name, []).append((int(leaf), path, str(value)))
     return {name: [(path, text) for _, path, text in sorted(rules)] for name, rules in found.items()}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
 from fabricc.facts.frame import pack_value, value_of
-from fabricc.facts.statement import Tier, scope_of
+from fabricc.facts.statement import Tier, scope_of, split_list_path
 from fabricc.proof.invariants.view import as_int, sibling_address
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def sessions_of(statement: Statement) -> Sessions:
     )
     by_address, subnets = _ports_by_reach(statement)
     federated = any(path.endswith("bgp/confederation") for path in statement.rest)
-    carrying = {path[len(_EVPN) :].partition("]/")[0] for path in facts if path.startswith(_EVPN)}
+    carrying = {split_list_path(path, "evpn/neighbor")[0] for path in facts if path.startswith(_EVPN)}
     found = Sessions(True, listens=listens, addresses=frozenset(_own_addresses(statement)))
     for key, values in statement.sessions.items():
         vrf, neighbor = key

@@ -13,7 +13,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.numbers import is_number
-from fabricc.facts.statement import Device, Kind, Tier
+from fabricc.facts.frame import PORT
+from fabricc.facts.statement import Device, Kind, Tier, split_list_path
 from fabricc.front.spec.networks import free_numbers
 
 if TYPE_CHECKING:
@@ -47,12 +48,11 @@ class FoundTiers:
 
     def of_ports(self, leaf: str, devices: Iterable[Device]) -> Value | None:
         """Return what most ports that state a fact state, over some devices; cabled ports first."""
-        end = f"]/{leaf}"
         stated = [
-            ((device.name, path[len("interface[") : -len(end)]), value)
+            ((device.name, split_list_path(path, "interface")[0]), value)
             for device in devices
             for path, value in device.reading.facts.items()
-            if path.endswith(end) and path.startswith("interface[")
+            if path.startswith(PORT) and split_list_path(path, "interface")[1] == leaf
         ]
         cabled = self.links | self.host_ports
         return _most_common([value for port, value in stated if port in cabled] or [v for _, v in stated])
@@ -177,8 +177,8 @@ def networks_of(sides: FoundTiers) -> dict[str, list[Network]]:
             for family, six in (("ipv4", ""), ("ipv6", "6")):
                 if path == f"loopback/{family}":
                     found["loopbacks" + six].append(ip_interface(str(value)).network)
-                elif path.endswith(f"]/{family}") and path.startswith("interface["):
-                    port = path[len("interface[") : -len(f"]/{family}")]
+                elif path.startswith(PORT) and split_list_path(path, "interface")[1] == family:
+                    port = split_list_path(path, "interface")[0]
                     of_host = device.kind is Kind.HOST or (device.name, port) in sides.host_ports
                     if not of_host and (device.name, port) not in sides.links:
                         continue

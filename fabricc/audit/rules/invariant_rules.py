@@ -20,7 +20,7 @@ from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.model import NO_CAGE
 from fabricc.facts.frame import PORT
-from fabricc.facts.statement import Device, Kind, Statement, Tier
+from fabricc.facts.statement import Device, Kind, Statement, Tier, split_list_path
 from fabricc.proof.compare import Finding
 from fabricc.proof.invariants import clos
 from fabricc.proof.invariants.contract import contract_breaches, switch_contracts
@@ -259,7 +259,7 @@ def _has_family_address(statement: Statement, each: Breach) -> bool:
 
 
 def _port_in(path: str) -> str:
-    return path.partition("[")[2].partition("]/")[0]
+    return split_list_path(path, path.partition("[")[0])[0]
 
 
 def _mark_assumed(each: Breach, statement: Statement) -> Breach:
