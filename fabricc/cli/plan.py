@@ -126,9 +126,9 @@ def command(
     if compiled.infiniband is not None:
         from fabricc.cli.plan_infiniband import show_plan  # no fabric of Ethernet needs it
 
-        return show_plan(
-            compiled, format_, csv_folder, wanted, ethernet_only=qos or any((picture, proposal_file))
-        )
+        given = (("--qos", qos), ("--plot", picture), ("--propose-places", proposal_file))
+        refused = [option for option, value in given if value]
+        return show_plan(compiled, format_, csv_folder, wanted, refused)
     parts = [compiled, *compiled.networks.values()]
     planned = [(part, part.planned) for part in parts if part.planned is not None]
     found = (*compiled.diagnostics, *chain.from_iterable(map(_full_networks, parts)))

@@ -36,8 +36,7 @@ def show_plan(
     format_: str,
     csv_folder: Path | None,
     wanted: BillRequest | None,
-    *,
-    ethernet_only: bool,
+    refused: Sequence[str],
 ) -> int:
     """Show the plan of an InfiniBand spec and return the exit status.
 
@@ -46,16 +45,17 @@ def show_plan(
         format_: `text` or `json`.
         csv_folder: folder for the tables, or None.
         wanted: requested bills, labels and places, or None.
-        ethernet_only: whether worksheets or pictures of lossless Ethernet were requested.
+        refused: the requested options that only Ethernet has.
 
     Raises:
-        click.UsageError: they were; or the folder cannot be written.
+        click.UsageError: there are such options; or the folder cannot be written.
     """
     ib, spec = compiled.infiniband, compiled.spec
     if ib is None:
         raise ValueError("not an InfiniBand fabric")
-    if ethernet_only:
-        raise click.UsageError("--qos and --plot are for lossless Ethernet; InfiniBand uses link credits.")
+    if refused:
+        places = " Write the table of places yourself for --places." if "--propose-places" in refused else ""
+        raise click.UsageError(f"only Ethernet has {' and '.join(refused)}.{places}")
     pinned = compiled.lock_before is not None
     found = (*compiled.diagnostics, *report_full(spec, ib.wiring, list_rooms(ib), pinned=pinned))
     bought = bill.list_parts(wanted, [("", spec, ib.wiring)], "infiniband") if wanted else None

@@ -54,6 +54,13 @@ def test_plan_shows_engines_lids_and_tenants(call: Call, spec: Path, tmp_path: P
     assert plan["routing"]["engines"] == ["ftree", "updn"]
 
 
+def test_plan_names_the_options_that_only_ethernet_has(call: Call, spec: Path, tmp_path: Path) -> None:
+    places = tmp_path / "places.csv"
+    status, shown = call("plan", spec, "--propose-places", places, "--qos")
+    assert (status, places.exists()) == (2, False)
+    assert "only Ethernet has --qos and --propose-places. Write the table" in " ".join(shown.split())
+
+
 def test_build_twice_and_check(call: Call, spec: Path, tmp_path: Path) -> None:
     status, said = call("build", spec, "-o", tmp_path / "build")
     assert status == 0, said
