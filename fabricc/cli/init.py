@@ -296,7 +296,13 @@ def _has_segments(answers: Answers) -> bool:
     return (nos or answers.nos).partition("-")[0] in SEGMENTS
 
 
+def _as_model(text: str) -> str:
+    """Return a name in the spelling of the catalog: `HGX B300` is `hgx-b300`."""
+    return "-".join(text.lower().split())
+
+
 def _host_model(text: str, catalog: Catalog) -> str:
+    text = _as_model(text) if _as_model(text) in catalog.hosts else text
     if text not in catalog.hosts:
         raise click.UsageError(_report_unknown("host", text, catalog.hosts))
     if not catalog.hosts[text].gpus:
@@ -307,6 +313,7 @@ def _host_model(text: str, catalog: Catalog) -> str:
 
 
 def _switch_model(text: str, catalog: Catalog) -> str:
+    text = _as_model(text) if _as_model(text) in catalog.switches else text
     if text not in catalog.switches:
         raise click.UsageError(_report_unknown("switch", text, catalog.switches))
     if not systems_of(catalog.switches[text]):

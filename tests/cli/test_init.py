@@ -107,6 +107,11 @@ def test_infiniband_switches_have_a_spec_that_builds(fabricc: Fabricc, tmp_path:
     assert (spec["fabric"], spec["tors"]) == ("infiniband", {"model": "q3400", "oversubscription": 1.0})
 
 
+def test_models_may_have_the_spelling_of_a_quote(fabricc: Fabricc, tmp_path: Path) -> None:
+    spec = spec_of(fabricc, tmp_path / "a", "--hosts", "HGX H200", "--switches", "SN5600", "--count", "32")
+    assert (spec["gpus"]["model"], spec["tors"]["model"]) == ("hgx-h200", "sn5600")  # type: ignore[index]
+
+
 def test_nvlink_domains_become_racks(fabricc: Fabricc, tmp_path: Path) -> None:
     gpus = spec_of(fabricc, tmp_path / "a", "--hosts", "gb200-nvl72", "--count", "72")["gpus"]
     assert (gpus["racks"], gpus["hosts_per_rack"]) == (["r01", "r02", "r03", "r04"], 18)  # type: ignore[index]
