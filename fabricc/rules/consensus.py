@@ -142,8 +142,12 @@ def roles_of(statement: Statement) -> dict[Role, list[str]]:
         values = statement.ports.get(port, {})
         if values.get("enabled") != "false":
             far, cable = statement.fars[port].tier, str(values.get("headroom/cable_m", ""))
-            speed = str(values.get("speed_gbps", "")) if far is Tier.HOST else ""  # hosts differ by design
-            roles.setdefault(("port", far.value, cable, speed), []).append(port)
+            kind = ""
+            if far is Tier.HOST:
+                kind = str(values.get("speed_gbps", ""))  # hosts differ by design
+            elif statement.place.tier is Tier.HOST:
+                kind = port.rstrip("0123456789")  # ports of several networks have several names
+            roles.setdefault(("port", far.value, cable, kind), []).append(port)
     return roles
 
 

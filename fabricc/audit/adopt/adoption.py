@@ -7,7 +7,7 @@ have its name. Lines of running files that no fact stands for, and that a build 
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +21,7 @@ from fabricc.audit.adopt.shape import KEYS, Choice, rail_name
 from fabricc.audit.adopt.trial import Draft, Site, built_files, compiled_of, error_codes, find_mismatches
 from fabricc.audit.device import drop_invalid_addresses
 from fabricc.audit.model import FoundFabric
+from fabricc.audit.networks import RAILS, networks_by_switch
 from fabricc.audit.places import places_of
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
@@ -28,12 +29,11 @@ from fabricc.back.nos.exec_commands import command_lines
 from fabricc.back.nos.overlay_text import Node, outline_text
 from fabricc.base.diagnostics import TITLES, FindingsError
 from fabricc.base.diagnostics.wording import join_words, plural
-from fabricc.base.numbers import natural_key
 from fabricc.base.secret_words import secrets_by_line
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.render.switch_files import holds_secret
 from fabricc.facts.frame import Contents
-from fabricc.facts.statement import Device, End, Kind, Tier
+from fabricc.facts.statement import Device, Kind, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -208,52 +208,17 @@ def _describe_cable(cable: Mapping[str, Any]) -> str:
     )
 
 
-RAILS = ""
-"""Name of the network that the top level of a spec describes."""
-
-
 def networks_of(found: FoundFabric) -> dict[str, FoundFabric]:
     """Return name of a network -> its devices, links and places; the rails first. One network without evidence."""
-    parts = _connected_parts(found)
-    votes: dict[int, Counter[str]] = defaultdict(Counter)
-    for link in found.links:
-        for near, far in link.ways:
-            if far.device in parts and near.device in found.devices and near.device not in parts:
-                votes[parts[far.device]][_network_of(found.devices[near.device], near)] += 1
-    named = {part: counted.most_common(1)[0][0] for part, counted in votes.items()}
+    named = networks_by_switch(found)
     names = sorted({*named.values()}, key=lambda name: (name != RAILS, name))
     if len(names) < 2 or RAILS not in names:
         return {RAILS: found}
     parted: dict[str, FoundFabric] = {}
     for name in names:
-        own = {each for each, part in parts.items() if named.get(part, RAILS) == name}
+        own = {each for each, network in named.items() if network == name}
         parted[name] = _part_of(found, name, own, {host for part in parted.values() for host in part.devices})
     return parted
-
-
-def _connected_parts(found: FoundFabric) -> dict[str, int]:
-    """Return switch -> the number of its connected part of the graph of switches."""
-    switches = [name for name, device in found.devices.items() if device.kind is Kind.SWITCH]
-    joined: dict[str, list[str]] = {name: [] for name in switches}
-    for link in found.links:
-        if link.a.device in joined and link.b.device in joined:
-            joined[link.a.device].append(link.b.device)
-            joined[link.b.device].append(link.a.device)
-    parts: dict[str, int] = {}
-    for number, start in enumerate(sorted(switches, key=natural_key)):
-        waiting = [start]
-        while waiting:
-            if (name := waiting.pop()) not in parts:
-                parts[name] = number
-                waiting += joined[name]
-    return parts
-
-
-def _network_of(host: Device, port: End) -> str:
-    """Return the network that a port of a host is of, by the file that states it."""
-    start = f"interface[{port.port}]/"
-    file = next((file for path, (file, _) in host.reading.lines.items() if path.startswith(start)), "")
-    return host_files.network_of(file)
 
 
 def _part_of(

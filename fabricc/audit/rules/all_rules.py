@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fabricc.audit.model import Evidence, FoundFabric, Link, fars_of, neighbors_of
+from fabricc.audit.networks import network_of_fact, networks_by_switch, switch_parts
 from fabricc.audit.rules import invariant_rules
 from fabricc.audit.rules.invariant_rules import Designs, Proof, RuleProgress
 from fabricc.audit.rules.invariant_rules import prove_switch as prove
@@ -30,7 +31,7 @@ from fabricc.rules.session_pairs import SessionTable, session_findings
 from fabricc.rules.summary import summarize
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from fabricc.audit.rules.invariant_rules import ProvedSwitch
     from fabricc.proof.compare import Finding
@@ -124,7 +125,7 @@ class Digest(NamedTuple):
         findings: what is wrong with it alone.
         safe: code points that PFC protects on every port with PFC; None without such ports.
         vote, mixed: see `consensus.vote_of`.
-        designs: designs that it shows; `points`: the code points that a host states, by purpose.
+        designs: designs that it shows; `points`: purpose, code point and network of those that a host states.
         summary: what of a switch is compared with others; `subnets`: of its ports.
     """
 
@@ -136,7 +137,7 @@ class Digest(NamedTuple):
     mixed: bool
     safe: frozenset[int] | None = None
     designs: tuple[tuple[str, str], ...] = ()
-    points: tuple[tuple[str, int], ...] = ()
+    points: tuple[tuple[str, int, str], ...] = ()
     proved: ProvedSwitch | None = None
     summary: Summary | None = None
     subnets: Subnets = Subnets()
@@ -160,8 +161,8 @@ def _digest_device(
         *consensus.vote_of(one, mine.near),
     )
     if device.kind is Kind.HOST:
-        points = ((path, one.rest.get(path)) for path in _POINTS)
-        return digest._replace(points=tuple([(p, dscp) for p, dscp in points if isinstance(dscp, int)]))
+        points = ((path, one.rest.get(path), network_of_fact(device, path)) for path in _POINTS)
+        return digest._replace(points=tuple([(p, dscp, n) for p, dscp, n in points if isinstance(dscp, int)]))
     proved = prove(one, mine, models, cnp)
     wrong = [*run_switch_rules(one, mine), *proved.findings]
     return digest._replace(
@@ -192,8 +193,9 @@ class Digests:
     """Input of rules about several devices.
 
     Attributes:
-        protected: code point -> switches that protect it on every port with PFC; `lossless`: those with PFC at all.
-        rdma, cnp: code points that hosts use for it -> how many do.
+        lossless: switch with PFC -> the code points that it protects on every port with PFC.
+        rdma: network -> code points that its hosts use for RDMA -> how many do; `cnp`: the same of all, for
+            notifications.
         like: one object for all that have addresses at the same paths.
         summaries: switch -> what of it is compared with others; `subnets`: switch -> those of its ports.
     """
@@ -205,9 +207,8 @@ class Digests:
     sessions: sessions.PackedSessions = field(default_factory=sessions.PackedSessions)
     owned: dict[str, UniqueValues] = field(default_factory=dict)
     ballot: VoteTable = field(default_factory=VoteTable)
-    protected: Counter[int] = field(default_factory=Counter)
     lossless: dict[str, frozenset[int]] = field(default_factory=dict)
-    rdma: Counter[int] = field(default_factory=Counter)
+    rdma: dict[str, Counter[int]] = field(default_factory=dict)
     cnp: Counter[int] = field(default_factory=Counter)
     like: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
     summaries: dict[str, Summary] = field(default_factory=dict)
@@ -224,13 +225,12 @@ class Digests:
         digest.owned.paths = self.like.setdefault(paths, paths)
         self.owned[name] = digest.owned
         self.ballot.add(name, digest.vote, mixed=digest.mixed)
-        for path, dscp in digest.points:
-            (self.rdma if path in _RDMA else self.cnp)[dscp] += 1
+        for path, dscp, network in digest.points:
+            (self.rdma.setdefault(network, Counter()) if path in _RDMA else self.cnp)[dscp] += 1
         if digest.proved is None:
             return
         if digest.safe is not None:
             self.lossless[name] = digest.safe
-            self.protected.update(digest.safe)
         self.designs.add(name, digest.designs)
         self.proof.add(device, digest.proved)
         self.unchecked[name] = unchecked_topics(digest.proved.answers)
@@ -286,16 +286,13 @@ def _of_sessions(
 def _of_rdma(
     found: FoundFabric, digests: Digests, fars: Mapping[str, Mapping[str, LinkPeer]], jobs: int
 ) -> Iterator[list[Finding]]:
-    wanted = rdma_dscp(digests)
-    if wanted is None:
-        return
+    wanted = rdma_by_switch(found, digests)
 
     def lossy(name: str) -> list[Finding]:
-        return list(lossless.rdma_findings(_statement(found, found.devices[name], fars), *wanted))
+        return list(lossless.rdma_findings(_statement(found, found.devices[name], fars), *wanted[name]))
 
-    yield from _map_items(
-        jobs, [name for name, safe in digests.lossless.items() if wanted[0] not in safe], lossy
-    )
+    odd = [name for name, safe in digests.lossless.items() if name in wanted and wanted[name][0] not in safe]
+    yield from _map_items(jobs, odd, lossy)
 
 
 def _collect_outliers(
@@ -327,18 +324,44 @@ def groups_of(found: FoundFabric) -> dict[str, str]:
     return {name: root(name) for name in above}
 
 
-def rdma_dscp(digests: Digests) -> tuple[int, str] | None:
-    """Return RDMA's code point and its source: the hosts, else the switches by majority, 26 if they have it."""
+def rdma_by_switch(found: FoundFabric, digests: Digests) -> dict[str, tuple[int, str]]:
+    """Return switch -> RDMA's code point and its source; switches for which nothing shows it are left out.
+
+    The source is the hosts of its network. Without hosts it is the majority of the switches, but a network that no link
+    joins to the others may have its own.
+    """
     if digests.rdma:
-        dscp, times = digests.rdma.most_common(1)[0]
-        return dscp, f"as hosts state in {times:,} places"
-    half = len(digests.lossless) / 2
-    if digests.protected[26] > half:
-        return 26, f"protected on {digests.protected[26]:,} of {len(digests.lossless):,} switches"
-    most = digests.protected.most_common(2)
-    if most and most[0][1] > half and (len(most) == 1 or most[1][1] < most[0][1]):
-        return most[0][0], f"protected on {most[0][1]:,} of {len(digests.lossless):,} switches"
-    return None
+        stated = {name: counts.most_common(1)[0] for name, counts in digests.rdma.items()}
+        networks = networks_by_switch(found) if len({dscp for dscp, _ in stated.values()}) > 1 else {}
+        most = max(stated, key=lambda name: stated[name][1])
+        return {
+            name: (dscp, f"as hosts state in {times:,} places")
+            for name in digests.lossless
+            for dscp, times in (stated[networks.get(name, most)],)
+            if networks.get(name, most) in stated
+        }
+    usual = usual_code_point(digests.lossless.values())
+    chosen = {} if usual is None else dict.fromkeys(digests.lossless, usual)
+    for part in switch_parts(found):
+        own = {digests.lossless[name] for name in part if name in digests.lossless}
+        tiers = {found.places[name].tier for name in part if name in digests.lossless}
+        if len(own) == 1 and len(tiers) > 1 and (alone := usual_code_point(own)) is not None:
+            chosen.update(dict.fromkeys(part & digests.lossless.keys(), alone))
+    return chosen
+
+
+def usual_code_point(protected: Collection[frozenset[int]]) -> tuple[int, str] | None:
+    """Return the code point that most switches protect, 26 if they do, and how many; None without a majority."""
+    counts = Counter(dscp for each in protected for dscp in each)
+    half = len(protected) / 2
+    most = counts.most_common(2)
+    if counts[26] > half:
+        dscp = 26
+    elif most and most[0][1] > half and (len(most) == 1 or most[1][1] < most[0][1]):
+        dscp = most[0][0]
+    else:
+        return None
+    return dscp, f"protected on {counts[dscp]:,} of {len(protected):,} switches"
 
 
 def _deduplicate(reported: Iterable[Finding]) -> list[Finding]:

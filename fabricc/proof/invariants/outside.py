@@ -37,7 +37,7 @@ from fabricc.proof.invariants.rules import Breach, breach_finding
 from fabricc.proof.invariants.view import LinkPort, SwitchView, in_network, leads_out
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from ipaddress import IPv4Network, IPv6Network
 
     from fabricc.fabric.model import Port, Switch
@@ -230,11 +230,35 @@ def _kept_inside(kind: Kind, own: list[tuple[int, Block]]) -> Iterator[Finding]:
 
 def _check_reach(kinds: list[Kind], prefix: Block, at: set[int], held: set[int]) -> Iterator[Finding]:
     """Check that every ToR of a plane with a way to the prefix has it."""
-    joined = joined_planes((kind.policy.tier, kind.policy.plane) for kind in kinds)
-    planes = {joined(kinds[kind].policy.plane) for kind in at}
+    separate = separate_networks(kinds)
     for number, kind in enumerate(kinds):
-        if kind.policy.tier == 0 and joined(kind.policy.plane) in planes and number not in held:
+        if kind.policy.tier == 0 and number not in held and not all(separate(number, each) for each in at):
             yield _outside_finding(kind, f"do not get {prefix} from outside over any switch above", "")
+
+
+def separate_networks(kinds: Sequence[Kind]) -> Callable[[int, int], bool]:
+    """Return a function: whether two classes are in different planes, or in networks that no link joins.
+
+    A network has ToRs with links upwards; ToRs without these are cut off, and still belong to their plane.
+    """
+    joined = joined_planes((kind.policy.tier, kind.policy.plane) for kind in kinds)
+    part: list[int | None] = [None] * len(kinds)
+    for start in range(len(kinds)):
+        reached, waiting = set[int](), [start] if part[start] is None else []
+        while waiting:
+            if (each := waiting.pop()) not in reached:
+                reached.add(each)
+                waiting += [other for others in kinds[each].neighbors.values() for other in others]
+        if any(kinds[each].policy.tier == 0 and kinds[each].neighbors["up"] for each in reached):
+            for each in reached:
+                part[each] = start
+
+    def are_separate(one: int, two: int) -> bool:
+        if joined(kinds[one].policy.plane) != joined(kinds[two].policy.plane):
+            return True
+        return part[one] is not None and part[two] is not None and part[one] != part[two]
+
+    return are_separate
 
 
 def _stance_outside(kind: Kind, state: State, prefix: Block) -> NeighborPolicy | None:

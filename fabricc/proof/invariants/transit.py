@@ -16,8 +16,16 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from fabricc.proof.invariants.clos import TIERS, joined_planes
-from fabricc.proof.invariants.outside import Channel, Kind, Spread, Valley, follow_all, outside_findings
+from fabricc.proof.invariants.clos import TIERS
+from fabricc.proof.invariants.outside import (
+    Channel,
+    Kind,
+    Spread,
+    Valley,
+    follow_all,
+    outside_findings,
+    separate_networks,
+)
 from fabricc.proof.invariants.rules import breach_finding
 
 if TYPE_CHECKING:
@@ -117,7 +125,7 @@ def _check_reach(kinds: list[Kind], result: Spread) -> Iterator[Finding]:
 
     ToRs that have nothing above them are alone in their plane.
     """
-    joined = joined_planes((kind.policy.tier, kind.policy.plane) for kind in kinds)
+    separate = separate_networks(kinds)
     by_route: dict[tuple[int, int, int], set[object]] = {}
     for origin, holder, sender, prefix in result.holders:
         by_route.setdefault((origin, holder, sender), set()).add(prefix)
@@ -127,7 +135,7 @@ def _check_reach(kinds: list[Kind], result: Spread) -> Iterator[Finding]:
         policy = kinds[origin].policy
         wanted = [p for p in policy.originates if p.length < p.bits or (policy.vtep and p.family == 4)]
         for holder in tors:
-            if joined(kinds[origin].policy.plane) != joined(kinds[holder].policy.plane):
+            if separate(origin, holder):
                 continue
             if origin == holder and kinds[origin].members == 1:
                 continue
