@@ -215,6 +215,27 @@ APART: list[tuple[str, str, Edit]] = [
 ]
 
 
+def _with_import(vrf: str, source: str) -> Edit:
+    """Let a VRF of Cumulus import the routes of another one."""
+    leak = f"route-import: {{from-vrf: {{enable: 'on', list: {{{source}: {{}}}}}}}}"
+    family = f"address-family: {{ipv4-unicast: {{{leak}}}}}"
+    entry = f"      {vrf}: {{router: {{bgp: {{enable: 'on', {family}}}}}}}\n"
+    return lambda text: text.replace("\n    vrf:\n", f"\n    vrf:\n{entry}")
+
+
+APART.append(("cumulus", "a tenant that imports from another one", _with_import("RED", "BLUE")))
+
+
+@pytest.mark.parametrize(("vrf", "source"), [("RED", "mgmt"), ("mgmt", "RED")])
+def test_an_import_of_cumulus_joins_management(vrf: str, source: str) -> None:
+    _, files = at_home("cumulus")
+    files[FILE["cumulus"]] = _with_import(vrf, source)(files[FILE["cumulus"]])
+    reading = nos.load("cumulus").read(files)
+    assert reading.facts["management/isolated"] == "false"
+    _, line = reading.lines["management/isolated"]
+    assert "from-vrf" in files[FILE["cumulus"]].splitlines()[line - 1]
+
+
 @pytest.mark.parametrize(("name", "design", "edit"), APART, ids=[f"{c[0]}: {c[1]}" for c in APART])
 def test_tenants_may_exchange_routes(name: str, design: str, edit: Edit) -> None:
     _, files = at_home(name)

@@ -96,6 +96,7 @@ def read(files: Mapping[str, str]) -> Reading:
     if (text := files.get(words.FILE)) is not None:
         reader(startup.release_in(startup.parse_startup(text))).read_file(words.FILE, text, reading)
         beyond.read_again(text, words.FILE, reading)
+        interfaces.finish_isolation(reading)
         roce.expand_roce(text, words.FILE, reading)
     else:
         flat.read_files(files, reading)

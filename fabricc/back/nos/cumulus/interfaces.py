@@ -18,7 +18,7 @@ from fabricc.back.nos.cumulus.startup import (
     scope_at,
 )
 from fabricc.back.nos.cumulus.words import FABRIC, LOOPBACK, MANAGEMENT, MANAGEMENT_VRF, cage_name
-from fabricc.back.nos.management import state_isolation
+from fabricc.back.nos.management import ISOLATED, state_isolation
 from fabricc.back.reading import Block, Entry, Fact, Keep, Row, Scope, Silent, block_rows
 from fabricc.fabric.model import Direction, Port, Switch
 from fabricc.fabric.vocabulary import port_paths
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fabricc.back.nos.base import Departure
-    from fabricc.fabric.facts import Facts, Value
+    from fabricc.fabric.facts import Facts, Reading, Value
 
 DEPARTURES: tuple[Departure, ...] = ()
 
@@ -142,7 +142,8 @@ def state(facts: Facts, switch: Switch) -> None:
 # --- and back --------------------------------------------------------------------------------------------
 
 _CHILD = re.compile(r"(swp[0-9]+)s[0-9]+")
-_LEAK = re.compile(r"^(route-import|from-vrf)\b")
+_LEAK = re.compile(r"setting\[ipv[46] route-import\]$")
+"""Path of a setting that leaks routes between VRFs."""
 _SPEED = re.compile(r"([0-9]{1,6})G")
 _FAMILIES = ("ipv4", "ipv6")
 _STATED = ("description", "fec", "mtu", "speed_gbps")
@@ -244,8 +245,14 @@ def _finish_management(file: File, management: Scope, release: Release) -> None:
     elif word != MANAGEMENT_VRF:
         file.reject(line)
     if "management/address" in file.facts:
-        document = file.document
-        state_isolation(document.reading, word == MANAGEMENT_VRF, (document.file, line), _LEAK)
+        state_isolation(file.document.reading, word == MANAGEMENT_VRF, (file.document.file, line))
+
+
+def finish_isolation(reading: Reading) -> None:
+    """State that settings of BGP lead routes into the VRF of the management port or out of it."""
+    if (isolated := reading.facts.get(ISOLATED)) is not None:
+        place = reading.lines[ISOLATED]
+        state_isolation(reading, isolated == "true", place, _LEAK, MANAGEMENT_VRF)
 
 
 def _finish_addresses(
