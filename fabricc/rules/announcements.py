@@ -235,8 +235,7 @@ def _pointless_filters(statement: Statement, sessions: Sessions) -> Iterator[Fin
 
 def _unsent_communities(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report sessions with other switches whose import reads communities, and which send none."""
-    if sends_communities_unstated(statement.device.system):
-        return
+    unsent = ("false",) if sends_communities_unstated(statement.device.system) else _UNSET
     read = {
         path[len("route_map[") :].partition("]")[0]
         for path, value in statement.rest.items()
@@ -246,7 +245,7 @@ def _unsent_communities(statement: Statement, sessions: Sessions) -> Iterator[Fi
         key
         for key, stated in external_sessions(statement)
         if stated.get("import") in read
-        and stated.get("send_community") in _UNSET
+        and stated.get("send_community") in unsent
         and (far := statement.fars.get(sessions.near.get(key, ""))) is not None
         and far.known
         and far.tier is not Tier.HOST
@@ -258,7 +257,7 @@ def _unsent_communities(statement: Statement, sessions: Sessions) -> Iterator[Fi
             "graceful shutdown, does not arrive"
         )
         remedy = "Send communities on the sessions between switches."
-        paths = (session_path(keys[0], "import"), session_path(keys[0], "remote_asn"))
+        paths = tuple(session_path(keys[0], leaf) for leaf in ("send_community", "import", "remote_asn"))
         yield finding_at(POINTLESS, statement.device, paths, message, "communities", Severity.WARNING, remedy)
 
 

@@ -245,13 +245,14 @@ def _sends_targets(statement: Statement, values: Mapping[str, Value]) -> bool:
 
 
 def _one_path(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report several links to upper switches of which one is used: by default, or by a number (invariant 9)."""
+    """Report several links up, or between ToRs, of which one is used: by default, or by a number (invariant 9)."""
     here = _HEIGHT.get(statement.place.tier, 0)
     links: dict[str, set[str]] = {}
     for key, values in external_sessions(statement):
         near = sessions.near.get(key, "")
         far = statement.fars.get(near)
-        if far is not None and far.known and _HEIGHT.get(far.tier, 0) > here > 0:
+        beside = far is not None and far.tier is statement.place.tier is Tier.TOR
+        if far is not None and far.known and (beside or _HEIGHT.get(far.tier, 0) > here > 0):
             for family in _FAMILIES.intersection(str(values.get("families", "")).split(",")):
                 links.setdefault(family, set()).add(near)
     limits = _path_limits(statement)

@@ -161,7 +161,8 @@ def _notifications_in_the_class_of_rdma() -> Fault:
 def _no_communities() -> Fault:
     """Send no communities, so that a drain has no effect."""
     line = replace(r"^.*send-community\n", "")
-    return {"eos": line, "nxos": line}
+    off = replace(r"^(  neighbor (\S+) activate\n)", r"\1  no neighbor \2 send-community\n", file="frr.conf")
+    return {"eos": line, "nxos": line, "frr": off, "sonic": off}
 
 
 def _quiet_watchdog() -> Fault:
