@@ -75,8 +75,7 @@ FAULTS = {
     ),
     "a VTEP that is not announced": (
         change_files(TOR, (r"(prefix-list OWN-V4 seq 5 permit) 10.128.0.0/32", r"\1 10.128.0.9/32")),
-        "FAB6209 rack002-tor1a and 2 more like it do not get 10.128.0.0/32 of rack001-tor1a over spine01a and 1 more "
-        "like it: fewer equal paths than up-links",
+        f"FAB6209 {TOR} do not announce 10.128.0.0/32: TO-UPSTREAM does not permit it",
     ),
     "a port in no segment": (
         change_files(TOR, (r"(iface swp1\n    mtu 9050\n)    bridge-access 110\n", r"\1")),

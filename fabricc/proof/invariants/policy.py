@@ -86,6 +86,7 @@ class Policy:
         originates: prefixes that the named switch puts into BGP.
         outward: prefixes of static routes that it puts into BGP, and the map by which; `discards`: those that it drops.
         vtep: whether other switches send VXLAN to its loopback.
+        list_lines: prefix list -> the line of its first rule; `aggregate_lines`: aggregate -> its line.
     """
 
     tier: int
@@ -104,6 +105,8 @@ class Policy:
     static_map: str = ""
     discards: tuple[Block, ...] = ()
     vtep: bool = False
+    list_lines: dict[str, int] = field(default_factory=dict, compare=False)
+    aggregate_lines: dict[Block, int] = field(default_factory=dict, compare=False)
 
     def apply(self, name: str, route: Route) -> tuple[frozenset[str], Clause | None] | None:
         """Return communities of the route after a map and the clause that permitted it, or None if it is denied.
@@ -193,6 +196,10 @@ def policy_of(seen: SwitchView, file: str) -> Policy:
         lists, dict(seen.communities), _originated_blocks(blocks, _announces_evpn(seen)), switch.name, file,
         outward=routes if "bgp/redistribute_static" in seen.facts else (),
         static_map=str(seen.facts.get("bgp/redistribute_static", "")), discards=discards, vtep="source" in seen.evpn,
+        list_lines={name: seen.place(f"prefix_list[{name}]/0")[1] for name in lists},
+        aggregate_lines={
+            block: seen.place(f"bgp/aggregate[{text}]")[1] for text in seen.aggregates if (block := parse_block(text))
+        },
     )  # fmt: skip
     return replace(policy, key=_policy_key(policy))
 
@@ -241,7 +248,8 @@ def _originated_blocks(blocks: Iterable[Block], evpn: bool) -> tuple[Block, ...]
 
 def _policy_key(policy: Policy) -> bytes:
     """Return a key that is equal for policies that treat every route in the same way."""
-    head = (policy.tier, policy.plane, policy.pod, policy.drained, [_stance_tuple(s) for s in policy.stances])
+    stances = [_stance_tuple(s) for s in policy.stances]
+    head = (policy.tier, policy.plane, policy.pod, policy.drained, stances, len(policy.originates))
     maps = {name: [(*clause[:5], clause.only) for clause in clauses] for name, clauses in policy.maps.items()}
     outside = (policy.outward, policy.discards, policy.static_map)
     text = repr(

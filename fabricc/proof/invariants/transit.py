@@ -26,6 +26,7 @@ from fabricc.proof.invariants.outside import (
     outside_findings,
     separate_networks,
 )
+from fabricc.proof.invariants.policy import OWN, Route
 from fabricc.proof.invariants.rules import breach_finding
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.clos import SwitchDigest
     from fabricc.proof.invariants.policy import Policy
+    from fabricc.proof.invariants.prefixes import Block
 
 _NAMED = 4
 
@@ -111,10 +113,11 @@ def _valley_place(kinds: list[Kind], valley: Valley) -> tuple[str, int]:
 
 
 def _import_line(policy: Policy) -> int:
-    """Line of the first step of what is taken from above."""
-    for stance in policy.stances:
-        if stance.direction == "up" and policy.maps.get(stance.imports):
-            return policy.maps[stance.imports][0].line
+    """Line of the first step of what is taken from above, else from ToRs beside."""
+    for direction in ("up", "peer"):
+        for stance in policy.stances:
+            if stance.direction == direction and policy.maps.get(stance.imports):
+                return policy.maps[stance.imports][0].line
     return 1
 
 
@@ -134,6 +137,11 @@ def _check_reach(kinds: list[Kind], result: Spread) -> Iterator[Finding]:
     for origin in tors:
         policy = kinds[origin].policy
         wanted = [p for p in policy.originates if p.length < p.bits or (policy.vtep and p.family == 4)]
+        kept = {p: place for p in wanted if (place := _refusing_export(policy, p)) is not None}
+        for prefix, (name, line) in kept.items():
+            message = f"{kinds[origin]} do not announce {prefix}: {name} does not permit it"
+            yield breach_finding(9, message, policy.file, line)
+        wanted = [p for p in wanted if p not in kept]
         for holder in tors:
             if separate(origin, holder):
                 continue
@@ -157,16 +165,56 @@ def _check_reach(kinds: list[Kind], result: Spread) -> Iterator[Finding]:
                     break
 
 
+def _refusing_export(policy: Policy, prefix: Block) -> tuple[str, int] | None:
+    """Return the export that keeps an own prefix from all switches, and the line of its list; None if one permits it.
+
+    Where it permits another aggregate, the line is that of the aggregate.
+
+    A switch without such an export, or without neighbors of the family, keeps nothing.
+    """
+    names = [
+        stance.exports
+        for stance in policy.stances
+        if stance.direction in ("up", "peer") and prefix.family in stance.families
+    ]
+    route = Route(prefix, True, frozenset())
+    if not names or any(policy.apply(name, route) is not None for name in names):
+        return None
+    beside = [p for p in policy.aggregate_lines if p.family == prefix.family and p != prefix]
+    if prefix in policy.aggregate_lines and any(
+        policy.apply(names[0], route._replace(prefix=each)) is not None for each in beside
+    ):
+        return names[0], policy.aggregate_lines[prefix]
+    clauses = [clause for clause in policy.maps.get(names[0], ()) if clause.permit]
+    lists = [each.prefix_list for each in clauses if _is_of_family(policy, each.prefix_list, prefix.family)]
+    line = policy.list_lines[lists[-1]] if lists else clauses[-1].line if clauses else 1
+    return names[0], line
+
+
+def _is_of_family(policy: Policy, name: str, family: int) -> bool:
+    rules = [rule for rule in policy.lists.get(name, ()) if OWN not in rule]
+    return bool(rules) and all((":" in rule) == (family == 6) for rule in rules)
+
+
 def _lost_loopbacks(kinds: list[Kind], result: Spread, tors: list[int]) -> Iterator[Finding]:
     """Yield a breach for the loopbacks of ToRs that they announce and no other ToR gets."""
     held = {prefix for _, holder, _, prefix in result.holders if holder in tors}
     for origin in tors:
         others = [at for at in tors if at != origin or kinds[at].members > 1]
-        lost = [p for p in kinds[origin].policy.originates if p.length == p.bits and p not in held]
+        policy = kinds[origin].policy
+        alone = [p for p in policy.originates if p.length == p.bits and not (policy.vtep and p.family == 4)]
+        lost = [p for p in alone if p not in held]
         if lost and others and kinds[origin].neighbors["up"]:
+            own = kinds[origin].policy
             policy = kinds[others[0]].policy
-            message = f"no ToR gets {lost[0]} of {kinds[origin].policy.name}, which announces its loopback"
-            yield breach_finding(9, message, policy.file, _import_line(policy))
+            message = f"no ToR gets {lost[0]} of {own.name}, which announces its loopback"
+            file, line = policy.file, _import_line(policy)
+            if (place := _refusing_export(own, lost[0])) is not None:
+                message = (
+                    f"{own.name} does not announce its loopback {lost[0]}: {place[0]} does not permit it"
+                )
+                file, line = own.file, place[1]
+            yield breach_finding(9, message, file, line)
 
 
 def find_cycle(dependencies: Mapping[Channel, set[Channel]]) -> list[Channel]:
