@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.control_plane import filters_before_cpu
 from fabricc.back.nos.defaults import (
     has_strict_rpf,
     may_route_by_default,
@@ -24,6 +25,7 @@ from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
 from fabricc.facts.statement import Tier, session_path, split_list_path
 from fabricc.rules.findings import finding_at
+from fabricc.rules.links import DIFFER
 from fabricc.rules.rule import BGP, INTERFACES, OTHER, POLICY, FabricRule, Input, Report, SwitchRule
 from fabricc.rules.sessions import UPPER, exchanging_sessions
 
@@ -124,6 +126,27 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
             yield finding_at(BLOCKED, statement.device, path, message, f"filter {service}", severity, remedy)
 
 
+def _blocked_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report each filter in front of the CPU that drops BGP or BFD of sessions that the switch has."""
+    open_ = [(neighbor, each.bfd) for (_, neighbor), each in sessions.stated.items() if each.enabled]
+    for each in filters_before_cpu(statement.rest) if open_ else ():
+        mine = [bfd for neighbor, bfd in open_ if each.ipv6 == _is_over_ipv6(neighbor)]
+        wanted = {"BGP": bool(mine), "BFD": "true" in mine}
+        texts = [text for _, text in each.rules]
+        for service, number in dropped_services(texts, statement.device.system):
+            if wanted.get(service):
+                which = f"rule {number + 1}" if number >= 0 else "the end"
+                message = f"{statement.name}: {which} of {each.name}, in front of the CPU, drops {service}"
+                remedy = f"Permit {service} from the neighbors before that rule."
+                path = each.rules[number][0]
+                yield finding_at(BLOCKED, statement.device, path, message, f"filter {service}", remedy=remedy)
+
+
+def _is_over_ipv6(neighbor: str) -> bool:
+    """Return whether packets of a session are of IPv6: its neighbor is an IPv6 address or a port."""
+    return ":" in neighbor or not neighbor[:1].isdigit()
+
+
 def _linked_sessions(statement: Statement) -> set[str]:
     """Return the ports whose sessions use link-local addresses."""
     return {neighbor for _, neighbor in statement.sessions if neighbor in statement.ports}
@@ -182,6 +205,8 @@ def _hash_seeds(fabric: Switches) -> Iterator[Report]:
 
 IDLE = "FAB9675"
 _SWITCHES = (Tier.TOR, Tier.SPINE, Tier.CORE)
+_HEADER_BYTES = 14
+"""Ethernet header, which the MTU of a port counts and that of a family does not."""
 _SHUT = (("enabled", "false"), ("enabled/also[false]", "true"))
 """Facts of a port that is shut; files of one system can contradict each other."""
 _ROUTED = ("ipv4", "ipv6", "unnumbered")
@@ -278,14 +303,14 @@ def _shut_links(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
         port
         for port in statement.fars
         if _leads_to_switch(statement, port)
-        and _is_shut(statement, port)
+        and _shut_leaf(statement, port)
         and (used.intersection(statement.chain(port)) if direct else _has_address(statement, port))
     ]
     if shut:
         why = "sessions with other switches lead over it" if used else "it has an address"
         message = f"{statement.name} {join_words(shut, 2)}: shut, and {why}"
         remedy = "Enable the ports, or shut the sessions too."
-        path = f"{PORT}{shut[0]}]/enabled"
+        path = f"{PORT}{shut[0]}]/{_shut_leaf(statement, shut[0])}"
         yield finding_at(IDLE, statement.device, path, message, "shut link", Severity.WARNING, remedy)
 
 
@@ -293,8 +318,9 @@ def _has_address(statement: Statement, port: str) -> bool:
     return any(statement.of(port, leaf) is not None for leaf in _ROUTED)
 
 
-def _is_shut(statement: Statement, port: str) -> bool:
-    return any(statement.of(port, leaf) == value for leaf, value in _SHUT)
+def _shut_leaf(statement: Statement, port: str) -> str:
+    """Return the leaf of the fact that shuts a port; "" where it is open."""
+    return next((leaf for leaf, value in _SHUT if statement.of(port, leaf) == value), "")
 
 
 def _silent_links(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
@@ -369,6 +395,26 @@ def _unnumbered_ospf(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(IDLE, statement.device, paths, message, "unnumbered OSPF", Severity.WARNING, remedy)
 
 
+def _small_frames(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report ports whose packets are larger than their frames can be, where a system states both (Junos)."""
+    small = [
+        port
+        for port, values in statement.ports.items()
+        if isinstance(frame := values.get("physical_mtu"), int)
+        and isinstance(packet := values.get("mtu"), int)
+        and frame < packet + _HEADER_BYTES
+    ]
+    if small:
+        values = statement.ports[small[0]]
+        message = (
+            f"{statement.name} {join_words(small, 2)}: packets of {values['mtu']:,} bytes do not fit into frames of "
+            f"{values['physical_mtu']:,}"
+        )
+        remedy = "Set the MTU of the port to that of its packets and the Ethernet header."
+        path = f"{PORT}{small[0]}]/physical_mtu"
+        yield finding_at(DIFFER, statement.device, path, message, "small frames", Severity.ERROR, remedy)
+
+
 def _graceful_shutdown(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report a switch in graceful shutdown (RFC 8326)."""
     for path, value in statement.rest.items():
@@ -389,8 +435,10 @@ RULES = (
     SwitchRule(IDLE, BGP, (Input.LINKS,), _passive_links),
     SwitchRule(IDLE, BGP, (), _unnumbered_ospf),
     SwitchRule(IDLE, BGP, (), _graceful_shutdown),
+    SwitchRule(DIFFER, INTERFACES, (), _small_frames, shared=True),
     SwitchRule(STRICT, POLICY, (Input.LINKS,), _checks_sources, shared=True),
     SwitchRule(STILL, POLICY, (Input.LINKS, Input.BGP), _does_not_route),
     SwitchRule(BLOCKED, INTERFACES, (Input.LINKS,), _filter_findings),
+    SwitchRule(BLOCKED, INTERFACES, (Input.BGP,), _blocked_sessions),
     FabricRule(SEEDS, OTHER, (Input.HASH_SEED,), _hash_seeds),
 )

@@ -358,7 +358,44 @@ def _no_watchdog_one() -> Fault:
     }
 
 
+def _small_frames() -> Fault:
+    """Let frames be smaller than the packets of the ports."""
+    return {"junos": replace(r"^(        mtu )9\d+;", r"\g<1>1514;")}
+
+
+def _other_list() -> Fault:
+    """Permit another prefix than the aggregate of the ToR."""
+    cli = replace(r"^(ip prefix-list OWN-V4(?:\n  | seq) .*?permit )\S+", r"\g<1>192.0.2.0/28", count=1)
+    return {
+        "eos": replace(r"^(ip prefix-list OWN-V4\n   seq 10 permit )\S+", r"\g<1>192.0.2.0/28"),
+        "nxos": cli,
+        "frr": cli,
+        "sonic": replace(
+            r"^(ip prefix-list OWN-V4 seq \d+ permit )\S+", r"\g<1>192.0.2.0/28", count=1, file="frr.conf"
+        ),
+        "junos": replace(r"^(    route-filter-list OWN-V4 \{\n        )\S+", r"\g<1>192.0.2.0/28"),
+    }
+
+
+def _suppressing_aggregate() -> Fault:
+    """Replace the aggregate by a wide one, which no list permits."""
+    frr = add(
+        "  aggregate-address 10.0.0.0/8 summary-only\n", after="address-family ipv4 unicast", file="frr.conf"
+    )
+    return {
+        "eos": add("   aggregate-address 10.0.0.0/8 summary-only\n", after=r"^   router-id"),
+        "nxos": add(
+            "    aggregate-address 10.0.0.0/8 summary-only\n", after=r"^  address-family ipv4 unicast"
+        ),
+        "frr": frr,
+        "sonic": frr,
+    }
+
+
 KINDS: dict[str, tuple[str, Fault]] = {
+    "packets do not fit into frames": ("tor", _small_frames()),
+    "the aggregate is not exported": ("tor", _other_list()),
+    "a wide aggregate suppresses the own one": ("tor", _suppressing_aggregate()),
     "static route to nowhere": ("spine", _static("198.51.100.0/24", "192.0.2.77")),
     "one mask that covers other links": ("tor", _one_wide_mask()),
     "the subnet of a host on a link": ("tor", _other_subnet()),

@@ -133,7 +133,35 @@ def _only(protocol: str) -> Fault:
     }
 
 
+def _before_cpu() -> Fault:
+    """Drop BGP in front of the CPU."""
+    rules = "ip access-list CPU\n   10 deny tcp any any eq bgp\n   20 permit ip any any\n!\n"
+    term = """\
+            term FIRST {
+                from {
+                    protocol tcp;
+                    port bgp;
+                }
+                then {
+                    discard;
+                }
+            }
+"""
+
+    def nvue(tree: dict[str, Any]) -> None:
+        match = {"ip": {"protocol": "tcp", "tcp": {"dest-port": {"179": {}}}}}
+        tree["acl"]["CPU"] = {"rule": {"10": {"action": {"deny": {}}, "match": match}}, "type": "ipv4"}
+        walk(tree, "system", "control-plane", "acl")["CPU"] = {"inbound": {}}
+
+    return {
+        "eos": add(f"{rules}system control-plane\n   ip access-group CPU in\n!\n", before="^ip routing$"),
+        "junos": add(term, after=r"^        filter PROTECT \{"),
+        "cumulus": keys(nvue),
+    }
+
+
 KINDS: dict[str, tuple[str, Fault]] = {
+    "filter on BGP before the CPU": ("tor", _before_cpu()),
     "filter on BGP by name": ("tor", _drop(
         "tcp", "eq bgp", ("port bgp",), {"L4_DST_PORT_RANGE": "179-179"}, {"dest-port": {"bgp": {}}},
         'iifname "swp*" tcp dport bgp drop')),

@@ -287,7 +287,10 @@ ROWS: Sequence[Row] = (
     Block("ip access-list standard <word>", "access list", _NETWORKS),
     Block("ipv6 access-list standard <word>", "access list", _NETWORKS),
     Block("ip access-list <word>", "rules", (Entry("<integer> <permit|deny> <rest>", "rules", "{2} {3}"),)),
-    Block("system control-plane", "", (Keep(f"ip access-group <word> {_VRF} in", "control plane"),)),
+    Block("system control-plane", "", (
+        Keep(f"ip access-group <word> {_VRF} in", "control plane"),
+        Fact("ip access-group <word> in", "control_plane/access_list_in"),
+    )),
     Fact("vrf instance MGMT", "platform/management_vrf", words.MANAGEMENT_VRF),
     Block("management ssh", "", (
         Keep(f"ip access-group <word> {_VRF} in", "access ssh"),

@@ -1,0 +1,77 @@
+"""Find the filters in front of a switch's CPU, and their rules in the words of `packet_filters`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.fabric.facts import Value
+
+_LOOPBACK = re.compile(r"platform/filter_input\[lo0 (inet6?)\]")
+"""Junos filters what arrives for the routing engine at the loopback."""
+_TERM = re.compile(r"platform/filter\[([^]]+)\]/(\d+)/(\w+)")
+_GROUP = "control_plane/access_list_in"
+_LIST = re.compile(r"access_list\[([^]]+)\]/(\d+)")
+_BOUND = re.compile(r"acl\[([^]]+)\]/bound")
+_RULE = re.compile(r"acl\[([^]]+)\]/rule\[(\d+)\]/(action|protocol|source|(?:tcp|udp)\[(\d+)\])")
+
+
+class CpuFilter(NamedTuple):
+    """A filter in front of the CPU: whether it is for IPv6, and the path and text of each rule in order."""
+
+    name: str
+    ipv6: bool
+    rules: list[tuple[str, str]]
+
+
+def filters_before_cpu(facts: Mapping[str, Value]) -> list[CpuFilter]:
+    """Return the filters of what arrives for the switch itself from any port, as far as its files state them."""
+    found = []
+    for path, value in facts.items():
+        if path == _GROUP:
+            found.append(CpuFilter(str(value), False, _list_rules(facts, str(value))))
+        elif match := _LOOPBACK.fullmatch(path):
+            found.append(CpuFilter(str(value), match[1] == "inet6", _term_rules(facts, str(value))))
+        elif (match := _BOUND.fullmatch(path)) and "inbound" in str(value):
+            ipv6 = facts.get(f"acl[{match[1]}]/type") == "ipv6"
+            found.append(CpuFilter(match[1], ipv6, _acl_rules(facts, match[1])))
+    return found
+
+
+def _list_rules(facts: Mapping[str, Value], name: str) -> list[tuple[str, str]]:
+    found = [
+        (int(match[2]), path, str(value))
+        for path, value in facts.items()
+        if (match := _LIST.fullmatch(path)) and match[1] == name
+    ]
+    return [(path, text) for _, path, text in sorted(found)]
+
+
+def _term_rules(facts: Mapping[str, Value], name: str) -> list[tuple[str, str]]:
+    """Return the terms of a filter of Junos: the action, then each condition with its values."""
+    terms: dict[int, list[str]] = {}
+    for path, value in facts.items():
+        if (match := _TERM.fullmatch(path)) and match[1] == name:
+            words = terms.setdefault(int(match[2]), [""])
+            if match[3] == "action":
+                words[0] = str(value)
+            else:
+                words.append(f"{match[3].replace('_', '-')} {value}")
+    return [(f"platform/filter[{name}]/{at}/action", " ".join(words)) for at, words in sorted(terms.items())]
+
+
+def _acl_rules(facts: Mapping[str, Value], name: str) -> list[tuple[str, str]]:
+    """Return the rules of a list of NVUE."""
+    rules: dict[int, list[str]] = {}
+    for path, value in facts.items():
+        if (match := _RULE.fullmatch(path)) and match[1] == name:
+            words = rules.setdefault(int(match[2]), [""])
+            if match[3] == "action":
+                words[0] = str(value)
+            else:
+                words.append({"protocol": f"protocol {value}", "source": f"source-ip {value}"}.get(
+                    match[3], f"dest-port {match[4]}"))  # fmt: skip
+    return [(f"acl[{name}]/rule[{at}]/action", " ".join(words)) for at, words in sorted(rules.items())]
