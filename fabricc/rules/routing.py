@@ -161,6 +161,7 @@ def _unused_detection(statement: Statement, sessions: Sessions) -> Iterator[Find
     if statement.expected.undetected or not statement.sessions or not (timed or joined):
         return
     if any(values.get("bfd") == "true" for values in statement.sessions.values()):
+        yield from _partly_detected(statement, sessions, joined)
         return
     if any("bfd" in path for path in statement.rest if path.startswith(_DETECTED)):
         return
@@ -178,6 +179,26 @@ def _unused_detection(statement: Statement, sessions: Sessions) -> Iterator[Find
     remedy = "Enable BFD on the sessions of the fabric."
     severity = Severity.WARNING if timed or lossless_ports(statement) else Severity.NOTE
     yield finding_at(UNUSED, statement.device, paths, message, "BFD unused", severity, remedy)
+
+
+def _partly_detected(statement: Statement, sessions: Sessions, joined: list[Key]) -> Iterator[Finding]:
+    """Report sessions without BFD over links on which a session of another family uses it."""
+    ports = {
+        sessions.near.get(key) for key, values in external_sessions(statement) if values.get("bfd") == "true"
+    }
+    bare = [
+        key
+        for key in joined
+        if statement.sessions[key].get("bfd") != "true" and sessions.near.get(key) in ports
+    ]
+    if bare:
+        who = join_words([neighbor for _, neighbor in bare], 2)
+        message = f"{statement.name}: the session with {who} uses no BFD, others over the same link do"
+        paths = tuple(
+            session_path(bare[0], leaf) for leaf in ("bfd", "remote_asn", "remote_kind", "families")
+        )
+        remedy = "Enable BFD on all sessions of the fabric."
+        yield finding_at(UNUSED, statement.device, paths, message, "BFD unused", Severity.WARNING, remedy)
 
 
 TIMERS = "FAB9694"
