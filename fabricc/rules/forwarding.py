@@ -129,7 +129,8 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
 def _blocked_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report each filter in front of the CPU that drops BGP or BFD of sessions that the switch has."""
     open_ = [(neighbor, each.bfd) for (_, neighbor), each in sessions.stated.items() if each.enabled]
-    for each in filters_before_cpu(statement.rest) if open_ else ():
+    filters = statement.once(filters_before_cpu, lambda: filters_before_cpu(statement.rest))
+    for each in filters if open_ else ():
         mine = [bfd for neighbor, bfd in open_ if each.ipv6 == _is_over_ipv6(neighbor)]
         wanted = {"BGP": bool(mine), "BFD": "true" in mine}
         texts = [text for _, text in each.rules]

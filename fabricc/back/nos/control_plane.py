@@ -14,6 +14,7 @@ _LOOPBACK = re.compile(r"platform/filter_input\[lo0 (inet6?)\]")
 """Junos filters what arrives for the routing engine at the loopback."""
 _TERM = re.compile(r"platform/filter\[([^]]+)\]/(\d+)/(\w+)")
 _GROUP = "control_plane/access_list_in"
+_STARTS = (_GROUP, "platform/filter_input[", "acl[")
 _LIST = re.compile(r"access_list\[([^]]+)\]/(\d+)")
 _BOUND = re.compile(r"acl\[([^]]+)\]/bound")
 _RULE = re.compile(r"acl\[([^]]+)\]/rule\[(\d+)\]/(action|protocol|source|(?:tcp|udp)\[(\d+)\])")
@@ -31,6 +32,8 @@ def filters_before_cpu(facts: Mapping[str, Value]) -> list[CpuFilter]:
     """Return the filters of what arrives for the switch itself from any port, as far as its files state them."""
     found = []
     for path, value in facts.items():
+        if not path.startswith(_STARTS):
+            continue
         if path == _GROUP:
             found.append(CpuFilter(str(value), False, _list_rules(facts, str(value))))
         elif match := _LOOPBACK.fullmatch(path):
