@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.foreign.formats import csv_text
 from fabricc.base.values import dataclass
-from fabricc.fabric.links import DOWN, HOST, cable_rows
+from fabricc.fabric.links import HOST, cable_rows
 from fabricc.fabric.model import CableRow, Direction, Host, Switch
 from fabricc.fabric.shape import PortLayout, SwitchId, TierName
 
@@ -119,9 +119,8 @@ def switch_addresses(switch: Switch) -> Iterator[TextRow]:
 def switch_cables(switch: Switch, layout: PortLayout) -> Iterator[TextRow]:
     """A switch's part of the cabling plan: as `Fabric.cables` has it a ToR's host links and uplinks, then ways out."""
     name, kind, slots = switch.name, _UPLINK_KINDS.get(switch.tier, ""), layout.slots
-    there = {
-        (port.cage, port.child): port for port in switch.ports if port.peer and port.direction is not DOWN
-    }
+    inside = (HOST, PEER, Direction.UP)
+    there = {(port.cage, port.child): port for port in switch.ports if port.peer and port.direction in inside}
     for at in (*layout.down, *layout.up) if there else ():
         port = there.get((slots[at].cage, slots[at].child))
         if port is None or port.peer is None:
