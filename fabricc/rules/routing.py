@@ -5,6 +5,7 @@ A peer that is not known may announce the fabric's own prefixes.
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache, partial
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
@@ -269,10 +270,11 @@ def _one_path(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report several links up, or between ToRs, of which one is used: by default, or by a number (invariant 9)."""
     here = _HEIGHT.get(statement.place.tier, 0)
     links: dict[str, set[str]] = {}
+    ways = Counter(far.end.device for far in statement.fars.values())
     for key, values in external_sessions(statement):
         near = sessions.near.get(key, "")
         far = statement.fars.get(near)
-        beside = far is not None and far.tier is statement.place.tier is Tier.TOR
+        beside = far is not None and far.tier is statement.place.tier is Tier.TOR and ways[far.end.device] > 1
         if far is not None and far.known and (beside or _HEIGHT.get(far.tier, 0) > here > 0):
             for family in _FAMILIES.intersection(str(values.get("families", "")).split(",")):
                 links.setdefault(family, set()).add(near)
