@@ -249,8 +249,12 @@ def _of_route(key: re.Match[str], before: Value | None, after: Value | None, sid
         return "leak"
     if str(after) != _DISCARD:
         return "+" if all(map(_is_address, re.split(r"[ ,]+", str(after)))) else "leak"
-    within = any(new.covers_addresses(own) for own in _device_networks(sides.after))
-    return "+" if within else "leak"
+    own = any(new.covers_addresses(each) for each in _device_networks(sides.after))
+    pools = [
+        each.network for each in _own_prefixes(sides.after) if each.network.version == new.network.version
+    ]
+    inside = any(pool.prefixlen <= new.network.prefixlen and pool.overlaps(new.network) for pool in pools)
+    return "+" if own and inside else "leak"
 
 
 def _is_address(text: str) -> bool:

@@ -276,6 +276,13 @@ ROUTING: dict[str, dict[str, Edit]] = {
         "junos": lines((r"^( +)(route 10\.128\.0\.0/12 discard;)", r"\1\2\n\1route 10.0.0.0/28 discard;")),
         "cumulus": lines((r"^( +)(10\.128\.0\.0/12:\n +address)", r"\g<1>10.0.0.0/28:\n\1  address-family: ipv4-unicast\n\1  via:\n\1    blackhole:\n\1      type: blackhole\n\1\2")),
     },
+    "discard of more than the fabric": {
+        **of("ip route 10.0.0.0/8 blackhole\n"),
+        "eos": before_end("ip route 10.0.0.0/8 Null0\n!\n"),
+        "nxos": lines((r"^(ip prefix-list CONNECTED-V4 seq 10)", r"ip route 10.0.0.0/8 Null0\n\1")),
+        "junos": lines((r"^( +)(route 10\.128\.0\.0/12 discard;)", r"\1\2\n\1route 10.0.0.0/8 discard;")),
+        "cumulus": lines((r"^( +)(10\.128\.0\.0/12:\n +address)", r"\g<1>10.0.0.0/8:\n\1  address-family: ipv4-unicast\n\1  via:\n\1    blackhole:\n\1      type: blackhole\n\1\2")),
+    },
     "default route to nowhere": {
         **of("ip route 0.0.0.0/0 blackhole\n"),
         "eos": before_end("ip route 0.0.0.0/0 Null0\n!\n"),
