@@ -24,6 +24,11 @@ LIMITS = (
         reason="plain FRR on Linux has no PFC: the ASIC's driver sets priorities, headroom and watchdog, "
         "and iproute2's dcb works only where a driver implements it",
         remedy="use another system of `fabricc catalog MODEL`, or accept FAB5201 with a reason, as a lab does"),
+    Limit("FAB5201", feature="marking of lossy class {it}",
+        requested=lambda s: [", ".join(c.name for c in s.qos.marked if not c.lossless)]
+        if any(not c.lossless for c in s.qos.marked) else [],
+        reason="plain FRR on Linux has no ECN setting of the ASIC's queues, which are left to its driver",
+        remedy="leave `ecn` out of the class, or use another system of `fabricc catalog MODEL`"),
     Limit("FAB5205", feature="{it} equal-cost paths", requested=lambda switch: [switch.bgp.maximum_paths],
         allowed={"it": Range(0, MULTIPATH_LIMIT)},
         reason=f"FRR packages are built with --enable-multipath={MULTIPATH_LIMIT} and refuse a larger number",

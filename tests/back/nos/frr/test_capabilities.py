@@ -8,7 +8,7 @@ import pytest
 
 from fabricc.back.nos import load
 from fabricc.back.nos.frr import FRR
-from fabricc.fabric.qos import Trimming
+from fabricc.fabric.qos import TrafficClass, Trimming
 from tests.back.nos.frr.variants import MODEL, VARIANTS, sample
 from tests.samples import switch_model
 
@@ -42,6 +42,17 @@ def test_without_lossless_classes_it_is_usable_with_reservations() -> None:
     gaps = FRR.gaps(sample(lossless=False))
     assert {gap.code for gap in gaps} == {"FAB5203", "FAB5204"}
     assert not any(gap.fatal for gap in gaps)
+
+
+def test_marking_of_a_lossy_class_is_a_fatal_gap() -> None:
+    switch = sample(lossless=False)
+    marked = TrafficClass(
+        "ai", 2, (18,), 18, lossless=False, strict=False, weight_percent=100, ecn=True, cnp=False
+    )
+    switch = replace(switch, qos=replace(switch.qos, classes=(marked,)))
+    (fatal,) = (gap for gap in FRR.gaps(switch) if gap.fatal)
+    assert (fatal.code, fatal.feature) == ("FAB5201", "marking of lossy class ai")
+    assert "`ecn`" in fatal.remedy
 
 
 def test_more_paths_than_the_build_holds_is_a_fatal_gap() -> None:
