@@ -390,7 +390,7 @@ def copy_differing_objects(repository: Repository, commits: Collection[str], obj
 
 
 def write_object(objects: Path, kind: str, content: bytes, digits: int) -> str:
-    """Write an object to a folder of objects, and return its name; `digits` of a name tell how it is computed."""
+    """Write an object to a folder of objects, and return its name; `digits`: of names, which show the hash in use."""
     whole = f"{kind} {len(content)}\0".encode() + content
     name = hashlib.new(_HASHES[digits], whole, usedforsecurity=False).hexdigest()
     place = objects / name[:2] / name[2:]

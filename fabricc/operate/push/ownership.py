@@ -1,4 +1,4 @@
-"""Keep pushes apart: one at a time holds a cluster's journal, and none undoes what others hold on a switch."""
+"""Let one push at a time hold a cluster's journal, and undo nothing that others hold on a switch."""
 
 from __future__ import annotations
 
