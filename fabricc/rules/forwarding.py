@@ -145,7 +145,7 @@ def _blocked_sessions(statement: Statement, sessions: Sessions) -> Iterator[Find
 
 def _is_over_ipv6(neighbor: str) -> bool:
     """Return whether packets of a session are of IPv6: its neighbor is an IPv6 address or a port."""
-    return ":" in neighbor or not neighbor[:1].isdigit()
+    return ":" in neighbor or not is_number(neighbor[:1])
 
 
 def _linked_sessions(statement: Statement) -> set[str]:

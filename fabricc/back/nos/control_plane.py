@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.back.nos.packet_filters import CONDITIONS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -62,7 +64,8 @@ def _term_rules(facts: Mapping[str, Value], name: str) -> list[tuple[str, str]]:
             if match[3] == "action":
                 words[0] = str(value)
             else:
-                words.append(f"{match[3].replace('_', '-')} {value}")
+                key = match[3].replace("_", "-")
+                words.append(f"{key if key in CONDITIONS else 'other'} {value}")
     return [(f"platform/filter[{name}]/{at}/action", " ".join(words)) for at, words in sorted(terms.items())]
 
 

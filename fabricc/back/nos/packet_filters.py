@@ -33,6 +33,8 @@ _KEYS = {
     "source-ip": "address", "dest-ip": "address", "source-address": "address", "destination-address": "address",
     "src_ip": "address", "dst_ip": "address",
 }  # fmt: skip
+CONDITIONS = frozenset(_KEYS)
+"""Keys of conditions that are known; `other` stands for the rest."""
 _QUIET = ("log", "count", "counter", "ether_type", "ip_type")
 _WORD = re.compile(r"[^\s,=\[\]]+")
 _END = -1

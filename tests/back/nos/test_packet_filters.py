@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fabricc.back import nos as back_ends
+from fabricc.back.nos.control_plane import filters_before_cpu
 from fabricc.back.nos.packet_filters import dropped_services
 
 DROPPED = {
@@ -96,3 +97,19 @@ def test_a_rule_of_nftables_concerns_its_ports() -> None:
 def test_the_list_of_logins_is_no_filter_on_links() -> None:
     line = 'iifname "eth0" tcp dport 22 ip saddr { 192.0.2.0/24 } accept'
     assert nftables_services(line) == {"swp1": set(), "swp2": set()}
+
+
+def test_a_term_of_junos_with_an_unknown_condition_drops_nothing_for_certain() -> None:
+    """As `ttl-except 255` of TTL security, and lists of prefixes."""
+    for condition in ("ttl_except", "source_prefix_list"):
+        (found,) = filters_before_cpu(
+            {
+                "platform/filter_input[lo0 inet]": "PROTECT",
+                "platform/filter[PROTECT]/0/action": "discard",
+                "platform/filter[PROTECT]/0/protocol": "tcp",
+                f"platform/filter[PROTECT]/0/{condition}": "255",
+                "platform/filter[PROTECT]/0/port": "bgp",
+                "platform/filter[PROTECT]/1/action": "accept",
+            }
+        )
+        assert list(dropped_services([text for _, text in found.rules], "junos")) == []
