@@ -12,7 +12,8 @@ from fabricc.base.documents.reader import MAX_BYTES, parse_yaml, too_large
 from fabricc.base.foreign import files
 from fabricc.base.foreign.shell import shell_path
 from fabricc.cli import options, output
-from fabricc.compiler.load.spec_location import POLICY_NAME, is_spec
+from fabricc.compiler.load.affected_specs import is_spec
+from fabricc.compiler.load.spec_location import POLICY_NAME
 from fabricc.compiler.result import exit_status
 from fabricc.front.spec.canonical import first_difference, format_spec
 from fabricc.tree import EmitError

@@ -12,8 +12,9 @@ from fabricc.base.values import replace
 from fabricc.cli import options, output
 from fabricc.cli.options import RepinningCommand, announce_repinning, repin_option
 from fabricc.compiler.compiled import Compiled, compile_spec
+from fabricc.compiler.load.affected_specs import affected_specs
 from fabricc.compiler.load.lock_file import lock_change, lost_lock, second_lock, write_lock
-from fabricc.compiler.load.spec_location import affected_specs, own_lock
+from fabricc.compiler.load.spec_location import own_lock
 from fabricc.compiler.result import exit_status
 from fabricc.tree import EmitError
 

@@ -9,7 +9,8 @@ import click
 
 from fabricc.cli import options, output
 from fabricc.compiler.compiled import Compiled, compile_spec
-from fabricc.compiler.load.spec_location import POLICY_NAME, affected_specs
+from fabricc.compiler.load.affected_specs import affected_specs
+from fabricc.compiler.load.spec_location import POLICY_NAME
 from fabricc.compiler.prove.device_proof import find_contradictions
 from fabricc.compiler.result import exit_status
 from fabricc.review.diff.review_policy import load_policy

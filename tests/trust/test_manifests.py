@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.compiler.load.spec_location import affected_specs
+from fabricc.compiler.load.affected_specs import affected_specs
 from fabricc.proof.tree import TreeError, read_manifest
 from fabricc.tree.manifest import Manifest, ManifestError, is_path
 

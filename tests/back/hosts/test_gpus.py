@@ -108,7 +108,9 @@ def test_rccl_uses_pxn_only_where_nothing_else_joins_rails(host: Host) -> None:
 
 
 def test_one_sided_libraries_follow_the_gpus() -> None:
-    assert mori_settings(amd(VARIANTS["plain"])) == "MORI_RDMA_TC=106\nMORI_IO_TC=106\n"
+    assert (
+        mori_settings(amd(VARIANTS["plain"])) == "MORI_RDMA_TC=106\nMORI_IO_TC=106\nMORI_SOCKET_IFNAME=eno1\n"
+    )
     assert (
         mori_settings(amd(VARIANTS["lossy"]))
         == mori_settings(amd(VARIANTS["e810-iwarp"]))

@@ -28,7 +28,7 @@ def _records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def rejected(folder: Path) -> LabError:
     with pytest.raises(LabError) as found:
-        running.kind(folder)
+        running.claim(folder)
     assert found.value.diagnostic.code == "FAB0086"
     return found.value
 
@@ -77,13 +77,13 @@ def test_a_lab_removes_its_own_entries_only(tmp_path: Path, there: bool) -> None
     folder = tmp_path / "lab"
     if there:
         folder.mkdir()
-    running.kind(folder)
+    running.claim(folder)
     with state.lock_lab(folder):
         state.save_record(folder, RECORD)
         for name in state.FOLDERS:
             (folder / name / "below").mkdir(parents=True)
     running.require_own(folder)
-    running.kind(folder)
+    running.claim(folder)
     running.release(folder)
     assert folder.exists() == there, "a folder that was there before stays"
     assert not running.is_own(folder)
@@ -91,7 +91,7 @@ def test_a_lab_removes_its_own_entries_only(tmp_path: Path, there: bool) -> None
 
 def test_lab_down_keeps_user_files_and_follows_no_links(tmp_path: Path) -> None:
     folder, other = tmp_path / "lab", tmp_path / "other"
-    running.kind(folder)
+    running.claim(folder)
     state.save_record(folder, RECORD)
     other.mkdir()
     (other / "precious").write_text("mine")
@@ -116,7 +116,7 @@ def test_a_record_from_an_archive_is_no_lab(tmp_path: Path, switches: tuple[str,
 
 def test_a_folder_in_the_place_of_a_lab_is_not_the_lab(tmp_path: Path) -> None:
     folder = tmp_path / "lab"
-    running.kind(folder)
+    running.claim(folder)
     state.save_record(folder, RECORD)
     folder.rename(tmp_path / "old")
     folder.mkdir()
