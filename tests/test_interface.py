@@ -69,10 +69,10 @@ def signature(name: str, function: object) -> str:
 
 
 def test_the_public_names_and_signatures_are_those_reviewed() -> None:
-    told = "\n".join(surface()) + "\n"
+    reported = "\n".join(surface()) + "\n"
     if os.environ.get("UPDATE_GOLDEN"):
-        GOLDEN.write_text(told)
-    assert told == GOLDEN.read_text("utf-8"), (
+        GOLDEN.write_text(reported)
+    assert reported == GOLDEN.read_text("utf-8"), (
         "a change for users: say it in CHANGELOG.md, then UPDATE_GOLDEN=1"
     )
 

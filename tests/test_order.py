@@ -44,7 +44,7 @@ def written(words: Words, folder: Path) -> Path:
     return spec
 
 
-def told(result: BuildResult, folder: Path) -> list[str]:
+def list_findings(result: BuildResult, folder: Path) -> list[str]:
     return [repr(each).replace(str(folder), "") for each in result.diagnostics]
 
 
@@ -53,12 +53,12 @@ def reviewed(tree: Path, other: Path, jobs: int) -> str:
     return repr(as_json(diff(tree, other, jobs=jobs)))
 
 
-def said(words: Words, other: Words, folder: Path, jobs: int) -> Mapping[str, object]:
+def compile_and_check(words: Words, other: Words, folder: Path, jobs: int) -> Mapping[str, object]:
     """All that comes of a spec, and of a tree in which a line of some switches is missing."""
     shutil.rmtree(folder, ignore_errors=True)
     spec = written(words, folder)
     built = build(spec, folder / "out", jobs=jobs)
-    found: dict[str, object] = {"built": told(built, folder)}
+    found: dict[str, object] = {"built": list_findings(built, folder)}
     if built.tree is None:
         return found
     tree = built.tree
@@ -70,26 +70,26 @@ def said(words: Words, other: Words, folder: Path, jobs: int) -> Mapping[str, ob
         lines = path.read_text().split("\n")
         at = len(lines) // 2
         path.write_text("\n".join([*lines[:at], *lines[at + 1 :]]))
-    found["checked"] = told(check(tree, spec, jobs=jobs), folder)
+    found["checked"] = list_findings(check(tree, spec, jobs=jobs), folder)
     audit = audit_folder(tree / "switches" if (tree / "switches").is_dir() else tree, jobs=jobs)
     found["audited"] = audit.findings, list(audit.devices), audit.coverage.devices
     return found
 
 
-def held(chosen: Mapping[str, Words], folder: Path) -> None:
+def check_order(chosen: Mapping[str, Words], folder: Path) -> None:
     """One after the other by one process each, and then once more the other way round by several."""
     names = list(chosen)
     following = dict(zip(names, [*names[1:], names[0]], strict=True))
-    first = {name: said(chosen[name], chosen[following[name]], folder, 1) for name in names}
+    first = {name: compile_and_check(chosen[name], chosen[following[name]], folder, 1) for name in names}
     for at, name in enumerate(reversed(names)):
-        again = said(chosen[name], chosen[following[name]], folder, 2 + at % 2)
+        again = compile_and_check(chosen[name], chosen[following[name]], folder, 2 + at % 2)
         for part, value in first[name].items():
             assert again[part] == value, (name, part)
     assert any("tree" in each for each in first.values())
 
 
 def test_neither_workers_nor_other_fabrics_change_what_comes_of_a_spec(tmp_path: Path) -> None:
-    held(SMALL, tmp_path / "zone")
+    check_order(SMALL, tmp_path / "zone")
 
 
 @pytest.mark.slow
@@ -98,4 +98,4 @@ def test_neither_changes_what_comes_of_any_spec(part: int, tmp_path: Path) -> No
     """Shapes, recipes, examples and inventories, a sixth of them at a time."""
     chosen = {name: words for name, words in specs().items() if name not in LARGE}
     assert chosen.keys() >= SHAPES.keys()
-    held(dict(list(chosen.items())[part::6]), tmp_path / "zone")
+    check_order(dict(list(chosen.items())[part::6]), tmp_path / "zone")

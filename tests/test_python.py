@@ -41,13 +41,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_every_block_of_the_page_runs_one_after_another(folder: Path) -> None:
     names: dict[str, object] = {}
-    told = []
+    reported = []
     for block in BLOCKS:
         shown = io.StringIO()
         with contextlib.redirect_stdout(shown):
             exec(compile(block, "docs/python.md", "exec"), names)
-        told.append(shown.getvalue())
-    entry, findings, refused, plan, files, again, why, difference, others = told
+        reported.append(shown.getvalue())
+    entry, findings, refused, plan, files, again, why, difference, others = reported
     assert "su001-tor1a/config_db.json: " in entry
     assert findings.startswith("True\n")
     assert refused == "['FAB0001']\n"

@@ -277,9 +277,9 @@ KINDS: dict[str, Callable[[FoundFabric, str, str, random.Random], Planted | None
 }  # fmt: skip
 
 
-def named(planted: Planted, told: list[Finding]) -> bool:
+def named(planted: Planted, reported: list[Finding]) -> bool:
     """Whether a finding, no mere note, stands at the fault; or at its block or far end, where a line is missing."""
-    for each in told:
+    for each in reported:
         if each.severity is Severity.NOTE:
             continue
         if each.file == planted.file and each.line in planted.lines:
@@ -330,14 +330,14 @@ def main(systems: str = "", times: str = "5") -> None:
     for system in systems.split(",") if systems else ours.MODELS:
         hits: Counter[str] = Counter()
         tries: Counter[str] = Counter()
-        for planted, told in tried(system, int(times)):
+        for planted, reported in tried(system, int(times)):
             tries[planted.kind] += 1
-            hits[planted.kind] += named(planted, told)
-            if not named(planted, told):
+            hits[planted.kind] += named(planted, reported)
+            if not named(planted, reported):
                 print(
                     f"  missed {system} {planted.kind}: {planted.file} {sorted(planted.lines)} {planted.gone}"
                 )
-                for each in told[:4]:
+                for each in reported[:4]:
                     print(f"      {each.code} {each.file}:{each.line} {each.message[:150]}")
         print(f"{system}: {hits.total()} of {tries.total()}", dict(tries))
 

@@ -9,7 +9,7 @@ import pytest
 
 from fabricc.rules import sessions
 from fabricc.rules.session_pairs import SessionTable
-from tests.audit.test_rules import device, told
+from tests.audit.test_rules import device, find_all_in
 
 NAMES = range(5)
 LEAVES = {
@@ -59,22 +59,25 @@ def test_the_findings_are_those_of_all_sessions(seed: int, monkeypatch: pytest.M
         for _ in range(chance.randrange(5)):
             altered(every, chance)
         devices = [device(f"s{number}", facts) for number, facts in enumerate(every)]
-        quick = told(*devices)
+        quick = find_all_in(*devices)
         with monkeypatch.context() as patch:
             patch.setattr(sessions, "_session_digest", lambda *_: b"")
-            assert told(*devices) == quick
+            assert find_all_in(*devices) == quick
         different.add(len(quick))
     assert len(different) > 3
 
 
 def test_sessions_that_agree_are_not_looked_at() -> None:
     meeting = SessionTable({}, {}, {})
-    said = sessions.SessionValues(1, 2, "ipv4", None, (3, 9), False, False, True)
-    back = said._replace(asn=2, remote=1)
-    for name, own, other, says in (("a", "10.0.0.0", "10.0.0.1", said), ("b", "10.0.0.1", "10.0.0.0", back)):
+    output = sessions.SessionValues(1, 2, "ipv4", None, (3, 9), False, False, True)
+    back = output._replace(asn=2, remote=1)
+    for name, own, other, outputs in (
+        ("a", "10.0.0.0", "10.0.0.1", output),
+        ("b", "10.0.0.1", "10.0.0.0", back),
+    ):
         key = ("", other)
-        accord = sessions._session_digest("", own, other, says)
-        one = sessions.Sessions(True, {key: says}, {key: ""}, (), frozenset((own,)), {key: accord})
+        accord = sessions._session_digest("", own, other, outputs)
+        one = sessions.Sessions(True, {key: outputs}, {key: ""}, (), frozenset((own,)), {key: accord})
         meeting.sessions = {**meeting.sessions, name: one}
     meeting.match_sessions()
     assert not list(meeting.unmatched_peers())

@@ -364,13 +364,13 @@ def test_adopted_spec_explains_its_sections_and_lists_each_overlay(foreign):
 
 def test_every_difference_is_reported_with_its_line_and_reason(foreign):
     wrong = Mismatch("bgp/maximum_paths", 64, 4, "running-config.cfg", 7)
-    told = run.Adoption(
+    reported = run.Adoption(
         foreign.folder, foreign.found, replace(foreign.adopted, differences={"leaf1": [wrong]}), {}, ()
     )
-    (said,) = json.loads(str(report.as_json(told)))["differences"]["leaf1"]
-    assert (said["found"], said["built"], said["line"]) == (4, 64, 7)
-    assert "equal path" in said["reason"]
-    assert "Facts that a build would change" in report.as_text(told)
+    (output,) = json.loads(str(report.as_json(reported)))["differences"]["leaf1"]
+    assert (output["found"], output["built"], output["line"]) == (4, 64, 7)
+    assert "equal path" in output["reason"]
+    assert "Facts that a build would change" in report.as_text(reported)
     assert foreign.same == len(foreign.found.devices)
 
 

@@ -149,8 +149,8 @@ def test_a_build_states_what_every_device_states(adoption):
 
 
 def test_adopt_reports_the_values_that_it_infers(adoption, plain):
-    told = "".join(found.message for found in adoption.findings)
-    assert ("do not take the hosts' files" in told) == plain
+    reported = "".join(found.message for found in adoption.findings)
+    assert ("do not take the hosts' files" in reported) == plain
     words = adoption.adopted.draft.words
     assert words["tors"].get("uplinks_first", False) == plain
     assert words["addressing"].get("link_prefix_length", 31) == (30 if plain else 31)

@@ -114,10 +114,10 @@ def test_every_format_is_what_programs_take(
     text = target.read_text()
     assert fabricc("audit", str(fabrics["eos"]), "--format", format_, "--jobs", "1").out == text
     if format_ == "json":
-        told = json.loads(text)
-        assert told["devices"].keys() == {path.stem for path in fabrics["eos"].glob("*.txt")}
-        assert all(set(one["coverage"]) == set(TOPICS) for one in told["devices"].values())
-        assert told["unknown"] == []
+        reported = json.loads(text)
+        assert reported["devices"].keys() == {path.stem for path in fabrics["eos"].glob("*.txt")}
+        assert all(set(one["coverage"]) == set(TOPICS) for one in reported["devices"].values())
+        assert reported["unknown"] == []
     elif format_ == "sarif":
         assert json.loads(text)["version"] == "2.1.0"
     elif format_ == "junit":
@@ -227,12 +227,12 @@ def test_the_evaluated_rules_are_reported(fabrics: dict[str, Path], fabricc: Fab
     assert "PFC" not in accounts, "no port has any, so there is nothing to ask"
     assert accounts["interfaces"].findings == 0
     assert len(found.progress) == len(RULES)
-    told = json.loads(fabricc("audit", str(fabrics["eos"]), "--format", "json", "--jobs", "1").out)
-    assert told["rules"]["PFC"]["asked"] == len(told["devices"])
-    assert {row["number"] for row in told["asked"]} == RULES.keys()
+    reported = json.loads(fabricc("audit", str(fabrics["eos"]), "--format", "json", "--jobs", "1").out)
+    assert reported["rules"]["PFC"]["asked"] == len(reported["devices"])
+    assert {row["number"] for row in reported["asked"]} == RULES.keys()
     shown = fabricc("audit", str(fabrics["eos"]), "--jobs", "1").out.partition("rules, by topic")[2]
     row = next(line.split() for line in shown.splitlines() if line.startswith("classification"))
-    assert row[1:4] == [str(len(told["devices"])), "0", "0"]
+    assert row[1:4] == [str(len(reported["devices"])), "0", "0"]
 
 
 def test_undefined_names_do_not_read_the_file_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -316,7 +316,7 @@ ENTRIES = (
 def test_community_lists_are_one_fact_on_every_system(system: str, tmp_path: Path) -> None:
     head, entry = COMMUNITY_LISTS[system]
     text = "".join(
-        entry.format(kind=kind, seq=at * 5, entry=said) for at, (kind, said) in enumerate(ENTRIES, 1)
+        entry.format(kind=kind, seq=at * 5, entry=output) for at, (kind, output) in enumerate(ENTRIES, 1)
     )
     (tmp_path / "a.cfg").write_text(head + text + "router bgp 65001\n")
     device = audit_folder(tmp_path, jobs=1).found.devices["a"]

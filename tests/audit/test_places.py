@@ -127,9 +127,9 @@ def racks():
 @pytest.mark.slow
 def test_names_that_differ_in_zeros_and_odd_digits_come_in_one_order():
     seeds = ("1", "2", "3")
-    told = {
+    reported = {
         subprocess.check_output([sys.executable, "-c", TOLD], env=os.environ | {"PYTHONHASHSEED": seed})
         for seed in seeds
     }
-    assert len(told) == 1
+    assert len(reported) == 1
     assert sorted(unit for _, unit in racks()) == list(range(len(RACKS)))

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from tests.cli.conftest import fabricc  # noqa: F401 - a fixture
-from tests.integrations.test_mcp import asked
+from tests.integrations.test_mcp import open_client
 from tests.operate.lab import specs
 from tests.operate.push.network import built
 from tests.operate.push.test_drivers import MODELS, SPEC
@@ -181,5 +181,5 @@ def test_no_secret_of_a_switch_is_shown_or_written(
 
 
 async def audit_by_mcp(folder: Path) -> str:
-    async with asked(folder) as client:
+    async with open_client(folder) as client:
         return str(await client.call_tool("audit", {"folder": "."}))

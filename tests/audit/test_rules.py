@@ -39,7 +39,7 @@ def folder(*devices: Device) -> FoundFabric:
     return ours.joined(every, links, places_of(every, links))
 
 
-def told(*devices: Device) -> list[Finding]:
+def find_all_in(*devices: Device) -> list[Finding]:
     return find_all(folder(*devices))
 
 
@@ -63,7 +63,7 @@ def end(number: int, other: str, more: Mapping[str, str | int] | None = None) ->
 
 def pair(mine: Mapping[str, str | int], theirs: Mapping[str, str | int] | None = None) -> list[Finding]:
     """Return the findings about two switches with a link of which one states something more."""
-    return told(device("leaf", end(0, "spine", mine)), device("spine", end(1, "leaf", theirs)))
+    return find_all_in(device("leaf", end(0, "spine", mine)), device("spine", end(1, "leaf", theirs)))
 
 
 def test_a_sound_link_is_not_reported() -> None:
@@ -124,21 +124,21 @@ def test_own_as_is_reported_where_all_neighbors_name_another() -> None:
             "bgp/asn": 65000 + number, "bgp/router_id": f"10.9.9.{number}", "interface[Ethernet1]/ipv4": f"{far}/31",
             f"bgp/neighbor[{near}]/remote_asn": 65501,
         }))  # fmt: skip
-    found = one(told(device("spine", spine), *leaves), "FAB9601")
+    found = one(find_all_in(device("spine", spine), *leaves), "FAB9601")
     assert (found.file, found.line) == ("spine", 1)
     assert "leaf0, leaf1 and 1 more" in found.message
 
 
 def test_a_session_at_one_end() -> None:
     facts = {path: value for path, value in end(0, "spine").items() if "neighbor" not in path}
-    found = one(told(device("leaf", facts), device("spine", end(1, "leaf"))), "FAB9601")
+    found = one(find_all_in(device("leaf", facts), device("spine", end(1, "leaf"))), "FAB9601")
     assert found.file == "leaf"
     assert "no session with spine" in found.message
 
 
 def test_a_session_that_the_far_end_takes_from_a_range() -> None:
     facts = {path: value for path, value in end(0, "spine").items() if "neighbor" not in path}
-    found = told(
+    found = find_all_in(
         device("leaf", {**facts, "bgp/listen[10.0.0.0/24]": "SPINES"}), device("spine", end(1, "leaf"))
     )
     assert [each for each in found if each.code == "FAB9601"] == []
@@ -147,7 +147,7 @@ def test_a_session_that_the_far_end_takes_from_a_range() -> None:
 def test_a_neighbor_that_several_devices_could_be() -> None:
     """Two fabrics with the same addresses in one folder: the end of the link has the address that is named."""
     facts: Facts = {path: value for path, value in end(1, "leaf").items() if "bgp" not in path}
-    found = told(device("leaf", end(0, "spine")), device("spine", facts), device("other", facts))
+    found = find_all_in(device("leaf", end(0, "spine")), device("spine", facts), device("other", facts))
     assert [each for each in found if each.code == "FAB9601"] == []
 
 
@@ -200,7 +200,9 @@ def test_a_name_that_is_an_address_is_defined_by_its_own_device_alone() -> None:
 
 def test_a_description_that_names_another_port() -> None:
     odd = device("leaf", end(0, "spine", {"interface[Ethernet1]/description": "spine Ethernet7"}))
-    found = one(told(odd, device("spine", end(1, "leaf", {"interface[Ethernet7]/mtu": 9214}))), "FAB9609")
+    found = one(
+        find_all_in(odd, device("spine", end(1, "leaf", {"interface[Ethernet7]/mtu": 9214}))), "FAB9609"
+    )
     assert "spine Ethernet7" in found.message
 
 
@@ -248,8 +250,8 @@ def test_few_ports_of_few_devices_are_compared_together() -> None:
     ):
         sound: Facts = {**open_port(1), **open_port(2), **open_port(3)}
         spoiled: Facts = {**open_port(1), **open_port(2), **open_port(3, odd)}
-        assert [e for e in told(device("a", sound), device("b", sound)) if e.code == "FAB9610"] == []
-        found = [e for e in told(device("a", spoiled), device("b", sound)) if e.code == "FAB9610"]
+        assert [e for e in find_all_in(device("a", sound), device("b", sound)) if e.code == "FAB9610"] == []
+        found = [e for e in find_all_in(device("a", spoiled), device("b", sound)) if e.code == "FAB9610"]
         assert any(f"a Ethernet3: {word}" in each.message for each in found), found
         assert {each.file for each in found} == {"a"}
 
@@ -259,9 +261,11 @@ def test_a_port_that_lost_its_headroom_with_its_pfc() -> None:
     lost = dict.fromkeys((f"{port}{leaf}" for leaf in ("pfc", "watchdog", "headroom/cable_m")), "")
     sound = {**open_port(1), **open_port(2)}
     peers = [device(f"leaf{number}", sound) for number in range(5)]
-    assert [e for e in told(*peers) if e.code == "FAB9610"] == []
+    assert [e for e in find_all_in(*peers) if e.code == "FAB9610"] == []
     found = [
-        e for e in told(*peers, device("odd", {**open_port(1), **open_port(2, lost)})) if e.code == "FAB9610"
+        e
+        for e in find_all_in(*peers, device("odd", {**open_port(1), **open_port(2, lost)}))
+        if e.code == "FAB9610"
     ]
     assert ["odd Ethernet2: pfc: nothing here, 3 on 6 switches" in each.message for each in found] == [
         True
@@ -272,7 +276,7 @@ def test_a_port_that_lost_its_headroom_with_its_pfc() -> None:
 def test_few_devices_that_differ_by_design_are_not_reported() -> None:
     small = open_port(1, {"interface[Ethernet1]/mtu": 1500})
     large: Facts = {path: value for number in range(1, 6) for path, value in open_port(number).items()}
-    assert [e for e in told(device("a", small), device("b", large)) if e.code == "FAB9610"] == []
+    assert [e for e in find_all_in(device("a", small), device("b", large)) if e.code == "FAB9610"] == []
 
 
 def test_nothing_raises_on_odd_values() -> None:
@@ -281,10 +285,10 @@ def test_nothing_raises_on_odd_values() -> None:
         "bgp/neighbor[what]/remote_asn": "two", "route_map[/5": "permit", "bgp/listen[x/y]": "z",
         "interface[Ethernet1]/secondary[300.1.1.1/99]": "x", "qos/dscp[26]/traffic_class": "three",
     }  # fmt: skip
-    told(device("a", odd), device("b", {**odd, "bgp/neighbor[300.1.1.1]/remote_asn": 1}))
+    find_all_in(device("a", odd), device("b", {**odd, "bgp/neighbor[300.1.1.1]/remote_asn": 1}))
     first = device("a", odd)
     find_all(FoundFabric({}, (), {}))
-    told(replace(first, files={}, paths={}))
+    find_all_in(replace(first, files={}, paths={}))
 
 
 def test_a_watchdog_on_ports_of_no_known_speed_is_held_against_no_pause() -> None:
@@ -313,9 +317,11 @@ def test_the_ends_of_a_session_are_of_one_family() -> None:
         }  # fmt: skip
 
     one, two = both(1), both(2)
-    assert not [each for each in told(device("one", one), device("two", two)) if each.code == "FAB9601"]
+    assert not [
+        each for each in find_all_in(device("one", one), device("two", two)) if each.code == "FAB9601"
+    ]
     two["bgp/neighbor[fd00::1]/families"] = "ipv4"
-    found = [each for each in told(device("one", one), device("two", two)) if each.code == "FAB9601"]
+    found = [each for each in find_all_in(device("one", one), device("two", two)) if each.code == "FAB9601"]
     assert ["two: neighbor fd00::1: carries no ipv6" in each.message for each in found] == [True]
 
 
@@ -335,25 +341,27 @@ def test_bridged_lossless_ports_are_reported_once_a_switch() -> None:
 def test_an_outlier_is_reported_in_words_and_not_by_a_path() -> None:
     paths = {"qos/priority[3]/traffic_class": 3, "qos/dscp[26]/traffic_class": 3}
     alike = [device(f"leaf{n}", {"qos/dscp[26]/traffic_class": 3}) for n in range(6)]
-    found = one(told(*alike, device("odd", paths)), "FAB9610")
+    found = one(find_all_in(*alike, device("odd", paths)), "FAB9610")
     assert found.message == "odd qos priority 3 traffic class: 3 here, nothing on 6 switches"
 
 
 def test_an_empty_value_is_reported_in_a_word() -> None:
     alike = [device(f"leaf{n}", {"qos/pfc": ""}) for n in range(6)]
-    found = one(told(*alike, device("odd", {"qos/pfc": "3"})), "FAB9610")
+    found = one(find_all_in(*alike, device("odd", {"qos/pfc": "3"})), "FAB9610")
     assert found.message == "odd qos pfc: 3 here, none on 6 switches"
 
 
 def test_switches_without_a_known_link_are_reported_once() -> None:
     """No link means that nothing of tiers, ends and paths was compared: silence would look like praise."""
     alone = [device(f"leaf{n}", {"bgp/asn": 65000 + n, "bgp/router_id": f"10.9.9.{n}"}) for n in range(3)]
-    (found,) = [each for each in told(*alone) if each.code == "FAB9511"]
+    (found,) = [each for each in find_all_in(*alone) if each.code == "FAB9511"]
     assert found.severity is Severity.NOTE
     assert found.message.startswith("no link of 3 of 3 switches is known")
     assert "LLDP" in found.help or "lldp" in found.help
     assert [each for each in pair({}) if each.code == "FAB9511"] == []
-    assert [each for each in told(alone[0]) if each.code == "FAB9511"] == [], "one switch may be all there is"
+    assert [each for each in find_all_in(alone[0]) if each.code == "FAB9511"] == [], (
+        "one switch may be all there is"
+    )
 
 
 def test_a_fabric_without_a_lossless_class_is_reported() -> None:
@@ -419,38 +427,38 @@ def _overlay_end(number: int, more: Facts | None = None) -> Device:
 
 
 def test_a_session_with_an_address_of_the_switch_itself_is_an_error() -> None:
-    assert "FAB9679" not in {each.code for each in told(_overlay_end(0), _overlay_end(1))}
+    assert "FAB9679" not in {each.code for each in find_all_in(_overlay_end(0), _overlay_end(1))}
     found = [
         each
-        for each in told(_overlay_end(0), _overlay_end(1, {"loopback/ipv4": "10.9.9.0/32"}))
+        for each in find_all_in(_overlay_end(0), _overlay_end(1, {"loopback/ipv4": "10.9.9.0/32"}))
         if each.code == "FAB9679"
     ]
     assert {(each.file, each.line) for each in found} == {("leaf1", 6), ("leaf1", 8)}
     in_vrf = {"interface[Vlan7]/ipv4": "10.9.9.0/24", "interface[Vlan7]/vrf": "RED"}
-    assert "FAB9679" not in {each.code for each in told(_overlay_end(0), _overlay_end(1, in_vrf))}
+    assert "FAB9679" not in {each.code for each in find_all_in(_overlay_end(0), _overlay_end(1, in_vrf))}
 
 
 def test_an_overlay_within_an_as_needs_routes_and_links_without_filters() -> None:
     denies: Facts = {"evpn/neighbor[10.9.9.0]/import": "NONE", "route_map[NONE]/10": "deny"}
-    assert "permits none" in one(told(_overlay_end(0), _overlay_end(1, denies)), "FAB9664").message
+    assert "permits none" in one(find_all_in(_overlay_end(0), _overlay_end(1, denies)), "FAB9664").message
     decided: Facts = {
         **denies,
         "route_map[NONE]/10": "permit",
         "bgp/neighbor[10.9.9.0]/import": "NOTHING",
         "route_map[NOTHING]/10": "deny",
     }
-    assert "FAB9664" not in {each.code for each in told(_overlay_end(0), _overlay_end(1, decided))}
+    assert "FAB9664" not in {each.code for each in find_all_in(_overlay_end(0), _overlay_end(1, decided))}
     dropped: Facts = {
         "interface[Ethernet1]/access_list_in": "F1",
         "access_list[F1]/10": "deny tcp any any eq bgp",
         "access_list[F1]/20": "permit ip any any",
     }
-    assert "drops BGP" in one(told(_overlay_end(0), _overlay_end(1, dropped)), "FAB9662").message
+    assert "drops BGP" in one(find_all_in(_overlay_end(0), _overlay_end(1, dropped)), "FAB9662").message
 
 
 def test_one_address_on_two_ports_overlaps() -> None:
     again: Facts = {"interface[Ethernet2]/ipv4": "10.0.0.1/31"}
-    found = [each for each in told(_overlay_end(0), _overlay_end(1, again)) if each.code == "FAB9681"]
+    found = [each for each in find_all_in(_overlay_end(0), _overlay_end(1, again)) if each.code == "FAB9681"]
     assert {each.message.split(",")[0] for each in found} == {
         "leaf1 Ethernet1 has 10.0.0.1/31", "leaf1 Ethernet2 has 10.0.0.1/31",
     }  # fmt: skip

@@ -31,9 +31,9 @@ def test_faults_are_named_at_their_line(system: str, times: int) -> None:
     found: Counter[bool] = Counter()
     kinds = set()
     missed = []
-    for planted, told in tried(system, times):
+    for planted, reported in tried(system, times):
         kinds.add(planted.kind)
-        hit = named(planted, told)
+        hit = named(planted, reported)
         found[hit] += 1
         if not hit:
             missed.append((planted.kind, planted.file, sorted(planted.lines)))
@@ -51,7 +51,7 @@ def test_faults_are_named_in_fabrics_of_other_shapes(system: str, shape: str) ->
     kinds = ("MTU", "PFC off", "remote AS", f"MTU{TO_HOSTS}", f"PFC off{TO_HOSTS}")
     faults = list(tried(system, 1, kinds=kinds, text=shaped(system, shape)))
     assert len(faults) >= 4
-    assert [(each.kind, each.file) for each, told in faults if not named(each, told)] == []
+    assert [(each.kind, each.file) for each, reported in faults if not named(each, reported)] == []
 
 
 @pytest.mark.spread(4)
@@ -60,8 +60,8 @@ def test_faults_are_named_in_fabrics_of_other_shapes(system: str, shape: str) ->
 def test_a_sound_fabric_is_reported_as_sound(system: str, hosts: bool, tmp_path: Path) -> None:
     spec = tmp_path / "cluster.yaml"
     spec.write_text(ours.spec_of(system))
-    told = find_all(ours.found_in(spec, hosts=hosts) if hosts else ours.foreign(spec))
-    assert [each for each in told if each.severity is not Severity.NOTE] == []
+    reported = find_all(ours.found_in(spec, hosts=hosts) if hosts else ours.foreign(spec))
+    assert [each for each in reported if each.severity is not Severity.NOTE] == []
 
 
 @pytest.mark.parametrize("name", [
@@ -73,8 +73,8 @@ def test_a_sound_fabric_is_reported_as_sound(system: str, hosts: bool, tmp_path:
 def test_inventories_are_sound(name: str) -> None:
     spec = Path(__file__).parents[2] / "inventories" / name / "cluster.yaml"
     for found in (ours.found_in(spec, hosts=True), ours.foreign(spec)):
-        told = find_all(found)
-        odd = {each.code for each in told if each.severity is not Severity.NOTE}
+        reported = find_all(found)
+        odd = {each.code for each in reported if each.severity is not Severity.NOTE}
         assert odd == ({"FAB9601", "FAB9665"} if name == WITHOUT_BFD else set())
 
 
@@ -100,8 +100,8 @@ def test_one_path_between_two_tors_is_reported(tmp_path: Path) -> None:
     path = next(iter(device.files))
     bare = re.sub(r" +multipath \{\n.*\n +\}\n", "", device.files[path])
     altered = ours.switch_device(device.name, device.system, {path: bare}, device.model)
-    told = find_all(ours.inferred({**devices, device.name: altered}))
-    assert ("FAB6209", f"p001-r1/{path}") in {(each.code, each.file) for each in told}
+    reported = find_all(ours.inferred({**devices, device.name: altered}))
+    assert ("FAB6209", f"p001-r1/{path}") in {(each.code, each.file) for each in reported}
 
 
 def test_evaluated_rules_are_counted(tmp_path: Path) -> None:

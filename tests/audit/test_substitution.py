@@ -39,7 +39,7 @@ def read(key: str, text: str) -> PackedDevice:
     return device
 
 
-def told(device: PackedDevice) -> tuple[object, ...]:
+def list_contents(device: PackedDevice) -> tuple[object, ...]:
     """All that is known of a device, the order of its facts too."""
     contents, placement = unpack_contents(device.held), device.placement
     return (
@@ -67,7 +67,7 @@ def test_substituted_facts_equal_read_facts(tmp_path: Path, system: str) -> None
         key = f"y{number}"
         found = alike.read(key, f"{key}.cfg", text)
         assert found is not None
-        assert told(found) == told(read(key, text))
+        assert list_contents(found) == list_contents(read(key, text))
 
 
 @pytest.mark.slow
@@ -81,7 +81,7 @@ def test_altered_texts_are_read_or_substituted_correctly(tmp_path: Path, system:
         found = alike.read("y", "y.cfg", text)
         if found is not None:
             substituted += 1
-            assert told(found) == told(read("y", text)), number
+            assert list_contents(found) == list_contents(read("y", text)), number
     assert 10 < substituted < 110
 
 
@@ -129,7 +129,7 @@ def test_a_name_in_comments_and_in_the_path_is_the_devices_own(tmp_path: Path) -
     alike = learned(texts[:3])
     found = alike.read("y", "y.cfg", texts[4])
     assert found is not None
-    assert told(found) == told(read("y", texts[4]))
+    assert list_contents(found) == list_contents(read("y", texts[4]))
     bare = [re.sub(r"hostname .*\n", "", text.partition("\n")[2]) for text in texts]
     alike = learned(bare[:3])
     found = alike.read("y", "y.cfg", bare[4])

@@ -131,8 +131,8 @@ def test_one_that_goes_on_from_another_is_as_the_standard_one() -> None:
     assert Longer.__match_args__ == StandardLonger.__match_args__
     assert Longer.__slots__ == StandardLonger.__slots__
     assert not hasattr(one, "__dict__")
-    told = [(f.name, f.type, f.default, f.compare) for f in dataclasses.fields(Longer)]
-    assert told == [(f.name, f.type, f.default, f.compare) for f in dataclasses.fields(StandardLonger)]
+    reported = [(f.name, f.type, f.default, f.compare) for f in dataclasses.fields(Longer)]
+    assert reported == [(f.name, f.type, f.default, f.compare) for f in dataclasses.fields(StandardLonger)]
     assert one == Longer("a") != Quick("a", (1,))
     assert pickle.loads(pickle.dumps(one)) == one
     with pytest.raises(TypeError, match=r"Longer.__init__\(\) got an unexpected keyword argument 'other'"):

@@ -287,8 +287,8 @@ def test_the_verb_writes_what_the_user_names(tmp_path: Path, capsys: pytest.Capt
     box = Box(tmp_path / "clone", eight())
     target = tmp_path / "box9.yaml"
     assert run(["catalog", "import", str(box.folder), "--since", "202505", "-o", str(target)]) == 0
-    told = capsys.readouterr()
-    assert "FAB2128" in told.err
+    reported = capsys.readouterr()
+    assert "FAB2128" in reported.err
     assert "extends: tomahawk5" in target.read_text()
     assert run(["catalog", "--add", str(target), "box9"]) == 0
     assert "maker box9" in capsys.readouterr().out

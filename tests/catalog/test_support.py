@@ -212,8 +212,8 @@ def test_no_release_with_other_port_labels_builds_on_the_7060x6(tmp_path: Path) 
         refused = found(tmp_path, "FAB5653", "7060x6-64pe", f"sonic-{release}")
         severities = [] if labels.get(release) == ours else [Severity.ERROR] * 2
         assert [d.severity for d in refused] == severities
-        said = "labels ports Ethernet1/1 up to 202411 and etp1a from 202505"
-        assert all(said in d.message for d in refused)
+        output = "labels ports Ethernet1/1 up to 202411 and etp1a from 202505"
+        assert all(output in d.message for d in refused)
 
 
 def test_a_release_that_is_not_stated_is_one_that_runs(tmp_path: Path) -> None:

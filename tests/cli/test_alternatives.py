@@ -63,17 +63,17 @@ def test_shapes_show_power_and_how_many_figures_are_known(repo: Path, fabricc: F
         'switches:\n  sn5600: {extends: sn5600, power: {typical_w: 900, maximum_w: 2000, source: "our meter"}}\n'
     )
     (repo / "cluster.yaml").write_text(FAST + "catalog: [own.yaml]\n")
-    told = {
+    reported = {
         tuple(each["model"] for each in shape["tiers"]): shape for shape in shapes(fabricc)["alternatives"]
     }
-    own = told["sn5600", "sn5600"]
+    own = reported["sn5600", "sn5600"]
     draw, optics = own["power"], own["optics"]
     assert draw["devices"] == own["switches"] + optics
     assert (draw["typical_w"], draw["typical_of"]) == (900 * own["switches"], own["switches"])
     known = draw["maximum_of"] - own["switches"]
     assert 0 < known < optics, "the modules of the hosts have no published maximum"
     assert draw["maximum_w"] == 2000 * own["switches"] + 16 * known
-    other = next(shape for models, shape in told.items() if "sn5600" not in models)
+    other = next(shape for models, shape in reported.items() if "sn5600" not in models)
     assert other["power"]["maximum_of"] < other["power"]["devices"]
 
 
@@ -83,10 +83,10 @@ def test_every_shape_that_is_listed_is_written_as_a_spec_that_builds(
     repo: Path, fabricc: Fabricc, most: int
 ) -> None:
     (repo / "cluster.yaml").write_text(POD)
-    told = shapes(fabricc)
+    reported = shapes(fabricc)
     (repo / "other").mkdir()
     file = repo / "other" / "cluster.yaml"
-    for shape in told["alternatives"][:most]:
+    for shape in reported["alternatives"][:most]:
         number = str(shape["number"])
         assert fabricc("plan", "cluster.yaml", "--alternatives", "--write", number, str(file)).status == 0
         text = file.read_text()
@@ -100,7 +100,7 @@ def test_every_shape_that_is_listed_is_written_as_a_spec_that_builds(
         }
         assert shape["cables"] == {kind: counts[f"{kind}_cables"] for kind in shape["cables"]}
         assert (counts["gpus"], compiled.fabric.shape.planes) == (1024, shape["planes"])
-    assert len(told["alternatives"]) > 5
+    assert len(reported["alternatives"]) > 5
 
 
 @pytest.mark.slow
@@ -126,9 +126,9 @@ def test_a_text_that_does_not_take_a_shape_is_not_written(repo: Path, fabricc: F
     shared = "tors: &tier {model: sn5400, nos: sonic}\nspines: *tier\n"
     tiers = POD[POD.index("tors:") : POD.index("priorities:")]
     (repo / "cluster.yaml").write_text(POD.replace(tiers, shared))
-    told = {shape["number"]: shape["changes"] for shape in shapes(fabricc)["alternatives"]}
+    reported = {shape["number"]: shape["changes"] for shape in shapes(fabricc)["alternatives"]}
     mixed = next(
-        n for n, changes in told.items() if "spines.model" in changes and "tors.model" not in changes
+        n for n, changes in reported.items() if "spines.model" in changes and "tors.model" not in changes
     )
     ran = fabricc("plan", "cluster.yaml", "--alternatives", "--write", str(mixed), "other.yaml")
     assert (ran.status, "FAB3163" in ran.err) == (1, True)
@@ -139,19 +139,19 @@ def test_a_text_that_does_not_take_a_shape_is_not_written(repo: Path, fabricc: F
 def test_prices_decide_instead_of_counts(repo: Path, fabricc: Fabricc) -> None:
     (repo / "cluster.yaml").write_text(POD)
     (repo / "prices.csv").write_text("model,price\nsn5400,10000\nsn5600,90000.50\n\nnh-4010,1\n")
-    told = shapes(fabricc, "--prices", "prices.csv")
-    assert [each["code"] for each in told["findings"] if each["code"].startswith("FAB316")] == ["FAB3162"]
-    assert told["unpriced"] > 0
+    reported = shapes(fabricc, "--prices", "prices.csv")
+    assert [each["code"] for each in reported["findings"] if each["code"].startswith("FAB316")] == ["FAB3162"]
+    assert reported["unpriced"] > 0
     each = {"sn5400": 10000, "sn5600": 90000.5, "nh-4010": 1}
-    for shape in told["alternatives"]:
+    for shape in reported["alternatives"]:
         assert shape["price"] == sum(each[tier["model"]] * tier["switches"] for tier in shape["tiers"])
-    assert any(tier["model"] == "nh-4010" for shape in told["alternatives"] for tier in shape["tiers"])
+    assert any(tier["model"] == "nh-4010" for shape in reported["alternatives"] for tier in shape["tiers"])
     lines = fabricc("plan", "cluster.yaml", "--alternatives", "--prices", "prices.csv").out.splitlines()
     assert any(line.split()[-2:] == ["known", "price"] for line in lines)
 
 
 @pytest.mark.parametrize(
-    ("table", "line", "told"),
+    ("table", "line", "reported"),
     [
         ("", 1, "the first line is not item,price"),
         ("sn5400,1\n", 1, "the first line is not item,price"),
@@ -167,7 +167,7 @@ def test_prices_decide_instead_of_counts(repo: Path, fabricc: Fabricc) -> None:
     ],
 )  # fmt: skip
 def test_a_bad_table_of_prices_is_reported_by_line(
-    repo: Path, fabricc: Fabricc, table: str, line: int, told: str
+    repo: Path, fabricc: Fabricc, table: str, line: int, reported: str
 ) -> None:
     (repo / "prices.csv").write_text(table)
     ran = fabricc(
@@ -175,7 +175,7 @@ def test_a_bad_table_of_prices_is_reported_by_line(
     )
     assert ran.status == 1
     assert f"prices.csv:{line}:" in ran.err
-    assert f"FAB3160: {told}" in ran.err
+    assert f"FAB3160: {reported}" in ran.err
     assert not (repo / "o.yaml").exists()
 
 
@@ -302,11 +302,11 @@ external:
 def test_every_shape_keeps_border_leaves_and_ways_out(repo: Path, fabricc: Fabricc) -> None:
     (repo / "cluster.yaml").write_text(OUTWARD)
     assert compile_spec(repo / "cluster.yaml").sound
-    told = shapes(fabricc)["alternatives"]
-    assert len(told) > 5
-    assert len({shape["tiers"][0]["model"] for shape in told}) > 1
-    assert any(key.endswith("port") for shape in told for key in shape["changes"])
-    for shape in told:
+    reported = shapes(fabricc)["alternatives"]
+    assert len(reported) > 5
+    assert len({shape["tiers"][0]["model"] for shape in reported}) > 1
+    assert any(key.endswith("port") for shape in reported for key in shape["changes"])
+    for shape in reported:
         number = str(shape["number"])
         (repo / number).mkdir()
         file = repo / number / "cluster.yaml"
@@ -336,6 +336,6 @@ def test_every_shape_keeps_border_leaves_and_ways_out(repo: Path, fabricc: Fabri
 @pytest.mark.slow
 def test_shapes_without_room_for_ways_out_are_left_out(repo: Path, fabricc: Fabricc) -> None:
     (repo / "cluster.yaml").write_text(OUTWARD.replace("at: spine01a", "at: spine05a"))
-    told = shapes(fabricc)["alternatives"]
-    assert told
-    assert all(shape["tiers"][1]["switches"] >= 5 * shape["planes"] for shape in told)
+    reported = shapes(fabricc)["alternatives"]
+    assert reported
+    assert all(shape["tiers"][1]["switches"] >= 5 * shape["planes"] for shape in reported)

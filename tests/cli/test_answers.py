@@ -72,30 +72,32 @@ def formats(command: click.Command, name: str = "") -> Iterator[tuple[str, tuple
 OFFERED = dict(formats(cli))
 
 
-def findings(format_: str, told: str) -> list[str]:
+def findings(format_: str, reported: str) -> list[str]:
     """The codes of the errors in a document, which has to be the only one there."""
     match format_:
         case "json":
-            said = json.loads(told)
-            if "checks" in said:  # of doctor
-                return [one["subject"] for one in said["checks"] if one["state"] == "error"]
+            output = json.loads(reported)
+            if "checks" in output:  # of doctor
+                return [one["subject"] for one in output["checks"] if one["state"] == "error"]
             return [
                 one["code"]
-                for one in said.get("diagnostics", said.get("findings", ()))
+                for one in output.get("diagnostics", output.get("findings", ()))
                 if one["severity"] == "error"
             ]
         case "sarif":
-            (run,) = json.loads(told)["runs"]
+            (run,) = json.loads(reported)["runs"]
             return [one["ruleId"] for one in run["results"] if one["level"] == "error"]
         case "junit":
-            return [one.get("type", "") for one in ElementTree.fromstring(told).iter("failure")]
+            return [one.get("type", "") for one in ElementTree.fromstring(reported).iter("failure")]
         case "gitlab":
-            assert all(one["location"]["path"] != "." for one in json.loads(told))
-            return [one["check_name"] for one in json.loads(told) if one["severity"] == "major"]
+            assert all(one["location"]["path"] != "." for one in json.loads(reported))
+            return [one["check_name"] for one in json.loads(reported) if one["severity"] == "major"]
         case _:
-            assert all(line.startswith("::") for line in told.splitlines())
+            assert all(line.startswith("::") for line in reported.splitlines())
             return [
-                line.partition("title=")[2][:7] for line in told.splitlines() if line.startswith("::error ")
+                line.partition("title=")[2][:7]
+                for line in reported.splitlines()
+                if line.startswith("::error ")
             ]
 
 
@@ -113,10 +115,10 @@ def test_every_verb_with_formats_has_a_row() -> None:
 def test_impossible_requests_are_reported_in_the_requested_format(fabricc: Fabricc) -> None:
     wrong = []
     for verb, rows in ROWS.items():
-        asked = [(rows[0], IMPOSSIBLE[0], format_) for format_ in OFFERED[verb]]
-        asked += [(rows[0], place, "json") for place in IMPOSSIBLE[1:]]
-        asked += [(row, IMPOSSIBLE[0], "json") for row in rows[1:]]
-        for row, place, format_ in asked:
+        requested = [(rows[0], IMPOSSIBLE[0], format_) for format_ in OFFERED[verb]]
+        requested += [(rows[0], place, "json") for place in IMPOSSIBLE[1:]]
+        requested += [(row, IMPOSSIBLE[0], "json") for row in rows[1:]]
+        for row, place, format_ in requested:
             ran = fabricc(*(word.replace("@", place) for word in row.split()), "--format", format_)
             try:
                 codes = [] if ran.status == 2 and not ran.out else findings(format_, ran.out)
@@ -141,9 +143,9 @@ def test_unwritable_output_ends_with_a_status(
     with full() as disk:
         monkeypatch.setattr(sys, "stdout", disk)
         assert run(words.split()) == ENVIRONMENT
-    told = capsys.readouterr().err
-    assert told.startswith("error FAB7001: ")
-    assert "No space left on device\n" in told
+    reported = capsys.readouterr().err
+    assert reported.startswith("error FAB7001: ")
+    assert "No space left on device\n" in reported
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "w", encoding="utf-8") as gone:
@@ -188,8 +190,8 @@ for words in {json.dumps(runs)}:
     )  # fmt: skip
     if ran.returncode in (1, _NO_ROOM):
         pytest.skip(f"no mount namespace here: {ran.stderr}")
-    told = [each.rpartition(" ") for each in ran.stdout.split("\0")[:-1]]
-    assert [(findings("json", document), status) for document, _, status in told] == [
+    reported = [each.rpartition(" ") for each in ran.stdout.split("\0")[:-1]]
+    assert [(findings("json", document), status) for document, _, status in reported] == [
         (["FAB7001"], str(ENVIRONMENT))
     ] * len(runs)
     assert ran.stderr == ""

@@ -118,11 +118,11 @@ def test_links_to_other_pages_name_the_command() -> None:
 
 
 def test_messages_contain_no_paths_of_documentation() -> None:
-    told = [*(ROOT / "fabricc" / "review" / "explain").glob("*.yaml"), *(ROOT / "fabricc").rglob("*.py")]
+    reported = [*(ROOT / "fabricc" / "review" / "explain").glob("*.yaml"), *(ROOT / "fabricc").rglob("*.py")]
     path = re.compile(r"""["'(` ]docs/([a-z-]+)\.md""")
     found = {
         f"{file.relative_to(ROOT)}: {match[1]}"
-        for file in told
+        for file in reported
         for match in path.finditer(re.sub(r'"""(?:.|\n)*?"""', "", file.read_text("utf-8")))
         if match[1] in PAGES
     }
@@ -144,7 +144,7 @@ def shown(text: str) -> Iterator[str]:
         lines = (line.strip().removeprefix("$ ") for line in block.replace("\\\n", " ").splitlines())
         yield from (line for line in lines if line.startswith("fabricc "))
     prose = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
-    yield from (" ".join(told.split()) for told in re.findall(r"`(fabricc [^`]*)`", prose))
+    yield from (" ".join(reported.split()) for reported in re.findall(r"`(fabricc [^`]*)`", prose))
 
 
 def unknown(line: str) -> str:
@@ -171,9 +171,9 @@ def unknown(line: str) -> str:
 def test_every_command_that_a_page_shows_is_one() -> None:
     files = [ROOT / "README.md", INDEX, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *PAGES.values()]
     files += [ROOT / "fabricc/review/explain/codes.yaml", *(ROOT / "ansible_collections").rglob("*.md")]
-    told = [(file, line) for file in files for line in shown(file.read_text("utf-8"))]
-    assert len(told) > 250
-    wrong = [(file.name, line, why) for file, line in told if (why := unknown(line))]
+    reported = [(file, line) for file in files for line in shown(file.read_text("utf-8"))]
+    assert len(reported) > 250
+    wrong = [(file.name, line, why) for file, line in reported if (why := unknown(line))]
     assert wrong == []
 
 

@@ -36,9 +36,9 @@ class Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        said = dict(attrs)
-        self.anchors |= {said["id"]} if said.get("id") else set()
-        self.links |= {link for name in ("href", "src") if (link := said.get(name))}
+        output = dict(attrs)
+        self.anchors |= {output["id"]} if output.get("id") else set()
+        self.links |= {link for name in ("href", "src") if (link := output.get(name))}
 
 
 @pytest.fixture(scope="module")

@@ -67,7 +67,7 @@ def line_of(file: Path, text: str) -> int:
     return next(number for number, line in enumerate(file.read_text().splitlines(), 1) if text in line)
 
 
-def told(fabricc: Fabricc, *arguments: str) -> dict[str, Any]:
+def explain_as_json(fabricc: Fabricc, *arguments: str) -> dict[str, Any]:
     ran = fabricc("explain", *arguments, "--format", "json")
     assert (ran.status, ran.err) == (0, "")
     found: dict[str, Any] = json.loads(ran.out)
@@ -118,7 +118,7 @@ def test_a_line_reads_as_the_golden_text(
 
 
 def test_a_value_names_the_line_of_the_spec(here: Path, fabricc: Fabricc) -> None:
-    explanation = told(fabricc, "cluster.yaml", "su001-tor1a:Ethernet1/1", "cable_m")
+    explanation = explain_as_json(fabricc, "cluster.yaml", "su001-tor1a:Ethernet1/1", "cable_m")
     (statement,) = explanation["statements"]
     assert statement["value"] == "5"  # the row of the platform's table that 3 m round up to
     place = statement["origins"][0]["position"]
@@ -128,17 +128,19 @@ def test_a_value_names_the_line_of_the_spec(here: Path, fabricc: Fabricc) -> Non
 
 
 def test_explain_accepts_an_address_with_a_setting(here: Path, fabricc: Fabricc) -> None:
-    of_port = told(fabricc, "cluster.yaml", "10.0.128.11", "mtu")
+    of_port = explain_as_json(fabricc, "cluster.yaml", "10.0.128.11", "mtu")
     assert of_port["subject"] == "su002-host02:rail2 mtu"
     assert [statement["value"] for statement in of_port["statements"]] == [
         "9000",
         "9000",
     ]  # of the interface, and of its link
-    assert told(fabricc, "cluster.yaml", "AS4200524328", "hold_s")["subject"] == "su002-tor3a hold_s"
+    assert (
+        explain_as_json(fabricc, "cluster.yaml", "AS4200524328", "hold_s")["subject"] == "su002-tor3a hold_s"
+    )
 
 
 def test_a_tree_stands_for_its_spec(here: Path, fabricc: Fabricc) -> None:
-    device = told(fabricc, "build/zone", "su002-host01")
+    device = explain_as_json(fabricc, "build/zone", "su002-host01")
     assert dict(device["details"])["rail0"] == "10.0.0.9/31, su002-tor1a Ethernet1/1, 400G"
 
 
@@ -172,7 +174,7 @@ def test_explain_reports_a_tree_of_another_spec_state(zone: Path, fabricc: Fabri
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "says"),
+    ("arguments", "code", "outputs"),
     [
         (["FAB4099"], "FAB9270", "FAB4016"),
         (["cluster.yaml", "su001-tor1"], "FAB9270", "su001-tor1a"),
@@ -194,12 +196,12 @@ def test_explain_reports_a_tree_of_another_spec_state(zone: Path, fabricc: Fabri
     ],
 )
 def test_unknown_subjects_are_diagnostics(
-    arguments: list[str], code: str, says: str, here: Path, fabricc: Fabricc
+    arguments: list[str], code: str, outputs: str, here: Path, fabricc: Fabricc
 ) -> None:
     ran = fabricc("explain", *arguments)
     assert (ran.status, ran.out) == (1, "")
     assert f"error {code}" in ran.err
-    assert says in ran.err
+    assert outputs in ran.err
     machine = fabricc("explain", *arguments, "--format", "json")
     assert machine.status == 1
     found = json.loads(machine.out)
@@ -285,7 +287,7 @@ def test_a_line_of_every_operating_system(
     folder = tmp_path / "build" / "table" / "switches" / "su001-tor1a"
     file = next(f for f in sorted(folder.iterdir()) if "10.64.0.1/31" in f.read_text())
     number = line_of(file, "10.64.0.1/31")
-    explanation = told(fabricc, f"{file.relative_to(tmp_path)}:{number}")
+    explanation = explain_as_json(fabricc, f"{file.relative_to(tmp_path)}:{number}")
     statement = explanation["statements"][0]
     assert statement["name"].endswith("/ipv4")
     assert (statement["value"], statement["planned"]) == ("10.64.0.1/31", None)

@@ -181,9 +181,9 @@ def test_fmt_leaves_invalid_yaml_unchanged(tmp_path: Path, capsys: pytest.Captur
     broken = tmp_path / "broken.yaml"
     broken.write_text("a: [1,\nb: 2\n", "utf-8")
     assert run(["fmt", str(broken), str(tmp_path / "absent.yaml")]) == 1
-    told = capsys.readouterr().err
-    assert "FAB0007" in told
-    assert "FAB0001" in told
+    reported = capsys.readouterr().err
+    assert "FAB0007" in reported
+    assert "FAB0001" in reported
     assert broken.read_text("utf-8") == "a: [1,\nb: 2\n"
 
 

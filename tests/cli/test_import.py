@@ -173,18 +173,18 @@ def as_csv(folder: Path, delimiter: str = ",") -> Path:
 def test_csv_tables_import_like_api_lists(tmp_path: Path, fabricc: Fabricc, delimiter: str) -> None:
     spec = written(tmp_path)
     export(tmp_path / "export", compile_spec(spec).fabric)
-    told = []
+    reported = []
     for name, folder in (("a", tmp_path / "export"), ("b", as_csv(tmp_path / "export", delimiter))):
         ran = imported(fabricc, folder, "--spec", spec, "-o", tmp_path / name)
         assert ran.status == 0, ran.err
-        told.append(ran.err.replace(f"/{name}/", "/"))
+        reported.append(ran.err.replace(f"/{name}/", "/"))
         tables = [(tmp_path / name / f"{each}.csv").read_text() for each in ("devices", "links")]
         assert [table.count("\n") for table in tables] == [
             sum(1 for _ in compile_spec(spec).fabric.switch_ids()) + 2,
             5,
         ]
-        told += tables
-    assert told[:3] == told[3:]
+        reported += tables
+    assert reported[:3] == reported[3:]
 
 
 def test_interfaces_stand_in_for_addresses_and_cables(tmp_path: Path, fabricc: Fabricc) -> None:
@@ -200,9 +200,9 @@ def test_interfaces_stand_in_for_addresses_and_cables(tmp_path: Path, fabricc: F
     (tmp_path / "netbox_interfaces.csv").write_text(
         "\n".join(["Name,Device,IP Addresses,Link Peers", *rows]) + "\n"
     )
-    told = imported(fabricc, tmp_path, "--spec", spec).err
-    assert "not in the plan" not in told
-    assert "not in the NetBox" in told
+    reported = imported(fabricc, tmp_path, "--spec", spec).err
+    assert "not in the plan" not in reported
+    assert "not in the NetBox" in reported
     (row,) = csv.DictReader((tmp_path / "links.csv").open())
     assert (row["a_ipv4"], row["b_ipv4"], row["b_ipv6"]) == ("192.0.2.0", "192.0.2.1", "2001:db8::1")
 
@@ -216,10 +216,10 @@ def test_columns_and_lists_that_are_not_there_are_reported(tmp_path: Path, fabri
     (here / "netbox_IP addresses.csv").write_text(
         "IP Address,VRF,Status,Role\n10.0.0.1/32,Global,Active,Loopback\n"
     )
-    told = imported(fabricc, here, "--spec", spec).err
-    assert "FAB3270: netbox_devices.csv has no column 'position'" in told
-    assert "FAB3270: netbox_IP addresses.csv has no column 'parent', 'interface'" in told
-    assert "FAB3271: there is no list of cables" in told
+    reported = imported(fabricc, here, "--spec", spec).err
+    assert "FAB3270: netbox_devices.csv has no column 'position'" in reported
+    assert "FAB3270: netbox_IP addresses.csv has no column 'parent', 'interface'" in reported
+    assert "FAB3271: there is no list of cables" in reported
     (here / "netbox_devices.csv").write_text("Nom,Statut\nspine01a,Actif\n")
     ran = imported(fabricc, here, "--spec", spec)
     assert "FAB2149" in ran.err
@@ -245,10 +245,10 @@ def test_import_reports_rows_without_a_place(tmp_path: Path, fabricc: Fabricc) -
     cables = json.loads((tmp_path / "export/cables.json").read_text())["results"]
     cables[0]["a_terminations"][0]["object"]["name"] = "Ethernet99/1"
     (tmp_path / "export/cables.json").write_text(json.dumps(cables))
-    told = imported(fabricc, tmp_path / "export", "--spec", spec).err
-    assert "FAB2150: 1 device of role 'pdu' without a place" in told
-    assert "FAB2151: 1 cable not in the plan: " in told
-    assert "Ethernet99/1" in told
+    reported = imported(fabricc, tmp_path / "export", "--spec", spec).err
+    assert "FAB2150: 1 device of role 'pdu' without a place" in reported
+    assert "FAB2151: 1 cable not in the plan: " in reported
+    assert "Ethernet99/1" in reported
 
 
 @pytest.mark.parametrize("name", ["devices", "ip-addresses", "cables"])
@@ -315,8 +315,8 @@ def test_a_device_without_a_name_is_reported(tmp_path: Path, fabricc: Fabricc) -
 def test_import_maps_a_role_to_a_tier(tmp_path: Path, fabricc: Fabricc) -> None:
     spec = written(tmp_path)
     (tmp_path / "one.json").write_text(json.dumps({"devices": [device("box-1", "gpu-a", 1)]}))
-    told = imported(fabricc, tmp_path / "one.json", "--spec", spec).err
-    assert "role 'gpu-a'" in told
+    reported = imported(fabricc, tmp_path / "one.json", "--spec", spec).err
+    assert "role 'gpu-a'" in reported
     imported(fabricc, tmp_path / "one.json", "--spec", spec, "--role", "gpu-a=spine")
     assert "spine01a,box-1," in (tmp_path / "devices.csv").read_text()
     assert imported(fabricc, tmp_path / "one.json", "--role", "gpu-a=leaf").status == 2

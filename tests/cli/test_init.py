@@ -134,7 +134,7 @@ def test_a_unit_takes_the_size_that_fits(fabricc: Fabricc, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "output"),
     [
         (["--hosts", "dgx-b30"], "Did you mean `dgx-b300`"),
         (["--hosts", "storage-2x400"], "has no GPUs"),
@@ -150,10 +150,10 @@ def test_a_unit_takes_the_size_that_fits(fabricc: Fabricc, tmp_path: Path) -> No
     ],
 )
 def test_an_option_that_does_not_fit_is_bad_usage(
-    fabricc: Fabricc, tmp_path: Path, options: list[str], said: str
+    fabricc: Fabricc, tmp_path: Path, options: list[str], output: str
 ) -> None:
     ran = fabricc("init", str(tmp_path / "a"), *options)
-    assert (ran.status, said in " ".join(ran.err.split())) == (2, True), ran.err
+    assert (ran.status, output in " ".join(ran.err.split())) == (2, True), ran.err
     assert not (tmp_path / "a").exists()
 
 

@@ -174,14 +174,15 @@ def test_a_template_under_a_name_that_nothing_prints_is_reported(
         (own.parents[1] / former).parent.mkdir(exist_ok=True)
         (own.parents[1] / former).write_text("!\n")
     own.write_text(own.read_text() + '{% include "part.j2" %}\n')
-    told = fabricc("build", "cluster.yaml", "--templates", "own").err
-    assert "warning[FAB7013]: eos/routing.j2 " in told
+    reported = fabricc("build", "cluster.yaml", "--templates", "own").err
+    assert "warning[FAB7013]: eos/routing.j2 " in reported
     assert (
-        "what it printed is now in eos/access-lists.j2, eos/prefix-lists.j2 and eos/running-config.j2" in told
+        "what it printed is now in eos/access-lists.j2, eos/prefix-lists.j2 and eos/running-config.j2"
+        in reported
     )
-    assert "what it printed is now in nxos/queuing.j2" in told
-    assert "warning[FAB7013]: frr/mine.j2 " in told
-    assert told.count("FAB7013") == 3, "own/frr/frr.conf.j2 replaces one, and includes part.j2"
+    assert "what it printed is now in nxos/queuing.j2" in reported
+    assert "warning[FAB7013]: frr/mine.j2 " in reported
+    assert reported.count("FAB7013") == 3, "own/frr/frr.conf.j2 replaces one, and includes part.j2"
 
 
 def test_every_template_that_had_another_name_is_known_by_those_of_today() -> None:
@@ -233,8 +234,8 @@ def test_lines_that_an_overlay_removes_are_reported_and_can_be_accepted(repo: Pa
     ran = fabricc("build", "cluster.yaml")
     assert (ran.status, "warning FAB6007" in ran.err) == (0, False), ran.err
     (repo / CONF).write_text(text.replace("maximum-paths 32", "maximum-paths 64"))
-    told = fabricc("check", "build/lab").err
-    assert "error FAB6002: su001-tor1a: bgp/maximum_paths is 64 in the file and 32 in the plan" in told
+    reported = fabricc("check", "build/lab").err
+    assert "error FAB6002: su001-tor1a: bgp/maximum_paths is 64 in the file and 32 in the plan" in reported
 
 
 def test_an_invariant_that_an_overlay_breaks_is_reported_until_it_is_accepted(
@@ -342,6 +343,6 @@ def test_secrets_of_snmp_ntp_and_radius_are_references(line: str, secret: bool) 
 
 def test_a_reference_to_a_secret_is_no_secret(repo: Path, fabricc: Fabricc) -> None:
     overlaid(repo, "router bgp *\n neighbor UPSTREAM-V4 password FABRICC-SECRET-bgp\n")
-    told = fabricc("build", "cluster.yaml").err
-    assert "FAB2112" not in told
-    assert "FAB9601" in told  # the other end has no password
+    reported = fabricc("build", "cluster.yaml").err
+    assert "FAB2112" not in reported
+    assert "FAB9601" in reported  # the other end has no password

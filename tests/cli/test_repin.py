@@ -53,10 +53,10 @@ def test_build_repin_lists_affected_devices_before_it_changes_one_pin(grown: Pat
     assert ran.status == 0, ran.err
     after = pins(grown)
     assert {name for name in before if after[name] != before[name]} == {"links_per_spine"}
-    told = "links_per_spine from 4 to 1: 64 GPUs, 17 switches, 63 cables moved"
-    assert ran.err.startswith(f"repinning {told}\n")
-    assert f"repinned  {told}" in ran.out
-    assert f"note FAB3037: --repin changes {told}" in ran.err
+    reported = "links_per_spine from 4 to 1: 64 GPUs, 17 switches, 63 cables moved"
+    assert ran.err.startswith(f"repinning {reported}\n")
+    assert f"repinned  {reported}" in ran.out
+    assert f"note FAB3037: --repin changes {reported}" in ran.err
     again = fabricc("build", "cluster.yaml")
     assert (again.status, "FAB3037" in again.err, "up to date" in again.out) == (0, False, True)
 
@@ -67,8 +67,8 @@ def test_the_plan_shows_it_and_writes_nothing(grown: Path, fabricc: Fabricc) -> 
     assert (refused.status, "fabricc build --repin" in refused.err) == (1, True)
     ran = fabricc("plan", "--repin", "cluster.yaml", "--format", "json")
     assert ran.status == 0
-    told = json.loads(ran.out)
-    assert told["repinned"] == {
+    reported = json.loads(ran.out)
+    assert reported["repinned"] == {
         "pins": {"links_per_spine": [4, 1]},
         "touched": {"gpus": 64, "switches": 17, "hosts": 0, "cables": 63, "links": 0},
     }
@@ -77,13 +77,13 @@ def test_the_plan_shows_it_and_writes_nothing(grown: Path, fabricc: Fabricc) -> 
 
 def test_a_key_changes_that_pin_alone_or_is_refused(grown: Path, fabricc: Fabricc) -> None:
     lock = (grown / "fabricc.lock").read_bytes()
-    for key, code, said in (
+    for key, code, output in (
         ("unit", "FAB3035", "required: links_per_spine from 4 to 1"),
         ("unti", "FAB3036", "the lock has no pin 'unti'"),
     ):
         for verb in ("build", "lock"):
             ran = fabricc(verb, f"--repin={key}", "cluster.yaml")
-            assert (ran.status, code in ran.err, said in ran.err) == (1, True, True), ran.err
+            assert (ran.status, code in ran.err, output in ran.err) == (1, True, True), ran.err
             assert (grown / "fabricc.lock").read_bytes() == lock
     before = pins(grown)
     ran = fabricc("lock", "--repin=stride links_per_spine", "cluster.yaml")

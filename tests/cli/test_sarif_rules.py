@@ -25,16 +25,16 @@ ASKED = {
 SPEC = "cluster: zone\ngpus:   {model: dgx-h1000, hosts: 8}\ntors: {model: 7060x6-64pe, nos: eos}\n"
 
 
-@pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
+@pytest.mark.parametrize("requested", ASKED.values(), ids=ASKED)
 def test_each_result_has_what_code_scanning_requires(
-    asked: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    requested: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     folder = tmp_path / "zones" / "größe b"
     folder.mkdir(parents=True)
     (folder / "cluster.yaml").write_text(SPEC, "utf-8")
     monkeypatch.chdir(folder)
-    assert run([*asked, "--format", "sarif"]) != 0
+    assert run([*requested, "--format", "sarif"]) != 0
     log = json.loads(capsys.readouterr().out)
     assert log["version"] == "2.1.0"
     (scan,) = log["runs"]

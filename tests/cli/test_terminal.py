@@ -49,20 +49,20 @@ def shown(columns: int, words: tuple[str, ...], **environment: str) -> str:
         env=kept | {"TERM": "xterm-256color"} | environment,
     )
     os.close(theirs)
-    said = b""
+    output = b""
     while True:
         try:
             part = os.read(ours, 65536)
         except OSError:  # the terminal is closed when its last writer ends
             break
-        said += part
+        output += part
     os.close(ours)
     process.wait(timeout=60)
-    return said.decode()
+    return output.decode()
 
 
-def plain(said: str) -> str:
-    return OTHER.sub("", STYLE.sub("", said))
+def plain(output: str) -> str:
+    return OTHER.sub("", STYLE.sub("", output))
 
 
 @pytest.mark.spread(12)
@@ -81,8 +81,8 @@ def test_eighty_columns_are_enough_and_cut_no_word(verb: str) -> None:
 @pytest.mark.spread(4)
 @pytest.mark.parametrize("verb", ["plan", "catalog", "explain", "an error"])
 def test_colours_are_those_of_the_terminals_scheme(verb: str) -> None:
-    said = shown(80, VERBS[verb])
-    assert {each for style in STYLE.findall(said) for each in style.split(";")} <= ADAPTED
+    output = shown(80, VERBS[verb])
+    assert {each for style in STYLE.findall(output) for each in style.split(";")} <= ADAPTED
     without = shown(80, VERBS[verb], NO_COLOR="1")
     assert not any(int(each or 0) >= 30 for style in STYLE.findall(without) for each in style.split(";"))
-    assert plain(without) == plain(said)
+    assert plain(without) == plain(output)

@@ -65,9 +65,9 @@ def test_tutorial_commands_print_the_documented_output(page: str, tmp_path: Path
     here = tmp_path
     assert len(steps(page)) > PAGES[page]
     for command, shown in steps(page):
-        told, status, here = run(command, here, environment, tmp_path / "ended")
-        assert (status != 0) is command.endswith(FAILS), (command, told)
-        assert re.fullmatch(pattern(shown), told), f"{command}\n{told}"
+        reported, status, here = run(command, here, environment, tmp_path / "ended")
+        assert (status != 0) is command.endswith(FAILS), (command, reported)
+        assert re.fullmatch(pattern(shown), reported), f"{command}\n{reported}"
 
 
 def test_a_page_that_shows_something_else_would_be_noticed() -> None:

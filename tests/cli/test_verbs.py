@@ -324,8 +324,8 @@ def test_plan_reports_links_without_a_fitting_cable(repo: Path, fabricc: Fabricc
     found = json.loads(fabricc("plan", "cluster.yaml", "--bom", "bom.csv", "--format", "json").out)[
         "findings"
     ]
-    (told,) = [each for each in found if each["code"] == "FAB3140"]
-    assert "reaches 100 m" in told["message"]
+    (reported,) = [each for each in found if each["code"] == "FAB3140"]
+    assert "reaches 100 m" in reported["message"]
     assert "missing,host,mmf,,,101,8,0,8," in (repo / "bom.csv").read_text()
 
 
@@ -439,7 +439,7 @@ def test_exit_handlers_run_at_the_end(tmp_path: Path) -> None:
     """A process of fabricc ends at once; a profiler and other exit handlers still run."""
     start = "from fabricc.cli import main; sys.argv[1:] = ['--version']; sys.exit(main())"
     later = "threading.Thread(target=lambda: (time.sleep(0.2), print('later'))).start()"
-    for words, told in (
+    for words, reported in (
         (["-c", f"import sys; {start}"], "fabricc, version"),
         (["-m", "cProfile", "-m", "fabricc", "--version"], "function calls"),
         (["-c", f"import atexit, sys; atexit.register(print, 'at last'); {start}"], "at last"),
@@ -449,7 +449,7 @@ def test_exit_handlers_run_at_the_end(tmp_path: Path) -> None:
             [sys.executable, *words], env={**os.environ, "PYTHONPATH": str(ROOT)},
             cwd=tmp_path, capture_output=True, text=True, check=True,
         )  # fmt: skip
-        assert told in ran.stdout
+        assert reported in ran.stdout
 
 
 def test_a_closed_pipe_is_silent(tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ def _compare_with_reading(
         assert list(reading.facts.items()) == list(full.facts.items())
         assert (reading.lines, []) == (full.lines, full.unknown)
         alone += common.proved and common.add(device, "x", Survey()) is not None
-        assert told(device, (reading, common)) == told(device, (full, None))
+        assert list_results(device, (reading, common)) == list_results(device, (full, None))
     return alone
 
 
@@ -316,15 +316,15 @@ def test_rules_find_the_same_in_coordinates_that_files_and_plan_agree_on(nos: st
     (alike, switch), _ = first_of_each(nos)
     assert not isinstance(switch, Host)
     for each in (of.switch(one) for one in of.switch_ids()):  # the first without a breach is for all like it
-        assert not told(each, alike.reading(each, rendered(each)))[0]
+        assert not list_results(each, alike.reading(each, rendered(each)))[0]
     changed = in_its_place(switch, BROKEN[broken](of_switch(switch)[1]))
     full = read(changed, rendered(changed))
     assert full.facts == planned(changed)
     substitution = alike.reading(changed, rendered(changed))
     assert (substitution is not None) == (broken in UNIQUE)
-    found = told(changed, substitution)
+    found = list_results(changed, substitution)
     assert found[0]
-    assert found == told(changed, (full, None))
+    assert found == list_results(changed, (full, None))
 
 
 def moved(own: Coordinates) -> Iterator[Coordinates]:
@@ -355,7 +355,7 @@ def test_substitution_reports_the_same_findings_as_reading(nos: str, family: str
     """Files and plan agree on them; an address that is not that of its link, or of no aggregate, breaks rules."""
     seen: dict[object, tuple[PatternCache, Device]] = {}
     for alike, device, found in substituted(fabric(nos, family=family)):
-        assert not told(device, found)[0]  # the first is looked at as a whole
+        assert not list_results(device, found)[0]  # the first is looked at as a whole
         seen[type(device)] = alike, device
     findings = alone = 0
     for alike, device in seen.values():
@@ -364,14 +364,14 @@ def test_substitution_reports_the_same_findings_as_reading(nos: str, family: str
             files = rendered(changed)
             if (substitution := alike.reading(changed, files)) is not None:
                 alone += substitution[1].add(changed, "x", Survey()) is not None
-                full = told(changed, (read(changed, files), None))
-                assert told(changed, substitution) == full, own
+                full = list_results(changed, (read(changed, files), None))
+                assert list_results(changed, substitution) == full, own
                 findings += bool(full[0])
     assert findings > (nos != "sonic")  # most moves change what its lists join, and are left to the reader
     assert alone > 20
 
 
-def told(
+def list_results(
     device: Device, found: tuple[FileContents, CommonFacts | None] | None
 ) -> tuple[list[Finding], list[LinkEnd], list[object]]:
     """Findings of a device, the ends of its links, and what the census takes of it."""
@@ -384,7 +384,7 @@ def test_a_policy_is_named_by_the_first_switch_that_has_it() -> None:
     """Also if switches of one policy are similar in two ways, each of which meets it anew."""
     survey, switches = Survey(), []
     for _, device, found in substituted(fabric("eos")):
-        told(device, found)
+        list_results(device, found)
         if isinstance(found[1].likeness, Likeness) and found[1].proved:
             found[1].likeness.keys.clear()
             assert found[1].add(device, "x", survey)

@@ -255,12 +255,12 @@ spines: {tier}
 """
 
     found = of(tmp_path, text(border))
-    told = [each for each in found.diagnostics if each.code == "FAB3370"]
-    assert [each.severity for each in told] == [Severity.NOTE] * bool(idle)
+    reported = [each for each in found.diagnostics if each.code == "FAB3370"]
+    assert [each.severity for each in reported] == [Severity.NOTE] * bool(idle)
     ends = [link for link in found.fabric.cables() if link.a_device.startswith("border")]
     spines = len({link.b_device for link in ends})
     assert len(ends) == spines * (kept - idle)
-    for each in told:
+    for each in reported:
         assert f"{kept} ports kept" in each.message
         assert f"{idle} of them without a link" in each.message
         assert f"`border: {most}`" in (each.help or "")
@@ -289,6 +289,6 @@ tors: {{model: sn5600, nos: frr, uplinks: 8, border: {border}, border_links: {li
 spines: {tier}
 """
     found = of(tmp_path, text)
-    told = [each for each in found.diagnostics if each.code == "FAB3370"]
-    assert [each.help for each in told] == [remedy] * bool(idle)
-    assert all(f"{idle} of them without a link" in each.message for each in told)
+    reported = [each for each in found.diagnostics if each.code == "FAB3370"]
+    assert [each.help for each in reported] == [remedy] * bool(idle)
+    assert all(f"{idle} of them without a link" in each.message for each in reported)

@@ -124,7 +124,7 @@ def test_growth_moves_no_port_of_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("override", "told"),
+    ("override", "reported"),
     [
         ({"spine01a": {"model": "sn2010"}}, "FAB3411 links of spine01a run at 400G"),
         ({"spine01a": {"model": "sn5400"}}, "FAB3411 links of spine01a run at 400G over 4 lanes over copper"),
@@ -133,11 +133,11 @@ def test_growth_moves_no_port_of_it(tmp_path: Path) -> None:
     ],
 )
 def test_override_model_with_too_few_ports_is_rejected_with_numbers(
-    tmp_path: Path, override: dict[str, Any], told: str
+    tmp_path: Path, override: dict[str, Any], reported: str
 ) -> None:
     copper = {"spine": {"medium": "dac", "length_m": 2}}
     found = wrong(compile_spec(spec_file(tmp_path, "sonic", overrides=override, cables=copper)))
-    assert any(each.startswith(told) for each in found), found
+    assert any(each.startswith(reported) for each in found), found
 
 
 def test_too_few_ports_are_counted(tmp_path: Path) -> None:

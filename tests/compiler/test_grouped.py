@@ -21,13 +21,13 @@ pieces = st.lists(st.lists(findings, max_size=6), max_size=5)
 def test_finding_order_is_independent_of_workers(
     orders: tuple[list[list[Finding]], list[list[Finding]]],
 ) -> None:
-    told = []
+    reported = []
     for order in orders:
         whole = FindingGroups()
         for piece in order:
             part = FindingGroups()
             part.add(piece)
             whole.merge(part)
-        told.append(list(whole.diagnostics("tree")))
-    assert told[0] == told[1]
-    assert all(len(list(shown)) <= 2 * SHOWN for _, shown in groupby(told[0], lambda each: each.code))
+        reported.append(list(whole.diagnostics("tree")))
+    assert reported[0] == reported[1]
+    assert all(len(list(shown)) <= 2 * SHOWN for _, shown in groupby(reported[0], lambda each: each.code))

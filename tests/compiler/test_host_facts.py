@@ -185,8 +185,8 @@ def test_user_host_model_must_state_its_gpu_interconnect(tmp_path: Path) -> None
 
 def test_every_host_model_states_its_gpu_interconnect() -> None:
     catalog, _ = load_catalog([], [], None)
-    said = {name: model.gpu_interconnect for name, model in catalog.hosts.items() if model.gpus}
-    assert {name for name, value in said.items() if value != "all"} == {"rtx-pro-8gpu", "rtx-pro-8gpu-cx8"}
+    output = {name: model.gpu_interconnect for name, model in catalog.hosts.items() if model.gpus}
+    assert {name for name, value in output.items() if value != "all"} == {"rtx-pro-8gpu", "rtx-pro-8gpu-cx8"}
 
 
 @pytest.mark.parametrize(

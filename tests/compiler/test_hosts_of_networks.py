@@ -123,15 +123,15 @@ def test_the_apply_script_knows_the_host_and_its_ports(tree: Path) -> None:
     folder = tree / "hosts" / "store001"
     text = (folder / "apply").read_text()
     functions = text[text.index("host_name() {") : text.index("rebuild_initramfs() {")]
-    told = subprocess.run(
+    reported = subprocess.run(
         ["sh", "-c", f"{functions}\nhost_name\nexpected"],
         cwd=folder,
         capture_output=True,
         text=True,
         check=True,
     ).stdout.splitlines()
-    assert told[0] == "store001"
-    assert {line.split()[1] for line in told if line.startswith("mtu")} == {
+    assert reported[0] == "store001"
+    assert {line.split()[1] for line in reported if line.startswith("mtu")} == {
         "frontend0",
         "frontend1",
         "storage0",
@@ -181,7 +181,7 @@ def test_an_edit_is_found(whole: Compiled, tree: Path, tmp_path: Path, file: str
 
 
 @pytest.mark.parametrize(
-    ("asked", "network"),
+    ("requested", "network"),
     [
         ("store001", "frontend"),
         ("store001:storage0", "storage"),
@@ -192,9 +192,9 @@ def test_an_edit_is_found(whole: Compiled, tree: Path, tmp_path: Path, file: str
     ],
 )
 def test_a_host_and_its_ports_are_explained_by_their_networks(
-    whole: Compiled, asked: str, network: str
+    whole: Compiled, requested: str, network: str
 ) -> None:
-    found = [name for name, each in whole.networks.items() if has_name(each.fabric, asked)]
+    found = [name for name, each in whole.networks.items() if has_name(each.fabric, requested)]
     assert found == [network]
 
 

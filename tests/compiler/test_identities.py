@@ -86,7 +86,7 @@ def test_access_goes_to_the_given_address(tmp_path: Path) -> None:
     assert "su001-tor1a" not in devices
 
 
-def asked(found: Compiled, name: str, *words: str) -> Explanation:
+def explain_device(found: Compiled, name: str, *words: str) -> Explanation:
     known = PlanSources(found.spec, found.fabric, found.sources, str(found.lock_path), found.lock_text)
     return explain_name(known, name, words)
 
@@ -98,7 +98,7 @@ def asked(found: Compiled, name: str, *words: str) -> Explanation:
     ("172.16.200.7", "management address of leaf-r07-u42", DEVICES.splitlines()[1]),
 ])  # fmt: skip
 def test_explain_names_the_line_that_gives_a_value(tmp_path: Path, name: str, title: str, line: str) -> None:
-    found = asked(with_tables(tmp_path), name)
+    found = explain_device(with_tables(tmp_path), name)
     assert found.title == title
     (origin,) = found.statements[0].origins
     assert origin.snippet == line
@@ -109,15 +109,15 @@ def test_explain_names_the_line_that_gives_a_value(tmp_path: Path, name: str, ti
 def test_explain_knows_given_links_and_unused_computed_addresses(tmp_path: Path) -> None:
     before = compiled(tmp_path).fabric.switch(next(compiled(tmp_path).fabric.switch_ids()))
     found = with_tables(tmp_path)
-    assert asked(found, "192.0.2.1").title.startswith("link of leaf-r07-u42 ")
+    assert explain_device(found, "192.0.2.1").title.startswith("link of leaf-r07-u42 ")
     up = next(session for session in before.bgp.sessions)
     for gone in (str(before.loopback4), before.management.address.partition("/")[0], str(up.local)):
-        assert asked(found, gone).title == "not assigned"
-    assert asked(found, f"AS{before.bgp.asn}").title == "not assigned"
+        assert explain_device(found, gone).title == "not assigned"
+    assert explain_device(found, f"AS{before.bgp.asn}").title == "not assigned"
 
 
 def test_explain_marks_given_values_of_a_device(tmp_path: Path) -> None:
-    found = asked(with_tables(tmp_path), "leaf-r07-u42")
+    found = explain_device(with_tables(tmp_path), "leaf-r07-u42")
     assert ("given name", "identities.devices, line 2; computed: su001-tor1a") in found.details
     by_fact = {each.name: each for each in found.statements}
     for fact, column in (
@@ -226,25 +226,25 @@ def test_explain_knows_given_blocks_and_host_links(tmp_path: Path) -> None:
     )
     found = compiled(tmp_path, identities={"devices": "devices.csv", "links": "links.csv"})
     assert found.sound, [each.message for each in found.diagnostics]
-    link = asked(found, "10.40.7.31")
+    link = explain_device(found, "10.40.7.31")
     assert link.title == f"link of {cable.a_device} {cable.a_port} to su001-tor1a {cable.b_port}"
     assert link.statements[0].origins[0].key == "identities.links"
-    inside = asked(found, "10.40.9.1")
+    inside = explain_device(found, "10.40.9.1")
     assert inside.title.startswith("link of su001-host01 rail1 to su001-tor2a ")
     assert "identities.devices su001-tor2a hosts4" in {each.key for each in inside.statements[0].origins}
-    assert asked(found, "10.40.9.0/27").title == "aggregate of su001-tor2a"
-    assert [each.key for each in asked(found, "10.40.9.0/27").statements[0].origins] == [
+    assert explain_device(found, "10.40.9.0/27").title == "aggregate of su001-tor2a"
+    assert [each.key for each in explain_device(found, "10.40.9.0/27").statements[0].origins] == [
         "identities.devices su001-tor2a hosts4"
     ]
     assert before is not None
     for gone in (before.partition("/")[0], "10.40.7.1"):
-        assert asked(found, gone).title == "not assigned"
-    facts = {each.name: each for each in asked(found, "su001-tor2a").statements}
+        assert explain_device(found, gone).title == "not assigned"
+    facts = {each.name: each for each in explain_device(found, "su001-tor2a").statements}
     aggregate = next(each for name, each in facts.items() if "aggregate" in name)
     assert [each.key for each in aggregate.origins] == ["identities.devices su001-tor2a hosts4"]
 
 
-@pytest.mark.parametrize(("line", "told", "remedy", "mended"), [
+@pytest.mark.parametrize(("line", "reported", "remedy", "mended"), [
     ("spine01a,r1,5,2", "takes unit 6 of rack r1 that su001-tor1a takes", "Unit 4 is free, with those above it to 5.",
      "spine01a,r1,4,2"),
     ("spine01a,r1,6,1", "takes unit 6 of rack r1 that su001-tor1a takes", "Unit 5 is free.", "spine01a,r1,5,1"),
@@ -252,7 +252,7 @@ def test_explain_knows_given_blocks_and_host_links(tmp_path: Path) -> None:
      "spine01a,r2,1,100"),
 ])  # fmt: skip
 def test_two_devices_in_one_unit_are_refused_with_units_that_are_free(
-    tmp_path: Path, line: str, told: str, remedy: str, mended: str
+    tmp_path: Path, line: str, reported: str, remedy: str, mended: str
 ) -> None:
     known = device_titles(compiled(tmp_path).fabric)
     table, first = (
@@ -262,7 +262,7 @@ def test_two_devices_in_one_unit_are_refused_with_units_that_are_free(
     table.write_text(first + line + "\n")
     (wrong,) = read_places(table, known).findings
     assert (wrong.code, wrong.position and wrong.position.line) == ("FAB3142", 4)
-    assert told in wrong.message
+    assert reported in wrong.message
     assert wrong.help == remedy
     table.write_text(first + mended + "\n")
     assert {each.code for each in read_places(table, known).findings} == {"FAB3143"}
@@ -328,7 +328,7 @@ def test_a_network_has_tables_of_its_own_for_everything_that_they_give(tmp_path:
         ("172.17.99.9", "management address of store-1"), ("192.0.2.1", "link of "),
         (free[0], f"link of {host.a_device}"),
     ):  # fmt: skip
-        answer = asked(storage, asking)
+        answer = explain_device(storage, asking)
         assert answer.title.startswith(title)
         assert any(
             each.position and each.position.file.endswith(".csv") for each in answer.statements[0].origins

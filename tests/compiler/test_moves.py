@@ -227,13 +227,13 @@ def test_a_counted_unit_that_retired_leaves_a_place_and_no_other_is_renumbered(t
     assert texts(built(tmp_path, counted(20))) == texts_after, "the entry may go"
 
 
-@pytest.mark.parametrize(("said", "next_one"), [(["su002"], "su005"), ([], "su002")])
+@pytest.mark.parametrize(("output", "next_one"), [(["su002"], "su005"), ([], "su002")])
 def test_the_place_of_a_counted_unit_is_for_the_next_once_the_entry_is_gone(
-    tmp_path: Path, said: list[str], next_one: str
+    tmp_path: Path, output: list[str], next_one: str
 ) -> None:
     before = built(tmp_path, counted(32))
     built(tmp_path, counted(24), retired=["su002"])
-    grown = built(tmp_path, counted(32), **({"retired": said} if said else {}))
+    grown = built(tmp_path, counted(32), **({"retired": output} if output else {}))
     assert {unit.name for unit in grown.fabric.units.values()} == {"su001", "su003", "su004", next_one}
     then, now = texts(before), texts(grown)
     hosts = [name for name in then if "host" in name and not name.startswith("su002")]
@@ -258,7 +258,7 @@ def test_a_unit_of_one_of_several_counted_groups_retires(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("sections", "told"),
+    ("sections", "reported"),
     [
         ({"moved": {"spine01a": "x", "x": "y"}}, "FAB3400"),
         ({"moved": {"a": "b", "b": "a"}}, "FAB3400"),
@@ -273,10 +273,10 @@ def test_a_unit_of_one_of_several_counted_groups_retires(tmp_path: Path) -> None
         ({"retired": ["a01"]}, "FAB3406"),
     ],
 )  # fmt: skip
-def test_impossible_moves_are_rejected_at_their_line(tmp_path: Path, sections: Any, told: str) -> None:
+def test_impossible_moves_are_rejected_at_their_line(tmp_path: Path, sections: Any, reported: str) -> None:
     built(tmp_path, RACKS)
     found = refused(tmp_path, RACKS, **sections)
-    assert any(re.match(told, each) for each in found), found
+    assert any(re.match(reported, each) for each in found), found
 
 
 def test_slips_are_reported_with_what_left(tmp_path: Path) -> None:

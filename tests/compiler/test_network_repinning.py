@@ -39,9 +39,9 @@ def test_a_pin_of_a_network_is_repinned_by_name(outgrown: Compiled, keys: tuple[
     before, after = ({*text.splitlines()} for text in (outgrown.lock_path.read_text(), found.lock_text))
     changed = {line.rpartition(" ")[0] for line in before - after}
     assert changed == {"network storage stride tor_up_cage"}
-    told = [each.message for each in found.diagnostics if each.code == "FAB3037"]
-    assert len(told) == 1
-    assert told[0].startswith("storage: --repin changes tor_up_cage")
+    reported = [each.message for each in found.diagnostics if each.code == "FAB3037"]
+    assert len(reported) == 1
+    assert reported[0].startswith("storage: --repin changes tor_up_cage")
 
 
 def test_insufficient_repin_names_the_sufficient_pins(outgrown: Compiled) -> None:
@@ -54,21 +54,23 @@ def test_insufficient_repin_names_the_sufficient_pins(outgrown: Compiled) -> Non
 
 
 @pytest.mark.parametrize(
-    ("key", "told"),
+    ("key", "reported"),
     [
         ("network storage stride tor_up", "storage: the lock has no pin 'tor_up'"),
         ("network storage unit gpus/su001", "storage: 'unit gpus/su001' is the place of a unit"),
         ("network vault stride rail", "the lock has no network 'vault'"),
     ],
 )
-def test_names_that_are_no_pins_are_refused(outgrown: Compiled, key: str, told: str) -> None:
+def test_names_that_are_no_pins_are_refused(outgrown: Compiled, key: str, reported: str) -> None:
     found = compile_spec(outgrown.path, repin=[key])
-    assert [each.message.startswith(told) for each in found.diagnostics if each.code == "FAB3036"] == [True]
+    assert [each.message.startswith(reported) for each in found.diagnostics if each.code == "FAB3036"] == [
+        True
+    ]
     assert not found.sound
 
 
 def test_a_pin_of_the_rails_leaves_those_of_networks(outgrown: Compiled) -> None:
     found = compile_spec(outgrown.path, repin=["unit"])
     assert codes(found) == ["FAB3020"]
-    told = [each for each in found.diagnostics if each.code == "FAB3038"]
-    assert [each.severity for each in told] == [Severity.NOTE]
+    reported = [each for each in found.diagnostics if each.code == "FAB3038"]
+    assert [each.severity for each in reported] == [Severity.NOTE]

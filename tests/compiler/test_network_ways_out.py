@@ -108,7 +108,7 @@ MARKED = "accept: [{code: FAB5725, reason: the filer clears code points}]\n"
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "output"),
     [
         (text(local="10.0.0.0/31"), "10.0.0.0/31 overlaps addressing.hosts of the network of the rails 10.0.0.0/10"),
         (text(local="172.18.0.0/31"), "172.18.0.0/31 overlaps management.network of network 'storage' 172.18.0.0/16"),
@@ -118,15 +118,15 @@ MARKED = "accept: [{code: FAB5725, reason: the filer clears code points}]\n"
     ],
     ids=["link in the rails", "link in a management network", "prefix of the rails", "two ways", "a link twice"],
 )  # fmt: skip
-def test_external_links_of_networks_do_not_overlap(tmp_path: Path, changed: str, said: str) -> None:
+def test_external_links_of_networks_do_not_overlap(tmp_path: Path, changed: str, output: str) -> None:
     found = compiled(tmp_path, changed + MARKED)
     wrong = [each for each in found.diagnostics if each.severity is Severity.ERROR]
     assert [each.code for each in wrong] == ["FAB3180"]
-    assert wrong[0].message.startswith(said)
+    assert wrong[0].message.startswith(output)
     assert wrong[0].help
     assert wrong[0].position is not None
     stated = changed.splitlines()[wrong[0].position.line - 1]
-    assert said.split()[0] in stated
+    assert output.split()[0] in stated
 
 
 def test_a_far_port_takes_the_link_of_one_network(tmp_path: Path) -> None:

@@ -380,8 +380,8 @@ def test_asns_of_two_networks_are_reported_when_they_are_the_same(tmp_path: Path
     found = compiled(tmp_path, text)
     assert "FAB3102" in codes(found, Severity.WARNING)
     assert codes(found) == []
-    (told,) = [each for each in found.diagnostics if each.code == "FAB3102"]
-    base = told.help.split("`")[1]
+    (reported,) = [each for each in found.diagnostics if each.code == "FAB3102"]
+    base = reported.help.split("`")[1]
     again = compiled(tmp_path, text.replace("asn_base: 4200000000", base))
     assert "FAB3102" not in codes(again, Severity.WARNING)
 
@@ -441,14 +441,14 @@ def test_explain_covers_further_networks(whole: Compiled, word: str) -> None:
     storage = whole.networks["storage"].fabric
     tor = storage.switch(next(iter(storage.switch_ids())))
     host = storage.host(next(iter(storage.host_ids())))
-    asked = {
+    requested = {
         "address": (host.ports[0].ipv4 or "").partition("/")[0],
         "prefix": host.ports[0].ipv4 or "",
         "asn": f"AS{tor.bgp.asn}",
         "port": f"{host.name}:storage0",
         "device": tor.name,
     }[word]
-    assert [has_name(fabric, asked) for fabric in fabrics(whole)[1:]] == [False, True]
+    assert [has_name(fabric, requested) for fabric in fabrics(whole)[1:]] == [False, True]
 
 
 def test_network_option_lists_existing_networks(whole: Compiled, tmp_path: Path) -> None:

@@ -192,8 +192,8 @@ def test_a_rack_has_as_many_switches_as_its_ports_need(tmp_path: Path) -> None:
 
 def test_a_count_that_is_too_small_is_refused_with_one_that_suffices(tmp_path: Path) -> None:
     gpus = {"model": "with-dpus", "hosts": 32, "hosts_per_unit": 32}
-    told = refusal(tmp_path, spec(gpus=gpus, management=managed(count=2)))
-    assert told.startswith(
+    reported = refusal(tmp_path, spec(gpus=gpus, management=managed(count=2)))
+    assert reported.startswith(
         "FAB3215 su001 has 136 management ports; 2 x NVIDIA SN2201 have 96 Write `count: 3`"
     )
     assert errors(compiled(tmp_path, spec(gpus=gpus, management=managed(count=3)))) == []
@@ -201,15 +201,15 @@ def test_a_count_that_is_too_small_is_refused_with_one_that_suffices(tmp_path: P
 
 def test_an_aggregation_that_is_too_small_is_refused_with_models_that_suffice(tmp_path: Path) -> None:
     text = spec(gpus={"model": "with-dpus", "hosts": 12, "hosts_per_unit": 4})
-    told = refusal(tmp_path, text | {"management": managed(aggregation={"model": "sn2201"})})
-    assert told.startswith(
+    reported = refusal(tmp_path, text | {"management": managed(aggregation={"model": "sn2201"})})
+    assert reported.startswith(
         "FAB3216 2 uplinks of each NVIDIA SN2201 take 5 ports of each of 2 NVIDIA SN2201: they have"
     )
-    offered = re.findall(r"[a-z0-9-]+", told.partition("enough: ")[2])
+    offered = re.findall(r"[a-z0-9-]+", reported.partition("enough: ")[2])
     assert offered
     for model in offered:
         assert errors(compiled(tmp_path, text | {"management": managed(aggregation={"model": model})})) == []
-    count = re.search(r"`count: (\d+)` here and `uplinks: 2` above", told)
+    count = re.search(r"`count: (\d+)` here and `uplinks: 2` above", reported)
     assert count
     for number, sound in ((int(count[1]), True), (int(count[1]) - 1, False)):
         more = managed(uplinks=2, aggregation={"model": "sn2201", "count": number})
@@ -220,9 +220,9 @@ def test_an_aggregation_that_is_too_small_is_refused_with_models_that_suffice(tm
 
 
 def test_a_model_without_slow_ports_is_refused_with_those_that_have(tmp_path: Path) -> None:
-    told = refusal(tmp_path, spec(management=managed(model="sn5600")))
-    assert told.startswith("FAB3214 NVIDIA SN5600 has no ports of 1G")
-    assert "sn2201" in told
+    reported = refusal(tmp_path, spec(management=managed(model="sn5600")))
+    assert reported.startswith("FAB3214 NVIDIA SN5600 has no ports of 1G")
+    assert "sn2201" in reported
 
 
 def test_switches_that_nothing_joins_are_reported(tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_a_name_that_a_host_has_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("networks", "told"),
+    ("networks", "reported"),
     [
         ([HOSTS], "FAB3213 3 management switches are in no network"),
         ([HOSTS | {"from": 2}, SWITCHES], "FAB3213 hosts of su001 are in no network with `tier: host`"),
@@ -252,11 +252,11 @@ def test_a_name_that_a_host_has_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_networks_that_do_not_hold_all_are_refused_with_what_does(
-    tmp_path: Path, networks: list[dict[str, Any]], told: str
+    tmp_path: Path, networks: list[dict[str, Any]], reported: str
 ) -> None:
     management = {**managed(), "networks": networks}
     refused = refusal(tmp_path, spec(management=management))
-    assert refused.startswith(told)
+    assert refused.startswith(reported)
     if length := re.search(r"Use a /(\d+)", refused):
         which = 0 if "networks[0]" in refused else 1
         wider = deepcopy(networks)
@@ -297,7 +297,7 @@ def test_a_table_gives_addresses_and_the_rest_stays_computed(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("rows", "told"),
+    ("rows", "reported"),
     [
         ("su001-host01,ilo,172.24.9.9", "FAB3121 nothing has a management address as 'su001-host01 ilo' It has eno3"),
         ("su001-host99,bmc,172.24.9.9", "FAB3121 nothing has a management address as 'su001-host99 bmc'"),
@@ -309,9 +309,9 @@ def test_a_table_gives_addresses_and_the_rest_stays_computed(tmp_path: Path) -> 
         ("su001-host01,bmc,172.24.0.25", "FAB3123 172.24.0.25 of su001-host01 bmc is that of su001-host02"),
     ],
 )  # fmt: skip
-def test_management_table_with_invalid_rows_is_rejected(tmp_path: Path, rows: str, told: str) -> None:
+def test_management_table_with_invalid_rows_is_rejected(tmp_path: Path, rows: str, reported: str) -> None:
     text = spec(identities={"management": "bmcs.csv"})
-    assert refusal(tmp_path, text, bmcs=f"device,port,address\n{rows}\n").startswith(told)
+    assert refusal(tmp_path, text, bmcs=f"device,port,address\n{rows}\n").startswith(reported)
 
 
 def test_swapped_addresses_are_taken(tmp_path: Path) -> None:
@@ -321,8 +321,8 @@ def test_swapped_addresses_are_taken(tmp_path: Path) -> None:
 
 
 def test_a_server_has_no_bmcs_address(tmp_path: Path) -> None:
-    told = refusal(tmp_path, spec(management={**managed(), "ntp": ["172.24.0.17"]}))
-    assert told.startswith("FAB3025 management.ntp[0] 172.24.0.17 is the address of su001-host01 bmc")
+    reported = refusal(tmp_path, spec(management={**managed(), "ntp": ["172.24.0.17"]}))
+    assert reported.startswith("FAB3025 management.ntp[0] 172.24.0.17 is the address of su001-host01 bmc")
 
 
 def test_management_switches_are_in_bill_labels_and_racks(tmp_path: Path) -> None:
@@ -447,8 +447,8 @@ def test_growth_renumbers_no_bmc_no_dpu_and_no_management_switch(steps: list[str
 
 def explained(found: Compiled, address: str) -> tuple[str, dict[str, str], list[str]]:
     """Return title, details, and places of inputs of the explanation of an address."""
-    told = explain_address(known_of_front(found), address)
-    return told.title, dict(told.details), [each.key for each in told.statements[0].origins]
+    reported = explain_address(known_of_front(found), address)
+    return reported.title, dict(reported.details), [each.key for each in reported.statements[0].origins]
 
 
 def test_an_address_is_explained_as_whose_bmc_dpu_or_switch_it_is(tmp_path: Path) -> None:
@@ -483,14 +483,14 @@ def test_two_equal_addresses_are_found_in_the_files_whoever_has_them(tmp_path: P
         found.fabric.switch(next(found.fabric.switch_ids())).management.address,
     ):
         table.write_text(sound.replace("172.24.0.25/16", planted))
-        told = [
+        reported = [
             d
             for d in check_tree(tree, tmp_path / "cluster.yaml", jobs=1)[0].diagnostics
             if d.code == "FAB6206"
         ]
-        assert len(told) == 1
-        assert planted.partition("/")[0] in told[0].message
-        assert "su001-host02 bmc" in told[0].message
+        assert len(reported) == 1
+        assert planted.partition("/")[0] in reported[0].message
+        assert "su001-host02 bmc" in reported[0].message
 
 
 def test_the_proof_of_a_build_sees_two_equal_addresses(tmp_path: Path) -> None:
@@ -500,8 +500,8 @@ def test_the_proof_of_a_build_sees_two_equal_addresses(tmp_path: Path) -> None:
     wrong = replace(
         found, planned=replace(found.fabric, out_of_band=replace(found.fabric.out_of_band, given=same))
     )
-    (told,) = [d for d in wrong.proof(jobs=1) if d.severity is Severity.ERROR]
-    assert (told.code, "172.24.0.17" in told.message) == ("FAB6206", True)
+    (reported,) = [d for d in wrong.proof(jobs=1) if d.severity is Severity.ERROR]
+    assert (reported.code, "172.24.0.17" in reported.message) == ("FAB6206", True)
 
 
 @pytest.mark.parametrize(

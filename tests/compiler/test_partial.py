@@ -78,7 +78,7 @@ def state(tree: Path) -> Path:
     return found
 
 
-def told(result: BuildResult) -> list[tuple[str, str]]:
+def list_findings(result: BuildResult) -> list[tuple[str, str]]:
     return sorted((d.code, d.message) for d in result.diagnostics)
 
 
@@ -115,8 +115,8 @@ def test_draining_one_tor_writes_its_file_and_the_manifest(spec: Path, out: Path
     assert new == {"switches/su001-tor1a/running-config.cfg", "manifest.json"}
     expected, tree = whole(tmp_path, spec)
     assert bytes_of(out / "zone") == bytes_of(tree)
-    assert (told(result), result.counts, result.files, result.links) == (
-        told(expected), expected.counts, expected.files, expected.links,
+    assert (list_findings(result), result.counts, result.files, result.links) == (
+        list_findings(expected), expected.counts, expected.files, expected.links,
     )  # fmt: skip
     assert build_tree(spec, out)[0].up_to_date
     assert all(d.severity is not Severity.ERROR for d in check_tree(out / "zone", spec)[0].diagnostics)
@@ -139,7 +139,7 @@ def test_any_sequence_of_overrides_comes_to_the_same_as_whole_builds(
         result, _ = build_tree(spec, out)
         partly += result.proved is not None
         expected, tree = whole(tmp_path, spec)
-        assert told(result) == told(expected), overrides
+        assert list_findings(result) == list_findings(expected), overrides
         if expected.tree:
             assert bytes_of(out / "zone") == bytes_of(tree), overrides
             assert build_tree(spec, out)[0].up_to_date
@@ -181,14 +181,14 @@ def test_a_fabric_has_the_same_outline_in_every_process(tmp_path: Path) -> None:
         "from fabricc.compiler.incremental.ledger import fabric_outline; "
         "print(fabric_outline(compile_spec(pathlib.Path(sys.argv[1])).fabric))"
     )
-    told = {
+    reported = {
         subprocess.run(
             [sys.executable, "-c", program, spec], capture_output=True, text=True, check=True,
             env={**os.environ, "PYTHONHASHSEED": seed},
         ).stdout
         for seed in ("1", "2")
     }  # fmt: skip
-    assert len(told) == 1
+    assert len(reported) == 1
 
 
 def test_without_the_proof_too(tmp_path: Path, out: Path) -> None:
@@ -374,7 +374,11 @@ def test_a_host_that_moves_to_another_tenant_changes_its_tors_and_job_files(
     assert (result.proved, result.exit_status) == (9, 0)  # a host with eight rails, and the ToR of each
     expected, tree = whole(tmp_path, spec)
     assert bytes_of(out / "zone") == bytes_of(tree)
-    assert (told(result), result.counts, result.files) == (told(expected), expected.counts, expected.files)
+    assert (list_findings(result), result.counts, result.files) == (
+        list_findings(expected),
+        expected.counts,
+        expected.files,
+    )
 
 
 def test_tors_of_tenants_have_route_distinguishers_of_their_own(tmp_path: Path, out: Path) -> None:

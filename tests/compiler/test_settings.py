@@ -102,9 +102,9 @@ def test_settings_are_facts_only_when_requested() -> None:
 def test_a_setting_that_a_back_end_does_not_state_is_refused_once_by_name() -> None:
     ultra = replace(TOR.qos, trimming=Trimming(256, 48, 6, (0,)), link_retry=True)
     tenants = TenantVrfs(None, (Tenant("acme", 1),), ("ipv4",), 9000, {1: ASKED.static_routes})
-    asked = replace(ASKED, qos=ultra, bgp=replace(ASKED.bgp, evpn_transit=True), tenants=tenants)
-    asked = replace(asked, management=replace(MANAGEMENT, radius=MANAGEMENT.tacacs))
-    refused = list(find_unexpressed(asked, Silent(), ()))
+    requested = replace(ASKED, qos=ultra, bgp=replace(ASKED.bgp, evpn_transit=True), tenants=tenants)
+    requested = replace(requested, management=replace(MANAGEMENT, radius=MANAGEMENT.tacacs))
+    refused = list(find_unexpressed(requested, Silent(), ()))
     assert [gap.feature for gap in refused] == list(SETTINGS.values())
     assert {(gap.code, gap.fatal) for gap in refused} == {("FAB5001", True)}
 

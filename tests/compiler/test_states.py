@@ -109,8 +109,8 @@ def test_a_question_is_answered_before_and_counts(
     tree: Path, yes: bool, jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(record, "_WORTH_A_PROCESS", 1)
-    asked = []
+    requested = []
     found = read_current_states(tree, Listing.of(FILES))
-    with found.check_in_background(jobs, lambda: not asked.append(1) and yes) as (before, unedited):
+    with found.check_in_background(jobs, lambda: not requested.append(1) and yes) as (before, unedited):
         assert [before(), unedited(), before()] == [yes] * 3
-    assert len(asked) == (jobs == 1), "asked once, by the other process if there is one"
+    assert len(requested) == (jobs == 1), "asked once, by the other process if there is one"

@@ -142,7 +142,7 @@ def test_stated_thresholds_and_long_cables_are_written_next_to_it(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("classes", "says"),
+    ("classes", "outputs"),
     [
         (CLASSES | {"rdma": {"dscp": 34, "lossless": True}}, "'rdma' is lossy"),
         (CLASSES | {"rdma": {"dscp": [26, 34], "lossless": True}}, "'rdma' does not have code point 34"),
@@ -157,11 +157,11 @@ def test_stated_thresholds_and_long_cables_are_written_next_to_it(tmp_path: Path
     ],
 )
 def test_classes_that_the_command_does_not_have_are_rejected(
-    classes: dict[str, Any], says: str, tmp_path: Path
+    classes: dict[str, Any], outputs: str, tmp_path: Path
 ) -> None:
     result = compile_only(wanted(classes=classes), tmp_path)
     found = [each for each in result.diagnostics if each.code == "FAB4018"]
-    assert any(says in each.message for each in found), [each.message for each in found]
+    assert any(outputs in each.message for each in found), [each.message for each in found]
     assert all(each.severity is Severity.ERROR for each in found)
 
 

@@ -116,12 +116,14 @@ class Arena:
         (lab / "cluster.yaml").write_text(spec)
         if "infiniband" in spec:
             (lab / "guids.yaml").write_text("{}\n")
-        status, told = self._told("build", str(lab / "cluster.yaml"), "-o", str(lab / "build"), "-j", "1")
-        assert status == 0, told
+        status, reported = self._run_verb(
+            "build", str(lab / "cluster.yaml"), "-o", str(lab / "build"), "-j", "1"
+        )
+        assert status == 0, reported
         access = lab / "fabricc-access.yaml"
         access.write_text("username: fabricc\npassword: {env: FUZZ}\n")
-        status, told = self._told("trust", str(access))
-        assert status == 0, told
+        status, reported = self._run_verb("trust", str(access))
+        assert status == 0, reported
 
     @contextmanager
     def inside(self) -> Iterator[None]:
@@ -158,31 +160,31 @@ class Arena:
         Raises:
             Broken: it reported a defect, or printed control sequences.
         """
-        status, told = self._told(*map(str, words))
+        status, reported = self._run_verb(*map(str, words))
         verb = " ".join(map(str, words))[:120]
         if status not in STATUSES:
             raise Broken(f"{verb}: exit status {status}")
         for word in UNTOLD:
-            if word in told:
-                line = next(one for one in told.split("\n") if word in one)
+            if word in reported:
+                line = next(one for one in reported.split("\n") if word in one)
                 raise Broken(f"{verb}: {line[:300]}")
         if "github" in words:
-            told = _COMMAND.sub("", told)
-        if not harmless(told):
+            reported = _COMMAND.sub("", reported)
+        if not harmless(reported):
             raise Broken(f"{verb}: prints what a terminal obeys")
-        return status, told
+        return status, reported
 
     @staticmethod
-    def _told(*words: str) -> tuple[int, str]:
+    def _run_verb(*words: str) -> tuple[int, str]:
         before = sys.stdout, sys.stderr
-        told = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
-        sys.stdout = sys.stderr = told
+        reported = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
+        sys.stdout = sys.stderr = reported
         try:
             status = run([*words])
         finally:
             sys.stdout, sys.stderr = before
-        told.seek(0)
-        return status, told.buffer.getvalue().decode()  # type: ignore[attr-defined]
+        reported.seek(0)
+        return status, reported.buffer.getvalue().decode()  # type: ignore[attr-defined]
 
     @contextmanager
     def judged(self) -> Iterator[None]:

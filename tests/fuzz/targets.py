@@ -117,12 +117,12 @@ def _small(spec: Path) -> bool:
 
 def _built(arena: Arena, spec: Path, *words: str | Path) -> None:
     """Build it; what was built has to be proved by `check`, too."""
-    status, told = arena.fabricc("build", spec, "-o", arena.out, "-j", "1", *words)
+    status, reported = arena.fabricc("build", spec, "-o", arena.out, "-j", "1", *words)
     if status == 0:
         for tree in arena.out.iterdir():
             if not tree.name.startswith("."):
                 checked, why = arena.fabricc("check", tree, "--spec", spec, "-j", "1", *words)
-                assert checked == 0, f"a fresh build is not proved: {told} {why}"
+                assert checked == 0, f"a fresh build is not proved: {reported} {why}"
 
 
 def _locks(arena: Arena) -> list[bytes]:
@@ -198,8 +198,8 @@ def _overlay(name: str) -> Target:
 def _proved(arena: Arena, spec: Path) -> None:
     """A build ends with a tree that `check` proves, or with findings."""
     if arena.fabricc("build", spec, "-o", arena.out, "-j", "1")[0] == 0:
-        status, told = arena.fabricc("check", arena.out / "lab", "--spec", spec, "-j", "1")
-        assert status == 0, f"a fresh build is not proved: {told}"
+        status, reported = arena.fabricc("check", arena.out / "lab", "--spec", spec, "-j", "1")
+        assert status == 0, f"a fresh build is not proved: {reported}"
 
 
 _OVERLAYS: dict[str, tuple[bytes, ...]] = {
@@ -522,7 +522,7 @@ def _open_journal(arena: Arena, data: bytes) -> None:
         arena.fabricc("push", tree, "--status", *shown)
         arena.fabricc("push", tree, "--status", "--run", "1", *shown)
         arena.fabricc("push", tree, "--plan", *shown)
-        with answering(_said(arena)):
+        with answering(_answer_validly(arena)):
             arena.fabricc("push", tree, "--resume", *shown)
 
 
@@ -608,8 +608,8 @@ class _Driver:
 
     CONFIRM_STEP = 1
 
-    def __init__(self, said: dict[str, Any], *_: Any, **__: Any) -> None:
-        self._said = said
+    def __init__(self, output: dict[str, Any], *_: Any, **__: Any) -> None:
+        self._said = output
 
     def open(self) -> None:
         pass
@@ -626,8 +626,8 @@ class _Driver:
 class answering:  # noqa: N801 - reads as a statement
     """Inside, every switch returns this."""
 
-    def __init__(self, said: Any) -> None:
-        self.said = said if isinstance(said, dict) else {}
+    def __init__(self, output: Any) -> None:
+        self.said = output if isinstance(output, dict) else {}
 
     def __enter__(self) -> None:
         from fabricc.operate.devices import connection
@@ -645,10 +645,10 @@ class answering:  # noqa: N801 - reads as a statement
 def _open_answers(arena: Arena, data: bytes) -> None:
     lab = arena.labs["frr"]
     try:
-        said = json.loads(data)
+        output = json.loads(data)
     except (ValueError, RecursionError):
-        said = {"get_config": {"running": data.decode("utf-8", "replace")}}
-    with arena.unchanged(), answering(said):
+        output = {"get_config": {"running": data.decode("utf-8", "replace")}}
+    with arena.unchanged(), answering(output):
         format_ = _chosen(data, "table", "json", "junit", "markdown")
         arena.fabricc("verify", lab / "build" / "lab", "--parallel", "1", "--format", format_)
         if crc32(data) % 4 == 0:
@@ -658,7 +658,7 @@ def _open_answers(arena: Arena, data: bytes) -> None:
 
 
 @cache
-def _said(arena: Arena) -> dict[str, Any]:
+def _answer_validly(arena: Arena) -> dict[str, Any]:
     """Return a valid answer of a switch."""
     found: dict[str, Any] = json.loads(_answers(arena)[0])
     return found
@@ -677,7 +677,7 @@ def _answers(arena: Arena) -> list[bytes]:
         for port in ports[:1]
     ]
     files = {p.name: p.read_text() for p in sorted((tree / "switches/su001-tor1a").iterdir())}
-    said = {
+    output = {
         "get_lldp_neighbors_detail": dict.fromkeys(ports, heard),
         "get_bgp_neighbors": {"global": {"router_id": "1.1.1.1", "peers": {
             address: {"is_up": True, "is_enabled": True, "remote_as": 4200000000 + at}
@@ -691,7 +691,7 @@ def _answers(arena: Arena) -> list[bytes]:
         "get_config": {"running": pack_bundle(files), "startup": "", "candidate": ""},
         "has_pending_commit": False,
     }  # fmt: skip
-    return [json.dumps(said).encode()]
+    return [json.dumps(output).encode()]
 
 
 # Objects of Git, and requests.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tests.fuzz.arena import Arena
 
 
-def told(arena: Arena, lab: str, files: dict[str, str], *words: str) -> tuple[int, str]:
+def run_in_lab_folder(arena: Arena, lab: str, files: dict[str, str], *words: str) -> tuple[int, str]:
     """Return the output of a verb with these files next to the spec of a lab, without forbidden outputs."""
     with arena.inside(), arena.judged():
         for name, text in files.items():
@@ -31,10 +31,10 @@ def spec(arena: Arena, more: str, lab: str = "frr") -> str:
 
 def test_a_severity_that_is_a_number_has_a_place(arena: Arena) -> None:
     text = spec(arena, "").replace("reason: a lab has no queues", "reason: x, severity: 1", 1)
-    status, said = told(arena, "frr", {"cluster.yaml": text}, "validate", "{lab}/cluster.yaml")
+    status, output = run_in_lab_folder(arena, "frr", {"cluster.yaml": text}, "validate", "{lab}/cluster.yaml")
     assert status == 1
-    assert "severity" in said
-    assert "cluster.yaml:10:" in said
+    assert "severity" in output
+    assert "cluster.yaml:10:" in output
 
 
 @pytest.mark.parametrize("value", ["0", "2147483648", "9999999999"])
@@ -46,11 +46,11 @@ def test_a_stride_that_no_build_writes_is_a_finding(arena: Arena, value: str) ->
         text = "\n".join(
             f"stride {name} {value}" if line.startswith(f"stride {name} ") else line for line in lock
         )
-        status, said = told(arena, "frr", {"fabricc.lock": text}, "plan", "{lab}/cluster.yaml")
+        status, output = run_in_lab_folder(arena, "frr", {"fabricc.lock": text}, "plan", "{lab}/cluster.yaml")
         assert status in (0, 1)
         if name in ("unit_digits", "host_digits") or (name, value) == ("links_per_spine", "0"):
-            assert "FAB6040" in said
-            assert "fabricc.lock:" in said
+            assert "FAB6040" in output
+            assert "fabricc.lock:" in output
 
 
 OVERLAYS = {
@@ -73,21 +73,21 @@ def test_an_overlay_may_add_an_address(arena: Arena, what: str) -> None:
         for name, content in files.items():
             arena.put(arena.labs["frr"] / name, content.encode())
         place = arena.labs["frr"] / "cluster.yaml"
-        status, said = arena.fabricc("build", place, "-o", arena.out, "-j", "1")
-        assert status == 0, said
+        status, output = arena.fabricc("build", place, "-o", arena.out, "-j", "1")
+        assert status == 0, output
         assert "10.9.9.9" in (arena.out / "lab/switches/spine01a" / into).read_text()
-        status, said = arena.fabricc("check", arena.out / "lab", "--spec", place, "-j", "1")
-        assert status == 0, said
+        status, output = arena.fabricc("check", arena.out / "lab", "--spec", place, "-j", "1")
+        assert status == 0, output
 
 
 @pytest.mark.parametrize("value", ["!!int x", "!!timestamp x", "2026-13-45", "!!float x", "!!binary é"])
 def test_a_value_that_is_none_of_its_tag_makes_no_access_file(arena: Arena, value: str) -> None:
-    status, said = told(
+    status, output = run_in_lab_folder(
         arena, "frr", {"fabricc-access.yaml": f"timeout_s: {value}\n"},
         "push", "{lab}/build/lab", "--plan", "--access", "{lab}/fabricc-access.yaml",
     )  # fmt: skip
     assert status == 1
-    assert "FAB9101" in said
+    assert "FAB9101" in output
 
 
 MODEL = """\
@@ -117,10 +117,14 @@ def test_a_port_name_of_words_that_ports_do_not_have_is_a_finding(
         "tors: {model: linux-16x100, nos: frr", f"tors: {{model: mine, nos: {nos}"
     )
     files = {"cluster.yaml": text, "mine.yaml": MODEL.format(model=model, nos=nos, port=port)}
-    status, said = told(arena, "frr", files, "validate", "{lab}/cluster.yaml")
-    status, said = told(arena, "frr", files, "plan", "{lab}/cluster.yaml") if status == 0 else (status, said)
+    status, output = run_in_lab_folder(arena, "frr", files, "validate", "{lab}/cluster.yaml")
+    status, output = (
+        run_in_lab_folder(arena, "frr", files, "plan", "{lab}/cluster.yaml")
+        if status == 0
+        else (status, output)
+    )
     assert status == 1
-    assert "slot" in said or "child" in said, said
+    assert "slot" in output or "child" in output, output
 
 
 def test_an_emptied_file_of_networkd_is_a_finding(arena: Arena) -> None:
@@ -163,19 +167,19 @@ def test_a_configuration_that_looks_like_several_is_a_finding(arena: Arena) -> N
                 ]
             }
             write_journal(arena.folder / "marks.sqlite", json.dumps(rows).encode())
-            status, said = arena.fabricc("push", tree, "--plan", "--journal", arena.folder / "marks.sqlite")
+            status, output = arena.fabricc("push", tree, "--plan", "--journal", arena.folder / "marks.sqlite")
             assert status == 1
-            assert any(code in said for code in ("FAB6042", "FAB9120", "FAB9150")), said
+            assert any(code in output for code in ("FAB6042", "FAB9120", "FAB9150")), output
             with answering({"get_config": {"running": mark * 2}}):
-                status, said = arena.fabricc("verify", tree)
-                assert (status, "looks like several files" in said) == (3, True), said
+                status, output = arena.fabricc("verify", tree)
+                assert (status, "looks like several files" in output) == (3, True), output
 
 
 def test_half_a_surrogate_pair_by_lldp_is_text(arena: Arena) -> None:
     heard = [{"remote_system_name": "\ud800", "remote_port": "\udcff", "remote_port_description": "x\ud800"}]
-    said = {"get_lldp_neighbors_detail": {f"swp{port}": heard for port in range(1, 17)}}
+    output = {"get_lldp_neighbors_detail": {f"swp{port}": heard for port in range(1, 17)}}
     for number in range(8):  # every format that the input chooses
-        data = json.dumps({**said, "get_alarms": [str(number)]}).encode()
+        data = json.dumps({**output, "get_alarms": [str(number)]}).encode()
         assert open_input(arena, TARGETS["answers"], data) == ""
 
 

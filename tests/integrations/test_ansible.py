@@ -64,7 +64,7 @@ def played(folder: Path, tasks: list[dict[str, Any]], *options: str) -> list[dic
         {"name": f"task {number}", "register": f"r{number}", **task} for number, task in enumerate(tasks)
     ]
     results = [f"r{number}" for number in range(len(tasks))]
-    told = {
+    reported = {
         "ansible.builtin.copy": {
             "dest": str(folder / "told.json"),
             "content": "{{ [" + ", ".join(f"{name} | default(none)" for name in results) + "] | to_json }}",
@@ -75,7 +75,7 @@ def played(folder: Path, tasks: list[dict[str, Any]], *options: str) -> list[dic
     play = {
         "hosts": "localhost", "connection": "local", "gather_facts": False,
         "vars": {"ansible_python_interpreter": sys.executable},
-        "tasks": [{"block": named, "always": [told]}],
+        "tasks": [{"block": named, "always": [reported]}],
     }  # fmt: skip
     (folder / "play.yml").write_text(yaml.safe_dump([play], sort_keys=False))
     ran = run(folder, "ansible-playbook", "-i", "localhost,", "play.yml", *options)
@@ -332,17 +332,17 @@ def test_ansible_push_changes_once_and_check_mode_returns_diffs(network: Network
 @pytest.mark.parametrize("module", MODULES)
 def test_ansible_doc_shows_every_option(module: str, tmp_path: Path) -> None:
     ran = run(tmp_path, "ansible-doc", "--json", f"fabricc.fabric.{module}")
-    told = json.loads(ran.stdout)[f"fabricc.fabric.{module}"]
+    reported = json.loads(ran.stdout)[f"fabricc.fabric.{module}"]
     assert ran.returncode == 0, ran.stderr
-    assert told["doc"]["short_description"]
-    assert set(told["doc"]["attributes"]) == {"check_mode", "diff_mode"}
-    assert told["examples"]
-    assert told["return"]
-    said = re.findall(
+    assert reported["doc"]["short_description"]
+    assert set(reported["doc"]["attributes"]) == {"check_mode", "diff_mode"}
+    assert reported["examples"]
+    assert reported["return"]
+    output = re.findall(
         r'^ {12}"(\w+)": \{', (COLLECTION / f"plugins/modules/{module}.py").read_text(), re.MULTILINE
     )
-    assert set(said) <= set(told["doc"]["options"])
-    assert said
+    assert set(output) <= set(reported["doc"]["options"])
+    assert output
 
 
 @pytest.mark.slow

@@ -177,9 +177,9 @@ def test_no_proxy_gets_a_token_in_clear(
     with answering(lambda talk, _: talk.send(page([], 0))) as (proxy, seen):
         monkeypatch.setenv("http_proxy", proxy)
         monkeypatch.delenv("no_proxy", raising=False)
-        with answering(lambda talk, _: talk.send(b"", "404 Not Found")) as (url, asked):
+        with answering(lambda talk, _: talk.send(b"", "404 Not Found")) as (url, requested):
             assert sync(url, tmp_path, capsys)[0] == 1
-    assert (seen, len(asked)) == ([], 1)
+    assert (seen, len(requested)) == ([], 1)
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @asynccontextmanager
-async def asked(folder: Path, *options: str, **environment: str) -> AsyncIterator[Any]:
+async def open_client(folder: Path, *options: str, **environment: str) -> AsyncIterator[Any]:
     """A client of a server that may read a folder."""
     paths = os.pathsep.join([str(ROOT), environment.pop("PYTHONPATH", "")]).rstrip(os.pathsep)
     started = mcp.StdioServerParameters(
@@ -74,7 +74,7 @@ def contents(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): sha256(path.read_bytes()).hexdigest() for path in files}
 
 
-def told(*words: str, cwd: Path) -> Any:
+def run_for_programs(*words: str, cwd: Path) -> Any:
     """Return the output of the verb for programs."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     ran = subprocess.run(
@@ -85,12 +85,12 @@ def told(*words: str, cwd: Path) -> Any:
 
 
 async def few(root: Path) -> None:
-    async with asked(root) as client:
+    async with open_client(root) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert list(tools) == ["plan", "explain", "diff", "audit"], "no `verify` without --access"
         assert all(tool.annotations.read_only_hint for tool in tools.values())
         assert tools["diff"].input_schema["required"] == ["before"]
-        assert all(said["description"] for said in tools["diff"].input_schema["properties"].values())
+        assert all(output["description"] for output in tools["diff"].input_schema["properties"].values())
 
         code = await result(client, "explain", subject="FAB0071")
         assert code["document"]["explanation"]["subject"] == "FAB0071"
@@ -106,10 +106,10 @@ async def few(root: Path) -> None:
 
 
 async def many(root: Path) -> None:
-    async with asked(root) as client:
+    async with open_client(root) as client:
         plan = await result(client, "plan", spec="cluster.yaml", most=1000)
         assert (plan["status"], plan["left_out"]) == (0, {})
-        assert plan["document"] == told("plan", "./cluster.yaml", cwd=root)
+        assert plan["document"] == run_for_programs("plan", "./cluster.yaml", cwd=root)
         why = await result(client, "explain", subject="build/zone", about="su001-tor1a", facts=["asn"])
         assert why["document"]["explanation"]["statements"]
         line = await result(client, "explain", subject="build/zone/switches/su001-tor1a/running-config.cfg:1")
@@ -258,7 +258,7 @@ async def verification(network: Network, secret: str) -> None:
     aside = network.folder.parent / f"{network.folder.name}-access.yaml"
     aside.write_text(access.read_text())
     access.unlink()
-    async with asked(network.folder, "--access", str(aside), PYTHONPATH=str(SIMULATED)) as client:
+    async with open_client(network.folder, "--access", str(aside), PYTHONPATH=str(SIMULATED)) as client:
         assert "verify" in {tool.name for tool in (await client.list_tools()).tools}
         tree = f"out/{network.source.tree.name}"
         answer = await client.call_tool("verify", {"tree": tree, "devices": ["spine01a"], "aspects": ["bgp"]})
@@ -322,7 +322,7 @@ def commit(top: Path) -> None:
 @pytest.mark.slow
 def test_files_that_a_spec_names_are_below_the_root_too(inner: Path) -> None:
     async def ask() -> None:
-        async with asked(inner) as client:
+        async with open_client(inner) as client:
             for name in ("catalog", "overlay", "through", "linked", "policy"):
                 answer = await client.call_tool("plan", {"spec": f"{name}.yaml"})
                 assert "CANARY" not in str(answer), name
@@ -371,7 +371,7 @@ def test_a_diff_against_git_compares_revisions_below_the_root(tmp_path: Path) ->
     spec.write_text(SPEC + "overrides: {su001-tor1a: {drain: true}}\n")
 
     async def ask() -> None:
-        async with asked(tmp_path / "fab") as client:
+        async with open_client(tmp_path / "fab") as client:
             for more in ({}, {"base": "HEAD"}):
                 found = await result(client, "diff", before="cluster.yaml", **more)
                 assert "su001-tor1a" in str(found["document"]), found
@@ -383,7 +383,7 @@ def test_a_diff_against_git_compares_revisions_below_the_root(tmp_path: Path) ->
 
 def test_unknown_and_empty_arguments_are_refused(root: Path) -> None:
     async def ask() -> None:
-        async with asked(root) as client:
+        async with open_client(root) as client:
             for tool in (await client.list_tools()).tools:
                 assert tool.input_schema["additionalProperties"] is False
             assert "bsae" in await refused(client, "diff", before="cluster.yaml", bsae="HEAD")

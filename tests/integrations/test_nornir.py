@@ -68,7 +68,7 @@ def test_every_switch_is_a_host_with_what_its_files_state(spec: Path) -> None:
     for name, switch in switches.items():
         host = nornir.inventory.hosts[name]
         assert host.hostname == switch.management.address.partition("/")[0]
-        told = (
+        reported = (
             host["asn"],
             host["loopback4"],
             host["loopback6"],
@@ -76,7 +76,7 @@ def test_every_switch_is_a_host_with_what_its_files_state(spec: Path) -> None:
             host["nos"],
             host["release"],
         )
-        assert told == (
+        assert reported == (
             switch.bgp.asn, switch.loopback4, switch.loopback6, switch.model.name, switch.nos, switch.release,
         )  # fmt: skip
         assert (host["tier"], host["plane"], host["drained"]) == (
@@ -98,11 +98,11 @@ def test_groups_select_by_tier_unit_rail_plane_and_system(spec: Path) -> None:
     assert named("rail_2") == {"su001-tor3a", "su002-tor3a"}
     assert named("rail_2", "unit_su002") == {"su002-tor3a"}
     assert len(named("plane_0")) == 18
-    ran = nornir.filter(F(groups__all=["rail_2"])).run(task=asked)
+    ran = nornir.filter(F(groups__all=["rail_2"])).run(task=read_tier)
     assert {name: each[0].result for name, each in ran.items()} == dict.fromkeys(ran, "tor") != {}
 
 
-def asked(task: Task) -> Result:
+def read_tier(task: Task) -> Result:
     return Result(host=task.host, result=task.host["tier"])
 
 

@@ -187,7 +187,7 @@ def test_segments_have_their_vrf_and_tenant(case: Case) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "said"),
+    ("words", "status", "output"),
     [
         (["--token", "env:NO_SUCH_TOKEN"], 1, "FAB9102"),
         (["--url", "http://192.0.2.1"], 2, "unencrypted"),
@@ -198,10 +198,10 @@ def test_segments_have_their_vrf_and_tenant(case: Case) -> None:
     ],
 )
 def test_sync_reports_failures_and_writes_nothing(
-    case: Case, words: list[str], status: int, said: str
+    case: Case, words: list[str], status: int, output: str
 ) -> None:
     found, out, err = case.sync(*words)
-    assert (found, said in " ".join(err.split())) == (status, True), (out, err)
+    assert (found, output in " ".join(err.split())) == (status, True), (out, err)
     assert case.written() == []
 
 

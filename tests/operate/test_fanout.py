@@ -76,9 +76,9 @@ def test_a_defect_is_raised_and_every_other_switch_is_worked_on() -> None:
 
 
 def test_progress_is_reported_of_every_switch() -> None:
-    told: list[tuple[int, int]] = []
-    for_each(["a", "b", "c"], str.upper, 1, lambda done, of: told.append((done, of)), patience_s=1.0)
-    assert told == [(1, 3), (2, 3), (3, 3)]
+    reported: list[tuple[int, int]] = []
+    for_each(["a", "b", "c"], str.upper, 1, lambda done, of: reported.append((done, of)), patience_s=1.0)
+    assert reported == [(1, 3), (2, 3), (3, 3)]
 
 
 @pytest.mark.parametrize("nos", ["eos", "junos"])

@@ -240,12 +240,12 @@ def test_unconnectable_links_are_reported_with_a_working_remedy(
     host: str, switch: str, medium: str, metres: int, words: str, instead: list[str]
 ) -> None:
     text = small(host, switch, medium, metres)
-    told = [
+    reported = [
         d
         for d in material_findings(spec_of(text), list_materials(fabric_of(text)))
         if d.message.startswith("cables.host")
     ]
-    (wrong,) = told
+    (wrong,) = reported
     assert wrong.code == "FAB3140"
     assert words in wrong.message
     assert wrong.help is not None

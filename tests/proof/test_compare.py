@@ -27,10 +27,10 @@ def reading(facts: dict[str, int]) -> Reading:
 def test_every_difference_is_reported_once_and_nothing_else(
     planned: dict[str, int], found: dict[str, int]
 ) -> None:
-    told = {m.path: (m.planned, m.found) for m in compare(dict(planned), reading(found))}
+    reported = {m.path: (m.planned, m.found) for m in compare(dict(planned), reading(found))}
     paths = planned.keys() | found.keys()
     expected = {p: (planned.get(p), found.get(p)) for p in paths if planned.get(p) != found.get(p)}
-    assert told == expected
+    assert reported == expected
 
 
 def test_a_difference_names_file_and_line() -> None:

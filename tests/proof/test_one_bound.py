@@ -89,5 +89,7 @@ def test_headroom_below_the_physical_floor_is_found_in_the_files(name: str) -> N
         short = replace(profile, headroom=replace(profile.headroom, xoff_bytes=xoff))
         planted = replace(switch, qos=replace(switch.qos, profiles=(short,)))
         found = lossless_breaches(make_view(planted, Reading(facts=dict(switch_facts(planted)))))
-        told = [b.message for b in found if b.number == 15 and f"{least:,} arrive after a pause" in b.message]
-        assert bool(told) is wanted
+        reported = [
+            b.message for b in found if b.number == 15 and f"{least:,} arrive after a pause" in b.message
+        ]
+        assert bool(reported) is wanted

@@ -38,13 +38,13 @@ def text(device: str, *changes: tuple[str, str]) -> Fault:
     return Fault(edit=edit)
 
 
-def told(fault: Fault, asn: str = "unique") -> list[str]:
+def list_findings(fault: Fault, asn: str = "unique") -> list[str]:
     return sorted({f"{each.code} {each.message}" for each in judge(fabric("frr", asn=asn), fault, RATIOS)})
 
 
 @pytest.mark.parametrize("asn", ["shared", "unique"])
 def test_a_fabric_with_ways_out_breaks_no_invariant(asn: str) -> None:
-    assert told(Fault(), asn) == []
+    assert list_findings(Fault(), asn) == []
 
 
 EVERYBODYS = (r"(prefix-list AGGREGATES-V4 seq 5 permit) \S+ ge \d+ le \d+", r"\1 0.0.0.0/0 le 32")
@@ -119,7 +119,7 @@ FAULTS = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_at_the_edge_is_caught(name: str) -> None:
     fault, code, message = FAULTS[name]
-    found = told(fault)
+    found = list_findings(fault)
     assert [each for each in found if each.startswith(code) and message in each], found
 
 

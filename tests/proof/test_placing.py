@@ -47,7 +47,7 @@ def test_one_change_alone_leaves_json_that_can_be_read() -> None:
         assert with_one(each, old, {"f.json": new}) == {"f.json": new}
 
 
-def told(altered: dict[str, str], *, by_hand: bool = True) -> list[tuple[str, str, int, str]]:
+def find_in_altered(altered: dict[str, str], *, by_hand: bool = True) -> list[tuple[str, str, int, str]]:
     """Return the findings about an FRR switch whose files were altered."""
     switch, back_end = tor(), load("frr")
     files = back_end.render(switch)
@@ -69,14 +69,14 @@ def conf() -> tuple[str, dict[str, int]]:
 
 
 def test_unchanged_files_have_no_findings() -> None:
-    assert told({}) == []
+    assert find_in_altered({}) == []
 
 
 def test_a_line_left_out_is_reported_where_it_belongs_and_by_its_text() -> None:
     text, places = conf()
     line = " neighbor UPSTREAM-V4 bfd profile FABRIC"
     assert line in places
-    ((code, file, number, message),) = told({"frr.conf": text.replace(f"{line}\n", "", 1)})
+    ((code, file, number, message),) = find_in_altered({"frr.conf": text.replace(f"{line}\n", "", 1)})
     assert (code, file, number) == ("FAB6001", "frr.conf", places[line] - 1)
     assert message.endswith("; 'neighbor UPSTREAM-V4 bfd profile FABRIC' is missing after this line")
 
@@ -84,7 +84,7 @@ def test_a_line_left_out_is_reported_where_it_belongs_and_by_its_text() -> None:
 def test_one_altered_line_is_not_a_page_of_findings() -> None:
     text, places = conf()
     (line,) = (line for line in places if line.startswith("router bgp "))
-    found = told({"frr.conf": text.replace(line, "router odd")})
+    found = find_in_altered({"frr.conf": text.replace(line, "router odd")})
     assert {(file, number) for _, file, number, _ in found} == {("frr.conf", places[line])}
     assert len(found) <= 6
     assert f"the build writes '{line}' here" in found[0][3]
@@ -96,22 +96,24 @@ def test_two_changed_lines_give_two_findings() -> None:
     first = next(line for line in places if line.startswith("ip prefix-list OWN-V4"))
     second = "  maximum-paths 64"
     altered = text.replace(first, first.replace("/", "1/")).replace(second, "  maximum-paths 32")
-    found = told({"frr.conf": altered})
+    found = find_in_altered({"frr.conf": altered})
     assert {number for _, _, number, _ in found} == {places[first], places[second]}
 
 
 def test_a_line_that_states_no_fact_is_reported_when_files_were_altered_by_hand() -> None:
     text, places = conf()
     altered = {"frr.conf": text.replace("service integrated-vtysh-config\n", "")}
-    ((code, file, number, message),) = told(altered)
+    ((code, file, number, message),) = find_in_altered(altered)
     assert (code, file, number) == ("FAB6006", "frr.conf", places["service integrated-vtysh-config"] - 1)
     assert "'service integrated-vtysh-config' is missing after this line" in message
-    assert told(altered, by_hand=False) == []
+    assert find_in_altered(altered, by_hand=False) == []
 
 
 def test_a_line_of_no_fact_is_reported_without_its_text_which_may_be_a_secret() -> None:
     text, places = conf()
-    found = told({"frr.conf": text.replace("service integrated-vtysh-config", "! password letmein")})
+    found = find_in_altered(
+        {"frr.conf": text.replace("service integrated-vtysh-config", "! password letmein")}
+    )
     assert [(code, number) for code, _, number, _ in found] == [
         ("FAB6006", places["service integrated-vtysh-config"])
     ]

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 RATIOS = {0: Ratio(Fraction(1))}
 
 
-def told(fault: Fault, asn: str = "shared", *, dual: bool = False, links: str = "numbered") -> list[str]:
+def list_findings(
+    fault: Fault, asn: str = "shared", *, dual: bool = False, links: str = "numbered"
+) -> list[str]:
     found = judge(fabric("frr", asn=asn, dual=dual, links=links), fault, RATIOS)
     return sorted({f"{each.code} {each.message}" for each in found})
 
@@ -28,7 +30,7 @@ def told(fault: Fault, asn: str = "shared", *, dual: bool = False, links: str = 
 @pytest.mark.parametrize("dual", [False, True])
 @pytest.mark.parametrize("links", ["numbered", "unnumbered"])
 def test_segments_as_planned_break_no_invariant(asn: str, dual: bool, links: str) -> None:
-    assert told(Fault(), asn, dual=dual, links=links) == []
+    assert list_findings(Fault(), asn, dual=dual, links=links) == []
 
 
 FAULTS = {
@@ -123,7 +125,7 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_reported_with_its_code(fault: str) -> None:
     planted, message = FAULTS[fault]
-    found = told(planted)
+    found = list_findings(planted)
     assert message in found, "\n".join(found)
 
 
@@ -159,7 +161,7 @@ def test_a_tor_that_sends_up_what_came_from_above_is_a_valley() -> None:
     fault = change_files(
         "rack.*-tor1a", (r"route-map EVPN-TO-UPSTREAM deny 10\n match community FROM-ABOVE\nexit\n!\n", "")
     )
-    valleys = [message for message in told(fault, "unique") if message.startswith("FAB6210")]
+    valleys = [message for message in list_findings(fault, "unique") if message.startswith("FAB6210")]
     assert valleys
     assert "(EVPN-TO-UPSTREAM 20 permits EVPN routes)" in valleys[0]
 

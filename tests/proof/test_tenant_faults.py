@@ -366,8 +366,8 @@ def test_a_fault_of_a_link_outside_is_found_on_each_system(name: str, nos: str) 
 def test_a_fault_is_found_on_each_system(name: str, nos: str) -> None:
     message, plants = FAULTS[name]
     pattern, into, device = plants[nos]
-    told = found(nos, change_files(device, (pattern, into)))
-    assert any(message in each for each in told), told
+    reported = found(nos, change_files(device, (pattern, into)))
+    assert any(message in each for each in reported), reported
 
 
 def test_every_fault_of_isolation_is_planted_on_every_system() -> None:

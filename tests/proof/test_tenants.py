@@ -16,8 +16,10 @@ OTHER = "rack002-tor1a"
 
 def found(nos: str, fault: Fault, *, dual: bool = False, spines: bool = True) -> list[str]:
     """Return what the rules find in the files of a fabric with a fault."""
-    told = judge(fabric(nos, dual=dual, spines=spines), fault, RATIOS if spines else {1: Ratio(Fraction(1))})
-    return sorted({f"{each.code} {each.message}" for each in told})
+    reported = judge(
+        fabric(nos, dual=dual, spines=spines), fault, RATIOS if spines else {1: Ratio(Fraction(1))}
+    )
+    return sorted({f"{each.code} {each.message}" for each in reported})
 
 
 @pytest.mark.parametrize(
@@ -172,21 +174,21 @@ OTHERS = {
 )
 def test_a_planted_fault_of_another_system_is_found(nos: str, at: int) -> None:
     pattern, into, message = OTHERS[nos][at]
-    told = found(nos, change_files(TOR, (pattern, into)))
-    assert any(each.startswith(f"FAB6341 {TOR}: ") and message in each for each in told), told
+    reported = found(nos, change_files(TOR, (pattern, into)))
+    assert any(each.startswith(f"FAB6341 {TOR}: ") and message in each for each in reported), reported
 
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_is_found(name: str) -> None:
     fault, wanted = FAULTS[name]
-    told = found("frr", fault)
-    assert any(each.startswith(wanted) for each in told), told
+    reported = found("frr", fault)
+    assert any(each.startswith(wanted) for each in reported), reported
 
 
 def test_without_spines_a_vrf_that_falls_back_to_the_main_table_is_found() -> None:
     fault = change_files("su001-tor1a", (r"    up ip -4 route replace unreachable .*table 1004\n", ""))
-    told = found("frr", fault, dual=True, spines=False)
-    assert any("swp2 is in the VRF globex, which is not isolated here" in each for each in told), told
+    reported = found("frr", fault, dual=True, spines=False)
+    assert any("swp2 is in the VRF globex, which is not isolated here" in each for each in reported), reported
 
 
 JUNOS = {
@@ -211,5 +213,5 @@ JUNOS = {
 @pytest.mark.parametrize("name", JUNOS)
 def test_a_fault_of_a_virtual_router_is_found(name: str) -> None:
     change, message = JUNOS[name]
-    told = found("junos", change_files("su001-tor1a", change), dual=True, spines=False)
-    assert any(message in each for each in told), told
+    reported = found("junos", change_files("su001-tor1a", change), dual=True, spines=False)
+    assert any(message in each for each in reported), reported

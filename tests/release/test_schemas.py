@@ -93,7 +93,7 @@ class Editor:
         self.tell(
             "initialize", {"processId": None, "rootUri": None, "capabilities": {"workspace": workspace}}, 1
         )
-        self.hear(lambda said: said.get("id") == 1)
+        self.hear(lambda output: output.get("id") == 1)
         self.tell("initialized", {})
         self.tell("workspace/didChangeConfiguration", {"settings": self.settings})
 
@@ -114,12 +114,14 @@ class Editor:
             while line := self.server.stdout.readline().strip():
                 name, _, value = line.partition(b":")
                 length = int(value) if name.lower() == b"content-length" else length
-            said: dict[str, Any] = json.loads(self.server.stdout.read(length))
-            if wanted(said):
-                return said
-            if "id" in said and "method" in said:
-                asked = said.get("params", {}).get("items", [])
-                self.send({"id": said["id"], "result": [self.settings.get(one["section"]) for one in asked]})
+            output: dict[str, Any] = json.loads(self.server.stdout.read(length))
+            if wanted(output):
+                return output
+            if "id" in output and "method" in output:
+                requested = output.get("params", {}).get("items", [])
+                self.send(
+                    {"id": output["id"], "result": [self.settings.get(one["section"]) for one in requested]}
+                )
         raise AssertionError("never heard")
 
     def findings(self, file: str, text: str) -> list[str]:
@@ -128,8 +130,8 @@ class Editor:
         document = {"uri": uri, "languageId": "yaml", "version": 1, "text": text}
         self.tell("textDocument/didOpen", {"textDocument": document})
         found = self.hear(
-            lambda said: (
-                said.get("method") == "textDocument/publishDiagnostics" and said["params"]["uri"] == uri
+            lambda output: (
+                output.get("method") == "textDocument/publishDiagnostics" and output["params"]["uri"] == uri
             )
         )
         return [one["message"] for one in found["params"]["diagnostics"]]

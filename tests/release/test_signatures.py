@@ -219,8 +219,8 @@ def test_invalid_key_signs_nothing(
     key.write_text("untrusted comment: no key\n" if signer.kind is Kind.MINISIGN else "no key\n")
     for path in (key, tmp_path / "none"):
         assert run(["sign", str(tree), "--key", str(path)]) == 1
-        assert f"sign with {path}" in (said := capsys.readouterr().err) or f"read the key {path}" in said
-        assert "FAB0054" in said
+        assert f"sign with {path}" in (output := capsys.readouterr().err) or f"read the key {path}" in output
+        assert "FAB0054" in output
     assert not signatures.signature_path(tree, signer.kind).exists()
 
 

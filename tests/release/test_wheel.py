@@ -83,7 +83,7 @@ def test_it_works_from_another_folder_without_the_checkout(wheel: Path, tmp_path
     work.mkdir()
     state = {"XDG_STATE_HOME": str(tmp_path / "state"), "HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
 
-    def said(program: str, *words: str) -> str:
+    def run_program(program: str, *words: str) -> str:
         ran = subprocess.run(
             [installed / "bin" / program, *words],
             cwd=work, env=state, capture_output=True, text=True, timeout=120,
@@ -91,14 +91,16 @@ def test_it_works_from_another_folder_without_the_checkout(wheel: Path, tmp_path
         assert ran.returncode == 0, ran.stderr
         return ran.stdout
 
-    assert said("python", "-c", "import fabricc; print(fabricc.__file__)").startswith(str(own))
-    assert said("python", "-c", "import napalm; print(napalm.get_network_driver('sonic').__module__)") == (
-        "fabricc.operate.drivers.sonic\n"
-    )
-    said("fabricc", "init", ".")
-    assert "every file read back" in said("fabricc", "build", "cluster.yaml")
-    assert said("fabricc", "docs", "lossless") == (ROOT / "docs/lossless.md").read_text("utf-8")
-    assert "FAB2040" in said("fabricc", "explain", "FAB2040")
+    assert run_program("python", "-c", "import fabricc; print(fabricc.__file__)").startswith(str(own))
+    assert run_program(
+        "python", "-c", "import napalm; print(napalm.get_network_driver('sonic').__module__)"
+    ) == ("fabricc.operate.drivers.sonic\n")
+    run_program("fabricc", "init", ".")
+    assert "every file read back" in run_program("fabricc", "build", "cluster.yaml")
+    assert run_program("fabricc", "docs", "lossless") == (ROOT / "docs/lossless.md").read_text("utf-8")
+    assert "FAB2040" in run_program("fabricc", "explain", "FAB2040")
     (switches,) = work.glob("build/*/switches")
-    assert "understood" in said("fabricc", "audit", str(switches))
-    assert said("fabricc", "--version") == f"fabricc, version {importlib.metadata.version('fabricc')}\n"
+    assert "understood" in run_program("fabricc", "audit", str(switches))
+    assert (
+        run_program("fabricc", "--version") == f"fabricc, version {importlib.metadata.version('fabricc')}\n"
+    )

@@ -107,8 +107,8 @@ def test_equal_ends_agree() -> None:
 )
 def test_each_disagreement_is_found_and_reported_with_both_values(field: str, facts: dict[str, Any]) -> None:
     ends = [tor_end(**facts), spine_end()]
-    told = list(broken_findings(meet(*ends).wrong_ends(9)))
-    mine = next(f for f in told if f" on {field}" in f.message)
+    reported = list(broken_findings(meet(*ends).wrong_ends(9)))
+    mine = next(f for f in reported if f" on {field}" in f.message)
     assert mine.code == ("FAB6213" if field == "PFC priorities" else "FAB6101")
     assert all(str(end.value(VALUES[field])) in mine.message for end in ends)
     assert mine.line > 0
@@ -118,13 +118,13 @@ SESSION = {"families": "ipv4", "bfd": "true"}
 TIMERS = {"keepalive_s": 3, "hold_s": 9}
 
 
-def session_end(name: str, routed: tuple[str, ...], *, bfd: tuple[int, int], **said: str | int) -> LinkEnd:
+def session_end(name: str, routed: tuple[str, ...], *, bfd: tuple[int, int], **output: str | int) -> LinkEnd:
     """One end of an unnumbered link whose session is stated in full."""
     peer, asn, remote = ("spine1", 65001, 65000) if name == "tor1" else ("tor1", 65000, 65001)
     reading = Reading()
     for key, value in {**BASE, "unnumbered": "true"}.items():
         reading.put(f"interface[p1]/{key}", value, "frr.conf", 1)
-    for key, value in {**SESSION, "remote_asn": remote, **said}.items():
+    for key, value in {**SESSION, "remote_asn": remote, **output}.items():
         reading.put(f"bgp/neighbor[p1]/{key}", value, "frr.conf", 2)
     for key, value in {"asn": asn, **TIMERS}.items():
         reading.put(f"bgp/{key}", value, "frr.conf", 3)
@@ -245,18 +245,18 @@ def bfd(end: str, runs: bool, multiplier: int = 3) -> LinkEnd:
     return switch_end(name, port, peer, reading, False, ("ipv4",))
 
 
-def told(*ends: LinkEnd) -> list[str]:
+def list_messages(*ends: LinkEnd) -> list[str]:
     return [finding.message for finding in broken_findings(meet(*ends).wrong_ends(9))]
 
 
 def test_an_end_whose_system_runs_no_bfd_does_not_disagree() -> None:
     """Its session comes up without BFD; the back end reports the gap."""
-    assert told(bfd("tor", runs=False), bfd("spine", runs=True)) == []
-    assert told(bfd("tor", runs=True), bfd("spine", runs=True)) == []
+    assert list_messages(bfd("tor", runs=False), bfd("spine", runs=True)) == []
+    assert list_messages(bfd("tor", runs=True), bfd("spine", runs=True)) == []
 
 
 def test_ends_that_both_run_bfd_have_the_same_multiplier() -> None:
-    (message,) = told(bfd("tor", runs=True), bfd("spine", runs=True, multiplier=5))
+    (message,) = list_messages(bfd("tor", runs=True), bfd("spine", runs=True, multiplier=5))
     assert "disagree on BFD" in message
     assert "x 3" in message
     assert "x 5" in message

@@ -53,12 +53,12 @@ class Clone:
             status = run(list(arguments))
         finally:
             set_template_path(())  # of `--templates`
-        told = "".join(self.capsys.readouterr())
+        reported = "".join(self.capsys.readouterr())
         assert contents(self.home, state=False) == before
-        assert SECRET not in told
-        assert "FAB7999" not in told, told
-        assert "Traceback" not in told, told
-        return status, told
+        assert SECRET not in reported
+        assert "FAB7999" not in reported, reported
+        assert "Traceback" not in reported, reported
+        return status, reported
 
     def reading(self, *arguments: str) -> tuple[int, str]:
         """As `fabricc`, of a verb that reads: nothing in the clone changes either."""

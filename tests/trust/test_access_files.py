@@ -255,8 +255,8 @@ def test_no_verb_that_logs_in_takes_it(clone: Clone) -> None:
         ("push", "build/lab", "--inventory-out", "inventory"), ("verify", "build/lab"),
         ("collect", "targets.yaml", "-o", "out"), ("collect", "frr:spine01a=192.0.2.66", "-o", "out"),
     ):  # fmt: skip
-        status, told = clone.reading(*words)
-        assert (status, "FAB9163" in told) == (1, True), (words, told)
+        status, reported = clone.reading(*words)
+        assert (status, "FAB9163" in reported) == (1, True), (words, reported)
 
 
 class _Listener(BaseHTTPRequestHandler):
@@ -310,13 +310,13 @@ def test_unpacked_archive_gets_no_secrets_before_it_is_trusted(
             status = run([*words, "--devices", "spine01a"])
             return status, "".join(capsys.readouterr())
 
-        status, told = verify()
-        assert (status, "FAB9163" in told, heard) == (1, True, [])
+        status, reported = verify()
+        assert (status, "FAB9163" in reported, heard) == (1, True, [])
         trust(top / NAME)
-        _, told = verify()
-        assert ("does not prove who answers over http" in told, heard) == (True, []), told
+        _, reported = verify()
+        assert ("does not prove who answers over http" in reported, heard) == (True, []), reported
         (top / NAME).write_text(text + "verify: false\n")
         trust(top / NAME)
-        _, told = verify()
-        assert "turns off the verification" in told
+        _, reported = verify()
+        assert "turns off the verification" in reported
         assert heard, "the user agreed to it twice"

@@ -37,9 +37,9 @@ def test_commands_of_frr_are_not_adopted(tmp_path: Path) -> None:
                 file.write(text)
     adoption = adopt(found, "lab")
     assert "mark" not in str(adoption.files)
-    told = [each for each in adoption.findings if each.code == "FAB6055"]
-    assert len(told) == len(list(found.iterdir()))
-    assert "8 lines" in told[0].message
+    reported = [each for each in adoption.findings if each.code == "FAB6055"]
+    assert len(reported) == len(list(found.iterdir()))
+    assert "8 lines" in reported[0].message
 
 
 @pytest.mark.parametrize(("nos", "file", "text", "lines"), [

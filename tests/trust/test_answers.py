@@ -97,7 +97,7 @@ def refused_in_time(name: str, port: int, **options: Any) -> str:
         HOST, "admin", "secret", timeout=TIMEOUT_S, optional_args={"port": port, **options}
     )
 
-    def asked() -> None:
+    def requested() -> None:
         with contextlib.closing(driver):
             driver.open()
             if name == "fabricc_junos":
@@ -106,7 +106,7 @@ def refused_in_time(name: str, port: int, **options: Any) -> str:
                 driver.get_config("running")
 
     with pytest.raises(NapalmException) as failure:
-        asked()
+        requested()
     assert time.monotonic() - began < LONGEST_S
     return str(failure.value)
 
@@ -119,9 +119,9 @@ def test_an_answer_over_https_is_bounded(name: str, body: Any, tmp_path: Path) -
         body(one.sendall)
 
     with web(tmp_path, answer) as (port, authority):
-        told = refused_in_time(name, port, ssl_verify=str(authority))
+        reported = refused_in_time(name, port, ssl_verify=str(authority))
     if body is without_end and name == "fabricc_eos":
-        assert "more than 8,388,608 bytes" in told
+        assert "more than 8,388,608 bytes" in reported
 
 
 @pytest.mark.parametrize("name", ["fabricc_eos", "fabricc_nxos"])
@@ -150,8 +150,8 @@ def test_the_output_of_a_command_is_bounded(name: str, body: Any, stream: str, t
         body(channel.sendall if stream == "out" else channel.sendall_stderr)
 
     with ssh_server(tmp_path, lambda *_: True, {"exec": answer}) as (port, known):
-        told = refused_in_time(name, port, alt_key_file=str(known), sudo=False, commit_timeout=2)
-    assert ("more than 8,388,608 bytes" in told) == (body is without_end)
+        reported = refused_in_time(name, port, alt_key_file=str(known), sudo=False, commit_timeout=2)
+    assert ("more than 8,388,608 bytes" in reported) == (body is without_end)
 
 
 def test_garbage_is_no_answer_of_the_agent(tmp_path: Path) -> None:

@@ -98,9 +98,9 @@ def test_no_verb_writes_behind_a_link_that_leads_out(
         (folder / "linked.yaml").write_text(SPEC.replace("cluster: lab", "cluster:   other"))
     before = around(archive)
     assert run([word.format(a=archive, way="way") for word in VERBS[verb]]) != 0
-    told = "".join(capsys.readouterr())
-    assert "FAB7001" in told, told
-    assert "FAB7999" not in told
+    reported = "".join(capsys.readouterr())
+    assert "FAB7001" in reported, reported
+    assert "FAB7999" not in reported
     assert around(archive) == before
 
 

@@ -48,9 +48,9 @@ def archive(home: Path) -> Path:
 def refused(*words: str, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert run(list(words)) != 0
-    told = "".join(capsys.readouterr())
-    assert "leads out of" in told, told
-    assert SECRET not in told
+    reported = "".join(capsys.readouterr())
+    assert "leads out of" in reported, reported
+    assert SECRET not in reported
 
 
 @pytest.mark.parametrize("state", [*INDEXES, "no index", "sha256"], ids=str)
@@ -130,9 +130,9 @@ def test_an_archive_is_not_compared_with_the_repository_above(
     git(home, "commit", "-qm", "dotfiles")
     spec = archive / "cluster.yaml"
     assert run(["diff", str(spec)]) == 1
-    told = "".join(capsys.readouterr())
-    assert "FAB9020" in told
-    assert "Compare two specs: `fabricc diff OLD NEW`." in told
+    reported = "".join(capsys.readouterr())
+    assert "FAB9020" in reported
+    assert "Compare two specs: `fabricc diff OLD NEW`." in reported
     git(home, "add", str(spec))
     assert run(["diff", str(spec)]) == 0
     assert "FAB9049" not in "".join(capsys.readouterr())

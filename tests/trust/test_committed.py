@@ -75,9 +75,9 @@ def test_an_honest_tree_passes_and_nothing_is_written(
     assert (repository / TOR).is_file()
     shutil.rmtree(repository / "build")
     before = sorted(path for path in repository.rglob("*") if ".git/" not in str(path))
-    status, told = check(tree)
-    assert status == 0, told
-    assert "as a fresh build writes it" in told
+    status, reported = check(tree)
+    assert status == 0, reported
+    assert "as a fresh build writes it" in reported
     assert sorted(path for path in repository.rglob("*") if ".git/" not in str(path)) == before
 
 
@@ -91,8 +91,8 @@ def test_the_signature_of_a_tree_may_be_committed_next_to_it_and_no_link_of_its_
     (repository / f"{TREE}.minisig").symlink_to("/etc/passwd")
     git(repository, "add", "-A")
     committed(repository)
-    status, said = check()
-    assert (status, "FAB6033" in said) == (1, True)
+    status, output = check()
+    assert (status, "FAB6033" in output) == (1, True)
 
 
 @pytest.mark.slow
@@ -104,8 +104,8 @@ def test_the_trees_of_two_specs_are_checked_one_by_one(
     git(repository, "add", "-A")
     committed(repository)
     assert check(TREE)[0] == 0
-    status, told = check("build")
-    assert (status, "build/other/file is not of the build" in told) == (1, True)
+    status, reported = check("build")
+    assert (status, "build/other/file is not of the build" in reported) == (1, True)
 
 
 @pytest.mark.slow
@@ -126,8 +126,8 @@ def test_the_tree_of_another_spec_of_the_revision_is_not_of_this_check(
     assert check("build")[0] == 0
     git(repository, "rm", "-rqf", "clusters")
     committed(repository)
-    status, told = check("build")
-    assert (status, "build/lab-b/file is not of the build" in told) == (1, True)
+    status, reported = check("build")
+    assert (status, "build/lab-b/file is not of the build" in reported) == (1, True)
 
 
 def changed(repository: Path) -> None:
@@ -238,19 +238,19 @@ def test_committed_tree_with_foreign_content_is_rejected(
 ) -> None:
     attack(repository)
     committed(repository)
-    status, told = check()
+    status, reported = check()
     assert status == 1
-    assert code in told
-    assert "Traceback" not in told
-    assert len(told) < 20_000
+    assert code in reported
+    assert "Traceback" not in reported
+    assert len(reported) < 20_000
 
 
 def test_a_lock_that_was_not_committed_is_refused(repository: Path, check: Callable[..., Checked]) -> None:
     git(repository, "rm", "-q", "fabricc.lock")
     committed(repository)
-    status, told = check()
-    assert (status, "FAB3900" in told) == (1, True)
-    assert "fabricc-committed-" not in told
+    status, reported = check()
+    assert (status, "FAB3900" in reported) == (1, True)
+    assert "fabricc-committed-" not in reported
 
 
 def test_a_spec_that_does_not_compile_is_reported_by_its_own_name(
@@ -259,10 +259,10 @@ def test_a_spec_that_does_not_compile_is_reported_by_its_own_name(
     (repository / "cluster.yaml").write_text("cluster: [\n", "utf-8")
     git(repository, "add", "-A")
     committed(repository)
-    status, told = check()
+    status, reported = check()
     assert status == 1
-    assert "\ncluster.yaml:" in f"\n{told}"
-    assert "fabricc-committed-" not in told
+    assert "\ncluster.yaml:" in f"\n{reported}"
+    assert "fabricc-committed-" not in reported
 
 
 @pytest.mark.parametrize(
@@ -279,8 +279,8 @@ def test_a_spec_that_does_not_compile_is_reported_by_its_own_name(
 def test_missing_committed_tree_is_rejected(
     repository: Path, check: Callable[..., Checked], tree: str, revision: str, spec: str, code: str
 ) -> None:
-    status, told = check(tree, revision, spec)
-    assert (status, code in told) == (1, True), told
+    status, reported = check(tree, revision, spec)
+    assert (status, code in reported) == (1, True), reported
 
 
 def test_a_name_that_speaks_to_the_terminal_is_made_visible(
@@ -289,11 +289,11 @@ def test_a_name_that_speaks_to_the_terminal_is_made_visible(
     (repository / TREE / "a\x1b[31m\n::error::x").write_text("x", "utf-8")
     git(repository, "add", "-A")
     committed(repository)
-    status, told = check()
+    status, reported = check()
     assert status == 1
-    assert "\x1b" not in told
-    assert "\n::error::" not in told
-    assert r"\x1b[31m\n::error::x" in told
+    assert "\x1b" not in reported
+    assert "\n::error::" not in reported
+    assert r"\x1b[31m\n::error::x" in reported
 
 
 def test_the_option_needs_a_spec(repository: Path) -> None:

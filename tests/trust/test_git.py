@@ -181,8 +181,8 @@ def test_no_command_that_a_repository_names_runs(
         f"{tmp_path}/other.git/objects\n", "utf-8"
     )
     config(repository, text.format(trap=command, top=tmp_path))
-    asked = [word.format(trap=command) for word in control]
-    on_a_terminal(repository, asked, "protocol=https\nhost=localhost\n\n")
+    requested = [word.format(trap=command) for word in control]
+    on_a_terminal(repository, requested, "protocol=https\nhost=localhost\n\n")
     assert mark.exists(), "the trap is not set"
     mark.unlink()
     used(repository / "site")
@@ -254,9 +254,9 @@ def test_an_embedded_bare_repository_is_refused(
     trap[1].unlink()
     assert run(["diff", str(embedded / "cluster.yaml")]) == 1
     assert not trap[1].exists()
-    told = capsys.readouterr().err
-    assert "FAB9020" in told
-    assert "is inside a bare Git repository" in told
+    reported = capsys.readouterr().err
+    assert "FAB9020" in reported
+    assert "is inside a bare Git repository" in reported
 
 
 @pytest.mark.parametrize(

@@ -170,9 +170,9 @@ def test_a_git_that_is_too_old_is_a_finding(
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     status = run(["diff", str(repository / "site" / "cluster.yaml"), "--base", "HEAD~1"])
-    told = capsys.readouterr().err
+    reported = capsys.readouterr().err
     assert status == 1
-    assert ("FAB0082" in told) is not fits
+    assert ("FAB0082" in reported) is not fits
 
 
 @pytest.mark.parametrize("name", ["config", "HEAD"])

@@ -56,10 +56,10 @@ def test_no_verb_reads_what_is_no_plain_file_of_the_repository(clone: Clone, nam
     if name == "fabricc-policy.yaml":
         verbs = [("diff", "cluster.yaml", "cluster.yaml"), ("fmt", name)]
     for verb in verbs:
-        status, told = clone.fabricc(*verb)
-        assert status != 0, told
-        assert "root:" not in told
-        assert "FAB" in told
+        status, reported = clone.fabricc(*verb)
+        assert status != 0, reported
+        assert "root:" not in reported
+        assert "FAB" in reported
     assert tracemalloc.get_traced_memory()[1] < 64 << 20
     tracemalloc.stop()
     assert time.monotonic() - begin < 30
@@ -75,18 +75,18 @@ def test_a_link_inside_the_repository_is_followed(clone: Clone) -> None:
 def test_templates_are_plain_files_too(clone: Clone, kind: str) -> None:
     put(clone, "templates/eos/bgp.j2", kind)
     try:
-        status, told = clone.fabricc("build", "cluster.yaml", "-o", "other", "--templates", "templates")
+        status, reported = clone.fabricc("build", "cluster.yaml", "-o", "other", "--templates", "templates")
     finally:
         templating.set_template_path(())
-    assert status != 0, told
+    assert status != 0, reported
 
 
 @pytest.mark.parametrize("kind", ["fifo", "huge", "/dev/zero", "secret"])
 def test_an_access_file_is_one_too(clone: Clone, kind: str) -> None:
     put(clone, "access.yaml", kind)
-    status, told = clone.fabricc("verify", "build/lab", "--access", "access.yaml")
+    status, reported = clone.fabricc("verify", "build/lab", "--access", "access.yaml")
     assert status != 0
-    assert "FAB9101" in told
+    assert "FAB9101" in reported
 
 
 def test_a_template_includes_nothing_from_elsewhere(clone: Clone) -> None:

@@ -139,9 +139,9 @@ def test_a_push_does_not_begin_without_space_for_its_journal(
 
     network.edit(HITLESS)
     monkeypatch.setattr(os, "posix_fallocate", full)
-    said = network.push("--adopt", status=1).stderr
-    assert "FAB9124" in said
-    assert "No space left" in said
+    output = network.push("--adopt", status=1).stderr
+    assert "FAB9124" in output
+    assert "No space left" in output
 
 
 DAMAGES = {
@@ -180,12 +180,12 @@ def test_damaged_journal_is_a_finding_without_a_traceback(pushed: Network, damag
     with closing(sqlite3.connect(pushed.journal)) as base:
         base.execute(DAMAGES[damage])
         base.commit()
-    told = ""
+    reported = ""
     for words in (("--status",), ("--status", "--run", "1"), ("--plan",), ("--resume",), ("--rollback", "1")):
         ran = pushed.push(*words)
         assert "FAB7999" not in ran.stderr, (words, ran.stderr)
-        told += ran.stderr
-    assert "FAB9124" in told
+        reported += ran.stderr
+    assert "FAB9124" in reported
 
 
 def test_switches_have_one_journal(network: Network) -> None:
@@ -193,9 +193,9 @@ def test_switches_have_one_journal(network: Network) -> None:
     network.push("--adopt", "--only", "spine01a", status=0)
     other = network.folder / "other.sqlite"
     for mode in ((), ("--dry-run",)):
-        said = network.push("--adopt", *mode, "--journal", str(other), status=1).stderr
-        assert "FAB9152" in said
-        assert str(network.journal) in said
+        output = network.push("--adopt", *mode, "--journal", str(other), status=1).stderr
+        assert "FAB9152" in output
+        assert str(network.journal) in output
     network.journal.unlink()
     network.push("--adopt", "--journal", str(other), status=0)
     assert "FAB9152" not in network.push("--journal", str(other), "--dry-run", status=0).stderr
@@ -264,9 +264,9 @@ def test_a_journal_that_is_removed_while_a_push_runs_is_written_again(
         intend(journal, run, name, act)
 
     monkeypatch.setattr(Journal, "record_intent", remove)
-    said = network.push("--adopt", "--only", "spine01a", status=0).stderr
-    assert "FAB9139" in said
-    assert "was removed while the push ran" in said
+    output = network.push("--adopt", "--only", "spine01a", status=0).stderr
+    assert "FAB9139" in output
+    assert "was removed while the push ran" in output
     assert network.states() == {"spine01a": "undrained"}
     network.truthful(NEW)
     network.push("--rollback", "1", status=0)
@@ -288,7 +288,7 @@ def test_a_journal_that_is_replaced_while_a_push_runs_is_reported_and_left_alone
         intend(journal, run, name, act)
 
     monkeypatch.setattr(Journal, "record_intent", exchange)
-    said = network.push("--only", "spine01a", status=3).stderr
-    assert "FAB9139" in said
-    assert "was replaced while the push ran" in said
+    output = network.push("--only", "spine01a", status=3).stderr
+    assert "FAB9139" in output
+    assert "was replaced while the push ran" in output
     assert network.interval("spine01a") == NEW

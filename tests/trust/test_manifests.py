@@ -74,10 +74,10 @@ def test_a_name_outside_the_tree_is_a_finding_with_its_line(clone: Clone, name: 
 @pytest.mark.parametrize("name", NAMES[:6], ids=ascii)
 def test_no_verb_reads_or_prints_it(clone: Clone, name: str, verb: tuple[str, ...]) -> None:
     rewrite(clone, lambda stated: stated["files"].__setitem__(name, "0" * 64))
-    status, told = clone.reading(*verb)
+    status, reported = clone.reading(*verb)
     assert status != 0
-    assert "FAB6021" in told
-    assert "root:" not in told
+    assert "FAB6021" in reported
+    assert "root:" not in reported
 
 
 @pytest.mark.parametrize(
@@ -102,10 +102,10 @@ def test_manifest_with_impossible_content_is_rejected(
     clone: Clone, change: Callable[[dict[str, Any]], object]
 ) -> None:
     rewrite(clone, change)
-    status, told = clone.reading("check", "build/lab")
+    status, reported = clone.reading("check", "build/lab")
     assert status != 0
-    assert "FAB6021" in told
-    assert "\x1b" not in told
+    assert "FAB6021" in reported
+    assert "\x1b" not in reported
 
 
 @pytest.mark.parametrize("content", [b"[" * 1_000_000, b"\xff", b"", b'"a', b"{}", b'{"made_by": "fabricc"}'])
@@ -138,12 +138,12 @@ def test_no_manifest_raises_anything_else_and_what_is_taken_is_clean(
     changed: dict[str, Any], files: dict[str, Any]
 ) -> None:
     content = json.dumps({**SOUND, "files": files, **changed}).encode()
-    told, taken = "", Manifest("z", "1", "c.yaml")
+    reported, taken = "", Manifest("z", "1", "c.yaml")
     try:
         taken = Manifest.parse(content)
     except ManifestError as error:
-        told = f"{error}"
-    assert told.isprintable()
+        reported = f"{error}"
+    assert reported.isprintable()
     assert all(is_path(path) and len(digest) == 64 for path, digest in taken.files.items())
 
 
@@ -180,9 +180,9 @@ def test_oddities_in_a_tree_are_findings_at_once_and_in_little_memory(
     begin = time.monotonic()
     tracemalloc.start()
     for verb in (("check", "build/lab"), ("diff", "build/lab", "build/lab"), ("push", "build/lab", "--plan")):
-        status, told = clone.reading(*verb)
+        status, reported = clone.reading(*verb)
         if verb[0] == "check":
-            assert status != 0, told
+            assert status != 0, reported
     assert tracemalloc.get_traced_memory()[1] < 256 << 20
     tracemalloc.stop()
     assert time.monotonic() - begin < 30
@@ -192,10 +192,10 @@ def test_a_folder_of_a_device_that_leads_elsewhere_is_not_read(clone: Clone) -> 
     folder = clone.tree / "switches" / "su001-tor1a"
     folder.rename(clone.home / "away")
     folder.symlink_to(clone.home / "away")
-    status, told = clone.reading("check", "build/lab")
+    status, reported = clone.reading("check", "build/lab")
     assert status != 0
-    assert "FAB6011" in told
-    assert "symbolic link" in told
+    assert "FAB6011" in reported
+    assert "symbolic link" in reported
 
 
 @pytest.mark.parametrize("how", ["utf-16", "twice"])
@@ -212,9 +212,9 @@ def test_files_without_contents_on_the_disk_are_not_read(clone: Clone) -> None:
     for name in [*names][:6]:
         with (clone.tree / name).open("wb") as file:
             file.truncate(1 << 30)
-    status, said = clone.fabricc("check", "build/lab")
+    status, output = clone.fabricc("check", "build/lab")
     assert status == 1
-    assert "FAB0083" in said
+    assert "FAB0083" in output
 
 
 @pytest.mark.parametrize("name", ["cluster.yaml", "site/cluster.yaml", "plan/cluster.yaml"])

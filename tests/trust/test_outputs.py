@@ -39,8 +39,8 @@ def test_no_file_is_written_through_a_link(
     led = clone.top / target if target == ".git/config" else clone.home / target
     (clone.top / place).unlink(missing_ok=True)
     (clone.top / place).symlink_to(led)
-    status, told = clone.fabricc(*verb)
-    assert status != 0, told
+    status, reported = clone.fabricc(*verb)
+    assert status != 0, reported
     assert (clone.top / ".git" / "config").read_text() == "core:    1\n"
     assert (clone.top / place).is_symlink()
     assert not (clone.home / "missing").exists()
@@ -60,16 +60,16 @@ def test_no_file_is_written_through_a_link(
 )
 def test_no_folder_is_written_behind_one(clone: Clone, verb: tuple[str, ...], target: str) -> None:
     (clone.top / "out").symlink_to(clone.home if target == "home" else clone.top / ".git")
-    status, told = clone.fabricc(*verb)
+    status, reported = clone.fabricc(*verb)
     assert status != 0
-    assert "FAB7001" in told
+    assert "FAB7001" in reported
     assert not list((clone.top / ".git").iterdir())
 
 
 def test_plain_places_are_written(clone: Clone) -> None:
     for verb, place in FILES[:4]:
-        status, told = clone.fabricc(*verb)
+        status, reported = clone.fabricc(*verb)
         if place.startswith("out/plot"):  # nothing lossless to plot here
             continue
-        assert status == 0, told
+        assert status == 0, reported
         assert (clone.top / place).stat().st_size

@@ -32,8 +32,8 @@ def plant(clone: Clone, name: str, content: bytes) -> None:
     folder = clone.tree.with_name(".lab.patch")
     folder.mkdir()
     digest = hashlib.sha256(content).hexdigest()
-    for said in (name, f"./{name}"):
-        (folder / hashlib.sha256(said.encode()).hexdigest()).write_bytes(content)
+    for output in (name, f"./{name}"):
+        (folder / hashlib.sha256(output.encode()).hexdigest()).write_bytes(content)
     (folder / "record.json").write_text(json.dumps([name]))
     (folder / "patch.json").write_text(json.dumps({"tree": str(clone.tree), "files": {name: digest}}))
 
@@ -55,8 +55,8 @@ def test_no_verb_that_reads_completes_it_in_the_tree(clone: Clone, verb: tuple[s
 def test_build_drops_it(clone: Clone) -> None:
     before = (clone.tree / "switches/su001-tor1a/frr.conf").read_bytes()
     plant(clone, "switches/su001-tor1a/frr.conf", b"hostname theirs\n")
-    status, told = clone.fabricc("build", "cluster.yaml")
-    assert status == 0, told
+    status, reported = clone.fabricc("build", "cluster.yaml")
+    assert status == 0, reported
     assert (clone.tree / "switches/su001-tor1a/frr.conf").read_bytes() == before
     assert not clone.tree.with_name(".lab.patch").exists()
 
@@ -68,17 +68,17 @@ def test_build_follows_no_link_in_the_place_of_the_tree_or_the_patch(clone: Clon
     assert clone.fabricc("build", "cluster.yaml")[0] == 0
     clone.tree.rename(clone.top / "build" / "real")
     clone.tree.symlink_to(clone.home)
-    status, told = clone.fabricc("build", "cluster.yaml")
+    status, reported = clone.fabricc("build", "cluster.yaml")
     assert status != 0
-    assert "symbolic link" in told
+    assert "symbolic link" in reported
 
 
 def test_build_writes_into_no_folder_that_a_link_of_the_clone_leads_to(clone: Clone) -> None:
     (clone.top / "build").rename(clone.top / "was")
     (clone.top / "build").symlink_to(clone.home)
-    status, told = clone.fabricc("build", "cluster.yaml")
+    status, reported = clone.fabricc("build", "cluster.yaml")
     assert status != 0
-    assert "leads out of" in told
+    assert "leads out of" in reported
 
 
 def test_a_patch_of_our_own_goes_through_no_link(clone: Clone) -> None:
@@ -123,9 +123,9 @@ def test_unfinished_patch_is_reported_and_completed_only_by_build(clone: Clone) 
     made.put(name, b"half way\n")
     made.record_digests({name: hashlib.sha256(b"half way\n").hexdigest()})
     for verb in (("check", "build/lab"), ("diff", "build/lab", "build/lab"), ("push", "build/lab", "--plan")):
-        status, told = clone.reading(*verb)
+        status, reported = clone.reading(*verb)
         assert status != 0
-        assert "FAB6020" in told, told
+        assert "FAB6020" in reported, reported
     assert clone.fabricc("build", "cluster.yaml")[0] == 0
     assert clone.reading("check", "build/lab")[0] == 0
 
@@ -136,8 +136,8 @@ def test_without_a_state_folder_everything_is_built_whole(
     monkeypatch.setenv("XDG_STATE_HOME", "/proc/none")
     for more in ("", "overrides: {su001-tor1a: {drain: true}}\n"):
         (clone.top / "cluster.yaml").write_text(SPEC + more)
-        status, told = clone.fabricc("build", "cluster.yaml")
-        assert status == 0, told
+        status, reported = clone.fabricc("build", "cluster.yaml")
+        assert status == 0, reported
         assert clone.reading("check", "build/lab")[0] == 0
 
 
@@ -173,5 +173,5 @@ def test_a_lock_file_that_is_none_stops_no_verb(clone: Clone, kind: str) -> None
     else:
         lock.mkdir()
     assert clone.reading("check", "build/lab")[0] == 0
-    status, told = clone.fabricc("build", "cluster.yaml")
-    assert status == 0 or "FAB7001" in told
+    status, reported = clone.fabricc("build", "cluster.yaml")
+    assert status == 0 or "FAB7001" in reported

@@ -47,10 +47,10 @@ def test_a_file_changed_together_with_its_digest_is_refused_with_its_line(networ
     network.edit(HITLESS)
     line = forge(network.source, "spine01a")
     for mode in ((), ("--dry-run",), ("--plan",)):
-        said = network.push("--adopt", *mode, status=1).stderr
-        assert "FAB9150" in said
-        assert f"switches/spine01a/frr.conf:{line}" in said
-        assert "64666" in said
+        output = network.push("--adopt", *mode, status=1).stderr
+        assert "FAB9150" in output
+        assert f"switches/spine01a/frr.conf:{line}" in output
+        assert "64666" in output
     assert "64666" not in network.runs("spine01a")
 
 
@@ -59,9 +59,9 @@ def test_a_digest_that_the_user_names_stands_for_the_proof_and_no_other_tree_pas
     digest = hashlib.sha256((network.source.tree / "manifest.json").read_bytes()).hexdigest()
     assert f"sha256 {digest}" in network.push("--adopt", "--plan", "--tree-digest", digest).stdout
     forge(network.source, "spine01a")
-    said = network.push("--adopt", "--tree-digest", digest, status=1).stderr
-    assert "FAB9154" in said
-    assert digest in said
+    output = network.push("--adopt", "--tree-digest", digest, status=1).stderr
+    assert "FAB9154" in output
+    assert digest in output
 
 
 def test_the_digest_stands_in_plan_journal_and_outcome(network: Network) -> None:
@@ -121,6 +121,6 @@ def test_a_link_or_a_device_in_a_tree_is_no_file_of_it(network: Network) -> None
     path = network.source.tree / "switches" / "spine01a" / "hostname"
     path.unlink()
     path.symlink_to("/dev/zero")
-    said = network.push("--adopt", "--plan", status=1).stderr
-    assert "FAB6011" in said
-    assert "FAB9120" in said
+    output = network.push("--adopt", "--plan", status=1).stderr
+    assert "FAB6011" in output
+    assert "FAB9120" in output

@@ -32,9 +32,9 @@ def test_a_record_in_the_clone_names_no_spec(clone: Clone) -> None:
     )
     for name in (".lab.record", ".lab.ledger"):
         (clone.top / "build" / name).write_text(stated + "\n\n\n")
-    status, told = clone.reading("check", "build/lab")
-    assert status == 0, told
-    assert "other.yaml" not in told
+    status, reported = clone.reading("check", "build/lab")
+    assert status == 0, reported
+    assert "other.yaml" not in reported
 
 
 @pytest.mark.parametrize("name", ["secret.yaml", "../home/secret", "/etc/passwd", ".netrc"])
@@ -43,9 +43,9 @@ def test_a_spec_is_looked_for_inside_the_repository_alone(clone: Clone, name: st
     manifest.write_text(manifest.read_text().replace('"spec": "cluster.yaml"', f'"spec": "{name}"'))
     place = clone.top.parent / os.path.basename(name)  # noqa: PTH119
     place.write_text("s3cret-of-the-user: {\n")
-    status, told = clone.reading("check", "build/lab")
+    status, reported = clone.reading("check", "build/lab")
     assert status != 0
-    assert "s3cret" not in told
+    assert "s3cret" not in reported
 
 
 def test_our_own_state_is_for_us_alone(clone: Clone) -> None:

@@ -38,7 +38,7 @@ def test_a_setting_of_opensm_that_no_build_writes_is_not_run(
     before = hashlib.sha256(conf.read_bytes()).hexdigest()
     conf.write_text(f"{conf.read_text()}{line}\n")
     manifest.write_text(manifest.read_text().replace(before, hashlib.sha256(conf.read_bytes()).hexdigest()))
-    status, told = clone.reading("check", "--sim", "build/test")
+    status, reported = clone.reading("check", "--sim", "build/test")
     assert status != 0
-    assert "FAB6022" in told
+    assert "FAB6022" in reported
     assert len(ran) == sound - 1

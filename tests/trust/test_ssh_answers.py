@@ -147,10 +147,10 @@ def netconf(folder: Path, serve: Callable[[paramiko.Channel], None], hello: byte
 
 def replied(channel: paramiko.Channel, content: bytes, before: Callable[[], object] = lambda: None) -> None:
     """Answer the first request of a session, and keep the session open."""
-    asked = b""
-    while END not in asked:
-        asked += channel.recv(65536)
-    number = asked.partition(b'message-id="')[2].partition(b'"')[0]
+    requested = b""
+    while END not in requested:
+        requested += channel.recv(65536)
+    number = requested.partition(b'message-id="')[2].partition(b'"')[0]
     before()
     name = b'<rpc-reply xmlns="urn:ietf:params:xml:ns:netconf:base:1.0" message-id="' + number + b'">'
     channel.sendall(name + content + b"</rpc-reply>" + END)

@@ -217,10 +217,10 @@ def verdicts(top: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Verdict
             (site / "fabricc.lock").unlink()
         capsys.readouterr()
         status = run([word.format(spec=site / "cluster.yaml", folder=site) for word in verb])
-        told = "".join(capsys.readouterr())
-        assert "FAB7999" not in told, told
-        changes = tuple(line for line in told.splitlines() if "risk" in line or "device changes" in line)
-        found[name] = Verdict(status, frozenset(re.findall(r"FAB[0-9]{4}", told)), changes)
+        reported = "".join(capsys.readouterr())
+        assert "FAB7999" not in reported, reported
+        changes = tuple(line for line in reported.splitlines() if "risk" in line or "device changes" in line)
+        found[name] = Verdict(status, frozenset(re.findall(r"FAB[0-9]{4}", reported)), changes)
     return found
 
 

@@ -72,8 +72,8 @@ def _nvue(rules: dict[str, dict[str, Any]]) -> Callable[[Files], Files]:
     def change(tree: dict[str, Any]) -> None:
         walk(tree, "acl")["F1"] = {"type": "ipv4", "rule": rules}
         for port in tree["interface"].values():
-            said = str(port.get("description", ""))
-            if said.startswith("x0") or "-leaf" in said:
+            output = str(port.get("description", ""))
+            if output.startswith("x0") or "-leaf" in output:
                 port["acl"] = {"F1": {"inbound": {}}}
 
     return keys(change)

@@ -23,14 +23,14 @@ CLASSIFIER = (
 
 def _between(tables: dict[str, Any]) -> list[str]:
     """Return SONiC's ports between switches."""
-    said = {name: row.get("description", "") for name, row in tables["PORT"].items()}
-    return [name for name, text in said.items() if text.startswith("x0") or "-leaf" in text]
+    output = {name: row.get("description", "") for name, row in tables["PORT"].items()}
+    return [name for name, text in output.items() if text.startswith("x0") or "-leaf" in text]
 
 
 def _nvue_between(tree: dict[str, Any]) -> list[dict[str, Any]]:
-    said = {name: str(port.get("description", "")) for name, port in tree["interface"].items()}
+    output = {name: str(port.get("description", "")) for name, port in tree["interface"].items()}
     return [
-        tree["interface"][name] for name, text in said.items() if text.startswith("x0") or "-leaf" in text
+        tree["interface"][name] for name, text in output.items() if text.startswith("x0") or "-leaf" in text
     ]
 
 

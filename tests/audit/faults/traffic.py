@@ -194,8 +194,8 @@ def _nvue_acl(tree: dict[str, Any], protocol: str, port: int) -> None:
         },
     }
     for port_of in tree["interface"].values():
-        said = str(port_of.get("description", ""))
-        if said.startswith("x0") or "-leaf" in said:
+        output = str(port_of.get("description", ""))
+        if output.startswith("x0") or "-leaf" in output:
             port_of["acl"] = {"F1": {"inbound": {}}}
 
 

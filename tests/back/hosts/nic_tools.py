@@ -305,8 +305,8 @@ tools = {f.__name__: f for f in (mlnx_qos, dcb, devlink, ethtool, setpci, mlxcon
 text = {**tools, "mstconfig": mlxconfig}[TOOL](state, ARGUMENTS)
 with open(STATE, "wb") as stored:  # noqa: PTH123
     marshal.dump(state, stored)
-asked = any(word in QUESTIONS for word in ARGUMENTS) or (TOOL == "mlnx_qos" and len(ARGUMENTS) == 2)
-if not asked and not (TOOL == "setpci" and "=" not in ARGUMENTS[-1]):
+requested = any(word in QUESTIONS for word in ARGUMENTS) or (TOOL == "mlnx_qos" and len(ARGUMENTS) == 2)
+if not requested and not (TOOL == "setpci" and "=" not in ARGUMENTS[-1]):
     with open(os.environ["RECORD"], "a") as record:  # noqa: PTH123
         record.write(" ".join([TOOL, *ARGUMENTS]) + "\n")
 sys.stdout.write(text)

@@ -446,7 +446,7 @@ printf '#!/bin/sh\\ncase $1 in --get-zone*) echo trusted ;; --get-default*) echo
 stage trusted {check}
 """
     seen = stages(WORLD + TOOL + script, tmp_path, "connectx-7", UBUNTU)
-    told = {name: re.findall(r"note: (\S+) .* guards (\w+):", text) for name, text in seen.items()}
-    assert told["open"] == told["trusted"] == []
-    assert told["closed"] == [("nftables", name) for name in ("rail0", "rail1", "eno1")]
-    assert told["rails"] == [("nftables", "eno1")]
+    reported = {name: re.findall(r"note: (\S+) .* guards (\w+):", text) for name, text in seen.items()}
+    assert reported["open"] == reported["trusted"] == []
+    assert reported["closed"] == [("nftables", name) for name in ("rail0", "rail1", "eno1")]
+    assert reported["rails"] == [("nftables", "eno1")]

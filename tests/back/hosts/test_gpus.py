@@ -102,8 +102,8 @@ def test_the_catalog_has_hosts_without_gpus() -> None:
 
 @pytest.mark.parametrize("host", [VARIANTS["plain"], VARIANTS["isolated"]], ids=["paths", "isolated"])
 def test_rccl_uses_pxn_only_where_nothing_else_joins_rails(host: Host) -> None:
-    told = "NCCL_PXN_DISABLE=0" in render(amd(host))["etc/rccl.conf"].splitlines()
-    assert told == host.rail_isolated
+    reported = "NCCL_PXN_DISABLE=0" in render(amd(host))["etc/rccl.conf"].splitlines()
+    assert reported == host.rail_isolated
     assert "NCCL_PXN_DISABLE=0" in render(host)["etc/nccl.conf"].splitlines()
 
 

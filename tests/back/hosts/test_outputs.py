@@ -156,10 +156,10 @@ nv set interface swp1 ip address 10.10.1.4/31
 LLDP = "Interface:    swp1, via: LLDP, RID: 1\n  SysName:      node1\n  PortID:       ifname ens1f0np0\n"
 
 
-@pytest.mark.parametrize(("lossless", "told"), [(3, []), (5, ["PFC"]), (-1, ["PFC"])])
+@pytest.mark.parametrize(("lossless", "reported"), [(3, []), (5, ["PFC"]), (-1, ["PFC"])])
 @pytest.mark.parametrize("captured", [True, False])
 def test_both_ends_of_a_host_s_link_are_compared(
-    lossless: int, told: list[str], captured: bool, tmp_path: Path
+    lossless: int, reported: list[str], captured: bool, tmp_path: Path
 ) -> None:
     (tmp_path / "leaf1.txt").write_text(LEAF)
     (tmp_path / "leaf1_lldp.txt").write_text(LLDP)
@@ -175,5 +175,5 @@ def test_both_ends_of_a_host_s_link_are_compared(
     assert set(result.devices) == {"leaf1", "node1"}
     assert not [each for each in result.findings if each.code == "FAB9501"]
     ends = [each.message for each in result.findings if each.code == "FAB9600"]
-    assert len(ends) == len(told)
-    assert all(word in message for word, message in zip(told, ends, strict=True))
+    assert len(ends) == len(reported)
+    assert all(word in message for word, message in zip(reported, ends, strict=True))

@@ -217,12 +217,12 @@ def test_script_names_and_restores_changed_settings(tmp_path: Path) -> None:
     assert run(tmp_path, "connectx-7", "rail0").returncode == 0
     assert run(tmp_path, "connectx-7", "--firmware", "rail0").returncode == 0
     environment = {"STATE": str(tmp_path / "state"), "RECORD": str(tmp_path / "other")}
-    for change, told in DRIFTS.items():
+    for change, reported in DRIFTS.items():
         tool, *arguments = change.split()
         subprocess.run([tmp_path / "bin" / tool, *arguments], env=os.environ | environment, check=True)
         checked = run(tmp_path, "connectx-7", "--check", "rail0")
         assert checked.returncode == 1, change
-        assert checked.stdout.startswith(told)
+        assert checked.stdout.startswith(reported)
         run(tmp_path, "connectx-7", *["--firmware"] * (tool == "mlxconfig"), "rail0")
     assert run(tmp_path, "connectx-7", "--check", "rail0").returncode == 0
 

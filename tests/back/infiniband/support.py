@@ -51,8 +51,8 @@ def planned(spec: dict[str, Any], lock: Lock = EMPTY_LOCK, folder: Path | None =
 def codes(spec: dict[str, Any]) -> set[str]:
     """Return the codes of loading, or else planning, a spec, without those of placeholders."""
     loaded = read_spec(json.dumps(spec, indent=1).encode(), "cluster.yaml")
-    told = loaded.diagnostics if loaded.spec is None else found(spec).diagnostics
-    return {d.code for d in told} - {"FAB5814"}
+    reported = loaded.diagnostics if loaded.spec is None else found(spec).diagnostics
+    return {d.code for d in reported} - {"FAB5814"}
 
 
 def rendered(ib: InfinibandFabric, plane: int = 0) -> dict[str, str]:

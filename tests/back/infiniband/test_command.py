@@ -39,16 +39,16 @@ def spec(tmp_path: Path) -> Path:
 
 
 def test_validate_reports_known_infiniband_findings(call: Call, spec: Path) -> None:
-    status, said = call("validate", spec)
-    assert status == 0, said
-    assert "FAB5814" in said
+    status, output = call("validate", spec)
+    assert status == 0, output
+    assert "FAB5814" in output
 
 
 def test_plan_shows_engines_lids_and_tenants(call: Call, spec: Path, tmp_path: Path) -> None:
-    status, said = call("plan", spec, "--csv", tmp_path / "csv")
-    assert status == 0, said
+    status, output = call("plan", spec, "--csv", tmp_path / "csv")
+    assert status == 0, output
     for words in ("ftree, then updn", "tenant-a", "49,151", "4 x 106.25 PAM4"):
-        assert words in said
+        assert words in output
     assert (tmp_path / "csv" / "cabling.csv").read_text().count("\n") == 1 + 64 + 64
     plan = json.loads(call("plan", spec, "--format", "json")[1])["plan"]
     assert plan["routing"]["engines"] == ["ftree", "updn"]
@@ -62,35 +62,35 @@ def test_plan_names_the_options_that_only_ethernet_has(call: Call, spec: Path, t
 
 
 def test_build_twice_and_check(call: Call, spec: Path, tmp_path: Path) -> None:
-    status, said = call("build", spec, "-o", tmp_path / "build")
-    assert status == 0, said
-    assert "128 links agree at both ends" in said
+    status, output = call("build", spec, "-o", tmp_path / "build")
+    assert status == 0, output
+    assert "128 links agree at both ends" in output
     assert "all up to date" in call("build", spec, "-o", tmp_path / "build")[1]
     tree = tmp_path / "build" / "test"
     assert call("check", tree)[0] == 0
     root = tree / "subnets" / "a" / "etc" / "opensm" / "root-guids.conf"
     root.write_text("0x02fab30000000000\n")
-    status, said = call("check", tree)
+    status, output = call("check", tree)
     assert status == 1
-    assert "FAB6010" in said
-    assert "FAB6305" in said
+    assert "FAB6010" in output
+    assert "FAB6305" in output
 
 
 def test_check_runs_the_subnet_manager_on_request(call: Call, spec: Path, tmp_path: Path) -> None:
     if missing_programs():
         pytest.skip(f"not installed: {', '.join(missing_programs())}")
     call("build", spec, "-o", tmp_path / "build")
-    status, said = call("check", "--sim", tmp_path / "build" / "test")
-    assert status == 0, said
-    assert "FAB6329" in said
+    status, output = call("check", "--sim", tmp_path / "build" / "test")
+    assert status == 0, output
+    assert "FAB6329" in output
 
 
 def test_connected_mode_is_built_once_it_is_accepted(call: Call, tmp_path: Path) -> None:
     accept = [{"code": "FAB5806", "reason": "Old storage clients need large datagrams."}]
     path = tmp_path / "cluster.yaml"
     path.write_text(json.dumps(document(infiniband={"ipoib": {"mode": "connected"}}, accept=accept)))
-    status, said = call("build", path, "-o", tmp_path / "build")
-    assert status == 0, said
+    status, output = call("build", path, "-o", tmp_path / "build")
+    assert status == 0, output
     host = tmp_path / "build" / "test" / "hosts" / "su001-host01" / "etc"
     assert "ipoib_enhanced=0" in (host / "modprobe.d" / "fabricc-ipoib.conf").read_text()
     assert "mtu: 65520" in (host / "netplan" / "60-fabricc-ipoib.yaml").read_text()
@@ -110,20 +110,24 @@ def test_connected_mode_is_built_once_it_is_accepted(call: Call, tmp_path: Path)
 def test_verbs_without_infiniband_name_what_does_their_job(
     call: Call, spec: Path, words: list[str], instead: str
 ) -> None:
-    status, said = call(*(str(spec) if word == "SPEC" else word for word in words))
-    assert (status, "FAB5817" in said, instead in said) == (1, True, True), said
+    status, output = call(*(str(spec) if word == "SPEC" else word for word in words))
+    assert (status, "FAB5817" in output, instead in output) == (1, True, True), output
 
 
 def test_push_names_the_files_to_copy(call: Call, spec: Path, tmp_path: Path) -> None:
     assert call("build", spec, "-o", tmp_path / "build")[0] == 0
-    status, said = call("push", tmp_path / "build" / "test", "--plan")
-    assert (status, "FAB5817" in said, "Copy `subnets/` to the subnet managers" in said) == (1, True, True)
+    status, output = call("push", tmp_path / "build" / "test", "--plan")
+    assert (status, "FAB5817" in output, "Copy `subnets/` to the subnet managers" in output) == (
+        1,
+        True,
+        True,
+    )
 
 
 def test_doctor_looks_at_a_spec_of_infiniband(call: Call, spec: Path) -> None:
-    said = call("doctor", spec)[1]
-    assert "FAB5817" not in said
-    assert "`fabricc verify TREE` reads the subnets" in said
+    output = call("doctor", spec)[1]
+    assert "FAB5817" not in output
+    assert "`fabricc verify TREE` reads the subnets" in output
 
 
 def test_a_fabric_of_ethernet_has_no_subnet_manager_to_simulate(call: Call, tmp_path: Path) -> None:
@@ -134,6 +138,6 @@ def test_a_fabric_of_ethernet_has_no_subnet_manager_to_simulate(call: Call, tmp_
     spec = {"cluster": "lab", "gpus": gpus, "tors": box, "spines": box, "priorities": classes}
     path.write_text(json.dumps(spec))
     assert call("build", path, "-o", tmp_path / "build")[0] == 0
-    status, said = call("check", "--sim", tmp_path / "build" / "lab")
+    status, output = call("check", "--sim", tmp_path / "build" / "lab")
     assert status == 1
-    assert "FAB6016" in said
+    assert "FAB6016" in output

@@ -58,12 +58,12 @@ def plug(topology: ReadTopology, one: Plug, other: Plug, word: str = "4xNDR") ->
     topology.nodes[other[0]].ends[other[1]] = (*one, word)
 
 
-def told(topology: ReadTopology, expected: ReadTopology = PLANNED) -> list[tuple[str, str]]:
+def find_differences(topology: ReadTopology, expected: ReadTopology = PLANNED) -> list[tuple[str, str]]:
     return [(each.code, each.message) for each in compare_topologies(expected, topology)]
 
 
 def test_a_fabric_cabled_as_planned_has_no_difference() -> None:
-    assert told(found()) == []
+    assert find_differences(found()) == []
 
 
 def test_two_swapped_cables_are_one_difference() -> None:
@@ -74,7 +74,7 @@ def test_two_swapped_cables_are_one_difference() -> None:
     plug(there, (low, port), (high2, at2))
     plug(there, (low2, port2), (high, at))
     names = [there.nodes[node].name for node in (low, high2, low2, high)]
-    ((code, message),) = told(there)
+    ((code, message),) = find_differences(there)
     assert code == "FAB6332"
     assert message.startswith(
         f"swapped: {names[0]} port {port} is cabled to {names[1]} port {at2} "
@@ -89,7 +89,7 @@ def test_every_misplaced_cable_is_named(order: list[int]) -> None:
         unplug(there, low, port)
     for (low, port, _, _), to in zip(some, order, strict=True):
         plug(there, (low, port), some[to][2:])
-    messages = told(there)
+    messages = find_differences(there)
     assert {code for code, _ in messages} <= {"FAB6332"}
     for index, ((low, port, _, _), to) in enumerate(zip(some, order, strict=True)):
         ends = f"{there.nodes[low].name} port {port} ", f"{there.nodes[some[to][2]].name} port {some[to][3]}"
@@ -103,7 +103,9 @@ def test_a_cable_that_is_not_there_is_named_by_both_ends() -> None:
     low, port, high, at = UPLINKS[3]
     unplug(there, low, port)
     names = there.nodes[low].name, there.nodes[high].name
-    assert told(there) == [("FAB6330", f"no link from {names[0]} port {port} to {names[1]} port {at}")]
+    assert find_differences(there) == [
+        ("FAB6330", f"no link from {names[0]} port {port} to {names[1]} port {at}")
+    ]
 
 
 def test_an_adapter_that_does_not_answer_is_one_difference() -> None:
@@ -111,7 +113,7 @@ def test_an_adapter_that_does_not_answer_is_one_difference() -> None:
     gone = named(there, "su001-host02 mlx5_r3")
     unplug(there, gone.id, 1)
     del there.nodes[gone.id]  # type: ignore[attr-defined]
-    assert told(there) == [("FAB6330", "su001-host02 mlx5_r3 was not found")]
+    assert find_differences(there) == [("FAB6330", "su001-host02 mlx5_r3 was not found")]
 
 
 def test_a_device_that_is_not_planned_is_named_with_its_place() -> None:
@@ -126,7 +128,7 @@ def test_a_device_that_is_not_planned_is_named_with_its_place() -> None:
     )
     there.nodes[other.id] = other  # type: ignore[index]
     plug(there, (other.id, 1), (leaf.id, 60))
-    ((code, message),) = told(there)
+    ((code, message),) = find_differences(there)
     assert code == "FAB6331"
     assert (
         message == "storage1 mlx5_0 (0x0c42a10300abcde0) is not planned; it is cabled to su001-tor1a port 60"
@@ -136,29 +138,31 @@ def test_a_device_that_is_not_planned_is_named_with_its_place() -> None:
 def test_a_cable_between_free_ports_is_not_planned() -> None:
     there = found()
     plug(there, (named(there, "su001-tor1a").id, 60), (named(there, "su001-tor2a").id, 61))
-    assert told(there) == [("FAB6331", "su001-tor1a port 60 to su001-tor2a port 61 is not planned")]
+    assert find_differences(there) == [
+        ("FAB6331", "su001-tor1a port 60 to su001-tor2a port 61 is not planned")
+    ]
 
 
 def test_a_slow_link_is_named_and_no_fault_of_the_cabling() -> None:
     there = found()
     low, port, high, at = UPLINKS[0]
     plug(there, (low, port), (high, at), "4xHDR")
-    ((code, message),) = told(there)
+    ((code, message),) = find_differences(there)
     assert code == "FAB6333"
     assert message.endswith("runs at 4xHDR; planned is 4xNDR")
 
 
 def test_devices_are_known_by_name_while_the_plan_has_placeholders() -> None:
     real = TEXT.replace("02fab3", "0c42a1").replace("02fab4", "0c42a2").replace("02fab2", "0c42a3")
-    assert told(read_topology(real)) == []
+    assert find_differences(read_topology(real)) == []
     managed = real.replace('"su001-tor1a"', '"MF0;su001-tor1a:MQM9700/U1"')
-    assert told(read_topology(managed)) == []
+    assert find_differences(read_topology(managed)) == []
 
 
 def test_another_guid_than_the_planned_one_is_reported() -> None:
     known = read_topology(TEXT.replace("02fab30000000000", "0c42a10300000000"))
     there = read_topology(TEXT.replace("02fab30000000000", "0c42a10300000011"))
-    assert told(there, known) == [
+    assert find_differences(there, known) == [
         ("FAB6334", "su001-tor1a has GUID 0x0c42a10300000011; the plan has 0x0c42a10300000000")
     ]
 
@@ -175,7 +179,7 @@ def test_reduction_nodes_inside_switches_are_nobodys_cables() -> None:
     )
     there.nodes[inner.id] = inner  # type: ignore[index]
     plug(there, (inner.id, 1), (leaf.id, 65))
-    assert told(there) == []
+    assert find_differences(there) == []
 
 
 def tree(folder: Path) -> Path:
@@ -211,7 +215,7 @@ def test_output_of_the_real_ibnetdiscover_is_compared(tmp_path: Path) -> None:
     first = adapter_id(next(PLANNED.adapters()).guid)
     with SimulatedSubnet(folder, Needs.of(PLANNED), first, 60) as subnet:
         subnet.wait_for_sweep(0)
-        whole = told(
+        whole = find_differences(
             read_topology(subnet.run_tool("ibnetdiscover", "--node-name-map", f"{folder}/{sm_files.NAMES}"))
         )
         assert {code for code, _ in whole} == {"FAB6333"}
@@ -221,5 +225,5 @@ def test_output_of_the_real_ibnetdiscover_is_compared(tmp_path: Path) -> None:
         subnet.console(f'Link "{one[0]}"[{one[1]}] "{other[2]}"[{other[3]}]')
         subnet.console(f'Link "{other[0]}"[{other[1]}] "{one[2]}"[{one[3]}]')
         text = subnet.run_tool("ibnetdiscover", "--node-name-map", f"{folder}/{sm_files.NAMES}")
-    codes = [code for code, _ in told(read_topology(text)) if code != "FAB6333"]
+    codes = [code for code, _ in find_differences(read_topology(text)) if code != "FAB6333"]
     assert sorted(codes) == ["FAB6330", "FAB6332"]

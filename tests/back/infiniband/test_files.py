@@ -24,12 +24,12 @@ SPINE = "0x02fab20000000000"
 HOST = "0x02fab40000000000"
 
 
-def told(files: dict[str, str]) -> set[str]:
+def find_codes(files: dict[str, str]) -> set[str]:
     return {finding.code for finding in prove_subnet(Subnet(IB, 0), files)}
 
 
 def test_the_files_are_proved() -> None:
-    assert told(FILES) == set()
+    assert find_codes(FILES) == set()
 
 
 @pytest.mark.parametrize("planes", [1, 2])
@@ -90,7 +90,7 @@ def swap_cables(files: dict[str, str]) -> None:
 def test_a_planted_fault_is_found(change: Callable[[dict[str, str]], None], code: str) -> None:
     files = dict(FILES)
     change(files)
-    assert code in told(files)
+    assert code in find_codes(files)
 
 
 def test_unequal_links_to_the_spines_are_found() -> None:

@@ -192,9 +192,9 @@ def test_a_wrong_file_of_guids_is_reported(text: str, what: str, tmp_path: Path)
 
 def test_placeholders_are_reported() -> None:
     result = found(document())
-    (told,) = [d for d in result.diagnostics if d.code != "FAB5623"]
-    assert told.code == "FAB5814"
-    assert "81 of 81" in told.message
+    (reported,) = [d for d in result.diagnostics if d.code != "FAB5623"]
+    assert reported.code == "FAB5814"
+    assert "81 of 81" in reported.message
 
 
 def test_a_lock_that_is_outgrown_is_reported() -> None:

@@ -33,11 +33,11 @@ def test_five_lines_are_a_fabric() -> None:
 )
 def test_ethernet_keys_are_rejected_with_a_reason(section: dict[str, Any]) -> None:
     loaded = read_spec(json.dumps({**document(), **section}).encode(), "cluster.yaml")
-    told = [d for d in loaded.diagnostics if d.code == "FAB5801"]
+    reported = [d for d in loaded.diagnostics if d.code == "FAB5801"]
     assert loaded.spec is None
-    assert told
+    assert reported
     assert all(
-        "has no meaning on InfiniBand: " in d.message and d.help.startswith("Remove it.") for d in told
+        "has no meaning on InfiniBand: " in d.message and d.help.startswith("Remove it.") for d in reported
     )
 
 
@@ -45,10 +45,10 @@ def test_a_spec_of_ethernet_still_needs_its_nos_and_knows_no_infiniband_section(
     box = {"model": "sn5600"}
     spec = {**document(tors=box, spines=box), "fabric": "roce", "infiniband": {}}
     loaded = read_spec(json.dumps(spec).encode(), "cluster.yaml")
-    told = [(d.code, d.message) for d in loaded.diagnostics]
-    assert ("FAB1002", "tors needs 'nos'") in told
-    assert ("FAB1002", "spines needs 'nos'") in told
-    assert "FAB5802" in dict(told)
+    reported = [(d.code, d.message) for d in loaded.diagnostics]
+    assert ("FAB1002", "tors needs 'nos'") in reported
+    assert ("FAB1002", "spines needs 'nos'") in reported
+    assert "FAB5802" in dict(reported)
 
 
 @pytest.mark.parametrize(

@@ -97,8 +97,8 @@ def test_a_member_that_lacks_one_port_is_found(rail: int) -> None:
     line = f"\n  0x{port.guid:016x}"
     assert line in files[PARTITIONS]
     text = files[PARTITIONS].replace(f"{line},", "").replace(line, "")
-    told = {each.code for each in prove_subnet(Subnet(ib, 0), {**files, PARTITIONS: text})}
-    assert told == {"FAB6306"}
+    reported = {each.code for each in prove_subnet(Subnet(ib, 0), {**files, PARTITIONS: text})}
+    assert reported == {"FAB6306"}
 
 
 def test_ports_of_no_tenant_are_reported() -> None:

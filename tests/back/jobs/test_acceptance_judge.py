@@ -239,7 +239,7 @@ STRANGER = {"sender": ["old-host", "rail0"], "receiver": ["old-host2", "rail0"],
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("", "no result of run.py"),
         ("[]", "no result of run.py"),
@@ -250,13 +250,13 @@ STRANGER = {"sender": ["old-host", "rail0"], "receiver": ["old-host2", "rail0"],
         ),
     ],
 )
-def test_a_file_that_is_no_result_of_this_plan_is_named(tmp_path: Path, text: str, told: str) -> None:
+def test_a_file_that_is_no_result_of_this_plan_is_named(tmp_path: Path, text: str, reported: str) -> None:
     tree = write_tree("rails", tmp_path)
     (tree / "results").mkdir()
     (tree / "results/1-x.json").write_text(text)
     done = refused(tree)
     assert "1-x.json" in done
-    assert told in done
+    assert reported in done
 
 
 @pytest.mark.parametrize("table", [None, "a,b,c\n", "device,port,counter,value\nx,y,in_errors,many\n"])
@@ -284,8 +284,8 @@ PUBLISHED = 50_000_000
 @pytest.mark.parametrize("name", ["rails", "two-ports"])
 def test_a_slow_receiver_is_named_though_every_result_is_sound(tmp_path: Path, name: str) -> None:
     slow, _ = first_port(name)
-    status, said = judged_with_pauses(tmp_path, name, {slow: PUBLISHED})
-    (fault,) = [line for line in said if line.startswith("FAULT")]
+    status, output = judged_with_pauses(tmp_path, name, {slow: PUBLISHED})
+    (fault,) = [line for line in output if line.startswith("FAULT")]
     assert status == 1
     assert f"{slow[0]} {slow[1]} sent" in fault
     assert "a slow receiver" in fault
@@ -293,23 +293,23 @@ def test_a_slow_receiver_is_named_though_every_result_is_sound(tmp_path: Path, n
 
 def test_pauses_of_a_nic_that_counts_all_priorities_together_are_seen(tmp_path: Path) -> None:
     slow, _ = first_port("rails")
-    _, said = judge(tmp_path, World("rails", host_counters={slow: {"tx_prio_pause": PUBLISHED}}))
-    assert [line for line in said if f"{slow[0]} {slow[1]} sent" in line and "a slow receiver" in line]
+    _, output = judge(tmp_path, World("rails", host_counters={slow: {"tx_prio_pause": PUBLISHED}}))
+    assert [line for line in output if f"{slow[0]} {slow[1]} sent" in line and "a slow receiver" in line]
 
 
 def test_two_slow_receivers_are_both_named(tmp_path: Path) -> None:
     slow = dict.fromkeys([first_port("rails")[0], first_port("rails", 9)[0]], PUBLISHED)
-    status, said = judged_with_pauses(tmp_path, "rails", slow)
-    assert (status, sum("a slow receiver" in line for line in said)) == (1, 2)
+    status, output = judged_with_pauses(tmp_path, "rails", slow)
+    assert (status, sum("a slow receiver" in line for line in output)) == (1, 2)
 
 
 def test_pauses_of_all_hosts_are_one_fault_that_names_none(tmp_path: Path) -> None:
     tree = write_tree("rails", tmp_path / "plan-of")
     everyone = {(host, port["name"]): PUBLISHED for host, port in ports_of(tree)}
-    status, said = judged_with_pauses(tmp_path, "rails", everyone)
+    status, output = judged_with_pauses(tmp_path, "rails", everyone)
     assert status == 1
-    assert [line for line in said if "slow receiver" in line] == []
-    assert sum("a setting that all hosts share" in line for line in said) == 1
+    assert [line for line in output if "slow receiver" in line] == []
+    assert sum("a setting that all hosts share" in line for line in output) == 1
 
 
 def test_a_few_pauses_are_no_fault(tmp_path: Path) -> None:

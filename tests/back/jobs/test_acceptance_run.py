@@ -115,10 +115,10 @@ def test_the_real_perftest_takes_the_arguments(tree: Path, kind: str) -> None:
         words = ["no-such-device" if word.startswith("mlx5_") else word for word in call.split()]
         words = ["3" if word == "GID" else word for word in words]
         done = subprocess.run(words, cwd=tree, capture_output=True, text=True, timeout=30, check=False)
-        said = done.stdout + done.stderr
-        assert "unrecognized option" not in said
-        assert "Parser function exited with Error" not in said
-        assert "Unable to find the Infiniband/RoCE device" in said
+        output = done.stdout + done.stderr
+        assert "unrecognized option" not in output
+        assert "Parser function exited with Error" not in output
+        assert "Unable to find the Infiniband/RoCE device" in output
     refused = subprocess.run([*words, "--no-such-option"], capture_output=True, text=True, check=False)
     assert "unrecognized option" in refused.stdout + refused.stderr
 

@@ -409,7 +409,7 @@ def test_kubectl_takes_the_labels(tmp_path: Path) -> None:
 def test_nic_operator_template_enables_packet_spreading() -> None:
     built = replace(fabric("rails"), load_balancing=LoadBalancing(Spreading.PACKET))
     (template,) = yaml.safe_load_all(job_files(built)["jobs/kubernetes/nic-configuration.yaml"])
-    told = {"name": "ROCE_ADAPTIVE_ROUTING_EN", "value": "1"}
-    assert told in template["spec"]["template"]["rawNvConfig"]
+    reported = {"name": "ROCE_ADAPTIVE_ROUTING_EN", "value": "1"}
+    assert reported in template["spec"]["template"]["rawNvConfig"]
     hashed = of_kind("rails", "NicConfigurationTemplate")[0]["spec"]["template"]
-    assert told not in hashed["rawNvConfig"]
+    assert reported not in hashed["rawNvConfig"]

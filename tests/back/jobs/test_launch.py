@@ -73,8 +73,8 @@ def test_tensorflow_gets_every_worker_in_order(tree: Path) -> None:
 
 
 def test_mxnet_meets_at_the_first_host(tree: Path) -> None:
-    said = run(tree, "mxnet.sh", "worker", "env").stdout.splitlines()
-    assert {line for line in said if line.startswith("DMLC_")} == {
+    output = run(tree, "mxnet.sh", "worker", "env").stdout.splitlines()
+    assert {line for line in output if line.startswith("DMLC_")} == {
         "DMLC_ROLE=worker", f"DMLC_PS_ROOT_URI={NAMES[0]}", "DMLC_PS_ROOT_PORT=9091", "DMLC_NUM_WORKER=32",
         "DMLC_NUM_SERVER=32", "DMLC_INTERFACE=eno3",
     }  # fmt: skip
@@ -119,7 +119,7 @@ def with_ip(tree: Path, *answers: str) -> dict[str, str]:
 @pytest.mark.parametrize("script", ["ray.sh", "vllm.sh"])
 def test_the_address_of_a_host_is_that_of_its_socket_interface(tree: Path, script: str) -> None:
     """The name of the host is 127.0.1.1 on Debian and Ubuntu."""
-    told = with_ip(
+    reported = with_ip(
         tree, "-4 addr show dev eno3", "2: eno3    inet 192.0.2.9/24 brd 192.0.2.255 scope global eno3"
     )
     (tree / "bin/ray").write_text('#!/bin/sh\necho "$VLLM_HOST_IP" "$@"\n')
@@ -127,7 +127,13 @@ def test_the_address_of_a_host_is_that_of_its_socket_interface(tree: Path, scrip
     for name in ("ray", "vllm"):
         (tree / "bin" / name).chmod(0o755)
     path = f"{tree / 'bin'}:{os.environ['PATH']}"
-    environment = {**os.environ, **told, "PATH": path, "SYSFS": str(tree / "sys"), "FABRICC_HOST": NAMES[0]}
+    environment = {
+        **os.environ,
+        **reported,
+        "PATH": path,
+        "SYSFS": str(tree / "sys"),
+        "FABRICC_HOST": NAMES[0],
+    }
     (tree / "sys/class/net/eno3").mkdir(parents=True)
     environment["NCCL_CONF_FILE"] = str(tree / "jobs/nccl.conf")
     done = subprocess.run(
@@ -178,22 +184,22 @@ def test_an_interface_that_the_host_lacks_is_named_with_the_key(tree: Path) -> N
 
 
 def test_vllm_is_tensor_parallel_inside_hosts_and_pipeline_parallel_across(tree: Path) -> None:
-    said = run(tree, "vllm.sh", "model", host=NAMES[0]).stdout.split()
-    assert said == [
+    output = run(tree, "vllm.sh", "model", host=NAMES[0]).stdout.split()
+    assert output == [
         "vllm", "serve", "model", "--tensor-parallel-size", "8", "--pipeline-parallel-size", "32",
         "--distributed-executor-backend", "ray",
     ]  # fmt: skip
 
 
 def test_containers_get_devices_and_memory_and_no_privilege(tree: Path) -> None:
-    said = run(
+    output = run(
         tree, "container.sh", "image", "run", CONTAINER_OPTIONS="--name x", GPU_VENDOR="nvidia"
     ).stdout.splitlines()
-    assert said[-4:] == ["--name", "x", "image", "run"]
-    assert "--privileged" not in said
-    assert said[said.index("--device") + 1] == "/dev/infiniband"
-    assert said[said.index("--cap-add") + 1] == "IPC_LOCK"
-    assert "memlock=-1:-1" in said
+    assert output[-4:] == ["--name", "x", "image", "run"]
+    assert "--privileged" not in output
+    assert output[output.index("--device") + 1] == "/dev/infiniband"
+    assert output[output.index("--cap-add") + 1] == "IPC_LOCK"
+    assert "memlock=-1:-1" in output
 
 
 def test_containers_get_the_interface_for_sockets_of_other_libraries(tree: Path) -> None:
@@ -201,9 +207,11 @@ def test_containers_get_the_interface_for_sockets_of_other_libraries(tree: Path)
     (tree / "jobs/nvshmem-dgx-h100.env").write_text("NVSHMEM_HCA_LIST=mlx5_r0:1\n")
     kinds = (tree / "jobs/hosts.csv").read_text()
     (tree / "jobs/hosts.csv").write_text(re.sub(r"(?m),[^,\n]*$", ",dgx-h100", kinds))
-    said = run(tree, "container.sh", "image", GPU_VENDOR="nvidia").stdout.splitlines()
-    assert [said[at + 1] for at, word in enumerate(said) if word == "--env"] == ["GLOO_SOCKET_IFNAME=eno3"]
-    given = [PurePath(said[at + 1]).name for at, word in enumerate(said) if word == "--env-file"]
+    output = run(tree, "container.sh", "image", GPU_VENDOR="nvidia").stdout.splitlines()
+    assert [output[at + 1] for at, word in enumerate(output) if word == "--env"] == [
+        "GLOO_SOCKET_IFNAME=eno3"
+    ]
+    given = [PurePath(output[at + 1]).name for at, word in enumerate(output) if word == "--env-file"]
     assert given == ["nvshmem.env", "nvshmem-dgx-h100.env"]
     other = run(tree, "container.sh", "image", GPU_VENDOR="nvidia", host="gpu99").stdout.splitlines()
     assert other.count("--env-file") == 1
@@ -215,15 +223,15 @@ def test_podman_gets_gpus_and_devices_in_its_own_words(tree: Path) -> None:
     podman.parent.mkdir()
     podman.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
     podman.chmod(0o755)
-    said = run(
+    output = run(
         tree, "container.sh", "image", GPU_VENDOR="nvidia", CONTAINER_TOOL=str(podman)
     ).stdout.splitlines()
-    assert [said[at + 1] for at, word in enumerate(said) if word == "--device"] == [
+    assert [output[at + 1] for at, word in enumerate(output) if word == "--device"] == [
         "nvidia.com/gpu=all",
         "/dev/infiniband",
     ]
-    assert said[-3:] == ["--security-opt", "label=disable", "image"]
-    assert "--gpus" not in said
+    assert output[-3:] == ["--security-opt", "label=disable", "image"]
+    assert "--gpus" not in output
     for name in ("bash", "env"):
         (podman.parent / name).symlink_to(shutil.which(name) or name)
     alone = run(tree, "container.sh", "image", GPU_VENDOR="nvidia", PATH=str(podman.parent))
@@ -238,13 +246,13 @@ def test_no_container_starts_without_settings(tree: Path) -> None:
 
 
 def test_containers_of_amd_hosts_get_its_devices_and_settings(tree: Path) -> None:
-    said = run(tree, "container.sh", "image", GPU_VENDOR="amd").stdout.splitlines()
-    assert "--gpus" not in said
-    assert [said[at + 1] for at, word in enumerate(said) if word == "--device"][:2] == [
+    output = run(tree, "container.sh", "image", GPU_VENDOR="amd").stdout.splitlines()
+    assert "--gpus" not in output
+    assert [output[at + 1] for at, word in enumerate(output) if word == "--device"][:2] == [
         "/dev/kfd",
         "/dev/dri",
     ]
-    assert any(word.endswith(":/etc/rccl.conf:ro") for word in said)
+    assert any(word.endswith(":/etc/rccl.conf:ro") for word in output)
     assert "--gpus" in run(tree, "container.sh", "image", GPU_VENDOR="nvidia").stdout.splitlines()
 
 
@@ -254,21 +262,21 @@ HERE = {**ROOT, "SYSFS": "/sys"}
 
 
 def mapped(done: subprocess.CompletedProcess[str]) -> str:
-    said = done.stdout + done.stderr
-    if "--display-map" in said and "deprecated" in said and "Data for node" not in said:
+    output = done.stdout + done.stderr
+    if "--display-map" in output and "deprecated" in output and "Data for node" not in output:
         pytest.skip("this Open MPI prints its map in another form")
-    return said
+    return output
 
 
 @MPIRUN
 def test_open_mpi_maps_ranks_in_host_order(tree: Path) -> None:
     (tree / "part").write_text("".join(files("rails")["jobs/hostfile"].splitlines(keepends=True)[6:10]))
     options = {"MPIRUN_OPTIONS": "--do-not-launch --display-map", "FABRICC_HOSTFILE": str(tree / "part")}
-    said = mapped(run(tree, "mpirun.sh", "true", **options, **HERE))
-    assert re.findall(r"Data for node: (\S+)\s.*Num procs: (\d+)", said) == [
+    output = mapped(run(tree, "mpirun.sh", "true", **options, **HERE))
+    assert re.findall(r"Data for node: (\S+)\s.*Num procs: (\d+)", output) == [
         (name, "8") for name in NAMES[6:10]
     ]
-    assert re.findall(r"Process rank: (\d+)", said) == [str(rank) for rank in range(32)]
+    assert re.findall(r"Process rank: (\d+)", output) == [str(rank) for rank in range(32)]
 
 
 @MPIRUN

@@ -152,8 +152,8 @@ def test_nccl_settings_name_rail_and_plane_where_planes_never_meet() -> None:
     two_planes = replace(VARIANTS["dual-port"], planes=2)
     assert keys(nccl.render_text(VARIANTS["dual-port"]))["NCCL_IB_HCA"].startswith("=mlx5_r0a:1,mlx5_r0b:1,")
     devices = keys(nccl.render_text(two_planes))["NCCL_IB_HCA"].removeprefix("=").split(",")
-    told = [(port.rdma, "1", str(port.rail), str(port.nic_port)) for port in two_planes.ports]
-    assert [tuple(device.split(":")) for device in devices] == told
+    reported = [(port.rdma, "1", str(port.rail), str(port.nic_port)) for port in two_planes.ports]
+    assert [tuple(device.split(":")) for device in devices] == reported
 
 
 @pytest.mark.parametrize("name", SPECS)
@@ -162,11 +162,13 @@ def test_one_sided_libraries_send_in_the_lossless_class(name: str) -> None:
     if name == "lossy":
         assert "jobs/nvshmem.env" not in built
         return
-    told = keys(built["jobs/nvshmem.env"])
-    assert told["NVSHMEM_IB_TRAFFIC_CLASS"] == keys(built["jobs/nccl.conf"])["NCCL_IB_TC"]
-    assert told["NVSHMEM_IB_ADDR_FAMILY"] == keys(built["jobs/nccl.conf"])["NCCL_IB_ADDR_FAMILY"]
-    assert told["NVSHMEM_HCA_LIST"] == keys(built["jobs/ucx.conf"])["UCX_NET_DEVICES"]
-    assert told["NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME"] == keys(built["jobs/nccl.conf"])["NCCL_SOCKET_IFNAME"]
+    reported = keys(built["jobs/nvshmem.env"])
+    assert reported["NVSHMEM_IB_TRAFFIC_CLASS"] == keys(built["jobs/nccl.conf"])["NCCL_IB_TC"]
+    assert reported["NVSHMEM_IB_ADDR_FAMILY"] == keys(built["jobs/nccl.conf"])["NCCL_IB_ADDR_FAMILY"]
+    assert reported["NVSHMEM_HCA_LIST"] == keys(built["jobs/ucx.conf"])["UCX_NET_DEVICES"]
+    assert (
+        reported["NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME"] == keys(built["jobs/nccl.conf"])["NCCL_SOCKET_IFNAME"]
+    )
     assert "jobs/mori.env" not in built
 
 

@@ -301,9 +301,9 @@ NEEDS_SLURM = pytest.mark.skipif(not shutil.which("slurmctld"), reason="slurmctl
 @NEEDS_SLURM
 @pytest.mark.parametrize("name", ["rails", "pods", "nvl72", "nvl72-in-part"])
 def test_slurmctld_builds_the_tree(tmp_path: Path, name: str) -> None:
-    said = slurmctld_reads(name, "topology.conf", tmp_path)
-    assert said[-1].endswith("Running as primary controller")
-    assert [line for line in said if FAULT.search(line)] == []
+    output = slurmctld_reads(name, "topology.conf", tmp_path)
+    assert output[-1].endswith("Running as primary controller")
+    assert [line for line in output if FAULT.search(line)] == []
 
 
 @NEEDS_SLURM
@@ -328,18 +328,18 @@ def test_slurmctld_finds_nodes_for_jobs_without_gpus(tmp_path: Path) -> None:
                 f"--nodes={wanted.count(',') + 1}",
                 "--wrap=true",
             ]
-            asked = subprocess.run(
+            requested = subprocess.run(
                 job, env={**os.environ, "SLURM_CONF": str(tmp_path / "slurm.conf")}, capture_output=True,
                 text=True, timeout=30, check=False,
             )  # fmt: skip
-            assert (asked.returncode, "to start at" in asked.stderr) == (0, True)
+            assert (requested.returncode, "to start at" in requested.stderr) == (0, True)
 
 
 @NEEDS_SLURM
 @pytest.mark.parametrize("name", ["nvl72", "nvl72-racks"])
 def test_slurmctld_builds_the_blocks(tmp_path: Path, name: str) -> None:
-    said = slurmctld_reads(name, "topology-block.conf", tmp_path)
-    if any("find the specified plugin name for topology/block" in line for line in said):
+    output = slurmctld_reads(name, "topology-block.conf", tmp_path)
+    if any("find the specified plugin name for topology/block" in line for line in output):
         pytest.skip("this Slurm has no topology/block, which 24.05 has")
-    assert said[-1].endswith("Running as primary controller")
-    assert [line for line in said if FAULT.search(line)] == []
+    assert output[-1].endswith("Running as primary controller")
+    assert [line for line in output if FAULT.search(line)] == []

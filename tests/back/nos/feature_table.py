@@ -133,7 +133,7 @@ def last_port(nos: str, model: str) -> str:
     return f'"{name}", "speed_gbps": {speed}'
 
 
-def told(fabric: Fabric, release: str) -> Told:
+def list_gaps(fabric: Fabric, release: str) -> Told:
     """Code, feature and gravity of every gap of the fabric's switches under a release."""
     found = set()
     for at in fabric.kinds():
@@ -169,11 +169,11 @@ def cell(verdicts: dict[str, str]) -> str:
 def column(nos: str, model: str) -> dict[str, str]:
     """Feature -> cell."""
     releases = back_ends.load(nos).releases
-    fabrics = {feature: fabric_of(nos, model, asked) for feature, asked in FEATURES.items()}
+    fabrics = {feature: fabric_of(nos, model, requested) for feature, requested in FEATURES.items()}
     bare = fabric_of(nos, model, {})
-    base = {release: told(bare, release) for release in releases}
+    base = {release: list_gaps(bare, release) for release in releases}
     return {
-        feature: cell({release: verdict(told(fabric, release) - base[release]) for release in releases})
+        feature: cell({release: verdict(list_gaps(fabric, release) - base[release]) for release in releases})
         for feature, fabric in fabrics.items()
     }
 

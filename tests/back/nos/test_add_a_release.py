@@ -60,7 +60,7 @@ def test_a_row_more_has_what_the_newest_release_has(system: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "known", "nearest"),
+    ("requested", "known", "nearest"),
     [
         ("202611", ("202505", "202605"), "202605"),
         ("202507", ("202505", "202605"), "202505"),
@@ -75,9 +75,9 @@ def test_a_row_more_has_what_the_newest_release_has(system: str) -> None:
     ],
 )
 def test_the_nearest_release_is_the_newest_that_is_not_newer(
-    asked: str, known: tuple[str, ...], nearest: str | None
+    requested: str, known: tuple[str, ...], nearest: str | None
 ) -> None:
-    assert nearest_release(asked, known) == nearest
+    assert nearest_release(requested, known) == nearest
 
 
 @pytest.mark.parametrize(

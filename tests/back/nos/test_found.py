@@ -18,9 +18,9 @@ def found(nos: str) -> Collected:
 
 
 def output(nos: str, text: str) -> Output:
-    told = found(nos).output(text)
-    assert told is not None
-    return told
+    reported = found(nos).output(text)
+    assert reported is not None
+    return reported
 
 
 EOS_DETAIL = """\

@@ -141,7 +141,7 @@ CASES: list[tuple[str, str, Edit, str]] = [
 ]
 
 
-def judged(switch: Switch, files: dict[str, str]) -> list[Finding]:
+def find_breaches(switch: Switch, files: dict[str, str]) -> list[Finding]:
     """What the invariants of one device find in its files."""
     return list(Survey().add_switch(make_view(switch, nos.load(switch.nos).read(files)), "x"))
 
@@ -169,13 +169,15 @@ def test_line_that_joins_management_and_fabric_is_reported(
     name: str, fault: str, edit: Edit, at: str
 ) -> None:
     switch, files = at_home(name)
-    before = judged(switch, files)
+    before = find_breaches(switch, files)
     files[FILE[name]] = edit(files[FILE[name]])
-    (breach,) = [each for each in judged(switch, files) if each not in before and each.code == "FAB6206"]
+    (breach,) = [
+        each for each in find_breaches(switch, files) if each not in before and each.code == "FAB6206"
+    ]
     assert "management network" in breach.message
     assert breach.file == f"x/{FILE[name]}"
     assert files[FILE[name]].splitlines()[breach.line - 1].strip().startswith(at)
-    others = {each.code for each in judged(switch, files) if each not in before}
+    others = {each.code for each in find_breaches(switch, files) if each not in before}
     assert others == {"FAB6206"}
 
 

@@ -89,9 +89,9 @@ def test_releases_are_ordered_by_their_numbers() -> None:
 
 def test_a_release_is_added_by_one_row() -> None:
     limit = Limit("FAB5900", feature="x", requested=lambda _: True, reason="not in {release}", since="3")
-    for releases, told in ((("1", "2"), ["not in 2"]), (("1", "2", "3"), [])):
+    for releases, reported in ((("1", "2"), ["not in 2"]), (("1", "2", "3"), [])):
         system = System("s", releases, releases[-1], (limit,))
-        assert [gap.reason for gap in system.gaps(replace(tor(PORTS), release=""))] == told
+        assert [gap.reason for gap in system.gaps(replace(tor(PORTS), release=""))] == reported
 
 
 def test_families_begin_with_releases_of_their_own() -> None:

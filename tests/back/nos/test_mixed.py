@@ -97,18 +97,18 @@ def test_a_fabric_of_several_makers_builds_and_is_proved(
     tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, tree = build(tmp_path, name)
-    told = capsys.readouterr()
-    assert status == 0, told.err
-    assert " error FAB" not in told.err
+    reported = capsys.readouterr()
+    assert status == 0, reported.err
+    assert " error FAB" not in reported.err
     files = json.loads((tree / "manifest.json").read_text(encoding="utf-8"))["files"]
     assert {
         maker: sum(path.endswith("/" + file) for path in files) for maker, file in FILES.items()
     } == COUNTS[name]
     assert run(["check", str(tree)]) == 0
-    told = capsys.readouterr()
+    reported = capsys.readouterr()
     known = FIELD_PROBLEMS.get(name, [])
-    assert f"links compared at both ends, {'1 warning' if known else 'no findings'}" in told.out
-    assert re.findall(r"(?:error|warning|note) (FAB\d+):", told.err) == known
+    assert f"links compared at both ends, {'1 warning' if known else 'no findings'}" in reported.out
+    assert re.findall(r"(?:error|warning|note) (FAB\d+):", reported.err) == known
 
 
 def test_one_maker_s_mistake_shows_at_the_other_s_end(
@@ -122,6 +122,9 @@ def test_one_maker_s_mistake_shows_at_the_other_s_end(
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     capsys.readouterr()
     assert run(["check", str(tree)]) == 1
-    told = capsys.readouterr()
-    assert f"spine01a/running-config.cfg:{at + 1}:1: error FAB600" in told.err
-    assert "error FAB6101: the ends of a link disagree on BGP session: rack001-tor1a Ethernet17/1" in told.err
+    reported = capsys.readouterr()
+    assert f"spine01a/running-config.cfg:{at + 1}:1: error FAB600" in reported.err
+    assert (
+        "error FAB6101: the ends of a link disagree on BGP session: rack001-tor1a Ethernet17/1"
+        in reported.err
+    )

@@ -24,7 +24,7 @@ POLICY = {
 }
 
 
-def asked(nos: str) -> dict[str, object]:
+def make_full_spec(nos: str) -> dict[str, object]:
     """A lossless fabric with BFD and TTL security, and every setting that the NOS's default release expresses."""
     settings = ("access networks of management", "TACACS+", "SNMP", "gNMI telemetry")
     management: dict[str, object] = {}
@@ -60,7 +60,7 @@ REASONS = (
 @pytest.mark.slow
 @pytest.mark.parametrize(("nos", "model"), MODELS)
 def test_check_names_the_line(nos: str, model: str) -> None:
-    fabric = fabric_of(nos, model, asked(nos))
+    fabric = fabric_of(nos, model, make_full_spec(nos))
     switch = fabric.switch(next(iter(fabric.switch_ids())))
     back_end = back_ends.load(nos)
     files, planned = back_end.render(switch), back_end.planned(switch)
@@ -76,7 +76,7 @@ def test_check_names_the_line(nos: str, model: str) -> None:
 @pytest.mark.parametrize(("nos", "model"), MODELS)
 def test_check_names_each_of_several_altered_lines(nos: str, model: str) -> None:
     """Two words altered and one line removed in the longest file; hardly any other line has a finding."""
-    fabric = fabric_of(nos, model, asked(nos))
+    fabric = fabric_of(nos, model, make_full_spec(nos))
     switch = fabric.switch(next(iter(fabric.switch_ids())))
     back_end = back_ends.load(nos)
     files, planned = back_end.render(switch), back_end.planned(switch)
@@ -84,7 +84,7 @@ def test_check_names_each_of_several_altered_lines(nos: str, model: str) -> None
     file = max(files, key=lambda name: len(files[name]))
     words, lines = list(changed_words(file, files[file])), list(deleted_lines(file, files[file]))
     chance = random.Random(1)
-    altered = named_there = told = astray = 0
+    altered = named_there = reported = astray = 0
     for _ in range(AT_ONCE):
         removed = chance.choice(lines)
         changed = [each for each in chance.sample(words, 12) if each.line < removed.line - 1][:2]
@@ -96,11 +96,11 @@ def test_check_names_each_of_several_altered_lines(nos: str, model: str) -> None
         wanted = [{each.line} for each in changed] + [{removed.line, removed.line - 1}]
         altered += len(wanted)
         named_there += sum(bool(each & places) for each in wanted)
-        told += len(found)
+        reported += len(found)
         astray += sum(finding.line not in set().union(*wanted) for finding in found)
         assert any(finding.code != TEXT_ONLY for finding in found) or len(found) == len(wanted)
     print(
-        f"{nos}: {named_there} of {altered} lines altered at once are named; {astray} of {told} findings are astray"
+        f"{nos}: {named_there} of {altered} lines altered at once are named; {astray} of {reported} findings are astray"
     )
     assert named_there >= 0.97 * altered
-    assert astray <= 0.05 * told
+    assert astray <= 0.05 * reported

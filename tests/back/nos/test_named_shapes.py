@@ -31,7 +31,7 @@ KNOWN = (
 )
 
 
-def held(switch: Switch, before: Mapping[str, str], most: int = 300) -> None:
+def check_alterations(switch: Switch, before: Mapping[str, str], most: int = 300) -> None:
     """Alter what the switch's files have beyond others, at most so many words and lines."""
     back_end = back_ends.load(switch.nos)
     files, planned = back_end.render(switch), back_end.planned(switch)
@@ -66,18 +66,18 @@ def test_ways_out(nos: str, name: str, most: int) -> None:
     built = fabric(nos)
     at = next(at for at in built.switch_ids() if built.name(at) == name)
     plain = replace(built, external=External()).switch(at)
-    held(built.switch(at), back_ends.load(nos).render(plain), most)
+    check_alterations(built.switch(at), back_ends.load(nos).render(plain), most)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", ["one ToR", "rails without spines"])
 @pytest.mark.parametrize("nos", BOXES)
 def test_a_tor_without_spines(nos: str, shape: str, tmp_path: Path) -> None:
-    held(next(compile_spec(written(tmp_path, nos, shape)).switches()), {})
+    check_alterations(next(compile_spec(written(tmp_path, nos, shape)).switches()), {})
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("nos", BOXES)
 def test_a_tor_of_hosts_without_gpus(nos: str, tmp_path: Path) -> None:
     switches = compile_spec(written(tmp_path, nos, "more than GPUs")).switches()
-    held(next(switch for switch in switches if switch.name.startswith("su003")), {})
+    check_alterations(next(switch for switch in switches if switch.name.startswith("su003")), {})

@@ -64,9 +64,9 @@ def test_system_without_segments_reports_a_gap(nos: str, name: str) -> None:
     each = switch(nos, name)
     gaps = load(nos).gaps(each)
     assert list(find_unexpressed(each, load(nos), gaps)) == []
-    told = {gap.code for gap in gaps if gap.feature == "EVPN-VXLAN" and gap.fatal}
+    reported = {gap.code for gap in gaps if gap.feature == "EVPN-VXLAN" and gap.fatal}
     has = nos in EXPRESSED or (nos in PASSED_ON and name == SPINE)
-    assert told == (set() if has else {"FAB5830"})
+    assert reported == (set() if has else {"FAB5830"})
 
 
 @pytest.mark.parametrize("nos", sorted(PASSED_ON))

@@ -51,8 +51,8 @@ def test_the_files_state_exactly_the_planned_facts(nos: str) -> None:
 def test_a_system_without_tenants_rejects_them_and_no_spec_can_accept_that(nos: str) -> None:
     each = switch(nos, TOR)
     gaps = load(nos).gaps(each)
-    told = {gap.code for gap in gaps if gap.feature == "tenants over spines" and gap.fatal}
-    assert told == (set() if nos in EXPRESSED else {"FAB3300"})
+    reported = {gap.code for gap in gaps if gap.feature == "tenants over spines" and gap.fatal}
+    assert reported == (set() if nos in EXPRESSED else {"FAB3300"})
     alone = next(each for each in switches(nos) if each.tenants and each.tenants.source is None)
     assert [gap.code for gap in load(nos).gaps(alone) if gap.code == "FAB3300"] == []
     if nos in EXPRESSED:

@@ -145,8 +145,8 @@ def pattern(name: str) -> str:
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.parent.name)
 def test_every_vocabulary_row_is_stated_by_a_back_end(file: Path) -> None:
     own = "waist" if file == NEUTRAL else "host" if file.parent.name == "hosts" else file.parent.name
-    asked = ["waist", "host", *BUILT_IN] if own == "waist" else [own]
-    found = {vocabulary_of(nos).declared(path) for nos in asked for path in stated(nos)}
+    requested = ["waist", "host", *BUILT_IN] if own == "waist" else [own]
+    found = {vocabulary_of(nos).declared(path) for nos in requested for path in stated(nos)}
     assert yaml.safe_load(file.read_text("utf-8"))["facts"].keys() - found - OF_REVIEWS - OF_OTHERS == set()
 
 

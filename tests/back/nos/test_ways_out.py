@@ -69,9 +69,9 @@ def test_system_reports_unsupported_external_marking(nos: str) -> None:
     for each in switches(nos):
         gaps = load(nos).gaps(each)
         assert list(find_unexpressed(each, load(nos), gaps)) == []
-        said = {gap.code for gap in gaps if gap.feature == "marking of packets from outside"}
+        output = {gap.code for gap in gaps if gap.feature == "marking of packets from outside"}
         wanted = {"frr": {"FAB5202"}}.get(nos, {"FAB5725"}) if nos in KEEPS_CODE_POINTS else set()
-        assert said == wanted
+        assert output == wanted
 
 
 @pytest.mark.parametrize("nos", sorted(BUILT_IN))

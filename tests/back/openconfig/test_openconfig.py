@@ -120,7 +120,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def judged(models: Path, document: Path) -> str:
+def validate_document(models: Path, document: Path) -> str:
     """Return the errors of libyang about a document by the models."""
     names = [
         *(
@@ -151,7 +151,7 @@ def test_the_published_models_accept_it(name: str, models: Path, tmp_path: Path)
     for switch in samples(fabric(name)):
         file = tmp_path / f"{switch.name}.json"
         file.write_text(json.dumps(openconfig.render(switch)))
-        assert judged(models, file) == ""
+        assert validate_document(models, file) == ""
 
 
 @pytest.mark.slow
@@ -159,7 +159,7 @@ def test_the_judge_notices_what_no_model_has(models: Path, tmp_path: Path) -> No
     text = json.dumps(openconfig.render(samples(fabric("lab-smallest"))[0]))
     file = tmp_path / "switch.json"
     file.write_text(text)
-    assert judged(models, file) == ""
+    assert validate_document(models, file) == ""
     for old, new in (
         ("SPEED_", "SPEEED_"),
         ('"import-policy": ["', '"import-policy": ["NO'),
@@ -167,7 +167,7 @@ def test_the_judge_notices_what_no_model_has(models: Path, tmp_path: Path) -> No
     ):
         file.write_text(text.replace(old, new, 1))
         assert text != file.read_text()
-        assert judged(models, file) != ""
+        assert validate_document(models, file) != ""
 
 
 def test_the_command_counts_what_is_not_carried(
@@ -176,23 +176,23 @@ def test_the_command_counts_what_is_not_carried(
     (tmp_path / "cluster.yaml").write_text(SPEC)
     out, spec = tmp_path / "out", str(tmp_path / "cluster.yaml")
     assert run(["export", "openconfig", spec, "-o", str(out), "--format", "json", "-j", "1"]) == 0
-    told = json.loads(capfdbinary.readouterr().out)
+    reported = json.loads(capfdbinary.readouterr().out)
     switches = [openconfig.neutral_facts(switch) for switch in compile_spec(spec).switches()]
-    assert len(list((out / "switches").iterdir())) == told["switches"] == len(switches)
+    assert len(list((out / "switches").iterdir())) == reported["switches"] == len(switches)
     assert (
-        told["facts"]
+        reported["facts"]
         == sum(map(len, switches))
-        == told["carried"] + sum(one["count"] for one in told["not_carried"])
+        == reported["carried"] + sum(one["count"] for one in reported["not_carried"])
     )
-    missing = {one["fact"]: one for one in told["not_carried"]}
+    missing = {one["fact"]: one for one in reported["not_carried"]}
     assert {"interface[*]/pfc", "interface[*]/queue[*]/ecn_min_bytes"} < missing.keys()
     assert missing["interface[*]/pfc"]["count"] == sum(
         path.endswith("/pfc") for one in switches for path in one
     )
     assert missing["interface[*]/pfc"]["means"]
-    (note,) = told["findings"]
+    (note,) = reported["findings"]
     assert (note["code"], note["severity"]) == ("FAB0081", "note")
-    assert json.loads((out / "not-carried.json").read_text())["not_carried"] == told["not_carried"]
+    assert json.loads((out / "not-carried.json").read_text())["not_carried"] == reported["not_carried"]
     assert run(["export", "openconfig", spec, "-o", str(out), "--only", "no-such"]) == 1
     assert b"FAB0080" in capfdbinary.readouterr().err
     assert (
@@ -211,8 +211,8 @@ def test_documents_go_with_their_switches_and_nothing_else_does(
         spec.write_text(text)
         command = ["export", "openconfig", str(spec), "-o", str(out), "--format", "json", "-j", "1", *options]
         assert run(command) == 0
-        told = json.loads(capfd.readouterr().out)
-        return {path.stem for path in (out / "switches").iterdir()}, told["removed"]
+        reported = json.loads(capfd.readouterr().out)
+        return {path.stem for path in (out / "switches").iterdir()}, reported["removed"]
 
     less = SPEC.replace("count: 2", "count: 1")
     names, _ = exported(SPEC)

@@ -140,13 +140,13 @@ def _commands(lines: list[str], _: random.Random) -> list[str]:
         above: list[str] = []
         found = []
         for line in lines:
-            said = line.strip()
-            if said.endswith("{"):
-                above.append(said[:-1].strip())
-            elif said == "}":
+            output = line.strip()
+            if output.endswith("{"):
+                above.append(output[:-1].strip())
+            elif output == "}":
                 del above[-1:]
-            elif said.endswith(";"):
-                found.append(" ".join(("set", *above, said[:-1])))
+            elif output.endswith(";"):
+                found.append(" ".join(("set", *above, output[:-1])))
         return found or lines
 
 
@@ -164,35 +164,35 @@ def changed(files: Files, chance: random.Random) -> Files:
     return {**files, name: "\n".join(lines)}
 
 
-def said(system: str, files: Files) -> object:
+def read_everything(system: str, files: Files) -> object:
     """All that is made of a device's files, in its order."""
     back_end: Any = hosts if system == HOSTS else back_ends.load(system)
     reading: Reading = back_end.read(files)
-    return told(reading), () if system == HOSTS else sorted(back_end.ignorable(files, reading))
+    return list_reading(reading), () if system == HOSTS else sorted(back_end.ignorable(files, reading))
 
 
-def told(reading: Reading) -> object:
+def list_reading(reading: Reading) -> object:
     """A reading, in its order; numbers are no text."""
     unknown = [(type(each), *each) for each in reading.unknown]
     return list(map(repr, reading.facts.items())), list(reading.lines.items()), unknown
 
 
-def held(system: str, pool: Sequence[Files], chance: random.Random) -> None:
+def check_repeated_reads(system: str, pool: Sequence[Files], chance: random.Random) -> None:
     """Texts of which some are others with changes, each read several times, in any order."""
     family = chance.choices(pool, k=chance.choice((1, 2)))
     family += [changed(chance.choice(family), chance) for _ in range(3)]
     alone = []
     for files in family:
         forget()
-        alone.append(said(system, files))
+        alone.append(read_everything(system, files))
     forget()
     for at in chance.choices(range(len(family)), k=3 * len(family)):
-        assert said(system, family[at]) == alone[at]
+        assert read_everything(system, family[at]) == alone[at]
 
 
 @pytest.mark.parametrize("system", ALL)
 def test_a_device_is_read_as_in_a_new_process(system: str) -> None:
-    held(system, built(system)[:1], random.Random(system))
+    check_repeated_reads(system, built(system)[:1], random.Random(system))
 
 
 @pytest.mark.slow
@@ -200,7 +200,7 @@ def test_a_device_is_read_as_in_a_new_process(system: str) -> None:
 def test_any_device_is_read_as_in_a_new_process(system: str) -> None:
     pool = [*built(system), *foreign(system)]
     for seed in range(100):
-        held(system, pool, random.Random(seed))
+        check_repeated_reads(system, pool, random.Random(seed))
 
 
 @pytest.mark.slow
@@ -214,10 +214,10 @@ def test_threads_that_share_readers_read_as_one_alone(system: str) -> None:
             for _ in range(20):
                 family = chance.choices(pool, k=2)
                 family += [changed(each, chance) for each in family]
-                alone = [said(system, files) for files in family]
+                alone = [read_everything(system, files) for files in family]
                 forget()
                 order = chance.choices(range(len(family)), k=4 * len(family))
-                found = threads.map(lambda at, family=family: said(system, family[at]), order)
+                found = threads.map(lambda at, family=family: read_everything(system, family[at]), order)
                 assert list(found) == [alone[at] for at in order]
     finally:
         sys.setswitchinterval(before)
@@ -241,4 +241,4 @@ def test_texts_of_lines_are_read_as_by_a_new_reader(texts: list[str]) -> None:
         made = partial(Reader, (Topic(ROWS, finish),), TYPES, **options)  # type: ignore[arg-type]
         one = made()
         for text in 3 * texts:
-            assert told(one.read({"f": text})) == told(made().read({"f": text}))
+            assert list_reading(one.read({"f": text})) == list_reading(made().read({"f": text}))

@@ -375,8 +375,8 @@ def test_words_that_a_row_names_go_before_the_thing_that_lines_are_about() -> No
     def stated(document: Document) -> None:
         for kind in ("peer", "any"):
             for name, scope in document.scope.each(kind).items():
-                said = {leaf: value for leaf, (value, _) in scope.values.items()}
-                document.put(f"{kind}[{name}]", str(said | dict.fromkeys(scope.scopes)), scope.line)
+                output = {leaf: value for leaf, (value, _) in scope.values.items()}
+                document.put(f"{kind}[{name}]", str(output | dict.fromkeys(scope.scopes)), scope.line)
 
     reading = Reader((Topic(rows, stated),), {}, leave=("exit",)).read(
         {
@@ -487,11 +487,11 @@ def test_no_text_makes_a_reader_fail(syntax: str) -> None:
 def test_a_line_of_a_command_line_is_known_or_listed_once(lines: list[str]) -> None:
     text = "\n".join(lines)
     listed = [line for _, line, _ in read(text).unknown]
-    said = [
+    output = [
         number for number, line in enumerate(text.split("\n"), 1) if line.strip() and line.strip()[0] != "!"
     ]
     assert len(set(listed)) == len(listed)
-    assert set(listed) <= set(said)
+    assert set(listed) <= set(output)
 
 
 @pytest.mark.parametrize(
@@ -581,11 +581,13 @@ def test_blocks_inherit_from_named_and_enclosing_blocks() -> None:
     def finish(document: Document) -> None:
         for group in document.scope.each("group").values():
             for name, peer in group.each("peer").items():
-                said = peer.inherit_from(group)
-                document.agree("timer", *said.values["timer"])
-                policy = document.resolve_reference("policy", *said.values["policy"])
+                output = peer.inherit_from(group)
+                document.agree("timer", *output.values["timer"])
+                policy = document.resolve_reference("policy", *output.values["policy"])
                 if policy:
-                    document.put(f"peer[{name}]", ",".join([*policy.values, *map(str, said.table("use"))]), 1)
+                    document.put(
+                        f"peer[{name}]", ",".join([*policy.values, *map(str, output.table("use"))]), 1
+                    )
         document.put_agreed()
         document.reject_unused("policy")
 
@@ -608,13 +610,13 @@ def test_blocks_inherit_from_named_and_enclosing_blocks() -> None:
 
 def test_unknown_nodes_of_a_tree_are_reported_as_the_syntax_spells_them() -> None:
     text = '{"interface": {"eth0": {"mtu": "9000", "color": {"of": "red", "at": ["left"]}}}}'
-    for told, wanted in (
+    for reported, wanted in (
         (" ".join, ["interface eth0 color of red", "interface eth0 color at left"]),
         ("/".join, ["interface/eth0/color/of/red", "interface/eth0/color/at/left"]),
     ):
         reading = Reading()
         reader = Reader((Topic((Block("interface <word>", "", (Fact("mtu <integer>", "mtu"),)),)),), {},
-                        tree.structured, describe=told)  # fmt: skip
+                        tree.structured, describe=reported)  # fmt: skip
         assert reader.read_file("f", text, reading).text == text
         assert reading.facts == {"mtu": 9000}
         assert sorted(words for _, _, words in reading.unknown) == sorted(wanted)
@@ -634,7 +636,7 @@ def test_unknown_node_can_be_reported_once_by_line() -> None:
     ):
         reading = Reader((Topic(rows),), {}, tree.structured, whole=whole).read({"f": text})
         assert reading.facts == {"mtu[e1]": 1500}
-        assert [(line, said) for _, line, said in reading.unknown] == unknown
+        assert [(line, output) for _, line, output in reading.unknown] == unknown
 
 
 def test_last_of_duplicate_keys_counts_and_both_lines_are_reported() -> None:

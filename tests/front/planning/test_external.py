@@ -158,5 +158,5 @@ def test_a_link_at_a_core_is_a_way_out_of_the_planes_of_all_rails() -> None:
     joined = with_links({**LINK, "at": "core01a"}, spines=spines, gpus=gpus, **boxes)
     assert not [each for each in refusals(joined) if each.startswith("FAB3083")]
     apart = with_links(LINK, spines={"reserved_ports": 4}, gpus={**gpus, "wiring": "rail-only"})
-    (told,) = [each for each in refusals(apart) if each.startswith("FAB3083")]
-    assert "no link in 7 planes of 8" in told
+    (reported,) = [each for each in refusals(apart) if each.startswith("FAB3083")]
+    assert "no link in 7 planes of 8" in reported

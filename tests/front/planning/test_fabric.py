@@ -406,10 +406,13 @@ def test_addresses_are_written_as_the_standard_library_writes_them(value: int) -
 
 
 def test_settings_of_bgp_reach_every_switch_as_the_spec_has_them() -> None:
-    asked = {"keepalive_s": 2, "hold_s": 8, **dict.fromkeys(OPTIONS, True)}
-    routing = {**asked, "bfd": {"interval_ms": 500, "multiplier": 4}}
+    requested = {"keepalive_s": 2, "hold_s": 8, **dict.fromkeys(OPTIONS, True)}
+    routing = {**requested, "bfd": {"interval_ms": 500, "multiplier": 4}}
     spec = document(gpus={"hosts": 300}, cores=CORES, routing=routing)
-    for fabric, wanted in ((fabric_of(spec), asked), (fabric_of(document()), dict.fromkeys(OPTIONS, False))):
+    for fabric, wanted in (
+        (fabric_of(spec), requested),
+        (fabric_of(document()), dict.fromkeys(OPTIONS, False)),
+    ):
         for at in fabric.kinds():
             assert {name: getattr(fabric.switch(at).bgp, name) for name in wanted} == wanted
             assert shared_attributes(fabric.switch(at).bgp, BgpSettings) == shared_attributes(

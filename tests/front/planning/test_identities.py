@@ -36,14 +36,14 @@ def planned_with(
     text = document(**({"gpus": SMALL} | sections), identities=named or None)
     spec, findings, _ = with_identities(spec_of(text), folder)
     found = plan_fabric(spec, CATALOG, lock, AnyNos())
-    told = []
+    reported = []
     for each in (*findings, *found.diagnostics):
         if each.code in CODES and each.position:
             at = each.position
-            told.append(
+            reported.append(
                 f"{Path(at.file).name}:{at.line}:{at.column} {each.code} {each.message} | {each.help}"
             )
-    return found, told
+    return found, reported
 
 
 CODES = {f"FAB214{digit}" for digit in range(5, 10)} | {f"FAB312{digit}" for digit in range(1, 7)}
@@ -51,8 +51,8 @@ CODES |= {"FAB3272", "FAB3273"}
 
 
 def fabric_with(folder: Path, devices: str = "", links: str = "", **sections: Any) -> Fabric:
-    found, told = planned_with(folder, devices, links, **sections)
-    assert not told
+    found, reported = planned_with(folder, devices, links, **sections)
+    assert not reported
     assert found.fabric is not None, [d.message for d in found.diagnostics]
     return found.fabric
 
@@ -194,9 +194,9 @@ REFUSED = {
 def test_impossible_identities_are_rejected_at_their_cell(tmp_path: Path, case: str) -> None:
     table, expected = REFUSED[case]
     family = {"family": "ipv4"}
-    _, told = planned_with(tmp_path, table, addressing=family)
-    assert len(told) == 1, told
-    assert told[0].startswith(expected)
+    _, reported = planned_with(tmp_path, table, addressing=family)
+    assert len(reported) == 1, reported
+    assert reported[0].startswith(expected)
 
 
 def test_swapped_identities_do_not_collide(tmp_path: Path) -> None:
@@ -218,8 +218,8 @@ def test_addresses_of_a_link_are_a_pair_that_nothing_else_has(
     assert up.peer
     assert up.ipv4 == "10.64.0.1/31"
     row = f"{tor.name},{up.name},{up.peer.device},{up.peer.port},{','.join(pair)}\n"
-    _, told = planned_with(tmp_path, "", "a_device,a_port,b_device,b_port,a_ipv4,b_ipv4\n" + row)
-    assert [each.split()[1] for each in told] == [expected]
+    _, reported = planned_with(tmp_path, "", "a_device,a_port,b_device,b_port,a_ipv4,b_ipv4\n" + row)
+    assert [each.split()[1] for each in reported] == [expected]
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -240,8 +240,8 @@ def test_a_mixture_never_collides_and_growth_renumbers_nothing(data: st.DataObje
         own = "" if management < 0 else str(ip_address("172.16.0.0") + management)
         lines.append(f"{name},{asn},{loopback4},{own}")
     table = "\n".join(lines) + "\n"
-    found, told = planned_with(tmp_path, table)
-    assert (found.fabric is None) == bool(told)
+    found, reported = planned_with(tmp_path, table)
+    assert (found.fabric is None) == bool(reported)
     if found.fabric is None:
         return
     switches = list(map(found.fabric.switch, found.fabric.switch_ids()))
@@ -261,8 +261,8 @@ def test_a_given_management_address_is_in_the_network_of_its_switch(tmp_path: Pa
     several = {"network": "172.16.0.0/16", "networks": [{"network": "172.20.0.0/16", "tier": "spine"}]}
     found = fabric_with(tmp_path, "device,management\nspine01a,172.20.9.9\n", management=several)
     assert switch(found, "spine01a").management.address == "172.20.9.9/16"
-    _, told = planned_with(tmp_path, "device,management\nspine01a,172.16.9.9\n", management=several)
-    assert [each.split(" | ")[0] for each in told] == [
+    _, reported = planned_with(tmp_path, "device,management\nspine01a,172.16.9.9\n", management=several)
+    assert [each.split(" | ")[0] for each in reported] == [
         "devices.csv:2:10 FAB3124 management address 172.16.9.9 of spine01a is no address for a device in "
         "management.networks[0] 172.20.0.0/16"
     ]
@@ -284,8 +284,8 @@ def test_a_tor_has_the_host_block_that_its_line_gives_and_its_hosts_live_in_it(t
     length = blocks(plain, "su001-tor1a")[0].partition("/")[2]
     assert length == "26"
     table = "device,hosts4\nsu001-tor1a,10.40.7.0/24\nsu001-tor2a,10.40.8.0/24\n"
-    found, told = planned_with(tmp_path, table, addressing=family)
-    assert not told
+    found, reported = planned_with(tmp_path, table, addressing=family)
+    assert not reported
     fabric = found.fabric
     assert fabric is not None
     assert blocks(fabric, "su001-tor1a") == ("10.40.7.0/24",)
@@ -367,9 +367,9 @@ def test_a_host_block_that_cannot_be_is_refused_at_its_cell(tmp_path: Path, case
     plain = fabric_with(tmp_path, addressing={"family": "ipv4"})
     second = blocks(plain, "su001-tor2a")[0]
     lines, expected = lines.replace("10.0.128.0/26", second), expected.replace("10.0.128.0/26", second)
-    _, told = planned_with(tmp_path, f"device,hosts4\n{lines}\n", addressing={"family": "ipv4"})
-    assert len(told) == 1, told
-    assert told[0].startswith(expected)
+    _, reported = planned_with(tmp_path, f"device,hosts4\n{lines}\n", addressing={"family": "ipv4"})
+    assert len(reported) == 1, reported
+    assert reported[0].startswith(expected)
 
 
 @pytest.mark.parametrize(("pairs", "expected"), [
@@ -383,9 +383,9 @@ def test_addresses_of_a_host_link_are_a_free_pair_of_its_block(
     tmp_path: Path, pairs: list[str], expected: str
 ) -> None:
     rows = host_rows(fabric_with(tmp_path), len(pairs), pairs)
-    _, told = planned_with(tmp_path, "", rows)
-    assert len(told) == 1, told
-    assert told[0].startswith(expected)
+    _, reported = planned_with(tmp_path, "", rows)
+    assert len(reported) == 1, reported
+    assert reported[0].startswith(expected)
 
 
 def test_a_line_for_no_link_of_a_host_is_refused(tmp_path: Path) -> None:
@@ -396,20 +396,20 @@ def test_a_line_for_no_link_of_a_host_is_refused(tmp_path: Path) -> None:
         "su001-host01,rail1,spine01a,x",
         "su001-host01,rail1,su001-host02,rail1",
     ):
-        _, told = planned_with(tmp_path, "", f"{row}{ends},10.0.0.2,10.0.0.3\n")
-        assert [each.split()[1] for each in told] == ["FAB3125"]
+        _, reported = planned_with(tmp_path, "", f"{row}{ends},10.0.0.2,10.0.0.3\n")
+        assert [each.split()[1] for each in reported] == ["FAB3125"]
 
 
 def test_the_lock_pins_the_length_of_blocks(tmp_path: Path) -> None:
     """Blocks that come when the fabric stands are as long as the ones that it has."""
     before, _ = planned_with(tmp_path)
-    _, told = planned_with(tmp_path, "device,hosts4\nsu001-tor1a,10.40.7.0/24\n", lock=before.lock)
-    assert [each.split(" | ")[0] for each in told] == [
+    _, reported = planned_with(tmp_path, "device,hosts4\nsu001-tor1a,10.40.7.0/24\n", lock=before.lock)
+    assert [each.split(" | ")[0] for each in reported] == [
         "devices.csv:2:13 FAB3273 IPv4 host block 10.40.7.0/24 of su001-tor1a is no /26, as long as the aggregate of "
         "every ToR of this fabric"
     ]
-    after, told = planned_with(tmp_path, "device,hosts4\nsu001-tor1a,10.40.7.0/26\n", lock=before.lock)
-    assert not told
+    after, reported = planned_with(tmp_path, "device,hosts4\nsu001-tor1a,10.40.7.0/26\n", lock=before.lock)
+    assert not reported
     assert after.lock == before.lock
 
 
@@ -434,10 +434,10 @@ def test_address_block_of_shared_hosts_is_not_reassigned(tmp_path: Path) -> None
     gpus = {"model": None, "hosts": None, "hosts_per_unit": None, "capacity": 96, "groups": groups}
     plain = fabric_with(tmp_path, gpus=gpus, addressing={"family": "ipv4"})
     own, beside = blocks(plain, "su001-tor1a")
-    _, told = planned_with(
+    _, reported = planned_with(
         tmp_path, f"device,hosts4\nsu001-tor2a,{beside}\n", gpus=gpus, addressing={"family": "ipv4"}
     )
-    assert len(told) == 1
-    assert f"{beside} of su001-tor2a is that of the hosts of " in told[0]
-    assert "behind su001-tor1a | Give another." in told[0]
+    assert len(reported) == 1
+    assert f"{beside} of su001-tor2a is that of the hosts of " in reported[0]
+    assert "behind su001-tor1a | Give another." in reported[0]
     assert own != beside

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
 
 
-def told(model: str = "sn5600", **cables: dict[str, object]) -> list[Diagnostic]:
+def find_wrong_cables(model: str = "sn5600", **cables: dict[str, object]) -> list[Diagnostic]:
     """FAB3026 of a fabric of that switch: sn5600 has 400G on four lanes, sn4700 on eight."""
     switch = {"model": model, "nos": "frr"}
     gpus = {"hosts": 32, "hosts_per_unit": 16}
@@ -32,16 +32,16 @@ def told(model: str = "sn5600", **cables: dict[str, object]) -> list[Diagnostic]
 def test_the_reach_follows_the_speed_of_a_lane(
     model: str, kind: str, medium: str, fits: int, beyond: int
 ) -> None:
-    assert told(model, **{kind: {"medium": medium, "length_m": fits}}) == []
-    (wrong,) = told(model, **{kind: {"medium": medium, "length_m": beyond}})
+    assert find_wrong_cables(model, **{kind: {"medium": medium, "length_m": fits}}) == []
+    (wrong,) = find_wrong_cables(model, **{kind: {"medium": medium, "length_m": beyond}})
     assert f"it reaches {fits} m (IEEE 802.3" in wrong.message
     assert wrong.severity.value == "warning"
 
 
 def test_the_remedy_names_a_medium_that_reaches() -> None:
-    (wrong,) = told(host={"medium": "dac", "length_m": 5})
+    (wrong,) = find_wrong_cables(host={"medium": "dac", "length_m": 5})
     assert wrong.help == "Use aec, or a cable of 2 m at the most."
-    assert told(host={"medium": "aec", "length_m": 5}) == []
+    assert find_wrong_cables(host={"medium": "aec", "length_m": 5}) == []
 
 
 def test_faster_lanes_of_copper_never_reach_farther() -> None:

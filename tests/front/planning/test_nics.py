@@ -10,7 +10,7 @@ from tests.front.planning.support import document, planned
 
 
 @pytest.mark.parametrize(
-    ("model", "planes", "told"),
+    ("model", "planes", "reported"),
     [
         ("dgx-b300", 1, True),
         ("dgx-b300", 2, False),
@@ -21,7 +21,7 @@ from tests.front.planning.support import document, planned
         ("dgx-b200", 1, False),
     ],
 )
-def test_800g_on_one_port_of_a_connectx_8_is_reported(model: str, planes: int, told: bool) -> None:
+def test_800g_on_one_port_of_a_connectx_8_is_reported(model: str, planes: int, reported: bool) -> None:
     tier = {"model": "sn5600", "nos": "frr"}
     text: dict[str, Any] = document(
         gpus={"model": model, "hosts": 8, "hosts_per_unit": 4}, tors=tier, spines=tier, planes=planes
@@ -29,7 +29,7 @@ def test_800g_on_one_port_of_a_connectx_8_is_reported(model: str, planes: int, t
     plan = planned(text)
     assert plan.fabric is not None
     found = [each for each in plan.diagnostics if each.code == "FAB3350"]
-    assert bool(found) == told
+    assert bool(found) == reported
     assert all("no Ethernet port of 800G" in each.message for each in found)
 
 

@@ -72,20 +72,20 @@ def test_given_addresses_are_kept_and_reserved() -> None:
 
 def test_a_given_address_of_a_numbered_link_is_refused() -> None:
     before = outcome([link(61), link(62)])
-    (told,) = refusals(outcome([link(61), link(62), link(63, local="192.0.2.2/31")], before.lock))
-    assert told.startswith(
+    (reported,) = refusals(outcome([link(61), link(62), link(63, local="192.0.2.2/31")], before.lock))
+    assert reported.startswith(
         "FAB3251 external.core.links[2] has addresses of the link at swp62 of spine01a, which the lock pins | "
     )
 
 
 def test_a_network_that_is_too_small_is_refused_with_one_that_holds_them() -> None:
     links = [link(port) for port in (61, 62, 63, 64)]
-    (told,) = refusals(outcome(links, network="192.0.2.0/30"))
-    assert told == "FAB3250 192.0.2.0/30 holds 2 links, and external.core needs 4 | Take 192.0.2.0/29."
+    (reported,) = refusals(outcome(links, network="192.0.2.0/30"))
+    assert reported == "FAB3250 192.0.2.0/30 holds 2 links, and external.core needs 4 | Take 192.0.2.0/29."
     assert len(addresses(outcome(links, network="192.0.2.0/29"))) == 4
     before = outcome(links[:2], network="192.0.2.4/30")
-    (told,) = refusals(outcome(links[2:], before.lock, network="192.0.2.4/30"))
-    assert "needs 4, with 2 numbers of links that left | Give further links addresses of another" in told
+    (reported,) = refusals(outcome(links[2:], before.lock, network="192.0.2.4/30"))
+    assert "needs 4, with 2 numbers of links that left | Give further links addresses of another" in reported
     assert addresses(outcome(links[2:], network="192.0.2.4/30"))
 
 
@@ -105,5 +105,5 @@ def test_both_families_have_one_number() -> None:
 
 def test_two_lines_of_a_lock_with_one_number_are_reported() -> None:
     text = format_lock(Lock(links={"core/spine01a/swp61": 0}))
-    _, told = parse_lock(text + "link core/spine02a/swp61 0\nlink other/spine02a/swp62 0\n", "lock")
-    assert [each.code for each in told] == ["FAB0034"]
+    _, reported = parse_lock(text + "link core/spine02a/swp61 0\nlink other/spine02a/swp62 0\n", "lock")
+    assert [each.code for each in reported] == ["FAB0034"]

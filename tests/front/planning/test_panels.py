@@ -84,9 +84,9 @@ def test_hosts_that_outgrow_the_cages_behind_the_uplinks_are_reported() -> None:
     lock = planned(text).lock
     text["gpus"] |= {"hosts": 80, "hosts_per_unit": 40}
     text["tors"]["uplinks"] = 16
-    (told,) = planned(text, lock).diagnostics
-    assert told.code == "FAB3020"
-    assert "leaves 32; hosts need 40" in told.message
+    (reported,) = planned(text, lock).diagnostics
+    assert reported.code == "FAB3020"
+    assert "leaves 32; hosts need 40" in reported.message
 
 
 def test_a_switch_of_another_model_has_its_uplinks_first_as_well() -> None:

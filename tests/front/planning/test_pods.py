@@ -79,10 +79,10 @@ def test_pods_are_not_resized_silently() -> None:
 
 
 @pytest.mark.parametrize(
-    ("units", "ratio", "told"), [(5, 1, "3 takes 8"), (8, 2, "4 takes 4"), (14, 4, "5 takes 8")]
+    ("units", "ratio", "reported"), [(5, 1, "3 takes 8"), (8, 2, "4 takes 4"), (14, 4, "5 takes 8")]
 )
 def test_a_nearly_empty_last_pod_is_reported_with_the_number_that_takes_fewer_switches(
-    units: int, ratio: int, told: str
+    units: int, ratio: int, reported: str
 ) -> None:
     gpus = {"hosts": 32 * units, "hosts_per_unit": 32}
     spec = document(gpus=gpus, spines={"oversubscription": ratio}, cores=CORES)
@@ -91,7 +91,7 @@ def test_a_nearly_empty_last_pod_is_reported_with_the_number_that_takes_fewer_sw
     (note,) = [d for d in result.diagnostics if d.code == "FAB3059"]
     found = re.search(r"`spines\.units_per_pod: (\d+)` takes (\d+) switches less", note.help)
     assert found
-    assert f"{found[1]} takes {found[2]}" == told
+    assert f"{found[1]} takes {found[2]}" == reported
     spec["spines"]["units_per_pod"] = int(found[1])
     counts, other = result.fabric.counts(), fabric_of(spec).counts()
     assert counts["spines"] + counts["cores"] - other["spines"] - other["cores"] == int(found[2])

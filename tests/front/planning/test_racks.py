@@ -56,8 +56,8 @@ def test_another_rack_moves_no_host(later: dict[str, Any]) -> None:
 
 
 def test_a_rack_that_a_unit_splits_is_reported() -> None:
-    (told,) = [d for d in planned(racked({"a1": 6, "a2": 6})).diagnostics if d.code == "FAB3057"]
-    assert "a2" in told.message
+    (reported,) = [d for d in planned(racked({"a1": 6, "a2": 6})).diagnostics if d.code == "FAB3057"]
+    assert "a2" in reported.message
     assert not [d for d in planned(racked({"a1": 4, "a2": 4, "a3": 4})).diagnostics if d.code == "FAB3057"]
 
 
@@ -68,9 +68,9 @@ def domains(**gpus: Any) -> tuple[list[str], list[str]]:
     """Return the NVLink domain of each host, and the codes of findings."""
     tors = {"model": "sn5600", "oversubscription": 4}
     plan = planned(document(gpus={"hosts": None, **NVL72, **gpus}, tors=tors))
-    told = [d.code for d in plan.diagnostics if d.code in ("FAB3170", "FAB3171")]
+    reported = [d.code for d in plan.diagnostics if d.code in ("FAB3170", "FAB3171")]
     assert plan.fabric is not None
-    return [plan.fabric.host(at).domain for at in plan.fabric.host_ids()], told
+    return [plan.fabric.host(at).domain for at in plan.fabric.host_ids()], reported
 
 
 def test_a_named_rack_of_trays_is_an_nvlink_domain() -> None:
@@ -96,9 +96,9 @@ def test_a_host_that_ends_its_domain_has_none() -> None:
 def test_a_rack_with_more_trays_than_share_nvlink_is_refused() -> None:
     gpus = {"hosts": None, **NVL72, "racks": {"a01": 18, "a02": 19}, "hosts_per_rack": None}
     plan = planned(document(gpus=gpus, tors={"model": "sn5600"}))
-    (told,) = [d for d in plan.diagnostics if d.code == "FAB3171"]
-    assert "a02 holds 19 hosts" in told.message
-    assert "18 hosts" in told.help
+    (reported,) = [d for d in plan.diagnostics if d.code == "FAB3171"]
+    assert "a02 holds 19 hosts" in reported.message
+    assert "18 hosts" in reported.help
 
 
 def test_a_smaller_rack_stays_whole_and_keeps_the_room_of_a_full_one() -> None:

@@ -116,9 +116,9 @@ def test_repin_without_an_outgrown_pin_changes_nothing() -> None:
 def test_keys_change_those_pins_and_no_others() -> None:
     first = planned(document(gpus={"hosts": 64}))
     more = document(gpus={"hosts": 256})
-    asked, found = repinned(more, first.lock, "links_per_spine")
+    wanted, found = repinned(more, first.lock, "links_per_spine")
     assert found is not None
-    assert asked.lock == repinned(more, first.lock)[0].lock
+    assert wanted.lock == repinned(more, first.lock)[0].lock
     assert found.requested == ("links_per_spine",)
     _, short = repinned(more, first.lock, "unit", "spine")
     assert short is not None

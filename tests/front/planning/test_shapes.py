@@ -198,6 +198,6 @@ def test_a_pool_of_links_that_nothing_uses_overlaps_nothing_and_is_not_assumed()
 
 def test_a_sole_spine_of_each_rail_is_reported_with_what_two_cost() -> None:
     found = planned(document(gpus={"hosts": 16, "hosts_per_unit": 8, "wiring": "rail-only"})).diagnostics
-    (told,) = [each for each in found if each.code == "FAB3028"]
-    assert "8 sets" in told.message
-    assert "takes 8 " in told.help
+    (reported,) = [each for each in found if each.code == "FAB3028"]
+    assert "8 sets" in reported.message
+    assert "takes 8 " in reported.help

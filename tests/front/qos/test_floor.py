@@ -69,8 +69,8 @@ def test_no_headroom_that_is_planned_without_an_error_is_below_the_floor(
         return
     assert figures.cable_m >= metres
     if figures.xoff_bytes < floor_bytes(speed, metres, mtu):
-        told = switch_qos(CLASSES, model, {(speed, metres): 8}, mtu, 7709)[1]
-        assert "FAB5650" in {finding.code for finding in told if finding.severity is Severity.ERROR}
+        reported = switch_qos(CLASSES, model, {(speed, metres): 8}, mtu, 7709)[1]
+        assert "FAB5650" in {finding.code for finding in reported if finding.severity is Severity.ERROR}
 
 
 @pytest.mark.parametrize(

@@ -110,9 +110,9 @@ def test_a_nos_that_cannot_refuses_with_the_reason(tmp_path: Path, model: str, n
     front = compile_spec(spec(tmp_path, model, name, wish))
     assert not front.sound
     what = "packet trimming" if "trimming" in wish else "link-layer retry"
-    told = [d for d in front.diagnostics if what in d.message and d.severity is Severity.ERROR]
-    assert {d.message.split(":")[0].split()[0] for d in told} == {name.partition("-")[0]}
-    assert all(d.help for d in told)
+    reported = [d for d in front.diagnostics if what in d.message and d.severity is Severity.ERROR]
+    assert {d.message.split(":")[0].split()[0] for d in reported} == {name.partition("-")[0]}
+    assert all(d.help for d in reported)
 
 
 def test_sonic_202505_on_spectrum_4_takes_it(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def load(text: str | bytes) -> Loaded:
     return read_spec(text if isinstance(text, bytes) else text.encode(), "cluster.yaml")
 
 
-def told(text: str | bytes) -> list[str]:
+def format_findings(text: str | bytes) -> list[str]:
     """Each finding as `line:column CODE message | help`."""
     return [line(each) for each in load(text).diagnostics]
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.front.spec.samples import SHORT, load, told
+from tests.front.spec.samples import SHORT, format_findings, load
 
 LOSSY = SHORT.replace("  rdma:    {dscp: 26, lossless: true}\n  cnp:     {dscp: 48, strict: true}\n", "")
 ONE = "{tenant-a: {vlan: 110, subnet: 10.20.0.0/16}}"
 
 
-def said(section: str, more: str = "", short: str = LOSSY) -> list[str]:
+def find_messages(section: str, more: str = "", short: str = LOSSY) -> list[str]:
     """The findings, without their places."""
-    return [each.partition(" ")[2] for each in told(f"{short}{more}evpn: {section}\n")]
+    return [each.partition(" ")[2] for each in format_findings(f"{short}{more}evpn: {section}\n")]
 
 
 def test_segment_has_its_values_and_defaults() -> None:
@@ -32,7 +32,7 @@ def test_segment_has_its_values_and_defaults() -> None:
 
 
 def test_a_subnet_may_lie_in_the_pool_of_the_links_that_are_not_there() -> None:
-    assert said(f"{{segments: {ONE}}}") == []
+    assert find_messages(f"{{segments: {ONE}}}") == []
 
 
 WRONG = {
@@ -58,17 +58,17 @@ WRONG = {
 
 @pytest.mark.parametrize("section", WRONG)
 def test_impossible_segments_are_rejected(section: str) -> None:
-    assert said(section) == [WRONG[section]]
+    assert find_messages(section) == [WRONG[section]]
 
 
 def test_two_vrfs_are_to_be_distinguished() -> None:
     vrfs = "vrfs: {blue: {vlan: 3001}, red: {vlan: 3002}}"
-    found = said(f"{{segments: {{a: {{vlan: 110, subnet: 10.1.0.0/16}}}}, {vrfs}}}")
+    found = find_messages(f"{{segments: {{a: {{vlan: 110, subnet: 10.1.0.0/16}}}}, {vrfs}}}")
     assert "FAB3306 evpn.segments.a does not name its VRF | Write `vrf: blue or red`." in found
 
 
 def test_a_lossless_class_keeps_a_network_routed() -> None:
-    (found,) = said(f"{{segments: {ONE}}}", short=SHORT)
+    (found,) = find_messages(f"{{segments: {ONE}}}", short=SHORT)
     assert found.startswith("FAB3300 the class rdma is lossless")
 
 
@@ -84,20 +84,20 @@ def test_a_lossless_class_keeps_a_network_routed() -> None:
     ],
 )
 def test_missing_evpn_keys_are_rejected(more: str, code: str) -> None:
-    assert code in [each.split()[0] for each in said(f"{{segments: {ONE}}}", more)]
+    assert code in [each.split()[0] for each in find_messages(f"{{segments: {ONE}}}", more)]
 
 
 def test_segments_need_spines() -> None:
     short = LOSSY.replace("spines:\n  model: sn5600\n  nos: sonic-202505\n", "").replace(
         "  oversubscription: 1.0\n", ""
     )
-    assert "FAB3303" in [each.split()[0] for each in said(f"{{segments: {ONE}}}", short=short)]
+    assert "FAB3303" in [each.split()[0] for each in find_messages(f"{{segments: {ONE}}}", short=short)]
 
 
 def test_vxlan_has_to_fit_the_links() -> None:
     short = LOSSY.replace("switch: 9100", "switch: 9049")
-    assert said(f"{{segments: {ONE}}}", short=short) == [
+    assert find_messages(f"{{segments: {ONE}}}", short=short) == [
         "FAB3304 hosts send packets of 9000 bytes, and with 50 of VXLAN around them switch ports hold 8999 | "
         "Write `mtu: {switch: 9050}`."
     ]
-    assert said(f"{{segments: {ONE}}}", short=LOSSY.replace("switch: 9100", "switch: 9050")) == []
+    assert find_messages(f"{{segments: {ONE}}}", short=LOSSY.replace("switch: 9100", "switch: 9050")) == []

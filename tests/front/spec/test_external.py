@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.front.spec.samples import SHORT, load, told
+from tests.front.spec.samples import SHORT, format_findings, load
 
 LINK = "{at: spine01a, port: swp64, speed_gbps: 400, peer: core-1, peer_port: et-0/0/1, local: 192.0.2.0/31}"
 
 
-def said(party: str, more: str = "") -> list[str]:
+def find_messages(party: str, more: str = "") -> list[str]:
     """The findings about a party, without their places and warnings."""
-    findings = told(f"{SHORT}{more}external: {{core: {party}}}\n")
+    findings = format_findings(f"{SHORT}{more}external: {{core: {party}}}\n")
     return [each.partition(" ")[2] for each in findings if " warning " not in each]
 
 
@@ -68,7 +68,7 @@ WRONG = {
 
 @pytest.mark.parametrize("party", WRONG)
 def test_impossible_parties_are_rejected_with_a_remedy(party: str) -> None:
-    assert said(party) == [WRONG[party]]
+    assert find_messages(party) == [WRONG[party]]
 
 
 ADDRESSES = {
@@ -96,12 +96,12 @@ ADDRESSES = {
 @pytest.mark.parametrize("local", ADDRESSES)
 def test_external_link_addresses_are_unique(local: str) -> None:
     link = LINK.replace("192.0.2.0/31", local)
-    assert said(f"{{asn: 64999, links: [{link}]}}") == [ADDRESSES[local]]
+    assert find_messages(f"{{asn: 64999, links: [{link}]}}") == [ADDRESSES[local]]
 
 
 def test_two_links_share_no_subnet() -> None:
     second = LINK.replace("192.0.2.0/31", "192.0.2.1/30").replace("swp64", "swp63")
-    assert said(f"{{asn: 64999, links: [{LINK}, {second}]}}") == [
+    assert find_messages(f"{{asn: 64999, links: [{LINK}, {second}]}}") == [
         "FAB2094 external.core.links[1].local: 192.0.2.0/30 overlaps external.core.links[0].local 192.0.2.0/31 "
         "| Number the "
         "link from a network that neither the fabric nor another link has."
@@ -109,7 +109,7 @@ def test_two_links_share_no_subnet() -> None:
 
 
 def test_a_link_has_an_address_of_every_family() -> None:
-    assert said(f"{{asn: 64999, links: [{LINK}]}}", "addressing: {family: dual}\n") == [
+    assert find_messages(f"{{asn: 64999, links: [{LINK}]}}", "addressing: {family: dual}\n") == [
         "FAB2093 external.core.links[0] has no local6 address, and the fabric carries IPv6 | For example: local6: "
         "2001:db8::/127, or a `network6` of the party that its links are numbered from."
     ]
@@ -118,7 +118,7 @@ def test_a_link_has_an_address_of_every_family() -> None:
 def test_infiniband_has_no_ways_out() -> None:
     text = "cluster: ib\nfabric: infiniband\ngpus: {model: dgx-h100, hosts: 8, hosts_per_unit: 8}\n"
     text += f"tors: {{model: qm9700}}\nspines: {{model: qm9700}}\nexternal: {{core: {{links: [{LINK}]}}}}\n"
-    assert [each for each in told(text) if "external" in each]
+    assert [each for each in format_findings(text) if "external" in each]
 
 
 NUMBERED = LINK.replace(", local: 192.0.2.0/31", "")
@@ -126,14 +126,18 @@ NUMBERED = LINK.replace(", local: 192.0.2.0/31", "")
 
 def test_link_network_is_unique_and_of_a_used_family() -> None:
     assert "local" not in NUMBERED
-    assert said(f"{{asn: 64999, network: 192.0.2.0/24, links: [{NUMBERED}]}}") == []
-    assert said(f"{{asn: 64999, network: 10.0.0.0/24, links: [{NUMBERED}]}}")[0].startswith(
+    assert find_messages(f"{{asn: 64999, network: 192.0.2.0/24, links: [{NUMBERED}]}}") == []
+    assert find_messages(f"{{asn: 64999, network: 10.0.0.0/24, links: [{NUMBERED}]}}")[0].startswith(
         "FAB2094 external.core.network: 10.0.0.0/24 overlaps addressing.hosts 10.0.0.0/10"
     )
-    assert said(f"{{asn: 64999, network: 192.0.2.1/24, links: [{NUMBERED}]}}")[0].startswith("FAB2031 ")
-    assert said(f"{{asn: 64999, network: 192.0.2.1/32, links: [{NUMBERED}]}}")[0].startswith(
+    assert find_messages(f"{{asn: 64999, network: 192.0.2.1/24, links: [{NUMBERED}]}}")[0].startswith(
+        "FAB2031 "
+    )
+    assert find_messages(f"{{asn: 64999, network: 192.0.2.1/32, links: [{NUMBERED}]}}")[0].startswith(
         "FAB2093 external.core.network: 192.0.2.1/32 has fewer than two addresses for a link"
     )
-    assert said(f"{{asn: 64999, network: 192.0.2.0/24, network6: '2001:db8::/64', links: [{NUMBERED}]}}") == [
+    assert find_messages(
+        f"{{asn: 64999, network: 192.0.2.0/24, network6: '2001:db8::/64', links: [{NUMBERED}]}}"
+    ) == [
         "FAB2093 external.core.network6: the fabric carries no IPv6 | Remove it, or write `addressing: {family: dual}`."
     ]

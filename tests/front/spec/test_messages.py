@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.base.diagnostics.samples import render
-from tests.front.spec.samples import SHORT, load, told
+from tests.front.spec.samples import SHORT, format_findings, load
 
 RAIL = "  hosts: 128\n  model: dgx-b200\n  wiring: rail\n  hosts_per_unit: 32\n"
 
@@ -312,7 +312,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_the_message(name: str) -> None:
     text, expected = CASES[name]
-    assert sorted(told(text)) == sorted(expected)
+    assert sorted(format_findings(text)) == sorted(expected)
 
 
 def test_rules_run_on_the_sections_that_fit_the_schema() -> None:

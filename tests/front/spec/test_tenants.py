@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.front.spec.samples import SHORT, load, told
+from tests.front.spec.samples import SHORT, format_findings, load
 
 
-def said(section: str, more: str = "", short: str = SHORT) -> list[str]:
+def find_messages(section: str, more: str = "", short: str = SHORT) -> list[str]:
     """Return the findings, without their places."""
-    return [each.partition(" ")[2] for each in told(f"{short}{more}tenants: {section}\n")]
+    return [each.partition(" ")[2] for each in format_findings(f"{short}{more}tenants: {section}\n")]
 
 
 def test_ranges_of_hosts_and_gpus_are_written_out() -> None:
@@ -41,7 +41,7 @@ WRONG = {
 
 @pytest.mark.parametrize("section", WRONG)
 def test_a_tenant_that_cannot_be_is_a_finding(section: str) -> None:
-    assert WRONG[section] in said(section)
+    assert WRONG[section] in find_messages(section)
 
 
 ONE = "{acme: {hosts: [su001-host01]}}"
@@ -55,13 +55,13 @@ BESIDE = {
 
 @pytest.mark.parametrize("more", BESIDE)
 def test_a_section_that_tenants_do_not_go_with_is_a_finding(more: str) -> None:
-    assert BESIDE[more] in said(ONE, more)
+    assert BESIDE[more] in find_messages(ONE, more)
 
 
 def test_packets_of_hosts_fit_the_fabric_inside_vxlan() -> None:
     narrow = SHORT.replace("switch: 9100", "switch: 9049")
-    assert said(ONE, short=narrow) == [
+    assert find_messages(ONE, short=narrow) == [
         "FAB3304 hosts send packets of 9000 bytes, and with 50 of VXLAN around them links between switches hold 8999 | "
         "Write `mtu: {switch: 9050}`, or `host: 8999` or less."
     ]
-    assert said(ONE, short=SHORT.replace("switch: 9100", "switch: 9050")) == []
+    assert find_messages(ONE, short=SHORT.replace("switch: 9100", "switch: 9050")) == []

@@ -141,11 +141,11 @@ def test_diff_push_and_migrate_give_a_change_the_same_impact(nos: str, change: s
     reached = {concern for concern, devices in review.access_changes.items() if devices}
     assert {each for effect in effects.values() for each in effect.access} == reached
     assert {each for effect in effects.values() for each in effect.weakened} == {*review.safeguards_lost}
-    asked = diff(old.path, new.path, jobs=1)
-    assert (asked.impact, asked.risk, asked.access_changes) == (
+    requested = diff(old.path, new.path, jobs=1)
+    assert (requested.impact, requested.risk, requested.access_changes) == (
         review.impact, review.risk, review.access_changes,
     )  # fmt: skip
-    assert [(each.code, each.message) for each in asked.proof_findings] == [
+    assert [(each.code, each.message) for each in requested.proof_findings] == [
         (each.code, each.message) for each in review.proof_findings
     ]
     assert (review.impact is Impact.SESSION_RESET) <= bool(review.sessions)

@@ -61,8 +61,8 @@ def runs(nos: str, files: dict[str, str], patch: pytest.MonkeyPatch) -> None:
     main = max(files.values(), key=len)
     if nos == "eos":
         usual = eos.EosSwitch._run
-        told = {"show version": VERSION, "show hostname": {"hostname": "a", "fqdn": "a"}}
-        patch.setattr(eos.EosSwitch, "_run", lambda self, text: told.get(text) or usual(self, text))
+        reported = {"show version": VERSION, "show hostname": {"hostname": "a", "fqdn": "a"}}
+        patch.setattr(eos.EosSwitch, "_run", lambda self, text: reported.get(text) or usual(self, text))
         patch.setattr(
             eos, "eos_switch", putting(lambda s: setattr(s, "running", main.splitlines()), eos.eos_switch)
         )
@@ -97,8 +97,8 @@ def test_collected_files_are_audited_as_the_running_configuration(
     with device(tmp_path, heard, monkeypatch) as far:
         monkeypatch.setenv("LAB_PASSWORD", far.password)
         login = Login(far.username, Reference("env", "LAB_PASSWORD"), address=far.host, options=far.options)
-        asked = parse_targets([f"{nos}:{switch.name}=192.0.2.1"])
-        (fetched,) = collect(asked, Access(login), tmp_path / "out", 4, silent).values()
+        requested = parse_targets([f"{nos}:{switch.name}=192.0.2.1"])
+        (fetched,) = collect(requested, Access(login), tmp_path / "out", 4, silent).values()
     assert fetched.failures == []
     assert set(fetched.files) >= {"lldp.json", *files}
     (found,) = (found := audit_fabric(tmp_path / "out", jobs=1)).devices.values()
@@ -184,9 +184,9 @@ def test_the_command_audits_what_it_fetched(
         (tmp_path / "fabricc-access.yaml").write_text(json.dumps(access))
         assert run(["trust", str(tmp_path / "fabricc-access.yaml")]) == 0
         status = run(["collect", str(tmp_path / "targets.yaml"), "-o", str(tmp_path / "out"), "--audit"])
-        told = capsys.readouterr()
-    assert "files of 1 switch;" in told.out
-    assert "1 switch and 0 hosts" in told.out
+        reported = capsys.readouterr()
+    assert "files of 1 switch;" in reported.out
+    assert "1 switch and 0 hosts" in reported.out
     assert status in (0, 1)
     assert json.loads((tmp_path / "out/leaf1/lldp.json").read_text()) == {}
 
@@ -199,17 +199,17 @@ def test_live_frr_is_fetched_and_its_cabling_found(
     before = [box.run("vtysh", "-c", "show running-config") for box in boxes]
     deadline = time.monotonic() + 60  # sshd and lldpd of a box take their time
     while True:
-        told = []
+        reported = []
         for number, box in enumerate(boxes, 1):
             login = Login(box.device.username, Reference("env", "LAB_PASSWORD"), options=box.device.options)
             with kernel.inside_namespace(box.namespace):
-                asked = parse_targets([f"frr:box{number}={box.device.host}"])
-                told += collect(asked, Access(login), tmp_path / "out", 1, silent).values()
+                requested = parse_targets([f"frr:box{number}={box.device.host}"])
+                reported += collect(requested, Access(login), tmp_path / "out", 1, silent).values()
         found = audit_fabric(tmp_path / "out", jobs=1)
         heard = [device.neighbors for device in found.devices.values()]
         if (len(heard) == len(boxes) and all(heard)) or time.monotonic() > deadline:
             break
-    assert [(one.failures, one.lacks) for one in told] == [([], [])] * len(boxes)
+    assert [(one.failures, one.lacks) for one in reported] == [([], [])] * len(boxes)
     assert {device.system for device in found.devices.values()} == {"frr"}
     assert found.devices["box1"].release
     (link,) = found.found.links

@@ -67,12 +67,16 @@ def test_a_package_that_is_missing_or_old_is_an_error(
     assert "mypy" not in found
 
 
-@pytest.mark.parametrize(("said", "state"), [("yes", "ok"), ("no", "warning"), ("", "skipped")])
+@pytest.mark.parametrize(("output", "state"), [("yes", "ok"), ("no", "warning"), ("", "skipped")])
 def test_the_clock_is_as_the_system_reports_it(
-    said: str, state: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    output: str,
+    state: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     program = tmp_path / "timedatectl"
-    program.write_text(f"#!/bin/sh\necho {said}\n")
+    program.write_text(f"#!/bin/sh\necho {output}\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     assert checks(capsys)[1]["clock"][0]["state"] == state

@@ -50,7 +50,7 @@ HOSTILE = {
 }
 
 
-def asked(server: Any, nos: str, monkeypatch: pytest.MonkeyPatch, what: str = "running") -> str:
+def describe_outcome(server: Any, nos: str, monkeypatch: pytest.MonkeyPatch, what: str = "running") -> str:
     """What a question ends with."""
     monkeypatch.setenv("LAB_PASSWORD", server.device.password)
     far = server.device
@@ -74,10 +74,10 @@ def test_invalid_http_answers_are_reported(
     switch, make = WEB[nos]
     monkeypatch.setattr(switch, "answer", lambda *_: raw)
     with make(tmp_path) as server:
-        said = asked(server, nos, monkeypatch)
-    assert expected in said
-    assert "\x1b" not in said
-    assert len(said) < 600
+        output = describe_outcome(server, nos, monkeypatch)
+    assert expected in output
+    assert "\x1b" not in output
+    assert len(output) < 600
 
 
 @pytest.mark.parametrize("nos", WEB)
@@ -95,9 +95,9 @@ def test_a_login_that_comes_back_is_hidden(nos: str, tmp_path: Path, monkeypatch
         answers: list[Any] = [Raw(400, f"Authorization: Basic {word}".encode()), echoed]
         for answer in answers:
             monkeypatch.setattr(switch, "answer", lambda *_, answer=answer: answer)
-            said = asked(server, nos, monkeypatch)
-            assert word[8:20] not in said
-            assert "<hidden>" in said
+            output = describe_outcome(server, nos, monkeypatch)
+            assert word[8:20] not in output
+            assert "<hidden>" in output
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_configuration_of_sonic_that_is_no_json_is_no_empty_one(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with linux_switch(tmp_path, "sonic", text) as server:
-        assert "config_db.json" in asked(server, "sonic", monkeypatch)
+        assert "config_db.json" in describe_outcome(server, "sonic", monkeypatch)
 
 
 @pytest.mark.parametrize("nos", ["sonic", "cumulus"])
@@ -147,8 +147,8 @@ def test_a_text_that_is_cut_off_is_no_shorter_configuration(
     nos: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with server_that_cuts(nos, tmp_path, monkeypatch) as server:
-        said = asked(server, nos, monkeypatch)
-    assert "configuration is cut off" in said
+        output = describe_outcome(server, nos, monkeypatch)
+    assert "configuration is cut off" in output
 
 
 @contextlib.contextmanager
@@ -188,7 +188,7 @@ def test_a_saved_terminal_of_nxos_is_in_what_runs(tmp_path: Path, monkeypatch: p
         server.startup = "hostname a\nline console\nline vty\n"
         server.running = "hostname a\nline console\n"
         monkeypatch.setenv("LAB_PASSWORD", server.device.password)
-        assert "it has no `line vty`" in asked(server, "nxos", monkeypatch, "configurations")
+        assert "it has no `line vty`" in describe_outcome(server, "nxos", monkeypatch, "configurations")
 
 
 def test_an_empty_answer_of_junos_is_no_configuration(
@@ -196,4 +196,4 @@ def test_an_empty_answer_of_junos_is_no_configuration(
 ) -> None:
     monkeypatch.setattr(JunosSwitch, "_get_configuration", lambda *_: "<configuration-text/>")
     with junos_switch(tmp_path) as server:
-        assert "it returned an empty running configuration" in asked(server, "junos", monkeypatch)
+        assert "it returned an empty running configuration" in describe_outcome(server, "junos", monkeypatch)

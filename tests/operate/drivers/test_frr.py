@@ -209,10 +209,10 @@ def test_files_that_wait_for_their_confirmation_are_reported_as_the_switch_obeys
         config=pack_bundle({"sysctl.conf": "net.ipv4.ip_default_ttl = 61\n", "frr.conf": NEW})
     )
     driver.commit_config(revert_in=60)
-    told = unpack_bundle(driver.get_config("startup")["startup"], "")
+    reported = unpack_bundle(driver.get_config("startup")["startup"], "")
     assert place.read_text().endswith("64\n")
-    assert told["sysctl.conf"].endswith("61\n")
-    assert told["frr.conf"] == OLD
+    assert reported["sysctl.conf"].endswith("61\n")
+    assert reported["frr.conf"] == OLD
     driver.rollback()
     assert unpack_bundle(driver.get_config("startup")["startup"], "")["sysctl.conf"].endswith("64\n")
 

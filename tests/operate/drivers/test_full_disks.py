@@ -40,7 +40,7 @@ def test_the_file_and_the_reason_are_reported(nos: str, file: str, name: str, tm
                 (folder / f"{file}.new").symlink_to("/dev/full")
             with pytest.raises(NapalmException) as refused:
                 driver.load_replace_candidate(config=CANDIDATES[nos])
-        said = str(refused.value)
-    assert "No space left on device" in said
-    assert name in said
-    assert "None" not in said
+        output = str(refused.value)
+    assert "No space left on device" in output
+    assert name in output
+    assert "None" not in output

@@ -350,10 +350,10 @@ def test_refusals_are_napalms_without_secrets_and_free_the_lock(switch: JunosSwi
         driver.load_replace_candidate(config="bogus;\n")
     assert "S3CRET" not in str(refused.value)
     assert switch.holder is None
-    for fault, said in (("fail_commit", "commit failed"), ("disk_full", "No space left")):
+    for fault, output in (("fail_commit", "commit failed"), ("disk_full", "No space left")):
         setattr(switch.faults, fault, True)
         driver.load_replace_candidate(config=NEW)
-        with pytest.raises(CommitError, match=said) as failed:
+        with pytest.raises(CommitError, match=output) as failed:
             driver.commit_config()
         assert "S3CRET" not in str(failed.value)
         assert switch.holder is None

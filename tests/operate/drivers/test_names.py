@@ -50,14 +50,14 @@ def test_another_distribution_can_add_drivers(tmp_path: Path) -> None:
 def test_no_getter_of_ours_hides_behind_one_that_napalm_leaves_out(name: str) -> None:
     """NAPALM's base class has every getter, each of which raises that it is missing."""
     driver = get_network_driver(name)
-    told = (
+    reported = (
         "get_lldp_neighbors_detail",
         "get_bgp_neighbors",
         "get_interfaces",
         "get_interfaces_counters",
         "get_config",
     )
-    assert [one for one in told if getattr(driver, one) is getattr(NetworkDriver, one)] == []
+    assert [one for one in reported if getattr(driver, one) is getattr(NetworkDriver, one)] == []
 
 
 def test_drivers_stand_alone() -> None:

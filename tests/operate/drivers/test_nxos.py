@@ -305,9 +305,9 @@ def test_a_lost_answer_to_a_command_that_changes_nothing_is_requested_again(
         r"show|dir|(?:no )?terminal|delete candidate|configure replace .*(?:verify-only|show-patch)"
     )
 
-    def answer(self: NxosSwitch, path: str, asked: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        found = usual(self, path, asked)
-        commands = [one["params"]["cmd"] for one in asked]
+    def answer(self: NxosSwitch, path: str, requested: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        found = usual(self, path, requested)
+        commands = [one["params"]["cmd"] for one in requested]
         if all(map(reads.match, commands)) and str(commands) not in lost:
             lost.add(str(commands))
             raise Drop

@@ -208,8 +208,8 @@ def test_a_commit_of_junos_that_is_answered_otherwise_is_no_commit(
 def test_no_difference_of_junos_is_reported_as_such(
     junos: JunosSwitch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def change(usual: Callable[[], str], _me: object, asked: Any) -> str:
-        return "" if asked.get("compare") else usual()
+    def change(usual: Callable[[], str], _me: object, requested: Any) -> str:
+        return "" if requested.get("compare") else usual()
 
     with junos.device.connect(timeout=20) as driver:
         driver.load_replace_candidate(config=NEW_JUNOS)

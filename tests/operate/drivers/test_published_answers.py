@@ -121,9 +121,11 @@ def test_junos_reads_what_napalm_reads(tmp_path: Path, monkeypatch: pytest.Monke
     case, usual = Case(), JunosSwitch._reply
 
     def reply(self: JunosSwitch, me: object, message: bytes) -> str:
-        asked = etree.fromstring(message.strip())[0]
-        name = etree.QName(asked).localname
-        found = case.find(name + "".join(one.text or "" for one in asked), "xml") or case.find(name, "xml")
+        requested = etree.fromstring(message.strip())[0]
+        name = etree.QName(requested).localname
+        found = case.find(name + "".join(one.text or "" for one in requested), "xml") or case.find(
+            name, "xml"
+        )
         if found is None:
             return usual(self, me, message)
         content = "".join(etree.tostring(one).decode() for one in etree.fromstring(f"<a>{found}</a>"))

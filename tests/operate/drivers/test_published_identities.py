@@ -53,11 +53,11 @@ def test_a_container_of_eos_has_the_identity_that_it_prints(
     folder = ANSWERS / "eos/napalm-eos"
     version = json.loads((folder / "test_get_environment/ceos430/show_version.json").read_text())
     hostname = json.loads((folder / "test_get_facts/normal/show_hostname.json").read_text())
-    told = {"show version": version, "show hostname": hostname}
+    reported = {"show version": version, "show hostname": hostname}
     usual = EosSwitch._run
 
     def run(self: EosSwitch, text: str) -> dict[str, Any]:
-        return dict(told[text]) if text in told else usual(self, text)
+        return dict(reported[text]) if text in reported else usual(self, text)
 
     monkeypatch.setattr(EosSwitch, "_run", run)
     with eos_switch(tmp_path) as server, server.device.connect() as driver:

@@ -57,7 +57,7 @@ REFUSED: dict[str, dict[str, set[str]]] = {
 
 
 @contextmanager
-def asked(folder: Path, nos: str) -> Iterator[tuple[Any, Any]]:
+def open_driver(folder: Path, nos: str) -> Iterator[tuple[Any, Any]]:
     """A server and a driver that is connected to it."""
     with SERVERS[nos](folder) as server, server.device.connect(timeout=20) as driver:
         yield server, driver
@@ -78,7 +78,7 @@ def grown(before: Counters, now: Counters) -> dict[str, dict[str, dict[str, int]
 @pytest.mark.parametrize("nos", SERVERS)
 def test_counters_are_returned_by_kind_port_and_class(nos: str, tmp_path: Path) -> None:
     first, second = PORTS[nos]
-    with asked(tmp_path, nos) as (server, driver):
+    with open_driver(tmp_path, nos) as (server, driver):
         counted = server.counted
         counted.ports = PORTS[nos]
         before = driver.get_lossless_counters()
@@ -97,7 +97,7 @@ def test_counters_are_returned_by_kind_port_and_class(nos: str, tmp_path: Path) 
 
 @pytest.mark.parametrize("nos", SERVERS)
 def test_get_alarms_returns_failed_parts(nos: str, tmp_path: Path) -> None:
-    with asked(tmp_path, nos) as (server, driver):
+    with open_driver(tmp_path, nos) as (server, driver):
         assert driver.get_alarms() == []
         server.counted.alarms = {"power supply 1": "failed"}
         (alarm,) = driver.get_alarms()
@@ -107,7 +107,7 @@ def test_get_alarms_returns_failed_parts(nos: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("nos", SERVERS)
 def test_next_hops_of_a_route_are_counted(nos: str, tmp_path: Path) -> None:
-    with asked(tmp_path, nos) as (server, driver):
+    with open_driver(tmp_path, nos) as (server, driver):
         server.counted.routes = {"10.1.0.0/24": 4, "10.2.0.1/32": 1}
         if nos in ("sonic", "cumulus"):
             server.tell()
@@ -116,11 +116,11 @@ def test_next_hops_of_a_route_are_counted(nos: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("nos", "refused"), [(nos, one) for nos, table in REFUSED.items() for one in table])
 def test_missing_counters_are_absent_instead_of_zero(nos: str, refused: str, tmp_path: Path) -> None:
-    with asked(tmp_path, nos) as (server, driver):
+    with open_driver(tmp_path, nos) as (server, driver):
         server.counted.ports = PORTS[nos]
         server.counted.refused = (refused,)
-        told = set(driver.get_lossless_counters())
-        assert told == set(KINDS) - UNSTATED.get(nos, set()) - REFUSED[nos][refused]
+        reported = set(driver.get_lossless_counters())
+        assert reported == set(KINDS) - UNSTATED.get(nos, set()) - REFUSED[nos][refused]
         server.counted.refused = ("show", "get-interface")
         with pytest.raises(NotImplementedError):
             driver.get_lossless_counters()
@@ -128,7 +128,7 @@ def test_missing_counters_are_absent_instead_of_zero(nos: str, refused: str, tmp
 
 @pytest.mark.parametrize("nos", ["eos", "nxos"])
 def test_unreported_health_raises_not_implemented(nos: str, tmp_path: Path) -> None:
-    with asked(tmp_path, nos) as (server, driver):
+    with open_driver(tmp_path, nos) as (server, driver):
         server.counted.refused = ("show system environment", "show environment")
         with pytest.raises(NotImplementedError):
             driver.get_alarms()
@@ -136,7 +136,7 @@ def test_unreported_health_raises_not_implemented(nos: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("nos", ["eos", "nxos"])
 def test_a_refused_login_is_an_error_and_no_absence(nos: str, tmp_path: Path) -> None:
-    with asked(tmp_path, nos) as (server, driver):
+    with open_driver(tmp_path, nos) as (server, driver):
         server.faults.refuse_login = True
         with pytest.raises(ConnectAuthError):
             driver.get_lossless_counters()
@@ -188,9 +188,9 @@ def test_linux_counts_pauses_where_its_driver_does() -> None:
 
 
 def test_a_machine_without_pfc_states_none() -> None:
-    told = subprocess.run(linux_views.ETHTOOL, capture_output=True, text=True, check=True).stdout
+    reported = subprocess.run(linux_views.ETHTOOL, capture_output=True, text=True, check=True).stdout
     tally = CounterTotals()
-    linux_views.read_lossless(told, tally)
+    linux_views.read_lossless(reported, tally)
     with pytest.raises(NotImplementedError):
         tally.counters()
 
@@ -228,7 +228,7 @@ def test_reminders_of_a_new_junos_switch_are_no_alarms() -> None:
 
 @pytest.mark.parametrize("nos", ["eos", "nxos", "junos"])
 def test_answers_of_a_gate_that_failed_serve_no_later_gate(nos: str, tmp_path: Path) -> None:
-    with asked(tmp_path, nos) as (server, driver):
+    with open_driver(tmp_path, nos) as (server, driver):
         live = Connection("tor1", driver, str)
         server.counted.ports, port = PORTS[nos], PORTS[nos][0]
         server.neighbors = lambda: {"192.0.2.1": "many"}
@@ -243,7 +243,7 @@ def test_answers_of_a_gate_that_failed_serve_no_later_gate(nos: str, tmp_path: P
 
 
 def test_counters_of_junos_share_one_request(tmp_path: Path) -> None:
-    with asked(tmp_path, "junos") as (server, driver):
+    with open_driver(tmp_path, "junos") as (server, driver):
         getters = ("get_lossless_counters", "get_interfaces_counters")
         server.counted.ports = PORTS["junos"]
         apart = [getattr(driver, name)() for name in getters]
@@ -258,7 +258,7 @@ def test_counters_of_junos_share_one_request(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("nos", ["eos", "nxos"])
 def test_answers_that_no_getter_has_used_are_dropped(nos: str, tmp_path: Path) -> None:
-    with asked(tmp_path, nos) as (server, driver):
+    with open_driver(tmp_path, nos) as (server, driver):
         server.counted.ports = PORTS[nos]
         driver.read_ahead(("get_alarms", "get_lossless_counters"))
         server.counted.alarms = {"power supply 1": "failed"}

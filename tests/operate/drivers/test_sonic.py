@@ -227,7 +227,7 @@ def test_a_full_disk_fails_before_anything_changes(switch: LinuxSwitch, driver: 
 
 
 @pytest.mark.parametrize(
-    ("candidate", "said"),
+    ("candidate", "output"),
     [
         ('{"PORT": {}}', "empty tables: PORT"),
         ('{"BOGUS": {"a": {}}}', "not valid"),
@@ -236,8 +236,8 @@ def test_a_full_disk_fails_before_anything_changes(switch: LinuxSwitch, driver: 
         (pack_bundle({"passwd": "x\n"}), "no place is known for passwd"),
     ],
 )
-def test_a_wrong_candidate_is_refused(switch: LinuxSwitch, driver: Any, candidate: str, said: str) -> None:
-    with pytest.raises(ReplaceConfigException, match=said) as refused:
+def test_a_wrong_candidate_is_refused(switch: LinuxSwitch, driver: Any, candidate: str, output: str) -> None:
+    with pytest.raises(ReplaceConfigException, match=output) as refused:
         driver.load_replace_candidate(config=candidate)
     assert "S3CRET" not in str(refused.value)
     assert driver.compare_config() == ""

@@ -83,9 +83,9 @@ def test_all_cables_of_a_round_are_pulled_before_one_is_plugged(network: Network
     assert len(plugged) == 2
     assert len(dark) == 4, "no port is without an interface"
     assert max(dark) < min(plugged)
-    said = len(ran)
+    output = len(ran)
     assert growth.recable_lab(after, rows(network, 1, 1)) == after
-    assert not [line for _, line in ran[said:] if "link" in line], "what is done costs nothing"
+    assert not [line for _, line in ran[output:] if "link" in line], "what is done costs nothing"
 
 
 def test_a_port_comes_up_as_the_plan_has_it(network: Network, ran: Ran) -> None:

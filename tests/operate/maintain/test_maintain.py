@@ -74,10 +74,10 @@ def test_links_that_are_left_are_the_next_hops_that_routing_predicts(tmp_path: P
         at = network
         for name in drained:
             at = scenarios.drained_network(at, name)
-        told = at.predict(ends_of(network, gone))
+        reported = at.predict(ends_of(network, gone))
         out = Outage(frozenset(gone), frozenset(drained))
         for tor in known.tors:
-            widths = {told.widths[tor].get(far.prefix, 0) for far in network.rails() if far.tor != tor}
+            widths = {reported.widths[tor].get(far.prefix, 0) for far in network.rails() if far.tor != tor}
             assert widths == {Remainder(known, out).share(tor).links}, (gone, drained, tor)
             checked += 1
     assert checked > 20
@@ -147,7 +147,7 @@ def test_two_tors_of_the_same_nics_cut_them_off_together_and_not_one_at_a_time(
 
 
 def test_maintain_counts_outages_found_by_verify(tmp_path: Path, fabricc: Callable[..., Ran]) -> None:
-    told = {
+    reported = {
         "not_asked": {"spine01a": [{"code": "FAB9110", "message": "no answer"}]},
         "findings": [
             {"device": "su001-tor1a", "code": "FAB9231", "port_down": "Ethernet272"},
@@ -155,7 +155,7 @@ def test_maintain_counts_outages_found_by_verify(tmp_path: Path, fabricc: Callab
         ],
     }
     file = tmp_path / "verify.json"
-    file.write_text(json.dumps(told))
+    file.write_text(json.dumps(reported))
     ran = fabricc(
         "maintain", "spine03a", "--window", "1h", "--verified", str(file), "--format", "json", str(SUPERPOD)
     )
@@ -288,7 +288,7 @@ def test_slurm_takes_the_reservation_and_gives_it_back(tmp_path: Path, fabricc: 
     )
     environment = {**os.environ, "SLURM_CONF": str(conf)}
 
-    def told(command: str) -> subprocess.CompletedProcess[str]:
+    def run_command(command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             command.split(), capture_output=True, text=True, env=environment, timeout=20, check=False
         )
@@ -297,15 +297,15 @@ def test_slurm_takes_the_reservation_and_gives_it_back(tmp_path: Path, fabricc: 
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as daemon:  # fmt: skip
         try:
             until = time.monotonic() + 30
-            while told("scontrol ping").returncode and time.monotonic() < until:
+            while run_command("scontrol ping").returncode and time.monotonic() < until:
                 time.sleep(0.2)
-            made = told(found["slurm"]["create"])
+            made = run_command(found["slurm"]["create"])
             assert made.returncode == 0, made.stdout + made.stderr
-            shown = told("scontrol -o show reservation").stdout
+            shown = run_command("scontrol -o show reservation").stdout
             assert "Nodes=su002-host[01-32]" in shown
             assert "Duration=01:30:00" in shown
             assert "StartTime=2099-11-23T22:00:00" in shown
-            assert told(found["slurm"]["delete"]).returncode == 0
-            assert "su002" not in told("scontrol -o show reservation").stdout
+            assert run_command(found["slurm"]["delete"]).returncode == 0
+            assert "su002" not in run_command("scontrol -o show reservation").stdout
         finally:
             daemon.terminate()

@@ -151,9 +151,9 @@ def pushed(
 
     def push() -> None:
         first()
-        status, said = live.push(*options)
-        assert status == 0, said
-        print(said)  # which switches changed, and in which waves
+        status, output = live.push(*options)
+        assert status == 0, output
+        print(output)  # which switches changed, and in which waves
 
     return under_traffic(live, after, push, version, marks, out)
 

@@ -78,12 +78,12 @@ def steps(
     words = ["migrate", str(live.spec), str(wanted), "--keep", "50%", "--write", str(way), "--format", "json"]
     ran = fabricc(*words)
     assert ran.status == 0, ran.err
-    said: list[dict[str, Any]] = json.loads(ran.out)["steps"]
+    output: list[dict[str, Any]] = json.loads(ran.out)["steps"]
     return {
         step["name"]: Step(
             way / f"{step['number']}-{step['name']}" / "cluster.yaml", step["review"]["impact"], kept(step)
         )
-        for step in said
+        for step in output
     }
 
 
@@ -94,7 +94,7 @@ def kept(step: Mapping[str, Any]) -> Fraction:
     return min((Fraction(part["kept"]) for part in parts), default=Fraction(not refused))
 
 
-def told(name: str, rating: str, seen: Seen) -> None:
+def print_result(name: str, rating: str, seen: Seen) -> None:
     print(f"{name}: {rating}; {seen}")
 
 
@@ -113,7 +113,7 @@ def test_every_mark_of_a_step_to_another_class_arrives_as_sent(
     way = steps(live, fabricc, "dscp: 26", change)
     for sent, (name, step) in zip(marks, way.items(), strict=True):
         seen = pushed(live, step.spec, "--adopt", marks=sent)
-        told(name, step.rating, seen)
+        print_result(name, step.rating, seen)
         assert (seen.lost, seen.least) == (0, 1)
         assert seen.sent > 1000
         assert set(live.states().values()) == {"unchanged"}, "its switches have no queues"
@@ -129,16 +129,16 @@ def test_one_family_takes_the_place_of_the_other_and_what_is_sent_in_each_arrive
     assert list(way) == ["both-families", "wanted"]
     first = live.network
     seen = [pushed(live, way["both-families"].spec, "--adopt")]
-    told("ipv6 beside ipv4 on switches", way["both-families"].rating, seen[0])
+    print_result("ipv6 beside ipv4 on switches", way["both-families"].rating, seen[0])
     assert set(live.states().values()) == {"confirmed"}, "no switch is drained for it"
     dual, live.network = live.network, first
     seen.append(under_traffic(live, dual, lambda: hosts_turned(live, dual)))
-    told("ipv6 beside ipv4 on hosts", way["both-families"].rating, seen[1])
+    print_result("ipv6 beside ipv4 on hosts", way["both-families"].rating, seen[1])
     seen.append(pushed(live, way["wanted"].spec, version=6))
-    told("ipv6 alone on switches", way["wanted"].rating, seen[2])
+    print_result("ipv6 alone on switches", way["wanted"].rating, seen[2])
     six, live.network = live.network, dual
     seen.append(under_traffic(live, six, lambda: hosts_turned(live, six), version=6))
-    told("ipv6 alone on hosts", way["wanted"].rating, seen[3])
+    print_result("ipv6 alone on hosts", way["wanted"].rating, seen[3])
     assert [each.lost for each in seen] == [0, 0, 0, 0]
     assert [each.least for each in seen] == [1, 1, KEPT, 1]
     assert min(each.sent for each in seen) > 1000
@@ -152,7 +152,7 @@ def test_another_release_goes_in_its_steps_with_every_switch_drained(
     assert list(way) == ["spine-first", "spines", "tor-first", "tor-half", "tors", "wanted"]
     for name, step in way.items():
         seen = pushed(live, step.spec, "--adopt")
-        told(name, step.rating, seen)
+        print_result(name, step.rating, seen)
         assert seen.lost == 0
         assert seen.least >= step.kept
 
@@ -163,7 +163,7 @@ def test_a_spine_of_another_name_forwards_on(live: Live, fabricc: Callable[..., 
     way = steps(live, fabricc, "priorities:", "moved: {spine01a: spine-east}\npriorities:")
     (step,) = way.values()
     seen = pushed(live, step.spec, "--adopt", named=known)
-    told("renamed", step.rating, seen)
+    print_result("renamed", step.rating, seen)
     assert (step.rating, seen.lost, seen.least) == ("hitless", 0, 1)
     assert seen.sent > 1000
     assert live.lab.run("spine01a", ["hostname"]).stdout.strip() == "spine-east"
@@ -188,7 +188,7 @@ def test_renumbering_one_spine_at_a_time_loses_no_packets(
     assert list(way) == [*names, "wanted"]
     for name, step in way.items():
         seen = pushed(live, step.spec, "--adopt")
-        told(f"{change}: {name}", step.rating, seen)
+        print_result(f"{change}: {name}", step.rating, seen)
         assert seen.lost == 0
         assert seen.least >= step.kept == (1 if name in ("pools", "wanted") else KEPT)
         assert seen.sent > 1000
@@ -217,7 +217,7 @@ def test_tors_get_other_numbers_and_only_their_own_hosts_lose_anything(
         assert bool(out) == name.startswith("tors")
         after = Network.of(live.lab, specs.source(step.spec).fabric)
         seen = pushed(live, step.spec, "--adopt", first=partial(hosts_turned, live, after), out=out)
-        told(f"{change or pins}: {name}", step.rating, seen)
+        print_result(f"{change or pins}: {name}", step.rating, seen)
         assert seen.lost == 0
         assert step.kept >= KEPT
         assert not pins or seen.least >= step.kept
@@ -235,7 +235,7 @@ def test_a_retired_rack_leaves_and_the_others_forward_on(live: Live, fabricc: Ca
     way = steps(live, fabricc, ", rack03: 2}", "}", gone)
     (step,) = way.values()
     seen = pushed(live, step.spec, "--adopt")
-    told("retired", step.rating, seen)
+    print_result("retired", step.rating, seen)
     assert seen.lost == 0
     assert seen.least >= step.kept
     assert seen.sent > 1000
@@ -263,7 +263,7 @@ def test_another_box_takes_the_place_of_a_drained_spine(live: Live, fabricc: Cal
         faults.heal_target(live.lab, name)
 
     seen.append(pushed(live, box, "--adopt", named=known, first=exchanged))
-    told("another box", "drained already", seen[1])
+    print_result("another box", "drained already", seen[1])
     assert [each.lost for each in seen] == [0, 0]
     assert "router bgp" in live.runs(name)
 
@@ -276,13 +276,13 @@ def test_a_spine_drained_by_push_goes_off_comes_back_and_no_datagram_is_lost(
     ran = fabricc("maintain", name, "--window", "10m", "--write", str(window), str(live.spec))
     assert ran.status == 0, ran.err
     seen = [pushed(live, window / "drain" / "cluster.yaml", "--adopt")]
-    told("drained", "hitless", seen[0])
+    print_result("drained", "hitless", seen[0])
     drained = live.network
     off = drained.predict(frozenset(faults.ends_of(live.lab, name)))
     seen.append(under_traffic(live, drained, lambda: gone_and_back(live, name, off)))
-    told("off and back", "drained already", seen[1])
+    print_result("off and back", "drained already", seen[1])
     seen.append(pushed(live, window / "undrain" / "cluster.yaml"))
-    told("undrained", "hitless", seen[2])
+    print_result("undrained", "hitless", seen[2])
     assert [each.lost for each in seen] == [0, 0, 0]
     assert [each.least for each in seen] == [KEPT, Fraction(1), KEPT]
     assert min(each.sent for each in seen) > 1000

@@ -45,7 +45,7 @@ ROOM, HALF = Fraction(3, 4), Fraction(1, 2)
 ASNS = ("priorities:", "routing: {asn_base: 4210000000}\npriorities:")
 
 
-def sound(path: Path) -> Compiled:
+def check_migration(path: Path) -> Compiled:
     compiled = compile_spec(path)
     assert compiled.sound, compiled.diagnostics
     return compiled
@@ -63,10 +63,10 @@ def pair(folder: Path, *changes: tuple[str, str], base: str = SPEC) -> tuple[Com
         text = text.replace(before, after)
     new.write_text(text)
     for path in (old, new):
-        path.with_name("fabricc.lock").write_text(sound(old).lock_text)
+        path.with_name("fabricc.lock").write_text(check_migration(old).lock_text)
     if (grown := compile_spec(new, repin=())).sound:
         new.with_name("fabricc.lock").write_text(grown.lock_text)
-    return sound(old), sound(new)
+    return check_migration(old), check_migration(new)
 
 
 def _is_move(cable: dict[str, object]) -> bool:
@@ -82,7 +82,7 @@ def migrated(folder: Path, *changes: tuple[str, str], base: str = SPEC, keep: Fr
     return prepare_migration(old, new, keep, folder / "steps", lambda *_: None)
 
 
-def said(found: Migration) -> list[tuple[str, str, int]]:
+def list_stages(found: Migration) -> list[tuple[str, str, int]]:
     return [
         (stage.step.name, stage.review.impact.label, stage.review.gpus_affected) for stage in found.stages
     ]
@@ -91,7 +91,7 @@ def said(found: Migration) -> list[tuple[str, str, int]]:
 @pytest.mark.slow
 def test_another_code_point_is_lossless_everywhere_before_anybody_sends_it(tmp_path: Path) -> None:
     found = migrated(tmp_path, ("dscp: 26", "dscp: 34, priority: 3"))
-    assert said(found) == [
+    assert list_stages(found) == [
         ("rdma-both-code-points", "hitless", 0),
         ("rdma-senders", "hitless", 0),
         ("wanted", "hitless", 0),
@@ -102,7 +102,7 @@ def test_another_code_point_is_lossless_everywhere_before_anybody_sends_it(tmp_p
     assert "every job" in found.stages[1].step.after
     for stage in found.stages:
         assert stage.spec is not None
-        compiled = sound(stage.spec)
+        compiled = check_migration(stage.spec)
         (rdma,) = (c for c in compiled.spec.priorities if c.name == "rdma")
         assert effective_priority(rdma) == 3
         assert "# this comment stays" in stage.spec.read_text()
@@ -117,13 +117,13 @@ def test_a_code_point_that_another_class_has_is_no_way_round(tmp_path: Path) -> 
     found = migrated(
         tmp_path, ("dscp: 26", "dscp: 35, priority: 3"), ("dscp: 34}", "dscp: 26, priority: 4}"), base=base
     )
-    assert [name for name, _, _ in said(found)] == ["wanted"]
+    assert [name for name, _, _ in list_stages(found)] == ["wanted"]
 
 
 @pytest.mark.slow
 def test_another_priority_takes_a_class_of_its_own_and_ends_at_the_code_point(tmp_path: Path) -> None:
     found = migrated(tmp_path, ("dscp: 26", "dscp: 26, priority: 4"))
-    assert [name for name, _, _ in said(found)] == [
+    assert [name for name, _, _ in list_stages(found)] == [
         "rdma-both-priorities",
         "rdma-senders",
         "rdma-code-points",
@@ -133,7 +133,7 @@ def test_another_priority_takes_a_class_of_its_own_and_ends_at_the_code_point(tm
     states = []
     for stage in found.stages:
         assert stage.spec is not None
-        fabric = sound(stage.spec).fabric
+        fabric = check_migration(stage.spec).fabric
         users = {fabric.host(at).rdma_class or "rdma" for at in fabric.host_ids()}
         lossless = {
             c.name: (c.priority, c.dscps)
@@ -153,11 +153,11 @@ def test_another_priority_takes_a_class_of_its_own_and_ends_at_the_code_point(tm
 @pytest.mark.slow
 def test_another_family_stands_next_to_the_first_for_a_time(tmp_path: Path) -> None:
     found = migrated(tmp_path, ("priorities:", "addressing: {family: ipv6}\npriorities:"), base=NARROW)
-    assert [name for name, _, _ in said(found)] == ["both-families", "wanted"]
+    assert [name for name, _, _ in list_stages(found)] == ["both-families", "wanted"]
     spec = found.stages[0].spec
     assert spec is not None
-    assert sound(spec).fabric.addresses.hosts4 is not None
-    assert sound(spec).fabric.addresses.hosts6 is not None
+    assert check_migration(spec).fabric.addresses.hosts4 is not None
+    assert check_migration(spec).fabric.addresses.hosts6 is not None
     both, wanted = (stage.orders for stage in found.stages)
     assert "sent in ipv4" in found.stages[0].step.after
     assert both == (), "no switch is drained for a family beside the first"
@@ -167,12 +167,12 @@ def test_another_family_stands_next_to_the_first_for_a_time(tmp_path: Path) -> N
 @pytest.mark.slow
 def test_another_release_goes_from_one_switch_to_a_half_to_all_from_the_top_down(tmp_path: Path) -> None:
     found = migrated(tmp_path, ("sonic-202505", "sonic-202511"))
-    names = [name for name, _, _ in said(found)]
+    names = [name for name, _, _ in list_stages(found)]
     assert names == ["spine-first", "spine-half", "spines", "tor-first", "tor-half", "tors", "wanted"]
     changed = [[name for group in stage.review.groups for name in group.devices] for stage in found.stages]
     assert [len(each) for each in changed] == [1, 1, 2, 1, 7, 8, 0]
     assert Counter(name for each in changed for name in each).most_common(1)[0][1] == 1
-    whole = sound(tmp_path / "old" / "cluster.yaml").fabric
+    whole = check_migration(tmp_path / "old" / "cluster.yaml").fabric
     assert {name for each in changed for name in each} == {whole.name(at) for at in whole.switch_ids()}
 
 
@@ -191,7 +191,7 @@ def test_settings_of_both_link_ends_change_a_few_spines_at_a_time(
     *parts, wanted = found.stages
     assert len(parts) == 4
     assert wanted.review.impact.label in ("none", "hitless")
-    whole = sound(tmp_path / "old" / "cluster.yaml").fabric
+    whole = check_migration(tmp_path / "old" / "cluster.yaml").fabric
     tors = {whole.name(at) for at in whole.switch_ids() if at.tier.value == "tor"}
     for number, stage in enumerate(parts, 1):
         assert stage.review.impact.label in ("session-reset", "traffic-loss")
@@ -207,7 +207,7 @@ def test_settings_of_both_link_ends_change_a_few_spines_at_a_time(
 def test_spines_of_another_model_are_drained_exchanged_and_cabled_a_few_at_a_time(tmp_path: Path) -> None:
     other = ("spines: {model: sn5400, nos: sonic-202505", "spines: {model: 7060dx5-64s, nos: eos-4.32")
     found = migrated(tmp_path, other, base=FOUR, keep=HALF)
-    assert said(found) == [
+    assert list_stages(found) == [
         ("spine-box-1-drain", "hitless", 0),
         ("spine-box-1", "reload", 0),
         ("spine-box-2-drain", "hitless", 0),
@@ -226,7 +226,7 @@ def test_spines_of_another_model_are_drained_exchanged_and_cabled_a_few_at_a_tim
     assert found.stages[-1].moves == ()
     spec = found.stages[1].spec
     assert spec is not None
-    mixed = sound(spec).fabric
+    mixed = check_migration(spec).fabric
     models = [mixed.model(at).name for at in mixed.switch_ids() if at.tier is TierName.SPINE]
     assert models == ["7060dx5-64s", "7060dx5-64s", "sn5400", "sn5400"]
 
@@ -262,7 +262,7 @@ def test_one_number_for_spines_that_had_their_own_is_one_step(tmp_path: Path) ->
     """No table gives one AS number to switches that have numbers of their own."""
     own = NARROW.replace("priorities:", "routing: {spine_asn: unique}\npriorities:")
     found = migrated(tmp_path, ("routing: {spine_asn: unique}\n", ""), base=own)
-    assert [name for name, _, _ in said(found)] == ["wanted"]
+    assert [name for name, _, _ in list_stages(found)] == ["wanted"]
 
 
 def ends(found: Migration, name: str) -> tuple[Fraction, set[str]]:
@@ -280,7 +280,7 @@ def test_links_lose_and_get_addresses_with_a_few_spines_at_a_time(tmp_path: Path
     change = ("addressing: {fabric_links: unnumbered}\n", "")
     ways = {False: (FOUR, ("priorities:", f"{change[0]}priorities:")), True: (bare, change)}
     found = migrated(tmp_path, ways[back][1], base=ways[back][0], keep=HALF)
-    assert said(found) == [
+    assert list_stages(found) == [
         ("links-1", "session-reset", 0),
         ("links-2", "session-reset", 0),
         ("wanted", "none", 0),
@@ -288,7 +288,7 @@ def test_links_lose_and_get_addresses_with_a_few_spines_at_a_time(tmp_path: Path
     assert [ends(found, name)[0] for name in ("links-1", "links-2")] == [HALF, HALF]
     spec = found.stages[0].spec
     assert spec is not None
-    mixed = sound(spec).fabric
+    mixed = check_migration(spec).fabric
     (first, *_, last) = (mixed.switch(at) for at in mixed.switch_ids() if at.tier is TierName.SPINE)
     kinds = [{session.transport.value for session in each.bgp.sessions} for each in (first, last)]
     assert kinds == ([{"ipv4"}, {"unnumbered"}] if back else [{"unnumbered"}, {"ipv4"}])
@@ -301,7 +301,13 @@ def test_links_lose_and_get_addresses_with_a_few_spines_at_a_time(tmp_path: Path
 @pytest.mark.slow
 def test_tors_get_their_asns_a_few_units_at_a_time_between_two_halves_of_the_spines(tmp_path: Path) -> None:
     found = migrated(tmp_path, ASNS, base=FOUR, keep=HALF)
-    assert [name for name, _, _ in said(found)] == ["devices-1", "devices-2", "tors-1", "tors-2", "wanted"]
+    assert [name for name, _, _ in list_stages(found)] == [
+        "devices-1",
+        "devices-2",
+        "tors-1",
+        "tors-2",
+        "wanted",
+    ]
     spines = {f"spine0{number}a" for number in range(1, 5)}
     batches = [{"su001-tor1a", "su002-tor1a"}, {"su003-tor1a", "su004-tor1a"}]
     for stage, own, before in zip(found.stages[2:4], batches, [set(), batches[0]], strict=True):
@@ -324,11 +330,11 @@ def test_migrate_names_links_whose_ends_must_change_together(
 ) -> None:
     pair(tmp_path, ASNS, base=FOUR.replace("hosts: 4,", "hosts: 2,"))
     specs = [str(tmp_path / side / "cluster.yaml") for side in ("old", "new")]
-    said = {}
+    output = {}
     for keep in ("75%", "50%"):
         steps = json.loads(fabricc("migrate", *specs, "--keep", keep, "--format", "json").out)["steps"]
-        said[keep] = [any("one window" in each for each in step["review"]["drain"]) for step in steps]
-    assert said == {"75%": [*[True] * 6, False], "50%": [False] * 5}, "half of a rail is more than is to go"
+        output[keep] = [any("one window" in each for each in step["review"]["drain"]) for step in steps]
+    assert output == {"75%": [*[True] * 6, False], "50%": [False] * 5}, "half of a rail is more than is to go"
 
 
 @pytest.mark.slow
@@ -364,10 +370,10 @@ def test_larger_strides_and_pools_renumber_a_few_switches_at_a_time(
     for name, value in pins.items():
         lock = re.sub(rf"(?m)^stride {name} .*$", f"stride {name} {value}", lock)
     new.lock_path.write_text(lock)
-    wanted = sound(new.path)
+    wanted = check_migration(new.path)
     assert old.fabric.strides != wanted.fabric.strides or not pins
     found = prepare_migration(old, wanted, HALF, tmp_path / "steps", lambda *_: None)
-    assert [name for name, _, _ in said(found)] == names
+    assert [name for name, _, _ in list_stages(found)] == names
     assert {stage.review.impact.label for stage in found.stages[-1:]} <= {"none", "hitless"}
     assert max(stage.review.gpus_affected for stage in found.stages) <= 16 < 32
     for name in names[names[0] == "pools" : -1]:
@@ -449,7 +455,7 @@ def test_another_name_of_a_switch_moves_no_cable(tmp_path: Path) -> None:
 )
 @pytest.mark.spread(2)
 def test_change_that_needs_one_step_has_one_step(tmp_path: Path, change: tuple[str, str]) -> None:
-    assert [name for name, _, _ in said(migrated(tmp_path, change))] == ["wanted"]
+    assert [name for name, _, _ in list_stages(migrated(tmp_path, change))] == ["wanted"]
 
 
 def test_a_step_without_room_is_refused_with_its_own_errors(
@@ -470,7 +476,7 @@ def test_a_step_without_room_is_refused_with_its_own_errors(
 def test_migrate_reads_the_deployed_spec_from_git(fabricc: Callable[..., Any], tmp_path: Path) -> None:
     spec = tmp_path / "cluster.yaml"
     spec.write_text(SPEC)
-    spec.with_name("fabricc.lock").write_text(sound(spec).lock_text)
+    spec.with_name("fabricc.lock").write_text(check_migration(spec).lock_text)
     for words in (
         ["init", "-q"],
         ["add", "."],

@@ -112,8 +112,8 @@ def under_traffic(live: Live, what: str, promised: Fraction, work: Callable[[], 
 def push(live: Live, spec: Path, *options: str) -> None:
     live.spec, live.source = spec, built(spec, spec.parent / "out")
     live.access(ANSWER_S)
-    status, said = live.push("--adopt", *options)
-    assert status == 0, said
+    status, output = live.push("--adopt", *options)
+    assert status == 0, output
 
 
 def drained(live: Live, spec: Path, *options: str) -> None:

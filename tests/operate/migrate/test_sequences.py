@@ -19,7 +19,7 @@ from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.fabric import Fabric
 from fabricc.operate.migrate.prepare import prepare_migration
 from tests.effort import examples
-from tests.operate.migrate.test_migrate import ROOM, sound
+from tests.operate.migrate.test_migrate import ROOM, check_migration
 
 if TYPE_CHECKING:
     from fabricc.compiler.compiled import Compiled
@@ -110,7 +110,7 @@ def written(folder: Path, state: State, pins: str) -> Compiled:
     if pins:
         spec.with_name("fabricc.lock").write_text(pins)
     spec.with_name("fabricc.lock").write_text(compile_spec(spec, repin=()).lock_text)
-    return sound(spec)
+    return check_migration(spec)
 
 
 def carried_out(folder: Path, states: list[State]) -> None:
@@ -123,7 +123,7 @@ def carried_out(folder: Path, states: list[State]) -> None:
         assert [stage.number for stage in found.stages] == list(range(1, len(found.stages) + 1))
         last = found.stages[-1].spec
         assert last is not None
-        runs, pins = sound(last), fresh.lock_text
+        runs, pins = check_migration(last), fresh.lock_text
         assert last.read_text() == after.text
         assert runs.lock_text == pins
         assert deployed(runs) == deployed(fresh)

@@ -79,7 +79,7 @@ class Kill:
 
     def __str__(self) -> str:
         """A line of the report."""
-        told = "; ".join(" ".join(one.split()) for one in self.wrong)
+        reported = "; ".join(" ".join(one.split()) for one in self.wrong)
         words = (
             self.number,
             self.verb,
@@ -88,7 +88,7 @@ class Kill:
             self.phase,
             self.ended,
             self.state,
-            told or "ok",
+            reported or "ok",
         )
         return " | ".join(map(str, words))
 
@@ -183,8 +183,8 @@ class Bench:
             found.append("it is drained" if shut in running else "it is not drained")
         left = set(lab.run(VICTIM, ["ls", PRIVATE]).stdout.split()) - _KEPT
         found += [f"left behind: {name}" for name in sorted(left)]
-        told = lab.run(VICTIM, ["ps", "ax", "-o", "args"]).stdout.splitlines()
-        found += ["a process of the driver still runs" for line in told if "napalm-frr" in line][:1]
+        reported = lab.run(VICTIM, ["ps", "ax", "-o", "args"]).stdout.splitlines()
+        found += ["a process of the driver still runs" for line in reported if "napalm-frr" in line][:1]
         return found
 
 
@@ -233,9 +233,11 @@ def strike(
             process.wait(rng.uniform(0, 4 if drains else 1))
     phase = bench.phase()
     if process.poll() is not None:
-        said = "".join(process.communicate())
+        output = "".join(process.communicate())
         return (
-            ("", phase) if process.returncode == 0 else ("", f"{phase}, {process.returncode}: {said[-300:]}")
+            ("", phase)
+            if process.returncode == 0
+            else ("", f"{phase}, {process.returncode}: {output[-300:]}")
         )
     process.send_signal(getattr(signal, sign))
     try:
@@ -260,9 +262,9 @@ def play(bench: Bench, number: int, verb: str, rng: random.Random) -> Kill:
     again: list[str] = []
     latest = bench.run() + 1
     if verb == "rollback":
-        status, said = bench.push(wanted, *words)
+        status, output = bench.push(wanted, *words)
         if status:
-            found.wrong.append(f"the push before the rollback ended with {status}: {said[-300:]}")
+            found.wrong.append(f"the push before the rollback ended with {status}: {output[-300:]}")
         again = ["--rollback", str(latest)]
         latest += 1
     elif verb == "resume":
@@ -296,13 +298,13 @@ def end(bench: Bench, found: Kill, wanted: str, before: str, hooked: list[str], 
         way = rng.choice(("resume", "rollback", "guard, resume", "guard, rollback"))
         if way.startswith("guard"):
             time.sleep(GUARD_S)
-        asked = ["--resume"] if way.endswith("resume") else ["--rollback", str(bench.run())]
-        status, said = bench.push(wanted, *asked, *hooked)
+        requested = ["--resume"] if way.endswith("resume") else ["--rollback", str(bench.run())]
+        status, output = bench.push(wanted, *requested, *hooked)
         found.ended = f"{way}: {status}"
         if way.endswith("rollback"):  # a switch that its guard took back is unchanged by the rollback
             reached = tuple(state for state in NEW if state != "unchanged")
         if status:
-            found.wrong.append(f"{way} ended with {status}: {said[-400:]}")
+            found.wrong.append(f"{way} ended with {status}: {output[-400:]}")
     else:
         found.ended = "ended itself"
     found.state = bench.phase()
@@ -317,10 +319,10 @@ def end(bench: Bench, found: Kill, wanted: str, before: str, hooked: list[str], 
         bench.push(wanted, "--resume", *hooked)
         bench.push("base", "--adopt")
         time.sleep(GUARD_S)
-        status, said = bench.push("base", "--adopt")
+        status, output = bench.push("base", "--adopt")
         bench.runs = "base"
         if status:
-            found.wrong.append(f"the lab could not be repaired: {said[-300:]}")
+            found.wrong.append(f"the lab could not be repaired: {output[-300:]}")
 
 
 def campaign(folder: Path, kills: int, seed: int, verbs: Sequence[str], labs: int = 1) -> Iterator[Kill]:
@@ -369,11 +371,13 @@ def main() -> int:
     words.add_argument("--seed", type=int, default=1)
     words.add_argument("--verbs", default=",".join(VERBS))
     words.add_argument("--labs", type=int, default=1)
-    asked = words.parse_args()
+    requested = words.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # labs are taken down all the same
     found = []
     with tempfile.TemporaryDirectory() as place:
-        for kill in campaign(Path(place), asked.kills, asked.seed, asked.verbs.split(","), asked.labs):
+        for kill in campaign(
+            Path(place), requested.kills, requested.seed, requested.verbs.split(","), requested.labs
+        ):
             found.append(kill)
             sys.stdout.write(f"{time.strftime('%X')} {kill}\n")
             sys.stdout.flush()

@@ -85,7 +85,7 @@ def play(live: Live, case: Case) -> Row:
             live.edit(change)
             texts[change] = live.source.files(VICTIM)["frr.conf"]
         _arm(live, case)
-        status, said = live.push(*ONLY)
+        status, output = live.push(*ONLY)
         killed = case.fault.startswith("kill")
         wrong = [] if killed else _untrue(live, texts)
         after = live.states().get(VICTIM, "no run")
@@ -103,7 +103,7 @@ def play(live: Live, case: Case) -> Row:
         wrong += [f"in the end it is {then}"] if then not in NEW else []
         wrong += _broken(live)
         if wrong:
-            wrong.append(said[-300:])
+            wrong.append(output[-300:])
         return Row(case, status, after, then, "; ".join(" ".join(one.split()) for one in wrong))
     finally:
         _mend(live)
@@ -137,8 +137,8 @@ def _reset(live: Live) -> None:
     live.edit("")
     for name in live.folder.glob("journal.sqlite*"):
         name.unlink()
-    status, said = live.push(*ONLY)
-    assert status == 0, said
+    status, output = live.push(*ONLY)
+    assert status == 0, output
     for name in live.folder.glob("journal.sqlite*"):
         name.unlink()
 

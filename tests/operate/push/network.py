@@ -180,8 +180,8 @@ def run_here(words: list[str], state: str = "") -> subprocess.CompletedProcess[s
     own = {"XDG_STATE_HOME": state} if state else {}
     with redirect_stdout(out), redirect_stderr(err), patch.dict(os.environ, own):
         status = run(words[3:])
-    told = out.buffer.getvalue().decode()
-    return subprocess.CompletedProcess(words, status, told, err.getvalue())
+    reported = out.buffer.getvalue().decode()
+    return subprocess.CompletedProcess(words, status, reported, err.getvalue())
 
 
 def built(spec: Path, out: Path) -> BuiltTree:

@@ -21,8 +21,8 @@ NEW = matrix.NEW[HITLESS]
 def test_a_storm_on_the_canary_stops_the_push_there(network: Network) -> None:
     network.edit(HITLESS)
     network.fault("spine01a", "commit_config", 1, "after", "storm")
-    said = network.push("--adopt", status=3).stderr
-    assert "spine01a: the PFC watchdog of swp1 detected 1 storm" in said
+    output = network.push("--adopt", status=3).stderr
+    assert "spine01a: the PFC watchdog of swp1 detected 1 storm" in output
     states = network.states()
     assert states.pop("spine01a") == "rolled-back"
     assert set(states.values()) == {"planned"}
@@ -32,8 +32,8 @@ def test_a_storm_on_the_canary_stops_the_push_there(network: Network) -> None:
 def test_a_storm_on_a_switch_that_is_yet_to_change_stops_the_push_before_it(network: Network) -> None:
     network.edit(HITLESS)
     network.fault("spine02a", "open", 2, "after", "storm")
-    said = network.push("--adopt", status=3).stderr
-    assert "spine02a, before its change: the PFC watchdog of swp1 detected 1 storm" in said
+    output = network.push("--adopt", status=3).stderr
+    assert "spine02a, before its change: the PFC watchdog of swp1 detected 1 storm" in output
     states = network.states()
     assert states.pop("spine01a") == "confirmed"
     assert set(states.values()) == {"planned"}
@@ -43,8 +43,8 @@ def test_a_storm_on_a_switch_that_is_yet_to_change_stops_the_push_before_it(netw
 def test_a_storm_that_the_canary_causes_on_a_neighbor_takes_the_canary_back(network: Network) -> None:
     network.edit(HITLESS)
     network.fault("su001-tor1a", "open", 2, "after", "storm")
-    said = network.push("--adopt", status=3).stderr
-    assert "spine01a: its neighbor su001-tor1a: the PFC watchdog of swp1 detected 1 storm" in said
+    output = network.push("--adopt", status=3).stderr
+    assert "spine01a: its neighbor su001-tor1a: the PFC watchdog of swp1 detected 1 storm" in output
     states = network.states()
     assert states.pop("spine01a") == "rolled-back"
     assert set(states.values()) == {"planned"}
@@ -54,8 +54,8 @@ def test_a_storm_that_the_canary_causes_on_a_neighbor_takes_the_canary_back(netw
 def test_push_leaves_a_switch_that_changed_after_it_was_read(network: Network) -> None:
     network.edit(HITLESS)
     network.fault("spine02a", "get_config", 2, "before", "drift")
-    said = network.push("--adopt", status=3).stderr
-    assert "spine02a was changed after it was read" in said
+    output = network.push("--adopt", status=3).stderr
+    assert "spine02a was changed after it was read" in output
     assert network.states()["spine02a"] == "planned"
     assert "maximum-prefix 99" in network.runs("spine02a")
 
@@ -67,19 +67,19 @@ def test_alarms_refuse_a_push_before_it_starts_and_new_ones_stop_it(network: Net
     assert network.states() == {}
     network.push("--adopt", "--allow-alarms", "--only", "spine02a", status=0)
     network.fault("spine01a", "commit_config", 1, "after", "alarm")
-    said = network.push("--adopt", "--allow-alarms", "--only", "spine01a", status=3).stderr
-    assert "alarm: fan 2 has failed" in said
+    output = network.push("--adopt", "--allow-alarms", "--only", "spine01a", status=3).stderr
+    assert "alarm: fan 2 has failed" in output
     assert network.states() == {"spine01a": "rolled-back"}
 
 
 def test_congestion_warns_or_stops_the_push(network: Network) -> None:
     network.edit(HITLESS)
     network.fault("spine01a", "commit_config", 1, "after", "pause")
-    said = network.push("--adopt", "--only", "spine01a", status=0).stderr
-    assert "warning: spine01a: swp1 counts" in said
+    output = network.push("--adopt", "--only", "spine01a", status=0).stderr
+    assert "warning: spine01a: swp1 counts" in output
     network.fault("spine02a", "commit_config", 1, "after", "pause")
-    said = network.push("--adopt", "--only", "spine02a", "--congestion", "stop", status=3).stderr
-    assert "PFC frames a second" in said
+    output = network.push("--adopt", "--only", "spine02a", "--congestion", "stop", status=3).stderr
+    assert "PFC frames a second" in output
     assert network.states() == {"spine02a": "rolled-back"}
 
 
@@ -87,8 +87,8 @@ def test_push_lists_missing_counters_before_it_starts(network: Network) -> None:
     network.edit(HITLESS)
     line = "not stated by frr, so not watched: next hops (6), PFC frames sent (6), ECN marks (6)"
     assert line in network.push("--adopt", "--dry-run", status=0).stdout
-    said = network.push("--adopt", status=0).stderr
-    assert said.index(line) < said.index("wave 1 of")
+    output = network.push("--adopt", status=0).stderr
+    assert output.index(line) < output.index("wave 1 of")
 
 
 @pytest.mark.parametrize("options", [(), ("--plan",), ("--dry-run",)])
@@ -100,9 +100,9 @@ def test_a_time_that_a_driver_would_refuse_is_refused_before_the_start(
     driver = sys.modules["napalm_simulated"].SimulatedDriver
     monkeypatch.setattr(driver, "CONFIRM_LIMITS", (30, 3600), raising=False)
     network.edit(HITLESS)
-    said = network.push(*options, status=1).stderr
-    assert "FAB9133" in said
-    assert "frr reverts a commit within 30 to 3600 s, not 10 s (6 switches, such as su001-tor1a)" in said
+    output = network.push(*options, status=1).stderr
+    assert "FAB9133" in output
+    assert "frr reverts a commit within 30 to 3600 s, not 10 s (6 switches, such as su001-tor1a)" in output
     assert network.interval("spine01a") == "first"
     network.push("--confirm-within", "30", *options, status=0)
 
@@ -134,6 +134,6 @@ def test_confirm_time_is_rounded_to_minutes_before_the_start(
     network.push(status=0)
     monkeypatch.setattr(sys.modules["napalm_simulated"].SimulatedDriver, "CONFIRM_STEP", 60)
     network.edit(HITLESS)
-    said = network.push("--only", "spine01a", status=0).stderr
-    assert "FAB9134" in said
-    assert "after 60 s" in said
+    output = network.push("--only", "spine01a", status=0).stderr
+    assert "FAB9134" in output
+    assert "after 60 s" in output

@@ -27,8 +27,8 @@ def test_a_long_difference_is_shown_in_part_and_whole_to_programs(network: Netwo
     assert shown.count("\n+x") <= 1000
     assert "more lines; --format json has them all" in shown
     network.fault("spine01a", "compare_config", 1, "instead", "long")
-    told = json.loads(network.push("--dry-run", *ONLY, "--format", "json", status=0).stdout)
-    assert told["switches"]["spine01a"]["diff"].count("\n+x") == 5000
+    reported = json.loads(network.push("--dry-run", *ONLY, "--format", "json", status=0).stdout)
+    assert reported["switches"]["spine01a"]["diff"].count("\n+x") == 5000
 
 
 @pytest.mark.parametrize("words", [("--dry-run",), ()])

@@ -95,7 +95,7 @@ def test_a_box_without_sessions_has_nothing_to_drain(tmp_path: Path) -> None:
 def test_a_switch_of_other_address_families_is_drained_in_each_that_it_runs(
     tmp_path: Path, nos: str, runs: str, wanted: str
 ) -> None:
-    held(*(planned(tmp_path / family, nos, family) for family in (runs, wanted)))
+    check_drain(*(planned(tmp_path / family, nos, family) for family in (runs, wanted)))
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_a_switch_whose_links_have_no_addresses_is_drained_in_each_family_that_i
     tmp_path: Path, nos: str, runs: str, wanted: str
 ) -> None:
     families = (f"{family}, fabric_links: unnumbered" for family in (runs, wanted))
-    held(*(planned(tmp_path / str(step), nos, family) for step, family in enumerate(families)))
+    check_drain(*(planned(tmp_path / str(step), nos, family) for step, family in enumerate(families)))
 
 
 def planned(folder: Path, nos: str, family: str) -> Fabric:
@@ -127,7 +127,7 @@ def tree_of(fabric: Fabric) -> BuiltTree:
     return BuiltTree(Snapshot(Path(), None, "", {}), Path(), fabric, places, {}, Roster(fabric, places))  # type: ignore[arg-type]
 
 
-def held(before: Fabric, after: Fabric) -> None:
+def check_drain(before: Fabric, after: Fabric) -> None:
     """What runs is drained, before it changes, as its own plan would have it."""
     tree = tree_of(after)
     for name, place in tree.places.items():

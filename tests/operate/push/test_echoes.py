@@ -57,9 +57,9 @@ def test_no_message_and_no_journal_has_it(
     require_clean(network, ran)
     if network.states():
         for form in ("text", "json"):
-            told = network.push("--status", "--run", "1", "--format", form, status=0)
-            assert "<hidden>" in told.stdout
-            require_clean(network, told)
+            reported = network.push("--status", "--run", "1", "--format", form, status=0)
+            assert "<hidden>" in reported.stdout
+            require_clean(network, reported)
 
 
 def test_a_hook_gets_no_secret_and_none_that_it_prints_is_kept(

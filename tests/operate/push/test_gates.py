@@ -86,8 +86,8 @@ def test_only_unplanned_prefixes_may_disappear(tmp_path: Path) -> None:
 
     def missed(now: dict[str, int]) -> set[str]:
         before, after = ({"sessions": {}, "widths": each} for each in (widths, now))
-        said = find_regressions(tor, before, after, (), (), widths=True, leaving=source.leaving)
-        return {line.split()[0] for line in said if "next hops" in line}
+        output = find_regressions(tor, before, after, (), (), widths=True, leaving=source.leaving)
+        return {line.split()[0] for line in output if "next hops" in line}
 
     assert missed({stays: 1, **outside}) == {stays}
     assert missed({}) == {stays, *outside}
@@ -147,8 +147,8 @@ def test_counters_that_disappear_are_reported(spine: Switch) -> None:
 
 def test_errors_storms_and_drops_are_never_cured_by_waiting(spine: Switch) -> None:
     def counted(errors: int, storms: int, dropped: int, lossy: int) -> dict[str, Any]:
-        told = {STORMS: {"swp1": {"3": storms}}, DROPPED: {"swp1": {"3": dropped, "0": lossy}}}
-        return {"errors": {"swp2": errors}, "lossless": told}
+        reported = {STORMS: {"swp1": {"3": storms}}, DROPPED: {"swp1": {"3": dropped, "0": lossy}}}
+        return {"errors": {"swp2": errors}, "lossless": reported}
 
     before = counted(5, 7, 9, 0)
     assert find_lasting_errors(spine, before, before, Options()) == []
@@ -170,12 +170,12 @@ def test_errors_storms_and_drops_are_never_cured_by_waiting(spine: Switch) -> No
 
 def test_congestion_is_a_rate(spine: Switch) -> None:
     def counted(at: float, received: int, sent: int, marked: int, boot: str = "a") -> dict[str, Any]:
-        told = {
+        reported = {
             PFC_RX: {"swp1": {"all": received}},
             PFC_TX: {"swp1": {"3": sent}},
             ECN_MARKED: {"swp1": {"3": marked}},
         }
-        return {"at": at, "boot": boot, "lossless": told}
+        return {"at": at, "boot": boot, "lossless": reported}
 
     before, options = counted(100.0, 50, 50, 50), Options(pauses=10, marks=1000)
     assert find_congestion(spine, before, counted(120.0, 150, 150, 20050), options) == []

@@ -55,8 +55,8 @@ def test_a_rack_joins_in_the_change_that_takes_a_port_away(growing: Network) -> 
     growing.edit(PORT)
     added = set(growing.source.devices) - small
     assert {name[:5] for name in added} == {"su003"}
-    said = growing.push(status=1).stderr
-    assert "--adopt" in said, said
+    output = growing.push(status=1).stderr
+    assert "--adopt" in output, output
     growing.push("--adopt", status=0)
     require_new(growing, small | added)
     assert growing.runs("su001-tor1a") != before

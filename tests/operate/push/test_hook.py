@@ -71,22 +71,22 @@ def test_every_switch_is_drained_while_its_image_is_installed_and_called_once(up
     assert called(upgrading) == []
     ran = upgrading.push(*options, status=0)
     assert "6 of 6 switches to change, 6 disruptively" in ran.stderr
-    told = called(upgrading)
-    assert sorted(one["switch"] for one in told) == sorted(upgrading.source.devices)
-    assert told[0]["switch"] == "spine01a", "the canary"
-    assert all(one["drained"] for one in told)
-    assert told[0]["argv"] == ["install", "spine01a"]
-    assert (told[0]["named"], told[0]["nos"], told[0]["release"]) == ("spine01a", "frr", "9.1")
-    assert told[0]["image"] == {"file": "frr.img", "sha256": hashlib.sha256(b"image").hexdigest()}
+    reported = called(upgrading)
+    assert sorted(one["switch"] for one in reported) == sorted(upgrading.source.devices)
+    assert reported[0]["switch"] == "spine01a", "the canary"
+    assert all(one["drained"] for one in reported)
+    assert reported[0]["argv"] == ["install", "spine01a"]
+    assert (reported[0]["named"], reported[0]["nos"], reported[0]["release"]) == ("spine01a", "frr", "9.1")
+    assert reported[0]["image"] == {"file": "frr.img", "sha256": hashlib.sha256(b"image").hexdigest()}
     assert set(upgrading.states().values()) == {"undrained"}
     assert not any("+shut" in upgrading.interval(name) for name in upgrading.source.devices)
 
     assert "FAB9433" in upgrading.push("--rollback", "1", status=1).stderr
-    before = len(told)
+    before = len(reported)
     upgrading.push(*options, "--rollback", "1", status=0)
-    told = called(upgrading)[before:]
-    assert {one["action"] for one in told} == {"return"}
-    assert len(told) == 6
+    reported = called(upgrading)[before:]
+    assert {one["action"] for one in reported} == {"return"}
+    assert len(reported) == 6
 
 
 def test_a_hook_that_fails_ends_the_push_with_the_switch_back_in_service(upgrading: Network) -> None:

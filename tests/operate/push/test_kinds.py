@@ -63,13 +63,13 @@ HONEST: dict[str, Any] = {
 class Driver:
     """A driver whose getters return the values of a test."""
 
-    def __init__(self, **told: Any) -> None:
-        for name, value in told.items():
+    def __init__(self, **reported: Any) -> None:
+        for name, value in reported.items():
             setattr(self, name, lambda value=value: value)
 
 
-def connection(**told: Any) -> Connection:
-    return Connection("spine01a", Driver(**told), str)
+def connection(**reported: Any) -> Connection:
+    return Connection("spine01a", Driver(**reported), str)
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ def test_getter_results_arrive_in_measurements() -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "told", "where"),
+    ("method", "reported", "where"),
     [
         (
             "get_interfaces_counters",
@@ -100,35 +100,35 @@ def test_getter_results_arrive_in_measurements() -> None:
         ("get_alarms", "fan 1", "get_alarms"),
     ],
 )
-def test_another_kind_is_a_finding_with_its_place(method: str, told: Any, where: str) -> None:
+def test_another_kind_is_a_finding_with_its_place(method: str, reported: Any, where: str) -> None:
     with pytest.raises(DeviceError) as error:
-        gates.measure_switch(connection(**{method: told}))
+        gates.measure_switch(connection(**{method: reported}))
     assert error.value.code == "FAB9105"
     assert where in str(error.value)
 
 
 def test_digits_and_nothing_are_numbers() -> None:
-    told = {"swp1": {"rx_errors": "5", "tx_errors": None}}
-    assert gates.read_counters(connection(get_interfaces_counters=told))["errors"] == {"swp1": 5}
+    reported = {"swp1": {"rx_errors": "5", "tx_errors": None}}
+    assert gates.read_counters(connection(get_interfaces_counters=reported))["errors"] == {"swp1": 5}
 
 
 @pytest.mark.parametrize("method", sorted(GETTERS))
 def test_malformed_getter_results_are_measured_or_rejected(method: str, spine: Switch) -> None:
     judge: dict[str, Callable[[Any], Any]] = {
-        "get_bgp_neighbors": lambda told: verify_switch.compare_sessions(spine, told),
-        "get_interfaces": lambda told: verify_switch.compare_ports(spine, told, None, 0),
-        "get_interfaces_counters": lambda told: verify_switch.compare_ports(spine, {}, told, 0),
-        "get_lldp_neighbors_detail": lambda told: neighbors.read_lldp_view(spine, told),
+        "get_bgp_neighbors": lambda reported: verify_switch.compare_sessions(spine, reported),
+        "get_interfaces": lambda reported: verify_switch.compare_ports(spine, reported, None, 0),
+        "get_interfaces_counters": lambda reported: verify_switch.compare_ports(spine, {}, reported, 0),
+        "get_lldp_neighbors_detail": lambda reported: neighbors.read_lldp_view(spine, reported),
     }
     before = gates.measure_switch(connection(**HONEST))
 
     @given(ANYTHING)
-    def hold(told: Any) -> None:
-        asked = connection(**{**HONEST, method: told})
+    def hold(reported: Any) -> None:
+        requested = connection(**{**HONEST, method: reported})
         try:
-            now = gates.measure_switch(asked)
+            now = gates.measure_switch(requested)
             if method in judge:
-                judge[method](asked.getter(method))
+                judge[method](requested.getter(method))
         except DeviceError:
             return
         for old, new in ((before, now), (now, before)):

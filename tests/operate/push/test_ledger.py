@@ -64,12 +64,12 @@ def test_a_build_warns_of_what_no_device_took_and_only_with_a_ledger(tmp_path: P
         assert "timers bgp <number> <number>" in entry["accepted"]
         assert entry["accepted"] == sorted(set(entry["accepted"]))
         assert not {"spine01a", "su001-tor1a", "10."} & set(first.decode().split())
-        told = eos(switch)
-        assert told.count("FAB9046") == 1, "lines that only a ToR has"
+        reported = eos(switch)
+        assert reported.count("FAB9046") == 1, "lines that only a ToR has"
         ledger.write_bytes(first.replace(b"- timers bgp <number> <number>\n", b""))
         more = eos(switch)
         assert "FAB9046" in more
-        assert "such as 'timers bgp" in more or told != more
+        assert "such as 'timers bgp" in more or reported != more
         switch.server.faults.planted = ("timers bgp 3 12",)
         switch.push("--try", "--record", status=1)
         (entry,) = yaml.safe_load(ledger.read_bytes())["tried"]

@@ -73,8 +73,8 @@ def test_a_push_killed_in_the_midst_of_a_commit_leaves_a_whole_fabric_and_is_end
 @pytest.mark.parametrize("live", [2], indirect=True)
 def test_frr_itself_checks_a_candidate_refuses_planted_lines_and_runs_on_as_it_was(live: Live) -> None:
     live.edit(DISRUPTIVE)
-    status, said = live.push("--try", "--adopt")
-    assert (status, said.count("takes all")) == (0, 2), said
+    status, output = live.push("--try", "--adopt")
+    assert (status, output.count("takes all")) == (0, 2), output
     before = live.runs(VICTIM)
     path = live.source.tree / "switches" / VICTIM / "frr.conf"
     lines = path.read_text().splitlines()
@@ -82,16 +82,16 @@ def test_frr_itself_checks_a_candidate_refuses_planted_lines_and_runs_on_as_it_w
     lines[timers] = " timers bgp 3 99999999"
     lines.append("of nobody's grammar")
     digest = vouched(live, "\n".join(lines) + "\n")
-    status, said = live.push("--try", "--only", VICTIM, "--tree-digest", digest)
-    told = " ".join(said.split())
-    assert status == 1, said
-    assert said.count("FAB9164") == 2
+    status, output = live.push("--try", "--only", VICTIM, "--tree-digest", digest)
+    reported = " ".join(output.split())
+    assert status == 1, output
+    assert output.count("FAB9164") == 2
     for at, words in ((timers + 1, "timers bgp 3 99999999"), (len(lines), "of nobody's grammar")):
-        assert f"frr.conf:{at}:" in told
-        assert re.search(rf"% Unknown command\[\d+\]: +{words}", told), told
-    assert "printed by template frr/" in told
-    assert "printed by no built-in template" in told
-    assert "cluster.yaml" in told.split("behind it: ")[1]
+        assert f"frr.conf:{at}:" in reported
+        assert re.search(rf"% Unknown command\[\d+\]: +{words}", reported), reported
+    assert "printed by template frr/" in reported
+    assert "printed by no built-in template" in reported
+    assert "cluster.yaml" in reported.split("behind it: ")[1]
     assert live.runs(VICTIM) == before
     assert live.states() == {}
     left = live.lab.run(VICTIM, ["ls", PRIVATE]).stdout.split()
@@ -135,11 +135,11 @@ def test_the_guard_of_a_dead_push_does_not_undo_the_push_of_another_machine(live
 
     live.edit(HITLESS)
     other = (*ONLY, "--spec", str(live.spec))
-    status, said = live.push(*other, machine="-2")
-    assert (status, "FAB9136" in said) == (1, True), said
-    (session,) = set(re.findall(r"fabricc-1-[0-9a-f]{8}[-A-Za-z0-9]*", said))
-    status, said = live.push(*other, "--take-over", session, machine="-2")
-    assert (status, "FAB9137" in said or session in said) == (0, True), said
+    status, output = live.push(*other, machine="-2")
+    assert (status, "FAB9136" in output) == (1, True), output
+    (session,) = set(re.findall(r"fabricc-1-[0-9a-f]{8}[-A-Za-z0-9]*", output))
+    status, output = live.push(*other, "--take-over", session, machine="-2")
+    assert (status, "FAB9137" in output or session in output) == (0, True), output
     assert "guard.json" not in live.lab.run(VICTIM, ["ls", PRIVATE]).stdout
     time.sleep(guard_s)  # until it would have acted
     assert "transmit-interval 500" in live.runs(VICTIM)
@@ -147,13 +147,13 @@ def test_the_guard_of_a_dead_push_does_not_undo_the_push_of_another_machine(live
     assert "graceful-shutdown additive" not in live.runs(VICTIM)
     saved = live.lab.run(VICTIM, ["cat", "/etc/frr/frr.conf"]).stdout
     assert "transmit-interval 500" in saved
-    status, said = live.push(*other, machine="-2")
-    assert (status, "1 unchanged" in said) == (0, True), said
+    status, output = live.push(*other, machine="-2")
+    assert (status, "1 unchanged" in output) == (0, True), output
 
     # The first machine detects that its run is over, and changes nothing without a new order.
     live.edit(DISRUPTIVE)
-    status, said = live.push("--resume")
-    assert status == 3, said
+    status, output = live.push("--resume")
+    assert status == 3, output
     assert "transmit-interval 500" in live.runs(VICTIM)
 
 
@@ -184,9 +184,9 @@ def test_another_switch_at_an_address_is_refused(live: Live) -> None:
         for kind, (devices, options) in swaps.items():
             live.access(devices=devices)
             for more in ((), ("--try",), ("--dry-run",)):
-                status, said = live.push(*options, *more)
-                assert status in (1, 3), (kind, hostname, more, said)
-                assert "FAB9106" in said or "FAB9107" in said, (kind, hostname, more, said)
+                status, output = live.push(*options, *more)
+                assert status in (1, 3), (kind, hostname, more, output)
+                assert "FAB9106" in output or "FAB9107" in output, (kind, hostname, more, output)
     assert {name: live.runs(name) for name in spines} == before
 
 

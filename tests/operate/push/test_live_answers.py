@@ -40,7 +40,7 @@ class Answer(NamedTuple):
     words: str
     call: int
     kind: str
-    said: str
+    output: str
     ends: bool = True
     """Whether the push may fail."""
 
@@ -100,8 +100,8 @@ def stand_in(live: Live) -> None:
         usual = f"{INSIDE}/{name}.py" if name == "reload" else f"{INSIDE}/{name}.real"
         shutil.copy(place, folder / Path(usual).name)
         run = f'usual="{"python3 " * (name == "reload")}{usual}"'
-        asked = f'[ ! -e {INSIDE}/{name}.sh ] || . {INSIDE}/{name}.sh\nexec $usual "$@"\n'
-        (folder / f"{name}.script").write_text(f"#!/bin/sh\n{run}\n{asked}")
+        requested = f'[ ! -e {INSIDE}/{name}.sh ] || . {INSIDE}/{name}.sh\nexec $usual "$@"\n'
+        (folder / f"{name}.script").write_text(f"#!/bin/sh\n{run}\n{requested}")
         if name == "reload":  # the driver starts it by `python3`
             (folder / "reload.start").write_text(
                 f'import os, sys\nos.execv("/bin/sh", ["sh", "{INSIDE}/reload.script", *sys.argv[1:]])\n'
@@ -121,15 +121,15 @@ def outside(live: Live) -> Path:
 
 def install(live: Live, answer: Answer) -> Path:
     """Let the script of a program answer; return the file with a line for each call."""
-    said, calls, half = (f"{INSIDE}/{name}" for name in ("said", "calls", "half"))
+    output, calls, half = (f"{INSIDE}/{name}" for name in ("said", "calls", "half"))
     (outside(live) / "said").write_text(f"{answer.said}\n" if answer.said else "")
     found = outside(live) / "calls"
     found.write_text("")
     other = {
-        ADVISED: f"cat {said} >&2",
+        ADVISED: f"cat {output} >&2",
         CUT: f'$usual "$@" > {half}; head -c $(($(wc -c < {half}) / 2)) {half}; exit 0',
-        REPLACED: f"cat {said}; exit 0",
-    }.get(answer.kind, f"cat {said} >&2; {answer.kind}")
+        REPLACED: f"cat {output}; exit 0",
+    }.get(answer.kind, f"cat {output} >&2; {answer.kind}")
     due = f'[ {answer.call} = 0 ] || [ "$(wc -l < {calls})" = {answer.call} ]'
     text = f'case "$*" in *"{answer.words}"*) echo >> {calls}; if {due}; then {other}; fi ;; esac\n'
     (outside(live) / f"{answer.program}.sh").write_text(text)

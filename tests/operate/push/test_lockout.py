@@ -55,7 +55,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     return make
 
 
-def judged(source: BuiltTree, consents: frozenset[str] = frozenset(), **login: Any) -> tuple[Diagnostic, ...]:
+def find_lockouts(
+    source: BuiltTree, consents: frozenset[str] = frozenset(), **login: Any
+) -> tuple[Diagnostic, ...]:
     """Return the findings about a push to one switch by a login."""
     setting = Setting(source, Access(Login(**login)), Path("journal"), consents=consents)
     return start_checks.require_login(setting, [NAME])
@@ -63,7 +65,7 @@ def judged(source: BuiltTree, consents: frozenset[str] = frozenset(), **login: A
 
 def refused(source: BuiltTree, **login: Any) -> str:
     with pytest.raises(PushRefusedError) as error:
-        judged(source, **login)
+        find_lockouts(source, **login)
     assert {one.code for one in error.value.diagnostics} == {"FAB9160"}
     return " ".join(one.message for one in error.value.diagnostics)
 
@@ -86,22 +88,22 @@ def test_a_password_fits_no_account_of_a_key_alone(made: Made, nos: str) -> None
 
 @pytest.mark.parametrize("nos", STATING)
 def test_remote_login_servers_are_noted_and_pass_the_lockout_check(made: Made, nos: str) -> None:
-    (told,) = judged(made(nos, SERVERS), username="operator", password=PASSWORD)
-    assert (told.code, told.severity) == ("FAB9161", Severity.NOTE)
-    assert "172.16.0.5" in told.message
+    (reported,) = find_lockouts(made(nos, SERVERS), username="operator", password=PASSWORD)
+    assert (reported.code, reported.severity) == ("FAB9161", Severity.NOTE)
+    assert "172.16.0.5" in reported.message
 
 
 @pytest.mark.parametrize("nos", ["sonic", "frr"])
 def test_a_system_whose_configurations_state_no_accounts_is_pushed_to_with_a_warning(
     made: Made, nos: str
 ) -> None:
-    (told,) = judged(made(nos), username="admin", password=PASSWORD)
-    assert (told.code, told.severity) == ("FAB9162", Severity.WARNING)
+    (reported,) = find_lockouts(made(nos), username="admin", password=PASSWORD)
+    assert (reported.code, reported.severity) == ("FAB9162", Severity.WARNING)
 
 
 def test_the_account_that_a_system_keeps_is_reported(made: Made) -> None:
-    (told,) = judged(made("nxos"), username="admin", password=PASSWORD)
-    assert told.code == "FAB9162"
+    (reported,) = find_lockouts(made("nxos"), username="admin", password=PASSWORD)
+    assert reported.code == "FAB9162"
 
 
 @pytest.mark.parametrize("nos", ["junos", "cumulus"])
@@ -110,13 +112,17 @@ def test_the_account_is_let_in_by_its_own_key_and_by_no_other(made: Made, nos: s
     text = SPEC.split("ssh_key: ")[1].split('"')[1]
     source = made(nos)
     agent = {"allow_agent": True}
-    assert judged(source, username="netops", ssh_key=str(tmp_path / "nowhere")) == (), "nobody knows the key"
-    assert judged(source, username="netops", ssh_key=str(other), options=agent) == (), "an agent may have it"
+    assert find_lockouts(source, username="netops", ssh_key=str(tmp_path / "nowhere")) == (), (
+        "nobody knows the key"
+    )
+    assert find_lockouts(source, username="netops", ssh_key=str(other), options=agent) == (), (
+        "an agent may have it"
+    )
     assert "another key" in refused(source, username="netops", ssh_key=str(own))
     assert "another key" in refused(source, username="netops", ssh_key=str(other))
     (tmp_path / "fitting").touch()
     (tmp_path / "fitting.pub").write_text(f"{text} ann@home\n")
-    assert judged(source, username="netops", ssh_key=str(tmp_path / "fitting")) == ()
+    assert find_lockouts(source, username="netops", ssh_key=str(tmp_path / "fitting")) == ()
 
 
 @pytest.mark.parametrize("passphrase", ["", "a passphrase"])
@@ -146,11 +152,11 @@ def test_a_transport_that_the_configuration_does_not_serve_is_refused(made: Made
     good = {"username": "operator", "password": PASSWORD}
     for nos, options in (("eos", {"transport": "http"}), ("nxos", {"transport": "http"})):
         assert "over http" in refused(made(nos, SERVERS), **good, options=options)
-    judged(made("eos", SERVERS), **good, options={"transport": "ssh"})
+    find_lockouts(made("eos", SERVERS), **good, options={"transport": "ssh"})
     assert "on port 443" in refused(made("eos", SERVERS), **good, port=8443)
     assert "on port 830" in refused(made("junos", SERVERS), **good, port=2222)
-    judged(made("junos", SERVERS), **good, port=22)
-    judged(made("eos", SERVERS), **good, port=8443, address="192.0.2.1")
+    find_lockouts(made("junos", SERVERS), **good, port=22)
+    find_lockouts(made("eos", SERVERS), **good, port=8443, address="192.0.2.1")
 
 
 @pytest.mark.parametrize("nos", ALL)
@@ -159,7 +165,7 @@ def test_an_address_that_may_not_log_in_is_refused(
 ) -> None:
     servers = SERVERS if nos != "frr" else ""
     source = made(nos, f"{servers}  access: [10.1.0.0/16]\n")
-    judge = partial(judged, source, username="operator", password=PASSWORD)
+    judge = partial(find_lockouts, source, username="operator", password=PASSWORD)
     monkeypatch.setattr(start_checks, "find_source_address", lambda _: "10.1.7.9")
     assert {one.code for one in judge()} == {"FAB9162" if nos == "frr" else "FAB9161"}
     monkeypatch.setattr(start_checks, "find_source_address", lambda _: "10.2.0.1")
@@ -176,14 +182,14 @@ def test_the_machines_own_address_is_found_without_a_packet_and_a_tunnel_has_non
 
 def test_a_lockout_that_is_agreed_to_by_name_is_a_warning(made: Made) -> None:
     login = {"username": "operator", "password": PASSWORD}
-    (told,) = judged(made("eos"), frozenset({"operator"}), **login)
-    assert (told.code, told.severity) == ("FAB9160", Severity.WARNING)
+    (reported,) = find_lockouts(made("eos"), frozenset({"operator"}), **login)
+    assert (reported.code, reported.severity) == ("FAB9160", Severity.WARNING)
     with pytest.raises(PushRefusedError):
-        judged(made("eos"), frozenset({"netops"}), **login)
+        find_lockouts(made("eos"), frozenset({"netops"}), **login)
 
 
 def test_another_driver_is_judged_by_what_the_login_has(made: Made) -> None:
-    assert judged(made("eos"), username="netops", ssh_key="/nowhere", driver="of-others") == ()
+    assert find_lockouts(made("eos"), username="netops", ssh_key="/nowhere", driver="of-others") == ()
 
 
 def test_a_configuration_without_accounts_takes_those_of_the_switch_away(made: Made) -> None:
@@ -199,7 +205,7 @@ def test_lockout_stops_the_push_before_any_connection(tmp_path: Path, mode: tupl
     with bench(tmp_path, "eos") as switch:
         switch.server.faults.refuse_login = True
         switch.consents = ()
-        said = switch.push(*mode, status=1)
-        assert "FAB9160" in said
-        assert "FAB9110" not in said
+        output = switch.push(*mode, status=1)
+        assert "FAB9160" in output
+        assert "FAB9110" not in output
         assert switch.state() == ""

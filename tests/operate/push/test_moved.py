@@ -19,8 +19,8 @@ def test_a_renamed_switch_is_known_by_its_former_name_and_keeps_its_traffic(netw
     network.edit(f"{HITLESS}\nmoved: {{spine01a: spine-east}}")
     preview = network.push("--dry-run", status=0).stdout
     assert "spine-east" in preview
-    said = network.push(status=0).stderr
-    assert "0 of them disruptively" in said
+    output = network.push(status=0).stderr
+    assert "0 of them disruptively" in output
     assert network.states()["spine-east"] == "confirmed"
     assert "hostname spine-east" in network.runs("spine-east")
 

@@ -60,11 +60,11 @@ def test_a_guard_of_a_run_elsewhere_refuses_a_hitless_change_and_is_stopped_when
     second_machine(network)
     before = network.runs(NAME)
     for options in (("--adopt",), ("--adopt", "--dry-run")):
-        said = network.push(*options, "--only", NAME, status=1).stderr
-        assert "FAB9136" in said
-        assert "restores the configuration before it, " in said
-    owner = re.search(r"--take-over (fabricc-1-\S+)", " ".join(said.split()))
-    assert owner is not None, said
+        output = network.push(*options, "--only", NAME, status=1).stderr
+        assert "FAB9136" in output
+        assert "restores the configuration before it, " in output
+    owner = re.search(r"--take-over (fabricc-1-\S+)", " ".join(output.split()))
+    assert owner is not None, output
     assert network.runs(NAME) == before
     assert network.ask("guarded", NAME)
 
@@ -88,8 +88,8 @@ def test_a_guard_of_a_run_that_this_journal_knows_is_stopped_by_adopting(network
     network.ask("mend", NAME)
     network.edit(HITLESS)
     assert "FAB9136" in network.push("--only", NAME, status=1).stderr
-    said = network.push("--only", NAME, "--adopt", status=0).stderr
-    assert "FAB9137" in said
+    output = network.push("--only", NAME, "--adopt", status=0).stderr
+    assert "FAB9137" in output
     network.ask("expire", NAME)
     assert network.interval(NAME) == NEW
     assert network.states() == {NAME: "confirmed"}
@@ -100,13 +100,13 @@ def test_a_dead_run_that_is_ended_late_does_not_undo_what_another_one_did(networ
     journal, state = network.journal, network.folder / "state"
     second_machine(network)
     owner = f"fabricc-1-{sessions(journal)[0]}"
-    said = network.push("--adopt", "--only", NAME, "--take-over", owner, status=0).stderr
-    assert f"{NAME}: it is drained, by a person or another run; the push undrains it" in said
+    output = network.push("--adopt", "--only", NAME, "--take-over", owner, status=0).stderr
+    assert f"{NAME}: it is drained, by a person or another run; the push undrains it" in output
     state.rename(network.folder / "state.second")
     (network.folder / "state.first").rename(state)
     network.journal = journal
-    said = " ".join(network.push("--rollback", "1", status=3).stderr.split())
-    assert "was changed by another session and keeps that change" in said
+    output = " ".join(network.push("--rollback", "1", status=3).stderr.split())
+    assert "was changed by another session and keeps that change" in output
     assert network.interval(NAME) == NEW
     assert network.states() == {NAME: "unknown"}
     network.edit(DISRUPTIVE)
@@ -120,9 +120,9 @@ def test_push_is_rejected_while_another_change_runs(network: Network) -> None:
     network.edit(HITLESS)
     network.ask("update", NAME, by="`config reload`")
     for options in (("--adopt",), ("--adopt", "--dry-run"), ("--adopt", "--take-over", "`config reload`")):
-        said = network.push(*options, "--only", NAME, status=1).stderr
-        assert "FAB9136" in said
-        assert "`config reload` is changing the configuration" in " ".join(said.split())
+        output = network.push(*options, "--only", NAME, status=1).stderr
+        assert "FAB9136" in output
+        assert "`config reload` is changing the configuration" in " ".join(output.split())
     network.ask("update", NAME, by="")
     network.push("--adopt", "--only", NAME, status=0)
     assert network.interval(NAME) == NEW
@@ -163,10 +163,10 @@ def test_an_edit_between_drain_and_change_is_kept_and_reported(network: Network,
         hook.chmod(0o755)
         options += ["--hook", str(hook)]
     network.fault(NAME, "commit_config", 1, "after", "drift")
-    said = " ".join(network.push(*options, status=3).stderr.split())
-    assert f"FAB9112: {NAME} was changed by another session while it was drained" in said
-    assert "maximum_prefixes runs 99" in said
-    assert "it is in service again" in said
+    output = " ".join(network.push(*options, status=3).stderr.split())
+    assert f"FAB9112: {NAME} was changed by another session while it was drained" in output
+    assert "maximum_prefixes runs 99" in output
+    assert "it is in service again" in output
     assert network.states() == {NAME: "unknown"}
     assert "maximum-prefix 99" in network.runs(NAME)
     assert network.interval(NAME) == "first"
@@ -180,8 +180,8 @@ def test_an_edit_that_no_fact_describes_is_kept_too(network: Network) -> None:
         method, number, when = act.split()
         place = network.folder / "faults"
         place.write_text(f"{address} {method} {when} scribble {number}\n")
-        said = " ".join(network.push("--adopt", "--only", NAME, status=3).stderr.split())
-        assert "was changed by another session while it was drained: + of no grammar" in said
+        output = " ".join(network.push("--adopt", "--only", NAME, status=3).stderr.split())
+        assert "was changed by another session while it was drained: + of no grammar" in output
         assert network.runs(NAME).count("of no grammar") == 1
         assert not network.interval(NAME).endswith("+shut")
 
@@ -189,8 +189,8 @@ def test_an_edit_that_no_fact_describes_is_kept_too(network: Network) -> None:
 def test_an_edit_between_confirmation_and_undrain_is_kept_and_reported(network: Network) -> None:
     network.edit(DISRUPTIVE)
     network.fault(NAME, "get_config", 6, "before", "drift")
-    said = " ".join(network.push("--adopt", "--only", NAME, status=3).stderr.split())
-    assert f"FAB9112: {NAME} was changed by another session while it was drained" in said
+    output = " ".join(network.push("--adopt", "--only", NAME, status=3).stderr.split())
+    assert f"FAB9112: {NAME} was changed by another session while it was drained" in output
     assert "maximum-prefix 99" in network.runs(NAME)
     assert network.interval(NAME) == matrix.NEW[DISRUPTIVE]
     assert network.states() == {NAME: "unknown"}
@@ -200,8 +200,8 @@ def test_rollback_does_not_undo_a_foreign_commit(network: Network) -> None:
     network.edit(DISRUPTIVE)
     network.fault(NAME, "commit_config", 1, "after", "foreign")
     network.extra += ["--confirm-within", "10"]
-    said = " ".join(network.push("--adopt", "--only", NAME, status=3).stderr.split())
-    assert f"FAB9111: {NAME}: a commit of somebody waits for its confirmation" in said
+    output = " ".join(network.push("--adopt", "--only", NAME, status=3).stderr.split())
+    assert f"FAB9111: {NAME}: a commit of somebody waits for its confirmation" in output
     assert "maximum-prefix 99" in network.runs(NAME), "what they confirmed stays"
     assert network.interval(NAME) == "first", "the drain was taken back"
 
@@ -213,8 +213,8 @@ def test_a_run_that_committed_nothing_brings_nothing_back(network: Network, wher
     network.edit(change)
     method, number, when = where.split()
     network.fault(NAME, method, int(number), when, "overtake")
-    said = network.push("--adopt", "--only", NAME, status=3).stderr
-    assert "session theirs has committed the same configuration" in " ".join(said.split())
+    output = network.push("--adopt", "--only", NAME, status=3).stderr
+    assert "session theirs has committed the same configuration" in " ".join(output.split())
     assert network.states() == {NAME: "rolled-back"}
     assert network.interval(NAME) == (NEW if change == HITLESS else "first+shut")
 
@@ -224,8 +224,8 @@ def test_the_same_change_of_another_session_stays_where_the_change_of_a_drained_
 ) -> None:
     network.edit(DISRUPTIVE)
     network.fault(NAME, "commit_config", 2, "before", "overtake")
-    said = network.push("--adopt", "--only", NAME, status=3).stderr
-    assert "changed by another session and keeps that change" in " ".join(said.split())
+    output = network.push("--adopt", "--only", NAME, status=3).stderr
+    assert "changed by another session and keeps that change" in " ".join(output.split())
     assert network.states() == {NAME: "unknown"}
     assert network.interval(NAME) == matrix.NEW[DISRUPTIVE]
 
@@ -235,8 +235,8 @@ def test_rejected_login_is_retried_only_a_few_times(network: Network) -> None:
     address = network.source.devices[NAME].address
     lines = [f"{address} open before deny {count}\n" for count in range(3, 40)]
     (network.folder / "faults").write_text("".join(lines))
-    said = network.push("--adopt", "--only", NAME, "--settle", "20", status=3).stderr
-    assert "cannot be logged in to" in said
+    output = network.push("--adopt", "--only", NAME, "--settle", "20", status=3).stderr
+    assert "cannot be logged in to" in output
     left = [line.split()[4] for line in (network.folder / "faults").read_text().splitlines()]
     assert sum(count == "0" for count in left) == 3
 

@@ -64,9 +64,9 @@ def test_a_push_does_not_start_on_what_it_does_not_know(network: Network) -> Non
     drifted = network.runs("spine01a").replace("maximum-prefix 16", "maximum-prefix 99")
     network.ask("load", "spine01a", text=drifted)
     network.ask("commit", "spine01a", revert_in=None)
-    said = network.push("--only", "spine01a", status=1).stderr
-    assert "FAB9112" in said
-    assert "maximum_prefixes runs 99, wanted 16" in said
+    output = network.push("--only", "spine01a", status=1).stderr
+    assert "FAB9112" in output
+    assert "maximum_prefixes runs 99, wanted 16" in output
     assert "FAB9121" in network.push("--adopt", "--plan", "--keep", "75%", status=1).stderr
     path = network.source.tree / "switches" / "spine01a" / "hostname"
     path.write_text("other\n")
@@ -155,8 +155,8 @@ def test_switches_that_cannot_go_back_by_themselves_are_reported_before_the_star
     network.push("--adopt", "--plan")
     monkeypatch.setattr(sys.modules["napalm_simulated"].SimulatedDriver, "CONFIRM_STEP", 0)
     network.fault("spine01a", "commit_config", 1, "after", "sick")
-    said = network.push("--adopt", "--only", "spine01a", status=3).stderr
-    assert -1 < said.find("FAB9126") < said.find("wave 1 of 1")
+    output = network.push("--adopt", "--only", "spine01a", status=3).stderr
+    assert -1 < output.find("FAB9126") < output.find("wave 1 of 1")
     assert network.states() == {"spine01a": "rolled-back"}
     network.truthful(NEW)
 
@@ -242,9 +242,9 @@ def test_resume_is_suggested_only_when_possible(network: Network) -> None:
     network.edit(HITLESS)
     network.fault("spine01a", "commit_config", 1, "after", "interrupt")
     network.direct = False
-    said = network.push("--adopt", "--only", "spine01a", status=130).stderr
+    output = network.push("--adopt", "--only", "spine01a", status=130).stderr
     assert network.states() == {"spine01a": "rolled-back"}
-    assert "FAB9135" not in said
+    assert "FAB9135" not in output
     network.direct = True
     network.truthful(NEW)
 
@@ -288,9 +288,9 @@ def test_no_guard_stays_behind_whichever_way_a_push_ends(network: Network) -> No
 
 def test_dry_run_reports_drained_switches(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
     network.edit(DISRUPTIVE)
-    said = network.push("--adopt", "--dry-run", status=0).stdout
-    assert "6 switches with frr drained" in said
-    assert "goes back in service by itself within 24 s" in said
+    output = network.push("--adopt", "--dry-run", status=0).stdout
+    assert "6 switches with frr drained" in output
+    assert "goes back in service by itself within 24 s" in output
     monkeypatch.delattr(sys.modules["napalm_simulated"].SimulatedDriver, "arm_guard")
     for mode in ("--dry-run", "--plan"):
         assert "stays so until --resume or --rollback" in network.push("--adopt", mode, status=0).stdout
@@ -311,8 +311,10 @@ def test_waves_are_shown_without_an_access_file_and_nothing_else_starts(network:
 
 def test_push_of_one_switch_tolerates_unread_neighbors(network: Network) -> None:
     network.edit("addressing: {family: dual}")
-    said = network.push("--adopt", "--only", "spine01a", status=0).stderr
+    output = network.push("--adopt", "--only", "spine01a", status=0).stderr
     assert (
-        said.count("warning: spine01a: 4 new sessions down, such as to su001-tor1a, which was not contacted")
+        output.count(
+            "warning: spine01a: 4 new sessions down, such as to su001-tor1a, which was not contacted"
+        )
         == 1
     )

@@ -64,7 +64,7 @@ def access_file(network: Network) -> Path:
     return network.spec.parent / "fabricc-access.yaml"
 
 
-def told(network: Network, *outputs: str) -> str:
+def read_remains(network: Network, *outputs: str) -> str:
     """Everything that a push leaves behind."""
     places = [*network.folder.glob("journal.sqlite*"), *(network.folder / "out").rglob("*")]
     kept = [path.read_bytes().decode("latin-1") for path in places if path.is_file()]
@@ -89,7 +89,7 @@ def test_a_value_reaches_the_switch_and_nothing_else(
     ran = network.push("--dry-run", *ONE, status=0)
     assert "+tacacs-server host 172.16.0.5 vrf MGMT key 0" in ran.stdout
     outputs += [ran.stdout, ran.stderr]
-    assert KEY not in told(network)
+    assert KEY not in read_remains(network)
     ran = network.push(*ONE, status=0)
     assert NEXT_KEY in network.runs("spine01a")
     ran = network.push("--rollback", "2", status=0)
@@ -97,7 +97,7 @@ def test_a_value_reaches_the_switch_and_nothing_else(
     for value in (KEY, NEXT_KEY, COMMUNITY):
         assert not any(value in text for text in outputs)
     for value in (NEXT_KEY, COMMUNITY):
-        assert value not in told(network), "the journal and the tree have references"
+        assert value not in read_remains(network), "the journal and the tree have references"
 
 
 def stored(network: Network) -> str:
@@ -136,17 +136,17 @@ def test_earlier_secret_is_stored_until_the_next_change_of_the_switch(
     network.edit("routing: {bfd: {interval_ms: 400}}")
     network.push(*ONE, status=0)
     assert KEY not in apart(network), "nothing can be undone with it"
-    said = network.push("--rollback", "2", status=1).stderr
-    assert "FAB9153" in said
+    output = network.push("--rollback", "2", status=1).stderr
+    assert "FAB9153" in output
     assert NEXT_KEY in network.runs("spine01a")
 
 
 def test_without_a_value_no_switch_is_spoken_to(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
     network.edit(HITLESS)
-    said = network.push("--adopt", status=1).stderr
-    assert said.count("FAB9131") == 2
-    assert "'snmp'" in said
-    assert "secrets: {tacacs: {env: NAME}}" in said
+    output = network.push("--adopt", status=1).stderr
+    assert output.count("FAB9131") == 2
+    assert "'snmp'" in output
+    assert "secrets: {tacacs: {env: NAME}}" in output
     with access_file(network).open("a") as file:
         file.write(PLACES)
     monkeypatch.delenv("LAB_SNMP")

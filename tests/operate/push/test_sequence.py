@@ -89,9 +89,9 @@ def test_a_step_before_its_turn_is_reported_before_anything_is_touched(
     both, senders, wanted = steps(network, fabricc)
     turned(network, wanted)
     for options in ([], ["--dry-run"], ["--plan"]):
-        said = network.push(*options, status=1).stderr
-        assert "FAB9460" in said
-        assert "the step wanted comes after rdma-senders, which was not pushed to" in said
+        output = network.push(*options, status=1).stderr
+        assert "FAB9460" in output
+        assert "the step wanted comes after rdma-senders, which was not pushed to" in output
     assert set(network.states().values()) == {"unchanged"}, "of the first push: no run was begun"
 
     turned(network, both)

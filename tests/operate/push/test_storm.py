@@ -116,15 +116,15 @@ def test_a_storm_planted_on_the_canary_stops_the_push_after_it(pair: Pair) -> No
         server.counted.dropped = {port: {3: 5}}
 
     pair.strikes = strike
-    said = pair.push(status=3)
+    output = pair.push(status=3)
     port = pair.servers[CANARY].counted.ports[0]
     storms = pair.nos != "junos"
-    assert (f"{CANARY}: the PFC watchdog of {port} detected 1 storm" in said) == storms
-    assert f"{port} dropped 5 packets of lossless classes" in said
-    assert ("not stated by junos, so not watched: PFC watchdog storms (2)" in said) == (not storms)
+    assert (f"{CANARY}: the PFC watchdog of {port} detected 1 storm" in output) == storms
+    assert f"{port} dropped 5 packets of lossless classes" in output
+    assert ("not stated by junos, so not watched: PFC watchdog storms (2)" in output) == (not storms)
     assert not pair.new(CANARY), "it went back"
     assert not pair.new(OTHER)
-    assert "wave 2" not in said
+    assert "wave 2" not in output
     pair.servers[CANARY].counted.storms = {}
     pair.servers[CANARY].counted.dropped = {}
     pair.strikes = _nothing

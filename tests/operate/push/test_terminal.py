@@ -22,12 +22,12 @@ def network(network: Network) -> Network:
     return network
 
 
-def screen(said: str) -> str:
+def screen(output: str) -> str:
     """What a terminal shows after all of this was written to it, by the sequences that rich uses."""
     lines, row, column = [""], 0, 0
     at = 0
-    while at < len(said):
-        if move := MOVE.match(said, at):
+    while at < len(output):
+        if move := MOVE.match(output, at):
             count = int(move[1] or 1) if move[2] in ("A", "B") else 0
             if move[2] == "A":
                 row = max(0, row - count)
@@ -35,7 +35,7 @@ def screen(said: str) -> str:
                 lines[row] = "" if move[1] == "2" else lines[row][:column]
             at = move.end()
             continue
-        letter = said[at]
+        letter = output[at]
         at += 1
         if letter == "\n":
             row += 1
@@ -68,12 +68,12 @@ def on_terminal(network: Network, *options: str) -> tuple[int, str]:
     environment = {
         **os.environ, "PYTHONPATH": f"{SIMULATED}:{HERE.parents[2]}", "TERM": "xterm", "COLUMNS": "200", "LINES": "50",
     }  # fmt: skip
-    said = bytearray()
+    output = bytearray()
 
     def read() -> None:
         try:
             while part := os.read(ours, 65536):
-                said.extend(part)
+                output.extend(part)
         except OSError:  # the other end is closed
             pass
 
@@ -86,7 +86,7 @@ def on_terminal(network: Network, *options: str) -> tuple[int, str]:
     os.close(theirs)
     reader.join(10)
     os.close(ours)
-    return ran.returncode, screen(said.decode("utf-8", "replace"))
+    return ran.returncode, screen(output.decode("utf-8", "replace"))
 
 
 def test_a_push_leaves_its_waves_and_its_outcome_on_the_screen(network: Network) -> None:

@@ -70,12 +70,12 @@ def test_a_device_takes_all_or_refuses_a_line_and_is_left_as_it_was(switch: Benc
     numbers = [number for number, line in enumerate(lines, 1) if line.strip() == planted]
     assert numbers
     switch.server.faults.planted = (planted,)
-    said = " ".join(switch.push("--try", status=1).split())
-    assert f"{FILES[nos]}:{numbers[0]}" in said
-    assert words in said
-    assert printed in said
+    output = " ".join(switch.push("--try", status=1).split())
+    assert f"{FILES[nos]}:{numbers[0]}" in output
+    assert words in output
+    assert printed in output
     if nos != "sonic":
-        assert re.search(r"cluster\.yaml:12 routing\.hold_s", said), said
+        assert re.search(r"cluster\.yaml:12 routing\.hold_s", output), output
     assert (switch.running(), switch.state(), bool(left_behind(switch.server))) == (before, "", False)
 
 
@@ -101,8 +101,8 @@ def test_eos_reports_every_rejected_line_once(tmp_path: Path) -> None:
         switch.server.faults.planted = ("timers bgp 3 12", "ip routing", "update wait-install")
         planned = [line.strip() for line in switch.source.files(NAME)["running-config.cfg"].splitlines()]
         wanted = [one for one in switch.server.faults.planted if one in planned]
-        said = switch.push("--try", status=1)
-        assert said.count("FAB9164") == sum(planned.count(one) for one in wanted) == 3
+        output = switch.push("--try", status=1)
+        assert output.count("FAB9164") == sum(planned.count(one) for one in wanted) == 3
 
 
 def test_a_line_of_an_overlay_is_reported_as_the_users_own(tmp_path: Path) -> None:
@@ -114,42 +114,42 @@ def test_a_line_of_an_overlay_is_reported_as_the_users_own(tmp_path: Path) -> No
         )
         switch.source = built(spec, tmp_path / "out")
         switch.server.faults.planted = ("alias mine show version",)
-        said = " ".join(switch.push("--try", status=1).split())
-        assert re.search(r"is your own, from an overlay \(\S*own\.conf\)", said), said
-        told = json.loads(switch.push("--try", "--format", "json", status=1))
-        (kind,) = told["kinds"]
-        assert (told["exit_status"], kind["switch"], kind["nos"], kind["refused"]) == (1, NAME, "eos", 1)
-        assert "own.conf" in told["findings"][-1]["help"]
+        output = " ".join(switch.push("--try", status=1).split())
+        assert re.search(r"is your own, from an overlay \(\S*own\.conf\)", output), output
+        reported = json.loads(switch.push("--try", "--format", "json", status=1))
+        (kind,) = reported["kinds"]
+        assert (reported["exit_status"], kind["switch"], kind["nos"], kind["refused"]) == (1, NAME, "eos", 1)
+        assert "own.conf" in reported["findings"][-1]["help"]
 
 
 def test_junos_checks_the_commit_and_names_its_place(tmp_path: Path) -> None:
     with bench(tmp_path, "junos") as switch:
         switch.server.unsound = ("[edit system login user netops]", "class")
-        said = " ".join(switch.push("--try", status=1).split())
+        output = " ".join(switch.push("--try", status=1).split())
         lines = switch.source.files(NAME)["juniper.conf"].splitlines()
         at = next(number for number, line in enumerate(lines, 1) if line.strip() == "class super-user;")
-        assert f"juniper.conf:{at}" in said
-        assert "mgd: Security zone must be defined" in said
+        assert f"juniper.conf:{at}" in output
+        assert "mgd: Security zone must be defined" in output
         assert (switch.server.checked, len(switch.server.history)) == (1, 1)
 
 
 def test_unreachable_device_is_reported_as_not_tried(tmp_path: Path) -> None:
     with bench(tmp_path, "eos") as switch:
         switch.server.faults.refuse_login = True
-        said = switch.push("--try", status=3)
-        assert "FAB9110" in said
-        assert "not tried" in said
-        told = json.loads(switch.push("--try", "--format", "json", status=3))
-        assert (told["kinds"][0]["refused"], told["findings"][-1]["code"]) == (None, "FAB9110")
+        output = switch.push("--try", status=3)
+        assert "FAB9110" in output
+        assert "not tried" in output
+        reported = json.loads(switch.push("--try", "--format", "json", status=3))
+        assert (reported["kinds"][0]["refused"], reported["findings"][-1]["code"]) == (None, "FAB9110")
 
 
 def test_a_login_that_a_push_would_lock_out_may_try(tmp_path: Path) -> None:
     """Nothing is committed, so nobody is locked out."""
     with bench(tmp_path, "eos") as switch:
         switch.consents = ()
-        said = switch.push("--try", status=0)
-        assert "warning FAB9160: 1 switch with eos, such as spine01a:" in said
-        assert "takes all" in said
+        output = switch.push("--try", status=0)
+        assert "warning FAB9160: 1 switch with eos, such as spine01a:" in output
+        assert "takes all" in output
         assert "FAB9160" in switch.push(status=1)
 
 
@@ -162,9 +162,9 @@ def test_the_first_switch_of_each_kind_is_the_canary(tmp_path: Path) -> None:
 
 def test_a_driver_that_cannot_check_is_reported(network: Network) -> None:
     network.edit(HITLESS)
-    said = network.push("--try", status=3)
-    assert "FAB9166" in said.stderr
-    assert "not tried" in said.stdout
+    output = network.push("--try", status=3)
+    assert "FAB9166" in output.stderr
+    assert "not tried" in output.stdout
     assert not network.journal.exists() or network.states() == {}
 
 

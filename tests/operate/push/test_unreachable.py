@@ -59,9 +59,9 @@ def test_a_later_push_changes_what_was_left_out(network: Network) -> None:
 
 def test_a_dry_run_reports_it_and_changes_nothing(network: Network) -> None:
     ran = network.push("--dry-run", *SKIP, "--format", "json", status=3)
-    told = json.loads(ran.stdout)
-    assert GONE not in told["switches"]
-    assert "FAB9140" in {one["code"] for one in told["findings"]}
+    reported = json.loads(ran.stdout)
+    assert GONE not in reported["switches"]
+    assert "FAB9140" in {one["code"] for one in reported["findings"]}
     assert {network.interval(name) for name in network.source.devices if name != GONE} == {"first"}
 
 

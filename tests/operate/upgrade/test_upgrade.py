@@ -164,9 +164,9 @@ def test_the_image_step_of_a_system_is_reported_with_its_return_path(
     (step,) = found["image_step"]
     assert step["back"] == ["boot system flash:IMAGE-OF-BEFORE", "write memory", "reload now"]
     assert found["return"] == [], "nothing that the spec of before does not bring back"
-    told = fabricc("upgrade", str(spec), "--to", "eos-4.32", "--keep", "50%").out
-    assert "on the switch: verify /sha512 flash:IMAGE (assumed" in told
-    assert "boot system flash:IMAGE-OF-BEFORE; write memory; reload now" in told
+    reported = fabricc("upgrade", str(spec), "--to", "eos-4.32", "--keep", "50%").out
+    assert "on the switch: verify /sha512 flash:IMAGE (assumed" in reported
+    assert "boot system flash:IMAGE-OF-BEFORE; write memory; reload now" in reported
 
 
 def test_some_switches_go_first_by_their_overrides(fabricc: Callable[..., Ran]) -> None:

@@ -38,8 +38,8 @@ def verify(network: Network, capsys: pytest.CaptureFixture[str]) -> Callable[...
     def call(*options: str) -> tuple[int, str, str]:
         capsys.readouterr()
         status = run(["verify", str(network.source.tree), "--access", str(network.access), *options])
-        told = capsys.readouterr()
-        return status, told.out, told.err
+        reported = capsys.readouterr()
+        return status, reported.out, reported.err
 
     return call
 
@@ -118,12 +118,12 @@ def test_sessions(planned: Switch) -> None:
     first, second, third = (str(one.remote) for one in planned.bgp.sessions[:3])
     wrong = {**peers, first: {"is_up": False, "is_enabled": True}, second: {"is_up": True, "remote_as": 7}}
     del wrong[third]
-    said = words(
+    output = words(
         verify_switch.compare_sessions(
             planned, {"global": {"peers": {**wrong, "192.0.2.9": {"is_up": True}}}}
         )
     )
-    assert [text.split(") ", 1)[1] for text in said] == [
+    assert [text.split(") ", 1)[1] for text in output] == [
         "is down",
         f"is with AS 7, planned is {planned.bgp.sessions[1].remote_asn}",
         "is not configured",
@@ -157,12 +157,12 @@ def test_interfaces(planned: Switch) -> None:
 def test_counters_of_lossless_classes(planned: Switch) -> None:
     port, other = [one.name for one in planned.ports if one.peer][:2]
     assert planned.qos.lossless[0].priority == 3
-    told = {
+    reported = {
         "pfc_rx": {port: {"3": 12, "4": 5}, other: {"all": 7}},
         "storms": {port: {"3": 2}},
         "dropped": {port: {"0": 1000, "3": 4}, other: {"0": 9}},
     }
-    found, count = lossless.compare_counters(planned, told)
+    found, count = lossless.compare_counters(planned, reported)
     assert [one.diagnostic.message for one in found] == [
         f"spine01a: port {port} was sent PFC frames of classes that are not lossless: 5 for priority 4",
         f"spine01a: the PFC watchdog of port {port} detected 2 storms",
@@ -171,7 +171,7 @@ def test_counters_of_lossless_classes(planned: Switch) -> None:
     assert [one.diagnostic.severity for one in found] == [Severity.ERROR, Severity.WARNING, Severity.WARNING]
     assert count == 2
     lossy = replace(planned, qos=SwitchQos((), (), None, None))
-    assert [one.diagnostic.code for one in lossless.compare_counters(lossy, told)[0]] == [
+    assert [one.diagnostic.code for one in lossless.compare_counters(lossy, reported)[0]] == [
         "FAB9241",
         "FAB9242",
     ]
@@ -192,10 +192,10 @@ def test_routes_are_reported_by_class(tmp_path: Path) -> None:
     widths = Widths.of(fabric)
     assert widths is not None
     at = next(fabric.switch_ids())
-    told = widths.expected(at)
-    assert verify_switch.compare_routes("x", at, widths, told) == ([], len(told))
-    aggregates = [prefix for prefix in told if widths.kind(at, prefix) == "ToR aggregates"]
-    wrong = {**told, aggregates[0]: 1, aggregates[1]: 1, "192.0.2.0/24": 2}
+    reported = widths.expected(at)
+    assert verify_switch.compare_routes("x", at, widths, reported) == ([], len(reported))
+    aggregates = [prefix for prefix in reported if widths.kind(at, prefix) == "ToR aggregates"]
+    wrong = {**reported, aggregates[0]: 1, aggregates[1]: 1, "192.0.2.0/24": 2}
     del wrong[aggregates[2]]
     assert words(verify_switch.compare_routes("x", at, widths, wrong)) == [
         f"x: 2 of 3 ToR aggregates have 1 next hop, planned 2: {aggregates[0]}, {aggregates[1]}",

@@ -71,12 +71,12 @@ def eos_device(folder: Path, heard: Heard, patch: pytest.MonkeyPatch) -> Iterato
                             "chassisId": "00:00:5e:00:53:01",
                             "neighborInterfaceInfo": {
                                 "interfaceId": f'"{far}"',
-                                "interfaceDescription": told,
+                                "interfaceDescription": reported,
                             },
                         }
                     ]
                 }
-                for port, system, far, told in heard
+                for port, system, far, reported in heard
             }
         }
 
@@ -93,8 +93,8 @@ def nxos_device(folder: Path, heard: Heard, patch: pytest.MonkeyPatch) -> Iterat
         if text != "show lldp neighbors detail":
             return usual(self, text)
         return "".join(
-            NX_OS.format(short=port.removeprefix("Ethernet"), system=system, port=far, text=told)
-            for port, system, far, told in heard
+            NX_OS.format(short=port.removeprefix("Ethernet"), system=system, port=far, text=reported)
+            for port, system, far, reported in heard
         )
 
     patch.setattr(nxos.NxosSwitch, "_run", answer)
@@ -104,20 +104,20 @@ def nxos_device(folder: Path, heard: Heard, patch: pytest.MonkeyPatch) -> Iterat
 
 @contextmanager
 def junos_device(folder: Path, heard: Heard, patch: pytest.MonkeyPatch) -> Iterator[Device]:
-    def one(port: str, system: str, far: str, told: str) -> str:
+    def one(port: str, system: str, far: str, reported: str) -> str:
         return (
             f"<lldp-neighbor-information><lldp-local-interface>{port}</lldp-local-interface>"
             f"<lldp-local-port-id>{port}</lldp-local-port-id><lldp-remote-port-id>{far}</lldp-remote-port-id>"
             "<lldp-remote-chassis-id>00:00:5e:00:53:01</lldp-remote-chassis-id>"
-            f"<lldp-remote-port-description>{told}</lldp-remote-port-description>"
+            f"<lldp-remote-port-description>{reported}</lldp-remote-port-description>"
             f"<lldp-remote-system-name>{system}</lldp-remote-system-name></lldp-neighbor-information>"
         )
 
-    def every(self: junos.JunosSwitch, me: object, asked: Any) -> str:
+    def every(self: junos.JunosSwitch, me: object, requested: Any) -> str:
         return f"<lldp-neighbors-information>{''.join(one(*each) for each in heard)}</lldp-neighbors-information>"
 
-    def single(self: junos.JunosSwitch, me: object, asked: Any) -> str:
-        wanted = "".join(asked.itertext())
+    def single(self: junos.JunosSwitch, me: object, requested: Any) -> str:
+        wanted = "".join(requested.itertext())
         found = "".join(one(*each) for each in heard if each[0] == wanted)
         return f"<lldp-neighbors-information>{found}</lldp-neighbors-information>"
 
@@ -136,9 +136,9 @@ def lldpcli(heard: Heard) -> str:
             "name": port,
             "via": "LLDP",
             "chassis": [{"id": [{"type": "mac", "value": "00:00:5e:00:53:01"}], "name": value(system)}],
-            "port": [{"id": [{"type": "local", "value": far}], "descr": value(told)}],
+            "port": [{"id": [{"type": "local", "value": far}], "descr": value(reported)}],
         }
-        for port, system, far, told in heard
+        for port, system, far, reported in heard
     ]
     return json.dumps({"lldp": [{"interface": found}]})
 

@@ -66,14 +66,14 @@ def until(live: Live, good: Callable[[dict[str, Any]], bool]) -> tuple[int, dict
         time.sleep(2)  # reading takes a second of the machine that the switches run on
 
 
-def said(report: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+def sort_findings(report: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
     """Findings by code and switch."""
     return {(one["code"], one["device"]): one for one in report["findings"]}
 
 
 def routes_gone(report: dict[str, Any]) -> bool:
     """Return whether the switch with a shut session is reported to lack next hops."""
-    return any((code, "su002-tor1a") in said(report) for code in ("FAB9221", "FAB9222"))
+    return any((code, "su002-tor1a") in sort_findings(report) for code in ("FAB9221", "FAB9222"))
 
 
 def cross(live: Live, switch: str, one: str, other: str) -> None:
@@ -117,15 +117,18 @@ def test_a_miswire_a_shut_session_and_a_drifted_line_are_found_with_their_fix(li
     wanted = {("FAB9201", victim), ("FAB9211", "su002-tor1a"), ("FAB9251", "su002-tor1a")}
     # The spines keep the announcements until their time to live ends; routes of the session go a little later.
     status, report = until(
-        live, lambda report: bool(report["moves"]) and said(report).keys() >= wanted and routes_gone(report)
+        live,
+        lambda report: (
+            bool(report["moves"]) and sort_findings(report).keys() >= wanted and routes_gone(report)
+        ),
     )
     assert status == 1
     assert [[move["words"] for move in moves] for moves in report["moves"]] == [
         [f"swap the cables in ports {ups[0]} and {ups[1]} of {victim}"]
     ]
-    assert said(report).keys() >= wanted
-    assert "is shut down" in said(report)["FAB9211", "su002-tor1a"]["message"]
-    drifted = said(report)["FAB9251", "su002-tor1a"]
+    assert sort_findings(report).keys() >= wanted
+    assert "is shut down" in sort_findings(report)["FAB9211", "su002-tor1a"]["message"]
+    drifted = sort_findings(report)["FAB9251", "su002-tor1a"]
     assert "/description runs somewhere else, the tree has spine0" in drifted["message"]
     ours = Path(drifted["file"]).read_text().splitlines()[drifted["line"] - 1]
     assert ours.strip().startswith("description spine0")

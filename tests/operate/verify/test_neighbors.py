@@ -23,10 +23,10 @@ SPARE = {"tor1": {"p1", "p2", "p3", "h1", "h2"}, "spine1": {"q1", "q2"}, "spine2
 ALIASES = {"spine1": {"etp1": "q1", "etp2": "q2"}}
 
 
-def judged(
+def compare_announced(
     heard: Mapping[str, Mapping[str, tuple[str, str, str]]], dark: frozenset[End] = frozenset()
 ) -> Cabling:
-    asked = {
+    requested = {
         device: LldpView(
             {port: peer for (own, port), peer in PLAN.items() if own == device},
             frozenset(port for name, port in dark if name == device),
@@ -35,7 +35,7 @@ def judged(
         )
         for device, ports in heard.items()
     }
-    return compare_cabling(asked, lambda system: ALIASES.get(system, {} if system in SPARE else None))
+    return compare_cabling(requested, lambda system: ALIASES.get(system, {} if system in SPARE else None))
 
 
 def words(cabling: Cabling) -> list[str]:
@@ -55,28 +55,28 @@ RIGHT = {
 
 def test_lldp_names_ignore_case_and_duplicates() -> None:
     capitals = {**RIGHT, "tor1": {"p1": ("SPINE1", "q1", ""), "p2": ("Spine2.Example.NET", "q1", "")}}
-    cabling = judged({**capitals, "spine1": {"q1": ("TOR1", "p1", "")}})
+    cabling = compare_announced({**capitals, "spine1": {"q1": ("TOR1", "p1", "")}})
     assert (words(cabling), codes(cabling)) == ([], [])
-    long = judged({**RIGHT, "tor1": {**RIGHT["tor1"], "p3": ("x" * 100_000, "y" * 100_000, "")}})
+    long = compare_announced({**RIGHT, "tor1": {**RIGHT["tor1"], "p3": ("x" * 100_000, "y" * 100_000, "")}})
     assert max(len(one.diagnostic.message) for one in long.findings) < 400
 
 
 def test_cabling_as_planned_has_no_finding_and_hosts_may_be_silent() -> None:
-    cabling = judged(RIGHT)
+    cabling = compare_announced(RIGHT)
     assert (words(cabling), codes(cabling), cabling.silent) == ([], [], 2)
 
 
 def test_ports_are_known_by_alias_and_by_description() -> None:
     tor = {"p1": ("spine1", "etp1", "tor1 p1"), "p2": ("spine2", "locally assigned 7", "q1")}
     tor["h1"] = ("host1", "00:00:5e:00:53:02", "rail0")
-    cabling = judged({"tor1": tor})
+    cabling = compare_announced({"tor1": tor})
     assert (words(cabling), codes(cabling)) == ([], [])
     assert cabling.silent == 1
 
 
 def test_a_host_that_speaks_elsewhere_is_in_the_wrong_port() -> None:
     tor = {**RIGHT["tor1"], "h2": ("host1", "rail0", "")}
-    cabling = judged({**RIGHT, "tor1": tor})
+    cabling = compare_announced({**RIGHT, "tor1": tor})
     assert words(cabling) == [
         "move the cable in port h2 of tor1 to its port h1",
         "connect port rail0 of host2 and port h2 of tor1",
@@ -86,27 +86,27 @@ def test_a_host_that_speaks_elsewhere_is_in_the_wrong_port() -> None:
 
 def test_a_dark_cable_a_stranger_and_a_shut_port() -> None:
     tor = {"p1": ("spine1", "q1", ""), "p3": ("printer", "eth0", "")}
-    cabling = judged({**RIGHT, "tor1": tor, "spine2": {}})
+    cabling = compare_announced({**RIGHT, "tor1": tor, "spine2": {}})
     assert words(cabling) == [
         "connect port q1 of spine2 and port p2 of tor1",
         "remove the cable between port eth0 of printer and port p3 of tor1",
     ]
     assert sorted(codes(cabling)) == ["FAB9202", "FAB9203"]
     dark = frozenset({("tor1", "p2"), ("spine2", "q1")})
-    shut = judged({**RIGHT, "tor1": {"p1": ("spine1", "q1", "")}, "spine2": {}}, dark)
+    shut = compare_announced({**RIGHT, "tor1": {"p1": ("spine1", "q1", "")}, "spine2": {}}, dark)
     assert codes(shut) == [], "who is shut on purpose hears nobody"
 
 
 def test_a_cable_that_one_end_hears_is_there_with_a_doubt() -> None:
-    cabling = judged({**RIGHT, "spine2": {}})
+    cabling = compare_announced({**RIGHT, "spine2": {}})
     assert words(cabling) == []
     assert codes(cabling) == ["FAB9204"]
-    contradiction = judged({**RIGHT, "spine2": {"q1": ("tor1", "p1", "")}})
+    contradiction = compare_announced({**RIGHT, "spine2": {"q1": ("tor1", "p1", "")}})
     assert set(codes(contradiction)) == {"FAB9204"}
 
 
 def test_unread_switch_is_known_from_its_neighbors() -> None:
     crossed = {"p1": ("spine2", "q1", ""), "p2": ("spine1", "q1", "")}
-    cabling = judged({"tor1": crossed})
+    cabling = compare_announced({"tor1": crossed})
     assert words(cabling) == ["swap the cables in ports p1 and p2 of tor1"]
     assert codes(cabling) == ["FAB9201", "FAB9201"]

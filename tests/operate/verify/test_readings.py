@@ -46,17 +46,19 @@ def test_next_hops_are_compared_and_counters_shown(
             counted.routes = {**planned, wide: hops}
             if nos in ("sonic", "cumulus"):
                 server.tell()
-            told = verify(source, Access(login), only=[name], aspects=[Aspect.ROUTES])
-            assert (told.unread, told.unanswered) == ({}, {})
-            assert told.compared[Aspect.ROUTES] == {name: len(planned)}
-            assert [one.diagnostic.code for one in told.found] == codes
+            reported = verify(source, Access(login), only=[name], aspects=[Aspect.ROUTES])
+            assert (reported.unread, reported.unanswered) == ({}, {})
+            assert reported.compared[Aspect.ROUTES] == {name: len(planned)}
+            assert [one.diagnostic.code for one in reported.found] == codes
         counted.pfc_rx, counted.storms, counted.dropped = {port: {3: 7}}, {port: {3: 1}}, {port: {3: 2}}
-        told = verify(source, Access(login), only=[name], aspects=[Aspect.QOS])
+        reported = verify(source, Access(login), only=[name], aspects=[Aspect.QOS])
         storms = nos != "junos"
-        codes = [one.diagnostic.code for one in told.found if one.diagnostic.code in ("FAB9242", "FAB9243")]
+        codes = [
+            one.diagnostic.code for one in reported.found if one.diagnostic.code in ("FAB9242", "FAB9243")
+        ]
         assert codes == (["FAB9242", "FAB9243"] if storms else ["FAB9243"])
-        row = next(iter(report.counter_rows(told)))
+        row = next(iter(report.counter_rows(reported)))
         assert row == (name, "7", "0", "0", "1" if storms else "not stated", "2")
         gap = "not stated by junos, so not compared: PFC watchdog storms (1)"
-        assert (gap in told.remarks) == (not storms)
-        assert f"| {name} | 7 | 0 |" in report.as_markdown(told)
+        assert (gap in reported.remarks) == (not storms)
+        assert f"| {name} | 7 | 0 |" in report.as_markdown(reported)

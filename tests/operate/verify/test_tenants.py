@@ -28,13 +28,15 @@ def fabric(tmp_path_factory: pytest.TempPathFactory) -> Fabric:
     return read_source(write(tmp_path_factory.mktemp("spec")), None, "8.4").fabric
 
 
-def compare(fabric: Fabric, told: dict[str, dict[str, str]], without: str = "") -> list[tuple[str, str]]:
+def compare(fabric: Fabric, reported: dict[str, dict[str, str]], without: str = "") -> list[tuple[str, str]]:
     switches = {fabric.name(at): (at, fabric.switch(at)) for at in fabric.switch_ids()}
     widths = Widths.of(fabric)
     assert widths is not None
     at, tor = switches[TOR]
     reached = widths.expected(at).keys() - {without}
-    found, count = compare_peers(tor, plan_peers(switch for _, switch in switches.values()), reached, told)
+    found, count = compare_peers(
+        tor, plan_peers(switch for _, switch in switches.values()), reached, reported
+    )
     assert count == (0 if without else 2)
     return [(one.diagnostic.code, one.diagnostic.message) for one in found]
 
@@ -64,24 +66,24 @@ def test_a_vtep_that_no_tor_of_the_tenant_has_is_reported(fabric: Fabric) -> Non
 
 
 def test_answers_of_zebra_are_read_without_their_counts() -> None:
-    told: dict[str, Any] = {
+    reported: dict[str, Any] = {
         "20001": {"numRmacs": 1, MAC: {"routerMac": MAC, "vtepIp": FAR}},
         "20002": {"numRmacs": 0},
     }
-    assert router_macs(told) == {"20001": {FAR: MAC}, "20002": {}}
+    assert router_macs(reported) == {"20001": {FAR: MAC}, "20002": {}}
     assert router_macs({}) == {}
 
 
 def test_routes_of_eos_by_vxlan_have_router_macs() -> None:
     via = {"vtepAddr": "10.128.0.4", "nexthopAddr": "", "routerMac": "0c:d0:34:bd:f7:54", "vni": 20001}
     plain = {"nexthopAddr": "10.64.0.1", "interface": "Ethernet1"}
-    told = {"vrfs": {"acme": {"routes": {"10.0.0.6/31": {"vias": [via]}}}, "default": {"routes": {}}}}
-    assert eos_views.router_macs([told, {"vrfs": {}}]) == {"20001": {FAR: "0c:d0:34:bd:f7:54"}}
-    told["vrfs"]["default"]["routes"] = {"10.9.0.0/31": {"vias": [plain]}}
-    assert eos_views.router_macs([told]) == {"20001": {FAR: "0c:d0:34:bd:f7:54"}}
+    reported = {"vrfs": {"acme": {"routes": {"10.0.0.6/31": {"vias": [via]}}}, "default": {"routes": {}}}}
+    assert eos_views.router_macs([reported, {"vrfs": {}}]) == {"20001": {FAR: "0c:d0:34:bd:f7:54"}}
+    reported["vrfs"]["default"]["routes"] = {"10.9.0.0/31": {"vias": [plain]}}
+    assert eos_views.router_macs([reported]) == {"20001": {FAR: "0c:d0:34:bd:f7:54"}}
     del via["routerMac"]
     with pytest.raises(NotImplementedError):
-        eos_views.router_macs([told])
+        eos_views.router_macs([reported])
 
 
 OLD = """\

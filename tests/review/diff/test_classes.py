@@ -85,9 +85,9 @@ def test_one_of_a_class_speaks_for_the_ports_that_a_cable_change_disturbs(
         monkeypatch.setattr(run, "compare_device", counting)
         quick = run.compare_sides(sides.base, sides.head, sides.context, 1)
         monkeypatch.setattr(run, "device_classes", lambda *_: {})
-        asked, compared = compared, []
+        requested, compared = compared, []
         thorough = run.compare_sides(sides.base, sides.head, sides.context, 1)
     assert quick.differs
     assert quick == thorough
-    assert len(asked) == len(compared) - sum(map(len, alike.values()))
-    assert 4 * len(asked) <= len(compared)
+    assert len(requested) == len(compared) - sum(map(len, alike.values()))
+    assert 4 * len(requested) <= len(compared)

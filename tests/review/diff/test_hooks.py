@@ -90,28 +90,28 @@ def hooks_as_published(repository: Path, *, elsewhere: bool) -> None:
 )
 def test_hooks_pass_what_is_in_order_and_stop_what_is_not(repository: Path, elsewhere: bool) -> None:
     hooks_as_published(repository, elsewhere=elsewhere)
-    status, told = hooks(repository)
-    assert status == 0, told
-    assert told.count("Passed") == 3
+    status, reported = hooks(repository)
+    assert status == 0, reported
+    assert reported.count("Passed") == 3
 
     lock = repository / "fabricc.lock"
     lock.write_text("".join(lock.read_text("utf-8").splitlines(keepends=True)[:-1]), "utf-8")
-    status, told = hooks(repository)
+    status, reported = hooks(repository)
     assert status == 1
-    assert "FAB3900" in told
+    assert "FAB3900" in reported
     assert run(["lock", str(repository / "cluster.yaml")]) == 0
     assert hooks(repository)[0] == 0
 
     edit(repository, "  wiring: rail ", "  wiring:   rail ")
-    status, told = hooks(repository)
+    status, reported = hooks(repository)
     assert status == 1
-    assert "files were modified by this hook" in told
+    assert "files were modified by this hook" in reported
     assert hooks(repository)[0] == 0
 
     edit(repository, "dgx-h100", "dgx-h1000")
-    status, told = hooks(repository)
+    status, reported = hooks(repository)
     assert status == 1
-    assert "Did you mean dgx-h100" in told
+    assert "Did you mean dgx-h100" in reported
 
 
 DAMAGED_ALONE = {

@@ -109,6 +109,6 @@ def test_rules(subject: str, op: str, nos: str, impact: Impact) -> None:
 
 
 def test_how_long_a_neighbor_is_remembered_is_not_reported_as_the_interval() -> None:
-    told = {path: row_of(path, "eos").words for path in ("lldp/interval_s", "lldp/hold_s")}
-    assert told == {"lldp/interval_s": "LLDP interval~s", "lldp/hold_s": "LLDP hold time~s"}
+    reported = {path: row_of(path, "eos").words for path in ("lldp/interval_s", "lldp/hold_s")}
+    assert reported == {"lldp/interval_s": "LLDP interval~s", "lldp/hold_s": "LLDP hold time~s"}
     assert "interval" not in row_of("lldp/hold_intervals", "frr").words

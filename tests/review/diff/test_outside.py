@@ -34,7 +34,7 @@ def reviewed(folder: Path, nos: str, accept: str, before: str = ACCEPTED) -> Rev
     return compared(paths[0], paths[1])
 
 
-def told(review: Review) -> set[tuple[str, str, str | None, str | None]]:
+def list_statements(review: Review) -> set[tuple[str, str, str | None, str | None]]:
     """Every statement: its subject, operation and values."""
     return {tuple(line.statement) for group in review.groups for line in group.lines}
 
@@ -44,7 +44,10 @@ def test_a_prefix_more_is_a_route_more_on_every_host_and_disturbs_none(tmp_path:
     review = reviewed(tmp_path, nos, "[0.0.0.0/0, 198.18.0.0/16, 203.0.113.0/24 le 28]")
     assert (review.impact, review.risk, review.gpus_affected) == (Impact.HITLESS, "low", 0)
     assert {group.kind for group in review.groups} == {"tor", "spine", "host"}
-    assert {(s[1], s[2], s[3]) for s in told(review)} == {("+", None, "198.18.0.0/16"), ("+", None, None)}
+    assert {(s[1], s[2], s[3]) for s in list_statements(review)} == {
+        ("+", None, "198.18.0.0/16"),
+        ("+", None, None),
+    }
     assert wording.drain_steps(review) == ["No drain is needed: present traffic is not affected."]
 
 
@@ -52,7 +55,7 @@ def test_a_prefix_more_is_a_route_more_on_every_host_and_disturbs_none(tmp_path:
 def test_a_prefix_that_leaves_is_lost_to_every_host(tmp_path: Path, nos: str) -> None:
     review = reviewed(tmp_path, nos, "[0.0.0.0/0]")
     assert (review.impact, review.risk, review.gpus_affected) == (Impact.TRAFFIC_LOSS, "high", 16)
-    assert {(s[1], s[2]) for s in told(review)} == {("-", "203.0.113.0/24 le 28"), ("-", None)}
+    assert {(s[1], s[2]) for s in list_statements(review)} == {("-", "203.0.113.0/24 le 28"), ("-", None)}
     (step,) = wording.drain_steps(review)
     assert step.startswith("Drain jobs from 2 hosts first")
 
@@ -62,7 +65,7 @@ def test_a_default_route_that_leaves_is_lost_too_though_no_host_has_it(tmp_path:
     review = reviewed(tmp_path, nos, "[203.0.113.0/24 le 28]")
     assert (review.impact, review.risk, review.gpus_affected) == (Impact.TRAFFIC_LOSS, "high", 16)
     assert {group.kind for group in review.groups} == {"tor", "spine"}
-    assert {(s[1], s[2]) for s in told(review)} == {("-", "0.0.0.0/0")}
+    assert {(s[1], s[2]) for s in list_statements(review)} == {("-", "0.0.0.0/0")}
     assert not review.sessions
     assert not any("one at a time" in step for step in wording.drain_steps(review))
 
@@ -81,13 +84,13 @@ def test_longer_prefixes_in_it_count_as_they_come_or_go(
 ) -> None:
     review = reviewed(tmp_path, "frr", f"[0.0.0.0/0, {after}]", f"[0.0.0.0/0, {before}]")
     assert review.impact is impact
-    assert {(s[1], s[2], s[3]) for s in told(review)} == {("~", before, after)}
+    assert {(s[1], s[2], s[3]) for s in list_statements(review)} == {("~", before, after)}
 
 
 def test_order_of_accepted_prefixes_is_no_change(tmp_path: Path) -> None:
     review = reviewed(tmp_path, "frr", "[203.0.113.0/24 le 28, 0.0.0.0/0]")
     assert review.impact <= Impact.HITLESS
-    assert all("prefix_list" not in subject for subject, *_ in told(review))
+    assert all("prefix_list" not in subject for subject, *_ in list_statements(review))
 
 
 def test_a_route_to_other_next_hops_is_still_what_it_was() -> None:

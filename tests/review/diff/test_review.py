@@ -20,7 +20,7 @@ RACKS = "superpod-b200-4su", "rack-zone-512"
 POD, ZONE = RACKS
 
 
-def said(review: Review, kind: str) -> str:
+def describe_kind(review: Review, kind: str) -> str:
     return "; ".join(p.text for group in review.groups if group.kind == kind for p in theme_phrases(group))
 
 
@@ -58,7 +58,7 @@ def test_a_unit_more_is_hitless_and_one_line_for_all_spines(bench: Bench) -> Non
     assert review.added.gpus == 256
     (spines,) = review.groups
     assert (spines.kind, len(spines.devices)) == ("spine", 32)
-    links, admitted = said(review, "spine").split("; ")
+    links, admitted = describe_kind(review, "spine").split("; ")
     assert links == "256 down-links new, to su005-tor[1-8]a"
     assert admitted.startswith("control plane[FABRICC ANY], for example spine01a 10.64.0.0/31 ACCEPT")
     assert spines.causes == ("gpus.hosts",)
@@ -73,7 +73,7 @@ def test_a_longer_cable_reprograms_buffers_behind_which_all_gpus_are(bench: Benc
     assert (review.gpus_affected, review.gpus_per_step, review.hosts_affected) == (1024, 32, 128)
     assert review.rails_affected == tuple(range(8))
     assert review.sessions == 1024
-    assert "cable length 40 → 120 m on 1,024 up-links" in said(review, "tor")
+    assert "cable length 40 → 120 m on 1,024 up-links" in describe_kind(review, "tor")
     assert any("spine01a: {drain: true}" in step for step in drain_steps(review))
     assert {change.path for change in review.spec_changes} == {"cables.spine.medium", "cables.spine.length_m"}
 
@@ -82,7 +82,7 @@ def test_another_code_point_must_reach_every_switch_and_nic_together(bench: Benc
     review = bench.review(POD, ("dscp: 26", "dscp: 34"))
     assert {g.kind: len(g.devices) for g in review.groups} == {"tor": 32, "spine": 16, "host": 128}
     assert review.gpus_affected == 1024
-    assert "DSCP 26 to class 3 → 0; DSCP 34 to class 0 → 4" in said(review, "spine")
+    assert "DSCP 26 to class 3 → 0; DSCP 34 to class 0 → 4" in describe_kind(review, "spine")
     assert any("one window with RDMA stopped" in step for step in drain_steps(review))
 
 
@@ -98,14 +98,14 @@ def test_another_host_pool_counts_both_ends_of_every_host_link(bench: Bench) -> 
     review = bench.review(ZONE, ("{family: dual}", "{family: dual, hosts: 10.192.0.0/11}"))
     assert review.renumbering.addresses == 2 * 512
     assert review.gpus_affected == 512
-    assert "rack001-tor1a to rack001-host01 10.0.0.0/31 → 10.192.0.0/31" in said(review, "tor")
+    assert "rack001-tor1a to rack001-host01 10.0.0.0/31 → 10.192.0.0/31" in describe_kind(review, "tor")
 
 
 def test_draining_a_switch_is_hitless(bench: Bench) -> None:
     review = bench.review(ZONE, more="overrides: {spine03a: {drain: true}}\n")
     (group,) = review.groups
     assert (group.devices, group.impact, review.gpus_affected) == (("spine03a",), Impact.HITLESS, 0)
-    assert "drains" in said(review, "spine")
+    assert "drains" in describe_kind(review, "spine")
     assert review.risk == "low"
 
 
@@ -139,7 +139,7 @@ def test_an_upgrade_restarts_switches_and_renumbers_nothing(bench: Bench) -> Non
     review = bench.review(ZONE, ("sonic-202411", "sonic-202505"))
     (group,) = review.groups
     assert (group.impact, len(group.devices), review.renumbering.total) == (Impact.RELOAD, 32, 0)
-    assert "software sonic 202411 → sonic 202505" in said(review, "tor")
+    assert "software sonic 202411 → sonic 202505" in describe_kind(review, "tor")
 
 
 def test_another_system_on_the_same_box_moves_no_cable(bench: Bench) -> None:
@@ -147,8 +147,8 @@ def test_another_system_on_the_same_box_moves_no_cable(bench: Bench) -> None:
     review = bench.review("superpod-b200-4su", more="overrides: {spine01a: {nos: cumulus-5.11}}\n")
     assert {(g.kind, g.impact) for g in review.groups} == {("spine", Impact.RELOAD), ("tor", Impact.NONE)}
     assert review.renumbering.total == 0
-    assert "software sonic 202505 → cumulus 5.11" in said(review, "spine")
-    assert "another port" not in said(review, "spine")
+    assert "software sonic 202505 → cumulus 5.11" in describe_kind(review, "spine")
+    assert "another port" not in describe_kind(review, "spine")
 
 
 def test_another_spine_model_moves_cables_and_reloads_tors_whose_marking_changes(bench: Bench) -> None:
@@ -178,7 +178,7 @@ def test_removed_rack_renumbers_no_other_device(bench: Bench) -> None:
     assert dict(review.removed.names) == {"tor": ("r07-tor1a",), "host": ("gpu07a", "gpu07b")}
     assert (review.removed.gpus, review.renumbering.total, review.risk) == (16, 0, "high")
     assert [(g.kind, len(g.devices)) for g in review.groups] == [("spine", 8)]
-    assert said(review, "spine") == "16 down-links gone, to r07-tor1a"
+    assert describe_kind(review, "spine") == "16 down-links gone, to r07-tor1a"
     assert review.lock == ()
 
 

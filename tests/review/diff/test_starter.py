@@ -382,10 +382,10 @@ def test_nothing_is_imported_from_what_is_proposed_and_no_token_is_near(forge: F
     assert steps["review"].returncode == 0, steps["review"]
     forge.job("post", head)
     assert not (forge.folder / "hacked").exists()
-    told = forge.log.read_text("utf-8")
-    assert "arguments -I -m fabricc diff" in told
-    assert "arguments -I -m fabricc check" in told
-    assert not [secret for secret in SECRETS if secret in told]
+    reported = forge.log.read_text("utf-8")
+    assert "arguments -I -m fabricc diff" in reported
+    assert "arguments -I -m fabricc check" in reported
+    assert not [secret for secret in SECRETS if secret in reported]
 
 
 @pytest.mark.slow
@@ -535,8 +535,10 @@ def test_only_what_is_pinned_by_hash_is_installed(forge: Forge) -> None:
     done = installed(forge, index)
     assert done.returncode == 0, done.stderr
     python = str(forge.work / "python" / "bin" / "python")
-    told = subprocess.run([python, "-I", "-m", "fabricc"], capture_output=True, text=True, check=True).stdout
-    assert told == "the real one\n"
+    reported = subprocess.run(
+        [python, "-I", "-m", "fabricc"], capture_output=True, text=True, check=True
+    ).stdout
+    assert reported == "the real one\n"
     assert not (forge.folder / "hacked").exists()
 
     wheel(index, "fabricc", "0.1.0", "print('of the same name')")

@@ -380,9 +380,9 @@ def test_gitlab_keeps_one_note_for_each_spec_and_joins_their_labels(forge: Forge
     for name in ("fabric-list", "fabric-review-all"):
         assert gitlab_job(forge, name, gitlab, SPEC=specs).returncode == 0
     folder = forge.trusted / ".fabricc-ci" / "reviews" / "7"
-    asked = forge.log.read_text("utf-8")
-    assert " diff cluster.yaml " in asked
-    assert " diff b/cluster.yaml " in asked
+    requested = forge.log.read_text("utf-8")
+    assert " diff cluster.yaml " in requested
+    assert " diff b/cluster.yaml " in requested
     reviews = {1: ("cluster.yaml", ["fabric:no-change"]), 2: ("b/cluster.yaml", ["risk:high", "renumbers"])}
     for number, (spec, labels) in reviews.items():
         (folder / str(number) / "comment.md").write_text(f"of {spec}\n<!-- fabricc:diff:{spec} -->\n")

@@ -67,8 +67,8 @@ def test_only_the_tors_of_a_moved_host_and_their_neighbors_are_compared() -> Non
 
 def test_the_policy_forbids_moves_and_not_new_hosts() -> None:
     policy = Policy(forbid_tenant_moves=True)
-    told = policy_violations([policy], reviewed("frr", TENANTS, MOVED), frozenset(), "s")
-    assert [(each.code, each.message) for each in told] == [
+    reported = policy_violations([policy], reviewed("frr", TENANTS, MOVED), frozenset(), "s")
+    assert [(each.code, each.message) for each in reported] == [
         ("FAB9048", "the policy forbids moves between tenants: rack002-host01 from acme to globex")
     ]
     grown = reviewed("frr", ADDED, TENANTS)

@@ -44,11 +44,11 @@ def test_diff_of_trees_equals_diff_of_specs(bench: Bench, inventory: str, old: s
     base, head = bench.spec(inventory, "base"), bench.spec(inventory, "head", (old, new))
     of_specs, of_trees = compared(base, head), compared(built(base), built(head))
     assert of_trees.differs
-    told = [
+    reported = [
         {(g.kind, g.devices, g.impact, g.gpus, g.sessions, g.lines, g.files) for g in review.groups}
         for review in (of_specs, of_trees)
     ]
-    assert told[0] == told[1]
+    assert reported[0] == reported[1]
     assert of_trees.renumbering == of_specs.renumbering
 
 
@@ -73,11 +73,11 @@ def test_trees_with_ways_out_compare_like_specs(tmp_path: Path) -> None:
     trees = [built(spec) for spec in specs]
     assert not compared(trees[0], specs[0]).differs
     of_specs, of_trees = compared(*specs), compared(*trees)
-    told = [
+    reported = [
         {(g.kind, g.devices, g.impact, g.sessions, g.lines) for g in each.groups}
         for each in (of_specs, of_trees)
     ]
-    assert told[0] == told[1]
+    assert reported[0] == reported[1]
     assert of_trees.differs
 
 
@@ -107,8 +107,10 @@ def test_trees_compare_a_switch_by_the_system_of_its_override(bench: Bench) -> N
     base = bench.spec("lab-smallest", "base", more=OVERRIDES % "10.0")
     head = bench.spec("lab-smallest", "head", more=OVERRIDES % "8.4")
     of_specs, of_trees = compared(base, head), compared(built(base), built(head))
-    told = [{(g.kind, g.devices, g.impact, g.lines) for g in each.groups} for each in (of_specs, of_trees)]
-    assert told[0] == told[1]
+    reported = [
+        {(g.kind, g.devices, g.impact, g.lines) for g in each.groups} for each in (of_specs, of_trees)
+    ]
+    assert reported[0] == reported[1]
     assert any("8.4" in str(group.lines) for group in of_trees.groups)
 
 

@@ -114,9 +114,9 @@ def test_an_assigned_address_is_that_of_the_port_that_has_it(
     for address in data.draw(st.lists(st.sampled_from(sorted(everyone)), min_size=8, max_size=20)):
         device, port = everyone[address]
         explanation = explain_address(plan, address)
-        told = details(explanation)
-        assert told["device"] == device
-        assert told.get("port", port) == port
+        reported = details(explanation)
+        assert reported["device"] == device
+        assert reported.get("port", port) == port
         (statement,) = explanation.statements
         assert statement.value == address
         assert statement.formulas[-1].value == address
@@ -145,8 +145,8 @@ def test_an_asn_is_that_of_the_switches_that_have_it(text: dict[str, Any], data:
     base = plan.fabric.routing.asn_base
     for asn in [*switches, *data.draw(st.lists(st.integers(base - 1, base + (1 << 20)), max_size=20))]:
         explanation = explain_asn(plan, asn)
-        told = details(explanation)
-        listed = told.get("device") or told.get("devices", "")
+        reported = details(explanation)
+        listed = reported.get("device") or reported.get("devices", "")
         if asn not in switches:
             assert not listed
             assert "not assigned" in explanation.title
@@ -236,13 +236,13 @@ def test_links_of_a_30_are_explained_by_their_inner_two_addresses() -> None:
     assert len(ends) == 2 * len({ip_network(f"{address}/30", strict=False) for address in ends}) > 0
     for address, (device, port) in ends.items():
         explanation = explain_address(WIDE, address)
-        told, (statement,) = details(explanation), explanation.statements
+        reported, (statement,) = details(explanation), explanation.statements
         link = ip_network(f"{address}/30", strict=False)
-        assert (told["device"], told["port"], told["prefix"]) == (device, port, str(link))
+        assert (reported["device"], reported["port"], reported["prefix"]) == (device, port, str(link))
         assert statement.formulas[-1].value == address
         assert_formulas_hold(statement)
         (far,) = {str(each) for each in link.hosts()} - {address}
-        assert told["far end"] == f"{' '.join(everyone[far])}, {far}"
+        assert reported["far end"] == f"{' '.join(everyone[far])}, {far}"
         assert {explain_address(WIDE, str(link[end])).title for end in (0, 3)} == {"not assigned"}
         assert explain_prefix(WIDE, str(link)).title == explain_address(WIDE, str(link[1])).title
 

@@ -70,10 +70,10 @@ def test_uplinks_are_explained_by_the_hosts_of_their_own_tor() -> None:
     known = known_of(document(gpus=uneven(4), spines={"count": 4}))
     assert known.fabric.tor_links == (1, 2)
     for group, own in enumerate(known.fabric.tor_links):
-        told = explain_uplinks(known, group)
-        assert_formulas_hold(told)
-        steps = {row.label: row.value for row in told.steps}
-        assert told.value == str(4 * own) == str(steps["uplinks that it needs"])
+        reported = explain_uplinks(known, group)
+        assert_formulas_hold(reported)
+        steps = {row.label: row.value for row in reported.steps}
+        assert reported.value == str(4 * own) == str(steps["uplinks that it needs"])
         assert steps["to hosts, with every slot taken"] == 400 * 4 * own
         assert (steps.get("links to each spine"), steps.get("positions kept for each spine")) == (
             (None, None) if own == 2 else (1, 2)
@@ -93,8 +93,8 @@ def test_a_port_is_explained_with_all_that_is_stated_of_it(known: PlanSources) -
     for subject in subjects(known):
         name = next(iter(subject.ports))
         explanation = explain_port(explainer, subject, name)
-        told = {statement.name for statement in explanation.statements}
-        assert {path for path in subject.planned if path.startswith(f"interface[{name}]/")} <= told
+        reported = {statement.name for statement in explanation.statements}
+        assert {path for path in subject.planned if path.startswith(f"interface[{name}]/")} <= reported
         peer = subject.ports[name].peer
         assert peer is None or dict(explanation.details)["far end"] == f"{peer.device} {peer.port}"
 

@@ -23,9 +23,9 @@ def explained(name: str) -> Explanation:
 
 
 def test_a_unit_has_its_tors_and_hosts() -> None:
-    told = explained("rack002")
-    assert (told.kind, told.title) == ("unit", "a unit")
-    assert dict(told.details) == {
+    reported = explained("rack002")
+    assert (reported.kind, reported.title) == ("unit", "a unit")
+    assert dict(reported.details) == {
         "coordinates": "unit 1",
         "ToRs": "rack002-tor1a",
         "hosts": "2 hosts",
@@ -34,11 +34,11 @@ def test_a_unit_has_its_tors_and_hosts() -> None:
 
 
 def test_a_tenant_has_its_numbers_hosts_and_keys() -> None:
-    told = explained("shared")
-    details = dict(told.details)
+    reported = explained("shared")
+    details = dict(reported.details)
     assert (details["VNI"], details["route target"]) == ("20003", "65000:20003")
     assert (details["host ports"], details["names"]) == ("4", "rack002-host02")
-    assert [origin.key for origin in told.statements[0].origins] == ["tenants.shared", "tenant shared"]
+    assert [origin.key for origin in reported.statements[0].origins] == ["tenants.shared", "tenant shared"]
 
 
 def test_a_class_has_its_priority_and_code_points() -> None:
@@ -62,11 +62,11 @@ def spec(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_line_of_the_spec_has_its_keys(spec: Path) -> None:
     number = next(n for n, line in enumerate(spec.read_text().splitlines(), 1) if "globex" in line)
-    told = answer_question(f"{spec}:{number}").explanation
-    assert [each.name for each in told.statements] == ["tenants.globex", "tenants.globex.hosts"]
-    assert told.statements[1].value == "[rack001-host02]"
-    assert told.statements[1].rule.startswith("Hosts by name")
-    assert dict(told.details)["more"] == f"fabricc explain {spec} globex"
+    reported = answer_question(f"{spec}:{number}").explanation
+    assert [each.name for each in reported.statements] == ["tenants.globex", "tenants.globex.hosts"]
+    assert reported.statements[1].value == "[rack001-host02]"
+    assert reported.statements[1].rule.startswith("Hosts by name")
+    assert dict(reported.details)["more"] == f"fabricc explain {spec} globex"
 
 
 def test_a_line_of_the_lock_has_its_meaning(spec: Path) -> None:
@@ -74,9 +74,9 @@ def test_a_line_of_the_lock_has_its_meaning(spec: Path) -> None:
     number = next(
         n for n, line in enumerate(lock.read_text().splitlines(), 1) if line.startswith("tenant glob")
     )
-    told = answer_question(f"{lock}:{number}").explanation
-    assert [(each.name, each.value) for each in told.statements] == [("tenant globex", "2")]
-    assert dict(told.details)["more"] == f"fabricc explain {spec} globex"
+    reported = answer_question(f"{lock}:{number}").explanation
+    assert [(each.name, each.value) for each in reported.statements] == [("tenant globex", "2")]
+    assert dict(reported.details)["more"] == f"fabricc explain {spec} globex"
 
 
 @pytest.mark.parametrize(

@@ -75,12 +75,12 @@ def test_explain_describes_every_line(nos: str) -> None:
             place = Place(file, number)
             explanation = explained_by(explainer, subject, texts, place)
             here = {path for path, where in reading.lines.items() if where == place and path in reading.facts}
-            told = {path for each in explanation.statements for path in (each.name, *each.also)}
+            reported = {path for each in explanation.statements for path in (each.name, *each.also)}
             if here:
-                assert told == here
+                assert reported == here
                 stated += 1
             else:
-                assert told or "meaning" in dict(explanation.details), content.splitlines()[number - 1]
+                assert reported or "meaning" in dict(explanation.details), content.splitlines()[number - 1]
             assert all(each.planned is None for each in explanation.statements)
             assert "build" not in dict(explanation.details)
             assert all(line.text.strip() or not line.text for line in text_of(explanation))

@@ -34,22 +34,22 @@ networks:
 
 
 def test_a_party_is_found_by_its_name() -> None:
-    told = explain_name(plan_sources(compiled("frr")), "dc-core")
-    assert (told.kind, told.subject) == ("party", "dc-core")
-    assert dict(told.details)["routed by"] == "BGP with AS64999"
-    assert dict(told.details)["leads to it"] == "0.0.0.0/0, 203.0.113.0/24 le 28"
-    assert [text for key, text in told.details if key == "link"] == [
+    reported = explain_name(plan_sources(compiled("frr")), "dc-core")
+    assert (reported.kind, reported.subject) == ("party", "dc-core")
+    assert dict(reported.details)["routed by"] == "BGP with AS64999"
+    assert dict(reported.details)["leads to it"] == "0.0.0.0/0, 203.0.113.0/24 le 28"
+    assert [text for key, text in reported.details if key == "link"] == [
         "spine01a swp32 to core-1 et-0/0/1, 400G, 192.0.2.0/31",
         "spine02a swp32 to core-2 et-0/0/1, 400G, 192.0.2.2/31",
     ]
-    assert told.statements[0].origins
-    assert "secret" not in repr(told).lower()
+    assert reported.statements[0].origins
+    assert "secret" not in repr(reported).lower()
 
 
 def test_one_without_bgp_has_static_routes() -> None:
-    told = explain_name(plan_sources(compiled("frr")), "filer")
-    assert dict(told.details)["routed by"] == "static routes"
-    assert dict(told.details)["MTU"] == "9000 bytes (IP)"
+    reported = explain_name(plan_sources(compiled("frr")), "filer")
+    assert dict(reported.details)["routed by"] == "static routes"
+    assert dict(reported.details)["MTU"] == "9000 bytes (IP)"
 
 
 def test_an_as_number_of_a_party_is_not_unknown() -> None:

@@ -159,8 +159,8 @@ def test_a_value_is_traced_to_the_line_or_default_that_decided_it() -> None:
     known = known_of(text)
     explainer = Explainer(known)
     tor = next(subjects(known))
-    said = explainer.fact(tor, "interface[swp1]/mtu").origins[0]
-    assert (said.source, said.key, said.snippet) == (Source.SPEC, "mtu.switch", '"switch": 9216')
+    output = explainer.fact(tor, "interface[swp1]/mtu").origins[0]
+    assert (output.source, output.key, output.snippet) == (Source.SPEC, "mtu.switch", '"switch": 9216')
     default = explainer.fact(tor, "bgp/hold_s").origins[0]
     assert (default.source, default.key, default.value) == (Source.DEFAULT, "routing.hold_s", "9")
     fixed = explainer.fact(tor, "bgp/multipath_relax").origins[0]

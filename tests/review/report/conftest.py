@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[3]
 INVENTORIES = ("lab-smallest", "superpod-b200-4su", "rack-zone-512")
 
 
-def told(*arguments: str) -> tuple[int, str]:
+def run_command(*arguments: str) -> tuple[int, str]:
     """Exit status and standard output of a command."""
     stream = TextIOWrapper(BytesIO(), "utf-8")
     with redirect_stdout(stream):
@@ -46,9 +46,9 @@ class Planned:
 
 def planned(folder: Path) -> Planned:
     spec = folder / "cluster.yaml"
-    status, text = told("plan", str(spec), "--format", "json", "--qos", "--csv", str(folder / "csv"))
+    status, text = run_command("plan", str(spec), "--format", "json", "--qos", "--csv", str(folder / "csv"))
     assert status == 0
-    status, html = told("report", str(spec), "-o", "-")
+    status, html = run_command("report", str(spec), "-o", "-")
     assert status == 0
     return Planned(spec, json.loads(text), html, Page(html))
 

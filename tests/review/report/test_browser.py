@@ -70,8 +70,8 @@ def test_nothing_is_fetched_and_nothing_complained_of(chromium: Chromium, page: 
     assert chromium.log("browser") == []
     events = [json.loads(entry["message"])["message"] for entry in chromium.log("performance")]
     sent = [event["params"] for event in events if event["method"] == "Network.requestWillBeSent"]
-    asked = {each["request"]["url"] for each in sent if each["documentURL"] == page.as_uri()}
-    assert asked - {"data:,"} == {page.as_uri()}
+    requested = {each["request"]["url"] for each in sent if each["documentURL"] == page.as_uri()}
+    assert requested - {"data:,"} == {page.as_uri()}
     assert not [each for each in sent if not each["request"]["url"].startswith(("file:", "data:", "chrome:"))]
     assert chromium.ask("return getComputedStyle(document.querySelector('.figures')).display") == "grid"
 

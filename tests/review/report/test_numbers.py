@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.cli.entry import run
 from tests.fabric.capacity.test_capacity import STORAGE
-from tests.review.report.conftest import ROOT, told
+from tests.review.report.conftest import ROOT, run_command
 from tests.review.report.reading import Page, number
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def test_pages_of_several_networks_count_hosts_as_the_plan(tmp_path: Path) -> No
     spec.write_text(STORAGE)
     assert run(["report", str(spec), "-o", str(tmp_path / "r.html")]) == 0
     whole, storage = ((tmp_path / name).read_text("utf-8") for name in ("r.html", "r-storage.html"))
-    plan = told("plan", str(spec))[1]
+    plan = run_command("plan", str(spec))[1]
     for page, words in ((whole, "48 GPUs in 6 hosts"), (storage, "48 GPUs in 6 hosts, 3 hosts without")):
         assert words in plan
         assert f"{words} (" in page
@@ -143,7 +143,7 @@ def test_defaults_and_findings_are_those_of_the_plan(both: Planned) -> None:
 
 def test_a_default_is_reported_with_the_line_it_belongs_to(tmp_path: Path) -> None:
     shutil.copy(ROOT / "inventories" / "superpod-b200-4su" / "cluster.yaml", tmp_path)
-    status, html = told("report", str(tmp_path / "cluster.yaml"), "-o", "-")
+    status, html = run_command("report", str(tmp_path / "cluster.yaml"), "-o", "-")
     assert status == 0
     lines = (tmp_path / "cluster.yaml").read_text().splitlines()
     rows = {row[0]: row[2] for row in Page(html).tables["assumed"].rows}
@@ -157,9 +157,9 @@ def test_a_default_is_reported_with_the_line_it_belongs_to(tmp_path: Path) -> No
 def test_the_digests_are_those_of_the_manifest(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "inventories" / "lab-smallest", tmp_path / "lab")
     spec = str(tmp_path / "lab" / "cluster.yaml")
-    assert told("build", spec, "-o", str(tmp_path / "build"))[0] == 0
+    assert run_command("build", spec, "-o", str(tmp_path / "build"))[0] == 0
     manifest = json.loads((tmp_path / "build" / "lab-smallest" / "manifest.json").read_text())
-    status, html = told("report", spec, "-o", "-")
+    status, html = run_command("report", spec, "-o", "-")
     assert status == 0
     text = "".join(Page(html).text)
     assert manifest["inputs"]["spec"] in text

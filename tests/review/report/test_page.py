@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from fabricc.cli.entry import run
 from fabricc.review.report.page import is_report, render_report
 from tests.effort import examples
-from tests.review.report.conftest import INVENTORIES, ROOT, told
+from tests.review.report.conftest import INVENTORIES, ROOT, run_command
 from tests.review.report.reading import Page, number
 from tests.review.report.specs import CORES, SMALL, front_of, lab, two_ports
 
@@ -48,7 +48,7 @@ def test_the_policy_allows_the_one_style_and_the_one_script_and_nothing_else(bot
 def test_the_same_spec_gives_the_same_bytes_wherever_it_lies(both: Planned, tmp_path: Path) -> None:
     folder = tmp_path / "another place"
     shutil.copytree(both.spec.parent, folder)
-    status, html_ = told("report", str(folder / "cluster.yaml"), "-o", "-")
+    status, html_ = run_command("report", str(folder / "cluster.yaml"), "-o", "-")
     assert (status, html_) == (0, both.html)
     assert str(tmp_path) not in html_
     assert str(both.spec.parent) not in both.html

@@ -191,7 +191,7 @@ def test_a_condition_that_does_not_hold_is_a_finding_at_its_line(
     text = edited(settings(release), pattern, into)
     found = unread(text)
     assert found[path][0] == why
-    assert {told for told, _ in found.values()} == {why}
+    assert {reported for reported, _ in found.values()} == {why}
     last = path.rpartition("/")[2]
     assert text.splitlines()[found[path][1] - 1].strip() == f"{last}:"
     switch = variant("settings", release)

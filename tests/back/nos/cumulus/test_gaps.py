@@ -153,8 +153,8 @@ def test_requested_settings_are_expressed_or_rejected_once(release: str) -> None
     """A gap of this back end's own stands for what its facts do not state, so nothing is refused twice."""
     wish = LoadBalancing(Spreading.FLOWLET, queue_pairs=True, flowlet_idle_us=64)
     for switch in (VARIANTS["settings"], replace(VARIANTS["settings"], load_balancing=wish)):
-        asked = replace(switch, release=release)
-        assert list(find_unexpressed(asked, CUMULUS, CUMULUS.gaps(asked))) == []
+        requested = replace(switch, release=release)
+        assert list(find_unexpressed(requested, CUMULUS, CUMULUS.gaps(requested))) == []
 
 
 def test_a_community_that_would_drop_others_is_a_warning() -> None:

@@ -32,9 +32,9 @@ def facts_of(text: str) -> dict[str, str | int]:
     return CUMULUS.read({FILE: text}).facts
 
 
-@pytest.mark.parametrize("said", ["", " mode lossless", " enable on", " state enabled"])
-def test_the_profile_is_lossless_unless_the_spec_sets_another(said: str) -> None:
-    facts = facts_of(f"nv set qos roce{said}\n{PORTS}")
+@pytest.mark.parametrize("output", ["", " mode lossless", " enable on", " state enabled"])
+def test_the_profile_is_lossless_unless_the_spec_sets_another(output: str) -> None:
+    facts = facts_of(f"nv set qos roce{output}\n{PORTS}")
     assert facts.items() >= (LOSSLESS | EITHER).items()
     check_declared(facts)
 
@@ -51,10 +51,10 @@ def test_one_pool_pauses_as_well() -> None:
     assert "pool[lossless]/priority[3]" not in facts
 
 
-@pytest.mark.parametrize("said", ["enable off", "state disabled", "mode lossy-multi-tc"])
-def test_a_profile_that_is_off_or_of_unknown_figures_states_nothing(said: str) -> None:
-    facts = facts_of(f"nv set qos roce {said}\n{PORTS}")
-    assert facts["qos/setting[roce]"] == said
+@pytest.mark.parametrize("output", ["enable off", "state disabled", "mode lossy-multi-tc"])
+def test_a_profile_that_is_off_or_of_unknown_figures_states_nothing(output: str) -> None:
+    facts = facts_of(f"nv set qos roce {output}\n{PORTS}")
+    assert facts["qos/setting[roce]"] == output
     assert not facts.keys() & (LOSSLESS | EITHER).keys()
 
 
@@ -111,10 +111,10 @@ def test_words_that_are_no_numbers_end_nothing() -> None:
     assert facts["interface[swp1]/headroom/cable_m"] == 100
 
 
-def leaf(number: int, said: str) -> str:
+def leaf(number: int, output: str) -> str:
     return f"""\
 nv set system hostname leaf{number}
-nv set qos roce {said}
+nv set qos roce {output}
 nv set interface swp1 description "spine1 swp{number}"
 nv set interface swp1 ip address 10.0.{number}.1/31
 """
@@ -127,13 +127,13 @@ SPINE = "nv set system hostname spine1\nnv set qos roce mode lossless\n" + "".jo
 )
 
 
-@pytest.mark.parametrize("said", ["enable off", "mode lossy"])
-def test_an_audit_names_the_one_switch_that_is_not_lossless(said: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("output", ["enable off", "mode lossy"])
+def test_an_audit_names_the_one_switch_that_is_not_lossless(output: str, tmp_path: Path) -> None:
     (tmp_path / "spine1.txt").write_text(SPINE)
     for number in range(1, 7):
-        (tmp_path / f"leaf{number}.txt").write_text(leaf(number, said if number == 4 else "mode lossless"))
+        (tmp_path / f"leaf{number}.txt").write_text(leaf(number, output if number == 4 else "mode lossless"))
     found = audit_fabric(tmp_path, jobs=1)
-    told = [each for each in found.findings if each.code == "FAB9600"]
-    assert {each.file for each in told} == {"leaf4.txt"}
-    assert any("PFC" in each.message for each in told)
+    reported = [each for each in found.findings if each.code == "FAB9600"]
+    assert {each.file for each in reported} == {"leaf4.txt"}
+    assert any("PFC" in each.message for each in reported)
     assert not [each for each in found.findings if "no ECN" in each.group]

@@ -251,13 +251,13 @@ def test_parallel_ipv6_peerings_take_global_next_hops_where_packets_spread(relea
     tree = yaml.safe_load(CUMULUS.render(switch)["startup.yaml"])[1]["set"]
     maps = tree["router"]["policy"]["route-map"]
     (name,) = {group.import_map for group in switch.bgp.groups}
-    told = [rule.get("set", {}).get("ipv6-nexthop-prefer-global") for rule in maps[name]["rule"].values()]
-    assert word in told
+    reported = [rule.get("set", {}).get("ipv6-nexthop-prefer-global") for rule in maps[name]["rule"].values()]
+    assert word in reported
     for rows, rules in maps.items():
         for rule in rules["rule"].values():
-            said = "ipv6-nexthop-prefer-global" in rule.get("set", {})
+            output = "ipv6-nexthop-prefer-global" in rule.get("set", {})
             four = rule.get("match", {}).get("type") == "ipv4"
-            assert said == (rows == name and "permit" in rule["action"] and not four)
+            assert output == (rows == name and "permit" in rule["action"] and not four)
 
 
 @pytest.mark.parametrize(

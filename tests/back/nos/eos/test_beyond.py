@@ -49,12 +49,14 @@ def check_declared(facts: dict[str, str | int]) -> None:
 def test_every_line_of_a_foreign_leaf_has_its_facts() -> None:
     """The facts of a leaf of another design, each checked by hand against its line."""
     lines = TEXT.split("\n")
-    said = {path: (READING.facts[path], lines[line - 1].strip()) for path, (_, line) in READING.lines.items()}
+    output = {
+        path: (READING.facts[path], lines[line - 1].strip()) for path, (_, line) in READING.lines.items()
+    }
     expected = dict[str, str]()
     for row in (HERE / "leaf.facts").read_text("utf-8").splitlines():
         path, _, value = row.partition(" = ")
         expected[path] = value
-    assert {path: str(value) for path, (value, _) in said.items()} == expected
+    assert {path: str(value) for path, (value, _) in output.items()} == expected
 
 
 def test_only_lines_about_the_system_itself_are_left() -> None:

@@ -53,17 +53,17 @@ def test_a_fact_has_the_line_that_states_it() -> None:
     at = {number: line.strip() for number, line in enumerate(text.splitlines(), 1)}
     lines = EOS.read({FILE: text}).lines
 
-    def said(path: str) -> str:
+    def read_line_of(path: str) -> str:
         return at[lines[path][1]]
 
-    assert said("system/hostname") == "hostname su001-tor1a"
-    assert said("interface[Ethernet1/5]/ipv4") == "ip address 10.0.0.2/31"
-    assert said("interface[Ethernet1/5]/headroom/xoff_bytes") == "ingress headroom bytes 231424"
-    assert said("interface[Ethernet3/1]/queue[3]/scheduler") == "bandwidth percent 90"
-    assert said("interface[Ethernet3/1]/queue[3]/guaranteed") == "bandwidth guaranteed percent 1"
-    assert said("qos/dscp[26]/traffic_class") == "qos map dscp 26 to traffic-class 3"
-    assert said("bgp/neighbor[10.64.0.0]/import") == "neighbor UPSTREAM route-map FROM-UPSTREAM in"
-    assert said("route_map[FROM-UPSTREAM]/10") == "set local-preference 0"
+    assert read_line_of("system/hostname") == "hostname su001-tor1a"
+    assert read_line_of("interface[Ethernet1/5]/ipv4") == "ip address 10.0.0.2/31"
+    assert read_line_of("interface[Ethernet1/5]/headroom/xoff_bytes") == "ingress headroom bytes 231424"
+    assert read_line_of("interface[Ethernet3/1]/queue[3]/scheduler") == "bandwidth percent 90"
+    assert read_line_of("interface[Ethernet3/1]/queue[3]/guaranteed") == "bandwidth guaranteed percent 1"
+    assert read_line_of("qos/dscp[26]/traffic_class") == "qos map dscp 26 to traffic-class 3"
+    assert read_line_of("bgp/neighbor[10.64.0.0]/import") == "neighbor UPSTREAM route-map FROM-UPSTREAM in"
+    assert read_line_of("route_map[FROM-UPSTREAM]/10") == "set local-preference 0"
 
 
 @st.composite

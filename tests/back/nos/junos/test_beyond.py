@@ -131,12 +131,12 @@ def test_unknown_lines_of_the_sample_do_not_affect_forwarding(form: str) -> None
 
 def test_a_fact_has_the_line_that_states_it() -> None:
     reading, lines = JUNOS.read({FILE: LEAF}), LEAF.split("\n")
-    said = {path: lines[line - 1].strip() for path, (_, line) in reading.lines.items()}
-    assert said[TENANT + "vlan_tag"] == "vlan-id 100;"
-    assert said["interface[et-0/0/2]/bundle_mode"] == "active;"
-    assert said["vrf[TENANT]/bgp/neighbor[10.9.1.1]/remote_asn"] == "peer-as 65200;"
-    assert said[UPLINK + "isis_metric"] == "level 2 metric 20;"
-    assert said["access_list[STORAGE-IN]/0"] == "accept;"
+    output = {path: lines[line - 1].strip() for path, (_, line) in reading.lines.items()}
+    assert output[TENANT + "vlan_tag"] == "vlan-id 100;"
+    assert output["interface[et-0/0/2]/bundle_mode"] == "active;"
+    assert output["vrf[TENANT]/bgp/neighbor[10.9.1.1]/remote_asn"] == "peer-as 65200;"
+    assert output[UPLINK + "isis_metric"] == "level 2 metric 20;"
+    assert output["access_list[STORAGE-IN]/0"] == "accept;"
 
 
 def test_a_word_for_all_interfaces_is_none_of_them() -> None:

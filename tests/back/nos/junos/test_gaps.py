@@ -138,13 +138,13 @@ def test_a_prefix_within_another_is_refused_where_it_permits_less(
     assert all(hidden in feature for feature in found)
 
 
-@pytest.mark.parametrize(("asked", "written"), [(300, 1000), (1000, 1000), (1500, 1500), (None, None)])
-def test_bfd_is_no_faster_than_the_platform_supports(asked: int | None, written: int | None) -> None:
-    switch = with_bgp(fitting(), bfd_interval_ms=asked)
+@pytest.mark.parametrize(("requested", "written"), [(300, 1000), (1000, 1000), (1500, 1500), (None, None)])
+def test_bfd_is_no_faster_than_the_platform_supports(requested: int | None, written: int | None) -> None:
+    switch = with_bgp(fitting(), bfd_interval_ms=requested)
     text = JUNOS.render(switch)[FILE]
     assert re.findall(r"minimum-interval (\d+);", text) == ([] if written is None else [str(written)])
-    told = {gap.code for gap in JUNOS.gaps(switch)} - ALWAYS
-    assert told == ({"FAB5680"} if written != asked else set())
+    reported = {gap.code for gap in JUNOS.gaps(switch)} - ALWAYS
+    assert reported == ({"FAB5680"} if written != requested else set())
 
 
 @pytest.mark.parametrize("name", VARIANTS)

@@ -99,8 +99,8 @@ def test_a_group_that_is_not_applied_is_listed_and_of_no_effect() -> None:
 
 def test_an_unknown_statement_of_a_group_is_reported_once() -> None:
     text = GROUPED.replace("                mtu 9216;", "                mut 9216;")
-    told = [text for _, line, text in JUNOS.read({FILE: text}).unknown if line == 5]
-    assert told == ["groups mtus interfaces <et-*> mut 9216"]
+    reported = [text for _, line, text in JUNOS.read({FILE: text}).unknown if line == 5]
+    assert reported == ["groups mtus interfaces <et-*> mut 9216"]
 
 
 def test_groups_apply_groups_and_none_applies_itself() -> None:
@@ -114,15 +114,15 @@ def test_groups_apply_groups_and_none_applies_itself() -> None:
     assert reading.lines["interface[et-0/0/1]/ipv4"] == (FILE, 4)
 
 
-@pytest.mark.parametrize("said", ["mtu 1600", "disable"])
-def test_statements_of_a_device_override_its_group(said: str) -> None:
+@pytest.mark.parametrize("output", ["mtu 1600", "disable"])
+def test_statements_of_a_device_override_its_group(output: str) -> None:
     text = (
         "set groups A interfaces <*> mtu 9216\nset groups A interfaces <*> disable\nset apply-groups A\n"
-        f"set interfaces et-0/0/1 {said}\n"
+        f"set interfaces et-0/0/1 {output}\n"
     )
     reading = JUNOS.read({FILE: text})
     assert reading.unknown == []
-    own = {"mtu 1600": "physical_mtu", "disable": "enabled"}[said]
+    own = {"mtu 1600": "physical_mtu", "disable": "enabled"}[output]
     assert reading.lines[f"interface[et-0/0/1]/{own}"] == (FILE, 4)
 
 

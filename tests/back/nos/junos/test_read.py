@@ -81,17 +81,17 @@ def test_a_fact_has_the_line_that_states_it() -> None:
     at = {number: line.strip() for number, line in enumerate(text.splitlines(), 1)}
     lines = JUNOS.read({FILE: text}).lines
 
-    def said(path: str) -> str:
+    def read_line_of(path: str) -> str:
         return at[lines[path][1]]
 
-    assert said("system/hostname") == "host-name su001-tor1a;"
-    assert said("interface[et-0/0/1:1]/ipv4") == "address 10.0.0.2/31;"
-    assert said("interface[et-0/0/1:1]/speed_gbps") == "speed 400g;"
-    assert said("interface[et-0/0/1:1]/headroom/cable_m") == "cable-length 5;"
-    assert said("interface[et-0/0/3:0]/queue[3]/scheduler") == "transmit-rate percent 85;"
-    assert said("qos/dscp[26]/traffic_class") == "loss-priority low code-points [ 011010 ];"
-    assert said("bgp/neighbor[10.64.0.0]/import") == "import FROM-UPSTREAM;"
-    assert said("route_map[FROM-UPSTREAM]/10") == "accept;"
+    assert read_line_of("system/hostname") == "host-name su001-tor1a;"
+    assert read_line_of("interface[et-0/0/1:1]/ipv4") == "address 10.0.0.2/31;"
+    assert read_line_of("interface[et-0/0/1:1]/speed_gbps") == "speed 400g;"
+    assert read_line_of("interface[et-0/0/1:1]/headroom/cable_m") == "cable-length 5;"
+    assert read_line_of("interface[et-0/0/3:0]/queue[3]/scheduler") == "transmit-rate percent 85;"
+    assert read_line_of("qos/dscp[26]/traffic_class") == "loss-priority low code-points [ 011010 ];"
+    assert read_line_of("bgp/neighbor[10.64.0.0]/import") == "import FROM-UPSTREAM;"
+    assert read_line_of("route_map[FROM-UPSTREAM]/10") == "accept;"
 
 
 @st.composite

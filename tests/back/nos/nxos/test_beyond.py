@@ -81,18 +81,18 @@ def test_priorities_of_a_lossless_class_follow_from_what_gets_into_it() -> None:
     assert facts_of(text)["interface[Ethernet1/1]/pfc"] == "3"
     moved = text.replace("match cos 3", "match cos 4")
     assert facts_of(moved)["interface[Ethernet1/1]/pfc"] == "4"
-    said = text.replace("pause no-drop", "pause no-drop pfc-cos 5")
-    assert facts_of(said)["interface[Ethernet1/1]/pfc"] == "5"
+    output = text.replace("pause no-drop", "pause no-drop pfc-cos 5")
+    assert facts_of(output)["interface[Ethernet1/1]/pfc"] == "5"
     lossy = facts_of(text.replace("    pause no-drop\n", ""))
     assert "interface[Ethernet1/1]/pfc" not in lossy
     assert lossy["interface[Ethernet1/1]/qos_setting[priority-flow-control]"] == "on"
 
 
 def test_an_interface_has_one_name_however_it_is_written() -> None:
-    for said in ("vlan 30", "Vlan30", "vlan30"):
-        assert facts_of(f"interface {said}\n  no shutdown\n")["interface[Vlan30]/enabled"] == "true"
-    for said in ("ethernet1/3-4", "Ethernet 1/3-4", "Eth1/3-4"):
-        assert facts_of(f"interface {said}\n  no shutdown\n")["interface[Ethernet1/4]/enabled"] == "true"
+    for output in ("vlan 30", "Vlan30", "vlan30"):
+        assert facts_of(f"interface {output}\n  no shutdown\n")["interface[Vlan30]/enabled"] == "true"
+    for output in ("ethernet1/3-4", "Ethernet 1/3-4", "Eth1/3-4"):
+        assert facts_of(f"interface {output}\n  no shutdown\n")["interface[Ethernet1/4]/enabled"] == "true"
 
 
 def test_all_blocks_compile() -> None:

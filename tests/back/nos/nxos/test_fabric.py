@@ -48,10 +48,10 @@ def build(folder: Path, name: str) -> tuple[int, Path]:
 @pytest.mark.parametrize("name", FABRICS)
 def test_a_fabric_builds_and_is_proved(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, tree = build(tmp_path, name)
-    told = capsys.readouterr()
-    assert status == 0, told.err
-    assert "error" not in told.err
-    assert "links agree at both ends" in told.out
+    reported = capsys.readouterr()
+    assert status == 0, reported.err
+    assert "error" not in reported.err
+    assert "links agree at both ends" in reported.out
     files = json.loads((tree / "manifest.json").read_text(encoding="utf-8"))["files"]
     assert sum(path.endswith("-tor1a/running-config.cfg") for path in files) == 4
 
@@ -85,7 +85,7 @@ def test_services_are_built_and_touch_no_traffic(tmp_path: Path, capsys: pytest.
     guarded.write_text(SPEC % FABRICS["cloudscale"] + SERVICES, encoding="utf-8")
     capsys.readouterr()
     assert run(["diff", str(tmp_path / "cluster.yaml"), str(guarded)]) == 0
-    told = capsys.readouterr().out
-    assert "no effect on traffic" in told
-    assert "structure/" not in told
+    reported = capsys.readouterr().out
+    assert "no effect on traffic" in reported
+    assert "structure/" not in reported
     assert run(["build", str(guarded), "-o", str(tmp_path / "guarded")]) == 0

@@ -68,11 +68,11 @@ CASES = {
 
 @pytest.mark.parametrize("name", [name for name in VARIANTS if name.startswith("cloudscale")])
 def test_a_switch_that_fits_has_no_gap(name: str) -> None:
-    told = {gap.code for gap in NXOS.gaps(variant(name))}
+    reported = {gap.code for gap in NXOS.gaps(variant(name))}
     expected = {"FAB5419"} if name.endswith("settings") else set()
     if not name.endswith(("settings", "radius")):  # whose servers check the login of a push
         expected = {"FAB9045"}
-    assert told == expected | (set() if name.endswith("lossy") else {"FAB5685"})
+    assert reported == expected | (set() if name.endswith("lossy") else {"FAB5685"})
 
 
 @pytest.mark.parametrize("code", CASES)
@@ -100,7 +100,7 @@ def test_settings_with_warnings_read_back_as_planned(code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "held"),
+    ("requested", "held"),
     [
         (Watchdog(200, 400, 200, "drop"), (200, 400, 200)),
         (Watchdog(200, 400, 100, "drop"), (200, 400, 100)),
@@ -110,11 +110,11 @@ def test_settings_with_warnings_read_back_as_planned(code: str) -> None:
         (Watchdog(200, 30_000, 200, "drop"), (300, 30_000, 300)),
     ],
 )
-def test_the_watchdog_acts_no_earlier_than_requested(asked: Watchdog, held: tuple[int, int, int]) -> None:
-    facts = NXOS.planned(watched(fitting(), asked))
+def test_the_watchdog_acts_no_earlier_than_requested(requested: Watchdog, held: tuple[int, int, int]) -> None:
+    facts = NXOS.planned(watched(fitting(), requested))
     names = ("detect_ms", "restore_ms", "poll_ms")
     assert tuple(facts[f"watchdog/{name}"] for name in names) == held
-    assert "FAB5410" not in {gap.code for gap in NXOS.gaps(watched(fitting(), asked))}
+    assert "FAB5410" not in {gap.code for gap in NXOS.gaps(watched(fitting(), requested))}
 
 
 @pytest.mark.parametrize(

@@ -95,8 +95,8 @@ def test_beyond_that_the_catalog_s_figures_of_the_next_length_are_written(cable_
 
 
 def test_without_figures_a_long_cable_is_refused() -> None:
-    told = [gap for gap in NXOS.gaps(cabled(variant("cloudscale/numbered"), 301)) if gap.fatal]
-    assert [(gap.code, gap.feature) for gap in told] == [
+    reported = [gap for gap in NXOS.gaps(cabled(variant("cloudscale/numbered"), 301)) if gap.fatal]
+    assert [(gap.code, gap.feature) for gap in reported] == [
         ("FAB5686", "a lossless class over 301 m at 400 Gb/s")
     ]
     assert not any(gap.fatal for gap in NXOS.gaps(cabled(variant("cloudscale/lossy"), 301)))
@@ -124,15 +124,15 @@ def test_range_lists_round_trip(numbers: set[int]) -> None:
 
 
 def test_the_proof_holds_the_platform_s_own_buffers_to_their_length() -> None:
-    def told(cable_m: int) -> list[tuple[str, str]]:
+    def find_own_buffers(cable_m: int) -> list[tuple[str, str]]:
         switch = cabled(variant("cloudscale/numbered"), cable_m)
         bare = replace(switch.model, nos={"nxos": {**switch.model.nos["nxos"], "pause": []}})
         reading = NXOS.read(NXOS.render(replace(switch, model=bare)))
         found = Survey().add_switch(make_view(switch, reading), "tor")
         return [(finding.code, finding.message) for finding in found if "own buffers" in finding.message]
 
-    assert told(100) == []
-    ((code, message),) = told(101)
+    assert find_own_buffers(100) == []
+    ((code, message),) = find_own_buffers(101)
     assert code == "FAB6215"
     assert "Ethernet1/3/1 and 1 more ports" in message
     assert "up to 100 m, and this one has 101 m" in message

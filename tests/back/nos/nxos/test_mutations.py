@@ -31,7 +31,7 @@ def equivalent(line: str, index: int) -> bool:
     return password or (index > 0 and words[index - 1] == "seq")
 
 
-def told(switch_facts: Facts, text: str) -> set[int]:
+def find_named_lines(switch_facts: Facts, text: str) -> set[int]:
     """The lines that checking the text names; 0 stands for a finding without a line."""
     reading = NXOS.read({FILE: text})
     lines = {mismatch.line for mismatch in compare(switch_facts, reading)}
@@ -55,7 +55,7 @@ def test_a_changed_word_is_found_on_its_line(name: str, step: int) -> None:
         if equivalent(lines[at], index):
             continue
         meaningful += 1
-        found = told(planned, changed)
+        found = find_named_lines(planned, changed)
         if not found:
             survivors.append((lines[at], index))
         elif at + 1 not in found:
@@ -93,7 +93,7 @@ def test_a_missing_line_is_found_in_its_block(name: str) -> None:
         if not line or line.strip() in DEFAULTS:
             continue
         deleted += 1
-        found = told(planned, "\n".join([*lines[:at], *lines[at + 1 :]]))
+        found = find_named_lines(planned, "\n".join([*lines[:at], *lines[at + 1 :]]))
         block = block_of(lines, at)
         if not found:
             survivors.add(line.strip())
@@ -114,10 +114,10 @@ def test_two_lines_in_each_other_s_place_are_found(name: str) -> None:
     survivors, swapped = [], 0
     for at, (one, two) in enumerate(pairwise(lines)):
         deeper = len(two) - len(two.lstrip()) > len(one) - len(one.lstrip())
-        asked = one.strip().startswith("server ") and two.strip().startswith("server ")
-        if one and two and (deeper or asked):
+        requested = one.strip().startswith("server ") and two.strip().startswith("server ")
+        if one and two and (deeper or requested):
             swapped += 1
-            found = told(planned, "\n".join([*lines[:at], two, one, *lines[at + 2 :]]))
+            found = find_named_lines(planned, "\n".join([*lines[:at], two, one, *lines[at + 2 :]]))
             if not found & {at + 1, at + 2}:
                 survivors.append((one, two, found))
     print(share(swapped - len(survivors), swapped, name))

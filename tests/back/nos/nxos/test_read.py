@@ -52,19 +52,26 @@ def test_a_fact_has_the_line_that_states_it() -> None:
     at = {number: line.strip() for number, line in enumerate(text.splitlines(), 1)}
     lines = NXOS.read({FILE: text}).lines
 
-    def said(path: str) -> str:
+    def read_line_of(path: str) -> str:
         return at[lines[path][1]]
 
-    assert said("system/hostname") == "hostname su001-tor1a"
-    assert said("interface[Ethernet1/1/2]/ipv4") == "ip address 10.0.0.2/31"
-    assert said("interface[Ethernet1/1/2]/speed_gbps") == "interface breakout module 1 port 1-4 map 400g-2x"
-    assert said("interface[Ethernet1/1/1]/headroom/default_to_m") == "priority-flow-control mode on"
-    assert said("interface[Ethernet1/3/1]/headroom/xoff_bytes").startswith("pause buffer-size")
-    assert said("interface[Ethernet1/3/1]/queue[3]/scheduler") == "bandwidth remaining percent 90"
-    assert said("qos/dscp[26]/traffic_class") == "match dscp 26"
-    assert said("qos/dscp[27]/traffic_class") == said("qos/traffic_class[0]/queue") == "set qos-group 0"
-    assert said("bgp/neighbor[10.64.0.0]/import") == "route-map FROM-UPSTREAM in"
-    assert said("route_map[FROM-UPSTREAM]/10") == "set local-preference 0"
+    assert read_line_of("system/hostname") == "hostname su001-tor1a"
+    assert read_line_of("interface[Ethernet1/1/2]/ipv4") == "ip address 10.0.0.2/31"
+    assert (
+        read_line_of("interface[Ethernet1/1/2]/speed_gbps")
+        == "interface breakout module 1 port 1-4 map 400g-2x"
+    )
+    assert read_line_of("interface[Ethernet1/1/1]/headroom/default_to_m") == "priority-flow-control mode on"
+    assert read_line_of("interface[Ethernet1/3/1]/headroom/xoff_bytes").startswith("pause buffer-size")
+    assert read_line_of("interface[Ethernet1/3/1]/queue[3]/scheduler") == "bandwidth remaining percent 90"
+    assert read_line_of("qos/dscp[26]/traffic_class") == "match dscp 26"
+    assert (
+        read_line_of("qos/dscp[27]/traffic_class")
+        == read_line_of("qos/traffic_class[0]/queue")
+        == "set qos-group 0"
+    )
+    assert read_line_of("bgp/neighbor[10.64.0.0]/import") == "route-map FROM-UPSTREAM in"
+    assert read_line_of("route_map[FROM-UPSTREAM]/10") == "set local-preference 0"
 
 
 @st.composite

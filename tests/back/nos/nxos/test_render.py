@@ -123,11 +123,11 @@ def test_gnmi_knows_openconfig_s_paths() -> None:
 @pytest.mark.parametrize("family", ["cloudscale", "silicon-one"])
 def test_unnumbered_ports_are_found_within_seconds_and_distinguished(family: str) -> None:
     text = text_of(f"{family}/unnumbered")
-    said = (
+    output = (
         "  ipv6 address use-link-local-only\n  ipv6 link-local use-bia\n  no ipv6 nd suppress-ra\n"
         "  ipv6 nd ra-interval 4 min 3\n  ipv6 nd ra-lifetime 10\n"
     )
-    assert text.count(said) == text.count("use-link-local-only") == 2
+    assert text.count(output) == text.count("use-link-local-only") == 2
     assert "ra-interval" not in text_of(f"{family}/dual")
 
 

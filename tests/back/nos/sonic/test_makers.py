@@ -74,19 +74,19 @@ def verdict(commands: list[str], program: str, **packet: Any) -> str:
         words = command.split()
         if words[0] != program or "INPUT" not in words or words[1] not in ("-A", "-I") or "-t" in words:
             continue
-        said = dict(zip(words, [*words[1:], ""], strict=True))
+        output = dict(zip(words, [*words[1:], ""], strict=True))
         if any(word in words for word in ("conntrack", "ttl", "hl", "icmp", "icmpv6", "!")):
             continue
-        port = said.get("-i", packet["port"])
-        ports = said.get("--dport", "").partition(":")
+        port = output.get("-i", packet["port"])
+        ports = output.get("--dport", "").partition(":")
         if (
             ((port.endswith("+") and packet["port"].startswith(port[:-1])) or port == packet["port"])
-            and ("-s" not in said or packet["source"] in ipaddress.ip_network(said["-s"]))
-            and ("-d" not in said or packet["target"] in ipaddress.ip_network(said["-d"]))
-            and said.get("-p", packet["protocol"]) == packet["protocol"]
+            and ("-s" not in output or packet["source"] in ipaddress.ip_network(output["-s"]))
+            and ("-d" not in output or packet["target"] in ipaddress.ip_network(output["-d"]))
+            and output.get("-p", packet["protocol"]) == packet["protocol"]
             and (not ports[0] or int(ports[0]) <= packet["to"] <= int(ports[2] or ports[0]))
         ):
-            return said["-j"]
+            return output["-j"]
     return "ACCEPT"
 
 
@@ -177,7 +177,7 @@ def test_hostcfgd_takes_each_row_of_a_first_push(release: str, tmp_path: Path) -
     found = hostcfgd(release, tmp_path, tables)
     assert found["errors"] == []
     read = set(found["tables"]) & tables.keys()
-    asked = {
+    requested = {
         "AAA",
         "DEVICE_METADATA",
         "MGMT_VRF_CONFIG",
@@ -186,7 +186,7 @@ def test_hostcfgd_takes_each_row_of_a_first_push(release: str, tmp_path: Path) -
         "SYSLOG_SERVER",
         "TACPLUS_SERVER",
     }
-    assert {table for table in asked if tables.get(table)} <= read
+    assert {table for table in requested if tables.get(table)} <= read
     restarted = " ".join(found["commands"])
     for service in ("interfaces-config", "hostname-config", "rsyslog-config"):
         assert service in restarted

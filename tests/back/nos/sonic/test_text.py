@@ -65,12 +65,12 @@ def test_lines_are_those_of_the_text(name: str, indent: int) -> None:
     rows = [row for row in every if len(row.key) == 1]
     fields = [field for row in every for field in row.children or ()]
     fields += [Node(row.key[1:], row.line) for row in every if len(row.key) > 1]
-    told = 0
+    reported = 0
     for depth, nodes in ((1, read.nodes), (2, rows), (3, fields)):
         for node in nodes:
             assert split[node.line - 1].startswith(f'{" " * depth * indent}"{node.key[0]}":')
-            told += 1
-    assert told == text.count('": ') - sum(len(row.key) > 1 for row in every)
+            reported += 1
+    assert reported == text.count('": ') - sum(len(row.key) > 1 for row in every)
 
 
 @pytest.mark.parametrize("value", ['to \\"x\\": y', "::/0", "::", ":"])

@@ -105,13 +105,13 @@ class EosSwitch:
     _turn: threading.RLock = field(default_factory=threading.RLock)
     _mode: str | None = None
 
-    def answer(self, path: str, asked: dict[str, Any]) -> dict[str, Any]:
+    def answer(self, path: str, requested: dict[str, Any]) -> dict[str, Any]:
         """One JSON-RPC request."""
         if self.silence:
             self.silence.wait()
             raise Drop
         results: list[Any] = []
-        commands = asked["params"]["cmds"]
+        commands = requested["params"]["cmds"]
         with self._turn:
             self.requests += 1
             if self.faults.drop_answers:
@@ -123,21 +123,21 @@ class EosSwitch:
                 try:
                     results.append(self._advised(self._run(text)))
                 except Refused as error:
-                    said = f"CLI command {at} of {len(commands)} '{text}' failed: {error}"
+                    output = f"CLI command {at} of {len(commands)} '{text}' failed: {error}"
                     data = [*results, {"errors": [str(error)]}]
                     return {
                         "jsonrpc": "2.0",
-                        "id": asked["id"],
-                        "error": {"code": error.code, "message": said, "data": data},
+                        "id": requested["id"],
+                        "error": {"code": error.code, "message": output, "data": data},
                     }
-        return {"jsonrpc": "2.0", "id": asked["id"], "result": results}
+        return {"jsonrpc": "2.0", "id": requested["id"], "result": results}
 
     def _advised(self, result: dict[str, Any]) -> dict[str, Any]:
         """Add the advice of EOS to an answer: `messages` of eAPI, and the output of a command without any."""
         if not self.faults.warning:
             return result
-        said = {"output": f"{self.faults.warning}\n"} if not result else {}
-        return {**result, **said, "messages": [self.faults.warning]}
+        output = {"output": f"{self.faults.warning}\n"} if not result else {}
+        return {**result, **output, "messages": [self.faults.warning]}
 
     def _run(self, text: str) -> dict[str, Any]:
         if match := _ACTION.fullmatch(text):
@@ -302,7 +302,7 @@ def eos_switch(folder: Path, release: str = "4.32") -> Iterator[EosSwitch]:
     def allowed(user: str, password: str) -> bool:
         return (user, password) == (USER, PASSWORD) and not running[0].faults.refuses_login()
 
-    with web_server(folder, allowed, lambda path, asked: running[0].answer(path, asked)) as (
+    with web_server(folder, allowed, lambda path, requested: running[0].answer(path, requested)) as (
         port,
         certificate,
     ):

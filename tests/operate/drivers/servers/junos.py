@@ -139,13 +139,13 @@ class JunosSwitch:
 
     def _reply(self, me: object, message: bytes) -> str:
         rpc = etree.fromstring(message.strip())
-        asked = rpc[0]
-        verb = etree.QName(asked).localname.replace("-", "_")
+        requested = rpc[0]
+        verb = etree.QName(requested).localname.replace("-", "_")
         with self._turn:
             self.requests += 1
             assert self.running
             try:
-                content = getattr(self, f"_{verb}", self._unknown)(me, asked)
+                content = getattr(self, f"_{verb}", self._unknown)(me, requested)
                 if verb.startswith("get_") and self.warns_getters:
                     content = self._warning() + content
             except Refused as error:
@@ -155,13 +155,13 @@ class JunosSwitch:
                 )
         return f'<rpc-reply xmlns="{_BASE}" message-id="{rpc.get("message-id")}">{content}</rpc-reply>'
 
-    def _unknown(self, me: object, asked: Any) -> str:
+    def _unknown(self, me: object, requested: Any) -> str:
         raise Refused("syntax error")
 
-    def _close_session(self, me: object, asked: Any) -> str:
+    def _close_session(self, me: object, requested: Any) -> str:
         return "<ok/>"
 
-    def _lock_configuration(self, me: object, asked: Any) -> str:
+    def _lock_configuration(self, me: object, requested: Any) -> str:
         if self.holder not in (None, me):
             raise Refused("configuration database locked by: somebody terminal p0 (pid 7) on since now")
         if self.holder is None and self.candidate != self.running:
@@ -169,16 +169,16 @@ class JunosSwitch:
         self.holder = me
         return "<ok/>"
 
-    def _unlock_configuration(self, me: object, asked: Any) -> str:
+    def _unlock_configuration(self, me: object, requested: Any) -> str:
         self.holder = None
         return "<ok/>"
 
-    def _load_configuration(self, me: object, asked: Any) -> str:
-        if asked.get("rollback") is not None:
-            self.candidate = self.history[int(asked.get("rollback"))]
+    def _load_configuration(self, me: object, requested: Any) -> str:
+        if requested.get("rollback") is not None:
+            self.candidate = self.history[int(requested.get("rollback"))]
             return "<load-configuration-results><ok/></load-configuration-results>"
         warning = self._warning()
-        text = "".join(asked.itertext())
+        text = "".join(requested.itertext())
         if "bogus" in text or self.faults.reject:
             raise Refused("syntax error: bogus; authentication-key S3CRET")
         for line in text.splitlines():
@@ -186,7 +186,7 @@ class JunosSwitch:
                 # The words of Juniper/healthbot-rules pull 258.
                 raise Refused("syntax error", element=word)
         text = re.sub(r"\b(secret|authentication-key) (?!\"\$9\$)(\S+);", _encrypted, text)
-        self.candidate = text if asked.get("action") == "override" else self.candidate + text
+        self.candidate = text if requested.get("action") == "override" else self.candidate + text
         return f"<load-configuration-results>{warning}<ok/></load-configuration-results>"
 
     def _warning(self) -> str:
@@ -198,9 +198,9 @@ class JunosSwitch:
             f"<error-severity>warning</error-severity><error-message>{self.faults.warning}</error-message></rpc-error>"
         )
 
-    def _get_configuration(self, me: object, asked: Any) -> str:
-        if asked.get("compare") is None:
-            text = self.candidate if asked.get("database") == "candidate" else self.history[0]
+    def _get_configuration(self, me: object, requested: Any) -> str:
+        if requested.get("compare") is None:
+            text = self.candidate if requested.get("database") == "candidate" else self.history[0]
             shown = re.sub(r'("\$9\$[^"]*";)', r"\1 ## SECRET-DATA", text)
             return f"<configuration-text>{escape(shown)}</configuration-text>"
         old, new = self.history[0].splitlines(), self.candidate.splitlines()
@@ -213,8 +213,8 @@ class JunosSwitch:
             "</configuration-information>"
         )
 
-    def _commit_configuration(self, me: object, asked: Any) -> str:
-        names = {etree.QName(one).localname: one.text for one in asked}
+    def _commit_configuration(self, me: object, requested: Any) -> str:
+        names = {etree.QName(one).localname: one.text for one in requested}
         if "check" in names:
             self.checked += 1
             if self.unsound:
@@ -226,8 +226,10 @@ class JunosSwitch:
             checked = "<routing-engine><commit-check-success/></routing-engine>"
             return f"{self._warning()}<commit-results>{checked}</commit-results>"
         if self.faults.fail_commit or self.faults.disk_full:
-            said = "No space left on device" if self.faults.disk_full else "neighbor 192.0.2.1: secret S3CRET"
-            raise Refused(f"commit failed: {said}")
+            output = (
+                "No space left on device" if self.faults.disk_full else "neighbor 192.0.2.1: secret S3CRET"
+            )
+            raise Refused(f"commit failed: {output}")
         lost = self._lose("before")
         comment = ""
         self.waiting = None
@@ -248,11 +250,11 @@ class JunosSwitch:
             raise Drop
         return found
 
-    def _get_instance_information(self, me: object, asked: Any) -> str:
+    def _get_instance_information(self, me: object, requested: Any) -> str:
         name = "<instance-core><instance-name>master</instance-name></instance-core>"
         return f"<instance-information>{name}</instance-information>"
 
-    def _get_bgp_neighbor_information(self, me: object, asked: Any) -> str:
+    def _get_bgp_neighbor_information(self, me: object, requested: Any) -> str:
         peers = "".join(
             f"<bgp-peer><peer-address>{name}+179</peer-address><peer-as>65002</peer-as><local-as>65001</local-as>"
             f"<peer-cfg-rti>master</peer-cfg-rti><peer-state>Established</peer-state><local-id>192.0.2.1</local-id><peer-id>192.0.2.2</peer-id>"
@@ -263,7 +265,7 @@ class JunosSwitch:
         )
         return f"<bgp-information>{peers}</bgp-information>"
 
-    def _get_bgp_summary_information(self, me: object, asked: Any) -> str:
+    def _get_bgp_summary_information(self, me: object, requested: Any) -> str:
         peers = "".join(
             f'<bgp-peer><peer-address>{name}</peer-address><elapsed-time seconds="9">9</elapsed-time>'
             "<bgp-rib><name>inet.0</name></bgp-rib></bgp-peer>"
@@ -275,33 +277,33 @@ class JunosSwitch:
         if self.counted.refuses(verb):
             raise Refused("syntax error")
 
-    def _get_interface_information(self, me: object, asked: Any) -> str:
+    def _get_interface_information(self, me: object, requested: Any) -> str:
         self._refuse_unknown("get-interface-information")
         return junos_shows.interfaces(self.counted)
 
-    def _command(self, me: object, asked: Any) -> str:
-        command = "".join(asked.itertext())
+    def _command(self, me: object, requested: Any) -> str:
+        command = "".join(requested.itertext())
         self._refuse_unknown(command)
         if command != "show interfaces queue":
             raise Refused("unknown command")
         return junos_shows.queues(self.counted)
 
-    def _get_lldp_neighbors_information(self, me: object, asked: Any) -> str:
+    def _get_lldp_neighbors_information(self, me: object, requested: Any) -> str:
         return "<lldp-neighbors-information/>"
 
-    def _get_alarm_information(self, me: object, asked: Any) -> str:
+    def _get_alarm_information(self, me: object, requested: Any) -> str:
         return junos_shows.alarms(self.counted)
 
-    def _get_system_alarm_information(self, me: object, asked: Any) -> str:
+    def _get_system_alarm_information(self, me: object, requested: Any) -> str:
         return junos_shows.alarms(self.counted)
 
-    def _get_route_information(self, me: object, asked: Any) -> str:
-        names = {etree.QName(one).localname: one.text for one in asked}
+    def _get_route_information(self, me: object, requested: Any) -> str:
+        names = {etree.QName(one).localname: one.text for one in requested}
         assert names["protocol"] == "bgp"
         tables = [one for one in ("inet.0", "inet6.0") if one.startswith(names["table"] or "")]
         return junos_shows.routes(self.counted, tables)
 
-    def _get_commit_revision_information(self, me: object, asked: Any) -> str:
+    def _get_commit_revision_information(self, me: object, requested: Any) -> str:
         text = self.comment or self.log
         comment = f"<comment>{text}</comment>" if text else ""
         return (
@@ -309,10 +311,10 @@ class JunosSwitch:
             f'<date-time seconds="{self.committed:.0f}">now</date-time>{comment}</commit-revision-information>'
         )
 
-    def _get_commit_information(self, me: object, asked: Any) -> str:
+    def _get_commit_information(self, me: object, requested: Any) -> str:
         """The list of commits, as others recorded it on 24.4: a comment of Junos stays, the mark goes."""
-        told = {"comment": self.comment, "log": self.log}
-        words = "".join(f"<{name}>{text}</{name}>" for name, text in told.items() if text)
+        reported = {"comment": self.comment, "log": self.log}
+        words = "".join(f"<{name}>{text}</{name}>" for name, text in reported.items() if text)
         mark = self.marks and self.waiting is not None
         words += "<commit-confirmed>rollback pending</commit-confirmed>" if mark else ""
         return (
@@ -322,10 +324,10 @@ class JunosSwitch:
             "</commit-information>"
         )
 
-    def _get_software_information(self, me: object, asked: Any) -> str:
+    def _get_software_information(self, me: object, requested: Any) -> str:
         return f"<software-information><junos-version>{self.release}</junos-version></software-information>"
 
-    def _get_system_uptime_information(self, me: object, asked: Any) -> str:
+    def _get_system_uptime_information(self, me: object, requested: Any) -> str:
         return (
             f'<system-uptime-information><current-time><date-time seconds="{time.time():.0f}">now</date-time>'
             "</current-time></system-uptime-information>"

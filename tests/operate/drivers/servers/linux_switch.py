@@ -114,21 +114,21 @@ class LinuxSwitch:
             name: {"state": "Established", "remoteAs": 65002, "pfxRcd": count, "pfxSnt": 0}
             for name, count in neighbors.items()
         }
-        told = {"default": {"ipv4Unicast": {"routerId": "192.0.2.1", "as": 65001, "peers": peers}}}
+        reported = {"default": {"ipv4Unicast": {"routerId": "192.0.2.1", "as": 65001, "peers": peers}}}
         folder = self.root / "vtysh"
         folder.mkdir(exist_ok=True)
-        (folder / "show_bgp_vrf_all_summary_json").write_text(json.dumps(told))
+        (folder / "show_bgp_vrf_all_summary_json").write_text(json.dumps(reported))
         hop = {"ip": "192.0.2.1", "fib": True, "active": True}
         routes = {
             prefix: [{"prefix": prefix, "protocol": "bgp", "selected": True, "nexthops": [hop] * hops}]
             for prefix, hops in self.counted.routes.items()
         }
-        for name, told in (
+        for name, reported in (
             ("bgp_vrf_all_neighbors", {"default": {}}),
             ("ip_route", routes),
             ("ipv6_route", {}),
         ):
-            (folder / f"show_{name}_json").write_text(json.dumps(told))
+            (folder / f"show_{name}_json").write_text(json.dumps(reported))
 
 
 def lose_once(patch: pytest.MonkeyPatch, words: str, when: str) -> list[str]:

@@ -177,27 +177,33 @@ def redis_dump(words: list[str]) -> None:
     Forms: sonic-utilities' mock tables (counters_db.json) for the maps of names and SAI's fields, sonic-swss'
     pfcactionhandler.h for those of the watchdog, system-health-HLD.md for SYSTEM_HEALTH_INFO.
     """
-    told = counted()
+    reported = counted()
     if words[1] == "6":
-        alarms = {name: f"Not OK|{text}" for name, text in told["alarms"].items()}
+        alarms = {name: f"Not OK|{text}" for name, text in reported["alarms"].items()}
         print(
             json.dumps({"SYSTEM_HEALTH_INFO": {"value": {"summary": "Not OK" if alarms else "OK", **alarms}}})
         )
         return
     ports, queues, rows = {}, {}, {}
-    for at, port in enumerate(told["ports"]):
+    for at, port in enumerate(reported["ports"]):
         ports[port] = f"oid:0x1{at:03x}"
         rows[f"COUNTERS:{ports[port]}"] = {
-            f"SAI_PORT_STAT_PFC_{n}_{way.upper()}_PKTS": str(told[f"pfc_{way}"].get(port, {}).get(str(n), 0))
+            f"SAI_PORT_STAT_PFC_{n}_{way.upper()}_PKTS": str(
+                reported[f"pfc_{way}"].get(port, {}).get(str(n), 0)
+            )
             for n in range(8)
             for way in ("rx", "tx")
         }
         for n in range(8):
             queues[f"{port}:{n}"] = oid = f"oid:0x2{at:03x}{n}"
-            row = {"SAI_QUEUE_STAT_DROPPED_PACKETS": str(told["dropped"].get(port, {}).get(str(n), 0))}
-            row["SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS"] = str(told["marked"].get(port, {}).get(str(n), 0))
+            row = {"SAI_QUEUE_STAT_DROPPED_PACKETS": str(reported["dropped"].get(port, {}).get(str(n), 0))}
+            row["SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS"] = str(
+                reported["marked"].get(port, {}).get(str(n), 0)
+            )
             if n == 3:
-                row["PFC_WD_QUEUE_STATS_DEADLOCK_DETECTED"] = str(told["storms"].get(port, {}).get(str(n), 0))
+                row["PFC_WD_QUEUE_STATS_DEADLOCK_DETECTED"] = str(
+                    reported["storms"].get(port, {}).get(str(n), 0)
+                )
             rows[f"COUNTERS:{oid}"] = row
     names = {"COUNTERS_PORT_NAME_MAP": ports, "COUNTERS_QUEUE_NAME_MAP": queues} if ports else {}
     print(json.dumps({key: {"type": "hash", "value": value} for key, value in {**names, **rows}.items()}))

@@ -203,20 +203,20 @@ def nv(words: list[str]) -> None:
 
 def nv_show(words: list[str]) -> None:
     """`nv show …` of counters and health, as NVIDIA's Cumulus Linux guide prints them ("Show QoS Counters")."""
-    told = counted()
+    reported = counted()
     if words[:2] == ["system", "health"]:
-        issues = {name: {"issue": text} for name, text in told["alarms"].items()}
+        issues = {name: {"issue": text} for name, text in reported["alarms"].items()}
         print(json.dumps({"status": "Not OK" if issues else "OK", "issues": issues}))
         return
     if words in (["system", "-o", "json"], ["platform", "-o", "json"]):
         print("{}")
         return
     if words == ["interface", "-o", "json"]:
-        print(json.dumps({name: {} for name in (*told["ports"], "eth0", "lo")}))
+        print(json.dumps({name: {} for name in (*reported["ports"], "eth0", "lo")}))
         return
 
     def of(what: str, n: int) -> int:
-        return int(told[what].get(words[1], {}).get(str(n), 0))
+        return int(reported[what].get(words[1], {}).get(str(n), 0))
 
     if words[2:] == ["qos", "pfc-watchdog"]:
         print("                 operational  applied \n---------------  -----------  ------- ")
@@ -235,7 +235,7 @@ def nv_show(words: list[str]) -> None:
         print("    ---------------  ---------------  -----------------  ---------------  -----------------")
         for n in range(8):
             print(f"    {n:<15}  {of('pfc_rx', n):<15}  {0:<17}  {of('pfc_tx', n):<15}  {0:<17}")
-        marked = sum(told["marked"].get(words[1], {}).values())
+        marked = sum(reported["marked"].get(words[1], {}).values())
         print("\nQos Port Statistics\n======================\n    Counter             Receive  Transmit")
         print("    ------------------  -------  --------")
         print(f"    ecn-marked-packets  n/a      {marked:<8}\n    mc-buffer-discards  n/a      0       ")

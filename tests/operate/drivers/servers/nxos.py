@@ -106,7 +106,7 @@ class NxosSwitch:
     silence: threading.Event | None = None
     _turn: threading.RLock = field(default_factory=threading.RLock)
 
-    def answer(self, path: str, asked: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def answer(self, path: str, requested: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """One request of NX-API: a list of commands."""
         if self.silence:
             self.silence.wait()
@@ -116,14 +116,14 @@ class NxosSwitch:
             self.requests += 1
             if self.waiting and time.monotonic() > self.waiting[1]:
                 self.running, self.waiting = self.waiting[0], None
-            for one in asked:
+            for one in requested:
                 command = one["params"]["cmd"]
                 if (body := self._table(command)) is not None:
                     answers.append({"jsonrpc": "2.0", "id": one["id"], "result": {"body": body}})
                     continue
-                said = self._run(command)
+                output = self._run(command)
                 answer: dict[str, Any] = {"jsonrpc": "2.0", "id": one["id"]}
-                if said is None:
+                if output is None:
                     error = {
                         "code": -32602,
                         "message": "Invalid params",
@@ -131,7 +131,7 @@ class NxosSwitch:
                     }
                     answers.append({**answer, "error": error})
                     break
-                answers.append({**answer, "result": {"msg": said} if said else None})
+                answers.append({**answer, "result": {"msg": output} if output else None})
         return answers
 
     def _table(self, command: str) -> dict[str, Any] | None:
@@ -234,18 +234,18 @@ class NxosSwitch:
         """Return the answer to `verify-only`: the switch's response after each command."""
         lines = [*map(str.strip, wanted.splitlines())]
         planted = [one for one in self.faults.planted if one in lines and one not in commands]
-        told, refused = "", bool(planted)
+        reported, refused = "", bool(planted)
         for command in (*commands, *planted):
-            told += f"`{command}`\n"
+            reported += f"`{command}`\n"
             if command in self.faults.planted or "bogus" in command or self.faults.reject:
-                told += "% Invalid command: neighbor 192.0.2.1 password S3CRET\n"
+                reported += "% Invalid command: neighbor 192.0.2.1 password S3CRET\n"
                 refused = True
             elif command in self.doubted:
-                told += f"Syntax error while parsing '{command}'\n\n"
+                reported += f"Syntax error while parsing '{command}'\n\n"
             elif command == "exit":
-                told += "Skip non dme command for CR validation\n"
+                reported += "Skip non dme command for CR validation\n"
         verdict = "Patch validation failed" if refused else "Patch validation completed successful"
-        return f"{_CHECKED}{_COLLECTED}Validating Patch\n{_RULE}{told}{_RULE}{verdict}\n"
+        return f"{_CHECKED}{_COLLECTED}Validating Patch\n{_RULE}{reported}{_RULE}{verdict}\n"
 
     def _log(self, name: str, commands: list[str], status: str) -> None:
         self.operations += not self.executed.endswith("running\n")
@@ -318,8 +318,8 @@ class NxosSwitch:
             if byte not in b"\r\n":
                 line += byte
             elif byte == b"\n":
-                said = self._typed(line.decode().strip())
-                channel.sendall(line + b"\r\n" + said.replace("\n", "\r\n").encode() + b"switch# ")
+                output = self._typed(line.decode().strip())
+                channel.sendall(line + b"\r\n" + output.replace("\n", "\r\n").encode() + b"switch# ")
                 line = b""
 
     def _typed(self, text: str) -> str:
@@ -351,7 +351,7 @@ def nxos_switch(folder: Path) -> Iterator[NxosSwitch]:
         "shell": lambda *rest: running[0].terminal(*rest),
     }
     with (
-        web_server(folder, allowed, lambda path, asked: running[0].answer(path, asked)) as (
+        web_server(folder, allowed, lambda path, requested: running[0].answer(path, requested)) as (
             port,
             certificate,
         ),

@@ -82,7 +82,7 @@ def web_server(
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
-            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            requested = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             raw = base64.b64decode(self.headers.get("Authorization", "Basic Og==").split()[1])
             try:
                 given = raw.decode()
@@ -92,11 +92,11 @@ def web_server(
                 self._send(401, b"Unauthorized")
                 return
             try:
-                told = answer(self.path, asked)
-                if isinstance(told, Raw):
-                    self._send(told.status, told.content)
+                reported = answer(self.path, requested)
+                if isinstance(reported, Raw):
+                    self._send(reported.status, reported.content)
                 else:
-                    self._send(200, json.dumps(told).encode())
+                    self._send(200, json.dumps(reported).encode())
             except Drop:
                 self.close_connection = True
 
