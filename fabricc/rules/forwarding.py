@@ -128,9 +128,11 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
 
 def _blocked_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report each filter in front of the CPU that drops BGP or BFD of sessions that the switch has."""
-    open_ = [(neighbor, each.bfd) for (_, neighbor), each in sessions.stated.items() if each.enabled]
     filters = statement.once(filters_before_cpu, lambda: filters_before_cpu(statement.rest))
-    for each in filters if open_ else ():
+    if not filters:
+        return
+    open_ = [(neighbor, each.bfd) for (_, neighbor), each in sessions.stated.items() if each.enabled]
+    for each in filters:
         mine = [bfd for neighbor, bfd in open_ if each.ipv6 == _is_over_ipv6(neighbor)]
         wanted = {"BGP": bool(mine), "BFD": "true" in mine}
         texts = [text for _, text in each.rules]

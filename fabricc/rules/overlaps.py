@@ -198,9 +198,9 @@ _UNCHECKED = ("connected-check", "connected_check", "connected-route-check", "co
 """Parts of paths of settings by which a neighbor need not be in a subnet of the switch."""
 
 
-def _off_link_neighbors(statement: Statement, _: Sessions) -> Iterator[Finding]:
+def _off_link_neighbors(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report sessions of one hop with neighbors outside of the subnets of all ports."""
-    outside = list(_sessions_outside(statement))
+    outside = list(_sessions_outside(statement, sessions))
     if not outside:
         return
     own = {port: parse_addresses(texts) for port, texts in statement.addresses.items()}
@@ -238,8 +238,15 @@ def _off_link_neighbors(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(OFF_LINK, statement.device, paths, message, "neighbor off link", remedy=remedy)
 
 
-def _sessions_outside(statement: Statement) -> Iterator[tuple[Key, Mapping[str, Value]]]:
+def _sessions_outside(statement: Statement, sessions: Sessions) -> Iterator[tuple[Key, Mapping[str, Value]]]:
     """Yield the external sessions whose neighbor is in no prefix of a port of the default routing instance."""
+    beyond = [
+        (key, settings)
+        for key, settings in external_sessions(statement)
+        if not (port := sessions.near.get(key)) or statement.of(port, "vrf") is not None
+    ]
+    if not beyond:
+        return
     own = {
         block
         for port, texts in statement.addresses.items()
@@ -248,7 +255,7 @@ def _sessions_outside(statement: Statement) -> Iterator[tuple[Key, Mapping[str, 
         if (block := parse_block(text))
     }
     lengths = {(block.family, block.length) for block in own}
-    for key, settings in external_sessions(statement):
+    for key, settings in beyond:
         neighbor = parse_block(key[1])
         if neighbor and not any(
             family == neighbor.family and neighbor.shorten(length) in own for family, length in lengths

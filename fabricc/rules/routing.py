@@ -6,7 +6,6 @@ A peer that is not known may announce the fabric's own prefixes.
 from __future__ import annotations
 
 from collections import Counter
-from functools import cache, partial
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
@@ -71,7 +70,9 @@ def _without_policy(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 def _closed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report sessions with known switches, or with EVPN, whose policy permits no route."""
-    permits_nothing = cache(partial(_permits_nothing, statement))
+    denying = _denying_maps(statement)
+    if not denying:
+        return
     for direction, effect in (("import", "accepts no route from"), ("export", "announces no route to")):
         closed = []
         for key, values in exchanging_sessions(statement, sessions):
@@ -85,9 +86,7 @@ def _closed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findi
                 paths.append(session_path(key, direction))
             if known or carries_evpn(sessions, key):
                 named = ((path, statement.rest.get(path, values.get(direction))) for path in paths)
-                closed += [
-                    (key[1], path, name) for path, name in named if name and permits_nothing(str(name))
-                ][:1]
+                closed += [(key[1], path, name) for path, name in named if str(name) in denying][:1]
         if closed:
             who = join_words([neighbor for neighbor, _, _ in closed], 2)
             _, path, name = closed[0]
@@ -98,10 +97,14 @@ def _closed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findi
             )
 
 
-def _permits_nothing(statement: Statement, name: str) -> bool:
-    """Return whether a policy has clauses and each of them denies."""
-    clauses = [str(value) for path, value in statement.rest.items() if path.startswith(f"{_MAP}{name}]/")]
-    return bool(clauses) and all(clause.startswith("deny") for clause in clauses)
+def _denying_maps(statement: Statement) -> set[str]:
+    """Return the policies that have clauses, each of which denies."""
+    denies: dict[str, bool] = {}
+    for path, value in statement.rest.items():
+        if path.startswith(_MAP):
+            name = path[len(_MAP) :].partition("]/")[0]
+            denies[name] = denies.get(name, True) and str(value).startswith("deny")
+    return {name for name, each in denies.items() if each}
 
 
 def _unfiltered_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
