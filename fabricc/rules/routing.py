@@ -13,7 +13,7 @@ from fabricc.back.nos.defaults import installs_one_path_by_default, sends_route_
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
-from fabricc.facts.statement import Tier, session_path
+from fabricc.facts.statement import Tier, session_path, split_list_path
 from fabricc.proof.invariants.policy import Route
 from fabricc.proof.invariants.rules import RULES as INVARIANTS
 from fabricc.proof.invariants.view import as_int
@@ -102,7 +102,7 @@ def _denying_maps(statement: Statement) -> set[str]:
     denies: dict[str, bool] = {}
     for path, value in statement.rest.items():
         if path.startswith(_MAP):
-            name = path[len(_MAP) :].partition("]/")[0]
+            name, _ = split_list_path(path, "route_map")
             denies[name] = denies.get(name, True) and str(value).startswith("deny")
     return {name for name, each in denies.items() if each}
 
