@@ -127,7 +127,7 @@ def nvlink_parts(unit: str, members: Iterable[JobHost]) -> dict[str, list[JobHos
 
 
 def list_hosts(fabric: Fabric, in_full: Callable[[HostId], Kind]) -> Roster[Kind]:
-    """Return the hosts, those with GPUs apart, in time proportional to their number.
+    """Return the hosts with GPUs and the other hosts, in time proportional to their number.
 
     Args:
         fabric: that of the rails.

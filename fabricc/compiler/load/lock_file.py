@@ -153,7 +153,7 @@ def other_tree(plan: PlannedSpec, out: Path) -> Diagnostic | None:
 
 
 def _built_from(tree: Path, spec: Path) -> Path | None:
-    """Return where the spec of a standing tree may be: on this user's record, or beside the spec of the build."""
+    """Return where the spec of a standing tree may be: on this user's record, or next to the spec of the build."""
     if not os.path.lexists(tree / manifests.NAME):
         return None
     if (recorded := find_recorded_spec(tree)) is not None:

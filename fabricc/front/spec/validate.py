@@ -470,4 +470,4 @@ def _dotted_release(plain: str) -> str:
 _WORDS_BESIDE_SYSTEMS = frozenset(
     {"arista", "cisco", "juniper", "nvidia", "community", "linux", "evo", "evolved", "version", "release"}
 )
-"""Words that makers print beside the name of a system."""
+"""Words that makers print next to the name of a system."""

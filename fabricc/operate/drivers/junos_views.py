@@ -1,6 +1,6 @@
 """Read Junos's XML and text answers (routes, lossless classes, health, commits); write secrets as Junos stores them.
 
-An answer must be of the kind that its request asks for, so that no other text counts as success. Forms: Juniper's
+An answer must be of the kind that belongs to its request, so that no other text counts as success. Forms: Juniper's
 NETCONF and Junos XML guides ("Load Configuration Data", "Commit the Candidate Configuration") and the answers that PyEZ
 has in its tests. PyEZ returns the first element of an answer, or True for an answer without any.
 

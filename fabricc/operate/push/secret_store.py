@@ -1,6 +1,6 @@
 """Insert the secrets of configurations before a push, hide them in its output, and store them while it can be undone.
 
-The store is a file apart from the journal.
+The store and the journal are separate files.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ def _valley_place(kinds: list[Kind], valley: Valley) -> tuple[str, int]:
 
 
 def _import_line(policy: Policy) -> int:
-    """Line of the first step of what is taken from above, else from ToRs beside."""
+    """Line of the first step of what is taken from above, else from ToRs of the same tier."""
     for direction in ("up", "peer"):
         for stance in policy.stances:
             if stance.direction == direction and policy.maps.get(stance.imports):
