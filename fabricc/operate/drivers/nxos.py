@@ -7,38 +7,25 @@ import json
 import time
 import uuid
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import napalm.nxos
 from napalm.base.exceptions import (
     CommandErrorException,
     CommandTimeoutException,
     CommitConfirmException,
     CommitError,
     ConnectAuthError,
-    ConnectionClosedException,
     ConnectionException,
     MergeConfigException,
     NapalmException,
     ReplaceConfigException,
     SessionLockedException,
 )
-from napalm.base.helpers import canonical_interface_name
-from napalm.nxapi_plumbing import NXAPIAuthError, NXAPICommandError, NXAPIConnectionError
-from napalm.nxapi_plumbing.device import Device
+from napalm.nxapi_plumbing import NXAPICommandError, NXAPIConnectionError
 from napalm.nxapi_plumbing.errors import NXAPIError
-from netmiko.exceptions import (
-    NetmikoAuthenticationException,
-    NetmikoBaseException,
-    NetmikoTimeoutException,
-)
-from requests.exceptions import RequestException
 
-from fabricc.operate.drivers import nxos_views
-from fabricc.operate.drivers.answers import AnswerError, quote_words, silence_libraries
-from fabricc.operate.drivers.checking import Checking, Options, Refusal
+from fabricc.operate.drivers.checking import Options, Refusal
 from fabricc.operate.drivers.holds import Hold, HoldKind
-from fabricc.operate.drivers.lossless import Counters, CounterTotals
 from fabricc.operate.drivers.nxos_candidate import (
     FORMS_FILE,
     PrintedForms,
@@ -49,7 +36,7 @@ from fabricc.operate.drivers.nxos_candidate import (
     split_blocks,
     unprinted_commands,
 )
-from fabricc.operate.drivers.nxos_exchange import QUIET, BoundedTerminal, Exchange, LongRequest
+from fabricc.operate.drivers.nxos_exchange import QUIET, LongRequest
 from fabricc.operate.drivers.nxos_replace import (
     REPLACED,
     ROLLED_BACK,
@@ -61,21 +48,19 @@ from fabricc.operate.drivers.nxos_replace import (
     is_verified,
     read_log,
     refused_lines,
-    refuses,
     remaining_s,
     reports_outcome,
 )
+from fabricc.operate.drivers.nxos_session import RUNNING, STATUS, NxosSession, require_text
 from fabricc.operate.drivers.redact import excerpt, redact_text
 from fabricc.operate.drivers.single import (
     NothingCommittedError,
-    clean_errors,
     one_text,
     require_nxos,
-    require_terminals,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
 FILE = "running-config.cfg"
 OWNER_FILE = "fabricc_owner.json"
@@ -88,23 +73,10 @@ POLL_S = 2.0
 _NO_FILE = "No such file or directory"
 _QUIET_POLLS = 5
 """Looks without a new entry, while the device reports that it is idle, after which a lost request never arrived."""
-_RUNNING, _STARTUP = "show running-config", "show startup-config"
-_SESSIONS = "show bgp all summary vrf all"
-_STATUS = "show config-replace status"
 _LOG, _ROLLBACK_LOG = "show config-replace log exec", "show rollback log exec"
-_GETTERS: Mapping[str, Sequence[str]] = {
-    "get_bgp_neighbors": (_SESSIONS,),
-    "get_ecmp_widths": nxos_views.ROUTES,
-    "get_lossless_counters": [command for command, _ in nxos_views.QUESTIONS],
-    "get_alarms": (nxos_views.HEALTH,),
-}
-"""Getter -> its commands with tables, for `read_ahead`; the first as NAPALM's own driver sends it."""
-_TEXTS: Mapping[str, Sequence[str]] = {"get_holds": (_STATUS,), "get_config": (_RUNNING, _STARTUP)}
-"""Getter -> its commands with texts, for `read_ahead`."""
-_IDENTITY = (nxos_views.HOSTNAME, nxos_views.INVENTORY)
 
 
-class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
+class NxosDriver(NxosSession):
     """Cisco NX-OS over NX-API and SCP; a candidate is `running-config.cfg`, the whole device.
 
     What differs from NAPALM's own driver:
@@ -118,10 +90,6 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
       which is read while the command runs and after its answer is lost (`nxos_replace`). Without an entry in the log,
       its last line counts only when the running configuration has changed.
     * Merges are refused: NAPALM's applies line by line, and takes a refused line for success.
-    * TLS and SSH host keys are verified: `ssl_verify` (True, a file of authorities, or False), `ssh_strict`,
-      `system_host_keys`, `alt_key_file` as for netmiko; `ssh_port` (22) of the SCP server.
-    * `close()` ends the SSH session too.
-    * Lost connections and refused logins are NAPALM's exceptions; texts are without secrets.
     """
 
     CONFIRM_STEP = 1
@@ -132,14 +100,8 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
     def __init__(
         self, hostname: str, username: str, password: str, timeout: int = 60, optional_args: Options = None
     ) -> None:
-        options = {"ssl_verify": True, "ssh_strict": True, "system_host_keys": True, **(optional_args or {})}
-        if not options["ssh_strict"]:
-            # Netmiko adds an unknown key to the file of known hosts that it has read.
-            options.pop("alt_key_file", None)
-        if options.get("alt_key_file"):
-            options.setdefault("alt_host_keys", True)
-        super().__init__(hostname, username, password, timeout, options)
-        self._ssh_port = int(options.get("ssh_port", 22))
+        super().__init__(hostname, username, password, timeout, optional_args)
+        options = optional_args or {}
         # Two sessions must not commit each other's candidate, so each has a file of its own.
         self._session = str(options.get("session") or "")
         named = self._session or str(uuid.uuid4())
@@ -147,112 +109,10 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         self._commit_timeout = float(options.get("commit_timeout", COMMIT_S))
         self._running = self._plan = ""
         self._unchanged = False
-        self._identity: dict[str, str] | None = None
-        self._ahead: dict[tuple[str, bool], Any] = {}
-
-    def _clean(self, failure: type[NapalmException]) -> Any:
-        foreign: dict[type[BaseException], type[NapalmException]] = {
-            NXAPIAuthError: ConnectAuthError,
-            NXAPIConnectionError: ConnectionClosedException,
-            AnswerError: ConnectionException,
-            TimeoutError: CommandTimeoutException,
-            RequestException: ConnectionClosedException,
-            NXAPICommandError: failure,
-            NXAPIError: failure,
-            NetmikoAuthenticationException: ConnectAuthError,
-            NetmikoBaseException: ConnectionClosedException,
-            AssertionError: ConnectionClosedException,
-        }
-        return clean_errors(self.hostname, foreign, self.password)
-
-    def _netmiko_open(self, device_type: str, netmiko_optional_args: Options = None) -> Any:
-        """As NAPALM does it, with connections whose packets are bounded."""
-        named = {**(netmiko_optional_args or {}), "port": self._ssh_port}
-        try:
-            self._netmiko_device = BoundedTerminal(
-                device_type=device_type, host=self.hostname, username=self.username, password=self.password,
-                timeout=self.timeout, **named,
-            )  # fmt: skip
-        except NetmikoTimeoutException as error:
-            raise ConnectionException(f"Cannot connect to {self.hostname}") from error
-        if not self.force_no_enable:
-            self._netmiko_device.enable()
-        return self._netmiko_device
-
-    def open(self) -> None:
-        """Connect and log in."""
-        silence_libraries()
-        with self._clean(ConnectionClosedException):
-            try:
-                self._open()
-            except ConnectionException as error:
-                if isinstance(error.__context__, NXAPIAuthError):
-                    raise ConnectAuthError(f"refuses the login of {self.username}") from None
-                raise ConnectionException(str(error.__context__ or error)) from None
-
-    def _open(self) -> None:
-        """As NAPALM does it, with requests of our own; the answer that proves the login has the identity."""
-        try:
-            self.device = Device(
-                self.hostname, self.username, self.password, self.transport, "jsonrpc", self.port, self.timeout,
-                self.ssl_verify,
-            )  # fmt: skip
-            self.device.api = self._exchange(self.timeout)
-            self.drop_ahead()
-            self._identity = _identity_of_answers(self.device.api.read_tables(_IDENTITY))
-        except (NXAPIConnectionError, NXAPIAuthError):
-            raise ConnectionException(f"Cannot connect to {self.hostname}")  # noqa: B904 - the reason is its context
-
-    def _exchange(self, timeout: float) -> Exchange:
-        return Exchange(
-            self.hostname, self.username, self.password, self.transport, self.port, timeout, self.ssl_verify
-        )
-
-    def close(self) -> None:
-        """Delete a candidate that was not committed and disconnect; nothing is raised when the connection is lost."""
-        if self.device is not None and not self.device.api.refused:
-            with suppress(NapalmException):
-                self.discard_config()
-        with suppress(NetmikoBaseException, OSError, EOFError):
-            self._netmiko_close()
-        super().close()
-
-    def abandon(self) -> None:
-        """Disconnect from a switch that does not answer, without a further request; not part of NAPALM."""
-        with suppress(Exception):
-            connection = self._netmiko_device.remote_conn_pre
-            if connection is not None:
-                connection.close()
-
-    def _command_text(self, command: str, failure: type[NapalmException]) -> str:
-        """Return the text of a command's answer, without prompts that would wait for a person."""
-        with self._clean(failure):
-            assert self.device is not None
-            answers = self.device.show_list([QUIET, command], raw_text=True)
-            return str(answers[1]["result"] or "")
-
-    def _read_texts(self, *commands: str) -> dict[str, str]:
-        """Return command -> text from one request; a command that the switch refuses is absent."""
-        assert self.device is not None
-        found = self.device.api.read_texts(commands)
-        return {one: str(text or "") for one, text in found.items() if not isinstance(text, NXAPIError)}
 
     @property
     def _target(self) -> str:
         return f"{self._dest_file_system}{self.candidate_cfg}"
-
-    def _show(self, failure: type[NapalmException], *commands: str) -> list[str]:
-        """Return the texts of several commands, in one request."""
-        with self._clean(failure):
-            assert self.device is not None
-            if all((one, True) in self._ahead for one in commands):
-                texts = [str(self._take_ahead(one, raw_text=True) or "") for one in commands]
-            else:
-                answers = self.device.show_list([QUIET, *commands], raw_text=True)
-                texts = [str(one["result"] or "") for one in answers[1:]]
-            return [
-                _require_text({command: text}, command) for command, text in zip(commands, texts, strict=True)
-            ]
 
     def load_replace_candidate(self, filename: str | None = None, config: str | None = None) -> None:
         """Copy the whole device's configuration to the device, which verifies it; not when the device runs it."""
@@ -264,7 +124,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
 
     def _verify(self, text: str) -> str | None:
         """Load a candidate: the device's answer to `verify-only`; None when it runs the candidate."""
-        status, running = self._show(ReplaceConfigException, _STATUS, _RUNNING)
+        status, running = self._show(ReplaceConfigException, STATUS, RUNNING)
         self._require_status(status)
         if remaining_s(status):
             raise CommitConfirmException(f"{self.hostname}: a commit waits for confirmation")
@@ -283,7 +143,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         with self._clean(ReplaceConfigException):
             require_nxos(running)
         if all(one.head.startswith("!") or not one.head for one in split_blocks(running)):
-            raise ReplaceConfigException(f"{self.hostname}: `{_RUNNING}` shows no configuration")
+            raise ReplaceConfigException(f"{self.hostname}: `{RUNNING}` shows no configuration")
         return running
 
     def check_candidate(self, config: str) -> list[Refusal]:
@@ -369,8 +229,8 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             SessionLockedException: the running configuration differs.
         """
         with self._clean(CommitError):
-            texts = self._read_texts(_RUNNING, _LOG)
-            running = _require_text(texts, _RUNNING)
+            texts = self._read_texts(RUNNING, _LOG)
+            running = require_text(texts, RUNNING)
         if differs(self._running, running):
             reason = f"{self.hostname}: the running configuration has changed since it was compared"
             raise SessionLockedException(reason)
@@ -467,7 +327,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             try:
                 operation = self._find_logged_operation(log)
                 status = (
-                    "" if answered and not request.error else self._show(CommandErrorException, _STATUS)[0]
+                    "" if answered and not request.error else self._show(CommandErrorException, STATUS)[0]
                 )
             except (ConnectionException, CommandTimeoutException) as error:
                 if isinstance(error, ConnectAuthError):  # each further look may lock the account
@@ -482,7 +342,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             if answered and not request.error and new is None:
                 if not reports_outcome(request.text, outcome):
                     raise self._failed_commit(request.text, begun=self._may_have_begun(operation, before))
-                if replaced and not differs(replaced, self._show(CommitError, _RUNNING)[0]):
+                if replaced and not differs(replaced, self._show(CommitError, RUNNING)[0]):
                     raise CommitError(
                         f"{self.hostname}: the replace reports success, but its log has no entry and nothing changed"
                     )
@@ -509,7 +369,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         """
         if operation is not None and operation != before and operation.user not in ("", self.username):
             return False
-        return differs(self._running, self._show(CommitError, _RUNNING)[0])
+        return differs(self._running, self._show(CommitError, RUNNING)[0])
 
     def _failed_commit(self, output: str, status: str = "", *, begun: bool = True) -> CommitError:
         """Return the error of a replace; `begun` is False where the device's log shows that it did not begin."""
@@ -532,7 +392,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         output = self._command_text("copy running-config startup-config", CommitError)
         if reports_outcome(output, SAVED):
             return
-        (running,) = self._show(CommitError, _RUNNING)
+        (running,) = self._show(CommitError, RUNNING)
         with self._clean(CommitError):
             if differs(running, self._show_startup()):
                 raise CommitError(f"the configuration is not saved: {excerpt(output, self.password)}")
@@ -546,7 +406,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
 
         The account is that of the log, the session that of a note on the switch. Not part of NAPALM.
         """
-        (status,) = self._show(CommandErrorException, _STATUS)
+        (status,) = self._show(CommandErrorException, STATUS)
         self._require_status(status)
         if left_s := remaining_s(status):
             with self._clean(CommandErrorException):
@@ -562,7 +422,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         """
         if not is_status(status) and self._find_logged_operation(_LOG) is not None:
             shown = excerpt(status, self.password, longest=100)
-            raise ConnectionException(f"{self.hostname}: unknown form of `{_STATUS}`: {shown!r}")
+            raise ConnectionException(f"{self.hostname}: unknown form of `{STATUS}`: {shown!r}")
 
     def confirm_commit(self) -> None:
         """Stop the timer, check that it has stopped, and save.
@@ -582,8 +442,8 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             SessionLockedException: another user or session made it.
         """
         with self._clean(CommandErrorException):
-            texts = self._read_texts(_STATUS, _LOG, self._owner_note)
-            status = _require_text(texts, _STATUS)
+            texts = self._read_texts(STATUS, _LOG, self._owner_note)
+            status = require_text(texts, STATUS)
             self._require_status(status)
         if not remaining_s(status):
             return False
@@ -607,7 +467,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         operation = self._find_logged_operation(_LOG)
         if operation is None or not operation.succeeded or operation.user != self.username:
             return False
-        (running,) = self._show(CommitError, _RUNNING)
+        (running,) = self._show(CommitError, RUNNING)
         with self._clean(CommitError):
             return differs(running, self._show_startup())
 
@@ -621,16 +481,16 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         """Confirm the replace; return the status after it, which decides."""
         with self._clean(CommitError):
             assert self.device is not None
-            commands = [QUIET, "configure replace commit", _STATUS]
+            commands = [QUIET, "configure replace commit", STATUS]
             answers = self.device.show_list(commands, raw_text=True)
-            return _require_text({_STATUS: str(answers[-1]["result"] or "")}, _STATUS)
+            return require_text({STATUS: str(answers[-1]["result"] or "")}, STATUS)
 
     def _is_timer_running(self, status: str) -> bool:
         """Return whether the time that the status reports gets shorter; a time that stays is no running timer."""
         if not (before := remaining_s(status)):
             return False
         time.sleep(POLL_S)
-        return 0 < remaining_s(self._show(CommandErrorException, _STATUS)[0]) < before
+        return 0 < remaining_s(self._show(CommandErrorException, STATUS)[0]) < before
 
     def rollback(self) -> None:
         """Go back to the checkpoint taken before the last commit, then stop a timer that runs, then save.
@@ -669,20 +529,11 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             return {}
         return PrintedForms.read(self._show_file(FORMS_FILE)).of(keys)
 
-    def _show_file(self, name: str) -> str:
-        """Return a file of the device; "" where it has none."""
-        with self._clean(CommandErrorException):
-            assert self.device is not None
-            try:
-                return str(self.device.show(f"show file {self._dest_file_system}{name}", raw_text=True) or "")
-            except NXAPICommandError:
-                return ""
-
     def _note_printed_forms(self) -> None:
         """Write how the device prints keys that were sent in clear text, for the next comparison."""
         keys = clear_keys(self._plan)
         if keys and len(self._printed_forms(self._plan)) < len(keys):
-            printed = printed_keys(self._show(CommitError, _RUNNING)[0])
+            printed = printed_keys(self._show(CommitError, RUNNING)[0])
             forms = {line: printed[server] for line, server in keys.items() if server in printed}
             self._copy_to_device(PrintedForms.note(forms), FORMS_FILE)
 
@@ -695,173 +546,6 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             self.candidate_cfg = candidate
 
     # Getters.
-
-    def get_config(
-        self, retrieve: str = "all", full: bool = False, sanitized: bool = False, format: str = "text"
-    ) -> dict[str, str]:
-        """Configurations as NX-OS prints them; one that is cut off is an error.
-
-        The saved configuration has the lines of terminals by which a running one is whole, so it is always read.
-        """
-        wanted = "all" if retrieve == "running" else retrieve
-        with self._clean(CommandErrorException):
-            try:
-                if not full and wanted == "all" and (_RUNNING, True) not in self._ahead:
-                    assert self.device is not None
-                    answers = self.device.api.read_texts((_RUNNING, _STARTUP)).items()
-                    self._ahead |= {(command, True): answer for command, answer in answers}
-                found: dict[str, str] = super().get_config(wanted, full, sanitized, format)
-            finally:
-                for command in (_RUNNING, _STARTUP):
-                    self._ahead.pop((command, True), None)
-            require_terminals(found["running"] or found["startup"], found["startup"])
-            return found if wanted == retrieve else {**found, "startup": ""}
-
-    def read_ahead(self, getters: Sequence[str]) -> None:
-        """Send the commands of several getters in few requests; each getter uses its answers once. Not part of NAPALM.
-
-        One request has the commands with tables, one those with texts. Answers that an earlier call has read and no
-        getter has used are dropped.
-
-        Args:
-            getters: names of getters; those without an entry here send their own requests later.
-        """
-        self.drop_ahead()
-        texts, tables = (
-            [one for name in getters for one in each.get(name, ())] for each in (_TEXTS, _GETTERS)
-        )
-        with self._clean(CommandErrorException):
-            assert self.device is not None
-            found = {(one, True): answer for one, answer in self.device.api.read_texts(texts).items()}
-            found |= {(one, False): answer for one, answer in self.device.api.read_tables(tables).items()}
-        self._ahead = found
-
-    def drop_ahead(self) -> None:
-        """Drop answers that were read ahead and that no getter has used. Not part of NAPALM."""
-        self._ahead = {}
-
-    def _take_ahead(self, command: str, *, raw_text: bool) -> Any:
-        """Return an answer that was read ahead, once.
-
-        Raises:
-            NXAPICommandError: the switch refused the command.
-        """
-        answer = self._ahead.pop((command, raw_text))
-        if isinstance(answer, NXAPICommandError):
-            raise answer
-        return answer
-
-    def _send_command(self, command: str, raw_text: bool = False) -> Any:
-        if command == _STARTUP:
-            return self._show_startup()
-        try:
-            if (command, raw_text) in self._ahead:
-                answer = self._take_ahead(command, raw_text=raw_text)
-            else:
-                answer = super()._send_command(command, raw_text)
-        except NXAPICommandError as error:
-            self._require_no_bgp(command, str(error))
-            raise
-        if not answer:
-            self._require_no_bgp(command, "no answer")
-        if command in (_RUNNING, f"{_RUNNING} all"):
-            require_nxos(str(answer or ""))
-        return answer
-
-    def _require_no_bgp(self, command: str, said: str) -> None:
-        """Refuse a refusal to show sessions, which NAPALM reads as no session, unless BGP has no instance."""
-        if command != _SESSIONS:
-            return
-        (running,) = self._show(CommandErrorException, _RUNNING)
-        if any(line.startswith("router bgp ") for line in running.splitlines()):
-            raise CommandErrorException(f"{self.hostname}: {redact_text(said, self.password)}")
-
-    def _show_startup(self) -> str:
-        """Return what was saved; a switch that was never saved refuses to show it, or shows nothing."""
-        if (_STARTUP, True) not in self._ahead:
-            return self._read_texts(_STARTUP).get(_STARTUP, "")
-        with suppress(NXAPICommandError):
-            return str(self._take_ahead(_STARTUP, raw_text=True) or "")
-        return ""
-
-    def get_ecmp_widths(self) -> dict[str, int]:
-        """Return prefix -> next hops, for BGP routes of the default VRF; not part of NAPALM."""
-        with self._clean(CommandErrorException):
-            return nxos_views.ecmp_widths(*(self._send_command(command) for command in nxos_views.ROUTES))
-
-    def get_router_macs(self) -> dict[str, dict[str, str]]:
-        """Return VNI of a VRF -> VTEP -> router MAC of the peer there (RFC 9135); not part of NAPALM.
-
-        Raises:
-            NotImplementedError: this release does not print them.
-        """
-        with self._clean(CommandErrorException):
-            try:
-                text = self._send_command(nxos_views.PEERS, raw_text=True)
-            except NXAPICommandError:
-                raise NotImplementedError from None
-            return nxos_views.router_macs(str(text or ""))
-
-    def _try_command(self, command: str) -> Any:
-        """Return the JSON of a command; None when this device refuses it or the answer is empty."""
-        try:
-            return self._send_command(command) or None
-        except NXAPICommandError:
-            return None
-
-    def get_identity(self) -> dict[str, str]:
-        """Return hostname and serial number of the chassis, empty where not reported. Not part of NAPALM.
-
-        The values are those that were read when the connection was opened, until the next commit.
-        """
-        with self._clean(CommandErrorException):
-            if self._identity is None:
-                assert self.device is not None
-                self._identity = _identity_of_answers(self.device.api.read_tables(_IDENTITY))
-            return dict(self._identity)
-
-    def get_lossless_counters(self) -> Counters:
-        """Return counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM.
-
-        Raises:
-            NotImplementedError: the platform reports none.
-        """
-        tally, classes = CounterTotals(), nxos_views.Classes(canonical_interface_name)
-        with self._clean(CommandErrorException):
-            for command, read in nxos_views.QUESTIONS:
-                if (answer := self._try_command(command)) is not None:
-                    read(answer, classes, tally)
-            return tally.counters()
-
-    def get_alarms(self) -> list[str]:
-        """Return problems with temperature, fans and power that NX-OS reports; not part of NAPALM.
-
-        Raises:
-            NotImplementedError: the platform does not report them.
-        """
-        with self._clean(CommandErrorException):
-            if (answer := self._try_command(nxos_views.HEALTH)) is None:
-                raise NotImplementedError("the platform does not report its health")
-            return nxos_views.read_alarms(answer)
-
-
-def _identity_of_answers(answers: Mapping[str, Any]) -> dict[str, str]:
-    """Return hostname and serial number from two answers, each "" where the switch refused the question."""
-    name, inventory = (answers.get(one) for one in _IDENTITY)
-    hostname = name.get("hostname") if isinstance(name, dict) else ""
-    return {"hostname": str(hostname or ""), "serial_number": nxos_views.chassis_serial(inventory)}
-
-
-def _require_text(texts: Mapping[str, str], command: str) -> str:
-    """Return the text that a command shows.
-
-    Raises:
-        AnswerError: the switch refuses the command, or shows a refusal.
-    """
-    text = texts.get(command, "% refused")
-    if refuses(text):
-        raise AnswerError(f"`{command}` shows {quote_words(text)}")
-    return text
 
 
 def _read_operation(texts: Mapping[str, str], log: str) -> Operation | None:
