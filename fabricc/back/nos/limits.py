@@ -333,6 +333,14 @@ def login_limit(code: str, transport: str) -> Limit:
     )  # fmt: skip
 
 
+def open_management_limit(reason: str, source: str) -> Limit:
+    """Return the limit for a spec without access networks: without a list, the switch answers whoever reaches it."""
+    return Reservation("FAB5843", feature="keeping GPU hosts from SSH of the switch",
+        requested=lambda switch: not switch.management.access, reason=reason, source=source,
+        remedy="set `management.access` to the networks of your operators", section="management",
+    )  # fmt: skip
+
+
 def accounts_limit(
     code: str, reason: str, remedy: str = "name at least one user with a key under `management`"
 ) -> Limit:

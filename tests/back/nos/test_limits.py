@@ -72,6 +72,17 @@ def test_no_other_place_words_the_gaps_of_a_nos() -> None:
     assert found == {f"{name}/limits.py" for name in NAMES}
 
 
+@pytest.mark.parametrize("name", ["cumulus", "frr", "junos", "nxos"])
+def test_ssh_that_gpu_hosts_reach_is_a_warning(name: str) -> None:
+    """EOS answers in the management VRF alone; SONiC drops SSH from ports of the front, before 202505 it warns too."""
+    (row,) = (row for row in TABLES[name].LIMITS if row.code == "FAB5843")
+    switch = tor(PORTS)
+    listed = replace(switch, management=replace(switch.management, access=("172.16.9.0/24",)))
+    assert [row.requests(each) for each in (switch, listed)] == [True, False]
+    assert "`management.access`" in row.remedy
+    assert not row.fatal
+
+
 def test_releases_are_ordered_by_their_numbers() -> None:
     limit = Limit("FAB5900", feature="x", requested=lambda _: True, reason="r", remedy="m", since="5.10")
     system = System("s", ("5.9", "5.10", "5.11"), "5.11", (limit,))

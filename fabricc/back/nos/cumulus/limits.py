@@ -313,6 +313,8 @@ LIMITS = (
         remedy="none for the fabric's own graceful shutdown; else match the community before it is replaced"),
     Limit("FAB5715", feature="account {it[0]} with a key of type {it[1]}", requested=_unsupported_keys,
         reason="an authorized key is one of {it[2]}", remedy="give the account such a key"),
+    limits.open_management_limit("SSH listens on all interfaces in all VRFs",
+        "NVIDIA Cumulus Linux, SSH for Remote Access: SSH and VRFs"),
     limits.accounts_limit("FAB5716",
         f"the account `{words.OWN_ACCOUNT}` stays without a usable password, so no login would work",
         f"name at least one user with a key under `management`, be it `{words.OWN_ACCOUNT}`"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fabricc.back.nos.frr.words import MULTIPATH_LIMIT
-from fabricc.back.nos.limits import Limit, Range, Reservation, System, always_supported
+from fabricc.back.nos.limits import Limit, Range, Reservation, System, always_supported, open_management_limit
 
 RELEASES = ("8.4", "9.1", "10.0", "10.3", "10.4", "10.5", "10.6", "10.7")
 DEFAULT_RELEASE = "10.0"
@@ -70,6 +70,8 @@ LIMITS = (
         remedy="leave it out, or use sonic or cumulus on a switch whose ASIC trims", source=_QUEUES),
     Limit("FAB5209", setting="link_retry", remedy="leave it out", source=_QUEUES),
     RECOVERING_GROUPS,
+    open_management_limit("sshd listens at all local addresses, those of the fabric too",
+        "sshd_config(5), ListenAddress"),
     *always_supported(
         RELEASES[0],
         ("BGP over unnumbered links", "neighbor … interface, no ipv6 nd suppress-ra", _LOADED),

@@ -227,6 +227,8 @@ LIMITS = (
         ],
         reason="detection takes whole polls, at least two; written is {it[1]} ms",
         remedy="none needed, or set a multiple of the poll interval"),
+    limits.open_management_limit("without a filter on `lo0`, Junos accepts SSH and NETCONF at every address",
+        "Juniper, Routing Policies, Firewall Filters and Traffic Policers User Guide"),
     replace(
         limits.accounts_limit("FAB5513",
             "Junos refuses a commit without `root-authentication`, so it gets the first user's key"),

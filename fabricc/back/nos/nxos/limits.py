@@ -120,6 +120,8 @@ LIMITS = (
         "`maximum-paths` takes 1 to {most} on {family}"),
     limits.bfd_limit("FAB5414", "NX-OS", words.BFD_INTERVAL_RANGE_MS, words.BFD_MULTIPLIER_RANGE,
         "terraform-provider-nxos, bfdInst"),
+    limits.open_management_limit("a VTY without `access-class` accepts SSH at every address, in every VRF",
+        "Cisco Nexus 9000 Security Configuration Guide, VTY ACLs"),
     limits.accounts_limit("FAB5415",
         "after a full replace only the device's own `admin` is left, with the password it had"),
     MODEL,

@@ -142,7 +142,7 @@ def test_the_judge_knows_the_renames(written_for: str, judged_by: str, tmp_path:
 )
 def test_every_model_reads_back_in_every_breakout(name: str, breakout: Breakout) -> None:
     switch = full_switch(MODELS[name], breakout)
-    assert CUMULUS.gaps(switch) == []
+    assert {gap.code for gap in CUMULUS.gaps(switch)} == {"FAB5843"}
     reading = CUMULUS.read(CUMULUS.render(switch))
     assert reading.unknown == []
     assert reading.facts == CUMULUS.planned(switch)

@@ -77,7 +77,7 @@ def test_up_to_a_hundred_metres_the_platform_s_own_buffers_are_left_alone(family
     assert len(paused) == 5
     assert all(facts[path.removesuffix("pfc") + "headroom/default_to_m"] == 100 for path in paused)
     assert not [path for path in facts if path.endswith("/xoff_bytes")]
-    assert {gap.code for gap in NXOS.gaps(switch)} == {"FAB5685", "FAB9045"}
+    assert {gap.code for gap in NXOS.gaps(switch)} == {"FAB5685", "FAB5843", "FAB9045"}
 
 
 @pytest.mark.parametrize(
