@@ -86,15 +86,22 @@ def unresolved_hops(statement: Statement) -> tuple[UnresolvedHop, ...]:
 
 
 def ports_of_static_routes(statement: Statement) -> frozenset[str]:
-    """Return the ports whose subnets contain the next hop of a static route: ways to routers, and not to hosts."""
-    routes = [path for path in statement.rest if path.startswith(_ROUTE) and path.endswith("]")]
-    hops = {hop for path in routes for hop in _next_hops(str(statement.rest[path]))}
-    if not hops:
+    """Return the ports whose subnets contain the next hop of a static route: ways to routers, and not to hosts.
+
+    The route is in the routing instance of the port.
+    """
+    hops: dict[str, set[IPv4Address | IPv6Address]] = {}
+    for path, value in statement.rest.items():
+        scope, route, rest = path.rpartition(_ROUTE)
+        if route and rest.endswith("]") and "/setting[" not in rest:
+            hops.setdefault(scope, set()).update(_next_hops(str(value)))
+    if not any(hops.values()):
         return frozenset()
     return frozenset(
         port
         for port, texts in statement.addresses.items()
-        if any(hop in each.network for each in parse_addresses(texts) for hop in hops)
+        for found in [hops.get(scope_of(str(statement.of(port, "vrf") or "")), ())]
+        if any(hop in each.network for each in parse_addresses(texts) for hop in found)
     )
 
 

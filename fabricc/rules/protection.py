@@ -22,10 +22,12 @@ from fabricc.facts.statement import Statement, Tier
 from fabricc.proof.invariants.view import as_int, parse_priorities
 from fabricc.rules.classes import classes_of, lossless_ports, priority_group, queue_of
 from fabricc.rules.findings import finding_at
+from fabricc.rules.next_hops import ports_of_static_routes
 from fabricc.rules.rule import BUFFERS, CLASSIFICATION, ECN, INTERFACES, OTHER, PFC, Input, SwitchRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from collections.abc import Set as AbstractSet
 
     from fabricc.fabric.facts import Value
     from fabricc.proof.compare import Finding
@@ -41,10 +43,12 @@ _IN_USE = ("ipv4", "ipv6", "unnumbered", "switchport")
 _SWITCHES = (Tier.TOR, Tier.SPINE, Tier.CORE)
 
 
-def _bare_hops(statement: Statement, _: Sessions) -> Iterator[Finding]:
+def _bare_hops(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report PFC that takes effect on no port, and links without PFC next to lossless ones."""
     if lossless := lossless_ports(statement):
-        yield from _report_bare(statement, lossless)
+        yield from _report_bare(
+            statement, lossless, {*ports_of_static_routes(statement), *sessions.near.values()}
+        )
     else:
         yield from _without_effect(statement)
 
@@ -75,8 +79,13 @@ def _is_used(values: Mapping[str, Value]) -> bool:
     return any(leaf in values for leaf in _IN_USE)
 
 
-def _report_bare(statement: Statement, lossless: dict[str, tuple[int, ...]]) -> Iterator[Finding]:
-    """Report links to switches, or all ports to hosts, that have no PFC where other ports of the switch have it."""
+def _report_bare(
+    statement: Statement, lossless: dict[str, tuple[int, ...]], to_routers: AbstractSet[str]
+) -> Iterator[Finding]:
+    """Report links to switches, or all ports to hosts, that have no PFC where other ports of the switch have it.
+
+    `to_routers`: ports with a session or with the next hop of a static route, where RDMA ends.
+    """
     covered = {each for port in lossless for each in statement.chain(port)}
     links = _switch_links(statement)
     bare = [port for port in links if not covered.intersection(statement.chain(port))]
@@ -89,7 +98,7 @@ def _report_bare(statement: Statement, lossless: dict[str, tuple[int, ...]]) -> 
         paths = [f"{PORT}{bare[0]}]/{leaf}" for leaf in ("pfc", "qos_setting[priority-flow-control]", "mtu")]
         yield finding_at(HOP, statement.device, paths, message, "link without PFC", Severity.WARNING, remedy)
     hosts = [port for port, far in statement.fars.items() if far.tier is Tier.HOST] + [
-        port for port in statement.open_ports() if _is_used(statement.ports[port])
+        port for port in statement.open_ports() if _is_used(statement.ports[port]) and port not in to_routers
     ]
     if (
         statement.place.tier is Tier.TOR
