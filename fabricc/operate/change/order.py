@@ -40,6 +40,7 @@ class Member:
         carries: resource (a rail, a plane's tier) -> weight that is lost with this switch.
         below: lower switch -> parallel links to it.
         confined: whether only hosts notice the change whose own ports it moves.
+        lost: resource -> weight that is lost although the switch stays in service: links to outside parties.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Member:
     carries: Mapping[str, int] = field(default_factory=dict)
     below: Mapping[str, int] = field(default_factory=dict)
     confined: bool = False
+    lost: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,9 @@ class CapacityModel:
         breaking: pairs of a lower and an upper switch whose links are down while one end is new and the other old.
         drained: switches on whose uplinks nobody counts.
         absent: switches that do not answer, and on which nobody counts at all.
-        alone: resource of hosts -> its share while the switch that carries the most of it is out. One switch may always
-            be out, even where its hosts have no other.
+        alone: resource of hosts or an outside party -> its share while the switch that carries the most of it is out.
+            One switch may always be out, even where they have no other.
+        outside: the resources of outside parties.
     """
 
     members: Mapping[str, Member]
@@ -73,6 +76,7 @@ class CapacityModel:
     drained: frozenset[str] = frozenset()
     absent: tuple[Member, ...] = ()
     alone: Mapping[str, Fraction] = field(default_factory=dict)
+    outside: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,7 @@ class Wave:
         risked: the smallest share if every switch of the wave failed.
         drained: the switches that are drained before they change.
         cut: groups of hosts that have no port left meanwhile, which jobs must leave.
+        unreachable: links to outside parties of which none is left meanwhile.
     """
 
     members: tuple[str, ...]
@@ -95,6 +100,7 @@ class Wave:
     risked: Fraction
     drained: tuple[str, ...] = ()
     cut: tuple[str, ...] = ()
+    unreachable: tuple[str, ...] = ()
 
 
 class ShareError(Exception):
@@ -282,7 +288,10 @@ class _State:
             if not self.broken[lower]:
                 del self.broken[lower]
         drained = tuple(member.name for member in draft.members if member.disruptive)
-        return Wave(names, canary, kept, at, risked, drained, draft.find_cut_hosts())
+        cut = draft.find_cut_ends()
+        outside = self.plant.outside
+        hosts, parties = (tuple(each for each in cut if (each in outside) is far) for far in (False, True))
+        return Wave(names, canary, kept, at, risked, drained, hosts, parties)
 
     def count_toggled_links(self, member: Member) -> dict[str, int]:
         """Lower switch -> links that go down (positive) or come up once this member is new."""
@@ -388,10 +397,10 @@ class _Draft:
         """Return whether the share counts for a resource: not if it is drained, or if any single switch takes more."""
         return resource not in self.plant.drained and self.plant.alone.get(resource, WHOLE) >= self.state.keep
 
-    def find_cut_hosts(self) -> tuple[str, ...]:
-        """Return the groups of hosts that have no port left while the wave is applied."""
-        hosts = (each for each in self.plant.alone if self.certain.get(each))
-        return tuple(sorted(each for each in hosts if not self._share(each, self.certain[each])))
+    def find_cut_ends(self) -> list[str]:
+        """Return the hosts without a port, and the outside parties without a link, while the wave is applied."""
+        ends = (each for each in self.plant.alone if self.certain.get(each))
+        return sorted(each for each in ends if not self._share(each, self.certain[each]))
 
     def add(self, member: Member) -> None:
         self.members.append(member)
@@ -401,8 +410,8 @@ class _Draft:
             self.sets.add(member.redundancy)
         for resource, weight in self._compute_lost_weights(member).items():
             self.lost[resource] += weight
-            if member.disruptive:
-                self.certain[resource] += weight
+            if certain := weight if member.disruptive else member.lost.get(resource, 0):
+                self.certain[resource] += certain
         for lower, change in self.state.count_toggled_links(member).items():
             self.toggled[lower] += change
 

@@ -30,14 +30,20 @@ def describe_wave(number: int, wave: Wave, most: int) -> str:
 
 
 def describe_drains(wave: Wave) -> str:
-    """Describe which switches are drained, and which hosts jobs must leave; "" where none are."""
+    """Describe which switches are drained, and which hosts or outside parties are cut off; "" where none are."""
     words = []
     if wave.drained:
         count = len(wave.drained)
         words.append("each drained" if wave.drained == wave.members else f"{count} drained")
+    return "".join(f"{each}, " for each in [*words, *list_cuts(wave)])
+
+
+def list_cuts(wave: Wave) -> Iterator[str]:
+    """Yield which hosts and which links to outside parties are cut off during a wave."""
     if wave.cut:
-        words.append(f"jobs must leave {join_words(wave.cut, 2)}")
-    return "".join(f"{each}, " for each in words)
+        yield f"jobs must leave {join_words(wave.cut, 2)}"
+    if wave.unreachable:
+        yield f"all {join_words(wave.unreachable, 2)} are down"
 
 
 def wave_json(wave: Wave) -> dict[str, Any]:
@@ -50,6 +56,7 @@ def wave_json(wave: Wave) -> dict[str, Any]:
         "risked": float(wave.risked),
         "drained": list(wave.drained),
         "hosts_to_leave": list(wave.cut),
+        "outside_cut": list(wave.unreachable),
     }
 
 

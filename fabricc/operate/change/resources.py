@@ -36,6 +36,7 @@ class Effect:
         access: what it changes about who can log in to the switch or change it.
         weakened: services and protections that it ends or weakens.
         leaves: whether it ends all sessions of the switch: what the switch carries is gone whatever the order.
+        outside: the external ports, where only parties behind them notice it: no drain spares these.
     """
 
     platform: str
@@ -48,11 +49,12 @@ class Effect:
     access: tuple[str, ...] = ()
     weakened: tuple[str, ...] = ()
     leaves: bool = False
+    outside: frozenset[str] = frozenset()
 
     @property
     def disruptive(self) -> bool:
         """Return whether traffic must leave the switch first."""
-        return self.impact >= Impact.SESSION_RESET and not self.confined
+        return self.impact >= Impact.SESSION_RESET and not self.confined and not self.outside
 
     @staticmethod
     def unknown(device: Device) -> Effect:
@@ -113,14 +115,35 @@ def build_capacity_model(
             {} if name in leaving else dict(_list_resources(fabric, at)),
         )
         what = (effect.platform, effect.disruptive, _name_redundancy_set(fabric, at))
-        member = Member(name, tier, *what, carries, below, effect.confined)
+        ways = {} if name in leaving else fabric.external.at(name)
+        carries |= Counter(_name_party(way.outsider.name) for way in ways.values())
+        lost = Counter(_name_party(way.outsider.name) for port, way in ways.items() if port in effect.outside)
+        member = Member(name, tier, *what, carries, below, effect.confined, lost)
         if name in effects:
             members[name] = member
         else:
             missing.append(member)
     drained = frozenset(name for name, change in fabric.changes.items() if change.drained)
-    alone = _find_shares_alone(fabric, totals)
-    return CapacityModel(members, totals, tiers, frozenset(breaking), drained, tuple(missing), alone)
+    outside, alone_outside = _count_exits(fabric)
+    totals |= outside
+    alone = _find_shares_alone(fabric, totals) | alone_outside
+    known = frozenset(outside)
+    return CapacityModel(members, totals, tiers, frozenset(breaking), drained, tuple(missing), alone, known)
+
+
+def _name_party(party: str) -> str:
+    return f"links to {party}"
+
+
+def _count_exits(fabric: Fabric) -> tuple[dict[str, int], dict[str, Fraction]]:
+    """Return the links to each outside party, and the share that it keeps while the switch with most of them is out."""
+    totals: dict[str, int] = {}
+    alone: dict[str, Fraction] = {}
+    for party in fabric.external.outsiders:
+        counts = Counter(link.at for link in party.links)
+        totals[_name_party(party.name)] = counts.total()
+        alone[_name_party(party.name)] = 1 - Fraction(max(counts.values()), counts.total())
+    return totals, alone
 
 
 def _find_shares_alone(fabric: Fabric, totals: Mapping[str, int]) -> dict[str, Fraction]:

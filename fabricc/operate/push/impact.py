@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
@@ -12,7 +13,7 @@ from fabricc.fabric.model import Direction, Switch
 from fabricc.operate.change.resources import Effect
 from fabricc.operate.devices import running
 from fabricc.review.diff.compare import application_impact, application_words, compare_views
-from fabricc.review.diff.fact_impact import judge_statement
+from fabricc.review.diff.fact_impact import OUTSIDE_ROUTE, judge_statement, row_of
 from fabricc.review.diff.model import Impact, Statement
 from fabricc.review.diff.run import compare_texts, describe_access
 from fabricc.review.diff.trees import sessions_of
@@ -20,12 +21,14 @@ from fabricc.review.diff.unread import TextChange, list_weakened, text_changes, 
 from fabricc.review.diff.view import DeviceView, identity_facts, numbered_ports
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from fabricc.fabric.facts import Facts
     from fabricc.operate.devices.login import Device
 
+Network = IPv4Network | IPv6Network
 _VNI = re.compile(r"evpn/vrf\[[^\]]+\]/vni")
+_WORD = re.compile(r"[^][\s,]+")
 FAMILIES = ("ipv4", "ipv6", "unnumbered")
 AGREED = (*FAMILIES, "mtu")
 """Settings on which both ends of a link must agree for packets to cross it."""
@@ -74,10 +77,13 @@ def assess_effect(
     if application is not None and applied > stated:
         return Effect(platform, applied, application.interrupts, breaks, way, False, False, *besides)
     reason = _find_reason(statements, device.nos, stated)
-    confined = not breaks and applied < Impact.SESSION_RESET <= stated and not text
-    confined = confined and _is_confined(switch, base, head)
+    confined, outside = False, frozenset[str]()
+    if not breaks and applied < Impact.SESSION_RESET <= stated and not text:
+        confined = _is_unnoticed(base, head, _list_host_vrfs(switch))
+        if not confined and _is_unnoticed(base, head, _list_outside_paths(switch, base, head)):
+            outside = _find_changed_exits(switch, base.facts, head.facts)
     loses_vrf = any(_VNI.fullmatch(path) for path in old.keys() - new.keys())
-    return Effect(platform, stated, reason, breaks, way, confined, loses_vrf, *besides)
+    return Effect(platform, stated, reason, breaks, way, confined, loses_vrf, *besides, outside)
 
 
 def find_text_changes(
@@ -107,15 +113,75 @@ def find_text_changes(
     return text_changes(nos, (), [line for line in new if line not in set(old)], vouched_lines)
 
 
-def _is_confined(switch: Switch, base: DeviceView, head: DeviceView) -> bool:
-    """Return whether nothing that traffic notices is left of a change without the VRFs of ports to hosts."""
-    vrfs = {f"interface[{port.name}]/vrf" for port in switch.ports if port.direction is Direction.HOST}
+def _is_unnoticed(base: DeviceView, head: DeviceView, left_out: Collection[str]) -> bool:
+    """Return whether nothing that traffic notices is left of a change without some facts."""
     without = [
-        replace(view, facts={path: value for path, value in view.facts.items() if path not in vrfs})
+        replace(view, facts={path: value for path, value in view.facts.items() if path not in left_out})
         for view in (base, head)
     ]
     found = compare_views(without[0], without[1])
     return found is None or found.impact < Impact.SESSION_RESET
+
+
+def _list_host_vrfs(switch: Switch) -> set[str]:
+    """Return the facts about the VRFs of ports to hosts."""
+    return {f"interface[{port.name}]/vrf" for port in switch.ports if port.direction is Direction.HOST}
+
+
+def _list_outside_paths(switch: Switch, base: DeviceView, head: DeviceView) -> set[str]:
+    """Return the facts that only outside parties and those who reach them notice, and those about VRFs of hosts.
+
+    These are about external links, their sessions and routes, and VRFs that no port to a host is in.
+    """
+    ports, found = _list_outside_ports(switch), _list_host_vrfs(switch)
+    for facts in (base.facts, head.facts):
+        used = {facts.get(path) for path in _list_host_vrfs(switch)}
+        networks = [network for _, network in _list_networks(facts, ports)]
+        for path in facts:
+            word, _, rest = path.partition("[")
+            key = rest.partition("]")[0]
+            if word == "interface":
+                outside = key in ports
+            elif word == "bgp/neighbor":
+                outside = _is_in(key, networks)
+            else:
+                outside = word in ("evpn/vrf", "tenant", "vrf") and key not in used
+            if outside or OUTSIDE_ROUTE in row_of(path, base.nos).tags:
+                found.add(path)
+    return found
+
+
+def _list_outside_ports(switch: Switch) -> set[str]:
+    """Return the ports that lead outside, and those without a use, which may have done so."""
+    return {port.name for port in switch.ports if port.direction in (Direction.EXTERNAL, Direction.UNUSED)}
+
+
+def _list_networks(facts: Facts, ports: Iterable[str]) -> Iterator[tuple[str, Network]]:
+    """Yield each port with the networks of its addresses."""
+    for port in ports:
+        for family in FAMILIES[:2]:
+            for address in _WORD.findall(str(facts.get(f"interface[{port}]/{family}", ""))):
+                yield port, ip_network(address, strict=False)
+
+
+def _is_in(text: str, networks: Iterable[Network]) -> bool:
+    """Return whether a text is an address in one of some networks."""
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return False
+    return any(address in network for network in networks)
+
+
+def _find_changed_exits(switch: Switch, old: Facts, new: Facts) -> frozenset[str]:
+    """Return the external ports of which the settings, the session or a route change; all where none stands out."""
+    changed = [path for path in old.keys() | new.keys() if old.get(path) != new.get(path)]
+    words = {word for path in changed for word in _WORD.findall(f"{path} {old.get(path)} {new.get(path)}")}
+    places = [each for facts in (old, new) for each in _list_networks(facts, _list_outside_ports(switch))]
+    found = {
+        port for port, network in places if port in words or any(_is_in(word, [network]) for word in words)
+    }
+    return frozenset(found or {port for port, _ in places})
 
 
 def _read_facts(device: Device, before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Facts, Facts]:

@@ -11,7 +11,7 @@ from fabricc.base.diagnostics.wording import format_share, join_words, plural
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.numbers import group_pairs
 from fabricc.base.values import replace
-from fabricc.operate.change.order_text import describe_kept_share, wave_json
+from fabricc.operate.change.order_text import describe_kept_share, list_cuts, wave_json
 from fabricc.operate.push.start import Preview, format_duration
 from fabricc.review.diff import view
 
@@ -50,7 +50,7 @@ def format_preview(found: Preview, options: Options) -> list[str]:
         words = [plural(len(wave.members), "switch")]
         words += ["canary"] if wave.canary else []
         words += [f"{drains} drained" if options.drain else f"{drains} not drained"] if drains else []
-        words += [f"jobs must leave {join_words(wave.cut, 2)}"] if wave.cut else []
+        words += list_cuts(wave)
         lines.append(f"wave {number}: {', '.join(words)}; {describe_kept_share(wave)}")
         lines.append(f"  {join_words(wave.members, _MEMBERS)}")
     lines.append(

@@ -11,7 +11,14 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.numbers import is_number
 from fabricc.base.values import replace
 from fabricc.fabric.vocabulary import STRUCTURE
-from fabricc.review.diff.fact_impact import OUTSIDE, DeviceStates, change_direction, judge_statement, row_of
+from fabricc.review.diff.fact_impact import (
+    OUTSIDE,
+    OUTSIDE_ROUTE,
+    DeviceStates,
+    change_direction,
+    judge_statement,
+    row_of,
+)
 from fabricc.review.diff.model import DeviceDiff, Impact, Link, Rail, Renumbering, Statement
 from fabricc.review.diff.phrases import fold_names
 from fabricc.review.diff.view import DeviceView, is_secret
@@ -335,7 +342,7 @@ class _Builder:
                 self.lost[side].add(port)
             if found.down and (port := self.layouts[0].get(identity.partition(" ")[0])) is not None:
                 self.down.add(port)
-        elif "elsewhere" not in row_of(subject, self.head.nos).tags:
+        elif way == "leak" or row_of(subject, self.head.nos).tags.isdisjoint(("elsewhere", OUTSIDE_ROUTE)):
             self.whole = self.whole or impact >= Impact.TRAFFIC_LOSS
             self.restarts = self.restarts or found.down
 

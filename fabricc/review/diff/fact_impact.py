@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 OUTSIDE = "]/entry["
 """The key of a prefix-list entry by its network; its place has no effect if every entry permits."""
+OUTSIDE_ROUTE = "outside"
+"""The tag of routes to outside parties, which traffic between hosts does not need."""
 _FROM_OUTSIDE = ("OUTSIDE-", "ACCEPT-", "STATIC-")
 _BEYOND = (*_FROM_OUTSIDE, "AGGREGATES-")
 """Beginnings of the names of prefix lists about routes from and to outside parties."""

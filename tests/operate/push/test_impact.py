@@ -10,6 +10,7 @@ import pytest
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.operate.change.order import CapacityModel, Member, compute_waves
+from fabricc.operate.change.resources import build_capacity_model
 from fabricc.operate.devices.login import devices_by_name
 from fabricc.operate.push.impact import assess_effect
 from fabricc.review.diff.compare import application_words
@@ -171,3 +172,23 @@ def test_a_move_next_to_another_disruptive_change_is_drained(nos: str) -> None:
     found = effects_of_a_move(nos, "\nmtu: {host: 4000, switch: 9000}")
     assert [effect for effect in found.values() if effect.disruptive]
     assert not [effect for effect in found.values() if effect.confined]
+
+
+@pytest.mark.parametrize("nos", tenanted.EXPRESSED)
+def test_a_way_out_that_changes_its_tenant_drains_no_switch(nos: str, tmp_path: Path) -> None:
+    """Traffic between hosts does not notice it, and nobody else has the link: it counts as the party's own loss."""
+    before = tenanted.compiled_exits(nos).fabric
+    text = tenanted.exits_text(nos).replace("reach: [filer, internet]", "reach: [filer]")
+    spec = tmp_path / "cluster.yaml"
+    spec.write_text(text.replace("reach: [vault]", "reach: [vault, internet]"))
+    fabric = compile_spec(spec, gaps=False).fabric
+    assert before is not None
+    assert fabric is not None
+    (at,) = (at for at in fabric.switch_ids() if fabric.name(at) == "border01a")
+    texts = [render_switch(each.switch(at)) for each in (before, fabric)]
+    effect = assess_effect(devices_by_name(fabric)["border01a"], fabric.switch(at), *texts)
+    assert (effect.impact, effect.confined, effect.disruptive) == (Impact.TRAFFIC_LOSS, False, False)
+    assert effect.outside == set(fabric.external.at("border01a"))
+    capacity = build_capacity_model(fabric, {"border01a": at}, {"border01a": effect})
+    (wave,) = compute_waves(capacity, Fraction(3, 4))
+    assert (wave.drained, wave.kept, wave.unreachable) == ((), 1, ("links to internet",))
