@@ -101,7 +101,7 @@ ALLOWED = {
     ("operate/drivers/frr_namespaces.py", ""): "runs on a switch, on files of the switch",
     ("operate/drivers/sonic_agent.py", ""): "runs on a switch, on files of the switch",
     ("operate/drivers/cumulus.py", "open"): SESSION,
-    ("operate/drivers/eos.py", "open"): SESSION,
+    ("operate/drivers/eos_connection.py", "open"): SESSION,
     ("operate/drivers/frr.py", "open"): SESSION,
     ("operate/drivers/junos.py", "open"): SESSION,
     ("operate/drivers/linux.py", "open"): SESSION,

@@ -36,6 +36,7 @@ from fabricc.operate.drivers.nxos_candidate import (
     split_blocks,
     unprinted_commands,
 )
+from fabricc.operate.drivers.nxos_connection import RUNNING, STATUS, NxosConnection, require_text
 from fabricc.operate.drivers.nxos_exchange import QUIET, LongRequest
 from fabricc.operate.drivers.nxos_replace import (
     REPLACED,
@@ -51,7 +52,6 @@ from fabricc.operate.drivers.nxos_replace import (
     remaining_s,
     reports_outcome,
 )
-from fabricc.operate.drivers.nxos_session import RUNNING, STATUS, NxosSession, require_text
 from fabricc.operate.drivers.redact import excerpt, redact_text
 from fabricc.operate.drivers.single import (
     NothingCommittedError,
@@ -76,7 +76,7 @@ _QUIET_POLLS = 5
 _LOG, _ROLLBACK_LOG = "show config-replace log exec", "show rollback log exec"
 
 
-class NxosDriver(NxosSession):
+class NxosDriver(NxosConnection):
     """Cisco NX-OS over NX-API and SCP; a candidate is `running-config.cfg`, the whole device.
 
     What differs from NAPALM's own driver:

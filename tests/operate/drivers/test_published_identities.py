@@ -10,7 +10,7 @@ import pytest
 
 from fabricc.operate.devices.identity import identity_of
 from fabricc.operate.drivers import nxos_views
-from fabricc.operate.drivers.eos import _identity_of_answers
+from fabricc.operate.drivers.eos_connection import _identity_of_answers
 from tests.operate.drivers.servers.eos import EosSwitch, eos_switch
 from tests.operate.drivers.servers.nxos import NxosSwitch, nxos_switch
 

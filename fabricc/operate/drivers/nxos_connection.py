@@ -1,4 +1,4 @@
-"""The session of the NX-OS driver: requests over NX-API, files over SSH, and NAPALM's getters."""
+"""The connection of the NX-OS driver: requests over NX-API, files over SSH, and NAPALM's getters."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _TEXTS: Mapping[str, Sequence[str]] = {"get_holds": (STATUS,), "get_config": (RU
 _IDENTITY = (nxos_views.HOSTNAME, nxos_views.INVENTORY)
 
 
-class NxosSession(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
+class NxosConnection(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
     """A connection to Cisco NX-OS, with the getters.
 
     What differs from NAPALM's own driver:
