@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
-from pathlib import Path
-from tempfile import NamedTemporaryFile
+from contextlib import suppress
 from typing import Any
 
-import napalm.junos
 from jnpr.junos.exception import CommitError as EzCommitError
-from jnpr.junos.exception import ConnectAuthError as EzAuthError
-from jnpr.junos.exception import ConnectClosedError, ConnectError, RpcError, RpcTimeoutError
-from lxml.etree import XMLSyntaxError, tostring
+from jnpr.junos.exception import ConnectClosedError, RpcError, RpcTimeoutError
 from napalm.base.exceptions import (
     CommandErrorException,
-    CommandTimeoutException,
     CommitConfirmException,
     CommitError,
-    ConnectAuthError,
-    ConnectionClosedException,
-    ConnectionException,
     LockError,
     MergeConfigException,
     NapalmException,
@@ -29,36 +19,26 @@ from napalm.base.exceptions import (
     SessionLockedException,
     UnlockError,
 )
-from napalm.junos.utils.junos_views import junos_iface_counter_table
 from ncclient import NCClientError
 
 from fabricc.base.numbers import is_number
 from fabricc.operate.drivers import junos_views
-from fabricc.operate.drivers.answers import ROUTE_VALUES, VALUES, AnswerError, silence_libraries
 from fabricc.operate.drivers.checking import Options, Refusal
 from fabricc.operate.drivers.holds import Hold, HoldKind
+from fabricc.operate.drivers.junos_connection import JunosConnection
 from fabricc.operate.drivers.junos_views import (
     holds_clear_secrets,
     read_version,
-    require_kind,
-    skip_warnings,
     write_stored_forms,
 )
-from fabricc.operate.drivers.lossless import Counters, CounterTotals
-from fabricc.operate.drivers.netconf_session import bounded_sessions
 from fabricc.operate.drivers.redact import redact_text
-from fabricc.operate.drivers.single import CleanCommits, clean_errors, one_text, require_braces
+from fabricc.operate.drivers.single import CleanCommits, one_text
 
 FILE = "juniper.conf"
 _MINUTE_S = 60
-_NO_TEXT = "None"
-"""The text that NAPALM returns for an answer without text."""
 _LOST = (ConnectClosedError, NCClientError, RpcTimeoutError, OSError, EOFError)
 """Exceptions of PyEZ, ncclient and Paramiko for an answer that does not arrive."""
 _POLL_S = 1.0
-_SHARED = "get-interface-information"
-_PORTS = junos_iface_counter_table.GET_ARGS
-"""What NAPALM's own getter of counters requests."""
 
 
 def _commit_number(revision: str) -> int:
@@ -67,27 +47,20 @@ def _commit_number(revision: str) -> int:
     return int(tail) if is_number(tail) else -1
 
 
-class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
+class JunosDriver(CleanCommits, JunosConnection):
     """Juniper Junos over NETCONF; a candidate is `juniper.conf`, the whole device.
 
     What differs from NAPALM's own driver:
 
-    * Host keys are verified against the SSH client's known hosts, or against `alt_key_file` instead: `ssh_strict`
-      (True), False being an explicit opt-out.
-    * Only a key that is given is tried: `use_keys` (False), `allow_agent` (False).
     * `revert_in` is rounded up to whole minutes, which is what Junos counts in.
-    * An answer of another kind than its request has is an error (`junos_replies.py`).
-    * An answer with errors of severity `warning` alone is a success: Junos has loaded or committed then, such as
-      without a license for BGP. `ignore_warning` (True) of False makes failures of them, as NAPALM does.
     * A load is refused while a commit waits, because Junos takes the next commit as its confirmation.
     * A commit or a confirmation whose answer is lost is not sent again blindly: the driver connects again and reads
       the revision of the newest commit, and whether a commit waits.
-    * Whether a commit waits is read from Junos's own mark on the newest commit (`junos_commits.py`).
+    * Whether a commit waits is read from Junos's own mark on the newest commit (`junos_views.py`).
     * With the option `session`, the log of a commit begins with it, so that `get_holds` detects commits of others.
     * A confirmation is a `commit check`, which commits nothing: the plain commit of NAPALM's driver also commits what
       another session has in the shared candidate. `rollback()` takes the lock, and drops nothing of others.
     * A lock that another session holds is a SessionLockedException; a commit that fails gives the lock back.
-    * Lost connections and refused logins are NAPALM's exceptions; texts are without secrets.
     """
 
     CONFIRM_STEP = _MINUTE_S
@@ -96,115 +69,8 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
     def __init__(
         self, hostname: str, username: str, password: str, timeout: int = 60, optional_args: Options = None
     ) -> None:
-        options = {"port": 830, "ignore_warning": True, **(optional_args or {})}
-        super().__init__(hostname, username, password, timeout, options)
-        self.device._hostkey_verify = bool(options.get("ssh_strict", True))
-        self.device._look_for_keys = bool(options.get("use_keys", False))
-        self.device._allow_agent = bool(options.get("allow_agent", False))
-        self.device._conn_open_timeout = timeout
-        self._errors: list[RpcError] = []
-        self._request = self.device.execute
-        self.device.execute = self._execute
-        self._identity: dict[str, str] | None = None
-        self._marks: bool | None = None
-        self._version: str | None = None
-        self._shared: dict[bytes, Any] | None = None
-        self._known_hosts = options.get("alt_key_file")
-        self._session = str(options.get("session") or "")
-
-    def _execute(self, request: Any, ignore_warning: Any = False, **named: Any) -> Any:
-        """Send a request as PyEZ does; warnings are ignored in each answer, and its kind is checked.
-
-        For its tables PyEZ sets a function that cleans answers. With it, it cannot skip warnings, and after an error
-        it keeps the function: the driver calls it itself.
-        """
-        clean = self.device.transform()
-        if callable(clean):
-            self.device.transform = self.device._nc_transform
-        try:
-            reply = self._request_once(request, ignore_warning=ignore_warning or self.ignore_warning, **named)
-        except RpcError as error:
-            self._errors.append(error)
-            raise
-        reply = skip_warnings(reply)
-        if callable(clean) and hasattr(reply, "iter"):
-            reply = clean(reply)
-        if hasattr(request, "tag"):
-            require_kind(request, reply)
-        return reply
-
-    def _request_once(self, request: Any, **named: Any) -> Any:
-        """Send a request, or return the answer that another getter has received for the same one; see `read_ahead`."""
-        if self._shared is None or getattr(request, "tag", "") != _SHARED:
-            return self._request(request, **named)
-        key = tostring(request)
-        if key not in self._shared:
-            self._shared[key] = self._request(request, **named)
-            return self._shared[key]
-        return self._shared.pop(key)
-
-    def read_ahead(self, getters: Sequence[str]) -> None:  # noqa: ARG002
-        """Let getters share the answer to a request that several of them send. Not part of NAPALM.
-
-        Counters of ports and of lossless classes come in one answer. Nothing is sent before a getter needs it.
-
-        Args:
-            getters: names of the getters.
-        """
-        self._shared = {}
-
-    def drop_ahead(self) -> None:
-        """End the sharing, and drop answers that no other getter has used. Not part of NAPALM."""
-        self._shared = None
-
-    def _clean(self, failure: type[NapalmException]) -> Any:
-        foreign: dict[type[BaseException], type[NapalmException]] = {
-            EzAuthError: ConnectAuthError,
-            ConnectClosedError: ConnectionClosedException,
-            ConnectError: ConnectionException,
-            RpcTimeoutError: CommandTimeoutException,
-            EzCommitError: CommitError,
-            RpcError: failure,
-            NCClientError: ConnectionClosedException,
-            # Paramiko's words, when it meets the closed socket first.
-            OSError: ConnectionClosedException,
-            EOFError: ConnectionClosedException,
-            XMLSyntaxError: failure,
-            AnswerError: ConnectionException,
-        }
-        return clean_errors(self.hostname, foreign, self.password)
-
-    def open(self) -> None:
-        """Connect and log in."""
-        self._forget()
-        self._marks = self._version = None
-        silence_libraries()
-        with self._clean(ConnectionException), ExitStack() as files, bounded_sessions():
-            if self._known_hosts:
-                # By copies: the name of a folder must not become part of the client's configuration.
-                known = files.enter_context(NamedTemporaryFile("wb", suffix=".known_hosts"))
-                known.write(Path(self._known_hosts).read_bytes())
-                client = files.enter_context(NamedTemporaryFile("w", suffix=".conf"))
-                client.write(f'Host *\n    UserKnownHostsFile "{known.name}"\n')
-                known.flush()
-                client.flush()
-                self.device._ssh_config = client.name
-            super().open()
-
-    def _forget(self) -> None:
-        """Drop what was read, because the switch may have changed since."""
-        self._identity = self._shared = None
-
-    def close(self) -> None:
-        """Disconnect, which drops the candidate and the lock; nothing is raised when the connection is lost."""
-        with suppress(Exception):
-            super().close()
-        self.locked = False
-
-    def abandon(self) -> None:
-        """Disconnect from a switch that does not answer, without a further request; not part of NAPALM."""
-        with suppress(Exception):
-            self.device._conn._session.close()
+        super().__init__(hostname, username, password, timeout, optional_args)
+        self._session = str((optional_args or {}).get("session") or "")
 
     def _load(
         self, filename: str | None, config: str | None, failure: type[NapalmException], *, replace: bool
@@ -408,21 +274,6 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         answer = self._try_request(lambda: self.device.rpc.get_commit_revision_information(detail=True))
         return "" if answer is None else " ".join((answer.findtext("./revision") or "").split())
 
-    def _running(self) -> str:
-        answer = self.device.rpc.get_config(options={"format": "text", "database": "committed"})
-        running = str(answer.text or "")
-        self._version = read_version(running)
-        return running
-
-    def _connect_again(self, lost: Exception) -> None:
-        """Connect anew after a lost answer, or raise that; the old session takes its lock and candidate with it."""
-        self.abandon()
-        self.device.connected = self.locked = False
-        try:
-            self.open()
-        except NapalmException:
-            raise lost from None
-
     def _is_committed(self, before: str) -> bool:
         """Return whether the next commit after the one named `before` took effect; wait for one that still runs."""
         until = time.monotonic() + self.timeout
@@ -455,104 +306,3 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
             return found
 
     # Getters.
-
-    def get_config(
-        self, retrieve: str = "all", full: bool = False, sanitized: bool = False, format: str = "text"
-    ) -> dict[str, str]:
-        """Configurations as Junos prints them; one that is cut off is an error."""
-        with self._clean(CommandErrorException):
-            found: dict[str, str] = super().get_config(retrieve, full, sanitized, format)
-            for kind, text in found.items():
-                found[kind] = "" if text == _NO_TEXT else text
-                if format == "text":
-                    require_braces(found[kind], f"the {kind} configuration")
-            if found["running"] and format == "text":
-                self._version = read_version(found["running"])
-            return found
-
-    def get_bgp_neighbors(self) -> dict[str, Any]:
-        """Sessions of all instances by one request, without uptimes; NAPALM sends two for each instance and one more.
-
-        Where the release does not print the instance of a peer, NAPALM's requests are sent.
-        """
-        with self._clean(CommandErrorException):
-            answer = self.device.rpc.get_bgp_neighbor_information()
-            found = junos_views.read_sessions(answer, self._get_address_family)
-            return dict(super().get_bgp_neighbors()) if found is None else found
-
-    def get_lldp_neighbors_detail(self, interface: str = "") -> dict[str, Any]:
-        """Neighbors by port. A refused request is an error: NAPALM returns none, or those of another port."""
-        with self._clean(CommandErrorException):
-            self._errors.clear()
-            found: dict[str, Any] = super().get_lldp_neighbors_detail(interface)
-            # NAPALM itself asks in other words after a syntax error.
-            errors = [one for one in self._errors if "lldp" in str(getattr(one.cmd, "tag", ""))]
-            if wrong := [one for one in errors if not found or "syntax error" not in str(one)]:
-                raise wrong[0]
-            return found
-
-    def get_ecmp_widths(self) -> dict[str, int]:
-        """Prefix -> next hops of the active route, for BGP routes of the default instance; not part of NAPALM."""
-        with self._clean(CommandErrorException):
-            session = self.device._conn._session
-            session.most_values = ROUTE_VALUES
-            try:
-                answer = self.device.rpc.get_route_information(
-                    protocol="bgp", table=junos_views.BOTH_TABLES, active_path=True
-                )
-                return junos_views.ecmp_widths(answer)
-            finally:
-                session.most_values = VALUES
-
-    def get_router_macs(self) -> dict[str, dict[str, str]]:
-        """Return VNI of an instance -> VTEP -> router MAC of its routes (RFC 9135); not part of NAPALM."""
-        with self._clean(CommandErrorException):
-            return junos_views.router_macs(self.device.rpc.get_evpn_ip_prefix_database_information())
-
-    def get_identity(self) -> dict[str, str]:
-        """Return hostname and serial number of the chassis, empty where not reported. Not part of NAPALM.
-
-        The values are those of the first call over this connection, until the next commit.
-        """
-        with self._clean(CommandErrorException):
-            if self._identity is None:
-                answer = self._try_request(lambda: self.device.rpc.get_system_information())
-                self._identity = junos_views.read_identity(answer)
-            return dict(self._identity)
-
-    def get_lossless_counters(self) -> Counters:
-        """Return counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM.
-
-        Storms are not among them: Juniper does not publish the form of the PFC watchdog's counters.
-
-        Raises:
-            NotImplementedError: the platform states none.
-        """
-        tally = CounterTotals()
-        rpc = self.device.rpc
-        with self._clean(CommandErrorException):
-            junos_views.read_pfc(self._try_request(lambda: rpc.get_interface_information(**_PORTS)), tally)
-            queues = self._try_request(lambda: self.cli([junos_views.QUEUES])[junos_views.QUEUES])
-            junos_views.read_queues(str(queues), tally)
-            return tally.counters()
-
-    @staticmethod
-    def _try_request(ask: Callable[[], Any]) -> Any:
-        """Return an answer; None when this device refuses the request."""
-        try:
-            return ask()
-        except RpcTimeoutError:
-            raise
-        except RpcError:
-            return None
-
-    def get_alarms(self) -> list[str]:
-        """Alarms of chassis and system; not part of NAPALM."""
-        with self._clean(CommandErrorException):
-            answers = (
-                self.device.rpc.get_alarm_information(),
-                self.device.rpc.get_system_alarm_information(),
-            )
-            return list(
-                dict.fromkeys(alarm for answer in answers for alarm in junos_views.read_alarms(answer))
-            )

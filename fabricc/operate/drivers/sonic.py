@@ -14,7 +14,6 @@ from importlib.resources import files as package_files
 from typing import Any
 
 from napalm.base.exceptions import (
-    CommandErrorException,
     CommandTimeoutException,
     CommitConfirmException,
     CommitError,
@@ -29,19 +28,23 @@ from napalm.base.exceptions import (
 from fabricc.base import sonic_tables
 from fabricc.base.numbers import is_number
 from fabricc.operate.drivers import frr_agent, sonic_views
-from fabricc.operate.drivers.answers import AnswerError, parse_json, quote_words
-from fabricc.operate.drivers.bundle import candidate_files, pack_bundle, unpack_bundle
+from fabricc.operate.drivers.answers import quote_words
+from fabricc.operate.drivers.bundle import candidate_files, unpack_bundle
 from fabricc.operate.drivers.checking import Refusal, vtysh_refusals
 from fabricc.operate.drivers.holds import Hold, HoldKind
-from fabricc.operate.drivers.linux import HOSTNAME
-from fabricc.operate.drivers.linux_session import LinuxSession
-from fabricc.operate.drivers.lossless import Counters, CounterTotals
 from fabricc.operate.drivers.redact import excerpt, redact_text
+from fabricc.operate.drivers.sonic_connection import (
+    CONFIG_DB,
+    CONTAINER_FOLDER,
+    FRR,
+    FRR_FOLDER,
+    FRR_PATH,
+    OF_RUNNING,
+    OF_STARTUP,
+    RUNNING,
+    SonicConnection,
+)
 
-CONFIG_DB, FRR = "config_db.json", "frr.conf"
-FRR_FOLDER, CONTAINER_FOLDER = "/etc/sonic/frr", "/etc/frr"
-"""One folder: on the switch, and as the bgp container sees it."""
-FRR_PATH = f"{FRR_FOLDER}/frr.conf"
 _CANDIDATE = "napalm-candidate.conf"
 _DROPPED = (CONFIG_DB, FRR, "target.json", "step.json", f"{FRR_FOLDER}/{_CANDIDATE}")
 """Files of a candidate."""
@@ -52,12 +55,7 @@ _SCRIPTS = {
 }
 """What runs on the switch, by the package that has it."""
 _RELOAD = "docker exec bgp python3 /usr/lib/frr/frr-reload.py"
-_RUNNING = "sonic-cfggen -d --print-data"
-"""What the updater reads; `show runningconfiguration all` adds FRR's text, passwords included, as `bgpraw`."""
-_OF_RUNNING = ("vtysh -c 'show running-config'", _RUNNING)
-_OF_STARTUP = ("cat /etc/sonic/config_db.json", f"cat {FRR_PATH} 2> /dev/null || true")
 _PROCESSES = "ps -eo args= 2> /dev/null || true"
-_SERIAL = "decode-syseeprom -s 2>/dev/null || true"
 _PLAN_FILE = "plan.json"
 _STORE = """
 import json, sys, pathlib
@@ -121,7 +119,7 @@ _UPDATER = re.compile(
 """A program of SONiC that changes CONFIG_DB as a whole; none of them takes a lock."""
 
 
-class SonicDriver(LinuxSession):
+class SonicDriver(SonicConnection):
     """Community SONiC, releases with the Generic Config Updater (`config replace`).
 
     **Candidate.** `config_db.json`, and `frr.conf` where routing is `split-unified`: a folder with both, a bundle (see
@@ -151,10 +149,6 @@ class SonicDriver(LinuxSession):
             * `private_dir` (`/var/lib/napalm-sonic`), `session` (random), `lock_timeout` (300 s).
             * `commit_timeout` (300 s): what a commit may take besides 15 s for each changed row, or 900 s for a reload.
     """
-
-    FOLDER = "/var/lib/napalm-sonic"
-    LLDPCLI = ("docker", "exec", "lldp")
-    platform = "sonic"
 
     def __init__(self, *login: Any, **named: Any) -> None:
         super().__init__(*login, **named)
@@ -249,7 +243,7 @@ class SonicDriver(LinuxSession):
 
     def compare_config(self) -> str:
         """How the commit goes about it, the fields of CONFIG_DB that change, and the lines of frr-reload.py."""
-        commands = [_RUNNING] * (CONFIG_DB in self._files) + [self._reload_command()] * self._takes_frr()
+        commands = [RUNNING] * (CONFIG_DB in self._files) + [self._reload_command()] * self._takes_frr()
         with self._in_one_request(*commands):
             return self._compare()
 
@@ -297,34 +291,6 @@ class SonicDriver(LinuxSession):
         if plan["restarts_bgp"]:
             lines.append("# the bgp container restarts")
         return lines
-
-    def _object(self, text: str, kinds: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a JSON object of the agent with values of these kinds.
-
-        Raises:
-            CommandErrorException: it is none: cut off, empty, or text of something else.
-        """
-        found = self._parse_json(text, "the agent's answer")
-        for name, kind in kinds.items():
-            if not isinstance(found, dict) or not isinstance(found.get(name), kind):
-                raise CommandErrorException(f"{self.hostname}: the agent's answer has no usable `{name}`")
-        return dict(found)
-
-    def _running(self) -> dict[str, Any]:
-        return self._require_tables(self._run(_RUNNING))
-
-    def _require_tables(self, text: str) -> dict[str, Any]:
-        """Return the tables of a printed CONFIG_DB.
-
-        Raises:
-            CommandErrorException: it is none: cut off, empty, or text of something else.
-        """
-        try:
-            return sonic_tables.require_tables(parse_json(text, CONFIG_DB))
-        except ValueError as error:
-            reason = redact_text(str(error), self.password)
-            reason = reason if isinstance(error, AnswerError) else f"{CONFIG_DB}: {reason}"
-            raise CommandErrorException(f"{self.hostname}: {reason}") from None
 
     def discard_config(self) -> None:
         """Forget the candidate and give the lock back."""
@@ -584,81 +550,13 @@ class SonicDriver(LinuxSession):
 
     # Getters.
 
-    def _configurations(self, wanted: list[str], full: bool) -> dict[str, str]:  # noqa: ARG002 - none has defaults
-        """Return each as a bundle of `config_db.json` and `frr.conf`."""
-        files = {"candidate": self._files}
-        commands = [*_OF_RUNNING] * ("running" in wanted) + [*_OF_STARTUP] * ("startup" in wanted)
-        with self._in_one_request(*commands):
-            if "running" in wanted:
-                frr = self._run(_OF_RUNNING[0])
-                self._require_whole(frr)
-                files["running"] = {CONFIG_DB: self._tables(_RUNNING), FRR: frr[frr.find("frr version") :]}
-            if "startup" in wanted:
-                saved, frr = self._tables(_OF_STARTUP[0]), self._run(_OF_STARTUP[1])
-                files["startup"] = {CONFIG_DB: saved, **({FRR: frr} if frr else {})}
-        return {kind: pack_bundle(files[kind]) for kind in wanted}
-
-    def _require_whole(self, frr: str) -> None:
-        """Refuse a text of vtysh that is not one whole configuration.
-
-        Raises:
-            ConnectionException: it is.
-        """
-        if wrong := frr_agent.find_defect(frr):
-            raise ConnectionException(f"{self.hostname}: FRR's running configuration {wrong}")
-
-    def _tables(self, command: str) -> str:
-        """Return CONFIG_DB as a command prints it, with texts as values.
-
-        Raises:
-            CommandErrorException: it is none.
-        """
-        return json.dumps(self._require_tables(self._run(command)), indent=4)
-
-    def get_facts(self) -> dict[str, Any]:
-        """Facts of CONFIG_DB and the image."""
-        running = self._running()
-        version, uptime = self._run("cat /etc/sonic/sonic_version.yml"), self._run("cat /proc/uptime")
-        return sonic_views.read_facts(running, version, float(uptime.split()[0]), self._serial())
-
-    def get_identity(self) -> dict[str, str]:
-        """Return hostname and serial number of the switch; not part of NAPALM."""
-        with self._in_one_request(self._line_of(HOSTNAME), _SERIAL):
-            return super().get_identity()
-
     def _requests(self) -> Mapping[str, Sequence[str]]:
         counters = (sonic_views.COUNTERS,)
         return {
             **super()._requests(),
             "get_holds": self._claim_commands(),
-            "get_config": (*_OF_RUNNING, *_OF_STARTUP),
+            "get_config": (*OF_RUNNING, *OF_STARTUP),
             "get_interfaces_counters": counters,
             "get_lossless_counters": counters,
             "get_alarms": (sonic_views.HEALTH,),
         }
-
-    def _serial(self) -> str:
-        words = self._run(_SERIAL).split()
-        return words[0] if len(words) == 1 else ""  # words are a complaint
-
-    def get_interfaces(self) -> dict[str, Any]:
-        """Return interfaces of the kernel, with speed and description of CONFIG_DB."""
-        found: dict[str, Any] = self._view(sonic_views.read_interfaces, self._running(), self._links())
-        return found
-
-    def get_interfaces_counters(self) -> dict[str, Any]:
-        """Return counters of the ASIC, from COUNTERS_DB."""
-        found: dict[str, Any] = self._view(
-            sonic_views.read_counters, *self._json(shlex.split(sonic_views.COUNTERS))
-        )
-        return found
-
-    def get_lossless_counters(self) -> Counters:
-        """Return counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM."""
-        tally = CounterTotals()
-        self._view(sonic_views.read_lossless, *self._json(shlex.split(sonic_views.COUNTERS)), tally)
-        return tally.counters()
-
-    def get_alarms(self) -> list[str]:
-        """Return the problems that system-health reports; not part of NAPALM."""
-        return sonic_views.read_alarms(self._json(shlex.split(sonic_views.HEALTH))[0])
