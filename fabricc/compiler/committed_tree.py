@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.documents.reader import MAX_BYTES, parse_yaml
-from fabricc.base.foreign.git import Entry, Repository, describe_entry, visible_path
+from fabricc.base.foreign.git_objects import Entry, describe_entry, visible_path
 from fabricc.base.foreign.git_process import GitError
 from fabricc.base.foreign.signers import Kind
 from fabricc.base.values import dataclass, replace
@@ -24,6 +24,8 @@ from fabricc.tree.manifest import Manifest, ManifestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from fabricc.base.foreign.git import Repository
 
 
 _SHOWN = 10

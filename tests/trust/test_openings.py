@@ -80,7 +80,7 @@ ALLOWED = {
     ("review/report/page.py", "read_text"): PACKAGED,
     ("base/documents/schema.py", "read_text"): PACKAGED,
     (
-        "base/foreign/git.py",
+        "base/foreign/git_objects.py",
         "write_bytes",
     ): "objects in a folder made for one merge, named after their content",
     ("base/foreign/git_history.py", "write_bytes"): "a folder made for one merge, its names below it",

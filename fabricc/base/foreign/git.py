@@ -5,61 +5,36 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import zlib
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from tempfile import TemporaryFile
 
 from fabricc.base.foreign import files
+from fabricc.base.foreign.git_objects import (
+    FOLDER,
+    LARGEST,
+    Entry,
+    describe_entry,
+    is_object_name,
+    list_entries,
+    missing_object_error,
+    read_objects,
+    verify_chunks,
+    visible_path,
+)
 from fabricc.base.foreign.git_process import (
     GitError,
-    GitProcess,
     find_foreign_part,
     find_outside_part,
     run_git,
 )
 from fabricc.base.foreign.shell import shell_path, shell_word
-from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 
-LARGEST = 64 << 20
-"""Bytes of a file that is read whole, and of a listing."""
 _CLONE = "Name a spec in a work tree; `git worktree add FOLDER REVISION` makes one."
 _FORMS = ("refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes/{}", "refs/remotes/{}/HEAD")
 """The references that a name stands for, in the order of Git, see gitrevisions(7)."""
 _NAME = re.compile(r"(?:[^~^:@]|@(?!\{))+")
 _SHORT_NAME = re.compile(r"[0-9a-f]{4,39}")
-_HASHES = {40: "sha1", 64: "sha256"}
-"""Length of an object's name -> the hash that Git makes it with."""
-_FOLDER = "040000"
-_SUBMODULE = "160000"
-_TOP = re.compile(r"tree ([0-9a-f]{40}(?:[0-9a-f]{24})?)\n")
-_PARENT = re.compile(r"^parent ([0-9a-f]{40}(?:[0-9a-f]{24})?)$", re.MULTILINE)
-_OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """The entry of a commit at a path.
-
-    Attributes:
-        path: below the top of the repository; bytes that are no UTF-8 as lone surrogates.
-        mode: the octal digits that Git writes: `100644`, `100755`, `120000` (a link), `160000` (another repository).
-        object: the name of the blob or commit.
-        size: bytes of a blob, None for anything else and for one that is not here.
-    """
-
-    path: str
-    mode: str
-    object: str
-    size: int | None
-
-    @property
-    def plain(self) -> bool:
-        """Return whether it is a regular file."""
-        return self.mode in ("100644", "100755")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +117,7 @@ class Repository:
             requested = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
             answer = run_git(self.folder, *requested)
             found = os.fsdecode(answer.out).strip()
-            if answer.status == 0 and _OBJECT.fullmatch(found):
+            if answer.status == 0 and is_object_name(found):
                 return found
         remedy = "Fetch it first: `git fetch origin main`; in CI, check out with the full history."
         if revision == "HEAD":
@@ -200,7 +175,7 @@ class Repository:
         Raises:
             GitError: their folders are not here, or the listing is larger than 64 MiB.
         """
-        if not (_OBJECT.fullmatch(before) and _OBJECT.fullmatch(after)):
+        if not (is_object_name(before) and is_object_name(after)):
             raise GitError(f"{before!r} or {after!r} is no name of a commit or tree")
         options = (
             "-r",
@@ -213,7 +188,7 @@ class Repository:
         )
         answer = run_git(self.folder, "diff-tree", *options, before, after, limit=LARGEST)
         if answer.status:
-            raise _missing_object_error(f"the changes from {before[:12]} to {after[:12]}")
+            raise missing_object_error(f"the changes from {before[:12]} to {after[:12]}")
         rows = answer.out.split(b"\0")
         found = [_parse_change(row, path) for row, path in zip(rows[::2], rows[1::2], strict=False)]
         return [each for each in found if self._may_read(each.path)]
@@ -249,7 +224,7 @@ class Repository:
         requested = ("diff-index", "--cached", "-z", "--name-only", "--no-renames", "--diff-filter=D", "HEAD")
         answer = run_git(self.top, *requested, limit=LARGEST)
         if answer.status:
-            raise _missing_object_error("the files of the commit that is checked out")
+            raise missing_object_error("the files of the commit that is checked out")
         return [path for path in map(os.fsdecode, answer.out.split(b"\0")) if path and self._may_read(path)]
 
     def tracks(self, name: str) -> bool:
@@ -277,13 +252,13 @@ class Repository:
         if not entry.plain:
             raise GitError(f"{visible_path(entry.path)} is {describe_entry(entry)}, not a regular file")
         if entry.size is None:
-            raise _missing_object_error(visible_path(entry.path))
+            raise missing_object_error(visible_path(entry.path))
         if entry.size > largest:
             raise GitError(f"{visible_path(entry.path)} is larger than {largest >> 20} MiB")
         answer = run_git(self.folder, "cat-file", "blob", entry.object, limit=entry.size)
         if answer.status or len(answer.out) != entry.size:
-            raise _missing_object_error(visible_path(entry.path))
-        return b"".join(_verify_chunks([answer.out], entry, "blob", entry.size))
+            raise missing_object_error(visible_path(entry.path))
+        return b"".join(verify_chunks([answer.out], entry, "blob", entry.size))
 
     def blobs(self, entries: Sequence[Entry]) -> Iterator[tuple[Entry, bytes]]:
         """Read these regular files one after another.
@@ -308,7 +283,7 @@ class Repository:
 
     def _contents(self, entries: Sequence[Entry]) -> Iterator[tuple[Entry, Iterator[bytes]]]:
         """Yield each file with its bytes in parts, all of which have to be taken before the next file."""
-        return _read_objects(self.folder, entries, "blob")
+        return read_objects(self.folder, entries, "blob")
 
     def _may_read(self, path: str) -> bool:
         """Return whether a path is in the folder that may be read, which can be a part of the repository."""
@@ -322,166 +297,8 @@ class Repository:
         return self._list_tree(commit, path, *options)
 
     def _list_tree(self, commit: str, path: str, *options: str) -> list[Entry]:
-        found, deep = self._list_entries(commit, path, *options), "-r" in options
-        return [each for each in found if each.mode != _FOLDER or (each.path == path and not deep)]
-
-    def _list_entries(self, commit: str, path: str, *options: str) -> list[Entry]:
-        """Return the entries, and the folders on the way to them; the content of each folder is that of its name."""
-        if not _OBJECT.fullmatch(commit):
-            raise GitError(f"{commit!r} is no name of a commit")
-        parts, deep = path.split("/"), "-r" in options
-        above = [] if deep else ["/".join(parts[:count]) for count in range(1, len(parts))]
-        paths = filter(None, [*above, path])
-        requested = ("ls-tree", "-z", "-t", "--full-tree", "--long", *options, commit, "--", *paths)
-        answer = run_git(self.folder, *requested, limit=LARGEST)
-        if answer.status:
-            raise _missing_object_error(f"{visible_path(path) or 'the files'} of {commit[:12]}")
-        found = [_parse_entry(row) for row in answer.out.split(b"\0") if row]
-        _refuse_twins(found, commit)
-        _verify_folders(self.folder, frozenset(each for each in found if each.mode == _FOLDER))
-        return found
-
-
-def read_parents(repository: Repository, commits: Collection[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield commits with the parents in their content, which is compared with their names.
-
-    Raises:
-        GitError: one is not here, or has other content.
-    """
-    entries = [Entry(f"commit {name[:12]}", "", name, None) for name in commits]
-    for entry, chunks in _read_objects(repository.folder, entries, "commit"):
-        header = b"".join(chunks).partition(b"\n\n")[0].decode("utf-8", "replace")
-        yield entry.object, tuple(_PARENT.findall(header))
-
-
-def verify_differing_files(repository: Repository, commits: Collection[str]) -> None:
-    """Compare the folders of these commits, and the files in which the commits differ, with their names.
-
-    Raises:
-        GitError: one has other content, or a folder is not here.
-    """
-    files = [each for each in _differing_entries(repository, commits) if each.plain]
-    for _, chunks in _read_objects(repository.folder, files, "blob"):
-        for _ in chunks:
-            pass
-
-
-def copy_differing_objects(repository: Repository, commits: Collection[str], objects: Path) -> list[str]:
-    """Copy the folders and files in which commits differ to another folder of objects; return the top of each commit.
-
-    A copy has the content of its name, so a program that reads the copies reads nothing else.
-
-    Raises:
-        GitError: one has other content, or a folder is not here.
-    """
-    folders = [
-        Entry(f"commit {name[:12]}", _FOLDER, top, None) for name, top in read_tops(repository, commits)
-    ]
-    tops = [each.object for each in folders]
-    entries = _differing_entries(repository, commits)
-    copied: set[str] = set()
-    for kind, wanted in (("tree", [*folders, *(e for e in entries if e.mode == _FOLDER)]),
-                         ("blob", [e for e in entries if e.mode not in (_FOLDER, _SUBMODULE)])):  # fmt: skip
-        new = [*{each.object: each for each in wanted if each.object not in copied}.values()]
-        for entry, chunks in _read_objects(repository.folder, new, kind):
-            write_object(objects, kind, b"".join(chunks), len(entry.object))
-        copied |= {each.object for each in new}
-    return tops
-
-
-def write_object(objects: Path, kind: str, content: bytes, digits: int) -> str:
-    """Write an object to a folder of objects, and return its name; `digits`: of names, which show the hash in use."""
-    whole = f"{kind} {len(content)}\0".encode() + content
-    name = hashlib.new(_HASHES[digits], whole, usedforsecurity=False).hexdigest()
-    place = objects / name[:2] / name[2:]
-    try:
-        place.write_bytes(zlib.compress(whole, 1))
-    except FileNotFoundError:
-        place.parent.mkdir()
-        place.write_bytes(zlib.compress(whole, 1))
-    return name
-
-
-def read_tops(repository: Repository, commits: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield commits with their top folders, as their content names them, which is compared with their names.
-
-    Raises:
-        GitError: one is not here, or has other content.
-    """
-    entries = [Entry(f"commit {name[:12]}", "", name, None) for name in commits]
-    for entry, chunks in _read_objects(repository.folder, entries, "commit"):
-        top = _TOP.match(b"".join(chunks).decode("utf-8", "replace"))
-        if top is None:
-            raise _missing_object_error(entry.path)
-        yield entry.object, top[1]
-
-
-def _differing_entries(repository: Repository, commits: Collection[str]) -> list[Entry]:
-    """Return the folders and the files that are here in which commits differ."""
-    sides = [frozenset(repository._list_entries(commit, "", "-r")) for commit in commits]
-    differing = frozenset.union(*sides) - frozenset.intersection(*sides)
-    return [each for each in differing if each.mode == _FOLDER or each.size is not None]
-
-
-def _read_objects(
-    folder: Path, entries: Collection[Entry], kind: str
-) -> Iterator[tuple[Entry, Iterator[bytes]]]:
-    with TemporaryFile() as names:
-        names.write("".join(f"{each.object}\n" for each in entries).encode())
-        names.seek(0)
-        with GitProcess(folder, ("cat-file", "--batch"), names) as child:
-            for each in entries:
-                name, _, size = child.line().decode("ascii", "replace").rpartition(" ")
-                if (
-                    name != f"{each.object} {kind}"
-                    or not is_number(size)
-                    or each.size not in (None, int(size))
-                ):
-                    raise _missing_object_error(visible_path(each.path))
-                yield each, _verify_chunks(child.exactly(int(size)), each, kind, int(size))
-                child.line()
-
-
-@lru_cache(maxsize=64)
-def _verify_folders(folder: Path, folders: frozenset[Entry]) -> None:
-    """Compare the content of folders in a commit with their names; Git does so for the commit and its top alone.
-
-    Raises:
-        GitError: one is not here, or has other content.
-    """
-    for _, chunks in _read_objects(folder, folders, "tree"):
-        for _ in chunks:
-            pass
-
-
-def _verify_chunks(chunks: Iterable[bytes], entry: Entry, kind: str, size: int) -> Iterator[bytes]:
-    """Yield the bytes of an object, and compare them with its name at the end.
-
-    `git cat-file` does not: somebody can exchange the content of an object in the `.git` of an archive.
-
-    Raises:
-        GitError: the name is that of another content.
-    """
-    header = f"{kind} {size}\0".encode()
-    digest = hashlib.new(_HASHES[len(entry.object)], header, usedforsecurity=False)
-    for chunk in chunks:
-        digest.update(chunk)
-        yield chunk
-    if digest.hexdigest() != entry.object:
-        message = f"{visible_path(entry.path)}: its object {entry.object[:12]} in Git has other content"
-        raise GitError(message, "Run `git fsck`, and clone the repository again.")
-
-
-def _refuse_twins(entries: Sequence[Entry], commit: str) -> None:
-    """Refuse a folder with two entries of one name: Git checks out one of them, and which one is not defined.
-
-    Raises:
-        GitError: there is such a folder.
-    """
-    counts = Counter(each.path for each in entries)
-    if twin := next((path for path, count in counts.items() if count > 1), None):
-        message = f"{commit[:12]} has two entries with the name {visible_path(twin)}"
-        raise GitError(message, "Run `git fsck`, and commit the files again from a new clone.")
+        found, deep = list_entries(self.folder, commit, path, *options), "-r" in options
+        return [each for each in found if each.mode != FOLDER or (each.path == path and not deep)]
 
 
 def _parse_change(row: bytes, path: bytes) -> Change:
@@ -492,35 +309,10 @@ def _parse_change(row: bytes, path: bytes) -> Change:
     return Change(os.fsdecode(path), before, after, kind)
 
 
-def describe_entry(entry: Entry) -> str:
-    """Return what an entry is, for people."""
-    named = {"120000": "a symbolic link", "160000": "a link to another repository", "040000": "a folder"}
-    return named.get(entry.mode, f"a file of mode {entry.mode}")
-
-
-def visible_path(path: str) -> str:
-    """Return a path that others chose, with everything that is not printed made visible."""
-    return path if path.isprintable() else ascii(path)[1:-1]
-
-
-def _parse_entry(row: bytes) -> Entry:
-    """Return an entry of mode, type, object and size, a tab, and the path."""
-    stated, _, path = row.partition(b"\t")
-    mode, _, name, size = stated.decode("ascii").split()
-    return Entry(os.fsdecode(path), mode, name, int(size) if is_number(size) else None)
-
-
 def _check_path(path: str) -> None:
     if "\0" in path or not path or any(part in ("", ".", "..") for part in path.split("/")):
         remedy = "Name a file or folder below the spec's own."
         raise GitError(f"{path!r} is no path inside a repository", remedy)
-
-
-def _missing_object_error(what: str) -> GitError:
-    remedy = (
-        "In a partial or shallow clone, get them with git itself: `git fetch --refetch --no-filter origin`."
-    )
-    return GitError(f"Git cannot read {what} from the objects that are here", remedy)
 
 
 def _check_parts(top: Path, own: Path, common: Path) -> None:

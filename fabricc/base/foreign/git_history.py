@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.base.foreign import files
-from fabricc.base.foreign.git import (
+from fabricc.base.foreign.git_objects import (
     LARGEST,
     copy_differing_objects,
     read_parents,
@@ -88,7 +88,7 @@ def _read_history(repository: Repository, *commits: str) -> dict[str, tuple[str,
     if answer.status:
         raise GitError("Git cannot read the history between the base and the head", _REPAIR)
     rows = [line.split(" ") for line in os.fsdecode(answer.out).splitlines()]
-    history = dict(read_parents(repository, [row[0] for row in rows]))
+    history = dict(read_parents(repository.folder, [row[0] for row in rows]))
     if is_shallow(repository):
         history |= {row[0]: () for row in rows if len(row) == 1}
     return history
@@ -140,7 +140,7 @@ def merge_commits(
         own, lend = _empty_repository(repository, scratch)
         sides = _copy_sides(repository, own.folder / ".git" / "objects", first, second, *bases)
     else:
-        verify_differing_files(repository, (first, second, *bases))
+        verify_differing_files(repository.folder, (first, second, *bases))
         own, lend = _empty_repository(repository, scratch)
         lend()
         sides = (first, second)
@@ -156,7 +156,7 @@ def merge_commits(
 
 def _copy_sides(repository: Repository, objects: Path, first: str, second: str, base: str) -> tuple[str, str]:
     """Copy what a merge reads, and return commits with the folders of the two sides, both on one of the base."""
-    tops = copy_differing_objects(repository, (base, first, second), objects)
+    tops = copy_differing_objects(repository.folder, (base, first, second), objects)
 
     def commit(top: str, *parents: str) -> str:
         lines = [f"tree {top}", *(f"parent {each}" for each in parents), *_COMMIT_LINES]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
-from fabricc.base.foreign import git, git_history
+from fabricc.base.foreign import git, git_history, git_objects
 from fabricc.base.foreign.git_process import GitError
 from fabricc.base.foreign.shell import shell_path, shell_word
 from fabricc.base.values import dataclass, replace
@@ -272,7 +272,7 @@ def _merge_conflicts(base: str, head: str, merge: Merge, severity: Severity) -> 
     more = f" and {rest} more" if rest > 0 else ""
     message = (
         f"a merge of {head} into {base} conflicts in "
-        f"{', '.join(map(git.visible_path, merge.conflicts[:_SHOWN]))}{more}"
+        f"{', '.join(map(git_objects.visible_path, merge.conflicts[:_SHOWN]))}{more}"
     )
     remedy = f"Merge {base} into the branch, and review the result."
     return Diagnostic("FAB9033", severity, message, None, remedy)

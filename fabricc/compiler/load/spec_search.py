@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.documents.reader import MAX_BYTES, parse_yaml
 from fabricc.base.foreign import files, git_index
-from fabricc.base.foreign.git import Entry, visible_path
+from fabricc.base.foreign.git_objects import Entry, visible_path
 from fabricc.base.foreign.git_process import GitError
 from fabricc.base.foreign.shell import shell_path
 from fabricc.base.values import dataclass

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.documents.reader import MAX_BYTES
 from fabricc.base.foreign import files
-from fabricc.base.foreign.git import Change, Entry, Repository, visible_path
+from fabricc.base.foreign.git import Change, Repository
+from fabricc.base.foreign.git_objects import Entry, visible_path
 from fabricc.base.foreign.git_process import GitError
 from fabricc.base.numbers import group_pairs
 from fabricc.compiler.committed_tree import check_committed
