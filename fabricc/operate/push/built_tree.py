@@ -19,9 +19,9 @@ from fabricc.compiler.compiled import compile_ethernet
 from fabricc.compiler.load.input_digests import manifest_inputs
 from fabricc.compiler.load.spec_location import find_spec
 from fabricc.compiler.render.switch_files import render_switch
-from fabricc.fabric import expand
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.design import AddressPlan, DeviceChange
+from fabricc.fabric.expand_bgp import originated_prefixes
 from fabricc.fabric.qos import unsent_code_points
 from fabricc.operate.devices.identity import Roster
 from fabricc.operate.devices.login import Device, devices_by_name
@@ -168,9 +168,7 @@ class BuiltTree:
         if not own:
             return own
         places = self.places.values()
-        return own.difference(
-            prefix for at in places for prefix in expand.originated_prefixes(self.fabric, at)
-        )
+        return own.difference(prefix for at in places for prefix in originated_prefixes(self.fabric, at))
 
     def render_states(self, name: str, versions: Collection[int]) -> tuple[dict[str, str], dict[str, str]]:
         """The switch rendered in service, and drained, with the IP versions that it runs: what drains is of each.

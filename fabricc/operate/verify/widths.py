@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.fabric import expand
+from fabricc.fabric.expand_bgp import originated_prefixes
 from fabricc.fabric.shape import Shape, SwitchId, TierName
 from fabricc.operate.lab.predict import predict_network
 
@@ -37,9 +37,7 @@ class Widths:
     @classmethod
     def of(cls, fabric: Fabric) -> Widths | None:
         """Return the widths of a fabric; None for a large one in which something is drained or shut."""
-        owners = {
-            prefix: at for at in fabric.switch_ids() for prefix in expand.originated_prefixes(fabric, at)
-        }
+        owners = {prefix: at for at in fabric.switch_ids() for prefix in originated_prefixes(fabric, at)}
         if not _is_disturbed(fabric):
             return cls(fabric, owners)
         places = list(fabric.switch_ids())
