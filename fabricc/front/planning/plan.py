@@ -5,14 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity, worst_severity
-from fabricc.base.diagnostics.wording import plural
-from fabricc.base.values import dataclass, replace, shared_attributes
-from fabricc.fabric.addresses import Pool, asn_block
-from fabricc.fabric.design import AddressPlan, RoutingPlan, TierPlan
+from fabricc.base.values import dataclass, shared_attributes
 from fabricc.fabric.fabric import Fabric
-from fabricc.fabric.out_of_band import ManagementNetwork
-from fabricc.fabric.routing import BgpSettings
-from fabricc.fabric.shape import Shape, Strides, TierName
+from fabricc.fabric.shape import Strides, TierName
 from fabricc.front.planning.field_problems import field_problem_findings
 from fabricc.front.planning.hosts import (
     domain_groups,
@@ -22,20 +17,19 @@ from fabricc.front.planning.hosts import (
     racks_of,
     refuse_plane_split,
 )
-from fabricc.front.planning.identity.identities import given_bits, given_devices, given_links
+from fabricc.front.planning.identity.identities import given_devices, given_links
 from fabricc.front.planning.identity.link_addresses import numbered_outside
 from fabricc.front.planning.identity.renaming import apply_names, with_moves
 from fabricc.front.planning.networks.evpn import with_segments
 from fabricc.front.planning.networks.external import add_external
 from fabricc.front.planning.networks.management_switches import (
-    narrow_subnets,
     out_of_band_findings,
     refuse_unmanaged,
 )
 from fabricc.front.planning.networks.overrides import apply_overrides
 from fabricc.front.planning.networks.tenants import with_tenants
+from fabricc.front.planning.numbering import plan_addresses, plan_routing, plan_strides, used_pools
 from fabricc.front.planning.quality import plan_quality
-from fabricc.front.planning.topology import strides as stride_plan
 from fabricc.front.planning.topology.attachments import attach_groups, refuse_renumbering
 from fabricc.front.planning.topology.border import border_findings, with_border, with_leaves
 from fabricc.front.planning.topology.clos import refuse_unpaired, with_present_planes
@@ -59,7 +53,6 @@ from fabricc.front.planning.topology.resilience import (
 from fabricc.front.planning.topology.shape import Sizing, check_joined, size_fabric
 from fabricc.front.planning.topology.shared_tors import refuse_unplaced, shared_tor_pins
 from fabricc.front.planning.topology.spread import Spread, spread_findings, spread_links, spread_pins
-from fabricc.front.planning.topology.tors import REPIN
 from fabricc.front.planning.topology.units import (
     Identities,
     assign_identities,
@@ -70,14 +63,12 @@ from fabricc.front.planning.topology.units import (
 from fabricc.front.spec.classes import default_network_class, default_rdma_class
 from fabricc.front.spec.load import soften_errors
 from fabricc.front.spec.lock import Lock
-from fabricc.front.spec.semantics import PRIVATE_ASNS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from netaddr import IPNetwork
-
     from fabricc.catalog.model import Catalog
+    from fabricc.fabric.design import AddressPlan, RoutingPlan, TierPlan
     from fabricc.front.planning.networks.external import Planner
     from fabricc.front.spec.model import ClusterSpec
 
@@ -132,15 +123,17 @@ def plan_fabric(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming)
         sizing = size_fabric(spec, models, found.present, units, lock.strides, catalog)
         findings.extend(pod_findings(spec, models, catalog, sizing, units, lock))
         findings.extend(count_findings(spec, models, catalog, sizing, found.present, units, lock))
-        addresses = _plan_addresses(spec)
-        strides = _plan_strides(spec, sizing, units + found.guests, addresses, lock.strides)
-        routing = _plan_routing(spec, sizing, strides, models, findings)
+        addresses = plan_addresses(spec)
+        strides = plan_strides(spec, sizing, units + found.guests, addresses, lock.strides)
+        routing = plan_routing(spec, sizing, strides, models, findings)
         uplinks = spread_links(spec, sizing, lock)
         findings.extend(spread_findings(spec, sizing, uplinks))
-        used = _in_use(addresses, sizing.shape)
+        used = used_pools(addresses, sizing.shape)
         sizing = with_border(spec, models, sizing)
-        fabric, names, tenants = _assemble_fabric(
-            spec, found, models, tiers, sizing, uplinks, strides, used, routing, naming, names, lock.tenants, findings,
+        fabric, names, tenants = _complete_fabric(
+            spec, found, models,
+            _assemble_fabric(spec, found, models, tiers, sizing, uplinks, strides, used, routing, naming, findings),
+            naming, names, lock.tenants, findings,
             lambda other: plan_fabric(other, catalog, lock, naming).fabric,
         )  # fmt: skip
     except UnfitError as unfit:
@@ -164,162 +157,6 @@ def plan_fabric(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming)
     return Plan(None if failed else fabric, new_lock, tuple(findings), fabric)
 
 
-def _plan_addresses(spec: ClusterSpec) -> AddressPlan:
-    wanted = spec.addressing
-    v4, v6 = wanted.family != "ipv6", wanted.family != "ipv4"
-    return AddressPlan(
-        hosts4=_pool_of_network(wanted.hosts) if v4 else None,
-        links4=replace(_pool_of_network(wanted.links), wide=wanted.link_prefix_length == 30) if v4 else None,
-        loopbacks4=_pool_of_network(wanted.loopbacks),
-        hosts6=_pool_of_network(wanted.hosts6) if v6 and wanted.hosts6 else None,
-        links6=_pool_of_network(wanted.links6) if v6 and wanted.links6 else None,
-        loopbacks6=_pool_of_network(wanted.loopbacks6) if v6 and wanted.loopbacks6 else None,
-        numbered=wanted.fabric_links == "numbered",
-        management=_management_networks(spec),
-    )
-
-
-def _management_networks(spec: ClusterSpec) -> tuple[ManagementNetwork, ...]:
-    """Return the networks of some switches, and last that of all others where the spec has one."""
-    management = spec.management
-    if management.network is None or management.gateway is None:
-        return management.networks
-    pool = _pool_of_network(management.network)
-    gateway = int(management.gateway) - pool.first
-    return (*management.networks, ManagementNetwork("management.network", pool, pool.length, gateway))
-
-
-def _in_use(plan: AddressPlan, shape: Shape) -> AddressPlan:
-    """Return the pools without that of links where no switch has one to another."""
-    return plan if shape.spines or shape.peer_links else replace(plan, links4=None, links6=None)
-
-
-def _pool_of_network(network: IPNetwork) -> Pool:
-    return Pool(int(network.first), int(network.prefixlen), int(network.version))
-
-
-def _plan_strides(
-    spec: ClusterSpec, sizing: Sizing, units: int, addresses: AddressPlan, pins: Mapping[str, int]
-) -> Strides:
-    shape, rails_per_tor = sizing.shape, max(each.rails_per_tor for each in sizing.bottom.attached)
-    _check_pinned(spec, pins, shape, units, rails_per_tor)
-    if all(name in pins for name in stride_plan.NAMES):
-        strides = Strides(**{name: pins[name] for name in stride_plan.NAMES})
-    else:
-        strides = stride_plan.choose_strides(
-            shape, units, sizing.most_uplinks, addresses, spec.routing, pins, rails_per_tor, given_bits(spec)
-        )
-    if scarce := stride_plan.asn_shortage(strides, shape, units, spec.routing):
-        raise UnfitError(_too_few_asns(spec, scarce, strides, shape, units))
-    if shortage := stride_plan.find_shortage(strides, shape, _in_use(addresses, shape)):
-        full = 128 if shortage.pool.endswith("6") else 32
-        message = (
-            f"{shortage.pool}: {units} units need 2^{shortage.needs_bits} numbers, "
-            f"there are 2^{shortage.has_bits}"
-        )
-        help_ = f"Use a pool of /{full - shortage.needs_bits} or larger."
-        raise UnfitError(spec.error("FAB3017", message, "addressing", shortage.pool, help=help_))
-    if narrow := stride_plan.management_shortage(strides, shape, units, addresses.management):
-        everything = f"{units * shape.tors_per_unit} ToRs and {_describe_upper_switches(shape)}"
-        raise UnfitError(narrow_subnets(spec, narrow, everything))
-    return strides
-
-
-def _too_few_asns(
-    spec: ClusterSpec, scarce: stride_plan.Shortage, strides: Strides, shape: Shape, units: int
-) -> Diagnostic:
-    """FAB3120: the block of ASNs is too small, as one from a 16-bit base soon is."""
-    block, wide = asn_block(spec.routing.asn_base), replace(spec.routing, asn_base=PRIVATE_ASNS[0])
-    suffices = stride_plan.asn_shortage(strides, shape, units, wide) is None
-    message = (
-        f"AS {block.first} to {block.last} are too few for {plural(units, 'unit')} of "
-        f"{plural(shape.tors_per_unit, 'ToR')} and {_describe_upper_switches(shape)}: "
-        f"{scarce.pool} need 2^{scarce.needs_bits} by the strides of the plan and have 2^{scarce.has_bits}"
-    )
-    help_ = f"Write `asn_base: {PRIVATE_ASNS[0]}`: 4-byte ASNs (RFC 6793) suffice." if suffices else REPIN
-    return spec.error("FAB3120", message, "routing", "asn_base", help=help_)
-
-
-def _describe_upper_switches(shape: Shape) -> str:
-    """Return the switches above the ToRs, counted."""
-    spines = plural(shape.pods * shape.spines * shape.planes, "spine")
-    return f"{spines}, {plural(shape.cores * shape.port_planes, 'core')}" if shape.cores else spines
-
-
-def _check_pinned(
-    spec: ClusterSpec, pins: Mapping[str, int], shape: Shape, units: int, rails_per_tor: int
-) -> None:
-    needs = {
-        "host": (shape.hosts_per_unit, "hosts per unit"),
-        "rail": (rails_per_tor, "rails per ToR"),
-        "nic_port": (shape.nic_ports, "ports per NIC"),
-        "group": (shape.groups, "ToRs per unit"),
-        "unit": (units, "units"),
-        "uplink": (shape.uplinks or shape.peer_links, "uplinks of a ToR"),
-        "spine": (shape.spines, "spines"),
-        "plane": (shape.planes, "planes"),
-        "spine_uplink": (max(1, shape.spine_uplinks), "uplinks of a spine"),
-    }
-    broken = [
-        spec.error(
-            "FAB3020",
-            f"the lock pins the stride {name} to {pins[name]}, but there are now {needed} {what}",
-            "gpus" if name in ("host", "rail", "unit") else "spines",
-            help=REPIN,
-        )
-        for name, (needed, what) in needs.items()
-        if name in pins and needed > pins[name]
-    ]
-    if broken:
-        raise UnfitError(*broken)
-
-
-def _plan_routing(
-    spec: ClusterSpec, sizing: Sizing, strides: Strides, models: Models, findings: list[Diagnostic]
-) -> RoutingPlan:
-    shape = sizing.shape
-    paths = max(shape.uplinks, shape.spine_uplinks, shape.links_per_spine, shape.peer_links)
-    switches = {m.name: m for m in (models.tor, models.spine, models.core) if m}.values()
-    findings.extend(
-        spec.error(
-            "FAB3019",
-            f"{paths} equal-cost paths are planned; {model.title} holds {model.ecmp_max_paths}",
-            "spines",
-            help="Use fewer, faster uplinks.",
-        )
-        for model in switches
-        if paths > model.ecmp_max_paths
-    )
-    most = min(model.ecmp_max_paths for model in switches)
-    tors = sizing.capacity_units * shape.tors_per_unit_plane
-    everything = 2 * tors + shape.pods * shape.spines + shape.cores
-    pod = 2 * shape.units_per_pod * shape.tors_per_unit_plane + shape.spines
-    routing = spec.routing
-    given = routing.maximum_paths
-    if given is not None and not paths <= given <= most:
-        message = f"routing.maximum_paths is {given}; {paths} equal-cost paths are planned, and switches hold {most}"
-        findings.append(
-            spec.error("FAB3019", message, "routing", "maximum_paths", help=f"Give {paths} to {most}.")
-        )
-    if routing.maximum_prefixes is not None and routing.maximum_prefixes < everything:
-        message = (
-            f"routing.maximum_prefixes is {routing.maximum_prefixes}, and a neighbor may send {everything}"
-        )
-        help_ = f"Give {everything} at least, or leave it out."
-        findings.append(spec.error("FAB9750", message, "routing", "maximum_prefixes", help=help_))
-    return RoutingPlan(
-        **shared_attributes(routing, BgpSettings),
-        asn_base=routing.asn_base,
-        unique_spine_asn=routing.spine_asn == "unique",
-        maximum_paths=routing.maximum_paths
-        or min(most, max(64, stride_plan.power_of_two(paths), strides.uplink)),
-        limit_from_above=max(128, stride_plan.power_of_two(2 * everything)),
-        limit_from_tor=16,
-        limit_from_spine=max(128, stride_plan.power_of_two(2 * pod)),
-        maximum_prefixes=routing.maximum_prefixes,
-    )
-
-
 def _default_class(spec: ClusterSpec) -> str:
     """Return the class of RDMA of hosts that name none; "" for the first lossless one, or none."""
     if any(each.lossless for each in spec.priorities):
@@ -338,12 +175,10 @@ def _assemble_fabric(
     addresses: AddressPlan,
     routing: RoutingPlan,
     naming: Naming,
-    names: dict[str, str],
-    tenants: Mapping[str, int],
     findings: list[Diagnostic],
-    planner: Planner,
-) -> tuple[Fabric, dict[str, str], dict[str, int]]:
-    hosts_alone = Fabric(
+) -> Fabric:
+    """Return a fabric with its devices, before names, overrides and further networks of the spec."""
+    return Fabric(
         cluster=spec.cluster,
         shape=sizing.shape,
         strides=strides,
@@ -383,7 +218,21 @@ def _assemble_fabric(
         racks=racks_of(spec),
         domain_groups=domain_groups(spec, models.hosts, findings),
     )
-    fabric = with_present_planes(spec, with_leaves(spec, models, hosts_alone))
+
+
+def _complete_fabric(
+    spec: ClusterSpec,
+    found: Identities,
+    models: Models,
+    fabric: Fabric,
+    naming: Naming,
+    names: dict[str, str],
+    tenants: Mapping[str, int],
+    findings: list[Diagnostic],
+    planner: Planner,
+) -> tuple[Fabric, dict[str, str], dict[str, int]]:
+    """Return a fabric with all that the spec states, the names and the numbers of tenants for the lock."""
+    fabric = with_present_planes(spec, with_leaves(spec, models, fabric))
     refuse_unpaired(spec, fabric)
     refuse_plane_split(spec, fabric)
     refuse_unmanaged(spec, fabric)
