@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -37,12 +36,13 @@ from fabricc.front.spec.canonical import edit_text
 from fabricc.front.spec.document import format_path
 from fabricc.front.spec.load import read_spec
 from fabricc.paperwork.bill import Prices, link_parts, read_prices
-from fabricc.review.report.failures import Failure, hardest_single, single_failures
+from fabricc.review.report.failures import hardest_single, least_bandwidth, single_failures
 from fabricc.review.report.values import format_ratio
 from fabricc.tree.file import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from fractions import Fraction
     from pathlib import Path
 
     from fabricc.fabric.fabric import Fabric
@@ -162,12 +162,6 @@ def _shape_rows(found: Alternatives, own: Candidate | None, prices: Prices | Non
     return tuple(rows)
 
 
-def _worst_loss(fabric: Fabric) -> tuple[Failure | None, Fraction]:
-    """Return the part whose loss is the hardest, and the least bandwidth that remains after any single loss."""
-    lost = single_failures(fabric, hashed=False)
-    return hardest_single(lost), min((each.bisection for each in lost if each.device), default=Fraction(1))
-
-
 def _power_draw(shape: Candidate) -> Draw:
     """Return the power of switches, optics and cables; unknown for optics that the catalog lacks."""
     boxes = [
@@ -204,7 +198,7 @@ def _row_cells(row: Row) -> tuple[str, ...]:
         name, f"{figures.boxes:,}", " + ".join(f"{count:,}" for count in figures.switches.values()), ", ".join(models),
         f"{fabric.shape.hosts_per_unit:,}", f"{fabric.shape.planes}", format_ratio(figures.ratio),
         f"{figures.optics + figures.outside.optics:,}", f"{figures.cables + figures.outside.links:,}",
-        f"{figures.idle:,}", f"{figures.cut:,}", format_share(_worst_loss(fabric)[1]), f"{figures.room:,}",
+        f"{figures.idle:,}", f"{figures.cut:,}", format_share(least_bandwidth(fabric)), f"{figures.room:,}",
         f"{draw.maximum_w / 1000:,.1f}" if draw.maximum_of else "-", f"{draw.maximum_of:,}/{draw.devices:,}",
         "-" if row.price is None else f"{float(row.price):,.0f}",
     )  # fmt: skip
@@ -221,7 +215,8 @@ def _render_json(
 
 def _shape_document(row: Row, catalog: Catalog) -> dict[str, object]:
     figures, shape = row.shape.figures, row.fabric.shape
-    hardest, left = _worst_loss(row.fabric)
+    lost = single_failures(row.fabric, hashed=False)
+    hardest, left = hardest_single(lost), min((each.bisection for each in lost if each.device), default=1)
     out = {"external": figures.outside.links} if figures.outside.links else {}
     return {
         "number": row.number,

@@ -302,11 +302,7 @@ def _counted_parts(model: SwitchModel) -> tuple[str, ...]:
 
 def _form_factors(model: SwitchModel) -> dict[int, str]:
     """Return the form factor of every cage, by its number on the front panel."""
-    return {
-        number: cage_form(group)
-        for group in model.cages
-        for number in range(group.first, group.first + group.count)
-    }
+    return {number: cage_form(group) for group in model.cages for number in group.numbers}
 
 
 def _host_sides(fabric: Fabric, protocol: str, devices: dict[str, Item]) -> dict[tuple[str, str], Side]:

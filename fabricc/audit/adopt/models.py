@@ -76,7 +76,7 @@ def panel_of(system: str, switch: SwitchModel) -> Mapping[str, tuple[Use, ...]]:
         children: dict[int, set[int]] = {}
         for breakout in group.breakouts:
             children.setdefault(breakout.children, set()).add(breakout.speed_gbps)
-        for cage in range(group.first, group.first + group.count):
+        for cage in group.numbers:
             for count, speeds in children.items():
                 for child in range(1, count + 1):
                     names: dict[str, set[int]] = {}
@@ -130,7 +130,7 @@ def _count_mismatches(system: str, model: str, ports: Mapping[str, Value | None]
     )
     shown = {use.cage for port in ports for use in known.get(port, ())}
     groups = shipped_catalog().switches[model].cages
-    cages = {at for group in groups if group.fabric for at in range(group.first, group.first + group.count)}
+    cages = {at for group in groups if group.fabric for at in group.numbers}
     return unlike, len(cages - shown)
 
 

@@ -195,7 +195,7 @@ def cages_of(model: SwitchModel, system: str) -> dict[str, dict[int, tuple[int, 
     if system not in model.nos and not back_end.supports(model):
         return found
     for group in model.cages:
-        for cage in range(group.first, group.first + group.count):
+        for cage in group.numbers:
             for use in group.breakouts:
                 for child in range(1, use.children + 1):
                     name = back_ends.port_name_at_speed(

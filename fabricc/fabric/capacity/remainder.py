@@ -34,6 +34,7 @@ class Remainder:
         self.wiring, self.outage = wiring, outage
         self._dead = wiring.count_dead_links(outage.ends)
         self._cut = {lower for lower, _ in self._dead}
+        self._most_lost = len(self._dead) + len(outage.gone)  # switches that one above them can lose
         self._hops: dict[str, Mapping[str, int]] = {}
         self._known: dict[int, Mapping[str, int]] = {}
         self._onward: dict[str, int] = {}
@@ -70,7 +71,7 @@ class Remainder:
     def _leads_on(self, upper: str) -> bool:
         """Return whether a switch leads to more than one switch below it or to one above, unless it never did."""
         below = self.wiring.below[upper]
-        if len(below) < 2 or not self._cut_or_gone:
+        if len(below) < 2 or not self._cut_or_gone or len(below) - self._most_lost > 1:
             return True
         found = self._onward.get(upper)
         if found is None:

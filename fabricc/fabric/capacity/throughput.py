@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.numbers import group_pairs
 from fabricc.base.values import dataclass
 from fabricc.fabric.capacity.hosts import count_gpu_nics
-from fabricc.fabric.capacity.remainder import WHOLE, Remainder
+from fabricc.fabric.capacity.remainder import WHOLE, LinkShare, Remainder
 from fabricc.fabric.shape import HostId, TierName, Unit
 
 if TYPE_CHECKING:
@@ -82,10 +82,13 @@ class OutageRates:
         self.left, self.wiring = left, left.wiring
         fabric, shape = self.wiring.fabric, self.wiring.fabric.shape
         self.tors: dict[str, _TorRates] = {}
+        known: dict[tuple[int, LinkShare | None], _TorRates] = {}
         for name in self.wiring.tors:
-            share = left.shares.get(name)
-            numbers = (share.of, share.links, share.even) if share else (0, 0, 0)
-            self.tors[name] = _TorRates(self.wiring.tor_gbps(name), *(n * shape.uplink_gbps for n in numbers))
+            key = down, share = self.wiring.tor_gbps(name), left.shares.get(name)
+            if key not in known:
+                numbers = (share.of, share.links, share.even) if share else (0, 0, 0)
+                known[key] = _TorRates(down, *(n * shape.uplink_gbps for n in numbers))
+            self.tors[name] = known[key]
         self.lost: Counter[str] = Counter()
         for at, ports in left.dead_ports.items():
             unit = fabric.units[at.unit]

@@ -132,12 +132,12 @@ def _has_cable(
     """Return whether a product in the catalog connects each host port, as its cage is split, to a cage of the host."""
     whole = attached.nic_ports == 1 and not host.cages  # one cable can carry all ports of a cage of the host
     near = host_ends(host, attached.ports_per_nic, attached.gbps)
-    used = [layout.slots[index] for index in layout.down[: len(layout.down) - layout.reserved]]
-    ports = {(slot.cage, Breakout(slot.children, slot.speed_gbps, slot.lanes)) for slot in used}
+    used = (layout.slots[index] for index in layout.down[: len(layout.down) - layout.reserved])
+    ports = {(slot.cage, slot.children, slot.lanes) for slot in used if slot.speed_gbps == attached.gbps}
+    forms = {cage: form for group in tor.cages for form in [cage_form(group)] for cage in group.numbers}
     ends = {
-        End(_form_of_cage(tor, cage), use, tor.vendor)
-        for cage, use in ports
-        if use.speed_gbps == attached.gbps
+        End(form, Breakout(children, attached.gbps, lanes), tor.vendor)
+        for form, children, lanes in {(forms[cage], children, lanes) for cage, children, lanes in ports}
     }
     return not near or all(any(_has_reach(one, far, medium, metres, whole) for one in near) for far in ends)
 
@@ -145,10 +145,6 @@ def _has_cable(
 def _has_reach(near: End, far: End, medium: str, metres: float, whole: bool) -> bool:
     alone = near.use.children == 1 or whole
     return any(reach_of(fit) >= metres for fit in find_fits(near, far, medium, alone=alone))
-
-
-def _form_of_cage(tor: SwitchModel, cage: int) -> str:
-    return next(cage_form(group) for group in tor.cages if group.first <= cage < group.first + group.count)
 
 
 def racks_of(spec: ClusterSpec) -> dict[str, str]:

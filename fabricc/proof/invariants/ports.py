@@ -58,11 +58,7 @@ def port_breaches(seen: SwitchView) -> Iterator[Breach]:
 def _check_lanes(seen: SwitchView) -> Iterator[Breach]:
     """Check that no lane serves two ports, and no cage provides more than its capacity."""
     switch, facts = seen.switch, seen.facts
-    room = {
-        number: group.lanes
-        for group in switch.model.cages
-        for number in range(group.first, group.first + group.count)
-    }
+    room = {number: group.lanes for group in switch.model.cages for number in group.numbers}
     used: Counter[int] = Counter()
     owner: dict[str, str] = {}
     for port in switch.ports:

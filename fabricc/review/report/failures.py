@@ -13,7 +13,12 @@ from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric import links
 from fabricc.fabric.capacity.remainder import Remainder
-from fabricc.fabric.capacity.throughput import OutageRates, measure_bandwidth_loss, measure_throughput
+from fabricc.fabric.capacity.throughput import (
+    OutageRates,
+    Throughput,
+    measure_bandwidth_loss,
+    measure_throughput,
+)
 from fabricc.fabric.capacity.wiring import NicPort, Outage, Wiring, outage_of_planes
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import SwitchId, TierName
@@ -91,16 +96,48 @@ def single_failures(fabric: Fabric, *, hashed: bool) -> tuple[Failure, ...]:
 
     Links that overrides shut count as working; `hashed`: switches hash over next hops, as ECMP does.
     """
-    measure = _Measure(fabric)
+    wiring = Wiring(fabric)
+    whole = _measure_whole(wiring)
+    found = [_measure_loss(wiring, whole, loss) for loss in _list_losses(wiring)]
+    return tuple(each if hashed else replace(each, evenly=None) for each in found)
+
+
+def least_bandwidth(fabric: Fabric) -> Fraction:
+    """Return the least share of the bisection bandwidth that is left after the loss of any single device or cable."""
+    wiring = Wiring(fabric)
+    whole = _measure_whole(wiring)
+    rates = (OutageRates(Remainder(wiring, loss.outage)) for loss in _list_losses(wiring) if loss.device)
+    left = (measure_throughput(each).compare_bisection(whole) for each in rates)
+    return min(left, default=Fraction(1))
+
+
+def _measure_whole(wiring: Wiring) -> Throughput:
+    return measure_throughput(OutageRates(Remainder(wiring, Outage())))
+
+
+def _measure_loss(wiring: Wiring, whole: Throughput, loss: _Loss) -> Failure:
+    """Return who is hit by the loss of a part, and what is left."""
+    left = Remainder(wiring, loss.outage)
+    rates = OutageRates(left)
+    found = measure_bandwidth_loss(rates)
+    return Failure(
+        *loss.part, left.lost_links, measure_throughput(rates).compare_bisection(whole),
+        found.hosts, found.gpus, found.reduced, found.by_links, loss.where,
+        found.evenly if found.evenly < found.by_links else None, loss.width, loss.device,
+    )  # fmt: skip
+
+
+def _list_losses(wiring: Wiring) -> Iterator[_Loss]:
+    """Yield the loss of each single part, from the cable up."""
+    fabric = wiring.fabric
     present = sorted({unit.group for unit in fabric.places() if unit.hosts})
     examples = [find_example_unit(fabric, group) for group in present]
-    found: list[Failure] = []
     for at in examples:
         of = f" ({fabric.host_models[at.group].title})" if len(examples) > 1 else ""
-        found += [replace(each, part=each.part + of) for each in _list_failures_below(measure, at)]
+        for each in _list_losses_below(wiring, at):
+            yield each._replace(part=each.part._replace(name=each.part.name + of))
     if examples and fabric.shape.spines:
-        found += _list_failures_above(measure, examples)
-    return tuple(each if hashed else replace(each, evenly=None) for each in found)
+        yield from _list_losses_above(wiring, examples)
 
 
 def hardest_single(lost: tuple[Failure, ...]) -> Failure | None:
@@ -109,57 +146,39 @@ def hardest_single(lost: tuple[Failure, ...]) -> Failure | None:
     return max(single, key=lambda each: (each.gpus_cut, each.reduced * (1 - each.kept)), default=None)
 
 
-class _Measure:
-    """Measures the outage of a part of a fabric."""
-
-    def __init__(self, fabric: Fabric) -> None:
-        self.fabric, self.wiring = fabric, Wiring(fabric)
-        self.whole = measure_throughput(OutageRates(Remainder(self.wiring, Outage())))
-
-    def __call__(self, part: Part, outage: Outage, *where: str) -> Failure:
-        """Return the failure of a part; `where` is where bandwidth is lost, and which next hops are left."""
-        left = Remainder(self.wiring, outage)
-        rates = OutageRates(left)
-        loss = measure_bandwidth_loss(rates)
-        bisection = measure_throughput(rates).compare_bisection(self.whole)
-        found = Failure(
-            *part, left.lost_links, bisection, loss.hosts, loss.gpus, loss.reduced, loss.by_links,
-            evenly=loss.evenly if loss.evenly < loss.by_links else None,
-        )  # fmt: skip
-        return replace(found, where=where[0], width=where[1]) if where else found
-
-    def links(self, ends: Iterable[tuple[str, str]]) -> Outage:
-        """Return the outage of some links."""
-        return Outage(ends=frozenset(ends))
-
-    def nics(self, unit: int, ports: Iterable[tuple[int, int, int]]) -> Outage:
-        """Return the outage of the links of some NIC ports of a unit: slot, rail and port."""
-        return self.links(self.wiring.nic_end(NicPort(unit, *port)) for port in ports)
+def _cut_links(ends: Iterable[tuple[str, str]]) -> Outage:
+    """Return the outage of some links."""
+    return Outage(ends=frozenset(ends))
 
 
-def _list_failures_below(measure: _Measure, at: ExampleUnit) -> Iterator[Failure]:
-    """Yield failures at the hosts of a group and at their ToRs, at one example unit."""
-    fabric = measure.fabric
+def _cut_nics(wiring: Wiring, unit: int, ports: Iterable[SlotPort]) -> Outage:
+    """Return the outage of the links of some NIC ports of a unit."""
+    return _cut_links(wiring.nic_end(NicPort(unit, *port)) for port in ports)
+
+
+def _list_losses_below(wiring: Wiring, at: ExampleUnit) -> Iterator[_Loss]:
+    """Yield losses at the hosts of a group and at their ToRs, at one example unit."""
+    fabric = wiring.fabric
     unit = fabric.units[at.unit]
     alike = [each for each in fabric.units.values() if each.group == at.group]
     tors = Part("ToR", at.tor, fabric.tor_counts()[at.group])
-    yield from _list_cable_failures(measure, at, sum(len(each.hosts) for each in alike), tors.number)
-    yield measure(tors, Outage(gone=frozenset({at.tor})))
+    yield from _list_cable_losses(wiring, at, sum(len(each.hosts) for each in alike), tors.number)
+    yield _Loss(tors, Outage(gone=frozenset({at.tor})))
     if fabric.shape.spines or fabric.shape.peer_links:
-        yield from _list_uplink_failures(measure, at, tors)
+        yield from _list_uplink_losses(wiring, at, tors)
     names = {*unit.hosts.values(), *(fabric.name(tor) for tor in fabric.tor_ids(at.unit))}
     part = Part("Power of a whole unit: its hosts and ToRs", unit.name, len(alike))
-    yield replace(measure(part, Outage(gone=frozenset(names))), device=False)
+    yield _Loss(part, Outage(gone=frozenset(names)), device=False)
 
 
-def _list_cable_failures(measure: _Measure, at: ExampleUnit, hosts: int, tors: int) -> Iterator[Failure]:
+def _list_cable_losses(wiring: Wiring, at: ExampleUnit, hosts: int, tors: int) -> Iterator[_Loss]:
     """Yield a host's link, a ToR cage that serves several links, and a NIC with several ports."""
-    fabric = measure.fabric
+    fabric = wiring.fabric
     attached, first = fabric.attachments[at.group], at.slots[0]
     host = fabric.units[at.unit].hosts[first]
     link = "Host link: cable, or transceiver at either end"
     part = Part(link, f"{host} to {at.tor}", hosts * attached.rails * len(attached.present))
-    yield measure(part, measure.nics(at.unit, [(first, 0, 0)]))
+    yield _Loss(part, _cut_nics(wiring, at.unit, [(first, 0, 0)]))
     shared = list_shared_nic_ports(fabric, at)
     if len(shared) > 1:
         layout = fabric.tor_layouts[at.group]
@@ -167,16 +186,16 @@ def _list_cable_failures(measure: _Measure, at: ExampleUnit, hosts: int, tors: i
         used = [attached.seat(slot)[1] * per_tor + rail for slot in at.slots for rail in range(per_tor)]
         number = tors * len({layout.slots[layout.down[index]].cage for index in used})
         part = Part("Split cage of a ToR, host side: its transceiver", at.tor, number)
-        yield measure(part, measure.nics(at.unit, shared))
+        yield _Loss(part, _cut_nics(wiring, at.unit, shared))
     if len(attached.present) > 1:
         ports = [(first, 0, port) for port in attached.present]
         part = Part("NIC with all its ports", host, hosts * attached.rails)
-        yield measure(part, measure.nics(at.unit, ports))
+        yield _Loss(part, _cut_nics(wiring, at.unit, ports))
 
 
-def _list_uplink_failures(measure: _Measure, at: ExampleUnit, tors: Part) -> Iterator[Failure]:
+def _list_uplink_losses(wiring: Wiring, at: ExampleUnit, tors: Part) -> Iterator[_Loss]:
     """Yield a single uplink of a ToR, and all uplinks in one cage; `tors` are those of the host group."""
-    fabric, cages = measure.fabric, list_uplink_cages(measure.fabric, at)
+    fabric, cages = wiring.fabric, list_uplink_cages(wiring.fabric, at)
     peers = fabric.shape.peer_links
     uplinks, number = peers or fabric.uplinks(at.group), tors.number * fabric.uplinks(at.group)
     name = f"{'Link between ToRs' if peers else 'ToR uplink'}: cable, or transceiver at either end"
@@ -187,27 +206,27 @@ def _list_uplink_failures(measure: _Measure, at: ExampleUnit, tors: Part) -> Ite
         cases.append((Part(name, tors.example, tors.number * len(cages)), cage))
     for part, ports in cases:
         width = f"{uplinks - len(ports)} of {uplinks} at that ToR"
-        yield measure(part, measure.links((at.tor, port) for port in ports), BEYOND, width)
+        yield _Loss(part, _cut_links((at.tor, port) for port in ports), BEYOND, width)
 
 
-def _list_failures_above(measure: _Measure, examples: Sequence[ExampleUnit]) -> Iterator[Failure]:
-    """Yield failures above the ToRs in the pod with the busiest ToR; `examples` has one unit of each host group."""
-    fabric, shape, counts = measure.fabric, measure.fabric.shape, measure.fabric.counts()
+def _list_losses_above(wiring: Wiring, examples: Sequence[ExampleUnit]) -> Iterator[_Loss]:
+    """Yield losses above the ToRs in the pod with the busiest ToR; `examples` has one unit of each host group."""
+    fabric, shape, counts = wiring.fabric, wiring.fabric.shape, wiring.fabric.counts()
     at = max(examples, key=lambda each: each.down_gbps)
     groups = _find_groups_of_pod(fabric, at.pod)
     spine = SwitchId(TierName.SPINE, 0, at.pod, -1, 0, -1)
-    yield from _list_spine_cage_failures(measure, spine)
+    yield from _list_spine_cage_losses(wiring, spine)
     name = fabric.name(spine)
     width = f"{_describe_uplinks(fabric, groups, shape.spines - 1)} at every ToR{_describe_reach(fabric)}"
-    yield measure(Part("Spine", name, counts["spines"]), Outage(gone=frozenset({name})), BEYOND, width)
+    yield _Loss(Part("Spine", name, counts["spines"]), Outage(gone=frozenset({name})), BEYOND, width)
     if shape.cores:
-        yield from _list_core_failures(measure, at.pod)
+        yield from _list_core_losses(wiring, at.pod)
     apart = fabric.fabrics
     if apart > 1:
         part = Part("A whole plane: all its ToRs, spines and cores", "plane a", apart)
         width = f"{_describe_uplinks(fabric, groups, 0)} in that plane, {AS_BEFORE} in the others"
         outage = outage_of_planes(fabric, range(0, len(fabric.planes), apart))
-        yield replace(measure(part, outage), width=width, device=False)
+        yield _Loss(part, outage, width=width, device=False)
 
 
 def _describe_reach(fabric: Fabric) -> str:
@@ -229,9 +248,9 @@ def _describe_uplinks(fabric: Fabric, groups: Iterable[int], spines: int) -> str
     return " or ".join(f"{spines * links} of {fabric.shape.spines * links}" for links in numbers)
 
 
-def _list_spine_cage_failures(measure: _Measure, spine: SwitchId) -> Iterator[Failure]:
+def _list_spine_cage_losses(wiring: Wiring, spine: SwitchId) -> Iterator[_Loss]:
     """Yield the cage of a spine with the most links down, where cages are split."""
-    fabric, name = measure.fabric, measure.fabric.name(spine)
+    fabric, name = wiring.fabric, wiring.fabric.name(spine)
     slots, names = fabric.spine_layout.slots, links.port_names(fabric, spine)
     cages: dict[int, list[tuple[str, str]]] = {}
     for link in links.switch_links(fabric, spine):
@@ -243,10 +262,8 @@ def _list_spine_cage_failures(measure: _Measure, spine: SwitchId) -> Iterator[Fa
     lost = Counter(tor for _, tor in cage)
     widths: dict[tuple[int, int], int] = {}
     for tor in lost:
-        group = fabric.units[measure.wiring.tors[tor].unit].group
-        most = max(
-            n for each, n in lost.items() if fabric.units[measure.wiring.tors[each].unit].group == group
-        )
+        group = fabric.units[wiring.tors[tor].unit].group
+        most = max(n for each, n in lost.items() if fabric.units[wiring.tors[each].unit].group == group)
         widths[group, most] = widths.get((group, most), 0) + 1
     of = {group: fabric.uplinks(group) for group, _ in widths}
     rows = [
@@ -256,12 +273,12 @@ def _list_spine_cage_failures(measure: _Measure, spine: SwitchId) -> Iterator[Fa
     part = Part(
         "Split cage of a spine, ToR side: its transceiver", name, len(cages) * fabric.counts()["spines"]
     )
-    yield measure(part, measure.links((name, port) for port, _ in cage), BEYOND, ", ".join(rows))
+    yield _Loss(part, _cut_links((name, port) for port, _ in cage), BEYOND, ", ".join(rows))
 
 
-def _list_core_failures(measure: _Measure, pod: int) -> Iterator[Failure]:
+def _list_core_losses(wiring: Wiring, pod: int) -> Iterator[_Loss]:
     """Yield a link between spine and core, and a core."""
-    fabric, shape, counts = measure.fabric, measure.fabric.shape, measure.fabric.counts()
+    fabric, shape, counts = wiring.fabric, wiring.fabric.shape, wiring.fabric.counts()
     where = "between pods" if shape.pods > 1 else "towards the cores"
     spine = SwitchId(TierName.SPINE, 0, pod, -1, 0, -1)
     end, core = next(links.upward_links(fabric, spine)), fabric.name(SwitchId(TierName.CORE, 0, 0, -1, 0, -1))
@@ -269,9 +286,9 @@ def _list_core_failures(measure: _Measure, pod: int) -> Iterator[Failure]:
     part = Part("Link of a spine to a core: cable, or transceiver at either end",
                 f"{name} to {end.far.name}", counts["core_cables"])  # fmt: skip
     width = f"{shape.spine_uplinks - 1} of {shape.spine_uplinks} at that spine"
-    yield measure(part, measure.links([(name, port)]), where, width)
+    yield _Loss(part, _cut_links([(name, port)]), where, width)
     width = f"{shape.spine_uplinks - shape.links_per_core} of {shape.spine_uplinks} at its spines"
-    yield measure(Part("Core", core, counts["cores"]), Outage(gone=frozenset({core})), where, width)
+    yield _Loss(Part("Core", core, counts["cores"]), Outage(gone=frozenset({core})), where, width)
 
 
 AT_NIC, BEYOND = "at the NIC", "beyond the ToR"
@@ -314,6 +331,16 @@ class Part(NamedTuple):
     name: str
     example: str
     number: int
+
+
+class _Loss(NamedTuple):
+    """A part that is lost; `where`, `width` and `device` are those of `Failure`."""
+
+    part: Part
+    outage: Outage
+    where: str = AT_NIC
+    width: str = AS_BEFORE
+    device: bool = True
 
 
 def kept_text(each: Failure) -> str:

@@ -153,7 +153,7 @@ def _ports_of_speed(model: SwitchModel, gbps: int) -> tuple[Slot, ...]:
         if group.fabric
         for use in group.breakouts
         if (use.children, use.speed_gbps) == (1, gbps)
-        for cage in range(group.first, group.first + group.count)
+        for cage in group.numbers
     )
 
 

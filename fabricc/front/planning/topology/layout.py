@@ -41,7 +41,7 @@ def list_cages(model: SwitchModel) -> Iterator[tuple[int, CageGroup]]:
     """Front-panel number and kind of every fabric cage, in panel order."""
     for group in model.cages:
         if group.fabric:
-            for number in range(group.first, group.first + group.count):
+            for number in group.numbers:
                 yield number, group
 
 
