@@ -126,17 +126,6 @@ def find_own_build(model: SwitchModel, nos: str) -> Flavor | None:
     return load_flavors().get(model.nos.get(nos, {}).get("support", {}).get("build", ""))
 
 
-def spell_flavor(name: str, release: str | None) -> str:
-    """Return how a spec names the build that people call `enterprise-sonic-4.4` or `dell-sonic`, or ""."""
-    words = [name, *(release or "").split("-")]
-    for flavor in load_flavors().values():
-        called = {flavor.name, *flavor.also}
-        if called & set(words[:2]) and (flavor.system in words or words[0] == flavor.name):
-            version = [word for word in words if is_number(word[:1])]
-            return "-".join([flavor.system, flavor.name, *version[:1]])
-    return ""
-
-
 TENANCY_TABLE = Path(__file__).parent / "tenancy.yaml"
 
 

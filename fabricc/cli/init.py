@@ -20,6 +20,7 @@ from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass, replace
 from fabricc.catalog.library import did_you_mean
 from fabricc.catalog.load import load_catalog
+from fabricc.catalog.nos_names import explain_release, explain_system
 from fabricc.catalog.support import find_flavor, nearest_release
 from fabricc.cli import example as example_repository
 from fabricc.cli import options, output, words
@@ -332,16 +333,22 @@ def _cluster(text: str) -> str:
 
 def _nos(text: str, model: SwitchModel) -> str:
     """Return a system, with or without a release, that runs on the switch."""
-    name, _, release = _matching(text, load_schema("cluster")["$defs"]["nos"]).partition("-")
+    schema = load_schema("cluster")["$defs"]["nos"]
+    if not re.search(schema["pattern"], text) and (help_ := explain_system(text)):
+        raise click.UsageError(f"{text!a} is not {schema['patternErrorMessage']}. {help_}")
+    name, _, release = _matching(text, schema).partition("-")
     systems = sorted({each.partition("-")[0] for each in systems_of(model)})
     if name not in systems:
-        raise click.UsageError(f"{name} does not run on {model.name}. Systems: {', '.join(systems)}.")
+        help_ = explain_system(text) if name not in back_ends.list_names() else ""
+        help_ = help_ or f"Systems: {', '.join(systems)}."
+        raise click.UsageError(f"{name} does not run on {model.name}. {help_}")
     if name == INFINIBAND:
         return text
     releases = back_ends.load(name).releases
     build = find_flavor(name, release)
     if release and not build and release not in releases and not nearest_release(release, releases):
-        raise click.UsageError(f"{name} has no release {release!a}. Known: {', '.join(releases)}.")
+        help_ = explain_release(name, release) or f"Known: {', '.join(releases)}."
+        raise click.UsageError(f"{name} has no release {release!a}. {help_}")
     return text
 
 

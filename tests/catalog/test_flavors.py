@@ -8,7 +8,8 @@ import pytest
 
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
-from fabricc.catalog.support import find_flavor, load_flavors, spell_flavor
+from fabricc.catalog.nos_names import explain_release, name_systems
+from fabricc.catalog.support import find_flavor, load_flavors, nearest_release
 from fabricc.compiler.compiled import compile_spec
 
 SPEC = """\
@@ -29,21 +30,53 @@ def test_every_flavor_is_of_a_system_and_names_its_differences_with_a_source() -
 
 
 @pytest.mark.parametrize(
-    ("name", "release", "spelled"),
+    ("printed", "names"),
     [
-        ("enterprise", "sonic-4.4", "sonic-enterprise-4.4"),
-        ("dell", "sonic", "sonic-enterprise"),
-        ("enterprise", "4.2", "sonic-enterprise-4.2"),
-        ("edgecore", "sonic-202311", "sonic-edgecore-202311"),
-        ("foo", "sonic", ""),
-        ("junos", "24.4", ""),
+        ("enterprise-sonic-4.4", "sonic-enterprise-4.4"),
+        ("dell-sonic", "sonic-enterprise"),
+        ("enterprise-4.2", "sonic-enterprise-4.2"),
+        ("edgecore-sonic-202311", "sonic-edgecore-202311"),
+        ("ecsonic-202311", "sonic-edgecore-202311"),
+        ("Edgecore-SONiC_202311.3_ec202311_326", "sonic-edgecore-202311"),
+        ("SONiC Software Version: SONiC-OS-4.5.0-Enterprise_Premium", "sonic-enterprise-4.5.0"),
+        ("4.3.0-Enterprise_Standard", "sonic-enterprise-4.3"),
+        ("sonic-4.5.0", "sonic-enterprise-4.5"),
+        ("SONiC.20251110.05", "sonic-202511"),
+        ("20241110.kw.24", "sonic-202411"),
+        ("SONiC Software Version: SONiC.202505.1-abcdef", "sonic-202505"),
+        ("SONiC.202411_RC.33-2f37a8a15_Internal", "sonic-202411"),
+        ("NXOS: version 10.6(2) [Feature Release]", "nxos-10.6"),
+        ("10.6(2)F", "nxos-10.6"),
+        ("nxos64-cs.10.6.2.F.bin", "nxos-10.6"),
+        ("Junos: 25.4R1-S1-EVO", "junos-25.4"),
+        ("junos-evo-install-qfx-ms-x86-64-25.4R1-S1-EVO.iso", "junos-25.4"),
+        ("Software image version: 4.36.1F", "eos-4.36"),
+        ("EOS64-4.34.2F.swi", "eos-4.34"),
+        ("NVIDIA Cumulus Linux 5.17.0", "cumulus-5.17"),
+        ("5.17.0", "cumulus-5.17"),
+        ("FRRouting 10.6.1 (host) on Linux(6.8.0)", "frr-10.6"),
+        ("frr_10.6.1-0~deb12u1", "frr-10.6"),
+        ("10.6.1", "frr-10.6 nxos-10.6"),
+        ("nvidia", "cumulus sonic-nvidia"),
+        ("sonic-celestica", "sonic"),
+        ("foo-sonic", "sonic"),
+        ("banana-7", ""),
+        ("x" * 5000, ""),
     ],
 )
-def test_other_words_for_a_build_lead_to_the_one_of_the_spec(name: str, release: str, spelled: str) -> None:
-    assert spell_flavor(name, release) == spelled
-    if spelled:
-        system, _, rest = spelled.partition("-")
-        assert find_flavor(system, rest) is not None
+def test_a_system_as_its_maker_prints_it_leads_to_words_of_the_spec(printed: str, names: str) -> None:
+    found = name_systems(printed)
+    assert " ".join(found) == names
+    for name in found:
+        system, _, release = name.partition("-")
+        known = back_ends.load(system).releases
+        assert not release or find_flavor(system, release) or nearest_release(release, known)
+
+
+@pytest.mark.parametrize("system", ["sonic", "frr"])
+def test_a_moving_branch_leads_to_the_newest_known_release(system: str) -> None:
+    assert explain_release(system, "master") == f"Write `{system}-{back_ends.load(system).releases[-1]}`."
+    assert explain_release(system, "banana") == ""
 
 
 @pytest.mark.parametrize(
@@ -76,3 +109,6 @@ def test_a_word_of_the_market_is_corrected(tmp_path: Path) -> None:
     spec.write_text(SPEC.format(model="z9864f", nos="dell-sonic"))
     (first, *_) = [each for each in compile_spec(spec).diagnostics if each.code == "FAB3014"]
     assert first.help == "Write `sonic-enterprise`."
+    spec.write_text(SPEC.format(model="z9864f", nos="sonic-4.5.0"))
+    (first, *_) = [each for each in compile_spec(spec).diagnostics if each.code == "FAB3015"]
+    assert first.help == "Write `sonic-enterprise-4.5`."

@@ -374,16 +374,12 @@ def _changed_keys(key: str, old: Tier | None, new: Tier | None) -> Iterator[tupl
     """List the keys of a tier section that differ."""
     if new is None or old is None:
         if new is not old:
-            yield (key,), new and {"model": new.model, "nos": _format_nos(new.nos)}
+            yield (key,), new and {"model": new.model, "nos": new.nos.text}
         return
     for name in _KEYS:
         before, after = getattr(old, name), getattr(new, name)
         if before != after:
-            yield (key, name), _format_nos(after) if isinstance(after, NosChoice) else after or None
-
-
-def _format_nos(nos: NosChoice) -> str:
-    return f"{nos.name}-{nos.release}" if nos.release else nos.name
+            yield (key, name), after.text if isinstance(after, NosChoice) else after or None
 
 
 def _unit_sizes(spec: ClusterSpec, models: Models) -> Iterator[int]:

@@ -31,6 +31,11 @@ class NosChoice:
         name, _, release = text.partition("-")
         return NosChoice(name, release or None)
 
+    @property
+    def text(self) -> str:
+        """The system as a spec writes it."""
+        return f"{self.name}-{self.release}" if self.release else self.name
+
 
 @dataclass(frozen=True, slots=True)
 class ManagementTier:

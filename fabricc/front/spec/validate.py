@@ -15,7 +15,7 @@ from fabricc.base.documents.schema import compile_pattern as compiled
 from fabricc.base.numbers import group_pairs
 from fabricc.catalog.library import Library, explain_unlisted, list_built_in, name_asic, name_models
 from fabricc.catalog.load import load_catalog
-from fabricc.catalog.support import spell_flavor
+from fabricc.catalog.nos_names import explain_system
 from fabricc.front.spec.document import cluster_schema, format_path, format_value, join_words, resolve_schema
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def _diagnostics_of(
                 "FAB1006",
                 f"{label} is not {what}" if label == name else f"{label} it must be {what}",
                 _other_family(value, path)
-                or _vendor_build(value, path)
+                or (explain_system(value) if path[-1:] == ("nos",) else "")
                 or _printed_name(value, path)
                 or _pattern_help(value, schema),
             )
@@ -433,13 +433,6 @@ def _other_family(value: str, path: KeyPath) -> str:
     return ""
 
 
-def _vendor_build(value: str, path: KeyPath) -> str:
-    """Return how a spec names the vendor's build of a system that stands in the place of a NOS."""
-    name, _, release = value.partition("-")
-    spelled = spell_flavor(name, release) if path[-1:] == ("nos",) else ""
-    return f"Write `{spelled}`." if spelled else ""
-
-
 def _pattern_help(value: str, schema: dict[str, Any]) -> str:
     """Return a repaired value when a plain one fits, else an example."""
     plain = clip(value.lower(), 64)
@@ -447,7 +440,6 @@ def _pattern_help(value: str, schema: dict[str, Any]) -> str:
     for repaired in (
         plain,
         re.sub(r"^([a-z]+[0-9]+):[0-9]+$", r"\1", plain),  # `eth0:1` is a label of an address of eth0
-        _dotted_release(plain),
         re.sub(r"[^a-z0-9]+", "-", plain).strip("-"),
         f"{words[0]}-{words[-1]}" if len(words) > 1 else "",
     ):
@@ -455,19 +447,3 @@ def _pattern_help(value: str, schema: dict[str, Any]) -> str:
             return f"Did you mean '{repaired}'?"
     example = _first_example(schema)
     return f"For example: {example}" if example else ""
-
-
-def _dotted_release(plain: str) -> str:
-    """Return name and release of a system as makers write them: `nx-os 10.6(3)F` is `nxos-10.6`."""
-    found = re.match(r"([a-z]+(?:[ -]+[a-z]+)*?)[ -]*([0-9]+\.[0-9]+|[0-9]{6})", plain)
-    if not found:
-        return ""
-    words = [word for word in re.split(r"[ -]+", found[1]) if word not in _WORDS_BESIDE_SYSTEMS]
-    name = "nxos" if words[:1] == ["nx"] else words[0] if words else ""
-    return f"{name}-{found[2]}" if name else ""
-
-
-_WORDS_BESIDE_SYSTEMS = frozenset(
-    {"arista", "cisco", "juniper", "nvidia", "community", "linux", "evo", "evolved", "version", "release"}
-)
-"""Words that makers print next to the name of a system."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from fabricc.base.values import dataclass, replace
 from fabricc.catalog.library import explain_unlisted, find_titled_name, name_models
 from fabricc.catalog.model import CARD_MODE, DPU_MODE, Catalog, HostModel, SwitchModel
+from fabricc.catalog.nos_names import explain_release, explain_system
 from fabricc.catalog.optics import Reach, find_reach, load_reaches, longest_reach
 from fabricc.catalog.support import (
     Flavor,
@@ -18,7 +19,6 @@ from fabricc.catalog.support import (
     nearest_release,
     oldest_release,
     runs_release,
-    spell_flavor,
 )
 from fabricc.fabric.design import TierPlan
 from fabricc.fabric.shape import PortLayout, Slot, TierName
@@ -299,15 +299,15 @@ def nos_release(
     try:
         release = naming.release(nos.name, requested)
     except KeyError:
-        spelled = spell_flavor(nos.name, nos.release)
-        help_ = f"Write `{spelled}`." if spelled else suggest_name(nos.name, naming.names())
+        help_ = explain_system(nos.text) or suggest_name(nos.name, naming.names())
         findings.append(spec.error("FAB3014", f"there is no NOS {nos.name!r}", *path, help=help_))
         return None
     except ValueError as unknown:
         near = nearest_release(nos.release or "", naming.releases(nos.name))
         if near is None:
+            help_ = explain_release(nos.name, nos.release or "") or str(unknown)
             findings.append(
-                spec.error("FAB3015", f"{nos.name} has no release {nos.release!r}", *path, help=str(unknown))
+                spec.error("FAB3015", f"{nos.name} has no release {nos.release!r}", *path, help=help_)
             )
             return None
         findings.append(_unknown_release(spec, nos, near, *path))
