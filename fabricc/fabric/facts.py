@@ -182,6 +182,25 @@ SNMP_LEVEL = "sha aes-128"
 """Protocols of a user of SNMPv3, authentication before privacy, as every reader writes them."""
 
 
+_BANNER_BREAK = " | "
+"""Separates the lines of a banner in its fact; no line of a spec contains it."""
+
+
+def join_banner(text: str) -> str:
+    r"""Return a banner as its fact has it: its lines without blanks at their ends, in one text.
+
+    Args:
+        text: the banner, with line breaks or with `\n` for each, as Junos and SONiC accept it.
+    """
+    lines = text.replace("\\n", "\n").strip().split("\n")
+    return _BANNER_BREAK.join(line.strip() for line in lines)
+
+
+def split_banner(value: str) -> list[str]:
+    """Return the lines of a banner from its fact."""
+    return value.split(_BANNER_BREAK)
+
+
 def setting_facts(switch: Switch) -> Facts:
     """Return the facts of settings that not every NOS has; a back end states those it expresses among its own.
 
@@ -286,7 +305,7 @@ def _service_facts(facts: Facts, management: Management) -> None:
             facts[f"management/{protocol}/servers"] = ",".join(requested.servers)
             facts[f"management/{protocol}/secret"] = requested.key
     if management.banner:
-        facts["management/banner"] = management.banner
+        facts["management/banner"] = join_banner(management.banner)
     if (key := management.ntp_key) and management.ntp:
         facts[f"management/ntp_key[{key.number}]/type"] = key.kind
         facts[f"management/ntp_key[{key.number}]/secret"] = key.key

@@ -175,7 +175,7 @@ class Services:
         tacacs, radius, snmp, gnmi_port: None where the service is off; at most one of `tacacs` and `radius` is on.
         lldp_interval_s: seconds between LLDP announcements; a neighbor forgets after four of them.
         ntp_key: None where time servers need no key.
-        banner: a line before a login; "" for none.
+        banner: lines before a login, which line breaks separate; "" for none.
     """
 
     ntp: tuple[str, ...]

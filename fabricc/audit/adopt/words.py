@@ -22,7 +22,7 @@ from fabricc.audit.adopt.found_tiers import (
     infer_congestion,
     networks_of,
 )
-from fabricc.fabric.facts import SNMP_LEVEL, Value
+from fabricc.fabric.facts import SNMP_LEVEL, Value, split_banner
 from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.facts.statement import Tier
 from fabricc.front.spec.networks import ADDRESSES, free_numbers
@@ -150,9 +150,9 @@ def infer_management(sides: FoundTiers, usual: SpecDefaults, networks: list[Word
     for kind in ("ntp", "dns", "syslog", "access"):
         if (value := sides.most(f"management/{kind}")) is not None:
             words[kind] = str(value).split(",")
-    banner = str(sides.most("management/banner") or "")
-    if _BANNER.fullmatch(banner):
-        words["banner"] = banner
+    banner = split_banner(str(sides.most("management/banner") or ""))
+    if all(map(_BANNER.fullmatch, banner)):
+        words["banner"] = banner if len(banner) > 1 else banner[0]
     if ntp := _ntp_words(sides):
         words["ntp_authentication"] = ntp
     for protocol in ("tacacs", "radius"):

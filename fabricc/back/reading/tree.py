@@ -48,7 +48,7 @@ _TOKEN = re.compile(
     r'[^\S\n]*([^\s{};\[\]"#/][^\s{};\[\]"]*|[{};\[\]\n]|"(?:[^"\\\n]|\\.)*"'
     r'|/\*[\s\S]*?(?:\*/|\Z)|#.*|/[^\s{};\[\]"]*|")'
 )
-_ESCAPE = re.compile(r"\\(.)")
+_ESCAPE = re.compile(r"\\([^n])")  # `\n` of a text of several lines stays
 _MARKS = frozenset("{};[]\n")
 _MARKERS = frozenset({"protect:", "active:"})
 _INACTIVE = "inactive:"

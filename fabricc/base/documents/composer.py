@@ -322,7 +322,7 @@ def check_text(text: str) -> None:
     if (bad := re.search("[\t\n\r]", text) or FORBIDDEN.search(text)) is not None:
         what = "a line break or tab" if bad[0] in "\t\n\r" else f"the control character U+{ord(bad[0]):04X}"
         message = f"the text {clip(repr(text))} holds {what}"
-        remedy = "Write the value on one line. Text of several lines for a switch, such as a banner, is an overlay."
+        remedy = "Write the value on one line. `management.banner` takes a list of lines; other text is an overlay."
         raise ScalarError("FAB0005", message, remedy)
 
 

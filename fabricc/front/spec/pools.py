@@ -121,7 +121,7 @@ def build_management(
         gnmi_port=raw["telemetry"]["gnmi_port"] if "telemetry" in raw else None,
         lldp_interval_s=raw["lldp"]["interval_s"],
         ntp_key=_read_ntp_key(raw, findings) if "ntp_authentication" in raw else None,
-        banner=raw.get("banner", ""),
+        banner=_read_banner(raw.get("banner", "")),
     )
     switches = build_switches(raw["switches"]) if "switches" in raw else None
     return Management(network, gateway, services, networks, switches)
@@ -183,6 +183,10 @@ def _read_login_servers(raw: Mapping[str, Any], protocol: str, findings: Finding
         for index, text in enumerate(section["servers"])
     )
     return LoginServers(servers, _reference_to(section["key"]))
+
+
+def _read_banner(banner: str | list[str]) -> str:
+    return banner if isinstance(banner, str) else "\n".join(banner)
 
 
 def _read_ntp_key(raw: Mapping[str, Any], findings: Findings) -> NtpKey:

@@ -30,7 +30,7 @@ from fabricc.back.nos.cumulus.startup import (
 from fabricc.back.nos.cumulus.words import MANAGEMENT_VRF, OWN_ACCOUNT
 from fabricc.back.nos.management import state_keys
 from fabricc.back.reading import Entry, Fact, Keep, Row, Scope, Silent
-from fabricc.fabric.facts import SNMP_LEVEL
+from fabricc.fabric.facts import SNMP_LEVEL, join_banner
 from fabricc.fabric.model import SECRET_PREFIX
 
 if TYPE_CHECKING:
@@ -76,7 +76,9 @@ def rows(release: Release) -> Sequence[Row]:
     own: list[Row] = [
         *constant_rows(factory_tree(release)),
         Fact("hostname <word>", "system/hostname"),
-        node_part("message", Fact("pre-login <word>", "management/banner"), Silent("post-login <word>")),
+        node_part(
+            "message", Fact("pre-login <word>", "management/banner", join_banner), Silent("post-login <word>")
+        ),
         node_part(
             "forwarding",
             Fact("hash-seed <integer>", "system/hash_seed"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.exec_commands import VerbatimText, exec_lines, exec_pattern
 from fabricc.back.reading import Block, Row, Topic
+from fabricc.fabric.facts import join_banner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,7 +32,7 @@ def blank_texts(text: str) -> str:
     for end in ends:
         begins = next((at for at in range(after, end) if BEGINS.fullmatch(lines[at])), end)
         if lines[begins].strip() == _LOGIN:
-            lines[begins] = " ".join([_LOGIN, " / ".join(line.strip() for line in lines[begins + 1 : end])])
+            lines[begins] = " ".join([_LOGIN, join_banner("\n".join(lines[begins + 1 : end]))])
         # Comments state nothing; the existence of another banner is reported.
         begins += lines[begins].strip() != _COMMENT
         lines[begins : end + 1] = ["!"] * (end + 1 - begins)

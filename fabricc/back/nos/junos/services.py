@@ -12,7 +12,7 @@ from fabricc.back.nos.junos.words import SETTING, verbatim_rows
 from fabricc.back.nos.management import state_isolation, state_keys
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, StoredValue, Topic, Types
 from fabricc.base.values import dataclass
-from fabricc.fabric.facts import Facts, Value, setting_facts
+from fabricc.fabric.facts import Facts, Value, join_banner, setting_facts
 from fabricc.fabric.routing import Reassignment, Spreading
 from fabricc.fabric.vocabulary import port_paths
 
@@ -253,7 +253,7 @@ ROWS: Sequence[Row] = (
     Fact("version <word>", "platform/version"),
     Fact("system host-name <word>", "system/hostname"),
     Fact("system root-authentication <word> <word>", "platform/root_ssh_key", _ssh_key),
-    Fact("system login message <word>", "management/banner"),
+    Fact("system login message <word>", "management/banner", join_banner),
     Fact("system login user <word> class <word>", "user[{0}]/role"),
     Fact("system login user <word> authentication encrypted-password <word>", "user[{0}]/secret",
          lambda _user, password: words.secret_reference(password)),

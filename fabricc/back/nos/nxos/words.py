@@ -10,6 +10,7 @@ from fabricc.back.reading import Block, Document, Keep, Row, Scope, Types
 from fabricc.back.reading.rows import parse_ports
 from fabricc.base.diagnostics.wording import split_ranges
 from fabricc.base.numbers import is_number
+from fabricc.fabric.facts import join_banner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -179,7 +180,7 @@ def fold_banner(text: str) -> str:
         end = next((at for at in range(number + 1, len(lines)) if opened and opened[1] in lines[at]), None)
         if opened and end is not None:
             parts = (opened[2], *lines[number + 1 : end], lines[end].partition(opened[1])[0])
-            message = " / ".join(part.strip() for part in parts if part.strip())
+            message = join_banner("\n".join(parts))
             lines[number : end + 1] = [f"banner motd {opened[1]}{message}{opened[1]}", *[""] * (end - number)]
     return "\n".join(lines)
 

@@ -97,7 +97,7 @@ def service_tables(management: Management) -> Tables:
 
 
 def banner_tables(management: Management) -> Tables:
-    """Return the line before a login."""
+    """Return the lines before a login."""
     if not management.banner:
         return {}
     return {"BANNER_MESSAGE": {"global": {"state": "enabled", "login": management.banner}}}

@@ -25,7 +25,7 @@ from fabricc.back.nos.sonic.words import CERTIFICATES, DEFAULT_LLDP_S, parse_num
 from fabricc.back.reading import Document, Keep, Scope, Silent, Topic
 from fabricc.back.reading import Row as PatternRow
 from fabricc.base.numbers import is_number
-from fabricc.fabric.facts import SNMP_LEVEL
+from fabricc.fabric.facts import SNMP_LEVEL, join_banner
 
 SNMP_PROTOCOLS = {"SHA AES": SNMP_LEVEL}
 
@@ -131,7 +131,9 @@ def finish(document: Document) -> None:
     _finish_ntp(document)
     banner = rows_of(document, "BANNER_MESSAGE").get("global")
     if banner and value_of(banner, "state") == "enabled":
-        document.put("management/banner", value_of(banner, "login"), line_of(banner, "login"))
+        document.put(
+            "management/banner", join_banner(str(value_of(banner, "login"))), line_of(banner, "login")
+        )
     _finish_logins(document)
     _finish_snmp(document)
     _finish_gnmi(document)

@@ -359,7 +359,7 @@ def test_a_banner_is_no_configuration() -> None:
     ("text", "banner"),
     [
         ("banner login\nAuthorized use only.\nEOF\n", "Authorized use only."),
-        ("banner login\nhostname impostor\n\n  no lldp run\nEOF\n", "hostname impostor /  / no lldp run"),
+        ("banner login\nhostname impostor\n\n  no lldp run\nEOF\n", "hostname impostor |  | no lldp run"),
         ("banner login\nEOF\n", None),
         ("banner login\nhostname impostor\n", None),
     ],
