@@ -559,6 +559,73 @@ def test_a_merge_of_copies_is_that_of_git(repository: Path, tmp_path: Path) -> N
     assert merge.conflicts == ("zone/1",)
 
 
+def cross_branches(repository: Path) -> None:
+    """Add a commit to `main` and `topic` each, and merge both into each of them."""
+    before = []
+    for branch in ("main", "topic"):
+        git(repository, "checkout", "-qB", branch)
+        notes = repository / "site" / branch
+        notes.write_text(f"{notes.read_text('utf-8') if notes.exists() else ''}{len(before)}\n" * 3, "utf-8")
+        git(repository, "add", "-A")
+        git(repository, "commit", "-qm", branch)
+        before.append(git(repository, "rev-parse", "HEAD"))
+        git(repository, "checkout", "-q", "topic" if branch == "main" else "main")
+    for branch, other in zip(("topic", "main"), before, strict=True):
+        git(repository, "checkout", "-q", branch)
+        git(repository, "merge", "-qm", "merge", "-X", "theirs", other)
+
+
+def test_a_merge_with_several_bases_reads_copies(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Git merges the bases first, and their bases before; one object is exchanged right before that."""
+    git(repository, "branch", "topic")
+    cross_branches(repository)
+    cross_branches(repository)
+    for branch in ("main", "topic"):
+        git(repository, "checkout", "-q", branch)
+        (repository / "site" / f"last {branch}").write_text("last\n", "utf-8")
+        git(repository, "add", "-A")
+        git(repository, "commit", "-qm", "last")
+    expected = git(repository, "merge-tree", "--write-tree", "main", "topic")
+    found = Repository.of(repository)
+    main, topic = found.commit("main"), found.commit("topic")
+    bases = git_history.merge_bases(found, main, topic)
+    assert len(bases) == 2
+    assert len(git_history.merge_bases(found, *bases)) == 2
+    first = git(repository, "rev-parse", f"{bases[0]}:site")
+    original = git_history.run_git
+
+    def exchange(folder: Path, *words: str, limit: int = 1 << 16) -> Answer:
+        if words[0] == "merge-tree":
+            content = subprocess.run(
+                ["git", "-C", str(repository), "cat-file", "tree", "topic:site"],
+                capture_output=True,
+                check=True,
+            )
+            forge(repository, first, "tree", content.stdout)
+        return original(folder, *words, limit=limit)
+
+    monkeypatch.setattr(git_history, "run_git", exchange)
+    merge = git_history.merge_commits(found, main, topic, bases, tmp_path / "merge")
+    assert (merge.tree, merge.conflicts) == (expected, ())
+    assert git(repository, "merge-tree", "--write-tree", "main", "topic", check=False) != expected
+
+
+def test_too_many_bases_are_refused(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(repository, "branch", "topic")
+    cross_branches(repository)
+    found = Repository.of(repository)
+    main, topic = found.commit("main"), found.commit("topic")
+    bases = git_history.merge_bases(found, main, topic)
+    monkeypatch.setattr(git_history, "_MOST_MERGED", 3)
+    with pytest.raises(GitError, match="more than 3 bases") as caught:
+        git_history.merge_commits(found, main, topic, bases, tmp_path / "merge")
+    assert caught.value.help == f"Merge {main[:12]} into the branch, and review the result."
+
+
 def test_a_repository_that_does_not_answer_is_given_up(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,8 +11,7 @@ from fabricc.base.foreign import files
 from fabricc.base.foreign.git_objects import (
     LARGEST,
     copy_differing_objects,
-    read_parents,
-    verify_differing_files,
+    read_commits,
     write_object,
 )
 from fabricc.base.foreign.git_process import GitError, run_git
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
 _LARGEST = 1 << 20
 """Bytes of the list of commits at which a shallow clone ends."""
 _CONFLICTS = 1
+_MOST_MERGED = 16
+"""Commits that a merge of branches with several bases reads."""
 _MOST_ENDS = 64
 """Commits whose common ancestor is looked up."""
 
@@ -88,7 +89,7 @@ def _read_history(repository: Repository, *commits: str) -> dict[str, tuple[str,
     if answer.status:
         raise GitError("Git cannot read the history between the base and the head", _REPAIR)
     rows = [line.split(" ") for line in os.fsdecode(answer.out).splitlines()]
-    history = dict(read_parents(repository.folder, [row[0] for row in rows]))
+    history = {each.name: each.parents for each in read_commits(repository.folder, [row[0] for row in rows])}
     if is_shallow(repository):
         history |= {row[0]: () for row in rows if len(row) == 1}
     return history
@@ -130,20 +131,14 @@ def merge_commits(
 ) -> Merge:
     """Merge two commits in an empty folder, without the configuration, attributes and drivers of their repository.
 
-    With one base, Git reads copies whose content is that of their names, and commits that have these folders: a
-    repository can have two contents of one object, and which one Git reads depends on what it read before.
+    Git reads copies whose content is that of their names, and commits that have these folders: a repository can have
+    two contents of one object, and which one Git reads depends on what it read before.
 
     Raises:
         GitError: an object is not here, or has other content than its name stands for.
     """
-    if len(bases) == 1:
-        own, lend = _empty_repository(repository, scratch)
-        sides = _copy_sides(repository, own.folder / ".git" / "objects", first, second, *bases)
-    else:
-        verify_differing_files(repository.folder, (first, second, *bases))
-        own, lend = _empty_repository(repository, scratch)
-        lend()
-        sides = (first, second)
+    own, lend = _empty_repository(repository, scratch)
+    sides = _copy_sides(repository, own.folder / ".git" / "objects", first, second, bases)
     words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", *sides)
     answer = run_git(own.folder, *words)
     tree, *conflicts = os.fsdecode(answer.out).split("\0")
@@ -154,19 +149,49 @@ def merge_commits(
     return Merge(own, tree, tuple(sorted({path for path in conflicts if path})))
 
 
-def _copy_sides(repository: Repository, objects: Path, first: str, second: str, base: str) -> tuple[str, str]:
-    """Copy what a merge reads, and return commits with the folders of the two sides, both on one of the base."""
-    tops = copy_differing_objects(repository.folder, (base, first, second), objects)
+def _copy_sides(
+    repository: Repository, objects: Path, first: str, second: str, bases: tuple[str, ...]
+) -> tuple[str, str]:
+    """Copy what a merge reads, and return commits with the folders of the two sides, on copies of the bases."""
+    ancestors = _find_merge_ancestors(repository, first, second, bases)
+    copied: dict[str, str] = {}
+    found = {each.name: each for each in copy_differing_objects(repository.folder, ancestors, objects)}
+    for name in sorted(ancestors, key=lambda each: len(ancestors[each])):
+        lines = [f"tree {found[name].top}", *(f"parent {copied[each]}" for each in ancestors[name])]
+        lines += [f"{role} fabricc <> {found[name].date} +0000" for role in ("author", "committer")]
+        content = "\n".join([*lines, "", f"{name}\n"]).encode()
+        copied[name] = write_object(objects, "commit", content, len(first))
+    return copied[first], copied[second]
 
-    def commit(top: str, *parents: str) -> str:
-        lines = [f"tree {top}", *(f"parent {each}" for each in parents), *_COMMIT_LINES]
-        return write_object(objects, "commit", "\n".join(lines).encode(), len(first))
 
-    start = commit(tops[0])
-    return commit(tops[1], start), commit(tops[2], start)
+def _find_merge_ancestors(
+    repository: Repository, first: str, second: str, bases: tuple[str, ...]
+) -> dict[str, list[str]]:
+    """Return the commits that a merge reads, each with those of them that are its ancestors.
+
+    Git merges several bases first, and for that uses the bases of each two of them, and so on.
+
+    Raises:
+        GitError: Git cannot read the histories, or there are too many bases, or two without a common ancestor.
+    """
+    if len(bases) == 1:
+        return {first: [*bases], second: [*bases]} | {bases[0]: []}
+    commits = [first, second]
+    ancestors: dict[str, list[str]] = {first: [], second: []}
+    for count, commit in enumerate(commits):  # which grows
+        for other in commits[:count]:
+            common = merge_bases(repository, other, commit)
+            commits += [each for each in common if each not in commits]
+            if not common or len(commits) > _MOST_MERGED:
+                many = f"more than {_MOST_MERGED} bases" if common else "bases without a common commit"
+                message = f"the histories of {first[:12]} and {second[:12]} have {many}"
+                raise GitError(message, f"Merge {first[:12]} into the branch, and review the result.")
+            for each in (other, commit):
+                found = ancestors.setdefault(each, [])
+                found += [base for base in common if base not in (each, *found)]
+    return ancestors
 
 
-_COMMIT_LINES = ("author fabricc <> 0 +0000", "committer fabricc <> 0 +0000", "", "")
 _REPAIR = "Check the clone: `git fsck --connectivity-only`."
 
 

@@ -26,6 +26,7 @@ _HASHES = {40: "sha1", 64: "sha256"}
 FOLDER = "040000"
 _SUBMODULE = "160000"
 _TOP = re.compile(r"tree ([0-9a-f]{40}(?:[0-9a-f]{24})?)\n")
+_DATE = re.compile(r"^committer .*> ([0-9]{1,12})(?![0-9])", re.MULTILINE)
 _PARENT = re.compile(r"^parent ([0-9a-f]{40}(?:[0-9a-f]{24})?)$", re.MULTILINE)
 _OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
@@ -145,8 +146,25 @@ def _parse_entry(row: bytes) -> Entry:
     return Entry(os.fsdecode(path), mode, name, int(size) if is_number(size) else None)
 
 
-def read_parents(folder: Path, commits: Collection[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield commits with the parents in their content, which is compared with their names.
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """The header of a commit.
+
+    Attributes:
+        name: the name of the commit.
+        top: the name of its top folder.
+        parents: the names of its parents.
+        date: the seconds since 1970 at which it was committed; "0" where Git reads none.
+    """
+
+    name: str
+    top: str
+    parents: tuple[str, ...]
+    date: str
+
+
+def read_commits(folder: Path, commits: Collection[str]) -> Iterator[Commit]:
+    """Yield the headers of commits, whose content is compared with their names.
 
     Raises:
         GitError: one is not here, or has other content.
@@ -154,45 +172,22 @@ def read_parents(folder: Path, commits: Collection[str]) -> Iterator[tuple[str, 
     entries = [Entry(f"commit {name[:12]}", "", name, None) for name in commits]
     for entry, chunks in read_objects(folder, entries, "commit"):
         header = b"".join(chunks).partition(b"\n\n")[0].decode("utf-8", "replace")
-        yield entry.object, tuple(_PARENT.findall(header))
-
-
-def read_tops(folder: Path, commits: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield commits with their top folders, as their content names them, which is compared with their names.
-
-    Raises:
-        GitError: one is not here, or has other content.
-    """
-    entries = [Entry(f"commit {name[:12]}", "", name, None) for name in commits]
-    for entry, chunks in read_objects(folder, entries, "commit"):
-        top = _TOP.match(b"".join(chunks).decode("utf-8", "replace"))
+        top, date = _TOP.match(header), _DATE.search(header)
         if top is None:
             raise missing_object_error(entry.path)
-        yield entry.object, top[1]
+        yield Commit(entry.object, top[1], tuple(_PARENT.findall(header)), date[1] if date else "0")
 
 
-def verify_differing_files(folder: Path, commits: Collection[str]) -> None:
-    """Compare the folders of these commits, and the files in which the commits differ, with their names.
-
-    Raises:
-        GitError: one has other content, or a folder is not here.
-    """
-    files = [each for each in _differing_entries(folder, commits) if each.plain]
-    for _, chunks in read_objects(folder, files, "blob"):
-        for _ in chunks:
-            pass
-
-
-def copy_differing_objects(folder: Path, commits: Collection[str], objects: Path) -> list[str]:
-    """Copy the folders and files in which commits differ to another folder of objects; return the top of each commit.
+def copy_differing_objects(folder: Path, commits: Collection[str], objects: Path) -> list[Commit]:
+    """Copy the folders and files in which commits differ to another folder of objects; return the commits.
 
     A copy has the content of its name, so a program that reads the copies reads nothing else.
 
     Raises:
         GitError: one has other content, or a folder is not here.
     """
-    folders = [Entry(f"commit {name[:12]}", FOLDER, top, None) for name, top in read_tops(folder, commits)]
-    tops = [each.object for each in folders]
+    found = list(read_commits(folder, commits))
+    folders = [Entry(f"commit {each.name[:12]}", FOLDER, each.top, None) for each in found]
     entries = _differing_entries(folder, commits)
     copied: set[str] = set()
     for kind, wanted in (("tree", [*folders, *(e for e in entries if e.mode == FOLDER)]),
@@ -201,7 +196,7 @@ def copy_differing_objects(folder: Path, commits: Collection[str], objects: Path
         for entry, chunks in read_objects(folder, new, kind):
             write_object(objects, kind, b"".join(chunks), len(entry.object))
         copied |= {each.object for each in new}
-    return tops
+    return found
 
 
 def _differing_entries(folder: Path, commits: Collection[str]) -> list[Entry]:
