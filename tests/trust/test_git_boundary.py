@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from fabricc.base.foreign import files, git_process
+from fabricc.base.foreign import files, git_parts, git_process
 from fabricc.base.foreign.git import Repository
-from fabricc.base.foreign.git_process import GitError
+from fabricc.base.foreign.git_process import Answer, GitError, run_git
 from tests.trust.test_git import git
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -195,7 +195,7 @@ def test_work_trees_and_submodules_are_read(private: Path, root: Path, tmp_path:
 
 
 def test_a_repository_has_no_references_without_end(private: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(git_process, "_MOST_REFERENCES", 50)
+    monkeypatch.setattr(git_parts, "_MOST_REFERENCES", 50)
     for number in range(60):
         git(private, "update-ref", f"refs/tags/{number}", "HEAD")
     with pytest.raises(GitError, match="more than 50") as refused:
@@ -223,3 +223,73 @@ def test_repositories_of_the_user_are_read(private: Path, root: Path, tmp_path: 
         assert repository.entry(repository.commit("HEAD"), "site/cluster.yaml") is not None
     files.set_boundary(tmp_path)
     assert Repository.of(root).commit("HEAD")
+
+
+def _exchange_git(root: Path, private: Path) -> Path:
+    (root / ".git").rename(root.parent / "kept")
+    (root / ".git").symlink_to(private / ".git")
+    return root / ".git"
+
+
+def _exchange_parts(root: Path, private: Path) -> Path:
+    """References, and objects to which they lead."""
+    (root / ".git" / "refs" / "heads").rename(root.parent / "kept")
+    (root / ".git" / "refs" / "heads").symlink_to(private / ".git" / "refs" / "heads")
+    (root / ".git" / "objects" / "info" / "alternates").write_text(f"{private}/.git/objects\n")
+    return root / ".git" / "refs" / "heads"
+
+
+def _exchange_folder(root: Path, private: Path) -> Path:
+    """The folder from which Git looks for the repository."""
+    (root / "site").rename(root.parent / "kept")
+    (root / "site").symlink_to(private / "site")
+    return root / "site"
+
+
+def _add_repository(root: Path, private: Path) -> Path:
+    """A repository between the folder and the top."""
+    (root.parent / "kept").mkdir()
+    (root / "site" / ".git").symlink_to(private / ".git")
+    return root / "site" / ".git"
+
+
+@pytest.mark.parametrize(
+    "exchange",
+    [_exchange_git, _exchange_parts, _exchange_folder, _add_repository],
+    ids=lambda one: one.__name__,
+)
+def test_no_part_is_exchanged_while_git_reads(
+    exchange: Callable[[Path, Path], Path], private: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A part leads to another repository only while Git runs, and is put back before fabricc looks again."""
+    for folder in (root, private):
+        (folder / "site").mkdir()
+        (folder / "site" / "cluster.yaml").write_text(f"{folder.name}\n")
+    git(root, "init", "-q", "-b", "main")
+    for folder in (root, private):
+        git(folder, "add", ".")
+        git(folder, "commit", "-qm", "site")
+    files.set_boundary(root)
+    repository = Repository.of(root / "site")
+    original, answers, most = git_process.run_unwatched, list[Answer](), [1]
+
+    def read(folder: Path, *words: str, limit: int = 1 << 16) -> Answer:
+        if words[0] != "cat-file" or len(answers) >= most[0]:
+            return original(folder, *words, limit=limit)
+        place = exchange(root, private)
+        answers.append(original(folder, *words, limit=limit))
+        place.unlink()
+        (root / ".git" / "objects" / "info" / "alternates").unlink(missing_ok=True)
+        if exchange is _add_repository:
+            (root.parent / "kept").rmdir()
+        else:
+            (root.parent / "kept").rename(place)
+        return answers[-1]
+
+    monkeypatch.setattr(git_process, "run_unwatched", read)
+    requested = ("cat-file", "blob", "main:site/cluster.yaml")
+    assert run_git(repository.folder, *requested).out == b"root\n"
+    assert [answer.out for answer in answers] == [b"private\n"], "Git itself was led there"
+    most[0] = 99
+    with pytest.raises(GitError, match="was changed while fabricc read it"):
+        run_git(repository.folder, *requested)

@@ -21,11 +21,12 @@ from fabricc.base.foreign.git_objects import (
     verify_chunks,
     visible_path,
 )
+from fabricc.base.foreign.git_parts import RepositoryParts
 from fabricc.base.foreign.git_process import (
     GitError,
-    find_foreign_part,
-    find_outside_part,
     run_git,
+    run_unwatched,
+    watch_repository,
 )
 from fabricc.base.foreign.shell import shell_path, shell_word
 from fabricc.base.values import dataclass
@@ -81,7 +82,7 @@ class Repository:
             "--git-common-dir",
             "--show-prefix",
         )
-        answer = run_git(folder, "rev-parse", "--path-format=absolute", *requested)
+        answer = run_unwatched(folder, "rev-parse", "--path-format=absolute", *requested)
         if answer.status:
             raise _no_repository(folder, answer.stderr)
         lines = os.fsdecode(answer.out).split("\n")
@@ -95,7 +96,8 @@ class Repository:
         top = ([folder, *folder.parents])[prefix.count("/")]
         if not os.path.lexists(top / ".git"):  # `core.worktree` of a repository elsewhere
             raise GitError(f"{folder} is in the work tree of a Git repository that is not at its top", _CLONE)
-        _check_parts(top, Path(own), Path(common))
+        watch_repository(parts := RepositoryParts(folder, top, Path(own), Path(common)), folder, top)
+        parts.check()
         return Repository(folder, prefix)
 
     @property
@@ -313,21 +315,6 @@ def _check_path(path: str) -> None:
     if "\0" in path or not path or any(part in ("", ".", "..") for part in path.split("/")):
         remedy = "Name a file or folder below the spec's own."
         raise GitError(f"{path!r} is no path inside a repository", remedy)
-
-
-def _check_parts(top: Path, own: Path, common: Path) -> None:
-    """Raise an error where a part of a repository belongs to another one, or may not be read."""
-    if foreign := find_foreign_part(top, own, common):
-        message = (
-            f"the Git repository of {top} uses {visible_path(str(foreign))}, a part of another repository"
-        )
-        remedy = (
-            "Clone it, or use `git worktree add FOLDER REVISION`; `git worktree repair` corrects a moved one."
-        )
-        raise GitError(message, remedy)
-    if outside := find_outside_part(top, own, common):
-        message = f"the Git repository of {top} is in {outside}, outside of the folder that may be read"
-        raise GitError(message, "Start with the whole repository as root, or use `git worktree add`.")
 
 
 def _no_repository(folder: Path, stderr: str) -> GitError:

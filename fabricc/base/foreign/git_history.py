@@ -14,7 +14,7 @@ from fabricc.base.foreign.git_objects import (
     read_commits,
     write_object,
 )
-from fabricc.base.foreign.git_process import GitError, run_git
+from fabricc.base.foreign.git_process import GitError, run_git, share_watch
 from fabricc.base.values import dataclass, replace
 
 if TYPE_CHECKING:
@@ -215,6 +215,7 @@ def _empty_repository(repository: Repository, scratch: Path) -> tuple[Repository
         with suppress(FileNotFoundError):
             (own / "shallow").write_bytes(files.read_regular_file(shallow, limit=_LARGEST)[0])
 
+    share_watch(repository.folder, scratch)
     return replace(repository, folder=scratch), lend
 
 

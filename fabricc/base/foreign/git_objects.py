@@ -66,6 +66,8 @@ def read_objects(
     Raises:
         GitError: one is not here, or has other content than its name stands for.
     """
+    if absent := next((each for each in entries if kind == "blob" and each.size is None), None):
+        raise missing_object_error(visible_path(absent.path))
     with TemporaryFile() as names:
         names.write("".join(f"{each.object}\n" for each in entries).encode())
         names.seek(0)
