@@ -7,6 +7,7 @@ import bz2
 import codecs
 import html
 import lzma
+import math
 import re
 import unicodedata
 import zlib
@@ -14,7 +15,6 @@ from base64 import a85encode, b32decode, b64decode, b64encode, b85encode
 from contextlib import suppress
 from functools import lru_cache
 from html.entities import html5
-from math import gcd
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import unquote_plus
 
@@ -71,11 +71,12 @@ _WORDY = 8
 """Characters of a secret from which its case does not count, and it is also found in pieces and by a half."""
 _LAYERS = 3
 """Encodings, one in another, that are looked through."""
-_WRAPPED = re.compile(r"[^\s\"'<>]{12,8192}")
+_WRAPPED = re.compile(r"[^\s\"'<>]{11,8192}")
 _UNICODE = re.compile(r"%(?:25)*u([0-9a-fA-F]{4})")
 _PAIRS = re.compile(r"(?:[0-9a-fA-F]{2}){6,}")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{11,}")
 _BASE32 = re.compile(r"[A-Z2-7]{13,}|[a-z2-7]{13,}")
+_NUMBER = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{11,256}(?![A-Za-z0-9])")
 _GZIP = "H4sI"
 """Beginning of what was compressed by gzip, in Base64."""
 _LETTERS, _DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789"
@@ -100,6 +101,18 @@ _RARELY_PACKED = (
     ("0", "1"),
 )
 """More of them, for secrets that are no short words."""
+_BASE58 = _DIGITS[1:] + "ABCDEFGHJKLMNPQRSTUVWXYZ" + "abcdefghijkmnopqrstuvwxyz"
+_POSITIONAL = tuple(
+    ({one: value for value, one in enumerate(alphabet)}, math.log2(len(alphabet)))
+    for alphabet in (
+        _DIGITS, _DIGITS + _LETTERS, _DIGITS + _LETTERS.lower(), _BASE58,
+        _DIGITS[1:] + _BASE58[33:] + _BASE58[9:33],  # by Flickr
+        "rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz",  # by Ripple
+        _DIGITS + _LETTERS + _LETTERS.lower(), _DIGITS + _LETTERS.lower() + _LETTERS,
+    )
+)  # fmt: skip
+"""Digits of numbers with their values, and the bits of a digit: no digit stands for bits of its own."""
+_BASE45 = _DIGITS + _LETTERS + " $%*+-./:"
 _Z85 = bytes.maketrans(
     b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~",
     b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#",
@@ -113,6 +126,8 @@ _DECOMPRESSORS: tuple[tuple[bytes, Callable[[], Decompressor]], ...] = (
     (b"", lambda: zlib.decompressobj(wbits=-15)),  # without a header: most texts break off at once
 )
 """First bytes of a compressed text -> what reads it."""
+_GROUP = 5
+"""Characters of Base85 that stand for four bytes."""
 _BASE85: tuple[Callable[[bytes], bytes], ...] = (
     a85encode,
     b85encode,
@@ -139,7 +154,7 @@ def mask_secrets(text: str, *known: str) -> str:
     backwards, in rot13, UTF-7 and full-width letters, and in every alphabet of `_PACKED`. Encodings in one another, and
     what gzip, zlib, deflate, bzip2 or xz compressed, are looked through in texts that may come into messages.
 
-    Not found is Base58, which nothing near a switch prints: it has no fixed bits for a character. What a system
+    A word of up to 256 characters is also read as a number of base 10, 36, 58 or 62. Not found is Base91. What a system
     encrypts (types 6, 7 and 8, `$9$`) is found by its form and the words around it.
     """
     secrets = sorted(filter(None, known), key=len, reverse=True)
@@ -155,14 +170,32 @@ def _mask_forms(text: str, secrets: Sequence[str]) -> str:
         plain, encoded, grouped = _secret_patterns(secret)
         text = plain.sub(HIDDEN, text)
         text = _without_words(text, encoded) if encoded else text
-        text = grouped.sub(HIDDEN, text) if grouped else text
+        text = _without_groups(text, grouped) if grouped else text
     return text
 
 
 def _wraps_secret(word: str, secrets: Sequence[str], layers: int) -> bool:
     """Return whether a word is an encoding of a text that has a secret in some form."""
+    if any(_counts_secret(digits, secret) for digits in _NUMBER.findall(word) for secret in secrets):
+        return True
     for inner in _decoded_forms(word):
         if _mask_forms(inner, secrets) != inner or (layers > 1 and _wraps_secret(inner, secrets, layers - 1)):
+            return True
+    return False
+
+
+def _counts_secret(word: str, secret: str) -> bool:
+    """Return whether the digits of a word, in some base, are a number whose bytes have a secret in them."""
+    content = secret.encode("utf-8", "surrogatepass")
+    if len(content) < _WORDY:
+        return False
+    for values, bits in _POSITIONAL:
+        if len(word) * bits < 8 * len(content) - 8 or not values.keys() >= set(word):
+            continue
+        number = 0
+        for one in word:
+            number = number * len(values) + values[one]
+        if content in number.to_bytes((number.bit_length() + 7) // 8, "big"):
             return True
     return False
 
@@ -226,6 +259,20 @@ def _without_words(text: str, encoded: re.Pattern[str]) -> str:
     return "".join([*parts, text[at:]])
 
 
+def _without_groups(text: str, grouped: re.Pattern[str]) -> str:
+    """Hide every match of Base85, and the group before it, which can have three bytes of the secret."""
+    parts, at = [], 0
+    for match in grouped.finditer(text):
+        begin = match.start()
+        head = text[max(at, begin - _GROUP) : begin]
+        parts += [
+            text[at : begin - len(head.split()[-1]) if head and not head[-1].isspace() else begin],
+            HIDDEN,
+        ]
+        at = match.end()
+    return "".join([*parts, text[at:]])
+
+
 def excerpt(text: str, *known: str, longest: int = 300, end: bool = False) -> str:
     """Return the beginning or the end of a text on one line and without secrets; it is cut after they are hidden."""
     part = text[-_READ:] if end else text[:_READ]
@@ -281,6 +328,7 @@ def _secret_patterns(secret: str) -> tuple[re.Pattern[str], re.Pattern[str] | No
         if len(secret) >= _WORDY and encoding in _BYTEWISE:
             words += [form for symbols in _RARELY_PACKED for form in _packed_patterns(content, symbols)]
             groups += [form for skipped in range(4) for form in _base85_patterns(content, skipped)]
+            groups += [_base45_pattern(content[skipped:]) for skipped in range(2)]
     encoded, grouped = (
         re.compile("|".join(dict.fromkeys(patterns))) if patterns else None for patterns in (words, groups)
     )
@@ -354,18 +402,26 @@ def _packed_patterns(content: bytes, symbols: Sequence[str]) -> Iterator[str]:
     """
     bits = len(symbols).bit_length() - 1
     number = int.from_bytes(content, "big")
-    for skipped in range(bits // gcd(bits, 8)):
+    for skipped in range(bits // math.gcd(bits, 8)):
         size = (skipped + len(content)) * 8
         places = range(-(-skipped * 8 // bits), size // bits)
         if len(places) >= _LEAST_CHARACTERS:
             yield _GAP.join(symbols[number >> (size - (at + 1) * bits) & (len(symbols) - 1)] for at in places)
 
 
+def _base45_pattern(content: bytes) -> str:
+    """Return the pattern of bytes in Base45 (RFC 9285): three characters stand for two bytes."""
+    pairs = zip(content[::2], content[1::2], strict=False)
+    numbers = (256 * high + low for high, low in pairs)
+    digits = "".join(_BASE45[n % 45] + _BASE45[n // 45 % 45] + _BASE45[n // 2025] for n in numbers)
+    return rf"{re.escape(digits)}[^\s\"]*"
+
+
 def _base85_patterns(content: bytes, skipped: int) -> Iterator[str]:
     """Yield the pattern of each kind of Base85 that has these bytes behind a number of bytes modulo four.
 
     Five characters stand for four bytes: only whole groups of the bytes are compared. The rest of the word is hidden
-    too, and before it no more than three bytes are left.
+    too; for the group before it, see `_without_groups`.
     """
     begin = -skipped % 4
     groups = content[begin : len(content) - (len(content) - begin) % 4]

@@ -207,12 +207,35 @@ def test_a_known_secret_is_hidden_compressed_backwards_in_base85_and_in_a_dump(
         assert HIDDEN in left, form
         for size in (-7, 7):
             assert secret[:size] not in left, form
+    beginning = mask_secrets(base64.b85encode(raw).decode(), secret).partition(HIDDEN)[0]
+    shown = base64.b85decode(f"{beginning}~~~~"[: len(beginning) // 5 * 5]).decode()
+    assert before.startswith(shown)
     assert mask_secrets(f"said: {text[:6][::-1]} (end)", secret).endswith(" (end)")
 
 
 UU = "`" + "".join(map(chr, range(33, 96)))
 XX = "+-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 HEX32, CROCKFORD = "0123456789ABCDEFGHIJKLMNOPQRSTUV", "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
+def counted(raw: bytes, alphabet: str) -> str:
+    """Return bytes as a number with these digits."""
+    number, digits = int.from_bytes(raw, "big"), ""
+    while number:
+        number, digit = divmod(number, len(alphabet))
+        digits = alphabet[digit] + digits
+    return digits
+
+
+def in_base45(raw: bytes) -> str:
+    """Return bytes in Base45 (RFC 9285)."""
+    digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:"
+    pairs = [int.from_bytes(raw[at : at + 2], "big") for at in range(0, len(raw), 2)]
+    return "".join(digits[n % 45] + digits[n // 45 % 45] + digits[n // 2025] for n in pairs)
 
 
 def packed(raw: bytes, alphabet: str) -> str:
@@ -228,7 +251,9 @@ def packed(raw: bytes, alphabet: str) -> str:
 def test_a_known_secret_is_hidden_in_every_alphabet_and_compression(secret: str, before: str) -> None:
     raw = f"{before}{secret}".encode()
     forms = [packed(raw, alphabet) for alphabet in (UU, XX, HEX32, CROCKFORD, "01")]
-    forms += [" ".join(f"{byte:08b}" for byte in raw), packed(raw, HEX32).lower()]
+    forms += [" ".join(f"{byte:08b}" for byte in raw), packed(raw, HEX32).lower(), in_base45(raw)]
+    forms += [counted(raw, alphabet) for alphabet in (BASE58, BASE62, BASE62[:36], BASE62[:10])]
+    forms += [counted(raw, BASE58[:9] + BASE58[33:] + BASE58[9:33])]
     deflate = zlib.compressobj(wbits=-15)
     compressed = [
         bz2.compress(raw),
