@@ -394,7 +394,8 @@ class Executor(RollbackRunner):
         if self._proved.get(name) == hash(running.pack_files(files)):
             return
         if wrong := self._describe_difference(name, files, wanted):
-            raise DeviceError("FAB9115", f"{name} went back before the confirmation: {wrong}")
+            remedy = f"Push again; --confirm-within (now {self.options.confirm_s} s) sets the time for it."
+            raise DeviceError("FAB9115", f"{name} went back before the confirmation: {wrong}", remedy)
 
     def undrain(self, name: str) -> None:
         """Let traffic come back.

@@ -46,8 +46,10 @@ STATES = {
     "migrate": "addressing: {family: dual}",
 }
 """Name of a state of the spec -> what it adds to the first one."""
-OPTIONS = ("--only", VICTIM, "--settle", "25", "--confirm-within", "20", "--drain-wait", "1", "--keep", "0%")
-GUARD_S = 2 * (25 + 20) + 1
+SETTLE_S, CONFIRM_S = 25, 20
+OPTIONS = ("--only", VICTIM, "--settle", str(SETTLE_S), "--confirm-within", str(CONFIRM_S), "--drain-wait", "1",
+           "--keep", "0%")  # fmt: skip
+GUARD_S = 2 * (SETTLE_S + CONFIRM_S) + 1
 PHASES = ("drain!", "drained", "change!", "candidate", "commit!", "committed-unconfirmed", "verified", "confirm!",
           "undrain!", "restore!")  # fmt: skip
 """States of a switch in the journal, and intents, which end in `!`."""
@@ -55,6 +57,8 @@ HITLESS_PHASES = tuple(phase for phase in PHASES if "drain" not in phase and pha
 """Those that a change passes that drains nothing."""
 OLD, NEW = ("rolled-back", "planned"), ("confirmed", "undrained", "unchanged")
 LIMIT_S, WHOLE_S = 400, 60
+_FAILED = 3
+"""The exit status of a push that brought switches back."""
 _KEPT = {"backup.json", "guard", "reserve", "state.json", "wish.json", "filler"}
 
 
@@ -156,6 +160,15 @@ class Bench:
         return self.read("SELECT ended FROM run ORDER BY id DESC LIMIT 1") == (None,)
 
     # What is checked.
+
+    def expired(self) -> bool:
+        """Whether the victim went back after the time in which its change had to be confirmed."""
+        query = (
+            f"SELECT max(at) - (SELECT max(at) FROM step WHERE run=latest AND name='{VICTIM}' AND what='{{}}') "
+            f"FROM step, (SELECT max(id) AS latest FROM run) WHERE run=latest AND name='{VICTIM}' AND what='{{}}'"
+        )
+        (seconds,) = self.read(query.format("committed-unconfirmed", "rolled-back")) or (None,)
+        return isinstance(seconds, float) and seconds > CONFIRM_S
 
     def text(self, state: str) -> str:
         return self.trees[state].files(VICTIM)["frr.conf"]
@@ -303,7 +316,9 @@ def end(bench: Bench, found: Kill, wanted: str, before: str, hooked: list[str], 
         found.ended = f"{way}: {status}"
         if way.endswith("rollback"):  # a switch that its guard took back is unchanged by the rollback
             reached = tuple(state for state in NEW if state != "unchanged")
-        if status:
+        if status == _FAILED and "FAB9115" in output and bench.expired():
+            found.ended += ", too slow to confirm"
+        elif status:
             found.wrong.append(f"{way} ended with {status}: {output[-400:]}")
     else:
         found.ended = "ended itself"
