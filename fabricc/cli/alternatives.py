@@ -17,7 +17,7 @@ from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import Catalog, Power
 from fabricc.cli import output
 from fabricc.compiler.compiled import Compiled, plan_buildable
-from fabricc.compiler.plan.further_networks import Naming
+from fabricc.compiler.plan.naming import Naming
 from fabricc.compiler.result import exit_status
 from fabricc.front.planning.alternatives import (
     Alternative,

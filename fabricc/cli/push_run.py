@@ -20,7 +20,7 @@ from fabricc.operate.devices.fanout import write_inventory
 from fabricc.operate.devices.login import Login
 from fabricc.operate.push import canary_trial, report, start, start_checks
 from fabricc.operate.push.built_tree import BuiltTree, PushRefusedError, read_source
-from fabricc.operate.push.hook import Hook, ImageKey, Images, read_images
+from fabricc.operate.push.image_step import Hook, ImageKey, Images, read_images
 from fabricc.operate.push.options import Congestion, Options
 from fabricc.operate.push.ownership import get_default_path
 from fabricc.operate.push.run import Outcome, Reporter

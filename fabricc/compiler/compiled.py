@@ -20,8 +20,10 @@ from fabricc.catalog.load import load_catalog
 from fabricc.compiler.load.input_digests import file_digests
 from fabricc.compiler.load.lock_file import read_lock
 from fabricc.compiler.load.spec_location import input_texts, lock_of
-from fabricc.compiler.plan.further_networks import Naming, Repinning, with_networks
+from fabricc.compiler.plan.further_networks import with_networks
 from fabricc.compiler.plan.host_facts import host_fact_findings
+from fabricc.compiler.plan.naming import Naming
+from fabricc.compiler.plan.repinning import Repinning
 from fabricc.compiler.planned_spec import PlannedSpec, apply_acceptances, infiniband_unsupported
 from fabricc.compiler.render.overlays import add_overlays
 from fabricc.compiler.render.switch_files import render_switch

@@ -23,7 +23,7 @@ from fabricc.front.spec.document import format_path
 from fabricc.operate.change.order_text import describe_review, describe_wave, review_json, wave_json
 from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.change.variant import edit_spec, prove_spec, review_variant, write_spec
-from fabricc.operate.push.hook import ImageKey, Images, read_images
+from fabricc.operate.push.image_step import ImageKey, Images, read_images
 from fabricc.operate.push.run import plan_waves
 from fabricc.review.diff.model import Impact, Review
 from fabricc.review.diff.phrases import theme_phrases

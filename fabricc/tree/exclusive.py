@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from fabricc.base.numbers import is_number
+from fabricc.tree.errors import EmitError
 from fabricc.tree.file import make_folder
-from fabricc.tree.swap import EmitError
 
 _ATTEMPTS = 3
 _PAUSE_S = 0.02

@@ -16,8 +16,8 @@ from stat import S_IMODE, S_ISREG
 
 from fabricc.base.foreign.files import Folder, ForeignFileError, kind_of, repository_at, root_below
 from fabricc.base.foreign.shell import home_folder
+from fabricc.tree.errors import EmitError
 from fabricc.tree.folders import make_missing_folders
-from fabricc.tree.swap import EmitError
 
 _NOTHING_LOST = "The former content is untouched."
 _NAME_IT = "Name the place itself, or remove the link."

@@ -22,10 +22,10 @@ from pathlib import Path
 from fabricc.base.foreign.files import Folder, ForeignFileError
 from fabricc.base.values import dataclass
 from fabricc.tree import swap
+from fabricc.tree.errors import EmitError, name_failures
 from fabricc.tree.manifest import checked_path
 from fabricc.tree.stage import CREATE, StagedFile, read_existing
 from fabricc.tree.state import has_pending, patch_of
-from fabricc.tree.swap import EmitError, name_failures
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

@@ -22,8 +22,8 @@ from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
 from fabricc.tree import folders, swap
 from fabricc.tree import manifest as manifests
+from fabricc.tree.errors import EmitError, name_failures
 from fabricc.tree.manifest import Manifest, checked_cluster, checked_path
-from fabricc.tree.swap import EmitError, name_failures
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,17 +1,16 @@
-"""Replace a folder with a finished one in one step, remove what a killed build left, and report failures of writing."""
+"""Replace a folder with a finished one in one step, and remove what a killed build left."""
 
 from __future__ import annotations
 
 import ctypes
 import errno
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from fabricc.base.diagnostics import FindingsError
 from fabricc.tree import folders
+from fabricc.tree.errors import EmitError
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2  # linux/fs.h
@@ -86,29 +85,6 @@ def remove_path(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-REMEDIES = {
-    errno.ENOSPC: "Free some space; the last good tree is untouched.",
-    errno.EDQUOT: "The disk quota is used up; the last good tree is untouched.",
-    errno.EFBIG: "The file is larger than this account may write; the last good tree is untouched.",
-    errno.EACCES: "Give this account write permission there, or choose another folder with `-o`.",
-    errno.EPERM: "Give this account write permission there, or choose another folder with `-o`.",
-    errno.EROFS: "That file system is mounted read-only; choose another folder with `-o`.",
-    errno.ENOTDIR: "A file is where a folder is needed; move it away or choose another folder with `-o`.",
-}
-
-
-class EmitError(FindingsError):
-    """The tree cannot be written."""
-
-    @classmethod
-    def from_os(cls, error: OSError, what: str = "write") -> EmitError:
-        """Return the error of a system call as FAB7001."""
-        place = f" {error.filename!s}" if error.filename else ""
-        reason = error.strerror or str(error)
-        remedy = REMEDIES.get(error.errno or 0, "The last good tree is untouched.")
-        return cls("FAB7001", f"cannot {what}{place}: {reason}", remedy)
-
-
 def refuse_mounts(tree: Path) -> None:
     """Refuse to replace a tree in which something else is mounted.
 
@@ -118,18 +94,3 @@ def refuse_mounts(tree: Path) -> None:
     if (place := folders.find_mount(tree)) is not None:
         message = f"something is mounted at {place}, so its files would be moved or deleted"
         raise EmitError("FAB7009", message, "Unmount it, or choose another folder with `-o`.")
-
-
-@contextmanager
-def name_failures(path: str | Path) -> Iterator[None]:
-    """Add a file to errors that name none: the kernel reports a full disk while writing by a number alone.
-
-    Raises:
-        OSError: as it was, with the name of a file.
-    """
-    try:
-        yield
-    except OSError as error:
-        if error.filename is None:
-            error.filename = str(path)
-        raise

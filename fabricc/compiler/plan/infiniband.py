@@ -15,7 +15,7 @@ from fabricc.front.spec.lock import renew_lock, report_unnamed_network
 
 if TYPE_CHECKING:
     from fabricc.catalog.model import Catalog
-    from fabricc.compiler.plan.further_networks import Repinning
+    from fabricc.compiler.plan.repinning import Repinning
 
 P = TypeVar("P", bound=PlannedSpec)
 

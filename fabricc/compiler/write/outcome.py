@@ -28,8 +28,8 @@ from fabricc.paperwork.plan_tables import Fragments
 from fabricc.proof.invariants.prefixes import endpoint_blocks
 from fabricc.rules.census import Census
 from fabricc.rules.planned_links import LinkComparison, broken_findings
+from fabricc.tree.errors import name_failures
 from fabricc.tree.stage import Parts, Stage
-from fabricc.tree.swap import name_failures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

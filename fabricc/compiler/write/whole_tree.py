@@ -16,7 +16,7 @@ from fabricc.compiler.incremental import record
 from fabricc.compiler.incremental.ledger import Ledger, Ledgers, fabric_outline, store_ledgers
 from fabricc.compiler.load.input_digests import manifest_inputs
 from fabricc.compiler.load.lock_file import lock_change, lost_lock, other_tree, write_lock
-from fabricc.compiler.plan.further_networks import REPINNED
+from fabricc.compiler.plan.repinning import REPINNED
 from fabricc.compiler.result import BuildResult
 from fabricc.compiler.write.device import TreeFiles, Work, job_count, pieces_of
 from fabricc.compiler.write.outcome import Outcome, plan_texts

@@ -60,9 +60,9 @@ from fabricc.front.planning.topology.units import (
     capacity_units,
     count_digits,
 )
-from fabricc.front.spec.classes import default_network_class, default_rdma_class
 from fabricc.front.spec.load import soften_errors
 from fabricc.front.spec.lock import Lock
+from fabricc.front.spec.priorities import default_network_class, default_rdma_class
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,6 @@ from fabricc.fabric.model import CableKind
 from fabricc.fabric.routing import LoadBalancing, Reassignment, Spreading
 from fabricc.fabric.tenants import port_mtu
 from fabricc.front.spec import semantics
-from fabricc.front.spec.classes import build_congestion, build_priorities
 from fabricc.front.spec.device_model import Acceptance, NosChoice, OverlayFile, Override, PortOverride
 from fabricc.front.spec.document import Assumptions, Findings, fill_defaults, joins_switches
 from fabricc.front.spec.evpn import build_evpn, check_subnets
@@ -21,6 +20,7 @@ from fabricc.front.spec.infiniband import build_infiniband, forget_ethernet, ref
 from fabricc.front.spec.model import Cables, ClusterSpec, Congestion, Gpus, Priority, Routing, Tier
 from fabricc.front.spec.moves import build_replaced, check_moves
 from fabricc.front.spec.pools import build_addressing, build_management, check_management_overlap
+from fabricc.front.spec.priorities import build_congestion, build_priorities
 from fabricc.front.spec.tenants import build_tenants
 
 if TYPE_CHECKING:

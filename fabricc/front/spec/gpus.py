@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import replace
-from fabricc.front.spec.classes import CNP, default_network_class, default_rdma_class
 from fabricc.front.spec.document import Findings, format_path, join_words
 from fabricc.front.spec.model import Gpus, HostGroup, Priority
+from fabricc.front.spec.priorities import CNP, default_network_class, default_rdma_class
 from fabricc.front.spec.validate import load_catalog_of
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fabricc.fabric.infiniband import ServiceClass
-from fabricc.front.spec.classes import check_weights
 from fabricc.front.spec.model import Infiniband, Ipoib, PartitionSpec
 from fabricc.front.spec.pools import parse_network
+from fabricc.front.spec.priorities import check_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

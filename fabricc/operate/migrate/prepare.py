@@ -14,7 +14,7 @@ from fabricc.base.values import dataclass, replace
 from fabricc.compiler.load.input_digests import manifest_inputs
 from fabricc.fabric.shape import SwitchId, TierName
 from fabricc.front.planning.topology.boxes import box_of
-from fabricc.front.spec.classes import CODE_POINTS, effective_priority
+from fabricc.front.spec.priorities import CODE_POINTS, effective_priority
 from fabricc.operate.change.variant import edit_spec, prove_spec, review_variant, write_spec
 from fabricc.operate.migrate import renumbering
 from fabricc.operate.migrate.cables import Move, find_exchanged_switches, plan_moves

@@ -26,7 +26,7 @@ from fabricc.operate.devices.login import driver_class
 from fabricc.operate.devices.running import reverting_of_driver
 from fabricc.operate.push.built_tree import BuiltTree, PushRefusedError
 from fabricc.operate.push.drain import drain_files, list_sessions
-from fabricc.operate.push.hook import INSTALL, Hook
+from fabricc.operate.push.image_step import INSTALL, Hook
 from fabricc.operate.push.impact import assess_effect, find_text_changes
 from fabricc.review.diff.model import Impact
 

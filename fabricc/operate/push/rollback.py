@@ -9,7 +9,7 @@ from fabricc.base.values import dataclass
 from fabricc.operate.devices import running
 from fabricc.operate.devices.errors import DeviceError, RefusedLoginError
 from fabricc.operate.push.drain import drain_files
-from fabricc.operate.push.hook import OPPOSITE
+from fabricc.operate.push.image_step import OPPOSITE
 from fabricc.operate.push.journal import FINAL, NEW, State
 from fabricc.operate.push.options import UNREACHABLE_S
 from fabricc.operate.push.ownership import Ownership, drop_own_candidate

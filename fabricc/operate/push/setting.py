@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import dataclass
 from fabricc.operate.push import sequence
 from fabricc.operate.push.executor import Executor
-from fabricc.operate.push.hook import INSTALL, Hook
+from fabricc.operate.push.image_step import INSTALL, Hook
 from fabricc.operate.push.options import Options
 from fabricc.operate.push.reach import Files, session_name
 from fabricc.operate.push.run import Reporter

@@ -15,7 +15,7 @@ from fabricc.operate.devices import running
 from fabricc.operate.drivers import lossless
 from fabricc.operate.push import start_checks, unfinished
 from fabricc.operate.push.built_tree import PushRefusedError, prove_files
-from fabricc.operate.push.hook import INSTALL, OPPOSITE, RETURN
+from fabricc.operate.push.image_step import INSTALL, OPPOSITE, RETURN
 from fabricc.operate.push.journal import NEW, SESSION, Journal, Run, State
 from fabricc.operate.push.options import Options
 from fabricc.operate.push.ownership import hold_switches, new_session

@@ -37,10 +37,10 @@ from fabricc.review.diff.causes import changed_figures, spec_changes
 from fabricc.review.diff.control_files import (
     changed_files_beside,
     find_control_files,
-    report_other_clusters,
 )
 from fabricc.review.diff.infiniband import planned_side
 from fabricc.review.diff.model import LOCK_LOST
+from fabricc.review.diff.other_clusters import report_other_clusters
 from fabricc.review.diff.review_policy import Policy, spec_policy
 from fabricc.review.diff.run import Context
 from fabricc.review.diff.sides import Cluster, Side, SpecSide, merge_networks, share_objects

@@ -18,15 +18,8 @@ from fabricc.base.numbers import group_pairs
 from fabricc.base.values import dataclass, shared_attributes
 from fabricc.compiler.write.workers import spread_work, usable_cpus
 from fabricc.review.diff.causes import find_causes
-from fabricc.review.diff.classes import (
-    derive_changes,
-    describe_partitions,
-    describe_tenants,
-    device_classes,
-    find_moves,
-    find_partition_moves,
-)
 from fabricc.review.diff.compare import compare_views, with_application
+from fabricc.review.diff.device_classes import derive_changes, device_classes
 from fabricc.review.diff.fact_impact import is_access, judge_statement, row_of
 from fabricc.review.diff.former_names import RenamedSide, box_of, former_names, under_present_names
 from fabricc.review.diff.model import (
@@ -54,6 +47,12 @@ from fabricc.review.diff.model import (
     whole_gpus,
 )
 from fabricc.review.diff.sides import Side, SpecSide, figure_rows, parts_of
+from fabricc.review.diff.tenant_changes import (
+    describe_partitions,
+    describe_tenants,
+    find_moves,
+    find_partition_moves,
+)
 from fabricc.review.diff.unread import (
     TextChange,
     changed_text,

@@ -15,7 +15,7 @@ from fabricc.fabric.model import Direction, Host, HostPort
 from fabricc.fabric.out_of_band import OtherDevices, management_endpoints
 from fabricc.fabric.out_of_band_cables import management_cables
 from fabricc.fabric.shape import HostId, TierName
-from fabricc.review.explain import asns, coordinates, formulas
+from fabricc.review.explain import coordinates, formulas, outside_parties
 from fabricc.review.explain.formulas import address_formula
 from fabricc.review.explain.model import Details, Explanation, Formula, Origin, Source, single_explanation
 from fabricc.review.explain.origins import (
@@ -84,7 +84,7 @@ def explain_address(plan: PlanSources, text: str) -> Explanation:
 
 def _explain_external(plan: PlanSources, address: Address) -> Explanation | None:
     """Explain an end of an external link; None for another address."""
-    for end in asns.link_ends(plan.fabric):
+    for end in outside_parties.link_ends(plan.fabric):
         if end.address == address:
             details = (
                 ("device", end.near[0]),
@@ -94,7 +94,7 @@ def _explain_external(plan: PlanSources, address: Address) -> Explanation | None
             )
             title = f"link to {end.party}, outside the fabric"
             return _make_answer(
-                address, title, details, asns.PARTY_RULE, plan.all_of([f"external.{end.party}"])
+                address, title, details, outside_parties.PARTY_RULE, plan.all_of([f"external.{end.party}"])
             )
     return None
 

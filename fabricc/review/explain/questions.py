@@ -20,7 +20,7 @@ from fabricc.fabric.model import Host
 from fabricc.fabric.shape import DeviceId, HostId
 from fabricc.review.explain import coordinates, formulas
 from fabricc.review.explain.addresses import explain_address
-from fabricc.review.explain.asns import explain_asn, explain_party, party_of
+from fabricc.review.explain.asns import explain_asn
 from fabricc.review.explain.devices import explain_device, explain_facts, explain_port
 from fabricc.review.explain.facts import Explainer
 from fabricc.review.explain.groups import explain_group, group_names
@@ -32,6 +32,7 @@ from fabricc.review.explain.origins import (
     identity_origins,
     stride_origins,
 )
+from fabricc.review.explain.outside_parties import explain_party, party_of
 from fabricc.review.explain.pools import (
     AGGREGATE_RULE,
     DOCS,

@@ -14,7 +14,7 @@ from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
 from fabricc.catalog.support import nearest_release
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.plan.further_networks import Naming
+from fabricc.compiler.plan.naming import Naming
 
 if TYPE_CHECKING:
     from fabricc.back.nos import limits

@@ -36,7 +36,7 @@ ROOMS = {
     "consumers": "cumulus, sonic",
     "control_plane": "sonic",
     "updater": "sonic",
-    "foreign/classes": "eos",
+    "foreign/qos": "eos",
     "foreign/interfaces": "eos",
     "foreign/peering": "cumulus, eos",
     "daemons": "frr",

@@ -15,9 +15,9 @@ from fabricc.fabric.qos import Ecn
 from fabricc.front.qos import PRESETS, PROFILES, FixedMarking, build_worksheet, switch_qos
 from fabricc.front.qos.classes import traffic_classes
 from fabricc.front.qos.ecn import DCTCP, UEC, ceiling_bytes, ecn_thresholds, leaves_room
-from fabricc.front.spec.classes import PFC_ONLY
 from fabricc.front.spec.document import cluster_schema
 from fabricc.front.spec.model import Priority
+from fabricc.front.spec.priorities import PFC_ONLY
 from tests.front.qos.published import sn5600
 from tests.samples import CLASSES
 

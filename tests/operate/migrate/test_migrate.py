@@ -15,7 +15,7 @@ import pytest
 
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.shape import TierName
-from fabricc.front.spec.classes import effective_priority
+from fabricc.front.spec.priorities import effective_priority
 from fabricc.operate.migrate.cables import group_switches_by_round, plan_moves
 from fabricc.operate.migrate.prepare import Migration, find_steps, prepare_migration
 from tests.operate.lab.specs import TWO_TIERS

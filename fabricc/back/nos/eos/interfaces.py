@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.eos import evpn, qos, qos_rows
-from fabricc.back.nos.eos.foreign import classes, routing
 from fabricc.back.nos.eos.foreign import interfaces as others
+from fabricc.back.nos.eos.foreign import qos as foreign_qos
+from fabricc.back.nos.eos.foreign import routing
 from fabricc.back.nos.eos.words import (
     MANAGEMENT_VRF,
     SPEEDS,
@@ -205,7 +206,7 @@ ROWS: Sequence[Row] = (
         Keep("platform trident mmu queue interface-profile <word>", "mmu_profile"),
         Keep("platform trident mmu queue profile <word> apply", "mmu_profile"),
         *qos_rows.DELAY_ROWS,
-        Block("(tx-queue|uc-tx-queue) <integer>", "queue", (*qos_rows.QUEUE, *classes.QUEUE)),
+        Block("(tx-queue|uc-tx-queue) <integer>", "queue", (*qos_rows.QUEUE, *foreign_qos.QUEUE)),
         Silent("no priority-flow-control priority <0-7>"),
         *others.ROWS,
     )),

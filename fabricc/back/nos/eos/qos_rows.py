@@ -7,7 +7,7 @@ from collections import Counter
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.eos.foreign import classes
+from fabricc.back.nos.eos.foreign import qos as foreign_qos
 from fabricc.back.nos.eos.qos import ALL_GROUPS, UNITS_US, can_wait
 from fabricc.back.nos.eos.words import (
     ALPHA_OF,
@@ -73,13 +73,13 @@ ROWS: Sequence[Row] = (
         Keep("priority-flow-control on", "pfc"),
         Keep("priority-flow-control pause watchdog", "watchdog"),
         Entry("priority-flow-control priority <0-7> no-drop", "no_drop"),
-        Block("(tx-queue|uc-tx-queue) <integer>", "queue", (*QUEUE, *classes.QUEUE)),
-        *classes.PROFILE,
+        Block("(tx-queue|uc-tx-queue) <integer>", "queue", (*QUEUE, *foreign_qos.QUEUE)),
+        *foreign_qos.PROFILE,
     )),
     Block("policy-map type quality-of-service <word>", "policy map", (
         Block("class class-default", "", (Keep("set dscp <0-63>", "dscp"), Keep("set traffic-class <0-7>", "class"))),
-        Block("class class-default", "", classes.DEFAULT),
-        *classes.POLICY,
+        Block("class class-default", "", foreign_qos.DEFAULT),
+        *foreign_qos.POLICY,
     )),
     Block("platform trident mmu queue profile <word>", "mmu profile", (
         Keep("ingress headroom [bytes] <integer>", "headroom/xoff_bytes"),
@@ -87,7 +87,7 @@ ROWS: Sequence[Row] = (
         Entry("ingress priority-group <0-7> threshold <alpha>", "thresholds"),
         Keep("ingress threshold <alpha>", "threshold"),
         Keep("egress unicast queue <0-7> threshold <alpha>", "queue[{1}]/egress_dynamic_th"),
-        *classes.BUFFERS,
+        *foreign_qos.BUFFERS,
     )),
     Keep("platform trident mmu queue profile <word> apply", "mmu profile"),
     Fact("platform trident mmu headroom-pool limit bytes <integer>", "pool/headroom_bytes"),
@@ -101,7 +101,7 @@ ROWS: Sequence[Row] = (
     Fact(f"{_WATCHDOG} default polling-interval <word>", "watchdog/poll_ms", _to_milliseconds),
     Fact(f"{_WATCHDOG} action <drop|errdisable|notify-only>", "watchdog/action"),
     Fact("hardware counter feature ecn out", "platform/ecn_counters", "true"),
-    *classes.ROWS,
+    *foreign_qos.ROWS,
 )  # fmt: skip
 
 
@@ -187,7 +187,7 @@ def _of_profile(profile: Scope) -> list[Stated]:
         stated.append(("watchdog", format_boolean(guards), values.get("watchdog", values["pfc"])[1]))
     for number, queue in queues.items():
         stated += _of_queue(number, queue)
-    stated += [(name, *stored) for name, stored in values.items() if name.startswith(classes.REPORTED)]
+    stated += [(name, *stored) for name, stored in values.items() if name.startswith(foreign_qos.REPORTED)]
     return stated
 
 
@@ -200,7 +200,7 @@ def _of_queue(number: object, queue: Scope, *, only_stated: bool = False) -> Ite
         yield f"queue[{number}]/scheduler", scheduler, max(stored, default=queue.line)
     for name, (value, line) in queue.values.items():
         if name not in ("strict", "percent"):
-            yield classes.of_queue(number, name), value, line
+            yield foreign_qos.of_queue(number, name), value, line
 
 
 def _of_buffers(profile: Scope) -> list[Stated]:

@@ -6,7 +6,7 @@ import re
 from ipaddress import IPv4Interface
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.eos.foreign import classes, igp, switching
+from fabricc.back.nos.eos.foreign import igp, qos, switching
 from fabricc.back.nos.eos.words import SPEED_OF, default_rows, kept_rows
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope, Silent, Types
 
@@ -129,7 +129,7 @@ ROWS: Sequence[Row] = (
     *default_rows(("lldp med <rest>", "lldp tlv <rest>", "link-debounce")),
     Silent("autostate"),
     Silent("default autostate"),
-    *switching.PORT_ROWS, *igp.PORT_ROWS, *classes.PORT_ROWS,
+    *switching.PORT_ROWS, *igp.PORT_ROWS, *qos.PORT_ROWS,
 )  # fmt: skip
 """Of an interface."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.review.diff import run
-from fabricc.review.diff.classes import device_classes
+from fabricc.review.diff.device_classes import device_classes
 from fabricc.review.diff.inputs import open_inputs
 from fabricc.review.diff.run import compare_device
 

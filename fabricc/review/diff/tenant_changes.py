@@ -1,0 +1,157 @@
+"""Describe which tenants and partitions gain and lose GPUs, ports and exits by a change."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.diagnostics.wording import plural
+from fabricc.fabric.shape import HostId
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.review.diff.model import Rail
+    from fabricc.review.diff.sides import Side
+
+_RailOfHost = tuple[str, int]
+
+
+class _Share(NamedTuple):
+    """Rails that a tenant gains or loses: their GPUs, ports and ToRs."""
+
+    gpus: Fraction
+    ports: int
+    tors: int
+
+
+def describe_tenants(base: Fabric, head: Fabric, reach: Iterable[Rail], sessions: int) -> tuple[str, ...]:
+    """Return a sentence for each tenant that gains or loses GPUs or an exit, and one about others that lose service.
+
+    Args:
+        base: the fabric before the change.
+        head: the fabric after it.
+        reach: rails that lose service while the change is applied.
+        sessions: BGP sessions that go down.
+    """
+    before, after = _tenants_of_rails(base), _tenants_of_rails(head)
+    lines = [*_describe_exits(base, head)]
+    if before == after:
+        return tuple(lines)
+    moves: dict[tuple[str, str], list[_RailOfHost]] = defaultdict(list)
+    for rail in before.keys() | after.keys():
+        old, new = before.get(rail, ""), after.get(rail, "")
+        if old != new:
+            moves[old, "loses"].append(rail)
+            moves[new, "gains"].append(rail)
+    resets = (
+        "no session of another tenant resets"
+        if not sessions
+        else f"{plural(sessions, 'BGP session')} of all tenants reset"
+    )
+    for (tenant, verb), rails in sorted(moves.items()):
+        if tenant:
+            share = _share(head if verb == "gains" else base, rails)
+            lines.append(
+                f"tenant {tenant} {verb} {plural(round(share.gpus), 'GPU')}: {plural(share.ports, 'port')} on "
+                f"{plural(share.tors, 'ToR')}, {resets}"
+            )
+    moved = {tenant for tenant, _ in moves}
+    reached = {before[host, rail] for host, rail, network in reach if not network and (host, rail) in before}
+    if noticed := sorted(reached - moved):
+        lines.append(f"other tenants lose service while it is applied: {', '.join(noticed)}")
+    return tuple(lines)
+
+
+def _describe_exits(base: Fabric, head: Fabric) -> Iterator[str]:
+    """Yield a sentence for each outside party that a tenant reaches from now on, or no longer."""
+    before, after = _tenants_of_exits(base), _tenants_of_exits(head)
+    for party in sorted(before.keys() | after.keys()):
+        old, new = before.get(party), after.get(party)
+        if old != new:
+            if old:
+                yield f"tenant {old} no longer reaches {party}"
+            if new:
+                yield f"tenant {new} reaches {party}"
+
+
+def _tenants_of_exits(fabric: Fabric) -> dict[str, str]:
+    """Return outside party -> the tenant that reaches it."""
+    tenancy = fabric.tenancy
+    return {party: tenancy.tenants[at].name for party, at in tenancy.exits.items()} if tenancy else {}
+
+
+def find_moves(base: Fabric, head: Fabric) -> tuple[str, ...]:
+    """Return the hosts with GPUs that go from one tenant to another, with both."""
+    before, after = _tenants_of_rails(base), _tenants_of_rails(head)
+    moved = sorted(
+        (host, before[host, rail], tenant)
+        for (host, rail), tenant in after.items()
+        if before.get((host, rail), tenant) != tenant
+    )
+    return tuple(dict.fromkeys(f"{host} from {old} to {new}" for host, old, new in moved))
+
+
+def describe_partitions(base: Side, head: Side) -> tuple[str, ...]:
+    """Return a sentence for each partition that gains or loses ports of hosts."""
+    moves: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for place in sorted(base.partitions.keys() | head.partitions.keys()):
+        before, after = (side.partitions.get(place, frozenset()) for side in (base, head))
+        for verb, names in (("loses", before - after), ("gains", after - before)):
+            for name in names:
+                moves.setdefault((name, verb), []).append(place)
+    lines = []
+    for (name, verb), places in sorted(moves.items()):
+        hosts = {host for host, _ in places}
+        lines.append(f"tenant {name} {verb} {plural(len(places), 'port')} of {plural(len(hosts), 'host')}")
+    return tuple(lines)
+
+
+def find_partition_moves(base: Side, head: Side) -> tuple[str, ...]:
+    """Return the hosts with ports that go from one partition to another, with both."""
+    moves = []
+    for (host, device), before in sorted(base.partitions.items()):
+        after = head.partitions.get((host, device), before)
+        lost, gained = (" and ".join(sorted(names)) for names in (before - after, after - before))
+        if lost and gained:
+            moves.append(f"{host} from {lost} to {gained}")
+    return tuple(dict.fromkeys(moves))
+
+
+def _tenants_of_rails(fabric: Fabric) -> dict[_RailOfHost, str]:
+    """Return (host, rail) -> tenant; empty without tenants."""
+    tenancy = fabric.tenancy
+    if tenancy is None:
+        return {}
+    return {
+        (host, rail): tenancy.tenants[index].name
+        for host, rails in tenancy.of_host.items()
+        for rail, index in enumerate(rails)
+        if index >= 0
+    }
+
+
+def _share(fabric: Fabric, rails: Iterable[_RailOfHost]) -> _Share:
+    """Return what some rails of hosts consist of."""
+    wanted: dict[str, set[int]] = defaultdict(set)
+    for name, rail in rails:
+        wanted[name].add(rail)
+    gpus, ports, tors = Fraction(0), 0, set[str]()
+    for place, group in _places(fabric, wanted.keys()):
+        model, attached = fabric.host_models[group], fabric.attachments[group]
+        host = fabric.host(place)
+        own = [port for port in host.ports if port.rail in wanted[host.name]]
+        gpus += Fraction(model.gpus, attached.rails) * len(wanted[host.name])
+        ports += len(own)
+        tors |= {port.peer.device for port in own}
+    return _Share(gpus, ports, len(tors))
+
+
+def _places(fabric: Fabric, hosts: Iterable[str]) -> Iterator[tuple[HostId, int]]:
+    wanted = set(hosts)
+    for coordinate, unit in fabric.units.items():
+        for slot, name in unit.hosts.items():
+            if name in wanted:
+                yield HostId(coordinate, slot), unit.group
