@@ -39,7 +39,7 @@ FUNCTIONS = {
     "read_statement": "facts/statement.py", "end_findings": "rules/links.py", "differing_values": "rules/links.py",
     "share_without": "fabric/capacity/remainder.py",
     "describe_share": "fabric/capacity/remainder.py", "review_variant": "operate/change/variant.py",
-    "describe_kept_share": "operate/change/order_text.py", "wave_json": "operate/change/order_text.py",
+    "describe_kept_share": "operate/change/order_text.py", "encode_wave": "operate/change/order_text.py",
     "overlapping_blocks": "rules/overlaps.py", "repeated_numbers": "rules/duplicates.py",
     "find_outliers": "rules/outliers.py",
     "run_switch_rules": "rules/registry.py", "run_fabric_rules": "rules/registry.py",

@@ -18,7 +18,7 @@ from fabricc.base.diagnostics import Diagnostic, Position
 from fabricc.base.diagnostics.formats import finding_entry
 from fabricc.base.diagnostics.text import severity_summary
 from fabricc.base.diagnostics.wording import format_share, plural
-from fabricc.base.foreign.formats import json_rendered
+from fabricc.base.foreign.formats import escape_json
 from fabricc.base.foreign.text import Line, Part, Rendered, Table
 from fabricc.compiler.prove.finding_groups import FindingGroups
 from fabricc.compiler.result import exit_status
@@ -216,11 +216,11 @@ def as_json(audit: Audit, diagnostics: Sequence[Diagnostic]) -> Rendered:
     written = io.StringIO()
     written.write(before.removesuffix("\n}") + ',\n  "links": [')
     for number, link in enumerate(audit.found.links):
-        written.write(f"{',' if number else ''}\n{_link_json(link)}")
+        written.write(f"{',' if number else ''}\n{_encode_link(link)}")
     written.write(("\n  ]," if audit.found.links else "],") + after.removeprefix("{") + "\n")
     text = written.getvalue()
     del written, before, after
-    return json_rendered(text)
+    return escape_json(text)
 
 
 def _as_document(value: object) -> str:
@@ -246,7 +246,7 @@ _LINK = """\
 _quoted = lru_cache(maxsize=1 << 14)(partial(json.dumps, ensure_ascii=False))
 
 
-def _link_json(link: Link) -> str:
+def _encode_link(link: Link) -> str:
     """Return a link as JSON; in a large fabric most of the text is links."""
     evidence = ",\n        ".join(map(_quoted, link.evidence))
     return _LINK.format(*map(_quoted, (*link.a, *link.b)), evidence)

@@ -116,7 +116,7 @@ def command(name: str | None, extra: tuple[Path, ...], format_: str) -> int:
     output.print_findings(found, "text", input_texts(found))
     if name is None:
         if format_ == "json":
-            output.print_document(_list_json(catalog))
+            output.print_document(_encode_list(catalog))
         else:
             output.print_parts(_list_models(catalog))
         return exit_status(found)
@@ -157,7 +157,7 @@ def _count_systems(catalog: Catalog) -> dict[str, int]:
     )
 
 
-def _list_json(catalog: Catalog) -> Rendered:
+def _encode_list(catalog: Catalog) -> Rendered:
     table: dict[str, object] = {
         heading: [
             {"name": m.name, "title": m.title, "summary": _model_line(m)} for _, m in sorted(models.items())

@@ -219,13 +219,15 @@ def _render_json(
     compiled: Compiled, found: Iterable[object], worksheets: Mapping[str, Sequence[QosWorksheet]] | None
 ) -> Rendered:
     findings = [dataclasses.asdict(d) for d in found]  # type: ignore[call-overload]
-    whole = {**_part_json(compiled, worksheets), "findings": findings}
+    whole = {**_encode_part(compiled, worksheets), "findings": findings}
     if compiled.networks:
-        whole["networks"] = {name: _part_json(each, worksheets) for name, each in compiled.networks.items()}
+        whole["networks"] = {name: _encode_part(each, worksheets) for name, each in compiled.networks.items()}
     return json_document(whole, sort_keys=True)
 
 
-def _part_json(part: Compiled, worksheets: Mapping[str, Sequence[QosWorksheet]] | None) -> dict[str, object]:
+def _encode_part(
+    part: Compiled, worksheets: Mapping[str, Sequence[QosWorksheet]] | None
+) -> dict[str, object]:
     fabric, spec = part.planned, part.loaded
     found: dict[str, object] = {
         "plan": tables.fabric_summary(fabric, spec.assumptions) if fabric and spec else None

@@ -161,7 +161,7 @@ def _show_preview(setting: Setting, format_: str, *, dry_run: bool) -> int:
     remarks = start_checks.report_revert_limits(setting, list(found.effects))
     status = ENVIRONMENT if found.skipped else 0
     if format_ == "json":
-        output.print_document(report.preview_json(found, setting.options, remarks))
+        output.print_document(report.encode_preview(found, setting.options, remarks))
         return status
     output.print_verbatim(*report.format_preview(found, setting.options))
     output.print_findings(found.findings, "text", {})
@@ -181,7 +181,7 @@ def _run_trial(setting: Setting, ledger: Path | None, format_: str, *, record: b
         except (EmitError, PushRefusedError) as error:
             found, status = replace(found, findings=(*found.findings, *error.diagnostics)), 1
     if format_ == "json":
-        output.print_document(report.trials_json(found, setting.source.digest, status))
+        output.print_document(report.encode_trials(found, setting.source.digest, status))
         return status
     output.print_findings(found.findings, "text", found.sources)
     output.out(*report.format_trials(found))
@@ -209,7 +209,7 @@ def _carry_out(setting: Setting, mode: str | None, rollback: int | None, format_
         else:
             outcome = start.push_tree(attended)
     if format_ == "json":
-        output.print_document(report.outcome_json(outcome, remarks))
+        output.print_document(report.encode_outcome(outcome, remarks))
         return outcome.exit_status
     output.print_findings(outcome.diagnostics, "text", {})
     output.out(report.format_outcome(outcome))
@@ -219,7 +219,7 @@ def _carry_out(setting: Setting, mode: str | None, rollback: int | None, format_
 def _show_status(journal: Path, number: int | None, format_: str) -> int:
     runs = start.list_runs(journal, number)
     if format_ == "json":
-        output.print_document(report.status_json(runs))
+        output.print_document(report.encode_status(runs))
     else:
         output.out(*report.format_status(runs, whole=number is not None))
     return 0

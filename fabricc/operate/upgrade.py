@@ -20,7 +20,7 @@ from fabricc.base.numbers import group_pairs
 from fabricc.base.values import dataclass, replace
 from fabricc.catalog.support import oldest_release, runs_release
 from fabricc.front.spec.document import format_path
-from fabricc.operate.change.order_text import describe_review, describe_wave, review_json, wave_json
+from fabricc.operate.change.order_text import describe_review, describe_wave, encode_review, encode_wave
 from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.change.variant import edit_spec, prove_spec, review_variant, write_spec
 from fabricc.operate.push.image_step import ImageKey, Images, read_images
@@ -409,7 +409,7 @@ def list_steps(found: Upgrade, spec: str) -> list[str]:
     ]
 
 
-def _gap_json(gap: Gap) -> dict[str, Any]:
+def _encode_gap(gap: Gap) -> dict[str, Any]:
     reason = f"{gap.reason} ({gap.source})" if gap.source else gap.reason
     return {
         "code": gap.code, "feature": gap.feature, "reason": reason, "remedy": gap.remedy, "fatal": gap.fatal,
@@ -424,10 +424,10 @@ def as_json(found: Upgrade, spec: str) -> Rendered:
         "to": str(found.request.to),
         "switches": [taker._asdict() for taker in found.targets],
         "features": [feature._asdict() for feature in found.features],
-        "gaps": [_gap_json(gap) for gap in found.gaps],
-        "gaps_closed": [_gap_json(gap) for gap in found.closed],
+        "gaps": [_encode_gap(gap) for gap in found.gaps],
+        "gaps_closed": [_encode_gap(gap) for gap in found.closed],
         "impact": found.review.impact.label,
-        "review": review_json(found.review),
+        "review": encode_review(found.review),
         "changes": [
             {
                 "cause": cause,
@@ -441,7 +441,7 @@ def as_json(found: Upgrade, spec: str) -> Rendered:
             for cause, group in group_by_cause(found)
         ],
         "waves": {
-            network or "compute": list(map(wave_json, waves))
+            network or "compute": list(map(encode_wave, waves))
             for network, waves in found.waves.items()
             if waves
         },

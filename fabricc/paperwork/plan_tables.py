@@ -263,7 +263,7 @@ def fabric_summary(fabric: Fabric, assumptions: Mapping[str, object]) -> dict[st
     shown = ("renamed", "replaced", "parties", "network")
     moved = {key: value for key in shown if (value := getattr(moves, key))}
     return {
-        "assumptions": {path: _json_value(value) for path, value in assumptions.items()},
+        "assumptions": {path: _encode_value(value) for path, value in assumptions.items()},
         "classes": [dict(zip(CLASSES, row, strict=True)) for row in class_rows(first)],
         "cluster": fabric.cluster,
         "counts": fabric.counts(),
@@ -319,17 +319,17 @@ def segment_rows(fabric: Fabric) -> list[dict[str, object]]:
     ]
 
 
-def json_text(value: object) -> str:
+def format_json(value: object) -> str:
     """JSON for people and Git: indented, keys sorted."""
     return json.dumps(value, indent=2, sort_keys=True) + "\n"
 
 
-def _json_value(value: object) -> object:
+def _encode_value(value: object) -> object:
     """Return a value as JSON can hold it."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list | tuple):
-        return [_json_value(item) for item in value]
+        return [_encode_value(item) for item in value]
     if isinstance(value, dict):
-        return {str(key): _json_value(item) for key, item in value.items()}
+        return {str(key): _encode_value(item) for key, item in value.items()}
     return str(value)

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from fabricc.audit.adopt.edits import EditScope, FilePair
-from fabricc.audit.adopt.json_edits import json_edits, laid_out, printed_json
+from fabricc.audit.adopt.json_edits import find_edits, format_edits, laid_out
 from fabricc.audit.adopt.run import adopted_of
 from fabricc.back.nos.overlay import merge_overlay
 from fabricc.base.diagnostics import Severity
@@ -28,8 +28,8 @@ def edited(built, found, *keys, reach=EditScope.SIMILAR, ignorable=()):
     sides = FilePair(one, two, lines_of(one, *keys), lines_of(two, *keys), lines_of(two, *ignorable), reach)
     files, texts = {FILE: one}, {}
     for removes in (True, False):
-        if some := [each for each in json_edits(sides) if each.removes is removes]:
-            texts[removes] = printed_json(some)
+        if some := [each for each in find_edits(sides) if each.removes is removes]:
+            texts[removes] = format_edits(some)
             files = merge_overlay(files, Overlay("", FILE, texts[removes], removes))
     return json.loads(files[FILE]), {removes: json.loads(text) for removes, text in texts.items()}
 

@@ -48,7 +48,7 @@ def laid_out(text: str) -> str:
     return json.dumps(value, indent=4) if isinstance(value, dict) else text
 
 
-def json_edits(sides: FilePair) -> list[Edit]:
+def find_edits(sides: FilePair) -> list[Edit]:
     """The edits that make of the built file one with what matters of the found one; both as `laid_out` has them."""
     try:
         one, two = json.loads(sides.built), json.loads(sides.found)
@@ -186,7 +186,7 @@ def _matched_rows(built: Mapping[str, Any], path: Path) -> set[str]:
     return {row for row in built.get(path[0], {}) if shape.fullmatch(row)}
 
 
-def printed_json(edits: Iterable[Edit]) -> str:
+def format_edits(edits: Iterable[Edit]) -> str:
     """Edits as the text of an overlay."""
     tree: dict[str, Any] = {}
     for edit in edits:

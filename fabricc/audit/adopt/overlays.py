@@ -13,7 +13,7 @@ from fabricc.audit.adopt.edits import (
     generalize_edits,
     overlay_text,
 )
-from fabricc.audit.adopt.json_edits import Path, json_edits, laid_out, printed_json
+from fabricc.audit.adopt.json_edits import Path, find_edits, format_edits, laid_out
 from fabricc.audit.adopt.trial import built_files, compare_with_device, find_mismatches, secret_places
 from fabricc.back import nos as back_ends
 from fabricc.back.nos.exec_commands import command_lines
@@ -224,7 +224,7 @@ def _file_edits(
             keyed=file.endswith((".yaml", ".yml")), barred={line for at, line in barred if at == file},
             renewed=strays.get(file, ()),
         )  # fmt: skip
-        if some := json_edits(sides) if file.endswith(".json") else compute_edits(sides):
+        if some := find_edits(sides) if file.endswith(".json") else compute_edits(sides):
             found[file] = some
     return found
 
@@ -276,7 +276,7 @@ def overlay_entries(
 
 def _edits_text(file: str, some: Sequence[Edit]) -> str:
     """Return the edits of a file as the text of an overlay."""
-    return printed_json(some) if file.endswith(".json") else overlay_text(some)
+    return format_edits(some) if file.endswith(".json") else overlay_text(some)
 
 
 def _share_edits(

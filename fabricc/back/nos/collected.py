@@ -355,7 +355,7 @@ _SONIC_ROW = re.compile(
 def parse_lldpd(text: str) -> tuple[SeenNeighbor, ...]:
     """Return the neighbors in an output; empty for any other text."""
     if '"lldp"' in text:
-        return find_neighbors(text, _of_json(parse_json(text)))
+        return find_neighbors(text, _read_json_answer(parse_json(text)))
     if "via: LLDP" in text:
         return parse_details(text, _LINE)
     if "RemotePortID" in text:
@@ -364,7 +364,7 @@ def parse_lldpd(text: str) -> tuple[SeenNeighbor, ...]:
     return _of_keys(text) if "lldp." in text else ()
 
 
-def _of_json(answer: Any) -> Iterator[tuple[str, str, str]]:
+def _read_json_answer(answer: Any) -> Iterator[tuple[str, str, str]]:
     """Of `json` (names are keys, one interface is no list) and of `json0` (everything is a list)."""
     for interface in values_under(answer, "interface"):
         if not isinstance(interface, dict):

@@ -103,7 +103,7 @@ def merge_overlay(files: Mapping[str, str], overlay: Overlay) -> dict[str, str]:
     into = target_file(files, overlay.into)
     check_text(into, overlay.text)
     if into.endswith(".json"):
-        text = _merged_json(files[into], overlay.text)
+        text = _merge_json(files[into], overlay.text)
     else:
         text = merge_text(files[into], overlay.text, keyed=into.endswith(_YAML))
     return {**files, into: text}
@@ -160,7 +160,7 @@ def _has_part(known: Any, part: Any) -> bool:
     return part is None or known == part or (isinstance(part, dict) and isinstance(known, dict))
 
 
-def _merged_json(text: str, overlay: str) -> str:
+def _merge_json(text: str, overlay: str) -> str:
     """Return the object with what the overlay adds; laid out as it was, keys in order of their first appearance."""
     value = _load_json(text)
     _add_values(value, _load_json(overlay), overlay)

@@ -83,10 +83,10 @@ def json_document(value: object, *, indent: int = 2, sort_keys: bool = False) ->
     written.write("\n")
     text = written.getvalue()
     del written
-    return json_rendered(text)
+    return escape_json(text)
 
 
-def json_rendered(text: str) -> Rendered:
+def escape_json(text: str) -> Rendered:
     """JSON as it was written without escapes for other than ASCII, with what `json_document` promises."""
     if not text.isascii() or "\x7f" in text:
         text = "".join([c if is_shown(c) or c == "\n" else _json_escape(c) for c in text])

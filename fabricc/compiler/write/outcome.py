@@ -188,9 +188,9 @@ def plan_texts(spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str]]:
     summary = tables.fabric_summary(fabric, spec.assumptions)
     sheets = list_worksheets(spec, fabric)
     folder = plan_folder(fabric)
-    yield f"{folder}/fabric.json", tables.json_text(summary)
+    yield f"{folder}/fabric.json", tables.format_json(summary)
     yield f"{folder}/worksheet.csv", csv_text([tables.WORKSHEET, *tables.worksheet_rows(sheets)])
-    yield f"{folder}/worksheet.json", tables.json_text(tables.worksheet_summary(sheets))
+    yield f"{folder}/worksheet.json", tables.format_json(tables.worksheet_summary(sheets))
     for name, text in out_of_band.table_texts(fabric):
         yield f"{folder}/{name}", text
 

@@ -46,7 +46,7 @@ def list_cuts(wave: Wave) -> Iterator[str]:
         yield f"all {join_words(wave.unreachable, 2)} are down"
 
 
-def wave_json(wave: Wave) -> dict[str, Any]:
+def encode_wave(wave: Wave) -> dict[str, Any]:
     """Return a wave as JSON; `kept` is the share of `at`, `risked` the share if all of the wave failed."""
     return {
         "switches": list(wave.members),
@@ -67,7 +67,7 @@ def describe_review(review: Review) -> Iterator[str]:
     yield from (f"  {each.severity} {each.code} {each.message}" for each in review.proof_findings)
 
 
-def review_json(review: Review) -> dict[str, Any]:
+def encode_review(review: Review) -> dict[str, Any]:
     """Return the verdict of a review as JSON."""
     return {
         "impact": review.impact.label,

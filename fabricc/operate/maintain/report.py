@@ -11,7 +11,7 @@ from fabricc.base.foreign.text import Line, Part, Rendered, Table
 from fabricc.base.numbers import group_pairs
 from fabricc.fabric.capacity.hosts import FEWER_PATHS, HOW
 from fabricc.fabric.capacity.remainder import LinkShare, describe_share
-from fabricc.operate.change.order_text import describe_review, review_json
+from fabricc.operate.change.order_text import describe_review, encode_review
 from fabricc.operate.maintain.plan import Moment, NetworkMaintenance
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def as_json(found: MaintenancePlan) -> Rendered:
         "start": request.start.isoformat(timespec="minutes") if request.start else None,
         "minutes": request.minutes,
         "down": found.down.names,
-        "networks": [_network_json(network) for network in found.networks],
+        "networks": [_encode_network(network) for network in found.networks],
         "jobs": {
             "nodes": [
                 {"name": job.name, "unit": job.unit, "first_rank": job.rank, "gpus": job.gpus}
@@ -149,7 +149,7 @@ def as_json(found: MaintenancePlan) -> Rendered:
         "kubernetes": dict(found.kubernetes),
         "specs": {
             "words": found.words.lines,
-            "reviews": {name: review_json(review) for name, review in found.reviews.items()},
+            "reviews": {name: encode_review(review) for name, review in found.reviews.items()},
             "written": [str(path) for path in found.written],
         },
         "findings": [finding_entry(one) for one in found.findings],
@@ -157,7 +157,7 @@ def as_json(found: MaintenancePlan) -> Rendered:
     return json_document(answer)
 
 
-def _network_json(network: NetworkMaintenance) -> dict[str, Any]:
+def _encode_network(network: NetworkMaintenance) -> dict[str, Any]:
     hosts = [
         {
             "name": each.name,
@@ -174,8 +174,8 @@ def _network_json(network: NetworkMaintenance) -> dict[str, Any]:
     return {
         "name": network.name or "compute",
         "out": {moment.value: out.names for moment, out in network.moments.items()},
-        "parts": _shares_json(network.parts),
-        "switches": _shares_json(network.switches),
+        "parts": _encode_shares(network.parts),
+        "switches": _encode_shares(network.switches),
         "rails": {
             rail: {moment.value: float(share) for moment, share in zip(Moment, shares, strict=True)}
             for rail, shares in network.rails.items()
@@ -195,7 +195,7 @@ def _network_json(network: NetworkMaintenance) -> dict[str, Any]:
     }
 
 
-def _shares_json(found: Mapping[str, Sequence[LinkShare]]) -> dict[str, dict[str, dict[str, float]]]:
+def _encode_shares(found: Mapping[str, Sequence[LinkShare]]) -> dict[str, dict[str, dict[str, float]]]:
     return {
         name: {
             moment.value: {"left": float(share.capacity), "links": share.links, "of": share.of}

@@ -9,7 +9,7 @@ from fabricc.base.diagnostics.wording import format_share, join_words, plural
 from fabricc.base.foreign.formats import csv_text, json_document
 from fabricc.base.foreign.shell import shell_path
 from fabricc.base.foreign.text import Line, Part, Rendered, Table
-from fabricc.operate.change.order_text import describe_review, describe_wave, review_json, wave_json
+from fabricc.operate.change.order_text import describe_review, describe_wave, encode_review, encode_wave
 from fabricc.operate.migrate.cables import group_switches_by_round
 from fabricc.review.diff import wording
 
@@ -146,12 +146,12 @@ def as_json(found: Migration) -> Rendered:
                     "first": stage.step.before or None,
                     "then_wait": stage.step.after or None,
                     "spec": str(stage.spec) if stage.spec else None,
-                    "review": {**review_json(stage.review), "drain": _list_drains(stage)},
+                    "review": {**encode_review(stage.review), "drain": _list_drains(stage)},
                     "waves": {
                         order.network or "compute": {
                             "refused": order.refused or None,
                             "possible": list(order.possible),
-                            "order": list(map(wave_json, order.waves)),
+                            "order": list(map(encode_wave, order.waves)),
                         }
                         for order in stage.orders
                     },
@@ -163,16 +163,16 @@ def as_json(found: Migration) -> Rendered:
                         for at, names in group_switches_by_round(stage.moves).items()
                     ],
                     "cables": [
-                        {"round": move.round, "was": _ends_json(move.was), "now": _ends_json(move.now)}
+                        {"round": move.round, "was": _encode_ends(move.was), "now": _encode_ends(move.now)}
                         for move in stage.moves
                     ],
                 }
                 for stage in found.stages
             ],
-            "at_once": review_json(found.at_once),
+            "at_once": encode_review(found.at_once),
         }
     )
 
 
-def _ends_json(ends: Ends | None) -> list[str] | None:
+def _encode_ends(ends: Ends | None) -> list[str] | None:
     return [":".join(end) for end in ends] if ends else None

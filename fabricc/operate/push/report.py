@@ -11,7 +11,7 @@ from fabricc.base.diagnostics.wording import format_share, join_words, plural
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.numbers import group_pairs
 from fabricc.base.values import replace
-from fabricc.operate.change.order_text import describe_kept_share, list_cuts, wave_json
+from fabricc.operate.change.order_text import describe_kept_share, encode_wave, list_cuts
 from fabricc.operate.push.start import Preview, format_duration
 from fabricc.review.diff import view
 
@@ -78,7 +78,7 @@ def _format_ways(found: Preview) -> list[str]:
     return [f"{way}: {join_words(names, _MEMBERS)}" for way, names in ways.items()]
 
 
-def preview_json(found: Preview, options: Options, remarks: Sequence[Diagnostic]) -> Rendered:
+def encode_preview(found: Preview, options: Options, remarks: Sequence[Diagnostic]) -> Rendered:
     """Return the preview as JSON; `diff` is a switch's own, None where it was not contacted."""
     waves = found.waves if options.drain else [replace(wave, drained=()) for wave in found.waves]
     return json_document({
@@ -93,7 +93,7 @@ def preview_json(found: Preview, options: Options, remarks: Sequence[Diagnostic]
             for name, effect in found.effects.items()
         },
         "waves": [list(wave.members) for wave in found.waves],
-        "order": list(map(wave_json, waves)),
+        "order": list(map(encode_wave, waves)),
         "seconds": round(found.seconds),
         "findings": [finding_entry(one) for one in (*found.findings, *remarks)],
     })  # fmt: skip
@@ -113,7 +113,7 @@ def format_trials(found: Trials) -> list[str]:
     return lines
 
 
-def trials_json(found: Trials, digest: str, exit_status: int) -> Rendered:
+def encode_trials(found: Trials, digest: str, exit_status: int) -> Rendered:
     """Return the trials as JSON; `refused` is None where the switch could not be reached."""
     return json_document({
         "tree_sha256": digest, "exit_status": exit_status,
@@ -139,7 +139,7 @@ def format_outcome(found: Outcome) -> str:
     return f"run {found.run}: {counts or 'nothing to do'}; tree sha256 {found.digest}"
 
 
-def outcome_json(found: Outcome, remarks: Sequence[Diagnostic]) -> Rendered:
+def encode_outcome(found: Outcome, remarks: Sequence[Diagnostic]) -> Rendered:
     """Return the same for programs."""
     return json_document({
         "run": found.run, "tree_sha256": found.digest, "exit_status": found.exit_status,
@@ -165,7 +165,7 @@ def format_status(runs: Runs, *, whole: bool) -> list[str]:
     return lines
 
 
-def status_json(runs: Runs) -> Rendered:
+def encode_status(runs: Runs) -> Rendered:
     """Return the same for programs, every switch of every run."""
     return json_document({
         "runs": [

@@ -10,7 +10,7 @@ import pytest
 from fabricc.operate.change.order import Wave
 from fabricc.operate.change.resources import Effect
 from fabricc.operate.push.options import Options
-from fabricc.operate.push.report import preview_json
+from fabricc.operate.push.report import encode_preview
 from fabricc.operate.push.start import Preview
 from fabricc.review.diff.model import Impact
 
@@ -19,6 +19,6 @@ from fabricc.review.diff.model import Impact
 def test_json_lists_drains_only_where_the_push_drains(drain: bool) -> None:
     wave = Wave(("tor1",), True, Fraction(1), "", Fraction(1), drained=("tor1",))
     seen = Preview("0" * 64, {"tor1": Effect("eos 4.32", Impact.TRAFFIC_LOSS)}, [wave], 1.0, "a guess")
-    found = json.loads(str(preview_json(seen, Options(drain=drain), [])))
+    found = json.loads(str(encode_preview(seen, Options(drain=drain), [])))
     assert found["order"][0]["drained"] == (["tor1"] if drain else [])
     assert found["switches"]["tor1"]["drained"] is drain

@@ -82,7 +82,7 @@ def identity(files: Mapping[str, str]) -> Identity:
 def output(text: str) -> Output | None:
     """`show version` and `show lldp neighbors [detail]`, each as text or JSON."""
     if answer := parse_json(text):
-        return _of_json(text, answer)
+        return _read_json_answer(text, answer)
     seen = parse_details(text, _DETAIL) if " LLDP neighbors" in text else parse_table(text, _TABLE, _ROW)
     found = match_patterns(text, _VERSION)
     if not seen and "release" not in found:
@@ -92,7 +92,7 @@ def output(text: str) -> Output | None:
     return Output(Identity("", box, found.get("release", ""), products(box)), at_home)
 
 
-def _of_json(text: str, answer: object) -> Output | None:
+def _read_json_answer(text: str, answer: object) -> Output | None:
     box = next(
         (
             leaf_text(each, "modelName")

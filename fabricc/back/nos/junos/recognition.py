@@ -75,7 +75,7 @@ def identity(files: Mapping[str, str]) -> Identity:
 def output(text: str) -> Output | None:
     """`show version` and `show lldp neighbors [detail]`, as text or `| display json`."""
     if answer := parse_json(text):
-        return _of_json(text, answer)
+        return _read_json_answer(text, answer)
     rows = parse_table(text, _TABLE, _ROW) if "Parent Interface" in text else ()
     seen = rows or (parse_details(text, _DETAIL) if "Local Information:" in text else ())
     found = match_patterns(text, _VERSION)
@@ -85,7 +85,7 @@ def output(text: str) -> Output | None:
     return Output(_make_identity(found.get("name", ""), found.get("box", ""), release), seen)
 
 
-def _of_json(text: str, answer: object) -> Output | None:
+def _read_json_answer(text: str, answer: object) -> Output | None:
     identity = Identity()
     for each in values_under(answer, "software-information"):
         release = leaf_text(each, "junos-version")

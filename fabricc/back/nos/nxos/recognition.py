@@ -77,7 +77,7 @@ def identity(files: Mapping[str, str]) -> Identity:
 def output(text: str) -> Output | None:
     """`show version` and `show lldp neighbors [detail]`, each as text or JSON."""
     if answer := parse_json(text):
-        return _of_json(text, answer)
+        return _read_json_answer(text, answer)
     lldp = "Local Port id:" in text
     seen = parse_details(text, _DETAIL) if lldp else parse_table(text, _TABLE, _ROW)
     found = match_patterns(text, _VERSION)
@@ -88,7 +88,7 @@ def output(text: str) -> Output | None:
     return Output(Identity(found.get("name", ""), box, found.get("release", ""), products(box)), at_home)
 
 
-def _of_json(text: str, answer: object) -> Output | None:
+def _read_json_answer(text: str, answer: object) -> Output | None:
     releases = (
         each
         for name in ("nxos_ver_str", "sys_ver_str", "kickstart_ver_str")
