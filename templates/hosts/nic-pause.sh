@@ -13,6 +13,7 @@ has_own_system() {
 
 verify_pause() {
     ! has_own_system || return 0
+    command -v ethtool >/dev/null || not_seen '802.3x pause, for want of ethtool'
     pause=$(pause_state)
     [ -z "$pause" ] || same 'pause' "$pause" 'off off'
 }

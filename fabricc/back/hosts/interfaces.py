@@ -100,6 +100,7 @@ def _link_file(name: str, pci: str, mtu: int, pause: tuple[str, ...], ring_rx: i
         words.read_template("rail.link.j2"),
         name=words.check_word(name),
         pci=words.check_word(pci),
+        representor=words.REPRESENTOR,
         mtu=mtu,
         pause="".join([f"{key}=no\n" for key in pause]),
         ring_rx=ring_rx,
@@ -156,6 +157,7 @@ def _state_port(facts: Facts, host: Host, port: HostPort) -> None:
 def _state_function(facts: Facts, host: Host, function: _Function) -> None:
     prefix = f"interface[{function.name}]/"
     facts[prefix + "pci"] = function.pci
+    facts[prefix + "link_property"] = f"!{words.REPRESENTOR}"
     facts[prefix + "link_mtu"] = function.mtu
     for key in _pause_settings(host):
         facts[prefix + _LEAVES[f"Link.{key}"]] = "no"
@@ -165,7 +167,8 @@ def _state_function(facts: Facts, host: Host, function: _Function) -> None:
 
 
 _LEAVES = {
-    "Match.Path": "pci", "Link.MTUBytes": "link_mtu", "Link.RxFlowControl": "pause_rx",
+    "Match.Path": "pci", "Match.Property": "link_property", "Link.MTUBytes": "link_mtu",
+    "Link.RxFlowControl": "pause_rx",
     "Link.TxFlowControl": "pause_tx", "Link.AutoNegotiationFlowControl": "pause_autoneg",
     "Link.RxBufferSize": "ring_rx", "Link.TxBufferSize": "ring_tx",
 }  # fmt: skip

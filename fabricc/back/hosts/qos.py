@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.hosts import nics
 from fabricc.back.hosts.words import (
+    REPRESENTOR,
     check_word,
     fill_template,
     mark_path,
@@ -134,11 +135,26 @@ def render(host: Host) -> dict[str, str]:
     }
 
 
+_PROPERTY, _, _VALUE = REPRESENTOR.partition("=")
+_REPRESENTOR_RULES = {
+    f'ACTION!="remove", SUBSYSTEM=="net", {match}, ENV{{{_PROPERTY}}}="{_VALUE}"': f"roce/representor[{name}]"
+    for name, match in (
+        # Linux 5.8 and later, net/core/devlink.c: `pf0vf1` and `pf0sf2`, but `p0` for the port itself.
+        ("eswitch port", 'ATTR{phys_port_name}=="*pf[0-9]*"'),
+        ("subfunction", 'KERNELS=="*.sf.[0-9]*"'),  # mlx5_core.sf.2 below the card
+    )
+}
+"""Rule of udev -> path of the fact that it states."""
+
+
 @lru_cache(maxsize=256)
 def _udev_rule(names: tuple[str, ...], unit: str) -> str:
-    """Return the udev rule that starts the unit for each new port."""
+    """Return the udev rules that start the unit for each new port, and mark representors."""
     return fill_template(
-        read_template("roce-hook.rules.j2"), names="|".join(map(check_word, names)), unit=unit
+        read_template("roce-hook.rules.j2"),
+        names="|".join(map(check_word, names)),
+        unit=unit,
+        representors="\n".join(_REPRESENTOR_RULES),
     )
 
 
@@ -241,6 +257,7 @@ def _shared_facts(
     view = qos_view(classes, nic, spread, rdma_class)
     facts: Facts = {path: value.format(unit) for path, value in _UNIT_FACTS.values()}
     facts["roce/procedure"] = _planned_procedure(nic.driver)
+    facts.update(dict.fromkeys(_REPRESENTOR_RULES.values(), "marked"))
     facts["roce/transport"] = nic.transport
     facts["roce/strict_rate_limit"] = nic.strict_rate_limit
     facts["roce/read_request_bytes"] = nic.read_request_bytes
@@ -405,9 +422,11 @@ def _read_unit(reading: Reading, file: str, text: str) -> None:
 
 
 def _read_hook(reading: Reading, file: str, text: str) -> None:
-    """Read the name of the unit that each new port starts."""
+    """Read which devices are representors, and the name of the unit that each new port starts."""
     for number, line in statement_lines(text):
-        if match := _HOOK_RULE.fullmatch(line):
+        if line in _REPRESENTOR_RULES:
+            reading.put(_REPRESENTOR_RULES[line], "marked", file, number)
+        elif match := _HOOK_RULE.fullmatch(line):
             for name in match[1].split("|"):
                 reading.put(f"interface[{name}]/started_unit", match[2], file, number)
         else:

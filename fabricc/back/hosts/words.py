@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 ACCESS_CONTROL, KERNEL_SETTINGS, LOCKED_MEMORY = "access-control", "kernel-settings", "locked-memory"
 """Settings that a spec may leave to somebody else, in addition to kernel modules by name."""
 
+REPRESENTOR = "FABRICC_REPRESENTOR=1"
+"""Property in udev of other network devices with the PCI path of a port: representors and subfunctions."""
+
 _PLACEHOLDER = re.compile(r"\{\{ (\w+) \}\}")
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]*")
 _KIND = re.compile(r"(@?\.[a-z]+)?$")

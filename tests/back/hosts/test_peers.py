@@ -263,7 +263,10 @@ mount -t tmpfs none /etc/udev/rules.d
 mount -o remount,rw /sys
 cp "$1"/*.link /etc/systemd/network/
 cp "$1"/*.rules /etc/udev/rules.d/
-ip link add eth7 address 02:00:00:00:00:07 type veth peer name sw7
+ip link add eth8 type veth peer name sw8
+udevadm test --action=add /sys/class/net/eth8 2>&1
+echo "=== port"
+ip link add eth7 type veth peer name sw7
 udevadm test --action=add /sys/class/net/eth7 2>&1
 echo "named: $(ip -br link)"
 echo "=== move"
@@ -274,13 +277,18 @@ udevadm test --action=move /sys/class/net/rail0 2>&1
 @needs_namespaces
 @pytest.mark.skipif(not shutil.which("udevadm"), reason="udevadm is not installed")
 def test_udev_names_a_port_and_starts_its_unit(tmp_path: Path) -> None:
+    """In switchdev mode the representor of a virtual function has the PCI path of the port, and keeps another name."""
     for name, text in render(VARIANTS["plain"]).items():
         if name.endswith((".link", ".rules")):
-            # A veth has no PCI path: match the one port by its address, everything else stays as rendered.
-            own = text.replace("Path=pci-0000:18:00.0", "MACAddress=02:00:00:00:00:07")
+            # A veth has neither PCI path nor port name: match both by their names, everything else stays as rendered.
+            own = text.replace("Path=pci-0000:18:00.0", "OriginalName=eth[78]")
+            own = own.replace('ATTR{phys_port_name}=="*pf[0-9]*"', 'KERNEL=="eth8"')
             (tmp_path / Path(name).name).write_text(own)
     done = isolated(UDEV, str(tmp_path))
-    added, _, moved = done.stdout.partition("=== move")
+    representor, _, port = done.stdout.partition("=== port")
+    added, _, moved = port.partition("=== move")
+    assert "FABRICC_REPRESENTOR=1" in representor
+    assert "rail0" not in representor.replace("10-fabricc-rail0.link", "")
     complaints = [
         line
         for line in done.stdout.splitlines()

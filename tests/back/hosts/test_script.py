@@ -136,6 +136,16 @@ def test_another_class_of_connections_leaves_the_nic_alone(tmp_path: Path) -> No
     assert run(tmp_path, "plain", "--check", "rail0").returncode == 0
 
 
+def test_pause_that_no_tool_shows_is_not_called_as_planned(tmp_path: Path) -> None:
+    machine(tmp_path, "rail0", "mlx5_r0")
+    run(tmp_path, "plain", "rail0")
+    (tmp_path / "bin/ethtool").unlink()
+    done = run(tmp_path, "plain", "--check", "rail0", PATH=f"{tmp_path / 'bin'}:/usr/bin")
+    assert (done.returncode, done.stdout) == (
+        4, "not looked at: rail0: 802.3x pause, for want of ethtool\n"
+    )  # fmt: skip
+
+
 def test_another_read_request_leaves_classes_and_pfc_alone(tmp_path: Path) -> None:
     machine(tmp_path, "rail0", "mlx5_r0")
     run(tmp_path, "plain", "rail0")
