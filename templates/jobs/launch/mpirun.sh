@@ -6,8 +6,20 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/place.sh"
 ranks=0
 for gpus in "${GPUS[@]}"; do ranks=$((ranks + gpus)); done
-# Where kinds of hosts differ in a file, there is one for each kind; ranks of one job get one.
-kinds=$(awk -F, 'NR == FNR { job[$1]; next } $1 in job { print $6 }' <(printf '%s\n' "${HOSTS[@]}") "$FOLDER/../hosts.csv" | sort -u)
+# Where kinds of hosts differ in a file, there is one for each kind; ranks of one job get one. FABRICC_MODEL names the kind
+# of hosts that the fabric does not list, such as pods.
+listed=$(awk -F, 'NR == FNR { sub(/[.].*/, ""); job[$1]; next } $1 in job { print $6 }' <(printf '%s\n' "${HOSTS[@]}") "$FOLDER/../hosts.csv" | sort -u)
+kinds=${FABRICC_MODEL:-$listed}
+# Where this host has none of the interfaces, as in a pod, Open MPI must not try the rails.
+interfaces=$(socket_interfaces)
+present=''
+pods=''
+for interface in ${interfaces//,/ }; do
+  if [[ -e ${SYSFS:-/sys}/class/net/$interface ]]; then present=yes; fi
+done
+if [[ -n ${KUBERNETES_SERVICE_HOST:-} && -z $listed && -z $present ]]; then
+  pods=yes # as in jobs of Kubeflow's MPI operator: they have eth0, and see their own devices only
+fi
 settings=()
 for name in ucx.conf nvshmem.env mori.env; do
   file=$FOLDER/../$name
@@ -20,16 +32,18 @@ for name in ucx.conf nvshmem.env mori.env; do
     continue
   fi
   while IFS= read -r line; do
+    # Sessions of sshd do not have the variables of their pod, so that ranks in pods need these as well.
+    if [[ -n $pods ]]; then
+      case $line in
+        UCX_NET_DEVICES=* | NVSHMEM_HCA_LIST=*) continue ;;
+        *_IFNAME=*) line=${line%=*}=eth0 ;;
+      esac
+    fi
     if [[ $line =~ ^(UCX|NVSHMEM|MORI)_ ]]; then settings+=(-x "$line"); fi
   done < "$file"
 done
 # Open MPI's daemons would try the rails first, which answer to their own source addresses only: 135 s for each.
-# `oob_tcp` is of release 4, `prte_if` of 5, which warns of the former. Where this host has none of the interfaces, as in
-# a pod, the rails are excluded.
-interfaces=$(socket_interfaces) present=
-for interface in ${interfaces//,/ }; do
-  if [[ -e ${SYSFS:-/sys}/class/net/$interface ]]; then present=yes; fi
-done
+# `oob_tcp` is of release 4, `prte_if` of 5, which warns of the former.
 # KIND INTERFACES: of the daemons.
 limit_daemons() {
   if [[ $(mpirun --version) =~ \(Open\ MPI\)\ [5-9] ]]; then

@@ -163,8 +163,8 @@ def test_a_host_without_a_route_to_the_others_is_named(tree: Path, known: bool) 
     assert "on its route to other hosts" in done.stderr
 
 
-def test_mpirun_needs_no_settings_on_the_host_that_starts_the_job(tree: Path) -> None:
-    """A login host has none, nor has a launcher pod of Kubeflow's MPI operator, whose host file is its own."""
+def in_launcher_pod(tree: Path) -> dict[str, str]:
+    """Open MPI 5 that prints its arguments, and the host file of the MPI operator."""
     mpirun = tree / "five/mpirun"
     mpirun.parent.mkdir()
     mpirun.write_text(
@@ -172,10 +172,38 @@ def test_mpirun_needs_no_settings_on_the_host_that_starts_the_job(tree: Path) ->
     )
     mpirun.chmod(0o755)
     (tree / "pods").write_text("job-worker-0.job.default.svc slots=8\n")
-    own = {"PATH": f"{mpirun.parent}:{os.environ['PATH']}", "FABRICC_HOSTFILE": str(tree / "pods")}
+    return {"PATH": f"{mpirun.parent}:{os.environ['PATH']}", "FABRICC_HOSTFILE": str(tree / "pods")}
+
+
+def test_mpirun_needs_no_settings_on_the_host_that_starts_the_job(tree: Path) -> None:
+    """A login host has none, nor has a launcher pod of Kubeflow's MPI operator, whose host file is its own."""
+    own = in_launcher_pod(tree)
     done = run(tree, "mpirun.sh", "./app", NCCL_CONF_FILE=str(tree / "missing"), **own)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"eno3 --hostfile {tree / 'pods'} -np 8 ")
+
+
+def test_ranks_in_pods_get_the_interface_and_the_devices_of_pods(tree: Path) -> None:
+    """Host files of the MPI operator have pods, whose sessions of sshd do not have the variables of pod.yaml.
+
+    A pod has eth0, and the device of a virtual function has another name than that of the port.
+    """
+    (tree / "jobs/ucx-dgx-h100.conf").write_text("UCX_NET_DEVICES=mlx5_r0:1\nUCX_IB_TRAFFIC_CLASS=106\n")
+    (tree / "jobs/ucx.conf").unlink()
+    (tree / "jobs/nvshmem.env").write_text(
+        "NVSHMEM_HCA_LIST=mlx5_r0:1\nNVSHMEM_IB_TRAFFIC_CLASS=106\nNVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME==eno3\n"
+    )
+    (tree / "jobs/mori.env").write_text("MORI_SOCKET_IFNAME=eno3\n")
+    own = {
+        **in_launcher_pod(tree), "FABRICC_MODEL": "dgx-h100", "SYSFS": str(tree / "nowhere"),
+        "KUBERNETES_SERVICE_HOST": "10.96.0.1",
+    }  # fmt: skip
+    done = run(tree, "mpirun.sh", "./app", **own)
+    words = done.stdout.split()
+    assert [words[at + 1] for at, word in enumerate(words) if word == "-x"] == [
+        "UCX_IB_TRAFFIC_CLASS=106", "NVSHMEM_IB_TRAFFIC_CLASS=106", "NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME==eth0",
+        "MORI_SOCKET_IFNAME=eth0",
+    ]  # fmt: skip
 
 
 def test_an_interface_that_the_host_lacks_is_named_with_the_key(tree: Path) -> None:
