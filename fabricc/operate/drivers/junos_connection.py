@@ -12,7 +12,7 @@ import napalm.junos
 from jnpr.junos.exception import CommitError as EzCommitError
 from jnpr.junos.exception import ConnectAuthError as EzAuthError
 from jnpr.junos.exception import ConnectClosedError, ConnectError, RpcError, RpcTimeoutError
-from lxml.etree import XMLSyntaxError, tostring
+from lxml.etree import XMLSyntaxError
 from napalm.base.exceptions import (
     CommandErrorException,
     CommandTimeoutException,
@@ -29,6 +29,7 @@ from fabricc.operate.drivers import junos_views
 from fabricc.operate.drivers.answers import ROUTE_VALUES, VALUES, AnswerError, silence_libraries
 from fabricc.operate.drivers.junos_views import read_version, require_kind, skip_warnings
 from fabricc.operate.drivers.lossless import Counters, CounterTotals
+from fabricc.operate.drivers.netconf_ahead import AheadRequests
 from fabricc.operate.drivers.netconf_session import bounded_sessions
 from fabricc.operate.drivers.single import clean_errors, require_braces
 
@@ -37,9 +38,29 @@ if TYPE_CHECKING:
 
 _NO_TEXT = "None"
 """The text that NAPALM returns for an answer without text."""
-_SHARED = "get-interface-information"
 _PORTS = junos_iface_counter_table.GET_ARGS
 """What NAPALM's own getter of counters requests."""
+_COUNTERS = (
+    "<get-interface-information><extensive/>"
+    f"<interface-name>{_PORTS['interface_name']}</interface-name></get-interface-information>"
+)
+_AHEAD = {
+    "get_holds": (
+        "<get-commit-information/>", '<get-configuration compare="rollback" rollback="0" format="text"/>',
+    ),
+    "get_config": ('<get-configuration database="committed" format="text"/>',),
+    "get_identity": ("<get-system-information/>",),
+    "get_bgp_neighbors": ("<get-bgp-neighbor-information/>",),
+    "get_ecmp_widths": (
+        f"<get-route-information><protocol>bgp</protocol><table>{junos_views.BOTH_TABLES}</table><active-path/>"
+        "</get-route-information>",
+    ),
+    "get_router_macs": ("<get-evpn-ip-prefix-database-information/>",),
+    "get_alarms": ("<get-alarm-information/>", "<get-system-alarm-information/>"),
+    "get_lossless_counters": (_COUNTERS, f'<command format="text">{junos_views.QUEUES}</command>'),
+    "get_interfaces_counters": (_COUNTERS,),
+}  # fmt: skip
+"""Getter -> the requests that it, or NAPALM's own, sends, for `read_ahead`."""
 
 
 class JunosConnection(napalm.junos.JunOSDriver):  # type: ignore[misc]
@@ -71,7 +92,7 @@ class JunosConnection(napalm.junos.JunOSDriver):  # type: ignore[misc]
         self._identity: dict[str, str] | None = None
         self._marks: bool | None = None
         self._version: str | None = None
-        self._shared: dict[bytes, Any] | None = None
+        self._ahead: AheadRequests | None = None
         self._known_hosts = options.get("alt_key_file")
 
     def _clean(self, failure: type[NapalmException]) -> Any:
@@ -107,10 +128,12 @@ class JunosConnection(napalm.junos.JunOSDriver):  # type: ignore[misc]
                 client.flush()
                 self.device._ssh_config = client.name
             super().open()
+            self._ahead = AheadRequests(self.device._conn)
 
     def _forget(self) -> None:
         """Drop what was read, because the switch may have changed since."""
-        self._identity = self._shared = None
+        self._identity = None
+        self.drop_ahead()
 
     def close(self) -> None:
         """Disconnect, which drops the candidate and the lock; nothing is raised when the connection is lost."""
@@ -142,7 +165,7 @@ class JunosConnection(napalm.junos.JunOSDriver):  # type: ignore[misc]
         if callable(clean):
             self.device.transform = self.device._nc_transform
         try:
-            reply = self._request_once(request, ignore_warning=ignore_warning or self.ignore_warning, **named)
+            reply = self._request(request, ignore_warning=ignore_warning or self.ignore_warning, **named)
         except RpcError as error:
             self._errors.append(error)
             raise
@@ -152,16 +175,6 @@ class JunosConnection(napalm.junos.JunOSDriver):  # type: ignore[misc]
         if hasattr(request, "tag"):
             require_kind(request, reply)
         return reply
-
-    def _request_once(self, request: Any, **named: Any) -> Any:
-        """Send a request, or return the answer that another getter has received for the same one; see `read_ahead`."""
-        if self._shared is None or getattr(request, "tag", "") != _SHARED:
-            return self._request(request, **named)
-        key = tostring(request)
-        if key not in self._shared:
-            self._shared[key] = self._request(request, **named)
-            return self._shared[key]
-        return self._shared.pop(key)
 
     @staticmethod
     def _try_request(ask: Callable[[], Any]) -> Any:
@@ -173,19 +186,25 @@ class JunosConnection(napalm.junos.JunOSDriver):  # type: ignore[misc]
         except RpcError:
             return None
 
-    def read_ahead(self, getters: Sequence[str]) -> None:  # noqa: ARG002
-        """Let getters share the answer to a request that several of them send. Not part of NAPALM.
+    def read_ahead(self, getters: Sequence[str]) -> None:
+        """Send the requests of several getters before the first answer is needed. Not part of NAPALM.
 
-        Counters of ports and of lossless classes come in one answer. Nothing is sent before a getter needs it.
+        Answers that an earlier call has requested and no getter has used are dropped.
 
         Args:
-            getters: names of the getters.
+            getters: names of getters; those without an entry in `_AHEAD` send their own requests later.
         """
-        self._shared = {}
+        if self._ahead is None:
+            return
+        names = [name for name in getters if name != "get_identity" or self._identity is None]
+        most = ROUTE_VALUES if "get_ecmp_widths" in names else VALUES
+        with self._clean(CommandErrorException):
+            self._ahead.send([request for name in names for request in _AHEAD.get(name, ())], most)
 
     def drop_ahead(self) -> None:
-        """End the sharing, and drop answers that no other getter has used. Not part of NAPALM."""
-        self._shared = None
+        """Drop answers that no getter has used. Not part of NAPALM."""
+        if self._ahead is not None:
+            self._ahead.drop()
 
     def _running(self) -> str:
         answer = self.device.rpc.get_config(options={"format": "text", "database": "committed"})

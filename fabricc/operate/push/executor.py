@@ -78,18 +78,19 @@ class Executor(RollbackRunner):
                 FAB9132 it has alarms; FAB9136 another session holds it.
         """
         device, wanted = self.source.devices[name], self.target(name)
+        tunnels = self._is_vtep(name)
         with self._connect_switch(name) as switch:
-            with switch.reading_ahead(*_STATE):
+            with switch.reading_ahead(*_STATE, "get_identity", *gates.list_getters(tunnels=tunnels)):
                 self.require_free(name, switch, asking=True)
                 files = self._files(switch, wanted)
-            self.require_identity(switch, files)
-            self._require_known(name, files, wanted)
+                self.require_identity(switch, files)
+                self._require_known(name, files, wanted)
+                measured = gates.measure_switch(switch, tunnels=tunnels)
             if self.hook:  # the release of before may refuse the candidate
                 diff = f"{self.action}: {device.nos} {device.release}\n"
             else:
                 diff = hide_secrets(self._candidate(switch, wanted), files)
                 switch.call("FAB9114", "discarding the candidate", "discard_config")
-            measured = gates.measure_switch(switch, tunnels=self._is_vtep(name))
         planned = self.source.switch(name)
         if diff and not self.options.alarms and (alarms := measured.get("alarms")):
             remedy = "Check the alarms; with --allow-alarms the push continues, and stops only at new ones."
@@ -312,7 +313,11 @@ class Executor(RollbackRunner):
         crowded: list[str] = []
         while True:
             try:
-                with self._connect_switch(name) as switch:
+                getters = gates.list_getters(tunnels=bool(peers))
+                with (
+                    self._connect_switch(name) as switch,
+                    switch.reading_ahead("get_config", *getters),
+                ):
                     files = self._files(switch, wanted)
                     wrong = self._describe_difference(name, files, wanted)
                     now = gates.measure_switch(switch, tunnels=bool(peers))
@@ -374,10 +379,10 @@ class Executor(RollbackRunner):
         self.journal.record_intent(self.run, name, "confirm")
         if self.get_revert_time(name):
             with self._connect_switch(name) as switch:
-                self.require_identity(switch, {})
-                if self.needs_drain(name):
-                    switch.guard(self.guard_s, armed=True)
-                with switch.reading_ahead(*_STATE):
+                with switch.reading_ahead("get_identity", "get_holds"):
+                    self.require_identity(switch, {})
+                    if self.needs_drain(name):
+                        switch.guard(self.guard_s, armed=True)
                     if commit := find_pending_commit(switch):
                         self.require_own_commit(name, switch, commit)
                 if commit:

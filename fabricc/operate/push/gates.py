@@ -146,6 +146,12 @@ HEALTH = ("get_alarms", *GETTERS)
 _WORDS = {"sessions": "BGP sessions", "widths": "next hops", "errors": "interface errors", "alarms": "alarms"}
 
 
+def list_getters(*, tunnels: bool) -> tuple[str, ...]:
+    """Return the getters that `measure_switch` calls."""
+    macs = ("get_router_macs",) if tunnels else ()
+    return ("get_bgp_neighbors", "get_ecmp_widths", *macs, *HEALTH)
+
+
 def measure_switch(connection: Connection, *, tunnels: bool = False) -> Measurements:
     """Everything that the device states; `tunnels`: whether it is a VTEP of tenants.
 
@@ -153,11 +159,9 @@ def measure_switch(connection: Connection, *, tunnels: bool = False) -> Measurem
         DeviceError: FAB9105, the device does not answer one.
     """
     found: Measurements = {}
-    macs = ("get_router_macs",) if tunnels else ()
-    with connection.reading_ahead("get_bgp_neighbors", "get_ecmp_widths", *macs, *HEALTH):
-        for getter in macs:
-            if (known := connection.getter(getter)) is not None:
-                found["router_macs"] = known
+    with connection.reading_ahead(*list_getters(tunnels=tunnels)):
+        if tunnels and (known := connection.getter("get_router_macs")) is not None:
+            found["router_macs"] = known
         if (neighbors := connection.getter("get_bgp_neighbors")) is not None:
             found["sessions"] = {
                 key: [bool(peer.get("is_up")), _count_prefixes(peer)]

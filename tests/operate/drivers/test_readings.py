@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from fabricc.operate.drivers import DRIVERS, linux_views
 from fabricc.operate.drivers.eos_views import read_cooling, read_temperature
 from fabricc.operate.drivers.junos_views import read_alarms
 from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, KINDS, PFC_RX, PFC_TX, STORMS, CounterTotals
-from fabricc.operate.push.gates import measure_health, measure_switch
+from fabricc.operate.push.gates import list_getters, measure_health, measure_switch
 from tests.operate.drivers.servers.eos import eos_switch
 from tests.operate.drivers.servers.junos import junos_switch
 from tests.operate.drivers.servers.linux_switch import linux_switch
@@ -254,6 +255,26 @@ def test_counters_of_junos_share_one_request(tmp_path: Path) -> None:
         driver.drop_ahead()
         driver.get_interfaces_counters()
         assert server.requests - before == 3
+
+
+def test_junos_has_all_requests_of_a_gate_before_the_first_answer_is_needed(tmp_path: Path) -> None:
+    """Each getter uses the answer to the request that was sent for it, so that they take one round trip together."""
+    with open_driver(tmp_path, "junos") as (server, driver):
+        server.counted.ports = PORTS["junos"]
+        getters = ("get_holds", "get_identity", *list_getters(tunnels=False))
+        apart = {name: getattr(driver, name)() for name in getters}
+        running = driver.get_config(retrieve="running")
+        driver._forget()
+        before = server.requests
+        driver.read_ahead((*getters, "get_config"))
+        until = time.monotonic() + 10
+        while server.requests < before + 10 and time.monotonic() < until:
+            time.sleep(0.01)
+        assert {name: getattr(driver, name)() for name in getters} == apart
+        assert driver.get_config(retrieve="running") == running
+        assert server.requests == before + 10
+        driver.get_alarms()
+        assert server.requests == before + 12, "an answer serves one getter"
 
 
 @pytest.mark.parametrize("nos", ["eos", "nxos"])
