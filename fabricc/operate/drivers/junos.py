@@ -22,15 +22,17 @@ from napalm.base.exceptions import (
 from ncclient import NCClientError
 
 from fabricc.base.numbers import is_number
-from fabricc.operate.drivers import junos_views
+from fabricc.operate.drivers import junos_secrets, junos_views
 from fabricc.operate.drivers.checking import Options, Refusal
 from fabricc.operate.drivers.holds import Hold, HoldKind
 from fabricc.operate.drivers.junos_connection import JunosConnection
-from fabricc.operate.drivers.junos_views import (
+from fabricc.operate.drivers.junos_secrets import (
+    ENGINE,
     holds_clear_secrets,
-    read_version,
+    holds_snmp_passwords,
     write_stored_forms,
 )
+from fabricc.operate.drivers.junos_views import read_version
 from fabricc.operate.drivers.redact import redact_text
 from fabricc.operate.drivers.single import CleanCommits, one_text
 
@@ -84,13 +86,19 @@ class JunosDriver(CleanCommits, JunosConnection):
             raise CommitConfirmException("a commit waits for confirmation")
         self.config_replace = replace
         if holds_clear_secrets(text):
-            text = write_stored_forms(text, self._running())
+            engine = self._read_engine() if holds_snmp_passwords(text) else b""
+            text = write_stored_forms(text, self._running(), engine)
         if replace:
             text = self._state_release(text)
         try:
             self._load_candidate(None, text, replace)
         except LockError as error:
             raise SessionLockedException(str(error)) from None
+
+    def _read_engine(self) -> bytes:
+        """Return the ID of the switch's SNMP engine, empty where the switch refuses the command."""
+        answer = self._try_request(lambda: self.cli([ENGINE])[ENGINE])
+        return junos_secrets.read_engine(str(answer))
 
     def _state_release(self, text: str) -> str:
         """Return a configuration with the running release in it, which Junos writes itself above each.

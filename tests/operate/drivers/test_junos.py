@@ -22,7 +22,7 @@ from netutils.password import encrypt_juniper_type9
 
 from fabricc.operate.devices.running import find_differences
 from fabricc.operate.drivers.holds import HoldKind
-from fabricc.operate.drivers.junos_views import decode_secret
+from fabricc.operate.drivers.junos_secrets import decode_secret, read_engine
 from tests.operate.drivers.servers.junos import USER, JunosSwitch, junos_switch
 
 if TYPE_CHECKING:
@@ -86,6 +86,49 @@ def test_a_switch_that_runs_the_secrets_of_its_plan_is_unchanged(switch: JunosSw
     assert "rotated-key" not in switch.running
     driver.load_replace_candidate(config=SECRETS.replace("s3cret-key", "rotated-key"))
     assert driver.compare_config() == ""
+
+
+SNMP = """\
+snmp {
+    v3 {
+        usm {
+            local-engine {
+                user monitor {
+                    authentication-sha {
+                        authentication-password password;
+                    }
+                    privacy-aes128 {
+                        privacy-password "12345678";
+                    }
+                }
+            }
+        }
+    }
+}
+"""
+
+
+def test_a_switch_with_the_snmp_users_of_its_plan_is_unchanged(switch: JunosSwitch, driver: Any) -> None:
+    """The keys are published with their passwords and the engine; another password is a difference of its lines."""
+    driver.load_replace_candidate(config=SNMP.replace('"12345678"', "12345678"))
+    driver.commit_config()
+    assert switch.running.count('-key "$9$') == 2
+    driver.load_replace_candidate(config=SNMP)
+    assert driver.compare_config() == ""
+    driver.load_replace_candidate(config=SNMP.replace("password password", "password rotated1"))
+    assert driver.compare_config().count("authentication-key ") == 2
+    driver.discard_config()
+    switch.engine = ""
+    driver.load_replace_candidate(config=SNMP)
+    assert driver.compare_config().count("-key ") >= 2
+
+
+def test_the_engine_is_read_from_the_answer_of_a_router() -> None:
+    answer = (
+        "\nLocal engine ID: 80 00 0a 4c 01 0a 00 00 01\nEngine boots:           1\n\nEngine ID: 80 00 0a 4c\n"
+    )
+    assert read_engine(answer).hex() == "80000a4c010a000001"
+    assert read_engine("\nEngine boots: 1\n") == b""
 
 
 @given(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=64))

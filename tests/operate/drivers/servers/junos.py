@@ -53,6 +53,20 @@ class Refused(Exception):  # noqa: N818 - an answer of the device
         return path
 
 
+SNMP_ENGINE = "80 00 0a 4c 04 30"
+"""Of `engine-id local 0`, as `show snmp v3` prints it."""
+SNMP_KEYS = {
+    "password": "262aeb10bd4fcad298132dd0a46a818b85ccaafc", "12345678": "495a63bda2644ab600135d2ee0909b9f",
+}  # fmt: skip
+"""Password -> the key that Junos stored for it with this engine (billchaison/juniper_snmp_auth_crack)."""
+
+
+def _keyed(match: re.Match[str]) -> str:
+    """A password of an SNMPv3 user as Junos stores it; one that nobody published has a key of its own here."""
+    key = SNMP_KEYS.get(match[2]) or match[2].encode().hex()
+    return f'{match[1]}-key "{encrypt_juniper_type9(key)}";'
+
+
 def _encrypted(match: re.Match[str]) -> str:
     """A secret as Junos stores it, with a salt of its own at each load."""
     return f'{match[1]} "{encrypt_juniper_type9(match[2])}";'
@@ -77,6 +91,7 @@ class JunosSwitch:
         neighbors: returns the established sessions, neighbor -> received prefixes.
         counted: its counters and alarms.
         requests: how many RPCs it has answered.
+        engine: the ID of its SNMP engine, empty if it refuses to print it.
         silence: where it is set, no session begins until the event.
     """
 
@@ -99,6 +114,7 @@ class JunosSwitch:
     neighbors: Callable[[], dict[str, int]] = dict
     counted: Counted = field(default_factory=Counted)
     requests: int = 0
+    engine: str = SNMP_ENGINE
     silence: threading.Event | None = None
     _turn: threading.RLock = field(default_factory=threading.RLock)
 
@@ -186,6 +202,7 @@ class JunosSwitch:
                 # The words of Juniper/healthbot-rules pull 258.
                 raise Refused("syntax error", element=word)
         text = re.sub(r"\b(secret|authentication-key) (?!\"\$9\$)(\S+);", _encrypted, text)
+        text = re.sub(r"\b(authentication|privacy)-password (\S+);", _keyed, text)
         self.candidate = text if requested.get("action") == "override" else self.candidate + text
         return f"<load-configuration-results>{warning}<ok/></load-configuration-results>"
 
@@ -284,6 +301,8 @@ class JunosSwitch:
     def _command(self, me: object, requested: Any) -> str:
         command = "".join(requested.itertext())
         self._refuse_unknown(command)
+        if command == "show snmp v3" and self.engine:
+            return f"<output>\nLocal engine ID: {self.engine}\nEngine boots:           1\n</output>"
         if command != "show interfaces queue":
             raise Refused("unknown command")
         return junos_shows.queues(self.counted)
