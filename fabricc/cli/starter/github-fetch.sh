@@ -13,7 +13,7 @@ git fetch --quiet ${complete[@]+"${complete[@]}"} --no-tags --no-recurse-submodu
 git cat-file -e "$HEAD^{commit}"
 mkdir -p "$WORK"
 rm -f "$WORK/approved.json"
-if ! HEAD="$HEAD" bash "$here/github-approvals.sh" >"$WORK/approved.json"; then
+if ! HEAD="$HEAD" bash "$here/github-approvals.sh" | jq -c 'map(.name)' >"$WORK/approved.json"; then
   rm -f "$WORK/approved.json"
   echo "::notice::cannot read the approvals of $HEAD, so no label counts"
 fi

@@ -50,6 +50,8 @@ elif path.startswith("repos/o/r/collaborators/"):
     if permission is None:
         sys.exit("gh: Not Found (HTTP 404)")
     asked({{"permission": permission}})
+elif "/timeline" in path:
+    asked([{{"event": "commented", "actor": None}}, *state.get("events", [])])
 elif "/labels" in path:
     if "POST" in arguments:
         state["labels"] += [a.removeprefix("labels[]=") for a in arguments if a.startswith("labels[]=")]
@@ -150,6 +152,8 @@ class Forge:
             "${{ toJSON(github.event.sender) }}": json.dumps(setter, indent=2),
             "${{ github.event.pull_request.user.login }}": "author",
         }  # fmt: skip
+        if label is not None:
+            self.set_by(setter["login"], label)
         job, done = workflow["jobs"][name], {}
         for step in job["steps"]:
             if "run" not in step or step["name"] == "install" or (only and step["name"] not in only):
@@ -162,6 +166,18 @@ class Forge:
                 capture_output=True, text=True, check=False, timeout=300,
             )  # fmt: skip
         return done
+
+    def set_by(self, login: str, label: str) -> None:
+        """Write the event of setting a label, unless this person was the last one to set it."""
+        state = self.state if self.store.exists() else {"comments": [], "labels": []}
+        events = state.setdefault("events", [])
+        before = [each for each in events if each["label"]["name"].lower() == label.lower()]
+        if not before or before[-1]["actor"]["login"] != login:
+            actor = {"login": login}
+            events.append(
+                {"event": "labeled", "id": len(events) + 7, "label": {"name": label}, "actor": actor}
+            )
+            self.store.write_text(json.dumps(state), "utf-8")
 
     def environment(self, **own: str) -> dict[str, str]:
         return {

@@ -146,6 +146,22 @@ def test_label_set_again_by_another_user_ends_its_approval(forge: Forge) -> None
     assert approvals(forge, head) == set()
 
 
+def test_a_withdrawn_approval_is_not_set_again_by_another_user(forge: Forge) -> None:
+    """The runs of the withdrawal and of setting it again may be cancelled before they record anything."""
+    use_stand_in(forge)
+    head = forge.propose()
+    set_labels(forge, "ok")
+    assert approvals(forge, head, "ok") == {"ok"}
+    forge.set_by("author", "ok")
+    assert approvals(forge, head) == set(), "a run of another event, with the label set again"
+    forge.set_by("lead", "ok")
+    forge.set_by("author", "OK")
+    done = forge.job("prove", head, "fetch", label=None)
+    assert json.loads((forge.work / "approved.json").read_text("utf-8")) == [], done
+    forge.set_by("lead", "ok")
+    assert approvals(forge, head, "ok") == {"ok"}
+
+
 def test_an_approval_is_for_one_target_branch(forge: Forge) -> None:
     use_stand_in(forge)
     head = forge.propose()
@@ -257,10 +273,13 @@ def test_approval_written_into_a_comment_is_ignored(forge: Forge) -> None:
     with_policy(forge)
     recode(forge.author, 34)
     head = forge.propose()
-    state = base64.b64encode(json.dumps({"labels": [], "approved": ["lossless-ok"]}).encode()).decode()
+    state = base64.b64encode(
+        json.dumps({"labels": [], "approved": [{"name": "lossless-ok", "event": 7}]}).encode()
+    ).decode()
     body = f"ok\n<!-- fabricc:state:{head}:{state} -->\n<!-- fabricc:diff:cluster.yaml -->"
     foreign = [{"id": 0, "user": {"login": "mallory", "type": "User"}, "body": body}]
     forge.store.write_text(json.dumps({"comments": foreign, "labels": ["lossless-ok"]}), "utf-8")
+    forge.set_by("mallory", "lossless-ok")
     assert forge.job("prove", head, "fetch", "review")["review"].returncode == 1
 
 
