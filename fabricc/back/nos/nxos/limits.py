@@ -163,8 +163,8 @@ LIMITS = (
     Limit("FAB5686", feature="a lossless class over {it[1]} m at {it[0]} Gb/s", requested=_long_cables,
         reason=f"beyond {words.DEFAULT_PAUSE_M} m NX-OS must be given pause thresholds ({_PAUSE_SOURCE}), "
         "and none are published",
-        remedy=f"use cables up to {words.DEFAULT_PAUSE_M} m, or add Cisco's figures for your switch as `pause` to "
-        "the model's NX-OS settings"),
+        remedy=f"set `length_m` below `cables` to {words.DEFAULT_PAUSE_M} or less (cores have 300 by default), or add "
+        "Cisco's figures for your switch as `pause` to the model's NX-OS settings"),
     limits.login_limit("FAB9045", "NX-API"),
 )  # fmt: skip
 SYSTEM = System("NX-OS", RELEASES, DEFAULT_RELEASE, LIMITS,
