@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.values import dataclass, replace
-from fabricc.catalog.support import runs_release
+from fabricc.catalog.support import model_at_release, runs_release
 from fabricc.compiler.compiled import compile_spec
 from fabricc.front.spec.canonical import format_spec
 
@@ -35,6 +35,10 @@ _NETWORK_SHAPES = ((16, 2), (8, 2), (16, 0), (8, 0), (4, 0))
 """Hosts of a unit and spines to try in a further network; 0 for as many spines as follow from the arithmetic."""
 _TOO_FEW_PORTS = ("FAB3006", "FAB3007", "FAB3008")
 """Errors that another size of units can repair."""
+_SHORT_M = 100
+"""Longest links to cores, in meters, for which every system has headroom of its own."""
+_TOO_LARGE = ("FAB3009", "FAB3010")
+"""Errors that fewer hosts or a third tier can repair."""
 _INFINIBAND_PRIORITIES = "  rdma: {priority: 1}  # the service level\n  default: {}\n"
 
 
@@ -55,6 +59,8 @@ class Answers:
         network_shape: the same in further networks, and their spines, as in `_NETWORK_SHAPES`.
         may_shrink: whether a capacity of just the hosts at the start is accepted where more does not fit.
         has_cores: whether cores join the spines.
+        uplink_gbps: speed of links between switches; 0 for the fastest.
+        core_m: length of links to cores; 0 for the default.
         user, ssh_key: the first account on the switches, and its public key; empty for none.
     """
 
@@ -70,6 +76,8 @@ class Answers:
     network_shape: tuple[int, int] = _NETWORK_SHAPES[0]
     may_shrink: bool = False
     has_cores: bool = False
+    uplink_gbps: int = 0
+    core_m: int = 0
     user: str = ""
     ssh_key: str = ""
 
@@ -107,16 +115,29 @@ def fit_spec(starter: str, answers: Answers, catalog: Catalog) -> tuple[str, tup
     if answers.may_shrink and answers.capacity > answers.count:
         tiers.append(replace(answers, capacity=answers.count))
     tiers.append(replace(answers, has_cores=True))
-    first: _Attempt | None = None
+    closest: _Attempt | None = None
     for wanted in tiers:
         attempt = _fit_sizes(starter, wanted, catalog)
+        if attempt.has_code("FAB4002") and (speed := _fastest_with_headroom(answers, catalog)):
+            wanted = replace(wanted, uplink_gbps=speed)
+            attempt = _fit_sizes(starter, wanted, catalog)
+        if wanted.has_cores and attempt.has_code("FAB5686"):
+            attempt = _fit_sizes(starter, replace(wanted, core_m=_SHORT_M), catalog)
         if attempt.fits:
             return attempt.text, attempt.found
-        first = first or attempt
-        if not attempt.has_code("FAB3009", "FAB3010"):  # neither fewer hosts nor cores help
+        is_too_large = attempt.has_code(*_TOO_LARGE)
+        closest = attempt if closest is None or not is_too_large else closest
+        if not is_too_large:  # neither fewer hosts nor cores help
             break
-    assert first is not None
-    return first.text, first.found
+    assert closest is not None
+    return closest.text, closest.found
+
+
+def _fastest_with_headroom(answers: Answers, catalog: Catalog) -> int:
+    """Return the highest speed for which the headroom of the switches is listed, in Gb/s; 0 for a formula alone."""
+    name, _, release = answers.nos.partition("-")
+    model = model_at_release(catalog.switches[answers.switches], name, release)
+    return max((row.speed_gbps for row in model.buffers.rows), default=0)
 
 
 class _Attempt(NamedTuple):
@@ -156,7 +177,7 @@ def _fit_sizes(starter: str, answers: Answers, catalog: Catalog) -> _Attempt:
                 closest = attempt
             if not all(each.message.startswith(of_networks) for each in attempt.errors):
                 break
-        if not attempt.has_code(*_TOO_FEW_PORTS, "FAB3009", "FAB3010"):
+        if not attempt.has_code(*_TOO_FEW_PORTS, *_TOO_LARGE):
             break
     assert closest is not None
     return closest
@@ -204,6 +225,11 @@ def write_spec(starter: str, answers: Answers, host: HostModel) -> str:
         text = _with_infiniband(text)
     if answers.has_cores:
         text = _with_cores(text)
+    if answers.uplink_gbps:
+        text = _with_slower_uplinks(text, answers)
+    if answers.core_m:
+        cable = f"core: {{medium: smf, length_m: {answers.core_m}}}"
+        text += f"\ncables:\n  {cable}  # longer ones need headroom that nobody publishes\n"
     if answers.tenants:
         text = _with_groups(text, answers)
     elif host.domain_hosts > 1 and answers.count % host.domain_hosts == 0:
@@ -245,6 +271,13 @@ def _with_racks(text: str, answers: Answers, host: HostModel) -> str:
     names = ", ".join(f"r{number:0{max(2, len(str(racks)))}}" for number in range(1, racks + 1))
     lines = f"  racks: [{names}]  # one NVLink domain each\n  hosts_per_rack: {host.domain_hosts}\n"
     return text.replace(f"  hosts: {answers.count}\n", lines, 1)
+
+
+def _with_slower_uplinks(text: str, answers: Answers) -> str:
+    """Return the spec with a speed of the uplinks of ToRs, and of spines below cores."""
+    line = f"  uplink_gbps: {answers.uplink_gbps}  # no headroom is published for faster links\n"
+    tiers = "tors|spines" if answers.has_cores else "tors"
+    return re.sub(rf"^((?:{tiers}):.*\n(?:  .*\n)+)", rf"\g<1>{line}", text, flags=re.MULTILINE)
 
 
 def _with_cores(text: str) -> str:

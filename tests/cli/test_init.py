@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
+from fabricc.base.diagnostics import Severity
+from fabricc.base.values import replace
 from fabricc.catalog.load import load_catalog
 from fabricc.cli.entry import run
 from fabricc.cli.first_spec import DEFAULTS, fit_spec, systems_of, write_spec
@@ -84,6 +86,28 @@ def test_a_third_tier_joins_more_tors_than_a_spine_reaches(fabricc: Fabricc, tmp
     options = ["--hosts", "dgx-a100", "--count", "140", "--switches", "sn4700", "--nos", "cumulus-5.13"]
     spec = spec_of(fabricc, tmp_path / "a", *options)
     assert spec["cores"] == spec["spines"] == {"model": "sn4700", "nos": "cumulus-5.13"}
+
+
+@pytest.mark.parametrize(
+    ("hosts", "count", "switches", "nos", "keys"),
+    [
+        ("hgx-b300", 128, "7060xe7-64ps", "eos-4.36", {"tors": 800}),
+        ("hgx-b300", 3000, "7060xe7-64ps", "eos-4.36", {"tors": 800, "spines": 800}),
+        ("hgx-h200", 1024, "9364e-sg2", "nxos-10.6", {"core": 100}),
+    ],
+)
+def test_links_have_a_speed_and_a_length_with_headroom(
+    hosts: str, count: int, switches: str, nos: str, keys: dict[str, int]
+) -> None:
+    answers = replace(
+        DEFAULTS, hosts=hosts, count=count, capacity=count, switches=switches, nos=nos, hosts_per_unit=32
+    )
+    text, found = fit_spec(STATED, answers, load_catalog()[0])
+    assert not [each for each in found if each.severity is Severity.ERROR]
+    spec = yaml.safe_load(text)
+    written = {name: spec[name]["uplink_gbps"] for name in ("tors", "spines") if "uplink_gbps" in spec[name]}
+    written |= {name: cable["length_m"] for name, cable in spec.get("cables", {}).items()}
+    assert written == keys
 
 
 def test_room_to_grow_gives_way_to_two_tiers(fabricc: Fabricc, tmp_path: Path) -> None:
