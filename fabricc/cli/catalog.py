@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.git_process import GitError
@@ -78,10 +79,15 @@ def compare(repository: Path, branches: tuple[str, ...]) -> int:
         try:
             branch = Branch(repository.resolve(), revision or release)
         except GitError as error:
-            raise click.UsageError(f"{error} {error.help}".strip()) from None
+            raise click.UsageError(f"{error}. {error.help}") from None
+        name = release
+        if not is_number(release):  # `master` becomes the release after the newest one
+            release = str(int(back_ends.load("sonic").releases[-1]) + 1)
         rows = list(compare_branch(branch, release, catalog.switches))
         differs = differs or any(row.differs for row in rows)
-        title = f"{release} at {branch.commit[:12]} ({sum(row.differs for row in rows)} of {len(rows)} SKUs differ)"
+        title = (
+            f"{name} at {branch.commit[:12]} ({sum(row.differs for row in rows)} of {len(rows)} SKUs differ)"
+        )
         cells = [(row.model, row.hwsku, row.table, row.pools) for row in rows]
         output.print_parts([Table(title, ("model", "hardware SKU", "lossless table", "pools"), cells)])
     return int(differs)

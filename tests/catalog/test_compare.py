@@ -96,11 +96,14 @@ def test_the_command_lists_every_sku_and_ends_with_1_when_one_differs(
     printed = capsys.readouterr().out
     assert f"same ({len(MODEL.buffers.rows)} rows)" in printed
     assert printed.count("no such SKU") > 100
+    assert run(["catalog", "compare", str(clone), "--branch", "master=HEAD"]) == 1
+    assert capsys.readouterr().out.startswith("master at ")
+    assert run(["catalog", "compare", str(clone), "--branch", "202305"]) == 2
 
 
 def test_an_unknown_revision_is_an_error_of_usage(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["catalog", "compare", str(clone), "--branch", "202605=nowhere"]) == 2
-    assert "has no commit 'nowhere'" in capsys.readouterr().err
+    assert "has no commit 'nowhere'. Name a branch" in capsys.readouterr().err
 
 
 def test_a_citation_names_the_commit_of_its_branch() -> None:
