@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.base.installation import load_package_yaml
-from fabricc.catalog.library import PRINTED_NAMES, find_printed_name, list_built_in, name_models
+from fabricc.catalog.library import (
+    PRINTED_NAMES,
+    explain_unlisted,
+    find_printed_name,
+    list_built_in,
+    name_models,
+)
 from fabricc.compiler.compiled import compile_spec
 from fabricc.front.planning.topology.models import suggest_name
 
@@ -62,6 +68,8 @@ def test_a_part_number_contains_the_name_of_its_model(printed: str, name: str) -
         ("switches", "7700R4C-38PE-F", ["7700r4-38pe"]),
         ("switches", "z9864", ["z9864f"]),
         ("switches", "QFX5241-64OD", ["qfx5240-64od"]),
+        ("switches", "7220 IXR-H6-128", ["7220-h6-128"]),
+        ("switches", "N9100", ["n9164e-ns4"]),
         ("nics", "MCX75310AAS-NEAT", ["connectx-7"]),
         ("nics", "900-9X81E-00EX-ST0", ["connectx-8"]),
         ("nics", "CX-8", ["connectx-8"]),
@@ -223,3 +231,17 @@ def test_a_box_of_a_vendors_build_warns_of_other_builds(nos: str, tmp_path: Path
 )
 def test_a_refusal_has_the_word_that_helps(sections: dict[str, Any], word: str, tmp_path: Path) -> None:
     assert word in helps(tmp_path, **sections)
+
+
+@pytest.mark.parametrize(
+    ("printed", "word"),
+    [
+        ("DCS-7388-16CD2", "7060dx5-64s"),
+        ("HF6100-64ED", "9364e-sg2"),
+        ("QFX5140-24CD8O", "qfx5130-32cd"),
+        ("Z9964F-ON", "7220-h6-128"),
+        ("OS10-10.5.6", "sonic-enterprise"),
+    ],
+)
+def test_a_product_that_is_not_included_leads_to_another_one(printed: str, word: str) -> None:
+    assert word in explain_unlisted(printed)
