@@ -90,6 +90,7 @@ def bundled(tmp_path_factory: pytest.TempPathFactory) -> run.Adoption:
     return run.adopt(folder_of(tmp_path_factory.mktemp("adopt") / "in", BUNDLE), jobs=1)
 
 
+@pytest.mark.slow
 def test_members_of_bundles_are_ports_of_hosts(bundled: run.Adoption) -> None:
     assert any("2 are taken from the open ports of ToRs" in words for words in bundled.adopted.assumed)
 

@@ -69,6 +69,7 @@ def adoption(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return run.adopted_of(found_of(found), Path("folder"), "zone")
 
 
+@pytest.mark.spread(2)
 def test_hashed_accounts_and_keys_of_time_servers_are_references(adoption: Adoption) -> None:
     management = yaml.safe_load(adoption.files["cluster.yaml"])["management"]
     assert management["ntp_authentication"] == {"key_id": 4, "type": "md5", "key": {"secret": "ntp"}}

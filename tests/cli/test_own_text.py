@@ -58,6 +58,7 @@ def test_a_template_of_the_users_own_is_used_by_every_worker(
     assert "FAB6014" not in checked.err
 
 
+@pytest.mark.slow
 def test_a_changed_template_is_noticed_and_one_left_out_too(repo: Path, own: Path, fabricc: Fabricc) -> None:
     fabricc("build", "cluster.yaml", "--templates", "own")
     assert "all up to date" in fabricc("build", "cluster.yaml", "--templates", "own").out

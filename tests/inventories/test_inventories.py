@@ -122,6 +122,7 @@ def test_sonic_models_accept_every_config_db(tree: Path, every: bool) -> None:
         assert "warning" not in done.stdout
 
 
+@pytest.mark.spread(3)
 @of_kinds_or_every
 def test_frr_accepts_every_frr_conf(tree: Path, every: bool) -> None:
     files = sorted((tree / "switches").glob("*/frr.conf"))

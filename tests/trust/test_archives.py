@@ -157,7 +157,7 @@ def unrelated(tmp_path: Path, home: Path) -> Path:
     ids=["another cluster", "the same cluster, changed", "the same spec"],
 )
 @pytest.mark.parametrize("verb", ["diff", "migrate"])
-@pytest.mark.spread(2)
+@pytest.mark.spread(4)
 def test_an_archive_below_an_unrelated_repository_is_not_compared(
     unrelated: Path, verb: str, edit: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -174,6 +174,7 @@ def test_an_archive_below_an_unrelated_repository_is_not_compared(
     assert "FAB9049" not in "".join(capsys.readouterr())
 
 
+@pytest.mark.slow
 def test_a_moved_spec_needs_no_index(unrelated: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (unrelated / "zone" / "cluster.yaml").rename(unrelated / "dl" / "archive" / "cluster.yaml")
     assert run(["diff", str(unrelated / "dl" / "archive" / "cluster.yaml")]) == 0

@@ -174,6 +174,7 @@ def pushed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
     network.stop()
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_journal_is_a_finding_without_a_traceback(pushed: Network, damage: str) -> None:
     shutil.copy(pushed.folder / "good.sqlite", pushed.journal)

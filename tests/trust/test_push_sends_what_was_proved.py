@@ -75,6 +75,7 @@ def test_the_digest_stands_in_plan_journal_and_outcome(network: Network) -> None
     assert f"sha256 {digest}" in network.push("--status", status=0).stdout
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("how", ["other bytes", "another build", "removed"])
 def test_a_folder_that_changes_while_a_push_runs_changes_nothing(
     network: Network, how: str, monkeypatch: pytest.MonkeyPatch
@@ -104,6 +105,7 @@ def test_a_folder_that_changes_while_a_push_runs_changes_nothing(
     assert set(network.states().values()) == {"confirmed"}
 
 
+@pytest.mark.slow
 def test_a_run_is_resumed_with_the_tree_that_it_began_with_alone(network: Network) -> None:
     network.edit(HITLESS)
     network.fault("spine01a", "commit_config", 1, "after", "kill")

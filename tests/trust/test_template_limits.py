@@ -84,6 +84,7 @@ def test_time_ends(own: Path, text: str) -> None:
     assert time.process_time() - began < child_process.CPU_S, "the work is another process's"
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("text", LARGE)
 def test_memory_ends(own: Path, text: str) -> None:
     found = fault(own, f"a\n{text}\n")

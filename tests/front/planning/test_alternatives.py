@@ -187,7 +187,7 @@ def test_room_is_what_can_be_added_to_the_switches_above(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.spread(2)
+@pytest.mark.spread(4)
 def test_a_shape_that_is_written_plans_as_it_is_listed(name: str) -> None:
     text, pool, fabric_of = planned(name)
     for each in find_alternatives(pool, fabric_of, AnyNos()).best:

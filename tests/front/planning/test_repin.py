@@ -171,6 +171,7 @@ def subsets(keys: Iterator[str] | set[str], most: int) -> Iterator[frozenset[str
     return map(frozenset, chain.from_iterable(combinations(ordered, size) for size in range(most + 1)))
 
 
+@pytest.mark.slow
 @settings(
     max_examples=examples(20),
     deadline=None,

@@ -123,7 +123,7 @@ def pushed_effects(old: Fabric, new: Fabric) -> dict[str, Effect]:
     return found
 
 
-@pytest.mark.spread(13)
+@pytest.mark.spread(26)
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("nos", SYSTEMS)
 def test_diff_push_and_migrate_give_a_change_the_same_impact(nos: str, change: str) -> None:

@@ -83,6 +83,7 @@ def runs(nos: str, files: dict[str, str], patch: pytest.MonkeyPatch) -> None:
         patch.setattr(linux_switch, "linux_switch", putting(put, linux_switch.linux_switch))
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("nos", DEVICES)
 def test_collected_files_are_audited_as_the_running_configuration(
     nos: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -62,6 +62,7 @@ def test_a_pending_revision_of_a_person_is_neither_loaded_over_nor_dropped(
     assert "person" in driver.cli(["nv config diff"])["nv config diff"]
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("how", ["expires", "is removed"])
 def test_a_revision_of_a_dead_session_does_not_block_after_its_lock(
     switch: LinuxSwitch, driver: Any, how: str
@@ -106,6 +107,7 @@ def test_a_commit_waits_for_its_confirmation_and_is_saved_then(switch: LinuxSwit
     assert switch.text("startup") == NEW
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("saved", [None, "{}\n", "[]\n"])
 def test_a_switch_that_was_never_saved_takes_its_first_commit(
     switch: LinuxSwitch, driver: Any, saved: str | None
@@ -127,6 +129,7 @@ def test_a_commit_that_waits_is_rolled_back(switch: LinuxSwitch, driver: Any) ->
     assert switch.text("running.json") == OLD
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize(("seconds", "time_argument"), [(1, "1m"), (60, "1m"), (61, "2m"), (600, "10m")])
 def test_the_confirmation_time_is_in_whole_minutes(
     switch: LinuxSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch, seconds: int, time_argument: str
@@ -196,6 +199,7 @@ def test_a_lost_confirmation_is_completed(
     assert switch.text("running.json") == switch.text("startup") == text
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_lost_answer_to_the_save_is_requested_again(
     switch: LinuxSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch, when: str
@@ -208,6 +212,7 @@ def test_a_lost_answer_to_the_save_is_requested_again(
     assert switch.text("running.json") == switch.text("startup") == NEW
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("method", ["confirm_commit", "rollback"])
 def test_a_confirmation_names_its_revision_and_is_waited_for(
     switch: LinuxSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch, method: str

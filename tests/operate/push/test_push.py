@@ -202,6 +202,7 @@ def test_a_resumed_run_has_the_options_that_it_began_with(network: Network) -> N
     network.truthful(matrix.NEW[DISRUPTIVE])
 
 
+@pytest.mark.slow
 def test_an_option_named_with_resume_counts_more_than_that_of_the_run(network: Network) -> None:
     network.edit(DISRUPTIVE)
     network.fault("spine01a", "commit_config", 1, "after", "kill")
@@ -225,6 +226,7 @@ def test_a_good_rollback_of_a_killed_run_is_a_success(network: Network) -> None:
     network.truthful(matrix.NEW[DISRUPTIVE])
 
 
+@pytest.mark.slow
 def test_resumed_rollback_covers_unread_switches(network: Network) -> None:
     network.edit(DISRUPTIVE)
     network.push("--adopt", "--only", "spine01a", status=0)

@@ -221,6 +221,7 @@ def test_impossible_upgrades_are_rejected(
     assert (ran.status, code in ran.err) == (1, True), ran.err
 
 
+@pytest.mark.slow
 def test_images_are_held_to_their_checksums(tmp_path: Path, fabricc: Callable[..., Ran]) -> None:
     content = b"an image"
     digest = hashlib.sha256(content).hexdigest()

@@ -294,6 +294,7 @@ def test_a_shallow_clone_stops_and_names_the_command(
     assert "leave" not in verdict(ran)
 
 
+@pytest.mark.slow
 def test_a_shallow_clone_with_a_worse_common_commit_stops(
     repository: Repository, fabricc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -324,6 +325,7 @@ def test_a_shallow_clone_with_a_worse_common_commit_stops(
         assert "FAB9030" in err
 
 
+@pytest.mark.slow
 def test_a_shallow_clone_that_has_the_base_is_enough(
     repository: Repository, fabricc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -394,6 +396,7 @@ def test_a_moved_spec_is_compared_with_the_one_that_it_was(
         assert code in out, code
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("manifest", ["{}", '{"made_by": "fabricc"}'])
 def test_a_manifest_next_to_the_former_spec_does_not_hide_it(
     repository: Repository, fabricc: Callable[..., Ran], manifest: str
@@ -460,6 +463,7 @@ def test_a_base_without_a_lock_is_reported_where_numbers_change(
     assert "FAB9038" not in out, "no number changes"
 
 
+@pytest.mark.slow
 def test_a_spec_with_another_name_and_cluster_is_not_new(
     repository: Repository, fabricc: Callable[..., Ran]
 ) -> None:
@@ -534,6 +538,7 @@ def two_clusters(repository: Repository) -> Repository:
     return repository
 
 
+@pytest.mark.slow
 def test_a_renamed_cluster_is_not_compared_with_one_that_moved_from_its_path(
     two_clusters: Repository, fabricc: Callable[..., Ran]
 ) -> None:
@@ -550,6 +555,7 @@ def test_a_renamed_cluster_is_not_compared_with_one_that_moved_from_its_path(
     assert "FAB9035" in err
 
 
+@pytest.mark.slow
 def test_a_cluster_that_is_renamed_and_moved_is_found_where_another_took_its_path(
     two_clusters: Repository, fabricc: Callable[..., Ran]
 ) -> None:
@@ -576,6 +582,7 @@ def test_a_cluster_whose_path_the_base_gave_to_another_is_not_compared_with_that
         assert "FAB9035" in err
 
 
+@pytest.mark.slow
 def test_a_new_cluster_next_to_a_renamed_one_is_new(
     two_clusters: Repository, fabricc: Callable[..., Ran]
 ) -> None:
@@ -595,6 +602,7 @@ def test_a_new_cluster_next_to_others_is_new(repository: Repository, fabricc: Ca
     assert "FAB903" not in out
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("committed", [True, False])
 def test_another_cluster_in_the_place_of_a_moved_one_is_not_the_same_under_another_name(
     repository: Repository, fabricc: Callable[..., Ran], committed: bool

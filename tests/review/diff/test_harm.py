@@ -187,6 +187,7 @@ REMOVALS = {
 }
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("nos", REMOVALS)
 def test_the_review_lists_what_the_proof_of_the_newer_side_alone_finds(nos: str, tmp_path: Path) -> None:
     text, code = REMOVALS[nos]

@@ -120,6 +120,7 @@ def words_of(review: Review) -> str:
     return json.dumps(as_json(review))
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_change_has_the_same_review_from_specs_and_from_trees(
     repo: Path, tmp_path: Path, name: str

@@ -32,6 +32,7 @@ def reviewed(folder: Path, nos: str, before: str, after: str) -> Review:
     return compared(paths[0], paths[1])
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("nos", MODELS)
 @pytest.mark.parametrize(
     ("before", "after"),

@@ -55,6 +55,7 @@ def test_the_work_tree_against_a_branch(repo: Path, fabricc: Callable[..., Ran])
     assert (git(repo, "status", "--porcelain"), (repo / ".git" / "index").read_bytes()) == before
 
 
+@pytest.mark.slow
 def test_diff_ignores_later_changes_of_main(repo: Path, fabricc: Callable[..., Ran]) -> None:
     git(repo, "checkout", "-q", "main")
     edit(repo, "dscp: 26", "dscp: 34")
@@ -64,6 +65,7 @@ def test_diff_ignores_later_changes_of_main(repo: Path, fabricc: Callable[..., R
     assert (status, out.splitlines()[0]) == (0, "no device changes, 0 numbers change")
 
 
+@pytest.mark.slow
 def test_two_revisions_without_the_work_tree(repo: Path, fabricc: Callable[..., Ran]) -> None:
     edit(repo, "dscp: 26", "dscp: 34")
     git(repo, "commit", "-qam", "ours")

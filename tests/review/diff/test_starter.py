@@ -122,7 +122,7 @@ def use_stand_in(forge: Forge) -> None:
         pytest.param("approvals[bot]", APP, True, marks=pytest.mark.slow),
     ],
 )
-@pytest.mark.spread(2)
+@pytest.mark.spread(4)
 def test_only_a_person_who_may_write_and_is_not_the_author_approves(
     forge: Forge, login: str, kind: str, counts: bool
 ) -> None:
@@ -137,6 +137,7 @@ def test_only_a_person_who_may_write_and_is_not_the_author_approves(
     assert approvals(forge, head) == wanted, "what an earlier run recorded"
 
 
+@pytest.mark.slow
 def test_label_set_again_by_another_user_ends_its_approval(forge: Forge) -> None:
     use_stand_in(forge)
     head = forge.propose()
@@ -187,6 +188,7 @@ def test_a_run_that_is_repeated_approves_nothing_again(forge: Forge) -> None:
     assert approvals(forge, head, "ok", attempt=2) == {"ok"}, "the first attempt recorded it"
 
 
+@pytest.mark.slow
 def test_a_label_whose_setter_cannot_be_looked_up_does_not_count(forge: Forge) -> None:
     use_stand_in(forge)
     head = forge.propose()
@@ -459,6 +461,7 @@ def test_foreign_comment_with_the_marker_is_not_edited(forge: Forge) -> None:
         assert len(forge.state["comments"]) == 5
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("forged", ["no marker", "another spec", "a link", "too large"])
 def test_an_artifact_that_is_no_review_is_not_posted(forge: Forge, forged: str) -> None:
     out = forge.work / "out"

@@ -372,6 +372,7 @@ def test_gitlab_posts_no_review_of_a_commit_that_is_no_longer_the_head(forge: Fo
     assert "has another commit" in done.stderr
 
 
+@pytest.mark.slow
 def test_gitlab_keeps_one_note_for_each_spec_and_joins_their_labels(forge: Forge, gitlab: GitLab) -> None:
     use_stand_in(forge)
     specs = "cluster.yaml\nb/cluster.yaml\n"

@@ -62,6 +62,7 @@ def found(subject: Subject, texts: Texts, text: str) -> Explanation:
     raise AssertionError(text)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("nos", [*(name for name, _ in MODELS), "host"])
 def test_explain_describes_every_line(nos: str) -> None:
     subject = subject_on(nos)

@@ -181,6 +181,7 @@ def test_rows_are_filtered_by_what_is_typed(chromium: Chromium, page: Path) -> N
     assert all("cables." in key for key in shown)
 
 
+@pytest.mark.spread(3)
 def test_no_foreign_script_or_style_runs(chromium: Chromium, page: Path, tmp_path: Path) -> None:
     """What the escaping let through, the policy would stop."""
     planted = "<script>document.title = 'owned'</script><img src='x' onerror=\"document.title = 'owned'\">"

@@ -63,6 +63,7 @@ def test_nothing_left_out_goes_unnoticed(name: str, release: str, step: int) -> 
     assert {(above(text, at)[0], lines[at - 1].strip()) for at in survivors} <= DEVICE_DEFAULTS
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize(("name", "release", "step"), CASES)
 def test_the_line_of_a_change_is_named(name: str, release: str, step: int) -> None:
     """Of 100 changed keys and values, 99 are reported at their line, in addition to other findings."""
@@ -71,6 +72,7 @@ def test_the_line_of_a_change_is_named(name: str, release: str, step: int) -> No
     assert len(elsewhere) <= 0.01 * len(noted), elsewhere
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize(("name", "release", "step"), CASES)
 def test_the_block_that_lacks_something_is_named(name: str, release: str, step: int) -> None:
     """A rule, a port or a profile that lacks a part is named by a line of its own, or by the key above it."""

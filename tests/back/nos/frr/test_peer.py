@@ -216,6 +216,7 @@ def test_no_datagram_of_a_gpu_host_reaches_the_management_network(kept: bool) ->
         tor.run([*python, _SAY.format(at=office)])  # the switch's own packets still go there
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     shutil.which("nft") is None or os.geteuid() != 0, reason="needs nft (package nftables) and root"
 )
