@@ -482,3 +482,22 @@ def test_sockets_need_an_interface_that_other_hosts_reach(name: str, help_: str,
     refused = [each for each in found if each.code == "FAB1006"]
     assert bool(refused) is bool(help_)
     assert all(help_ in each.help for each in refused)
+
+
+@pytest.mark.parametrize(
+    ("model", "values"),
+    [
+        (
+            "dgx-b300-2x400",
+            {"management": "bmc=1", "networks.storage": "2x200G bluefield-3", "firmware": "LINK_TYPE=2"},
+        ),
+        ("gb300-nvl72", {"management": "bmc=1 dpus=2", "networks.frontend": "1x200G bluefield-3"}),
+    ],
+)
+def test_every_assumed_fact_has_a_value_that_people_can_read(
+    tmp_path: Path, model: str, values: dict[str, str]
+) -> None:
+    spec = compiled(tmp_path, f"model: {model}")
+    stated = {fact.fact: fact.value for fact in host_facts(spec.fabric, spec.spec)}
+    assert values.items() <= stated.items()
+    assert [fact for fact, value in stated.items() if not value or "(" in value] == []

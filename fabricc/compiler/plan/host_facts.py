@@ -306,6 +306,7 @@ def _nic_facts(model: HostModel) -> Iterator[HostFact]:
         "ports": " ".join(f"{use.children}x{use.speed_gbps}/{use.lanes}" for use in nic.port_splits),
         "read_request": str(nic.read_request_bytes),
         "rings": f"{nic.ring_rx} {nic.ring_tx}",
+        "firmware": " ".join(f"{name}={number}" for name, number in nic.firmware),
         **{f"cages.{index}": cage.form_factor for index, cage in enumerate(nic.cages)},
     }
     for key, source in nic.sources.items():
@@ -316,7 +317,15 @@ def _nic_facts(model: HostModel) -> Iterator[HostFact]:
 
 
 def _model_value(model: HostModel, key: str) -> str:
-    value = getattr(model, key, None)
     if key == "nic":
         return model.nic.name
+    if key == "management":
+        ports = model.management
+        counts = {"bmc": ports.bmc, "nic": ports.nic, "dpus": ports.dpus}
+        return " ".join(f"{name}={number}" for name, number in counts.items() if number)
+    field, _, name = key.partition(".")
+    if field == "networks" and name in model.networks:
+        network = model.networks[name]
+        return f"{network.nics * network.ports_per_nic}x{network.port_gbps}G {network.nic.name}"
+    value = getattr(model, key, None)
     return str(value) if isinstance(value, int | str) else ""
