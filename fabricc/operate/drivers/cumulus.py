@@ -23,11 +23,14 @@ from fabricc.operate.drivers import linux_views, nvue_views
 from fabricc.operate.drivers.answers import TIMES
 from fabricc.operate.drivers.cumulus_connection import FILE, POLL_S, SHOW, STARTUP, CumulusConnection
 from fabricc.operate.drivers.holds import Hold, HoldKind
+from fabricc.operate.drivers.linux import PROCESSES
 from fabricc.operate.drivers.nvue_views import APPLIED, CONFIRM, PENDING, SETTLED, Revisions
 from fabricc.operate.drivers.redact import excerpt
 from fabricc.operate.drivers.single import one_text
 
 _CHANGES = re.compile(r"nv (?:set|unset) ")
+_ZTP = re.compile(r"(?:^|\s)/usr/lib/cumulus/ztp(?:\s|$)")
+"""Zero touch provisioning, whose script may load a configuration while it runs (NVIDIA, Zero Touch Provisioning)."""
 _SAVE = (
     f"{SHOW}a=$(s startup) && nv config save >&2 && b=$(s startup) && "
     "c=$(s applied) && "
@@ -291,11 +294,13 @@ class CumulusDriver(CumulusConnection):
             found = super().get_holds()
             if self._has_foreign_revision(self._revisions()):
                 found.append(Hold(HoldKind.CANDIDATE, self.username))
+            if any(map(_ZTP.search, self._run(PROCESSES).splitlines())):
+                found.append(Hold(HoldKind.UPDATE, "ZTP, which `sudo ztp -d` ends,"))
             return found
 
     def _claim_commands(self) -> Sequence[str]:
         """Return the commands of `get_holds`; the lock and the revisions are used twice."""
-        return (*self._hold_commands(), *self._hold_commands(), self._kept_command("owner"))
+        return (*self._hold_commands(), *self._hold_commands(), self._kept_command("owner"), PROCESSES)
 
     def _hold_commands(self) -> Sequence[str]:
         return (_REVISIONS, self._owner_command(), _DIFF, self._kept_command(_LOADED))

@@ -197,6 +197,7 @@ def _name_answer(words: Sequence[str]) -> str:
 
 
 HOSTNAME = ("hostname",)
+PROCESSES = "ps -eo args= 2> /dev/null || true"
 SUMMARY = "show bgp vrf all summary json"
 NEIGHBORS = "show bgp vrf all neighbors json"
 ROUTES = ("show ip route json", "show ipv6 route json")

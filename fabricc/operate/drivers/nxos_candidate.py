@@ -26,10 +26,14 @@ ADMIN = "admin"
 """The account that every file for a replace must have (Cisco, same chapter)."""
 _NO_PASSWORD = "!"
 _OF_SWITCH = re.compile(
-    r"(?:version|boot|rmon event|icam|license|ssh key|crypto ca trustpoint|nxapi (?:certificate|ssl)"
+    r"(?:version|boot(?! poap)|rmon event|icam|license|ssh key|crypto ca trustpoint|nxapi (?:certificate|ssl)"
     r"|grpc (?:client root )?certificate) |(?:line console|vdc \S+ id \d+)$"
 )
-"""First lines of blocks that belong to the switch: image, virtual device, host keys, certificates of its APIs."""
+"""First lines of blocks that belong to the switch: image, virtual device, host keys, certificates of its APIs.
+
+`boot poap enable` does not: with it, the next start provisions the switch anew, whatever it has saved (Cisco Nexus 9000
+Fundamentals Configuration Guide, "Using PowerOn Auto Provisioning").
+"""
 _ONLY_HEADS = re.compile(r"line vty$|vlan 1$|interface Ethernet\d+/\d+$")
 """First lines of blocks that cannot be removed, and that are printed without content where nothing is configured."""
 _VLANS = re.compile(r"vlan 1(?=[,-])")

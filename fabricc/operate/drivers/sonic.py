@@ -32,6 +32,7 @@ from fabricc.operate.drivers.answers import quote_words
 from fabricc.operate.drivers.bundle import candidate_files, unpack_bundle
 from fabricc.operate.drivers.checking import Refusal, vtysh_refusals
 from fabricc.operate.drivers.holds import Hold, HoldKind
+from fabricc.operate.drivers.linux import PROCESSES
 from fabricc.operate.drivers.redact import excerpt, redact_text
 from fabricc.operate.drivers.sonic_connection import (
     CONFIG_DB,
@@ -55,7 +56,6 @@ _SCRIPTS = {
 }
 """What runs on the switch, by the package that has it."""
 _RELOAD = "docker exec bgp python3 /usr/lib/frr/frr-reload.py"
-_PROCESSES = "ps -eo args= 2> /dev/null || true"
 _PLAN_FILE = "plan.json"
 _STORE = """
 import json, sys, pathlib
@@ -117,6 +117,8 @@ _UPDATER = re.compile(
     r"(?:^|[\s/])(config (?:replace|apply-patch|rollback|reload|load|load_minigraph|load_mgmt_config))(?:\s|$)"
 )
 """A program of SONiC that changes CONFIG_DB as a whole; none of them takes a lock."""
+_ZTP = re.compile(r"(?:^|\s)/usr/lib/ztp/ztp-engine\.py(?:\s|$)")
+"""The engine of zero touch provisioning (sonic-ztp), which loads a configuration as soon as it finds one."""
 
 
 class SonicDriver(SonicConnection):
@@ -505,15 +507,17 @@ class SonicDriver(SonicConnection):
 
     def _claim_commands(self) -> Sequence[str]:
         kept = (self._kept_command(name) for name in ("owner", "deadline"))
-        return (self._pending_command(), *kept, f"echo {_UPTIME}", self._owner_command(), _PROCESSES)
+        return (self._pending_command(), *kept, f"echo {_UPTIME}", self._owner_command(), PROCESSES)
 
     def _find_holds(self) -> list[Hold]:
         found = super().get_holds()
         if any(one.kind is HoldKind.COMMIT for one in found):
             return found
-        lines = self._run(_PROCESSES).splitlines()
+        lines = self._run(PROCESSES).splitlines()
         matches = [_UPDATER.search(line) for line in lines if self._folder not in line]
         updates = dict.fromkeys(f"`{match[1]}`" for match in matches if match)
+        if any(map(_ZTP.search, lines)):
+            updates["ZTP, which `sudo ztp disable -y` ends,"] = None
         return [*found, *(Hold(HoldKind.UPDATE, update) for update in updates)]
 
     def _commit_left_s(self) -> float | None:

@@ -15,9 +15,16 @@ from napalm.base.exceptions import (
     SessionLockedException,
 )
 
-from fabricc.operate.drivers.holds import HoldKind
+from fabricc.operate.drivers.holds import Hold, HoldKind
 from tests.operate.drivers.servers.device import Device
-from tests.operate.drivers.servers.linux_switch import PASSWORD, USER, LinuxSwitch, linux_switch, lose_once
+from tests.operate.drivers.servers.linux_switch import (
+    PASSWORD,
+    USER,
+    LinuxSwitch,
+    linux_switch,
+    lose_once,
+    run_process,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,6 +55,12 @@ def test_a_replace_is_compared_committed_saved_and_rolled_back(switch: LinuxSwit
     assert switch.text("running.json") == switch.text("startup") == OLD
     with pytest.raises(CommitError, match="nothing to roll back to"):
         driver.rollback()
+
+
+def test_provisioning_that_runs_holds_the_switch(switch: LinuxSwitch, driver: Any) -> None:
+    with run_process(switch, "/usr/bin/python3", "/usr/lib/cumulus/ztp", "-b"):
+        assert driver.get_holds() == [Hold(HoldKind.UPDATE, "ZTP, which `sudo ztp -d` ends,")]
+    assert driver.get_holds() == []
 
 
 def test_a_pending_revision_of_a_person_is_neither_loaded_over_nor_dropped(

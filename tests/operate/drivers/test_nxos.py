@@ -66,6 +66,7 @@ interface Ethernet1/35
 line console
 line vty
 boot nxos bootflash:/nxos64-cs.10.4.3.F.bin
+boot poap enable
 """
 PLAN = """hostname new
 feature scp-server
@@ -436,6 +437,7 @@ def test_the_candidate_keeps_what_belongs_to_the_switch(switch: NxosSwitch, driv
     ):
         assert kept in switch.running, kept
     for gone in (
+        "boot poap",
         "bob",
         "dan",
         "mallory",

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
-import subprocess
-import sys
 import time
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,7 +20,7 @@ from napalm.base.exceptions import (
 
 from fabricc.operate.drivers.bundle import pack_bundle, unpack_bundle
 from fabricc.operate.drivers.holds import Hold, HoldKind
-from tests.operate.drivers.servers.linux_switch import LinuxSwitch, linux_switch, lose_once
+from tests.operate.drivers.servers.linux_switch import LinuxSwitch, linux_switch, lose_once, run_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -254,36 +250,28 @@ def test_rejected_updates_reload_only_with_permission(switch: LinuxSwitch) -> No
     assert runs(switch, NEW, "hostname old\n")
 
 
-@contextmanager
-def process(switch: LinuxSwitch, *words: str) -> Iterator[None]:
-    """A process of the switch with these words at the end of its command line."""
-    command = [sys.executable, "-c", "import sys; sys.stdin.read()", *words]
-    environment = os.environ | {"SWITCH_ROOT": str(switch.root)}
-    with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment) as running:
-        yield
-        assert running.poll() is None
-
-
 @pytest.mark.parametrize(
     ("words", "update"),
     [
         (("/usr/local/bin/config", "reload", "-y"), "reload"),
         (("sudo", "config", "apply-patch", "/tmp/patch.json"), "apply-patch"),
         (("/usr/local/bin/config", "load_minigraph"), "load_minigraph"),
+        (("/usr/bin/python3", "-u", "/usr/lib/ztp/ztp-engine.py"), ""),
     ],
 )
 def test_foreign_update_is_a_hold_while_it_runs(
     switch: LinuxSwitch, driver: Any, words: tuple[str, ...], update: str
 ) -> None:
-    with process(switch, *words):
-        assert driver.get_holds() == [Hold(HoldKind.UPDATE, f"`config {update}`")]
+    with run_process(switch, *words):
+        owner = f"`config {update}`" if update else "ZTP, which `sudo ztp disable -y` ends,"
+        assert driver.get_holds() == [Hold(HoldKind.UPDATE, owner)]
     assert driver.get_holds() == []
     for harmless in (
         ("config", "save", "-y"),
         ("vim", "config-reload.txt"),
         ("show", "config", "replace.md"),
     ):
-        with process(switch, *harmless):
+        with run_process(switch, *harmless):
             assert driver.get_holds() == []
 
 

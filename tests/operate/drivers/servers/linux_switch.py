@@ -183,3 +183,13 @@ def linux_switch(folder: Path, driver: str, running: str, frr: str = "") -> Iter
         options = {"port": port, "alt_key_file": str(known), "system_host_keys": False, "sudo": False}
         switches.append(LinuxSwitch(Device(driver, HOST, USER, PASSWORD, options), root))
         yield switches[0]
+
+
+@contextlib.contextmanager
+def run_process(switch: LinuxSwitch, *words: str) -> Iterator[None]:
+    """Run a process of the switch with these words at the end of its command line."""
+    command = [sys.executable, "-c", "import sys; sys.stdin.read()", *words]
+    environment = os.environ | {"SWITCH_ROOT": str(switch.root)}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment) as running:
+        yield
+        assert running.poll() is None
