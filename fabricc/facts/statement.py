@@ -272,6 +272,14 @@ class Statement:
             if "vrf" not in values:
                 yield from (f"{PORT}{port}]/{leaf}" for leaf in _LINK_STATE_PORT if leaf in values)
 
+    def facts_below(self, beginning: str) -> Mapping[str, Value]:
+        """Return the facts in `rest` whose paths begin with a text, such as `route_map[`."""
+        section = self.remember(_sections_of, _sections_of).get(_section_of(beginning), {})
+        return self.remember(
+            beginning,
+            lambda _: {path: value for path, value in section.items() if path.startswith(beginning)},
+        )
+
     def remember(self, what: Hashable, compute: Callable[[Statement], T]) -> T:
         """Return a result about this device, computed at the first call."""
         if what not in self.results:
@@ -292,6 +300,19 @@ class Statement:
         return any(path.startswith(("qos/", "pool/", "watchdog/")) for path in self.rest) or any(
             "pfc" in values or "trust" in values for values in self.ports.values()
         )
+
+
+def _section_of(path: str) -> str:
+    """Return the first word of a path, such as `route_map` of `route_map[IN]/10`."""
+    return path.partition("[")[0].partition("/")[0]
+
+
+def _sections_of(statement: Statement) -> dict[str, dict[str, Value]]:
+    """Return the facts in `rest` by the first word of their paths."""
+    found: dict[str, dict[str, Value]] = {}
+    for path, value in statement.rest.items():
+        found.setdefault(_section_of(path), {})[path] = value
+    return found
 
 
 def read_statement(

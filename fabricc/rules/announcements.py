@@ -59,20 +59,19 @@ _LISTED = re.compile(r"\bprefix_list (\S+)")
 
 def _foreign_loopback(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report that connected routes pass a list of host routes, none of which is an address of the switch."""
-    facts = statement.rest
     maps = {
-        str(value) for path, value in facts.items() if path.startswith("bgp/r") and _CONNECTED.fullmatch(path)
+        str(value) for path, value in statement.facts_below("bgp/r").items() if _CONNECTED.fullmatch(path)
     }
     clauses = [
         str(v)
-        for path, v in facts.items()
-        if path.startswith("route_map[") and path[10:].partition("]")[0] in maps
+        for path, v in statement.facts_below("route_map[").items()
+        if path[10:].partition("]")[0] in maps
     ]
     for name in dict.fromkeys(
         each for clause in clauses if clause.startswith("permit") for each in _LISTED.findall(clause)
     ):
         listed = {
-            p: str(v) for p, v in facts.items() if p.startswith(f"prefix_list[{name}]/") and "/" in str(v)
+            p: str(v) for p, v in statement.facts_below(f"prefix_list[{name}]/").items() if "/" in str(v)
         }
         single = {
             p: v.partition("/")[0] for p, v in listed.items() if v.endswith(("/32", "/128")) and " " not in v
@@ -197,11 +196,10 @@ _MATCHES = ("prefix_list", "community_list", "as_path_list")
 def _pointless_filters(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report maps of sessions with other switches whose last clause permits all that their filters leave out."""
     maps: dict[str, dict[int, tuple[str, str]]] = {}
-    for path, value in statement.rest.items():
-        if path.startswith("route_map["):
-            name, number = split_list_path(path, "route_map")
-            if is_number(number):
-                maps.setdefault(name, {})[int(number)] = (path, str(value))
+    for path, value in statement.facts_below("route_map[").items():
+        name, number = split_list_path(path, "route_map")
+        if is_number(number):
+            maps.setdefault(name, {})[int(number)] = (path, str(value))
     used = [
         (key, str(stated[leaf]))
         for key, stated in external_sessions(statement)
@@ -238,8 +236,8 @@ def _unsent_communities(statement: Statement, sessions: Sessions) -> Iterator[Fi
     unsent = ("false",) if sends_communities_unstated(statement.device.system) else _UNSET
     read = {
         path[len("route_map[") :].partition("]")[0]
-        for path, value in statement.rest.items()
-        if path.startswith("route_map[") and " community_list " in f" {value} "
+        for path, value in statement.facts_below("route_map[").items()
+        if " community_list " in f" {value} "
     }
     keys = [
         key

@@ -55,7 +55,7 @@ class UniqueValues:
 def unique_values_of(statement: Statement) -> UniqueValues:
     """Return what a device has; addresses that switches share by design left out."""
     facts = statement.rest
-    pair = any(path.startswith("mlag/") for path in statement.rest)
+    pair = bool(statement.facts_below("mlag/"))
     asn = facts.get("bgp/asn")
     owned = UniqueValues(statement.place.tier, pair, asn if isinstance(asn, int) else None)
     shared = {str(facts.get(path, "")) for path in ("vxlan/source", "vxlan/source_mlag", "evpn/source")} - {

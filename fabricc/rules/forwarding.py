@@ -172,11 +172,10 @@ def _bound_filters(statement: Statement) -> dict[str, list[str]]:
 def _filter_rules(statement: Statement) -> dict[str, list[tuple[str, str]]]:
     """Return the paths and texts of the rules of each filter, in their order."""
     found: dict[str, list[tuple[int, str, str]]] = {}
-    for path, value in statement.rest.items():
-        if path.startswith(_LIST):
-            name, leaf = split_list_path(path, "access_list")
-            if is_number(leaf):
-                found.setdefault(name, []).append((int(leaf), path, str(value)))
+    for path, value in statement.facts_below(_LIST).items():
+        name, leaf = split_list_path(path, "access_list")
+        if is_number(leaf):
+            found.setdefault(name, []).append((int(leaf), path, str(value)))
     return {name: [(path, text) for _, path, text in sorted(rules)] for name, rules in found.items()}
 
 
@@ -274,14 +273,13 @@ def _empty_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findin
         ):
             first.setdefault(port, key)
             carried.setdefault(port, set()).update(str(session.families or "").split(","))
-    enters = any(path.startswith(_ENTERING) for path in statement.rest)
-    lost = any(
-        path.startswith(_ENTERING) and _IPV4_ORIGIN.match(path) for path in statement.rest
-    ) and not any("ipv4" in str(session.families) for session in sessions.stated.values())
+    entering = [path for each in _ENTERING for path in statement.facts_below(each)]
+    carries_ipv4 = any("ipv4" in str(session.families) for session in sessions.stated.values())
+    lost = any(map(_IPV4_ORIGIN.match, entering)) and not carries_ipv4
     empty = [
         first[port]
         for port, families in carried.items()
-        if lost or (not families & _UNICAST and (enters or not families - {""}))
+        if lost or (not families & _UNICAST and (entering or not families - {""}))
     ]
     if empty:
         who = join_words([neighbor for _, neighbor in empty], 2)
@@ -420,8 +418,8 @@ def _small_frames(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 def _graceful_shutdown(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report a switch in graceful shutdown (RFC 8326)."""
-    for path, value in statement.rest.items():
-        if path.startswith(_LEFT) and value not in ("off", "false", "receiver"):
+    for path, value in statement.facts_below(_LEFT).items():
+        if value not in ("off", "false", "receiver"):
             message = f"{statement.name} is in graceful shutdown: its neighbors avoid it as long as they can"
             remedy = "End the maintenance, and remove the setting."
             yield finding_at(

@@ -127,8 +127,8 @@ def _set_next_hops(statement: Statement) -> Iterator[tuple[str, str, IPv4Address
         for (vrf, _), values in statement.sessions.items()
         for name in re.findall(r"[^\s,]+", str(values.get("import", "")) if not vrf else "")
     }
-    for path, value in statement.rest.items() if used else ():
-        if path.startswith(_MAP) and ("next-hop" in str(value) or "ip-nexthop" in str(value)):
+    for path, value in statement.facts_below(_MAP).items() if used else ():
+        if "next-hop" in str(value) or "ip-nexthop" in str(value):
             name = path[len(_MAP) :].partition("]")[0]
             for text in _SETS.findall(str(value)) if name in used else ():
                 for hop in _next_hops(text):

@@ -100,10 +100,9 @@ def _closed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findi
 def _denying_maps(statement: Statement) -> set[str]:
     """Return the policies that have clauses, each of which denies."""
     denies: dict[str, bool] = {}
-    for path, value in statement.rest.items():
-        if path.startswith(_MAP):
-            name, _ = split_list_path(path, "route_map")
-            denies[name] = denies.get(name, True) and str(value).startswith("deny")
+    for path, value in statement.facts_below(_MAP).items():
+        name, _ = split_list_path(path, "route_map")
+        denies[name] = denies.get(name, True) and str(value).startswith("deny")
     return {name for name, each in denies.items() if each}
 
 
@@ -138,8 +137,9 @@ def _unfiltered_sessions(statement: Statement, sessions: Sessions) -> Iterator[F
 
 def _has_unused_policy(statement: Statement) -> bool:
     """Return whether a switch defines a route map that nothing uses."""
-    defined = {path[len(_MAP) :].partition("]")[0] for path in statement.rest if path.startswith(_MAP)}
-    values = [value for path, value in statement.rest.items() if not path.startswith(_MAP)]
+    maps = statement.facts_below(_MAP)
+    defined = {path[len(_MAP) :].partition("]")[0] for path in maps}
+    values = [value for path, value in statement.rest.items() if path not in maps]
     for session in statement.sessions.values():
         values += session.values()
     return not defined <= {word for value in values for word in str(value).replace(",", " ").split()}

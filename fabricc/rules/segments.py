@@ -96,8 +96,8 @@ def _stated_gateways(statement: Statement) -> Iterator[SegmentSetting]:
                 owner = f"VLAN {match[1]} {ip_interface(subnet).network}"
                 leaf = next(iter(addresses.values()))
                 yield SegmentSetting("gateway", owner, (frozenset(addresses),) * 2, f"{PORT}{port}]/{leaf}")
-    for path, value in statement.rest.items():
-        if path.startswith("evpn/segment[") and path.endswith("]/ipv4") and "/" in str(value):
+    for path, value in statement.facts_below("evpn/segment[").items():
+        if path.endswith("]/ipv4") and "/" in str(value):
             vlan, network = path[len("evpn/segment[") : -len("]/ipv4")], ip_interface(str(value)).network
             gateway = (frozenset({str(value).partition("/")[0]}),) * 2
             yield SegmentSetting("gateway", f"VLAN {vlan} {network}", gateway, path)
@@ -121,11 +121,11 @@ def _exchanges_vpns(statement: Statement) -> bool:
     """Return whether a session has EVPN or a family of VPNs, or a VLAN or VRF a VNI."""
     if any("vpn" in str(values.get("families", "")) for values in statement.sessions.values()):
         return True
-    return any(
-        path.startswith("evpn/neighbor[")
-        or path.endswith("]/vni")
-        or (path.startswith("bgp/family[") and "vpn" in path)
-        for path in statement.rest
+    families = any("vpn" in path for path in statement.facts_below("bgp/family["))
+    return (
+        families
+        or bool(statement.facts_below("evpn/neighbor["))
+        or any(path.endswith("]/vni") for path in statement.rest)
     )
 
 

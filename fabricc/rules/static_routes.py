@@ -167,8 +167,8 @@ def _dropped_default(statement: Statement, sessions: Sessions) -> Iterator[Findi
 
 def _partly_dropped(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report static routes that lead to a next hop and drop packets at the same time."""
-    for path, value in statement.rest.items():
-        if path.startswith("static_route[") and path.endswith("]"):
+    for path, value in statement.facts_below("static_route[").items():
+        if path.endswith("]"):
             ways = str(value).split(",")
             if len(ways) > 1 and any(way in _DROPS for way in ways):
                 prefix = path.partition("[")[2][:-1]

@@ -108,9 +108,7 @@ def _unbound_list(statement: Statement) -> str:
         for leaf in ("access_list_in", "access_list_out")
         for name in str(values.get(leaf, "")).replace(",", " ").split()
     }
-    lists = (
-        (path, path[len(_LIST) :].partition("]")[0]) for path in statement.rest if path.startswith(_LIST)
-    )
+    lists = ((path, path[len(_LIST) :].partition("]")[0]) for path in statement.facts_below(_LIST))
     return next((path for path, name in lists if name not in bound), "")
 
 

@@ -193,14 +193,13 @@ _FACT = "unread["
 
 def _unread_settings(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report each of them with its reason, at the line that states it."""
-    for path, why in statement.rest.items():
-        if path.startswith(_FACT):
-            subject = path.removeprefix(_FACT).rpartition("]")[0]
-            message = f"{statement.name}: {subject} has no effect: {why}"
-            remedy = "Fulfill the condition, or remove the setting."
-            yield finding_at(
-                UNREAD, statement.device, path, message, f"no effect: {subject}", Severity.WARNING, remedy
-            )
+    for path, why in statement.facts_below(_FACT).items():
+        subject = path.removeprefix(_FACT).rpartition("]")[0]
+        message = f"{statement.name}: {subject} has no effect: {why}"
+        remedy = "Fulfill the condition, or remove the setting."
+        yield finding_at(
+            UNREAD, statement.device, path, message, f"no effect: {subject}", Severity.WARNING, remedy
+        )
 
 
 RULES = (

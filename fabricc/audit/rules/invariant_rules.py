@@ -98,9 +98,7 @@ def prove_switch(statement: Statement, sessions: Sessions, models: Models, cnp: 
         _find_breaches(seen, statement, contracts, cnp), name, lambda path: place_of(statement.device, path)
     )
     findings = [_raise_severity(each)._replace(help=_HELP.get(each.code, each.help)) for each in reported]
-    seen.aggregates += [
-        path[len("bgp/network[") : -1] for path in statement.rest if path.startswith("bgp/network[")
-    ]
+    seen.aggregates += [path[len("bgp/network[") : -1] for path in statement.facts_below("bgp/network[")]
     policy = policy_of(seen, f"{name}/{seen.place('bgp/asn')[0]}")
     routed = why_routes_are_unknown(seen, policy)
     has = bool(sessions.addresses), bool(sessions.stated), bool(seen.evpn)
