@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from collections import Counter
+from shutil import which
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +17,17 @@ from fabricc.compiler.compiled import compile_spec
 if TYPE_CHECKING:
     from pathlib import Path
 
+TERRAFORM = """\
+locals {
+  fabric  = jsondecode(file("${path.module}/fabric.json"))
+  devices = jsondecode(local.fabric.devices)
+}
+resource "terraform_data" "switch" {
+  for_each = { for name, device in local.devices : name => device.asn if device.kind != "host" }
+  input    = each.value
+}
+output "asns" { value = { for name, each in terraform_data.switch : name => each.output } }
+"""
 TWO_TIERS = """\
 cluster: lab
 gpus: {model: lab-host, hosts: 5, hosts_per_unit: 2, socket_interface: eth0}
@@ -114,6 +128,30 @@ def test_terraform_gets_strings(tmp_path: Path, capsys: pytest.CaptureFixture[st
     ends = {tuple(end) for link in json.loads(result["links"]) for end in (link["a"], link["b"])}
     assert {device for device, _ in ends} == devices.keys()
     assert {each["device"] for each in json.loads(result["addresses"])} == devices.keys()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(which("terraform") is None, reason="terraform is not installed")
+def test_terraform_applies_the_result_and_then_changes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = tmp_path / "cluster.yaml"
+    spec.write_text(TWO_TIERS)
+    assert run(["export", "terraform", str(spec)]) == 0
+    (tmp_path / "fabric.json").write_text(capsys.readouterr().out)
+    (tmp_path / "main.tf").write_text(TERRAFORM)
+
+    def terraform(*words: str) -> subprocess.CompletedProcess[bytes]:
+        own = {"TF_CLI_CONFIG_FILE": "/dev/null", "PATH": os.environ["PATH"], "CHECKPOINT_DISABLE": "1"}
+        return subprocess.run(["terraform", *words, "-no-color"], cwd=tmp_path, env=own, capture_output=True)
+
+    for words in (["init"], ["apply", "-auto-approve"]):
+        ran = terraform(*words)
+        assert ran.returncode == 0, ran.stderr.decode()
+    numbers = json.loads(terraform("output", "-json", "asns").stdout)
+    assert {"su001-tor1a", "spine01a"} <= numbers.keys()
+    assert all(isinstance(number, int) for number in numbers.values())
+    assert terraform("plan", "-detailed-exitcode").returncode == 0, "nothing changes"
 
 
 def test_a_spec_with_an_error_ends_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
