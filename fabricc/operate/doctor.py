@@ -215,7 +215,9 @@ def check_repository(spec: Path) -> Iterator[Check]:
             "committed: everyone with the repository can read how to log in" if committed else "not committed"
         )
         remedy = (
-            f"`git rm --cached {NAME}`, and add it to .gitignore." if committed else "Keep it in .gitignore."
+            f"`git rm --cached {NAME}`, add it to .gitignore, and commit."
+            if committed
+            else "Keep it in .gitignore."
         )
         yield Check(NAME, State.ERROR if committed else State.OK, message, remedy)
         shallow = is_shallow(repository)

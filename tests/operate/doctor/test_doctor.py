@@ -99,7 +99,14 @@ def test_a_repository_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[s
     subprocess.run(["git", "add", "."], cwd=tmp_path, check=True)
     status, found = checks(capsys, str(spec))
     assert (status, found["fabricc-access.yaml"][0]["state"]) == (1, "error")
-    assert "git rm --cached" in found["fabricc-access.yaml"][0]["remedy"]
+    subprocess.run(["git", *commit], cwd=tmp_path, check=True)
+    remedy = found["fabricc-access.yaml"][0]["remedy"]
+    assert remedy == "`git rm --cached fabricc-access.yaml`, add it to .gitignore, and commit."
+    (tmp_path / ".gitignore").write_text("fabricc-access.yaml\n")
+    for words in (["rm", "-q", "--cached", "fabricc-access.yaml"], ["add", ".gitignore"], commit):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    _, found = checks(capsys, str(spec))
+    assert found["fabricc-access.yaml"][0]["state"] == "ok", "the remedy works"
 
 
 def test_a_spec_that_does_not_compile_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
