@@ -50,6 +50,17 @@ def test_a_mode_is_accepted_or_refused_as_the_page_states(
     assert all("`mode: hash`" in each.help or "`hash`" in each.help for each in found if each.code in errors)
 
 
+def test_a_refused_hash_of_queue_pairs_is_left_out(tmp_path: Path) -> None:
+    found = [
+        e
+        for e in findings(tmp_path, "hash, queue_pairs: true", "sn5600", "sonic-202605")
+        if e.code == "FAB5324"
+    ]
+    assert all(each.help.startswith("Leave `queue_pairs` out") for each in found)
+    assert "has no field of the RoCE transport header" in found[0].message
+    assert not [e for e in findings(tmp_path, "hash", "sn5600", "sonic-202605") if e.code == "FAB5324"]
+
+
 def test_the_refusal_on_800g_names_the_key_that_builds(tmp_path: Path) -> None:
     (first, *_) = [e for e in findings(tmp_path, "packet", "sn5600", "cumulus") if e.code == "FAB5720"]
     assert "`tors.uplink_gbps: 400`" in first.help

@@ -63,7 +63,7 @@ MODEL = Reservation("FAB5416", feature="the switch model", requested=lambda _: T
 DYNAMIC_LOAD_BALANCING = Limit("FAB5418", setting="load_balancing/mode", requested=limits.spreads_dynamically,
     remedy="use `mode: hash`, or a 9300-FX3, GX or GX2 switch with NX-OS 10.5 or later",
     since={words.CLOUDSCALE: "10.5", words.SILICON_ONE: None},
-    words="dynamic load balancing",
+    words="published commands for dynamic load balancing",
     source="Nexus 9000 unicast routing guide 10.5: 9300-FX3, GX and GX2 from 10.5(1)F; QoS guide 10.6: 9364E-SG2, "
     "without its commands",
 )  # fmt: skip

@@ -188,7 +188,8 @@ _ARS = (
     "adaptive routing is a design (SONiC doc/ARS, sonic-buildimage pull request 22264, open): no branch to 202605 "
     "has a model of it"
 )
-_SPREAD = "use `mode: hash`; hosts then get more queue pairs per connection, spread by their UDP source ports"
+_MORE_PAIRS = "hosts then get more queue pairs per connection, spread by their UDP source ports"
+_SPREAD = f"use `mode: hash`; {_MORE_PAIRS}"
 TRIMMING = Limit("FAB5318", setting="trimming/", remedy="use release 202505 or later", since="202505",
     words="SWITCH_TRIMMING, BUFFER_PROFILE.packet_discard_action",
     source="sonic-trimming.yang and sonic-buffer-profile.yang: in the branches 202505 and 202511, in none before",
@@ -294,8 +295,9 @@ LIMITS = (
         Limit("FAB5324", setting=f"load_balancing/{setting}", remedy=_SPREAD, words="a table of it", source=_ARS)
         for setting in ("global", "reassignment/")
     ),
-    Limit("FAB5324", setting="load_balancing/queue_pairs", remedy=_SPREAD, words="SWITCH_HASH",
-        source="no field of SWITCH_HASH is one of the RoCE transport header, in no branch to 202511 (sonic-hash.yang)"),
+    Limit("FAB5324", setting="load_balancing/queue_pairs", words="field of the RoCE transport header in SWITCH_HASH",
+        source="sonic-hash.yang in the branches to 202605",
+        remedy=f"leave `queue_pairs` out; {_MORE_PAIRS}"),
     BFD,
     Reservation("FAB5635", feature="the fields of the hash", requested=lambda _: True,
         remedy="use release 202311 or later, or see that the switch hashes addresses, protocol and ports by itself",
