@@ -38,10 +38,10 @@ RAIL_TENANTS = """\
   acme: {hosts: [su001-host01]}
   globex: {hosts: [su001-host02]}
 """
-EXPRESSED = ("cumulus", "eos", "frr", "nxos", "sonic")
+WITH_EXITS = ("cumulus", "eos", "frr", "nxos", "sonic")
+"""Systems whose VRFs of tenants have ways out over spines."""
+EXPRESSED = (*WITH_EXITS, "junos")
 """Systems that have VRFs of tenants."""
-PLAIN = (*EXPRESSED, "junos")
-"""Systems that have them without spines."""
 UNVERIFIED = ("eos", "nxos", "sonic")
 """Systems whose switch here no source confirms, so that the spec accepts it."""
 TOR, SPINE = "rack001-tor1a", "spine01a"
@@ -159,8 +159,7 @@ def switch(nos: str, name: str, *, dual: bool = False, spines: bool = True) -> S
 
 def switches(nos: str) -> list[Switch]:
     """Return a ToR and a spine of one address family and of both, a ToR without spines, and one of a later release."""
-    tunnels = (TOR, SPINE) if nos in EXPRESSED else ()
-    above = [switch(nos, name, dual=dual) for name in tunnels for dual in (False, True)]
+    above = [switch(nos, name, dual=dual) for name in (TOR, SPINE) for dual in (False, True)]
     alone = fabric(nos, dual=True, spines=False)
     later = [replace(above[0], release="5.19")] if nos == "cumulus" else []  # VRFs without VLANs
     return [*above, *later, alone.switch(next(iter(alone.switch_ids()))), *exit_switches(nos)]
@@ -169,7 +168,7 @@ def switches(nos: str) -> list[Switch]:
 def exit_switches(nos: str) -> list[Switch]:
     """Return switches with links outside, of both address families: with tunnels where these are, and without."""
     found = []
-    for spines in (True, False) if nos in EXPRESSED else (False,):
+    for spines in (True, False) if nos in WITH_EXITS else (False,):
         built = compiled_exits(nos, dual=True, spines=spines).fabric
         assert built is not None
         found += [built.switch(at) for at in built.switch_ids() if built.external.at(built.name(at))]

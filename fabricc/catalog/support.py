@@ -182,6 +182,12 @@ def load_capabilities() -> Sequence[Capability]:
     ]
 
 
+@cache
+def list_systems_with_loopback_sessions() -> frozenset[str]:
+    """Return the systems that exchange EVPN routes between loopbacks, as their source has it, and not over links."""
+    return frozenset(load_package_yaml(TENANCY_TABLE)["loopbacks"])
+
+
 def find_capability(nos: str, model: SwitchModel) -> Capability:
     """Return the row of a switch with a NOS; unverified where none covers it."""
     for row in load_capabilities():

@@ -96,7 +96,8 @@ def of_switch(switch: Switch, derived: Iterable[str] = ()) -> tuple[Rest, Coordi
     ]
     for port in switch.ports:
         addresses += (port.ipv4, port.ipv6)
-    for session in bgp.sessions:
+    every = bgp.every_session
+    for session in every:
         addresses += (session.local, session.remote)
     heads, lengths = _split_addresses(addresses)
     texts, text_lengths = _split_addresses(derived)
@@ -106,17 +107,17 @@ def of_switch(switch: Switch, derived: Iterable[str] = ()) -> tuple[Rest, Coordi
             [_OF_LIST(each) for each in bgp.prefix_lists],
             [(_OF_RULE(rule), rule.prefix not in own and rule.prefix) for rule in rules],
         ),
-        *([_OF_PORT(port) for port in switch.ports], [_OF_SESSION(session) for session in bgp.sessions]),
+        *([_OF_PORT(port) for port in switch.ports], [_OF_SESSION(session) for session in every]),
         vtep and replace(vtep, source=""),
         tenants and replace(tenants, source=tenants.source and ""),
         text_lengths,
     )
     return rest, Coordinates(
-        (switch.name, *[peer.device for peer in peers], *[session.peer for session in bgp.sessions]),
+        (switch.name, *[peer.device for peer in peers], *[session.peer for session in every]),
         tuple([peer.port for peer in peers]),
         heads,
-        (str(bgp.asn), *[str(session.remote_asn) for session in bgp.sessions]),
-        (*[port.label for port in switch.ports], *[session.label for session in bgp.sessions]),
+        (str(bgp.asn), *[str(session.remote_asn) for session in every]),
+        (*[port.label for port in switch.ports], *[session.label for session in every]),
         (_network_address(management.address), *texts),
     )
 
@@ -175,12 +176,13 @@ def switch_with(switch: Switch, coordinates: Coordinates) -> Switch:
         peer, ipv4, ipv6 = Peer(of.name(), of.port()), of.address(port.ipv4), of.address(port.ipv6)
         ports.append(replace(port, peer=port.peer and peer, ipv4=ipv4, ipv6=ipv6, label=of.label()))
     asn, sessions = int(of.asn()), []
-    for session in bgp.sessions:
+    for session in bgp.every_session:
         ends = {"local": of.address(session.local), "remote": of.address(session.remote)}
         far, far_asn, label = of.name(), int(of.asn()), of.label()
         sessions.append(replace(session, peer=far, remote_asn=far_asn, label=label, **ends))
     bgp = replace(
-        bgp, asn=asn, router_id=router_id, aggregates=aggregates, prefix_lists=tuple(lists), sessions=tuple(sessions)
+        bgp, asn=asn, router_id=router_id, aggregates=aggregates, prefix_lists=tuple(lists),
+        sessions=tuple(sessions[: len(bgp.sessions)]), overlay=tuple(sessions[len(bgp.sessions) :]),
     )  # fmt: skip
     return replace(
         switch, name=name, plane=ELSEWHERE, pod=ELSEWHERE, unit=ELSEWHERE, loopback4=loopback4, loopback6=loopback6,

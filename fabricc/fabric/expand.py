@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import replace, shared_attributes
 from fabricc.fabric import links
 from fabricc.fabric.evpn import Vtep
-from fabricc.fabric.expand_bgp import expand_bgp, loopback_address
+from fabricc.fabric.expand_bgp import GROUPS, expand_bgp, loopback_address
 from fabricc.fabric.external import Exit, static_routes
 from fabricc.fabric.management import management_place
 from fabricc.fabric.model import CableRow, Direction, Management, Peer, Port, Services, Switch
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 _IPV4, _IPV6, _UNNUMBERED = Transport.IPV4, Transport.IPV6, Transport.UNNUMBERED  # as `links.HOST`
 _HOST, _UNUSED = links.HOST, Direction.UNUSED
-_GROUPS = {links.UP: "UPSTREAM", links.DOWN: "DOWNSTREAM", links.PEER: "PEER"}
 
 
 def expand_switch(fabric: Design, at: SwitchId) -> Switch:
@@ -237,7 +236,7 @@ def _fabric_ports(fabric: Design, at: SwitchId) -> tuple[tuple[Port, ...], tuple
         )  # fmt: skip
         if way is _HOST:
             continue
-        group, label = _GROUPS[way], of_sessions(name, peer, far) if of_sessions else ""
+        group, label = GROUPS[way], of_sessions(name, peer, far) if of_sessions else ""
         if unnumbered:
             sessions.append(Session(group, _UNNUMBERED, name, peer, asn, None, None, label))
             continue

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import replace, shared_attributes
 from fabricc.fabric import links
 from fabricc.fabric.external import Exit, family_of
-from fabricc.fabric.routing import Bgp, BgpSettings, PeerGroup, PrefixList, PrefixRule, Session
+from fabricc.fabric.routing import Bgp, BgpSettings, PeerGroup, PrefixList, PrefixRule, Session, Transport
 from fabricc.fabric.routing_policy import EVPN_MAPS, INSIDE, Outside, build_policy, prefix_lists
 from fabricc.fabric.shape import SwitchId, TierName
 from fabricc.fabric.tenants import STATIC_MAP
@@ -61,6 +61,21 @@ def expand_bgp(
         route_maps=rules.route_maps,
         static_map=STATIC_MAP if outside.static and not fabric.tenancy else None,
         evpn_transit=fabric.overlay and at.tier is not TierName.TOR,
+        overlay=_expand_overlay(fabric, at) if fabric.tenancy and fabric.tenancy.loopbacks else (),
+    )
+
+
+GROUPS = {links.UP: "UPSTREAM", links.DOWN: "DOWNSTREAM", links.PEER: "PEER"}
+"""Direction of a link -> the peer group of its sessions."""
+
+
+def _expand_overlay(fabric: Design, at: SwitchId) -> tuple[Session, ...]:
+    """Return the sessions for EVPN routes with the loopbacks of all switches that a switch has links to."""
+    pool = fabric.addresses.loopbacks4
+    own = loopback_address(fabric, at, pool)
+    return tuple(
+        Session(GROUPS[way], Transport.IPV4, "", name, asn, own, loopback_address(fabric, far, pool))
+        for name, (way, far, asn) in links.neighbors_of(fabric, at).items()
     )
 
 

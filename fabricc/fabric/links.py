@@ -163,6 +163,19 @@ def link_values(fabric: Design, at: SwitchId) -> Iterator[Values]:
         yield from _switch_link(fabric, "core", DOWN, at, _core_down(fabric, at))
 
 
+def neighbors_of(fabric: Design, at: SwitchId) -> dict[str, tuple[Direction, SwitchId, int]]:
+    """Return the switches that a switch has links to: name -> in which direction, coordinates and AS number."""
+    if at.tier is TOR:
+        ends = [(UP, _list_uplinks(fabric, at))]
+        if fabric.shape.peer_links:
+            ends.append((PEER, _list_peer_links(fabric, at)))
+    elif at.tier is SPINE:
+        ends = [(DOWN, _spine_down(fabric, at)), (UP, _spine_up(fabric, at))]
+    else:
+        ends = [(DOWN, _core_down(fabric, at))]
+    return {far.name: (way, far.at, far.asn) for way, some in ends for _, far, _, _ in some}
+
+
 def served_slots(fabric: Design, tor: SwitchId) -> Iterator[tuple[Unit, list[int], range]]:
     """Yield the slots with hosts and the rails that a ToR serves, in its unit and in units that share it."""
     own = fabric.units[tor.unit]

@@ -82,6 +82,7 @@ class Session:
     """One eBGP session (single hop). IPv4 and IPv6 transport have one family, unnumbered has all.
 
     Attributes:
+        port: "" between loopbacks.
         local, remote: addresses without prefix length; None when unnumbered.
         label: what it is described by where the spec has words of its own; "" for the far device.
     """
@@ -203,6 +204,8 @@ class Bgp(BgpSettings):
         aggregates: prefixes announced in place of their more specifics, only where no other device has these.
         static_map: route map for static routes taken into BGP; None where none are.
         evpn_transit: passes EVPN routes of others on: keeps their next hops, and those that it imports nowhere.
+        overlay: sessions between loopbacks for EVPN routes, one with each neighboring switch; empty where the sessions
+            of links carry these.
     """
 
     asn: int
@@ -220,13 +223,21 @@ class Bgp(BgpSettings):
     route_maps: tuple[RouteMap, ...]
     static_map: str | None = None
     evpn_transit: bool = False
+    overlay: tuple[Session, ...] = ()
+
+    @property
+    def every_session(self) -> tuple[Session, ...]:
+        """Return the sessions of links, then those between loopbacks."""
+        return (*self.sessions, *self.overlay)
 
     @property
     def evpn_sessions(self) -> tuple[tuple[Session, PeerGroup], ...]:
         """The sessions that carry EVPN routes, each with its group."""
         groups = {group.name: group for group in self.groups if group.evpn}
         return tuple(
-            (each, groups[each.group]) for each in self.sessions if each.group in groups and each.carries_evpn
+            (each, groups[each.group])
+            for each in self.overlay or self.sessions
+            if each.group in groups and each.carries_evpn
         )
 
     @property

@@ -69,6 +69,7 @@ class Tenancy:
         tunnels: whether ToRs reach each other, so that VRFs need VXLAN.
         mtu: IP MTU of ports to hosts, bytes.
         exits: outside party -> index of the tenant that reaches it, whose VRF has the links there.
+        loopbacks: whether EVPN routes go over sessions between loopbacks, and not over those of links.
     """
 
     tenants: tuple[Tenant, ...]
@@ -76,6 +77,7 @@ class Tenancy:
     tunnels: bool
     mtu: int
     exits: Mapping[str, int] = field(default_factory=dict)
+    loopbacks: bool = False
 
     def find_tenant(self, host: str, rail: int) -> Tenant | None:
         """Return the tenant of a rail of a host."""

@@ -150,7 +150,7 @@ def host_addresses(host: Host) -> Iterator[TextRow]:
 def switch_sessions(switch: Switch) -> Iterator[TextRow]:
     """Yield a switch's BGP sessions."""
     asn = str(switch.bgp.asn)
-    for s in switch.bgp.sessions:
+    for s in switch.bgp.every_session:
         yield (
             switch.name, asn, s.port, s.transport, s.local or "", s.peer, s.remote or "", str(s.remote_asn),
             s.group,

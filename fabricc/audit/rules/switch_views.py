@@ -50,6 +50,7 @@ _NO_BGP = Bgp(
     keepalive_s=0, hold_s=0, bfd_interval_ms=None, bfd_multiplier=0, **dict.fromkeys(OPTIONS, False), asn=0,
     router_id="", maximum_paths=0, multipath_relax=False, ipv4=False, ipv6=False, redistribute_map="", aggregates=(),
     groups=(), sessions=(), prefix_lists=(), community_lists=(), route_maps=(), static_map=None, evpn_transit=False,
+    overlay=(),
 )  # fmt: skip
 _MANAGEMENT = Management(ntp=(), dns=(), syslog=(), users=())
 _HEIGHT = {Tier.HOST: 0, Tier.TOR: 1, Tier.SPINE: 2, Tier.CORE: 3}

@@ -180,15 +180,6 @@ def segments_limit(reason: str, *, on_tors: bool = False) -> Limit:
     )  # fmt: skip
 
 
-def tenant_tunnels_limit(reason: str) -> Limit:
-    """No VRFs of tenants over spines: nothing is written, so that nothing is half isolated; no spec can accept it."""
-    return Limit("FAB3300", feature="tenants over spines", reason=reason,
-        requested=lambda switch: switch.tenants is not None and switch.tenants.source is not None,
-        remedy="remove `spines` and write `wiring: rail-only`, which has plain VRFs, or use a system that supports "
-        "them (`fabricc docs tenants`)",
-    )  # fmt: skip
-
-
 def unnumbered_evpn_limit(system: str) -> Limit:
     """No EVPN routes in sessions over link-local addresses."""
     return Limit("FAB5830", feature="EVPN routes over unnumbered links",

@@ -103,7 +103,7 @@ class Likeness:
         switch, sessions = seen.switch, seen.switch.bgp.sessions
         ports = [(number, port) for number, port in enumerate(switch.ports) if port.peer]
         addresses = [(port.ipv4, port.ipv6) for _, port in ports]
-        neighbors = {each.remote or each.port: each.remote_asn for each in sessions}
+        neighbors = {each.remote or each.port: each.remote_asn for each in switch.bgp.every_session}
         if (
             seen.number("bgp/asn") != switch.bgp.asn
             or {key: stated.get("remote_asn") for key, stated in seen.neighbors.items()} != neighbors

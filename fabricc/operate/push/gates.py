@@ -215,9 +215,12 @@ def find_regressions(
             all of the plan.
     """
     if configured is not None:
-        kept = tuple(one for one in switch.bgp.sessions if (one.remote or one.port) in configured)
+        kept, above = (
+            tuple(one for one in some if (one.remote or one.port) in configured)
+            for some in (switch.bgp.sessions, switch.bgp.overlay)
+        )
         widths = widths and len(kept) == len(switch.bgp.sessions)
-        switch = replace(switch, bgp=replace(switch.bgp, sessions=kept))
+        switch = replace(switch, bgp=replace(switch.bgp, sessions=kept, overlay=above))
     found = _check_sessions(switch, before, now, waiting, later, received=received)
     found += find_new_alarms(before, now)
     found += [
@@ -254,7 +257,7 @@ def _find_link_versions(switch: Switch) -> set[int]:
 
 def _count_leaving_hops(switch: Switch, before: Measurements) -> Counter[int]:
     """IP version -> neighbors that were up and that the plan has no longer: next hops that leave with them."""
-    planned = {session.remote or session.port for session in switch.bgp.sessions}
+    planned = {session.remote or session.port for session in switch.bgp.every_session}
     gone = [key for key, (up, _) in before.get("sessions", {}).items() if up and key not in planned]
     numbered = Counter(_get_ip_version(key) for key in gone if is_number(key[:1]) or ":" in key)
     either = len(gone) - numbered.total()
@@ -272,7 +275,7 @@ def _check_sessions(
     if old is None or new is None:
         return []
     found = []
-    for session in switch.bgp.sessions:
+    for session in switch.bgp.every_session:
         key = session.remote or session.port
         was_up, brought = old.get(key, [None, 0])
         joins = was_up is None and (session.peer in later or session.group.startswith(GROUP))
@@ -281,7 +284,7 @@ def _check_sessions(
         is_up, receives = new.get(key, [False, 0])
         if not is_up:
             found.append(f"the session to {session.peer} ({key}) is down")
-        elif received and receives < brought * PREFIXES_KEPT:
+        elif received and session.port and receives < brought * PREFIXES_KEPT:
             found.append(f"{session.peer} ({key}) announces {receives} prefixes, {brought} before")
     return found
 
@@ -330,7 +333,7 @@ def report_pending_sessions(
     old, new = before.get("sessions", {}), now.get("sessions", {})
     names = [
         session.peer
-        for session in switch.bgp.sessions
+        for session in switch.bgp.every_session
         for key in [session.remote or session.port]
         if session.peer in unread and key not in old and not new.get(key, [False])[0]
     ]
@@ -354,6 +357,6 @@ def list_down_sessions(switch: Switch, measured: Measurements) -> list[str]:
     sessions = measured.get("sessions", {})
     return [
         f"{switch.name} to {session.peer}"
-        for session in switch.bgp.sessions
+        for session in switch.bgp.every_session
         if sessions.get(session.remote or session.port, [True])[0] is False
     ]

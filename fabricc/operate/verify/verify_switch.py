@@ -304,10 +304,10 @@ def compare_sessions(switch: Switch, answer: Mapping[str, Any]) -> tuple[list[De
     lit = {port.name for port in switch.ports if port.enabled}
     findings: list[Deviation] = []
     planned = set()
-    for session in switch.bgp.sessions:
+    for session in switch.bgp.every_session:
         key = _neighbor_key(session.remote or session.port)
         planned.add(key)
-        if session.port not in lit:
+        if session.port and session.port not in lit:
             continue
         where = f"the session to {session.peer} ({key})"
         peer = peers.get(key)

@@ -36,6 +36,7 @@ from fabricc.proof.invariants.view import LinkPort, SwitchView, between_switches
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    from fabricc.fabric.routing import Session
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.clos import SwitchDigest
 
@@ -122,6 +123,9 @@ def _check_carried(seen: SwitchView) -> Iterator[Breach]:
             and name in seen.by_neighbor
         ):
             carrying.setdefault(seen.by_neighbor[name].port.name, set()).add(leaf)
+    if overlay := seen.switch.bgp.overlay:
+        yield from _check_overlay(seen, overlay)
+        return
     for link in seen.links:
         if not (link.enabled and between_switches(link)):
             continue
@@ -132,6 +136,19 @@ def _check_carried(seen: SwitchView) -> Iterator[Breach]:
         elif missing:
             message = f"{link.port.name} has no filter of EVPN routes for {missing.pop()}"
             yield Breach(22, message, link.path + "description")
+
+
+def _check_overlay(seen: SwitchView, overlay: Sequence[Session]) -> Iterator[Breach]:
+    """Check that the session with the loopback of every neighboring switch has a filter in each direction."""
+    for session in overlay:
+        prefix = f"neighbor[{session.remote}]/"
+        missing = [leaf for leaf in ("import", "export") if prefix + leaf not in seen.evpn]
+        if len(missing) == 2:
+            message = f"it has no EVPN routes with {session.peer} ({session.remote})"
+            yield Breach(22, message, f"bgp/neighbor[{session.remote}]/remote_asn")
+        elif missing:
+            message = f"it has no filter of EVPN routes for {missing[0]} with {session.peer}"
+            yield Breach(22, message, f"bgp/neighbor[{session.remote}]/families")
 
 
 def _passed_on(seen: SwitchView) -> Iterator[Breach]:
@@ -269,10 +286,14 @@ def _report_shared(votes: dict[str, Counter[bytes]], tors: Sequence[SwitchDigest
                     yield breach_finding(23, message, tor.file, tor.line)
 
 
-LEAK = re.compile(r"import vpn|(?:im|ex)port (?:vrf|map)|\bfrom-vrf\b|fallback|\bleak|next_hop_table")
+LEAK = re.compile(
+    r"import vpn|(?:im|ex)port (?:vrf|map)|\bfrom-vrf\b|fallback|\bleak|next_hop_table|instance-import|rib-group"
+)
 """Facts of a VRF by which routes of another table come in, with their values."""
 _STATIC_ROUTE = re.compile(r"static_route\[[^\]]*\]")
 """Fact of a VRF by which packets can leave it."""
+_TABLE = re.compile(r"\.inet6?\.\d+$")
+"""What follows the name of a VRF in that of its table."""
 _TARGET = re.compile(r"[^ ,]+")
 _CARRIED = (
     (
@@ -409,7 +430,7 @@ def find_vrf_of_route(hop: str, vrfs: Collection[str], ports: Mapping[str, str])
         vrfs: names of VRFs with ports to hosts.
         ports: port -> its VRF.
     """
-    words = re.split(r"[ ,]+", hop)
+    words = [_TABLE.sub("", word) for word in re.split(r"[ ,]+", hop)]
     return next((ports.get(word) or word for word in words if word in vrfs or ports.get(word) in vrfs), "")
 
 

@@ -105,10 +105,20 @@ class DeviceView:
         name = key if kind == "interface" else self.sessions.get(key, "")
         port = self.ports.get(name)
         word = "interface" if kind == "interface" else "session"
+        if port is None and kind != "interface" and (peer := self._find_overlay_peer(key)):
+            return word, "loopback", f"{peer} loopback", rest
         if port is None:
             return word, "unused" if kind == "interface" else "other", key, rest
         transport = "" if kind == "interface" else _session_transport(key)
         return word, port.role, f"{port.identity}{transport}", rest
+
+    def _find_overlay_peer(self, neighbor: str) -> str:
+        """Return the first link to the switch whose loopback a session for EVPN routes is with; "" for none."""
+        at = f"bgp/neighbor[{neighbor}]/"
+        if self.facts.get(at + "families") != "evpn":
+            return ""
+        name = self.facts.get(at + "description")
+        return next((port.identity for port in self.ports.values() if port.peer == name), "")
 
 
 def _session_transport(neighbor: str) -> str:

@@ -85,7 +85,7 @@ class Subject:
         """BGP sessions by what facts call the neighbor."""
         if isinstance(self.device, Host):
             return {}
-        return {neighbor_key(s.transport, s.remote, s.port): s for s in self.device.bgp.sessions}
+        return {neighbor_key(s.transport, s.remote, s.port): s for s in self.device.bgp.every_session}
 
     def port_of(self, path: str) -> Port | HostPort | None:
         """Return the port that a path is about."""

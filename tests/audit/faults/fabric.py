@@ -44,7 +44,7 @@ def spec_of(system: str, form: str = "plain") -> str:
             a lossless class of their own, `tenants` for EVPN with VRFs.
     """
     if form == "tenants":
-        text = tenanted.spec_text(system, spines=system in tenanted.EXPRESSED)
+        text = tenanted.spec_text(system)
         head, _, rest = text.partition("management:\n")
         return head + SERVICES + rest[rest.index("tenants:") :]
     text = ours.spec_of(system)

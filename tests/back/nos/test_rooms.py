@@ -22,7 +22,7 @@ ROOMS = {
     "services": "all",
     "recognition": "all",
     "evpn": "eos, frr",
-    "tenants": "cumulus, eos, nxos, sonic",
+    "tenants": "cumulus, eos, junos, nxos, sonic",
     "qos_rows": "cumulus, eos, junos, nxos, sonic",
     "bgp_rows": "cumulus, junos, nxos",
     "services_rows": "cumulus, sonic",

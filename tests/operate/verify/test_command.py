@@ -15,6 +15,7 @@ from fabricc.cli.entry import run
 from fabricc.fabric.qos import SwitchQos
 from fabricc.operate.verify import lossless, verify_switch
 from fabricc.operate.verify.widths import Widths
+from tests import tenanted
 from tests.operate.lab import specs
 from tests.operate.push.network import SIMULATED, Network
 
@@ -202,3 +203,17 @@ def test_routes_are_reported_by_class(tmp_path: Path) -> None:
         f"x: 1 of 3 ToR aggregates is not reached: {aggregates[2]}",
         "x: 1 BGP route that the plan does not have: 192.0.2.0/24",
     ]
+
+
+def test_sessions_between_loopbacks_are_compared_too() -> None:
+    spine = tenanted.switch("junos", tenanted.SPINE)
+    up = {
+        each.remote: {"is_up": True, "remote_as": each.remote_asn}
+        for each in spine.bgp.every_session
+        if each.remote is not None
+    }
+    assert verify_switch.compare_sessions(spine, {"global": {"peers": up}}) == ([], len(up))
+    (away,) = (each for each in spine.bgp.overlay if each.peer == tenanted.TOR)
+    del up[str(away.remote)]
+    found, _ = verify_switch.compare_sessions(spine, {"global": {"peers": up}})
+    assert [each.diagnostic.code for each in found] == ["FAB9211"]

@@ -23,11 +23,11 @@ ADDED = TENANTS.replace("  globex: {hosts: [rack001-host02]}\n", "")
 assert len({MOVED, ADDED, TENANTS}) == 3
 
 
-def side(nos: str, tenants: str, lock: str = "") -> SpecSide:
+def side(nos: str, tenants: str, lock: str = "", hosts: int = 4) -> SpecSide:
     """Return a side of a review; `lock`: the lock that it continues."""
     with TemporaryDirectory() as folder:
         spec = Path(folder, "cluster.yaml")
-        spec.write_text(spec_text(nos, tenants=tenants))
+        spec.write_text(spec_text(nos, tenants=tenants, hosts=hosts))
         if lock:
             Path(folder, "fabricc.lock").write_text(lock)
         found = compile_spec(spec, gaps=False)
@@ -83,3 +83,10 @@ def test_diff_without_tenant_changes_has_no_tenant_section() -> None:
     found = reviewed("frr", TENANTS, TENANTS)
     assert (found.tenants, found.tenant_moves) == ((), ())
     assert "tenants" not in as_json(found)
+
+
+def test_a_new_tor_resets_no_session_between_loopbacks() -> None:
+    """Its own sessions come with its links, at spines whose other sessions stay."""
+    base = side("junos", TENANTS)
+    found = compare_sides(base, side("junos", TENANTS, base.compiled.lock_text, hosts=6), Context(), jobs=1)
+    assert (found.impact, found.sessions, {*found.safeguards_lost}) == (Impact.HITLESS, 0, set())

@@ -17,6 +17,7 @@ from fabricc.back.nos.junos import (
     qos_rows,
     recognition,
     services,
+    tenants,
 )
 from fabricc.back.nos.junos.foreign import instances
 from fabricc.back.nos.junos.inheritance import APPLY, RANGE, apply_groups
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from fabricc.back.nos.junos.interfaces import FamilyView, InterfaceView
     from fabricc.back.nos.junos.qos import CosView
     from fabricc.back.nos.junos.services import BalancingView, ServicesView
+    from fabricc.back.nos.junos.tenants import TenancyView
     from fabricc.fabric.model import Management, Switch
     from fabricc.fabric.routing import Bgp
 
@@ -61,7 +63,7 @@ _TERMINAL_WORDS = ("show configuration", "{master", "{backup", "{primary", "{lin
 class SwitchView:
     """Everything `juniper.conf.j2` prints; `load_balancing` is the policy of the forwarding table.
 
-    `tenants`: the virtual routers of tenants.
+    `tenants`: the routing instances of tenants, and the sessions of their routes.
     """
 
     name: str
@@ -80,7 +82,7 @@ class SwitchView:
     cos: CosView
     bgp: Bgp
     routing: RoutingView
-    tenants: list[bgp_rows.InstanceView]
+    tenants: TenancyView
 
 
 def view(switch: Switch) -> SwitchView:
@@ -103,7 +105,7 @@ def view(switch: Switch) -> SwitchView:
         cos=qos.cos_view(switch),
         bgp=switch.bgp,
         routing=bgp.routing_view(switch),
-        tenants=bgp_rows.instance_views(switch),
+        tenants=tenants.tenancy_view(switch),
     )
 
 
@@ -139,7 +141,7 @@ JUNOS = SingleFileNos(
         _parse_tree, once=True,
     ),
     adjust_profile=qos.adjust_profile,
-    states=(interfaces.state, qos.state, bgp.state, filters.state, services.state),
+    states=(interfaces.state, qos.state, bgp.state, tenants.state, filters.state, services.state),
     found=recognition,
     ignorable_reader=Reader((non_forwarding.TOPIC,), {}, _in_force),
     commands=non_forwarding.COMMANDS,

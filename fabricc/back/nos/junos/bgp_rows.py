@@ -1,18 +1,12 @@
-"""Read back BGP of Junos: rows, settings that neighbors inherit from their groups, and virtual routers of tenants.
-
-Without tunnels a tenant has a virtual router with ports and nothing else (Juniper, `instance-type virtual-router`: a
-routing table of its own, without route distinguisher and targets). Over spines Junos exchanges EVPN routes between
-loopbacks (`multihop no-nexthop-change`, Juniper's validated design JVD-AICLUSTERDC-EVPNType5), which fabricc does not
-plan yet (FAB3300).
-"""
+"""Read back BGP of Junos: rows, and settings that neighbors inherit from their groups."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.junos import filters, policy
-from fabricc.back.nos.junos.bgp import DEFAULT_BFD_MULTIPLIER, DEFAULT_HOLD_S, static_views
+from fabricc.back.nos.junos.bgp import DEFAULT_BFD_MULTIPLIER, DEFAULT_HOLD_S
 from fabricc.back.nos.junos.policy import DISCARD
 from fabricc.back.nos.junos.words import (
     FAMILIES,
@@ -31,9 +25,6 @@ from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from fabricc.back.nos.junos.bgp import Line
-    from fabricc.fabric.model import Switch
 
 _FAMILY = {
     ("inet", "unicast"): "ipv4", ("inet6", "unicast"): "ipv6", ("inet", "any"): "ipv4", ("inet6", "any"): "ipv6",
@@ -400,40 +391,3 @@ def _put_families(document: Document, prefix: str, block: Scope, *, ipv6: bool, 
 
 
 TOPIC = Topic(ROWS)
-
-
-KIND = "virtual-router"
-
-
-class InstanceView(NamedTuple):
-    """A virtual router of a tenant: name, interfaces, and static routes of both families."""
-
-    name: str
-    interfaces: list[str]
-    static4: list[Line]
-    static6: list[Line]
-
-
-def instance_views(switch: Switch) -> list[InstanceView]:
-    """Return the virtual routers of tenants."""
-    if (tenants := switch.tenants) is None:
-        return []
-    return [
-        InstanceView(
-            each.name,
-            [f"{port.name}.0" for port in switch.ports if port.vrf == each.name],
-            *static_views(tenants.routes_of(each)),
-        )
-        for each in tenants.tenants
-    ]
-
-
-def put_isolated(document: Document, name: str, instance: Scope) -> bool:
-    """State a virtual router that has only ports and static routes; return whether it is one."""
-    kind, line = instance.values.get("kind", ("", 0))
-    more = instance.scopes.keys() - {"static route"}
-    alone = instance.values.keys() == {"kind"} and instance.tables.keys() == {"ports"} and not more
-    if kind != KIND or not alone:
-        return False
-    document.put(f"tenant[{name}]", "isolated", line)
-    return True

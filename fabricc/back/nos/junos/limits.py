@@ -28,6 +28,15 @@ DEFAULT_RELEASE = "24.4"
 _MODELS = "the first of Juniper's YANG models to have it, junos-qfx from 19.1 and Evolved from 23.4"
 
 
+def _against_tunnels(switch: Switch) -> Iterator[str]:
+    """Yield what sessions between loopbacks and VRFs with a VNI do not go with."""
+    if switch.bgp.overlay and switch.bgp.ttl_security:
+        yield "TTL security"
+    tenants = switch.tenants
+    if tenants and tenants.source is not None and any(tenants.routes_of(each) for each in tenants.tenants):
+        yield "static routes to outside parties"
+
+
 def _marking_figures(switch: Switch) -> list[dict[str, Any]]:
     """Return marked values of profiles next to a queue's share of the pool, for a switch that marks some class."""
     queue = queue_bytes(switch)
@@ -138,6 +147,7 @@ QUEUE_PAIRS = Limit("FAB5523", setting="load_balancing/queue_pairs",
     source="Juniper, AI-ML data center guide for Junos OS Evolved, queue-pair hashing for RDMA flows",
 )  # fmt: skip
 _GLOBAL = "Juniper, Global Load Balancing (GLB)"
+_TENANTS = "JVD-AICLUSTERDC-EVPNType5 (Juniper/jvd, aiml_multitenancy_backend)"
 _GLOBAL_ASICS, _MOST_LEAVES = ("tomahawk5",), 64
 GLOBAL_LOAD_BALANCING = Limit("FAB5523", setting="load_balancing/global",
     since={words.CLASSIC: None, words.EVOLVED: "24.4"}, words="protocols bgp global-load-balancing", source=_GLOBAL,
@@ -159,10 +169,12 @@ LIMITS = (
         f"{_MOST_LEAVES} ToRs at most",
         source=_GLOBAL, where=GLOBAL_LOAD_BALANCING,
         remedy="leave `global` out; over several links set `spines.count` to the uplinks of a ToR"),
-    limits.tenant_tunnels_limit("Juniper's validated design has EVPN sessions between loopbacks, which fabricc "
-        "does not plan; without them no VRF has routes to other ToRs"),
-    limits.segments_limit(
-        "fabricc does not write it for Junos: spines keep next hops in multihop sessions, and those of links are none"),
+    Limit("FAB3300", feature="{it} of tenants over spines",
+        requested=lambda switch: list(_against_tunnels(switch)),
+        reason="Juniper's validated design has none of it", source=_TENANTS,
+        remedy="remove it, or remove `spines` and write `wiring: rail-only`, which has plain VRFs"),
+    Limit("FAB5830", setting="evpn/segment", reason="fabricc does not write VLANs of segments for Junos",
+        remedy="remove `evpn`, or use a system that supports it (`fabricc docs evpn`)"),
     Limit("FAB5501", feature="{it} Gb/s ports", requested=limits.port_speeds, allowed={"it": words.SPEEDS},
         reason="Junos has no `speed` value for this rate", source="Juniper YANG 24.4R1, interfaces speed",
         remedy="use one of " + ", ".join(words.SPEEDS.values())),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
-from fabricc.catalog.support import Verdict, find_capability
+from fabricc.catalog.support import Verdict, find_capability, list_systems_with_loopback_sessions
 from fabricc.fabric import links
 from fabricc.fabric.design import DeviceChange
 from fabricc.fabric.shape import SwitchId, TierName, Unit
@@ -44,7 +44,8 @@ def with_tenants(
     tunnels = fabric.shape.spines > 0 or fabric.shape.peer_links > 0
     of_host = assign_rails(spec, fabric, findings)
     mtu = port_mtu(fabric.switch_mtu, tunnels=tunnels)
-    tenancy = Tenancy(tenants, of_host, tunnels, mtu, assign_exits(spec, fabric, mtu, findings))
+    loopbacks = tunnels and _choose_loopbacks(spec, fabric, findings)
+    tenancy = Tenancy(tenants, of_host, tunnels, mtu, assign_exits(spec, fabric, mtu, findings), loopbacks)
     findings.extend(_report_unassigned(spec, fabric, tenancy))
     findings.extend(_report_capability(spec, fabric, tunnels=tunnels))
     return replace(fabric, tenancy=tenancy), numbers
@@ -121,6 +122,22 @@ def assign_exits(spec: ClusterSpec, fabric: Fabric, mtu: int, findings: list[Dia
                 help_ = "Use a port of a ToR, or of a border leaf (`tors: {border: 2}`)."
                 findings.append(spec.error("FAB3302", message, *path, "links", at, "at", help=help_))
     return found
+
+
+def _choose_loopbacks(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -> bool:
+    """Return whether EVPN routes go between loopbacks; report FAB3300 where only some of the switches do that."""
+    systems: dict[bool, str] = {}
+    known = list_systems_with_loopback_sessions()
+    for at in fabric.switch_ids():
+        change = fabric.changes.get(fabric.name(at))
+        nos = (change and change.nos) or fabric.tiers[at.tier].nos
+        systems.setdefault(nos in known, nos)
+    if len(systems) > 1:
+        message = f"{systems[True]} exchanges the routes of tenants between loopbacks, and {systems[False]} over links"
+        findings.append(
+            spec.error("FAB3300", message, SECTION, help="Use one of the two systems on all switches.")
+        )
+    return True in systems
 
 
 def _hosts_by_rack(fabric: Fabric) -> dict[str, list[str]]:

@@ -53,7 +53,7 @@ VALUES = {
     "next-header", "destination-port", "source-port", "max-advertisement-interval", "min-advertisement-interval",
     "authentication-key", "forwarding-class", "group", "read-view", "authentication-password", "privacy-password",
     "instance-type", "key", "value", "trusted-key", "encrypted-password",
-    "prob-threshold", "quality-delta", "message",
+    "prob-threshold", "quality-delta", "message", "advertise", "encapsulation", "vni", "local-address",
 }  # fmt: skip
 # Containers whose value stands without a word of its own.
 WORDLESS = {
@@ -61,6 +61,8 @@ WORDLESS = {
     "autonomous-system": "as-number",
     "then/local-preference": "local-preference",
     "filter/input": "filter-name",
+    "route-distinguisher": "rd-type",
+    "vrf-target": "community",
 }
 FACILITIES = {"any", "authorization"}
 
@@ -127,7 +129,7 @@ def _child(parent: Element, node: Node, above: str) -> None:
         container = SubElement(parent, node.word)
         for value in node.children:
             SubElement(container, wordless).text = value
-    elif node.word in VALUES or path == "from/community":
+    elif node.word in VALUES or path in ("from/community", "from/family"):
         for value in node.children:
             SubElement(parent, node.word).text = value
     else:

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.junos import bgp_rows
-from fabricc.back.nos.junos.bgp_rows import put_isolated
 from fabricc.back.nos.junos.foreign import igp, switching
+from fabricc.back.nos.junos.tenants import put_isolated, put_tunnels
 from fabricc.back.nos.junos.words import MANAGEMENT_INSTANCE, put_settings, verbatim_rows
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope, StoredValue, Topic
 from fabricc.back.reading.scope import Part
@@ -195,6 +195,7 @@ def finish(document: Document) -> None:
         _put_overlay(document, f"vrf[{name}]/", f"vrf[{name}]/", instance)
         put_settings(document, f"vrf[{name}]/", instance, "instance")
         document.put_kept(f"vxlan/vrf[{name}]/vni", instance.values, "routed vni")
+    put_tunnels(document)
     switching.finish(document, ids)
     document.reject_unused("as-list")
 
