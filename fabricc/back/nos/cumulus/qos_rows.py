@@ -97,6 +97,7 @@ _QOS = node_part("qos",
     )),
     table_part("pfc", "<word>",
         *constant_rows(BOTH_WAYS),
+        Keep("(rx|tx) disable", "one way", "true"),
         Entry("switch-priority <numbers>", "priorities", "true"),
         Keep("cable-length <integer>", "headroom/cable_m"),
         Keep("port-buffer <integer>", "headroom/size_bytes"),
@@ -221,7 +222,11 @@ class Policy(File):
         none, values = (None, profile.line), profile.values
         stated: list[Stated] = [(leaf, *values.get(leaf, none)) for leaf in _HEADROOM]
         priorities = profile.table("priorities")
-        stated.append(("pfc", _join_table(priorities) or None, _first_line(priorities, profile)))
+        names, first = _join_table(priorities) or None, _first_line(priorities, profile)
+        if "one way" in values:
+            stated += [("qos_setting[pfc one way]", names, first), ("pfc", None, values["one way"][1])]
+        else:
+            stated.append(("pfc", names, first))
         (size, _), (pause, line) = values.get("headroom/size_bytes", none), values.get("pause", none)
         xoff = None if size is None or pause is None else int(size) - int(pause)
         stated.append(("headroom/xoff_bytes", xoff, line))

@@ -128,8 +128,11 @@ def _state_stopped(reading: Reading) -> None:
     """State what nothing reads because its daemon is not started."""
     facts, lines = reading.facts, reading.lines
     detected = (path for path in facts if path.endswith("]/bfd") and facts[path] == "true")
+    unstated = (
+        "no" if any(path.startswith("daemon[") for path in facts) else ""
+    )  # FRR's own file has every one
     for daemon, path in (("bgpd", "bgp/asn"), ("bfdd", next(detected, ""))):
-        if facts.get(f"daemon[{daemon}]") == "no" and path in facts:
+        if facts.get(f"daemon[{daemon}]", unstated) == "no" and path in facts:
             reading.put(f"unread[{FILE}/{daemon}]", f"{daemons.FILE} does not start {daemon}", *lines[path])
 
 

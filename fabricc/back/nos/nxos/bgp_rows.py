@@ -281,19 +281,28 @@ def finish(document: Document) -> None:
                 document.put(f"structure/route_map[{name}]/{sequence}/{start}", form.format(word), line)
     for asn, process in document.scope.each("bgp").items():
         _state_process(document, asn, process, united)
-    _state_detection(document)
+    _state_features(document)
 
 
-def _state_detection(document: Document) -> None:
-    """State that nothing reads BFD of sessions where the feature is off and others are on."""
+def _state_features(document: Document) -> None:
+    """State that nothing reads BGP, or BFD of its sessions, where the feature is off and others are on."""
     facts, lines = document.reading.facts, document.reading.lines
-    if "system/feature[bfd]" in facts or not any(path.startswith("system/feature[") for path in facts):
+    if not any(path.startswith("system/feature[") for path in facts):
         return
-    path = next(
-        (p for p in facts if p.endswith("]/bfd") and p.startswith("bgp/neighbor[") and facts[p] == "true"), ""
-    )
-    if path:
-        document.put("unread[bfd]", "feature bfd is not stated", lines[path][1])
+    users = {
+        "bgp": next((path for path in facts if path.endswith("bgp/asn")), ""),
+        "bfd": next(
+            (
+                p
+                for p in facts
+                if p.endswith("]/bfd") and p.startswith("bgp/neighbor[") and facts[p] == "true"
+            ),
+            "",
+        ),
+    }
+    for feature, path in users.items():
+        if path and f"system/feature[{feature}]" not in facts:
+            document.put(f"unread[{feature}]", f"feature {feature} is not stated", lines[path][1])
 
 
 def _unite_maps(maps: Mapping[str, Mapping[Captured, Scope]]) -> dict[object, str]:
