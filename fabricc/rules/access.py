@@ -9,7 +9,13 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.defaults import disables_lldp, lacks_lldp, server_instance, unsafe_line
+from fabricc.back.nos.defaults import (
+    accepts_the_rest,
+    disables_lldp,
+    lacks_lldp,
+    server_instance,
+    unsafe_line,
+)
 from fabricc.base.diagnostics import Severity
 from fabricc.proof.compare import Finding
 from fabricc.rules.findings import finding_at
@@ -46,6 +52,12 @@ def _open_access(statement: Statement, _: Sessions) -> Iterator[Finding]:
             )
             remedy = "Permit the networks of the administrators only."
             yield finding_at(OPEN, statement.device, path, message, "open access", Severity.WARNING, remedy)
+    if accepts_the_rest(statement.device.system, statement.rest):
+        message = (
+            f"{statement.name} permits some networks to reach its management services, and drops no others"
+        )
+        remedy = "Drop what the rule of the administrators does not accept."
+        yield finding_at(OPEN, statement.device, ACCESS, message, "open access", Severity.WARNING, remedy)
 
 
 def _unsafe_logins(statement: Statement, _: Sessions) -> Iterator[Finding]:

@@ -14,54 +14,147 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.statement import Statement, Tier, session_path, split_list_path
-from fabricc.proof.invariants.policy import Policy, Route
+from fabricc.proof.invariants.policy import Route
 from fabricc.proof.invariants.prefixes import Block, parse_block
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import POLICY, FabricRule, Input, Report, Switches, SwitchRule
 from fabricc.rules.sessions import UPPER, Key, Sessions, external_sessions
-from fabricc.rules.summary import OWN_AS
+from fabricc.rules.summary import CONNECTED, OWN_AS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.fabric.facts import Value
     from fabricc.proof.compare import Finding
+    from fabricc.proof.invariants.policy import Policy
+    from fabricc.rules.records import Attached, Summary
 
 SILENT, LIMIT = "FAB9676", "FAB9677"
 
 
 def _silent_tors(fabric: Switches) -> Iterator[Report]:
-    """Report ToRs with ports to hosts and sessions to upper switches that put no route into BGP."""
+    """Report ToRs with sessions to other switches that do not announce the subnets of their hosts."""
     for name, summary in fabric.summaries.items():
-        if not summary.silent or summary.tier is not Tier.TOR:
+        attached, policy = summary.attached, fabric.policy(name)
+        if attached is None or summary.tier is not Tier.TOR:
             continue
-        prefix, path = summary.silent
-        if _announces_connected(fabric.policy(name), prefix):
+        if policy is None or not policy.followed or not attached.sure:
+            lost = None if _may_announce(attached) else attached.prefixes[0]
+        else:
+            lost = _lost_family(attached, policy)
+        if lost is None:
             continue
-        message = f"{name} announces no route of its own in BGP: no other switch reaches its hosts ({prefix})"
+        where = f"no other switch reaches its hosts ({lost})"
+        message, paths = f"{name} announces no route of its own in BGP: {where}", ["bgp/asn", "bgp/router_id"]
+        if attached.maps and policy is not None:
+            denying = [
+                each for each in attached.maps if not _enters(attached, policy, parse_block(lost), each)
+            ]
+            if denying:
+                message = f"{name}: {denying[0][0]} keeps subnets of hosts out of BGP: {where}"
+                paths = [*_deciding_paths(policy, denying[0][0]), denying[0][1]]
+            else:
+                message = f"{name} has no aggregate, and exports no subnet of hosts: {where}"
+                paths = [denying[1] for denying in attached.maps]
         remedy = "Announce the prefix of the hosts, by an aggregate or by redistribution with a policy."
-        paths = ("bgp/asn", "bgp/router_id", path)
-        yield Report(SILENT, name, paths, message, "nothing announced", Severity.WARNING, remedy)
+        yield Report(
+            SILENT, name, (*paths, attached.path), message, "nothing announced", Severity.WARNING, remedy
+        )
 
 
-def _announces_connected(policy: Policy | None, prefix: str) -> bool:
-    """Return whether an export policy takes connected routes by itself, as on Junos; True if it is not known."""
-    block = parse_block(prefix)
-    if policy is None or block is None:
+def _may_announce(attached: Attached) -> bool:
+    return bool(attached.maps or attached.networks or attached.aggregates or attached.unstated)
+
+
+def _lost_family(attached: Attached, policy: Policy) -> str | None:
+    """Return a subnet of hosts of a family of which no subnet is announced; None where each family has one."""
+    found: dict[int, list[tuple[str, bool]]] = {}
+    for text in attached.prefixes:
+        if (block := parse_block(text)) is not None:
+            found.setdefault(block.family, []).append((text, _is_announced(attached, policy, block)))
+    return next((texts[0][0] for texts in found.values() if not any(known for _, known in texts)), None)
+
+
+def _is_announced(attached: Attached, policy: Policy, block: Block) -> bool:
+    """Return whether a subnet is announced itself, or by an aggregate, which other rules follow."""
+    exports = [
+        stance.exports
+        for stance in policy.stances
+        if stance.direction in ("up", "peer") and block.family in stance.families
+    ]
+    entered = (
+        attached.unstated
+        or str(block) in attached.networks
+        or any(_enters(attached, policy, block, each) for each in attached.maps)
+    )
+    if not exports:
         return True
-    named = [stance.exports for stance in policy.stances if stance.exports in policy.maps]
-    return any(policy.apply(name, Route(block, True, frozenset())) is not None for name in named)
+    if not entered:
+        return False
+    if any((whole := parse_block(text)) and whole.covers(block) for text in attached.aggregates):
+        return True
+    return any(policy.apply(name, Route(block, True, frozenset())) is not None for name in exports)
 
 
-_CONNECTED = re.compile(r"bgp/redistribute(?:_connected|\[(?:connected|direct)\])")
+def _enters(attached: Attached, policy: Policy, block: Block | None, way: tuple[str, str]) -> bool:
+    """Return whether a policy puts a connected subnet into BGP."""
+    if block is None or attached.unstated:
+        return True
+    return policy.apply(way[0], Route(block, True, frozenset())) is not None
+
+
+def _deciding_paths(policy: Policy, name: str) -> Iterator[str]:
+    """Yield the paths of the first list, or of the first clause, of a policy that permits too little."""
+    clauses = policy.maps.get(name, ())
+    lists = [each.prefix_list for each in clauses if each.permit and each.prefix_list]
+    yield from (f"prefix_list[{each}]/0" for each in lists[:1])
+    yield from (f"route_map[{name}]/{each.sequence}" for each in clauses[:1])
+
+
+_TERMS = "platform/policy["
+_ACTIONS = ("reject", "accept", "next policy", "next term")
+
+
+def _rejected_protocols(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report export policies that reject the aggregates of a ToR, or the learned routes of a spine or core."""
+    upper = statement.place.tier in UPPER
+    if upper or statement.facts_below("bgp/aggregate["):
+        kind, what = ("bgp", "no route of other switches") if upper else ("aggregate", "no aggregate")
+        for path in (f"{_TERMS}{value}]" for value in _connected_maps(statement)):
+            if path in statement.rest and _rejects(str(statement.rest[path]), kind) and sessions.stated:
+                message = (
+                    f"{statement.name} announces {what}: {path[len(_TERMS) : -1]} rejects the protocol {kind}"
+                )
+                remedy = "Pass these routes on to the next policy in a term of their own."
+                yield finding_at(
+                    SILENT, statement.device, path, message, "rejected protocol", Severity.WARNING, remedy
+                )
+
+
+def _rejects(terms: str, protocol: str) -> bool:
+    """Return whether the first of some terms that matches all routes of a protocol rejects them."""
+    for term in terms.split("; "):
+        action = next((each for each in _ACTIONS if term.endswith(each)), "")
+        condition = term.removesuffix(action).split()
+        if condition == [protocol] or not condition:
+            if action != "next term":
+                return action == "reject"
+        elif protocol in condition:
+            return False
+    return False
+
+
+def _connected_maps(statement: Statement) -> set[str]:
+    """Return the policies by which connected routes enter BGP."""
+    return {str(value) for path, value in statement.facts_below("bgp/r").items() if CONNECTED.fullmatch(path)}
+
+
 _LISTED = re.compile(r"\bprefix_list (\S+)")
 
 
 def _foreign_loopback(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report that connected routes pass a list of host routes, none of which is an address of the switch."""
-    maps = {
-        str(value) for path, value in statement.facts_below("bgp/r").items() if _CONNECTED.fullmatch(path)
-    }
+    maps = _connected_maps(statement)
     clauses = [
         str(v)
         for path, v in statement.facts_below("route_map[").items()
@@ -93,7 +186,13 @@ def _small_limits(fabric: Switches) -> Iterator[Report]:
         name
         for name, each in fabric.summaries.items()
         if each.tier is Tier.TOR
-        and (each.prefixes or (not each.silent and (each.joined or any(map(fabric.owners, each.remote)))))
+        and (
+            each.prefixes
+            or (
+                (each.attached is None or _may_announce(each.attached))
+                and (each.joined or any(map(fabric.owners, each.remote)))
+            )
+        )
     }
     small = []
     for name, summary in fabric.summaries.items():
@@ -112,6 +211,10 @@ def _small_limits(fabric: Switches) -> Iterator[Report]:
         )
         remedy = "Raise the limit well above the number of prefixes of the fabric."
         yield Report(LIMIT, name, (path,), message, "limit of prefixes", Severity.ERROR, remedy)
+
+
+def _has_peers(fabric: Switches, summary: Summary) -> bool:
+    return summary.joined or any(map(fabric.owners, summary.remote))
 
 
 def _are_aggregated(fabric: Switches) -> bool:
@@ -285,6 +388,7 @@ def _tor_loops(fabric: Switches) -> Iterator[Report]:
 RULES = (
     SwitchRule(SILENT, POLICY, (Input.BGP,), _foreign_loopback),
     FabricRule(SILENT, POLICY, (Input.BGP, Input.TIER), _silent_tors),
+    SwitchRule(SILENT, POLICY, (Input.BGP, Input.TIER), _rejected_protocols),
     FabricRule(LIMIT, POLICY, (Input.BGP, Input.TIER), _small_limits),
     SwitchRule(LOOPS, POLICY, (Input.TIER,), _upper_loops),
     FabricRule(LOOPS, POLICY, (Input.TIER,), _tor_loops),

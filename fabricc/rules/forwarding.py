@@ -16,6 +16,7 @@ from fabricc.back.nos.defaults import (
     ospf_defaults,
     states_pfc,
     unrouted_family,
+    unset_kernel,
 )
 from fabricc.back.nos.packet_filters import dropped_discovery, dropped_services
 from fabricc.back.nos.ports import PortKind
@@ -54,10 +55,13 @@ def _does_not_route(statement: Statement, _: Sessions) -> Iterator[Finding]:
             message = f"{statement.name} does not route {family} packets between its links: traffic is lost"
             remedy = "Enable routing for the family."
             yield finding_at(STILL, statement.device, path, message, "no routing", Severity.ERROR, remedy)
-    if "ipv4" in families and not may_route_by_default(statement.device.system, statement.rest):
+    system = statement.device.system
+    still = not may_route_by_default(system, statement.rest) or "ipv4" in unset_kernel(system, statement.rest)
+    if "ipv4" in families and still:
         message = f"{statement.name} does not state that it routes IPv4 packets, which its system does not by default"
         remedy = "Enable routing for the family."
-        paths = ("bgp/asn", "system/hostname")
+        kernel = next((path for path in statement.rest if path.startswith("kernel[")), "bgp/asn")
+        paths = (kernel, "bgp/asn", "system/hostname")
         yield finding_at(STILL, statement.device, paths, message, "no routing", Severity.ERROR, remedy)
 
 
@@ -133,10 +137,11 @@ def _blocked_sessions(statement: Statement, sessions: Sessions) -> Iterator[Find
         return
     open_ = [(neighbor, each.bfd) for (_, neighbor), each in sessions.stated.items() if each.enabled]
     for each in filters:
-        mine = [bfd for neighbor, bfd in open_ if each.ipv6 == _is_over_ipv6(neighbor)]
-        wanted = {"BGP": bool(mine), "BFD": "true" in mine}
+        mine = [(neighbor, bfd) for neighbor, bfd in open_ if each.ipv6 == _is_over_ipv6(neighbor)]
+        wanted = {"BGP": bool(mine), "BFD": any(bfd == "true" for _, bfd in mine)}
         texts = [text for _, text in each.rules]
-        for service, number in dropped_services(texts, statement.device.system):
+        neighbors = [neighbor for neighbor, _ in mine]
+        for service, number in dropped_services(texts, statement.device.system, neighbors):
             if wanted.get(service):
                 which = f"rule {number + 1}" if number >= 0 else "the end"
                 message = f"{statement.name}: {which} of {each.name}, in front of the CPU, drops {service}"

@@ -13,6 +13,7 @@ from fabricc.back.nos.defaults import (
     hashes_addresses_alone,
     rate_limit,
     states_pfc,
+    unset_kernel,
 )
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
@@ -150,6 +151,7 @@ def _report_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
     lossless = lossless_ports(statement)
     lossy: dict[str, list[str]] = {}
     dropping: dict[str, list[str]] = {}
+    elsewhere: dict[int, list[str]] = {}
     bare: list[str] = []
     for port, found in lossless.items():
         values = statement.ports[port]
@@ -159,6 +161,9 @@ def _report_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 lossy.setdefault(leaf, []).append(port)
             if (leaf := f"queue[{queue_of(statement, priority)}]/lossy_buffer") in values:
                 dropping.setdefault(leaf, []).append(port)
+            groups = values.get("headroom/priority_groups")
+            if groups is not None and priority_group(statement, priority) not in parse_priorities(groups):
+                elsewhere.setdefault(priority, []).append(port)
         stated = "pool/ingress_lossless_bytes" in statement.rest
         in_use = port in statement.fars or _is_used(values)
         if (
@@ -187,6 +192,11 @@ def _report_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(
             BUFFER, statement.device, f"{PORT}{ports[0]}]/{leaf}", message, "lossy egress", remedy=remedy
         )
+    for priority, ports in elsewhere.items():
+        where = f"{statement.name} {join_words(ports, 2)}"
+        message = f"{where}: PFC for priority {priority}, headroom for another: RDMA drops"
+        path = f"{PORT}{ports[0]}]/headroom/priority_groups"
+        yield finding_at(BUFFER, statement.device, path, message, "other headroom", remedy=remedy)
     if bare:
         message = (
             f"{statement.name} {join_words(bare, 2)}: PFC has neither a buffer nor a cable length, so "
@@ -397,8 +407,9 @@ def _no_correction(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 def _hash_of_addresses(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report that all flows between two NICs take one of several equal paths."""
+    unset = "hash" in unset_kernel(statement.device.system, statement.rest) and statement.fars
     for path, value in statement.rest.items():
-        if hashes_addresses_alone(path, value):
+        if hashes_addresses_alone(path, value) or (unset and path.startswith("kernel[")):
             message = f"{statement.name} hashes addresses alone: all queue pairs of two NICs share one path"
             remedy = "Hash the UDP source port too, which differs between queue pairs (RoCEv2, annex A17)."
             yield finding_at(

@@ -84,6 +84,26 @@ class OuterSession(NamedTuple):
     bare: tuple[str, ...]
 
 
+class Attached(NamedTuple):
+    """The subnets of a ToR's ports to hosts, and how they enter BGP.
+
+    Attributes:
+        prefixes: the first and the last one of each family; `path`: of the address of the first port.
+        maps: policies by which connected routes enter BGP, and the paths that name them.
+        networks, aggregates: prefixes that it puts into BGP.
+        unstated: whether its system exports connected routes and aggregates without such statements.
+        sure: whether the ports lead to known hosts, or have PFC; other ports may lead out of the fabric.
+    """
+
+    prefixes: tuple[str, ...]
+    path: str
+    maps: tuple[tuple[str, str], ...]
+    networks: tuple[str, ...]
+    aggregates: tuple[str, ...]
+    unstated: bool
+    sure: bool
+
+
 class Summary(NamedTuple):
     """The facts of one switch that are compared with others.
 
@@ -100,8 +120,8 @@ class Summary(NamedTuple):
         seed: path and value of its hash seed.
         loops: path by which it accepts its own AS number from switches above it; "" for none.
         outer: sessions with another AS that may lead to unknown peers.
-        silent: prefix and path of a port to hosts, if the switch has sessions to upper switches and puts nothing
-            into BGP.
+        attached: subnets of hosts, if the switch has sessions to upper switches or other ToRs, and nothing that is not
+            followed puts routes into BGP.
         limit: the smallest number of prefixes that ends a session to an upper switch or with EVPN, and its path.
         joined: whether a session leads over a link to a known device; `remote`: neighbors of the other sessions.
     """
@@ -117,7 +137,7 @@ class Summary(NamedTuple):
     seed: tuple[str, object] | None
     loops: str
     outer: tuple[OuterSession, ...]
-    silent: tuple[str, str] | None
+    attached: Attached | None
     limit: tuple[int, str] | None
     joined: bool
     remote: tuple[str, ...]

@@ -12,6 +12,7 @@ from fabricc.rules import (
     announcements,
     duplicates,
     forwarding,
+    incomplete,
     lossless,
     next_hops,
     overlaps,
@@ -43,6 +44,7 @@ RULES: tuple[Rule, ...] = (
     *next_hops.RULES,
     *overlaps.RULES,
     *forwarding.RULES,
+    *incomplete.RULES,
     *segments.RULES,
     *tenants.RULES,
 )

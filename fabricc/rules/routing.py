@@ -5,11 +5,10 @@ A peer that is not known may announce the fabric's own prefixes.
 
 from __future__ import annotations
 
-from collections import Counter
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.defaults import installs_one_path_by_default, sends_route_targets
+from fabricc.back.nos.defaults import installs_one_path_by_default, installs_one_route, sends_route_targets
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
@@ -270,32 +269,41 @@ def _sends_targets(statement: Statement, values: Mapping[str, Value]) -> bool:
 
 
 def _one_path(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report several links up, or between ToRs, of which one is used: by default, or by a number (invariant 9)."""
-    here = _HEIGHT.get(statement.place.tier, 0)
-    links: dict[str, set[str]] = {}
-    ways = Counter(far.end.device for far in statement.fars.values())
-    for key, values in external_sessions(statement):
-        near = sessions.near.get(key, "")
-        far = statement.fars.get(near)
-        beside = far is not None and far.tier is statement.place.tier is Tier.TOR and ways[far.end.device] > 1
-        if far is not None and far.known and (beside or _HEIGHT.get(far.tier, 0) > here > 0):
-            for family in _FAMILIES.intersection(str(values.get("families", "")).split(",")):
-                links.setdefault(family, set()).add(near)
+    """Report several links up, or to one switch, of which one is used: by default, or by a number (invariant 9)."""
+    links = _equal_links(statement, sessions)
     limits = _path_limits(statement)
     unrelated = statement.rest.get("bgp/multipath_relax") == "none"
+    alone = installs_one_route(statement.device.system, statement.rest)
     for family, ports in sorted(links.items()):
         limit = limits.get(family)
         unstated = limit is None and installs_one_path_by_default(statement.device.system)
-        if len(ports) < 2 or not (unstated or unrelated or limit == 1):
+        if ports < 2 or not (unstated or unrelated or limit == 1 or alone):
             continue
         why = "the number that it sets" if limit == 1 else "the default of its system"
-        message = f"{statement.name} has {len(ports)} equal paths and uses one of them, {why}"
+        message = f"{statement.name} has {ports} equal paths and uses one of them, {why}"
         paths = ("bgp/maximum_paths", f"bgp/family[{family}]/maximum_paths", "bgp/multipath_relax", "bgp/asn")
         rule = INVARIANTS[9]
         yield finding_at(
             rule.code, statement.device, paths, message, rule.slug, Severity.WARNING, rule.remedy
         )
         return
+
+
+def _equal_links(statement: Statement, sessions: Sessions) -> dict[str, int]:
+    """Return of each family the number of ports that are equal paths: all that lead up, or those to one switch."""
+    here = _HEIGHT.get(statement.place.tier, 0)
+    links: dict[tuple[str, str], set[str]] = {}
+    for key, values in external_sessions(statement):
+        near = sessions.near.get(key, "")
+        far = statement.fars.get(near)
+        if far is None or not far.known or not (there := _HEIGHT.get(far.tier, 0)) or not here:
+            continue
+        for family in _FAMILIES.intersection(str(values.get("families", "")).split(",")):
+            links.setdefault((family, "" if there > here else far.end.device), set()).add(near)
+    most: dict[str, int] = {}
+    for (family, _), ports in links.items():
+        most[family] = max(most.get(family, 0), len(ports))
+    return most
 
 
 def _path_limits(statement: Statement) -> dict[str, int]:

@@ -6,16 +6,20 @@ import re
 from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.defaults import exports_connected, states_pfc
 from fabricc.facts.frame import PORT
 from fabricc.facts.statement import Tier, session_path
 from fabricc.proof.invariants.view import as_int
+from fabricc.rules.classes import lossless_ports
 from fabricc.rules.next_hops import unresolved_hops
-from fabricc.rules.records import OuterSession, Summary
+from fabricc.rules.records import Attached, OuterSession, Summary
 from fabricc.rules.segments import distinguishers, segment_settings
 from fabricc.rules.sessions import UPPER, carries_evpn, exchanging_sessions, external_sessions, has_policy
 from fabricc.rules.tenants import overlay_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from fabricc.facts.statement import Statement
     from fabricc.rules.sessions import Key, Sessions
 
@@ -50,7 +54,7 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
     beside = [path for path in statement.rest if path.startswith(BESIDE)]
     outer, loops = [], ""
     limits: list[tuple[int, str]] = []
-    upward = False
+    upward = joined = False
     for key, values in external_sessions(statement):
         far = statement.fars.get(sessions.near.get(key, ""))
         if far is not None and far.declared:
@@ -60,6 +64,8 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
             outer.append(OuterSession(key, str(values.get("import", "")), bare))
         elif values.get("allow_as_in") not in (None, 0, "0") and far.tier in UPPER:
             loops = loops or session_path(key, "allow_as_in")
+        if far is not None and far.known and far.tier is statement.place.tier is Tier.TOR:
+            joined = joined or "ipv" in str(values.get("families", ""))
         if far is not None and far.known and far.tier in UPPER:
             upward = upward or "ipv" in str(values.get("families", ""))
             if limit := as_int(values.get("maximum_prefixes")):
@@ -75,30 +81,68 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
             limits.append((limit, session_path(key, "maximum_prefixes")))
     inner = {key: _leads_in(statement, sessions, key) for key in sessions.stated if not key[0]}
     remote = tuple(neighbor for (_, neighbor), leads in inner.items() if not leads)
-    silent = _host_prefix(statement) if upward and not _puts_into_bgp(statement) else None
+    attached = _attached_hosts(statement, sessions) if upward or joined else None
     return Summary(
         statement.place.tier, as_int(statement.rest.get("bgp/asn")),
         str(statement.rest.get("bgp/router_id", "")).partition("/")[0], tuple(routes), tuple(prefixes), tuple(services),
         tuple(beside), _unbound_list(statement), seed, loops, tuple(outer),
-        silent, min(limits, default=None), any(inner.values()), remote, unresolved_hops(statement),
+        attached, min(limits, default=None), any(inner.values()), remote, unresolved_hops(statement),
         segment_settings(statement), overlay_of(statement, sessions), distinguishers(statement),
     )  # fmt: skip
 
 
-def _puts_into_bgp(statement: Statement) -> bool:
-    """Return whether a switch puts routes into BGP, or may do so by a way that is not read."""
-    return any(path.startswith(_ENTERING) or "import" in path for path in statement.rest if "bgp" in path)
+CONNECTED = re.compile(r"bgp/redistribute(?:_connected|\[(?:connected|direct)\])")
 
 
-def _host_prefix(statement: Statement) -> tuple[str, str] | None:
-    """Return the subnet and the path of the address of a routed port to a host."""
-    hosts = [port for port, far in statement.fars.items() if far.tier is Tier.HOST]
-    for port in (*hosts, *statement.open_ports()):
-        if statement.of(port, "vrf") is None:
+def _attached_hosts(statement: Statement, sessions: Sessions) -> Attached | None:
+    """Return the subnets of hosts and how they enter BGP; None without any, or if a way is not followed."""
+    ports = [port for port, far in statement.fars.items() if far.tier is Tier.HOST]
+    lossless = lossless_ports(statement)
+    unstated = not states_pfc(statement.device.system)  # its ports to hosts have no PFC either
+    sure = [*ports, *(port for port in statement.open_ports() if unstated or port in lossless)]
+    prefixes = _host_prefixes(statement, sure or statement.open_ports(), frozenset(sessions.near.values()))
+    if not prefixes:
+        return None
+    maps, origins = [], []
+    for path, value in statement.rest.items():
+        if "bgp" not in path:
+            continue
+        if CONNECTED.fullmatch(path):
+            maps.append((str(value), path))
+        elif path.startswith(_ORIGINS) and path.endswith("]"):
+            origins.append(path)
+        elif path.startswith(_ENTERING) or "import" in path:
+            return None
+    networks, aggregates = (
+        tuple([path[len(start) : -1] for path in origins if path.startswith(start)])
+        for start in _ORIGINS[::-1]
+    )
+    chosen = [text for texts in prefixes.values() for text, _ in (texts[0], texts[-1])]
+    subnets = tuple(dict.fromkeys(str(ip_interface(text).network) for text in chosen))
+    path = next(iter(prefixes.values()))[0][1]
+    return Attached(
+        subnets,
+        path,
+        tuple(maps),
+        networks,
+        aggregates,
+        exports_connected(statement.device.system),
+        bool(sure),
+    )
+
+
+def _host_prefixes(
+    statement: Statement, ports: Iterable[str], used: frozenset[str]
+) -> dict[str, list[tuple[str, str]]]:
+    """Return of each family the addresses of routed ports over which no session leads, and their paths."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for port in ports:
+        if statement.of(port, "vrf") is None and port not in used:
             for leaf in ("ipv4", "ipv6"):
-                if isinstance(text := statement.of(port, leaf), str) and "/" in text:
-                    return str(ip_interface(text).network), f"{PORT}{port}]/{leaf}"
-    return None
+                text = statement.of(port, leaf)
+                if isinstance(text, str) and "/" in text and not text.startswith("fe80"):
+                    found.setdefault(leaf, []).append((text, f"{PORT}{port}]/{leaf}"))
+    return found
 
 
 def _unbound_list(statement: Statement) -> str:

@@ -30,7 +30,8 @@ _DEFINED = re.compile(
 )
 _KINDS = {
     "route_map": "route map", "prefix_list": "prefix list", "community_list": "community list",
-    "as_path_list": "list of AS paths", "access_list": "access list", "group": "peer group",
+    "as_path_list": "list of AS paths", "access_list": "access list", "group": "peer group", "filter": "filter",
+    "bfd_profile": "BFD profile",
 }  # fmt: skip
 _SESSION = {
     "import": "route_map", "export": "route_map", "prefix_list_in": "prefix_list", "prefix_list_out": "prefix_list",
@@ -38,6 +39,19 @@ _SESSION = {
 }  # fmt: skip
 _PORTS = {"access_list_in": "access_list", "access_list_out": "access_list"}
 _CLAUSE = {"prefix_list": "prefix_list", "community_list": "community_list", "as_path_list": "as_path_list"}
+_OTHERS = (
+    (
+        "filter",
+        re.compile(r"(?:platform|structure)/filter\[([^]]*)\]/.*"),
+        re.compile(r"platform/filter_input\[.*"),
+    ),
+    (
+        "bfd_profile",
+        re.compile(r"structure/bfd_profile\[([^]]*)\]"),
+        re.compile(r"structure/bgp_group.*/bfd_profile"),
+    ),
+)
+"""Kind of a name, the paths that define it, and those that use it."""
 _PROCESS = re.compile(r"(?:vrf\[[^]]*\]/)?bgp/(?:redistribute_\w+|redistribute\[[^]]*\]|network\[[^]]*\])")
 _INSTANCE_POLICY = re.compile(r"vrf\[[^]]*\]/(?:import|export)")
 _ALL = (
@@ -83,6 +97,12 @@ def _find_undefined(statement: Statement) -> list[tuple[str, str, list[str]]]:
             if kind == "route_map" and is_number(path[match.end() + 1 :]):
                 for word, of in _names_in(str(value), statement.device.system):
                     use(of, word, path)
+        elif path[0] in "ps":
+            for kind, definition, usage in _OTHERS:
+                if match := definition.fullmatch(path):
+                    defined[kind].add(match[1])
+                elif usage.fullmatch(path):
+                    use(kind, value, path)
         elif (path[0] in "bv" and _PROCESS.fullmatch(path)) or (
             path[0] == "v" and _INSTANCE_POLICY.fullmatch(path) and ":" not in str(value) and value != "auto"
         ):

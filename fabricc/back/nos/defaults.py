@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.numbers import is_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from fabricc.fabric.facts import Reading
 
@@ -58,6 +58,64 @@ def classifies_by_default(system: str) -> bool:
 def installs_one_path_by_default(system: str) -> bool:
     """Return whether BGP of a system installs one path where no number of equal paths is stated."""
     return system in _ONE_PATH
+
+
+def bridges_by_default(system: str, facts: Collection[str]) -> bool:
+    """Return whether an Ethernet port bridges without a statement, and its addresses have no effect.
+
+    EOS user manual, "Switchport Mode Routed"; NX-OS of Nexus 9000, "Configuring Layer 2 Interfaces". A whole running
+    configuration of EOS states the model of its routing agents, one of NX-OS its features; an excerpt may omit lines.
+    """
+    if system == "eos":
+        return "platform/routing_agents" in facts
+    return system == "nxos" and any(path.startswith("system/feature[") for path in facts)
+
+
+def accepts_every_number(system: str) -> bool:
+    """Return whether a session without the neighbor's AS number can be external (not on Junos: `peer-as`)."""
+    return system != "junos"
+
+
+def exports_connected(system: str) -> bool:
+    """Return whether exports of BGP apply to connected routes and aggregates as well (Junos policy user guide)."""
+    return system == "junos"
+
+
+def installs_one_route(system: str, facts: Collection[str]) -> bool:
+    """Return whether the forwarding table has one of several equal routes.
+
+    Junos needs a policy with `load-balance per-packet` ("Configuring Per-Packet Load Balancing").
+    """
+    return system == "junos" and "platform/load_balance" not in facts
+
+
+_PARTS = {
+    "nxos": (re.compile(r"Ethernet1/(\d+)/(\d+)"), "cage[{}]/breakout", 1),
+    "cumulus": (re.compile(r"(swp\d+)s(\d+)"), "breakout[{}]", 0),
+    "junos": (re.compile(r"((?:et|xe)-\d+/\d+/\d+):(\d+)"), "platform/sub_ports[{}]", 0),
+}
+"""System -> name of a part of a split port, the fact that splits the port, and the number of the first part."""
+
+
+def states_splits(system: str, model: str | None, facts: Iterable[str]) -> bool:
+    """Return whether the files of a switch state all ports that are split: other forms and files are not read."""
+    if system == "nxos":
+        return any(path.startswith("system/feature[") for path in facts)
+    if system == "cumulus":
+        return "system/api_version" in facts
+    return str(model).startswith("qfx52") or any(path.startswith("platform/sub_ports[") for path in facts)
+
+
+def splitting_fact(system: str, port: str) -> tuple[str, int] | None:
+    """Return the path of the fact that splits the port of a part, and the place of the part from 0; None for others."""
+    form, path, first = _PARTS.get(system, (None, "", 0))
+    match = form.fullmatch(port) if form else None
+    return (path.format(match[1]), int(match[2]) - first) if match else None
+
+
+def accepts_the_rest(system: str, facts: Collection[str]) -> bool:
+    """Return whether a chain of nftables accepts logins from some networks, and no rule drops those from others."""
+    return system == "frr" and "management/access" in facts and "management/access_else" not in facts
 
 
 def only_reports(action: str) -> bool:
@@ -129,6 +187,20 @@ _STILL = {
 def unrouted_family(path: str, value: object) -> str:
     """Return the address family that a fact keeps a switch from routing; "" for other facts."""
     return _STILL.get(path, "") if value in ("false", "0", 0) else ""
+
+
+def unset_kernel(system: str, facts: Collection[str]) -> tuple[str, ...]:
+    """Return what a Linux switch that sets other kernel parameters leaves at 0: forwarding, and hashing of ports.
+
+    Both are 0 by default (Documentation/networking/ip-sysctl.rst); FRR does not set them.
+    """
+    if system != "frr" or not any(path.startswith("kernel[") for path in facts):
+        return ()
+    forwarding = () if _FORWARDING.intersection(facts) else ("ipv4",)
+    return (*forwarding, *(("hash",) if _KERNEL_HASH[0] not in facts else ()))
+
+
+_FORWARDING = frozenset({"kernel[net.ipv4.ip_forward]", "kernel[net.ipv4.conf.all.forwarding]"})
 
 
 def has_strict_rpf(path: str, value: object) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.numbers import is_number
@@ -57,10 +58,13 @@ class _Rule(NamedTuple):
         return not self.ports or any(low <= port <= high for low, high in self.ports)
 
 
-def dropped_services(rules: Sequence[str], system: str) -> Iterator[tuple[str, int]]:
+def dropped_services(
+    rules: Sequence[str], system: str, neighbors: Sequence[str] = ()
+) -> Iterator[tuple[str, int]]:
     """Yield each service that a filter drops, and the number of the rule that drops it, -1 for the end of the list.
 
-    A rule with conditions on addresses or flags may pass what it permits, and drops nothing for certain.
+    A rule with conditions on addresses or flags may pass what it permits, and drops nothing for certain. Where the
+    neighbors are known, it passes nothing if none of them, and no source port of the service, meets its conditions.
     """
     parsed = [_parse_rule(text) for text in rules]
     if not parsed or None in parsed:
@@ -70,13 +74,51 @@ def dropped_services(rules: Sequence[str], system: str) -> Iterator[tuple[str, i
             (
                 number
                 for number, rule in enumerate(parsed)
-                if rule and rule.may_match(protocol, port) and not (rule.drops and rule.conditional)
+                if rule
+                and rule.may_match(protocol, port)
+                and not (rule.drops and rule.conditional)
+                and not (neighbors and _excludes(rules[number], service, tuple(neighbors)))
             ),
             _END,
         )
         first = parsed[at] if at != _END else None
         if first.drops if first else system not in _OPEN:
             yield service, at
+
+
+_SOURCES = ("source-address", "source-ip", "src_ip")
+_SOURCE_PORTS = ("source-port", "l4_src_port")
+_BFD_SOURCE = 49152
+"""The lowest source port of BFD (RFC 5881 section 4)."""
+
+
+@lru_cache(1 << 8)
+def _excludes(text: str, service: str, neighbors: tuple[str, ...]) -> bool:
+    """Return whether a rule has a condition on sources that no packet of a service from some neighbors meets."""
+    words = [word.lower() for word in _WORD.findall(text)]
+    found: dict[str, list[str]] = {}
+    key = ""
+    for word in words[1:]:
+        if word in _KEYS:
+            key = word
+        elif key:
+            found.setdefault(key, []).append(word)
+    networks = [each for name in _SOURCES for each in found.get(name, [])]
+    if not found and len(words) > 2 and "/" in words[2]:
+        networks = words[2:3]
+    if networks and not any(_contains(each, neighbor) for each in networks for neighbor in neighbors):
+        return True
+    ports = [each for name in _SOURCE_PORTS for each in found.get(name, [])]
+    spans = [_parse_span(each) or (0, 0) for each in ports]
+    return bool(spans) and service == "BFD" and all(high < _BFD_SOURCE for _, high in spans)
+
+
+def _contains(network: str, address: str) -> bool:
+    """Return whether a network has an address; True where one of them is not known."""
+    try:
+        return ip_address(address) in ip_network(network, strict=False)
+    except ValueError:
+        return True
 
 
 _DISCOVERY = re.compile(r"(?:neighbou?r|router)-(?:solicitation|advertisement)|nd-n[sa]|nd|13[3-6]")

@@ -355,5 +355,8 @@ def _rule_matches(rule: str, prefix: Block, own: bool) -> bool:
     if not low <= prefix.length <= high:
         return False
     if mine:
-        return own and (covering.family, covering.length) == (prefix.family, prefix.length)
+        inside = (
+            bool(limits) and covering.length < prefix.length < prefix.bits
+        )  # a subnet of its own aggregate
+        return own and covering.family == prefix.family and (covering.length == prefix.length or inside)
     return covering.covers(prefix)

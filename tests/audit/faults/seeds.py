@@ -11,6 +11,7 @@ from tests.audit.faults import (
     access,
     details,
     filters,
+    incomplete,
     lossless,
     policies,
     ports,
@@ -36,6 +37,7 @@ GROUPS = {
     "details": details.KINDS,
     "policies": policies.KINDS,
     "preferences": preferences.KINDS,
+    "incomplete": incomplete.KINDS,
 }
 KINDS = {kind: fault for group in GROUPS.values() for kind, fault in group.items()}
 WITH_HOSTS = frozenset({"RDMA in a lossy class"})

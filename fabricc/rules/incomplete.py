@@ -1,0 +1,235 @@
+"""Find settings that lack a part without which they have no effect: AS numbers, routing on a port, ways to manage.
+
+Ways to manage are a gateway in the subnet of the management port, and access lists that permit someone.
+"""
+
+from __future__ import annotations
+
+import re
+from ipaddress import ip_address, ip_interface, ip_network
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.defaults import (
+    accepts_every_number,
+    bridges_by_default,
+    splitting_fact,
+    states_splits,
+)
+from fabricc.back.nos.ports import PortKind
+from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.wording import join_words
+from fabricc.facts.frame import PORT
+from fabricc.facts.statement import session_path
+from fabricc.rules.findings import finding_at
+from fabricc.rules.rule import ADDRESSES, BGP, INTERFACES, OTHER, Input, SwitchRule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.fabric.facts import Value
+    from fabricc.facts.statement import Statement
+    from fabricc.proof.compare import Finding
+    from fabricc.rules.sessions import Sessions
+
+UNUSED, NEXT_HOP, MISSING = "FAB9675", "FAB9680", "FAB9674"
+_PLACES = ("description", "families", "import", "export", "bfd")
+
+
+def _missing_numbers(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report sessions without the AS number of the neighbor, where others have one, and BGP without an own number."""
+    bare = [
+        key
+        for key, values in statement.sessions.items()
+        if not key[0]
+        and values.get("enabled") != "false"
+        and not _has_number(statement.device.system, values)
+    ]
+    remedy = "State the AS number, or remove the session."
+    if bare and (len(bare) < len(statement.sessions) or _lead_to_switches(statement, sessions, bare)):
+        who = join_words([neighbor for _, neighbor in bare], 2)
+        message = f"{statement.name}: the session with {who} has no AS number of the neighbor and is never up"
+        paths = tuple(session_path(bare[0], leaf) for leaf in _PLACES)
+        yield finding_at(UNUSED, statement.device, paths, message, "no remote AS", Severity.WARNING, remedy)
+    alone = [
+        key
+        for key, session in sessions.stated.items()
+        if not key[0]
+        and session.enabled
+        and session.asn is None
+        and "bgp/confederation" not in statement.rest
+    ]
+    if alone and "bgp/asn" not in statement.rest and _lead_to_switches(statement, sessions, alone):
+        who = join_words([neighbor for _, neighbor in alone], 2)
+        message = f"{statement.name} has no AS number, so its sessions with {who} are never up"
+        paths = ("bgp/router_id", session_path(alone[0], "remote_asn"), session_path(alone[0], "families"))
+        yield finding_at(UNUSED, statement.device, paths, message, "no AS", Severity.WARNING, remedy)
+
+
+_STATED = frozenset({"remote_asn", "setting[remote-as]"})
+"""A number, and another statement about it, such as `remote-as auto` of FRR."""
+
+
+def _has_number(system: str, values: Mapping[str, Value]) -> bool:
+    """Return whether a session states the AS number of the neighbor, or that it is the own one, or any other."""
+    kind = values.get("remote_kind")
+    return "remote_asn" in values or (
+        kind is not None and (kind == "internal" or accepts_every_number(system))
+    )
+
+
+def _lead_to_switches(statement: Statement, sessions: Sessions, keys: list[tuple[str, str]]) -> bool:
+    return any(
+        (far := statement.fars.get(sessions.near.get(key, ""))) is not None and far.known for key in keys
+    )
+
+
+_ADDRESSES = ("ipv4", "ipv6", "unnumbered")
+
+
+def _bridged_addresses(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report ports with addresses that bridge, because nothing makes them routed ports."""
+    if not bridges_by_default(statement.device.system, statement.rest):
+        return
+    bridged = [
+        port
+        for port, values in statement.ports.items()
+        if "routed" not in values
+        and any(leaf in values for leaf in _ADDRESSES)
+        and values.get("enabled") != "false"
+        and (name := statement.parse_name(port)).kind in (PortKind.PORT, PortKind.BUNDLE)
+        and not name.unit
+        and "." not in port
+    ]
+    if bridged:
+        message = (
+            f"{statement.name} {join_words(bridged, 2)}: an address without effect, since the port bridges"
+        )
+        remedy = "Make it a routed port (`no switchport`), or remove the address."
+        paths = [f"{PORT}{bridged[0]}]/{leaf}" for leaf in _ADDRESSES]
+        yield finding_at(UNUSED, statement.device, paths, message, "bridged", Severity.WARNING, remedy)
+
+
+def _missing_parts(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report parts of split ports in use whose port is not split, or into fewer parts."""
+    missing = [
+        port
+        for port, values in statement.ports.items()
+        if any(leaf in values for leaf in _ADDRESSES)
+        and states_splits(statement.device.system, statement.device.model, statement.rest)
+        and (split := splitting_fact(statement.device.system, port)) is not None
+        and split[1] >= _parts(statement.rest.get(split[0]))
+    ]
+    if missing:
+        path, _place = splitting_fact(statement.device.system, missing[0]) or ("", 0)
+        message = (
+            f"{statement.name} {join_words(missing, 2)}: no such port, as its cage is not split into so many"
+        )
+        remedy = "Split the port into the parts that are configured."
+        paths = [path, *(f"{PORT}{missing[0]}]/{leaf}" for leaf in _ADDRESSES)]
+        yield finding_at(UNUSED, statement.device, paths, message, "no part", Severity.WARNING, remedy)
+
+
+def _parts(value: object) -> int:
+    """Return the number of parts that a statement makes, `400g-2x`, `2x` or `2`; many for an unknown form."""
+    if value is None:
+        return 0
+    match = re.search(r"(\d+)x?$", str(value))
+    return int(match[1]) if match else _MANY
+
+
+_MANY = 64
+
+
+_ADDRESS, _GATEWAY = "management/address", "management/gateway"
+_SOURCES = ("management/source[", "management/ntp_source")
+"""Statements that name the management port, without which it may be another one."""
+_SERVERS = {"management/ntp": "NTP server", "management/syslog": "log server"}
+
+
+def _lost_management(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report a gateway in no subnet of the management port, and servers that nothing leads to.
+
+    Servers are followed where management has a routing instance of its own, which no route of the fabric enters.
+    """
+    if statement.rest.get("management/enabled") == "false" and _ADDRESS in statement.rest:
+        message, remedy = f"{statement.name}: the management port is shut", "Enable the management port."
+        path = "management/enabled"
+        yield finding_at(MISSING, statement.device, path, message, "shut port", Severity.WARNING, remedy)
+    sources = any(statement.facts_below(each) for each in _SOURCES)
+    if _ADDRESS not in statement.rest and _GATEWAY in statement.rest and sources:
+        message = f"{statement.name}: management has a gateway, and its port has no address"
+        remedy = "Set the address of the management port."
+        yield finding_at(MISSING, statement.device, _GATEWAY, message, "no address", Severity.WARNING, remedy)
+    try:
+        subnet = ip_interface(str(statement.rest.get(_ADDRESS, ""))).network
+    except ValueError:
+        return
+    gateway = statement.rest.get(_GATEWAY)
+    if gateway is not None:
+        try:
+            outside = ip_address(str(gateway)) not in subnet
+        except ValueError:
+            return
+        if (
+            outside
+            and ip_address(str(gateway)).version == subnet.version
+            and subnet.prefixlen < subnet.max_prefixlen
+        ):
+            message = f"{statement.name}: the gateway of management {gateway} is not in {subnet}"
+            remedy = "Name a gateway in the subnet of the management port."
+            yield finding_at(
+                NEXT_HOP, statement.device, (_GATEWAY, _ADDRESS), message, "gateway", Severity.WARNING, remedy
+            )
+        return
+    if statement.rest.get("management/isolated") != "true":
+        return
+    for path, service in _SERVERS.items():
+        for text in re.split(r"[\s,]+", str(statement.rest.get(path, ""))):
+            if _is_outside(text, subnet):
+                message = f"{statement.name}: no route of management leads to the {service} {text}"
+                remedy = "Configure a gateway for management."
+                yield finding_at(
+                    MISSING,
+                    statement.device,
+                    (path, _ADDRESS),
+                    message,
+                    "no gateway",
+                    Severity.WARNING,
+                    remedy,
+                )
+                return
+
+
+def _is_outside(text: str, subnet: object) -> bool:
+    """Return whether an address is in no subnet of one family."""
+    try:
+        address = ip_address(text)
+        network = ip_network(str(subnet))
+    except ValueError:
+        return False
+    return address.version == network.version and address not in network
+
+
+_ACCESS = re.compile(r"management/access(\[.*\])?")
+
+
+def _closed_access(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report services of management whose access list permits nobody, or is nowhere defined."""
+    for path, value in statement.facts_below("management/access").items():
+        if value == "" and _ACCESS.fullmatch(path):
+            service = path.partition("[")[2][:-1] or "login"
+            message = f"{statement.name}: the access list for {service} permits nobody, or is not defined"
+            remedy = "Permit the networks of the administrators."
+            yield finding_at(
+                MISSING, statement.device, path, message, "closed access", Severity.WARNING, remedy
+            )
+            return
+
+
+RULES = (
+    SwitchRule(UNUSED, BGP, (Input.BGP,), _missing_numbers),
+    SwitchRule(UNUSED, INTERFACES, (), _bridged_addresses),
+    SwitchRule(UNUSED, INTERFACES, (), _missing_parts),
+    SwitchRule(NEXT_HOP, ADDRESSES, (), _lost_management),
+    SwitchRule(MISSING, OTHER, (), _closed_access),
+)

@@ -1,0 +1,77 @@
+"""Faults of settings that lack a part: numbers of sessions, routed ports, ways of management, prefixes of hosts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.audit.faults.edits import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.audit.faults.edits import Files
+
+    Fault = dict[str, Callable[[Files], Files]]
+
+KINDS: dict[str, tuple[str, Fault]] = {
+    "no AS number of a neighbor": ("all", {
+        "eos": replace(r"^   neighbor \S+ remote-as \d+\n", ""),
+        "nxos": replace(r"^    remote-as \d+\n", ""),
+        "junos": replace(r"^ +peer-as \d+;\n", ""),
+        "frr": replace(r"^ neighbor \S+ remote-as \d+\n", ""),
+    }),
+    "no AS number": ("all", {"junos": replace(r"^ +autonomous-system \d+;\n", "")}),
+    "bridged ports": ("all", {
+        "eos": replace(r"^   no switchport\n", ""), "nxos": replace(r"^  no switchport\n", ""),
+    }),
+    "gateway outside of the subnet": ("all", {
+        "eos": replace(r"172\.16\.0\.1$", "172.17.0.1"), "nxos": replace(r"172\.16\.0\.1$", "172.17.0.1"),
+        "junos": replace(r"next-hop 172\.16\.0\.1;", "next-hop 172.17.0.1;"),
+        "sonic": replace(r'"gwaddr": "172\.16\.0\.1"', '"gwaddr": "172.17.0.1"', file="config_db.json"),
+        "cumulus": replace(r"172\.16\.0\.1: \{\}", "172.17.0.1: {}"),
+        "frr": replace(r"172\.16\.0\.1\b", "172.17.0.1", file="interfaces"),
+    }),
+    "no gateway": ("all", {
+        "eos": replace(r"^ip route vrf MGMT.*\n", ""), "nxos": replace(r"^  ip route 0\.0\.0\.0/0 172.*\n", ""),
+        "junos": replace(r"^ +route 0\.0\.0\.0/0 next-hop 172.*\n", ""),
+    }),
+    "access list without a permit": ("all", {
+        "eos": replace(r"10 permit 192\.0\.2\.0/24", "10 deny 192.0.2.0/24"),
+        "nxos": replace(r"10 permit ip 192\.0\.2\.0/24 any", "10 deny ip 192.0.2.0/24 any"),
+    }),
+    "hosts kept out of BGP": ("tor", {
+        "eos": replace(r"^route-map CONNECTED permit 10", "route-map CONNECTED deny 10"),
+        "nxos": replace(r"^route-map CONNECTED permit 10", "route-map CONNECTED deny 10"),
+        "frr": replace(r"^route-map CONNECTED permit 10", "route-map CONNECTED deny 10"),
+        "sonic": replace(r"^route-map CONNECTED permit 10", "route-map CONNECTED deny 10", file="frr.conf"),
+        "junos": replace(r"^( +term AGGREGATES \{\n(?:.*\n)*?)( +)next policy;", r"\1\2reject;"),
+    }),
+    "no aggregate": ("tor", {
+        "eos": replace(r"^   aggregate-address .*\n", ""), "nxos": replace(r"^    aggregate-address .*\n", ""),
+        "frr": replace(r"^  aggregate-address .*\n", ""),
+        "sonic": replace(r"^  aggregate-address .*\n", "", file="frr.conf"),
+        "junos": replace(r"^ +route \S+ discard;\n", ""),
+    }),
+    "learned routes rejected": ("spine", {
+        "junos": replace(r"^( +term BGP \{\n(?:.*\n)*?)( +)next policy;", r"\1\2reject;"),
+    }),
+    "one route of equal ones": ("all", {"junos": replace(r"^ +load-balance per-packet;\n", "")}),
+    "feature off": ("all", {"nxos": replace(r"^feature bgp\n", "")}),
+    "daemon not listed": ("all", {"frr": replace(r"^bgpd=yes\n", "", file="daemons")}),
+    "kernel without forwarding": ("all", {"frr": replace(r"^net\.ipv4\.ip_forward.*\n", "", file="sysctl.conf")}),
+    "kernel without hashing of ports": ("all", {
+        "frr": replace(r"^net\.ipv4\.fib_multipath_hash_policy.*\n", "", file="sysctl.conf"),
+    }),
+    "logins of others accepted": ("all", {"frr": replace(r"^ +tcp dport \d+ drop\n", "", file="nftables.conf")}),
+    "headroom of another priority": ("all", {
+        "eos": replace(r"ingress priority-group 3 ", "ingress priority-group 4 "),
+    }),
+    "undefined filter": ("all", {"junos": replace(r"input PROTECT;", "input PROTECT-X;")}),
+    "BFD kept from the CPU": ("all", {
+        "junos": replace(r"destination-port \[ 3784 3785 4784 \];", "destination-port [ 3785 4784 ];"),
+    }),
+    "ports not split": ("tor", {
+        "nxos": replace(r"^interface breakout .*\n", ""),
+        "junos": replace(r"number-of-sub-ports \d+;", "number-of-sub-ports 1;"),
+    }),
+}  # fmt: skip
