@@ -235,6 +235,12 @@ FOREIGN = {
         "reregistration\n",
         0,
     ),
+    "2.4 the interface of the bootstrap and no connection": (
+        "gpu-a:20:289 [0] NCCL INFO NET/Socket : Using [0]ib0:192.0.2.1<0>\n"
+        "gpu-a:20:289 [0] NCCL INFO NET/IB : Using [0]mlx5_r0:1/IB ; OOB ib0:192.0.2.1<0>\n"
+        "NCCL version 2.4.7+cuda10.0\n",
+        2,
+    ),
     "2.19 a link that went away": (
         foreign("2.19.3+cuda12.3", "NET/IB/0", "/GDRDMA", IB)
         + "gpu-a:410:520 [0] transport/net_ib.cc:97 NCCL WARN NET/IB : mlx5_r0:1 Got async event : port error\n",
