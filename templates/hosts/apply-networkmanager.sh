@@ -80,8 +80,21 @@ LATER
     esac
 }
 
+# Changes of `nmcli connection modify --temporary` are in a file that hides the planned one until the next boot.
+remove_temporary() {
+    for file in "/run/NetworkManager/system-connections"/fabricc-*.nmconnection; do
+        if [ -e "$file" ] && [ -e "$connections/${file##*/}" ]; then
+            rm "$file"
+            nmcli connection load "$file" "/$connections/${file##*/}" || :
+            changed "$file is removed, which hid the planned one"
+            basename "$file" .nmconnection | sed 's/^fabricc-//' >> "$scratch/ports"
+        fi
+    done
+}
+
 # NetworkManager takes a file when it is loaded; one that it refuses must not stay.
 install_network() {
+    remove_temporary
     for file in etc/NetworkManager/conf.d/*.conf "$connections"/*.nmconnection; do
         if [ ! -e "$file" ] || is_installed "$file"; then
             continue

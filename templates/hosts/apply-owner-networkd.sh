@@ -12,8 +12,58 @@ verify_owner() {
     esac
 }
 
-# What gives a port to NetworkManager at boot although netplan has a rule of udev that keeps it away.
+# FILE PORT: a file of networkd is for the port; one with conditions of other kinds is not looked at.
+takes_port() {
+    sed -n '/^\[Match\]/,/^\[[^M]/ { s/[[:space:]]*=[[:space:]]*/=/; /^[A-Za-z]*=./p; }' "$1" > "$scratch/match"
+    [ -s "$scratch/match" ] || return 1
+    while IFS='=' read -r key patterns; do
+        case $key in
+        Name) have=$2 ;;
+        Type) have=ether ;;
+        Driver) have=$(basename "$(readlink -f "/sys/class/net/$2/device/driver")") ;;
+        *) return 1 ;;
+        esac
+        set -f
+        found=
+        for pattern in $patterns; do
+            # shellcheck disable=SC2254  # patterns
+            case $have in $pattern) found=yes ;; esac
+        done
+        set +f
+        [ -n "$found" ] || return 1
+    done < "$scratch/match"
+}
+
+# The first file by name that is for the port (systemd.network(5)), after what netplan makes of all of its files.
+coming_file() {
+    if [ ! -d "$scratch/coming" ]; then
+        for folder in usr/lib/netplan etc/netplan run/netplan; do
+            mkdir -p "$scratch/coming/$folder"
+            cp "/$folder"/*.yaml "$scratch/coming/$folder/" 2>/dev/null || :
+        done
+        ! command -v netplan >/dev/null || netplan generate --root-dir "$scratch/coming" >/dev/null 2>&1 || :
+    fi
+    for file in /etc/systemd/network/*.network "$scratch/coming"/run/systemd/network/*.network \
+        /run/systemd/network/*.network /usr/local/lib/systemd/network/*.network /usr/lib/systemd/network/*.network; do
+        case $file in
+        /run/systemd/network/10-netplan-*) ;;
+        *) [ ! -f "$file" ] || echo "${file##*/} $file" ;;
+        esac
+    done | LC_ALL=C sort -s -k 1,1 | while read -r _ file; do
+        if takes_port "$file" "$1"; then
+            echo "${file#"$scratch/coming"}"
+            break
+        fi
+    done
+}
+
+# What gives a port to another file or to NetworkManager at boot, although netplan has a rule of udev that keeps it away.
 verify_rivals() {
+    coming=$(coming_file "$1")
+    case $coming in
+    '' | */10-netplan-"$1".network | */60-fabricc-"$1".network | "$(networkd_file "$1")") ;;
+    *) differs "$1: networkd takes $coming at the next boot, which comes before the planned file; leave the port out there" ;;
+    esac
     [ -n "$(nmcli -g GENERAL.STATE device show "$1" 2>/dev/null)" ] || return 0
     ! udevadm info --query=property --path="/sys/class/net/$1" 2>/dev/null | grep -qx NM_UNMANAGED=0 ||
         differs "$1: netplan or a rule of udev gives it to NetworkManager (NM_UNMANAGED=0); remove the port there"

@@ -98,6 +98,33 @@ BREAKAGES = {
                "an earlier run left a step open: network"),
     "stale": (": > /etc/udev/rules.d/70-fabricc-roce-old.rules", "rm /etc/udev/rules.d/70-fabricc-roce-old.rules",
               "/etc/udev/rules.d/70-fabricc-roce-old.rules, which is not planned"),
+    "noarp": ("ip link set rail0 arp off", "ip link set rail0 arp on", "rail0 resolves no addresses (arp off)"),
+    "neighbor": ("ip neigh add 10.1.0.0 lladdr 02:00:00:00:00:99 dev rail1 nud permanent",
+                 "ip neigh del 10.1.0.0 dev rail1",
+                 "rail1: neighbor 10.1.0.0 is a permanent entry, and not resolved; remove it"),
+    "named": ("ip rule add oif rail0 prohibit priority 40", "ip rule del priority 40",
+              "rail0: RDMA from 10.0.0.1 to 10.0.0.0 takes another way: 10.0.0.0 from 10.0.0.1 dev rail0 "),
+    "dispatcher": ("mkdir -p /etc/NetworkManager/dispatcher.d;"
+                   "echo ip link set rail0 mtu 1500 > /etc/NetworkManager/dispatcher.d/50-site",
+                   "rm /etc/NetworkManager/dispatcher.d/50-site",
+                   "/etc/NetworkManager/dispatcher.d/50-site names rail0"),
+    "cloud": ("mkdir -p /etc/cloud/cloud.cfg.d;"
+              "echo 'network: {ethernets: {rail1: {dhcp4: true}}}' > /etc/cloud/cloud.cfg.d/90-site.cfg",
+              "rm /etc/cloud/cloud.cfg.d/90-site.cfg", "/etc/cloud/cloud.cfg.d/90-site.cfg names rail1"),
+    "nmstate": ("mkdir -p /etc/nmstate; echo 'interfaces: [{name: rail0}]' > /etc/nmstate/site.yml",
+                "rm /etc/nmstate/site.yml", "/etc/nmstate/site.yml names rail0"),
+    "tuned": ("mkdir -p /etc/tuned/site;"
+              "printf '[net]\\ndevices_udev_regex=INTERFACE=rail1\\n' > /etc/tuned/site/tuned.conf",
+              "rm /etc/tuned/site/tuned.conf", "/etc/tuned/site/tuned.conf names rail1"),
+    "pattern": ("echo 'network: {version: 2, ethernets: {any: {match: {name: \"rail*\"}, dhcp4: true}}}'"
+                " > /etc/netplan/55-site.yaml", "rm /etc/netplan/55-site.yaml",
+                "rail0: networkd takes /run/systemd/network/10-netplan-any.network at the next boot"),
+    "every": ("printf '[Match]\\nType=ether\\n[Network]\\nDHCP=yes\\n' > /etc/systemd/network/05-site.network",
+              "rm /etc/systemd/network/05-site.network",
+              "rail1: networkd takes /etc/systemd/network/05-site.network at the next boot"),
+    "later": ("printf '[Match]\\nName=rail*\\n[Network]\\nDHCP=yes\\n' > /etc/systemd/network/05-site.network",
+              "rm /etc/systemd/network/05-site.network",
+              "rail0: networkd takes /etc/systemd/network/05-site.network at the next boot"),
 }  # fmt: skip
 
 

@@ -132,10 +132,15 @@ sh "$folder/tree/apply" > /dev/null 2>&1 || true
 stage clean sh "$folder/tree/apply" --check
 ip rule add from all lookup 101 priority 90
 ip -6 rule add from all lookup 101 priority 90
+ip -6 address add fd00::1/127 dev prail0 nodad
+ip -6 address del fd00::1/127 dev rail0
+ip -6 address add fd00::1/127 dev rail0
+sleep 2
 stage check sh "$folder/tree/apply" --check
 """
     seen = run(RUNNING + script, tmp_path, "dual-stack")
-    assert "take another way" not in seen["clean"]
+    assert "another way" not in seen["clean"]
+    assert "differs: rail0: another device of the link has fd00::1/127, and the kernel " in seen["check"]
     for source in ("10.0.0.1", "fd00::1"):
         assert f"differs: rail0: packets from {source} to " in seen["check"]
 

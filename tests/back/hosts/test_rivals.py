@@ -117,6 +117,25 @@ def test_the_planned_connection_wins(tmp_path: Path, path: str, text: str) -> No
 
 
 @needs_networkmanager
+def test_a_temporary_change_of_a_planned_connection_ends_with_the_next_run(tmp_path: Path) -> None:
+    """It is in a file below /run, which hides the planned one."""
+    script = """
+start
+sh "$folder/tree/apply" > /dev/null 2>&1 || true
+nmcli connection modify --temporary fabricc-rail0 ipv4.routes ''
+nmcli -w 20 device reapply rail0 > /dev/null
+stage check sh "$folder/tree/apply" --check
+stage apply sh "$folder/tree/apply"
+sleep 1
+stage after sh "$folder/tree/apply" --check
+"""
+    seen = stages(NETWORKMANAGER + script, tmp_path, "rhel-10", RHEL.replace("9", "10"))
+    assert "fabricc-rail0.nmconnection names rail0" in seen["check"]
+    assert "fabricc-rail0.nmconnection is removed, which hid the planned one" in seen["apply"]
+    assert differences(seen["after"]) == []
+
+
+@needs_networkmanager
 @pytest.mark.parametrize(
     ("path", "text", "reported"),
     [
