@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
 from fabricc.catalog.model import Breakout, HostModel, SwitchModel
-from fabricc.catalog.optics import End, cage_form, find_fits, host_ends, reach_of
+from fabricc.catalog.optics import End, cage_form, find_fits, host_ends, lane_gbps, load_reaches, reach_of
 from fabricc.fabric.routing import Spreading
+from fabricc.fabric.shape import TierName
 from fabricc.front.planning.topology.models import UnfitError
 from fabricc.front.planning.topology.units import largest_rack
 
@@ -85,6 +86,26 @@ def nic_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
             yield spec.warning("FAB3351", message, "load_balancing", "reassignment", help=remedy)
 
 
+def lane_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
+    """FAB3354 where ports of hosts and ToRs have lanes of different speeds, and no part in the catalog joins them."""
+    tor = fabric.tiers[TierName.TOR].model
+    metres = fabric.cable_kinds["host"].length_m
+    hosts = zip(spec.gpus.groups, fabric.host_models, fabric.tor_layouts, fabric.attachments, strict=False)
+    for group, model, layout, attached in hosts:
+        near = {lane_gbps(end.use) for end in host_ends(model, attached.ports_per_nic, attached.gbps)}
+        far = {lane_gbps(end.use) for end in _tor_ends(tor, layout, attached)}
+        if (
+            not near
+            or near & far
+            or any(_has_cable(model, tor, layout, medium, metres, attached) for medium in load_reaches())
+        ):
+            continue
+        ours, theirs = (" and ".join(f"{float(speed):g}G" for speed in sorted(each)) for each in (near, far))
+        message = f"ports of {attached.gbps}G have lanes of {ours}, those of {tor.title} {theirs}: no part joins them"
+        help_ = f"Name ToRs with lanes of {ours}, or accept this with a maker's part; `plan --bom` lists the links."
+        yield spec.warning("FAB3354", message, *group.path, "model", help=help_)
+
+
 MEDIUM = ("cables", "host", "medium")
 MEDIA = ("aec", "mmf", "smf")
 """Media of host cables where the spec names none: the default of the schema, then those that join two cages that are
@@ -132,14 +153,19 @@ def _has_cable(
     """Return whether a product in the catalog connects each host port, as its cage is split, to a cage of the host."""
     whole = attached.nic_ports == 1 and not host.cages  # one cable can carry all ports of a cage of the host
     near = host_ends(host, attached.ports_per_nic, attached.gbps)
+    ends = _tor_ends(tor, layout, attached)
+    return not near or all(any(_has_reach(one, far, medium, metres, whole) for one in near) for far in ends)
+
+
+def _tor_ends(tor: SwitchModel, layout: PortLayout, attached: Attachment) -> set[End]:
+    """Return the kinds of ToR ports that hosts of a group use."""
     used = (layout.slots[index] for index in layout.down[: len(layout.down) - layout.reserved])
     ports = {(slot.cage, slot.children, slot.lanes) for slot in used if slot.speed_gbps == attached.gbps}
     forms = {cage: form for group in tor.cages for form in [cage_form(group)] for cage in group.numbers}
-    ends = {
+    return {
         End(form, Breakout(children, attached.gbps, lanes), tor.vendor)
         for form, children, lanes in {(forms[cage], children, lanes) for cage, children, lanes in ports}
     }
-    return not near or all(any(_has_reach(one, far, medium, metres, whole) for one in near) for far in ends)
 
 
 def _has_reach(near: End, far: End, medium: str, metres: float, whole: bool) -> bool:

@@ -12,6 +12,7 @@ from fabricc.front.planning.field_problems import field_problem_findings
 from fabricc.front.planning.hosts import (
     domain_groups,
     host_cable,
+    lane_findings,
     nic_findings,
     rack_findings,
     racks_of,
@@ -242,6 +243,7 @@ def _complete_fabric(
     findings.extend(out_of_band_findings(spec, fabric))
     findings.extend(media_findings(spec, fabric))
     findings.extend(nic_findings(spec, fabric))
+    findings.extend(lane_findings(spec, fabric))
     findings.extend(spine_findings(spec, fabric))
     findings.extend(border_findings(spec, fabric))
     findings.extend(ratio_findings(spec, fabric))

@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.base.diagnostics import Severity
 from fabricc.catalog.optics import find_reach, load_reaches
+from fabricc.compiler.compiled import compile_spec
 from tests.front.planning.support import document, planned
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from fabricc.base.diagnostics import Diagnostic
 
 
@@ -52,3 +56,26 @@ def test_faster_lanes_of_copper_never_reach_farther() -> None:
 def test_every_reach_has_a_source() -> None:
     assert all(row.source for rows in load_reaches().values() for row in rows)
     assert find_reach("dac", 400).metres == find_reach("dac", 200).metres
+
+
+@pytest.mark.parametrize(
+    ("host", "tor", "nos", "warned"),
+    [
+        ("hgx-h200", "7220-h6-64", "sonic-202605", True),
+        ("gb300-nvl72-2x400", "sn6600", "sonic-202605", True),
+        ("hgx-h200", "7220-h6-128", "sonic-202605", False),
+        ("hgx-h200", "sn4700", "sonic-202505", False),
+        ("lab-host", "linux-16x100", "frr", False),
+    ],
+)
+def test_lanes_of_other_speeds_without_a_part_between_them_are_reported(
+    tmp_path: Path, host: str, tor: str, nos: str, warned: bool
+) -> None:
+    path = tmp_path / "cluster.yaml"
+    path.write_text(
+        f"cluster: z\ngpus: {{model: {host}, hosts: 4, hosts_per_unit: 4, rails_per_tor: 0}}\n"
+        f"tors: {{model: {tor}, nos: {nos}}}\npriorities: {{default: {{}}}}\n"
+    )
+    found = [each for each in compile_spec(path, gaps=False).diagnostics if each.code == "FAB3354"]
+    assert [each.severity for each in found] == ([Severity.WARNING] if warned else [])
+    assert all("100G" in each.help for each in found)
