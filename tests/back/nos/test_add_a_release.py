@@ -81,16 +81,24 @@ def test_the_nearest_release_is_the_newest_that_is_not_newer(
 
 
 @pytest.mark.parametrize(
-    ("nos", "files"), [("cumulus-5.31", "cumulus 5.19"), ("sonic-202611", "sonic 202605")]
+    ("nos", "files", "severity"),
+    [
+        ("cumulus-5.31", "cumulus 5.19", Severity.WARNING),
+        ("sonic-202611", "sonic 202605", Severity.WARNING),
+        ("cumulus-5.17.0", "cumulus 5.17", Severity.NOTE),
+        ("cumulus-5.170", "cumulus 5.19", Severity.WARNING),
+    ],
 )
-def test_a_newer_release_builds_with_a_warning(tmp_path: Path, nos: str, files: str) -> None:
+def test_an_unknown_release_builds_with_a_finding(
+    tmp_path: Path, nos: str, files: str, severity: Severity
+) -> None:
     spec = tmp_path / "cluster.yaml"
     spec.write_text(SPEC.format(nos=nos))
     compiled = compile_spec(spec)
     assert compiled.fabric is not None
-    warnings = [each for each in compiled.diagnostics if each.code == "FAB3090"]
-    assert {each.severity for each in warnings} == {Severity.WARNING}
-    assert all(each.message.endswith(f"the files are those of {files}") for each in warnings)
+    found = [each for each in compiled.diagnostics if each.code == "FAB3090"]
+    assert {each.severity for each in found} == {severity}
+    assert all(each.message.endswith(f"the files are those of {files}") for each in found)
     assert {plan.release for plan in compiled.fabric.tiers.values()} == {files.split()[1]}
 
 

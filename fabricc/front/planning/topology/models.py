@@ -18,6 +18,7 @@ from fabricc.catalog.support import (
     model_at_release,
     nearest_release,
     oldest_release,
+    release_numbers,
     runs_release,
 )
 from fabricc.fabric.design import TierPlan
@@ -368,7 +369,16 @@ def _missing_build(
 
 
 def _unknown_release(spec: ClusterSpec, nos: NosChoice, near: str, *path: str | int) -> Diagnostic:
-    """Warn that the files of another release serve for one that fabricc does not know."""
+    """Warn, or note within a known series, that the files of another release serve for an unknown one."""
+    series = release_numbers(near)
+    if release_numbers(nos.release or "")[: len(series)] == series:
+        message = (
+            f"{nos.name} {nos.release} is of the series {near}: the files are those of {nos.name} {near}"
+        )
+        help_ = (
+            "Look for changed defaults in its release notes, and load the files of one switch by hand first."
+        )
+        return spec.note("FAB3090", message, *path, help=help_)
     message = f"fabricc does not know {nos.name} {nos.release}: the files are those of {nos.name} {near}"
     help_ = "Load the files of one switch by hand first, and compare `show` and logs; then accept this with a reason."
     return spec.warning("FAB3090", message, *path, help=help_)
