@@ -288,6 +288,27 @@ FAULTS: dict[str, tuple[str, dict[str, Plant]]] = {
             ),
         },
     ),
+    "a VRF has no VNI on one ToR": (
+        "FAB634",
+        {
+            "cumulus": Plant(r" *evpn:\n *enable: 'on'\n *vni:\n *'20001': \{\}\n", ""),
+            "eos": Plant(r"   vxlan vrf acme vni 20001\n", ""),
+            "frr": Plant(r"(vrf acme\n) vni 20001\n", r"\1"),
+            "junos": Plant(r" +vni 20001;\n", ""),
+            "nxos": Plant(r"  vni 20001 l3\n", ""),
+            "sonic": Plant(r"(vrf Vrfacme\n) vni 20001\n", r"\1"),
+        },
+    ),
+    "a session of a link has no EVPN routes": (
+        "FAB6340 rack001-tor1a",
+        {
+            "cumulus": Plant(
+                r"( *)(10\.64\.0\.0:\n)",
+                r"\1\2\1  address-family:\n\1    l2vpn-evpn:\n\1      enable: 'off'\n",
+            ),
+            "frr": Plant(r"  advertise-all-vni\n", r"  no neighbor 10.64.0.0 activate\n\g<0>"),
+        },
+    ),
     "a spine does not filter EVPN routes of ToRs": (
         "FAB6340 spine01a",
         {
@@ -414,6 +435,7 @@ def test_a_fault_is_found_on_each_system(name: str, nos: str) -> None:
 def test_every_fault_of_isolation_is_planted_on_every_system() -> None:
     some = {name for name, (_, plants) in FAULTS.items() if plants.keys() != set(EXPRESSED)}
     assert some == {
+        "a session of a link has no EVPN routes",  # where a neighbor can differ from its group
         "a tunnel does not carry marks",  # the others have no setting for it
         "a VTEP has an address that nobody has a route to",  # that of Junos is its loopback
         "a spine makes itself the next hop of EVPN routes",  # FRR keeps next hops as they come

@@ -125,6 +125,7 @@ def rows(release: Release) -> Sequence[Row]:
             Fact("description <word>", "bgp/neighbor[{0}]/description"),
             Keep("peer-group <word>", "group"),
             Keep("type <numbered|unnumbered>", "type"),
+            node_part("address-family", entry_part(tenants.EVPN, *on)),
             here="bgp/neighbor[{0}]/configured",
         ),
     )  # fmt: skip
@@ -193,6 +194,7 @@ class _Bgp(File):
         carrying = {
             str(name): str(each.values.get("group", ("", 0))[0])
             for name, each in table_entries_at(process, "neighbor").items()
+            if not tenants.is_without_evpn(each)
         }
         if self.overlay:
             tenants.finish_sessions(self, process, carrying)

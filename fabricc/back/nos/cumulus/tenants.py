@@ -375,6 +375,12 @@ def _put_targets(file: File, prefix: str, process: Scope) -> None:
         file.put(prefix + "route_target", value, max(lines))
 
 
+def is_without_evpn(neighbor: Scope) -> bool:
+    """Return whether a neighbor has EVPN routes off in place of what its peer group has."""
+    own = table_entries_at(neighbor, "address-family").get(_ALONE)
+    return own is not None and not is_on(own)
+
+
 def finish_sessions(file: File, process: Scope, neighbors: Mapping[str, str]) -> None:
     """State which sessions carry EVPN routes, by `neighbors`: neighbor -> its peer group."""
     if not is_on(table_entries_at(process, "address-family").get(_ALONE)) or not is_on(
