@@ -67,6 +67,7 @@ class Overlay(NamedTuple):
         faults: code, message and path of faults that the switch shows alone.
         states: settings of tunnels and EVPN routes that it states as it should.
         sends: whether it is a VTEP.
+        without_vni: the VRFs of routed ports that have no VNI.
     """
 
     system: str
@@ -74,6 +75,7 @@ class Overlay(NamedTuple):
     faults: tuple[tuple[str, str, str], ...]
     states: frozenset[str]
     sends: bool
+    without_vni: frozenset[str] = frozenset()
 
 
 class OuterSession(NamedTuple):

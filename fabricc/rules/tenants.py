@@ -71,7 +71,8 @@ def overlay_of(statement: Statement, sessions: Sessions) -> Overlay | None:
     if vrfs and _fits_links(statement, {vrf.name for vrf in vrfs}):
         leaves.add("mtu")
     faults = _list_faults(statement, sessions, vrfs) if vrfs else ()
-    return Overlay(statement.device.system, vrfs, tuple(faults), frozenset(leaves), bool(vrfs))
+    plain = frozenset(_list_linked_vrfs(statement) - {vrf.name for vrf in vrfs})
+    return Overlay(statement.device.system, vrfs, tuple(faults), frozenset(leaves), bool(vrfs), plain)
 
 
 def _is_filtered(statement: Statement, path: str) -> bool:
@@ -91,13 +92,19 @@ def _fits_links(statement: Statement, vrfs: Collection[str]) -> bool:
     return bool(mtus[True] and mtus[False]) and max(mtus[False]) + VXLAN_BYTES <= min(mtus[True])
 
 
-def _vrfs_of(statement: Statement) -> Iterator[Vrf]:
-    facts = statement.rest
-    linked = {
-        statement.of(port, "vrf")
+def _list_linked_vrfs(statement: Statement) -> set[str]:
+    """Return the VRFs that routed ports are in."""
+    return {
+        str(vrf)
         for port in statement.addresses
         if statement.parse_name(port).kind in (PortKind.PORT, PortKind.BUNDLE)
+        and (vrf := statement.of(port, "vrf")) is not None
     }
+
+
+def _vrfs_of(statement: Statement) -> Iterator[Vrf]:
+    facts = statement.rest
+    linked = _list_linked_vrfs(statement)
     for path, vni in facts.items():
         if not (path[0] in "ev" and (match := _VNI.fullmatch(path))):
             continue
@@ -255,6 +262,7 @@ def _compare_tunnels(fabric: Switches) -> Iterator[Report]:
         for name in names:
             if overlay := known[name].overlay:
                 alike[number, overlay.system, known[name].tier, overlay.sends].append((name, overlay))
+    yield from _list_vrfs_without_vni({name: each.overlay for name, each in known.items() if each.overlay})
     for some in alike.values():
         usual = frozenset[str]().union(*(overlay.states for _, overlay in some))
         announced = {vrf.name for _, overlay in some for vrf in overlay.vrfs if vrf.announces}
@@ -271,6 +279,15 @@ def _compare_tunnels(fabric: Switches) -> Iterator[Report]:
                 if expected and vrf.links and not vrf.announces:
                     message = f"VRF {vrf.name} does not announce its links as EVPN routes"
                     yield _report(TUNNEL, name, vrf.path, message)
+
+
+def _list_vrfs_without_vni(known: Mapping[str, Overlay]) -> Iterator[Report]:
+    """Report VRFs of ports without a VNI where the VRF has one on another switch: it has no way there."""
+    holders = {vrf.name: name for name, each in known.items() for vrf in each.vrfs if vrf.links}
+    for name, overlay in known.items():
+        for vrf in sorted(overlay.without_vni & holders.keys()):
+            message = f"VRF {vrf} has ports and no VNI, which it has on {holders[vrf]}"
+            yield _report(TUNNEL, name, f"vrf[{vrf}]", message)
 
 
 _REMEDIES = {
