@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from fabricc.cli.bill import BillRequest, BillResult
     from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.model import Switch
     from fabricc.front.spec.model import ClusterSpec
 
     _Table = tuple[str, Sequence[str], Sequence[Sequence[object]]]
@@ -322,26 +323,12 @@ def _plan_tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
     counts, shape = fabric.counts(), fabric.shape
     hosts, planes = counted_hosts(counts), describe_planes(len(fabric.planes), shape.planes)
     gpus = f"{counts['gpus']:,} GPUs in {hosts}, {planes}"
-    tiers = []
-    for tier, plan in fabric.tiers.items():
-        single = Counter(
-            (switch.model.title, f"{switch.nos} {switch.release}".strip())
-            for switch in map(fabric.switch, fabric.boxes)
-            if switch.tier is tier
-        )
-        usual = counts[f"{tier.value}s"] - single.total()
-        tiers.append((tier.value, usual, plan.model.title, f"{plan.nos} {plan.release}".strip()))
-        tiers += [(tier.value, number, *what) for what, number in single.items()]
-    yield f"{fabric.cluster}: {gpus}", ("tier", "switches", "model", "runs"), tiers
-    ports = []
-    for switch in samples:
-        used = [port for port in switch.ports if port.peer]
-        for way in ("host", "down", "up", "peer", "external"):
-            group = [port for port in used if port.direction.value == way]
-            for speed in sorted({port.speed_gbps for port in group}):
-                number = sum(1 for port in group if port.speed_gbps == speed)
-                ports.append((switch.tier.value, switch.name, way, number, speed, number * speed))
-    yield "Ports in use", ("tier", "for example", "towards", "ports", "Gb/s", "total Gb/s"), ports
+    yield f"{fabric.cluster}: {gpus}", ("tier", "switches", "model", "runs"), _tier_rows(fabric)
+    yield (
+        "Ports in use",
+        ("tier", "for example", "towards", "ports", "Gb/s", "total Gb/s"),
+        _port_rows(samples),
+    )
     yield growth.cable_table(counts, fabric.cable_kinds)
     if fabric.external.exits:
         yield "Ways out", _WAYS_OUT, list(_ways_out(fabric))
@@ -367,6 +354,44 @@ def _plan_tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
         for c in samples[0].qos.classes
     ]  # fmt: skip
     yield "Traffic classes", ("class", "priority", "DSCP", "service", "ECN"), classes
+    yield from _profile_tables(samples)
+    yield from growth.application_tables(samples)
+    yield growth.room_table(list_rooms(fabric))
+    yield growth.assumed_table(spec)
+    yield from growth.host_facts_tables(fabric, spec)
+
+
+def _tier_rows(fabric: Fabric) -> list[tuple[object, ...]]:
+    """Return the switches of each tier, those with a model or release of their own apart."""
+    counts = fabric.counts()
+    tiers: list[tuple[object, ...]] = []
+    for tier, plan in fabric.tiers.items():
+        single = Counter(
+            (switch.model.title, f"{switch.nos} {switch.release}".strip())
+            for switch in map(fabric.switch, fabric.boxes)
+            if switch.tier is tier
+        )
+        usual = counts[f"{tier.value}s"] - single.total()
+        tiers.append((tier.value, usual, plan.model.title, f"{plan.nos} {plan.release}".strip()))
+        tiers += [(tier.value, number, *what) for what, number in single.items()]
+    return tiers
+
+
+def _port_rows(samples: Sequence[Switch]) -> list[tuple[object, ...]]:
+    """Return the ports in use of each kind of switch, by direction and speed."""
+    ports: list[tuple[object, ...]] = []
+    for switch in samples:
+        used = [port for port in switch.ports if port.peer]
+        for way in ("host", "down", "up", "peer", "external"):
+            group = [port for port in used if port.direction.value == way]
+            for speed in sorted({port.speed_gbps for port in group}):
+                number = sum(1 for port in group if port.speed_gbps == speed)
+                ports.append((switch.tier.value, switch.name, way, number, speed, number * speed))
+    return ports
+
+
+def _profile_tables(samples: Sequence[Switch]) -> Iterator[_Table]:
+    """Yield the table of headroom and marking by speed and cable length, where there is any."""
     profiles = {
         (s.tier.value, p.name): (
             s.tier.value, p.name, *((p.headroom.xoff_bytes, p.headroom.size_bytes) if p.headroom else ("none", "none")),
@@ -388,10 +413,6 @@ def _plan_tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
         )
         title = "Lossless profiles" if samples[0].qos.lossless else "Marking profiles"
         yield title, head, [profiles[key] for key in sorted(profiles)]
-    yield from growth.application_tables(samples)
-    yield growth.room_table(list_rooms(fabric))
-    yield growth.assumed_table(spec)
-    yield from growth.host_facts_tables(fabric, spec)
 
 
 def _ways_out(fabric: Fabric) -> Iterator[tuple[object, ...]]:

@@ -137,18 +137,16 @@ def switch_qos(
     findings += overflow
     findings += _unused_oversubscription(model, oversubscription)
     names = {kind: profile_name(kind[0], figures.cable_m) for kind, figures in found.items()}
-    lossy_alpha = model.buffers.pools.lossy_egress_alpha
-    pause = smallest_pause_point_bytes(divided.shared_bytes, groups, lossless, lossy_alpha)
-    profiles = []
-    for group in groups:
-        if not marked:
-            profiles.append(_profile_without_ecn(group))
-            continue
-        kinds = [kind for kind, name in names.items() if name == group_name(group)]
-        rtt = max(round_trip_ns(base_rtt_ns, kind) for kind in kinds)
-        profile, wrong = _profile_of_group(model, group, marking, pause, mtu, rtt)
-        findings += wrong
-        profiles.append(profile)
+    profiles = [_profile_without_ecn(group) for group in groups if not marked]
+    if marked:
+        lossy_alpha = model.buffers.pools.lossy_egress_alpha
+        pause = smallest_pause_point_bytes(divided.shared_bytes, groups, lossless, lossy_alpha)
+        for group in groups:
+            kinds = [kind for kind, name in names.items() if name == group_name(group)]
+            rtt = max(round_trip_ns(base_rtt_ns, kind) for kind in kinds)
+            profile, wrong = _profile_of_group(model, group, marking, pause, mtu, rtt)
+            findings += wrong
+            profiles.append(profile)
     findings += _profile_findings(model, profiles)
     ports = port_count or max(sum(links.values()), sum(g.count for g in model.cages if g.fabric))
     qos = SwitchQos(

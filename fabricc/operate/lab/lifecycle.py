@@ -86,19 +86,8 @@ def boot_lab(
         making.require_sshd()
     frr = demands.frr_version()
     source = read_source(spec, units, known_release(frr), sample=sample, network=network)
-    differences = [*source.differences, *([] if observe.has_lldp() else [_NO_LLDP])]
-    if ssh:
-        differences += _require_own_system(source, network, known_release(frr))
-    if sentence := demands.describe_strain(source.fabric):
-        differences.append(sentence)
-    demands.require_room(source.fabric)
-    plan = build_blueprint(source.fabric)
-    if swap:
-        plan = swap_cables(plan, *swap)
-        words = " and ".join(f"{device}:{port}" for device, port in swap)
-        differences.append(f"miswired: the cables at {words} are exchanged")
-    differences += _left_out(plan)
-    source = replace(source, differences=tuple(differences))
+    plan, differences = _plan_boot(source, network, frr, swap=swap, ssh=ssh)
+    source = replace(source, differences=differences)
     folder = (folder or state.DEFAULT / plan.cluster).absolute()
     running.claim(folder)
     with state.lock_lab(folder):
@@ -126,6 +115,28 @@ def boot_lab(
             _remove_lab(lab)
             raise
     return lab, source
+
+
+def _plan_boot(
+    source: LabFabric, network: str | None, frr: str, *, swap: tuple[End, End] | None, ssh: bool
+) -> tuple[Blueprint, tuple[str, ...]]:
+    """Return what to boot, and how it differs from the plan.
+
+    Raises:
+        LabError: the machine lacks what the switches need.
+    """
+    differences = [*source.differences, *([] if observe.has_lldp() else [_NO_LLDP])]
+    if ssh:
+        differences += _require_own_system(source, network, known_release(frr))
+    if sentence := demands.describe_strain(source.fabric):
+        differences.append(sentence)
+    demands.require_room(source.fabric)
+    plan = build_blueprint(source.fabric)
+    if swap:
+        plan = swap_cables(plan, *swap)
+        words = " and ".join(f"{device}:{port}" for device, port in swap)
+        differences.append(f"miswired: the cables at {words} are exchanged")
+    return plan, (*differences, *_left_out(plan))
 
 
 def _left_out(plan: Blueprint) -> list[str]:

@@ -78,35 +78,19 @@ def planned_switches(
     numbers = _number_switches(names, locked)
     most = max(numbers.values(), default=-1) + 1
     above = request.aggregation
+    aggregation: Bank | None = None
+    aggregates: tuple[str, ...] = ()
     if above is None:
-        uplinks = request.tier.uplinks or len(request.outside)
-        speed = max((_unsplit_speeds(model) - {_DEVICE_GBPS}), default=0)
-        up = _ports_of_speed(model, speed)[:uplinks]
-        if len(up) < uplinks:
-            raise UnfitError(_report_few_ports(spec, model, len(up), uplinks))
-        if not request.outside:
-            findings.append(_report_isolated(spec, len(names)))
-            up = ()
-        aggregation: Bank | None = None
-        aggregates: tuple[str, ...] = ()
-        lower: Sequence[Slot] = up
+        lower = _uplinks_outside(spec, request, model, len(names), findings)
     else:
         count = above.count or 1
         aggregates = tuple(aggregate_name(index) for index in range(count))
         upper_model = _find_model(spec, catalog, above, naming, findings, _ABOVE)
-        uplinks, out = request.tier.uplinks or count, above.uplinks or len(request.outside)
-        out = out if request.outside else 0
-        joined = _find_uplink_speed(model, upper_model, uplinks, _needed_ports(most, uplinks, count) + out)
-        if joined is None:
-            raise UnfitError(
-                _report_unjoined(spec, catalog, (model, upper_model), (most, uplinks, count, out))
-            )
-        lower = joined.lower[:uplinks]
-        last = len(joined.upper) - out
+        lower, upper, last = _join_aggregation(spec, request, catalog, (model, upper_model), most, count)
         aggregation = Bank(
             upper_model,
-            _name_ports(joined.upper[:last], upper_model, above, naming),
-            _name_ports(joined.upper[last:], upper_model, above, naming),
+            _name_ports(upper[:last], upper_model, above, naming),
+            _name_ports(upper[last:], upper_model, above, naming),
         )
     _refuse_clashes(spec, fabric, (*aggregates, *names))
     return ManagementSwitches(
@@ -124,6 +108,60 @@ def planned_switches(
         request.by_unit,
         request.row,
     )
+
+
+def _uplinks_outside(
+    spec: ClusterSpec,
+    request: ManagementRequest,
+    model: SwitchModel,
+    number: int,
+    findings: list[Diagnostic],
+) -> Sequence[Slot]:
+    """Return the uplinks of management switches without aggregation; none where the spec has no way out.
+
+    Raises:
+        UnfitError: the model has too few ports.
+    """
+    uplinks = request.tier.uplinks or len(request.outside)
+    speed = max((_unsplit_speeds(model) - {_DEVICE_GBPS}), default=0)
+    up = _ports_of_speed(model, speed)[:uplinks]
+    if len(up) < uplinks:
+        raise UnfitError(_report_few_ports(spec, model, len(up), uplinks))
+    if not request.outside:
+        findings.append(_report_isolated(spec, number))
+        return ()
+    return up
+
+
+def _join_aggregation(
+    spec: ClusterSpec,
+    request: ManagementRequest,
+    catalog: Catalog,
+    models: tuple[SwitchModel, SwitchModel],
+    most: int,
+    count: int,
+) -> tuple[Sequence[Slot], Sequence[Slot], int]:
+    """Return the uplinks of management switches, the ports of aggregation, and how many of these lead down.
+
+    Args:
+        spec: of the top level.
+        request: its section `management.switches`, with an aggregation.
+        catalog: the models.
+        models: of the management switches, and of the aggregation.
+        most: management switches to make room for.
+        count: aggregation switches.
+
+    Raises:
+        UnfitError: the two models have no ports of one speed that suffice.
+    """
+    above = request.aggregation
+    assert above is not None
+    uplinks = request.tier.uplinks or count
+    out = (above.uplinks or len(request.outside)) if request.outside else 0
+    joined = _find_uplink_speed(*models, uplinks, _needed_ports(most, uplinks, count) + out)
+    if joined is None:
+        raise UnfitError(_report_unjoined(spec, catalog, models, (most, uplinks, count, out)))
+    return joined.lower[:uplinks], joined.upper, len(joined.upper) - out
 
 
 def _find_model(

@@ -181,19 +181,17 @@ def link_speed(
     return requested or max(common)
 
 
-def _tor_uplinks(
+def _ends_of_hosts(
     spec: ClusterSpec,
     models: Models,
     attached: tuple[Attachment, ...],
     hosts: tuple[Block, ...],
     up_gbps: int,
-    pins: Mapping[str, int],
-) -> tuple[tuple[Placed, ...], tuple[int, ...], int, int]:
-    """Place ports of other groups and uplinks on a ToR after its own hosts.
+) -> list[int]:
+    """Return the cage position after the ports of each group's own hosts.
 
-    (ports of hosts that share the ToR, uplinks by the ratio, both for each host group; cage position of the first
-    uplink,
-    most uplinks that fit).
+    Raises:
+        UnfitError: FAB3006, a ToR has too few ports.
     """
     tier, tor = spec.tors, models.tor
     ends = []
@@ -216,9 +214,21 @@ def _tor_uplinks(
                 )
             )
         ends.append(end)
-    own = [index for index, each in enumerate(attached) if each.beside is None]
-    placed = shared_tor_ports(spec, tor, attached, {index: ends[index] for index in own}, pins)
-    start = max(ends[index] for index in own)
+    return ends
+
+
+def _first_uplink_cage(
+    spec: ClusterSpec,
+    tor: SwitchModel,
+    placed: tuple[Placed, ...],
+    start: int,
+    pins: Mapping[str, int],
+) -> int:
+    """Return the cage position of the first uplink: as pinned, or after all ports of hosts that adjoin.
+
+    Raises:
+        _UplinkCagesError: the ports of hosts have grown beyond the pinned position.
+    """
     if "tor_up_cage" in pins:
         start = max(start, pins["tor_up_cage"])
     else:
@@ -232,6 +242,28 @@ def _tor_uplinks(
             spec, "tor_up_cage", pins["tor_up_cage"], start, "host ports of a ToR", "gpus"
         )
         raise _UplinkCagesError(finding, start)
+    return start
+
+
+def _tor_uplinks(
+    spec: ClusterSpec,
+    models: Models,
+    attached: tuple[Attachment, ...],
+    hosts: tuple[Block, ...],
+    up_gbps: int,
+    pins: Mapping[str, int],
+) -> tuple[tuple[Placed, ...], tuple[int, ...], int, int]:
+    """Place ports of other groups and uplinks on a ToR after its own hosts.
+
+    (ports of hosts that share the ToR, uplinks by the ratio, both for each host group; cage position of the first
+    uplink,
+    most uplinks that fit).
+    """
+    tier, tor = spec.tors, models.tor
+    ends = _ends_of_hosts(spec, models, attached, hosts, up_gbps)
+    own = [index for index, each in enumerate(attached) if each.beside is None]
+    placed = shared_tor_ports(spec, tor, attached, {index: ends[index] for index in own}, pins)
+    start = _first_uplink_cage(spec, tor, placed, max(ends[index] for index in own), pins)
     behind = min((first for guests in placed for first, _ in guests if first >= start), default=None)
     most = _count_free_ports(tor, up_gbps, start, behind)
     ratio = tier.oversubscription or 1.0
