@@ -125,7 +125,7 @@ class _Pattern:
     first: list[int]
     words: frozenset[str]
 
-    def own(self, path: str, text: str) -> list[str] | None:
+    def find_coordinates(self, path: str, text: str) -> list[str] | None:
         """Return the coordinates of a text, by letter; None for a text of another form."""
         if path != self.path:
             return None
@@ -167,11 +167,11 @@ class KnownTexts:
         """Return the device of a file by substitution; None if it must be read."""
         below = _path_below(path, key)
         for at, (pattern, follows) in enumerate(self.proved):
-            if (own := pattern.own(below, text)) is not None:
+            if (own := pattern.find_coordinates(below, text)) is not None:
                 self.proved.insert(0, self.proved.pop(at))
                 return _make_device(pattern.read, follows, key, path, own)
         for at, pattern in enumerate(self.met):
-            if pattern.own(below, text) is not None:
+            if pattern.find_coordinates(below, text) is not None:
                 del self.met[at]
                 self.proved[:0] = _prove_pattern(pattern)
                 del self.proved[_PATTERNS:]
@@ -291,7 +291,7 @@ def _prove_pattern(pattern: _Pattern) -> list[tuple[_Pattern, _OwnFacts]]:
         if up is None or down is None:
             return []
         if not (fixed := up.fixed | down.fixed):
-            own = pattern.own(pattern.path, pattern.text)
+            own = pattern.find_coordinates(pattern.path, pattern.text)
             same = own is not None and up == down and _reproduces(pattern.read, up, own)
             return [(pattern, up.follows)] if same else []
         each = zip(pattern.coordinates, pattern.letters, strict=True)

@@ -50,7 +50,7 @@ class Site:
             turn, port = divmod(position - (ports - taken), ports)
             yield (full, position, socket) if turn < 0 else (full + 1 + turn, port, socket)
 
-    def needed(self, ports: int) -> int:
+    def count_switches(self, ports: int) -> int:
         """Switches that it takes."""
         return 1 + max((turn for turn, _, _ in self.seats(ports)), default=-1)
 

@@ -460,7 +460,7 @@ def test_a_silent_git_is_waited_for_once(top: Path) -> None:
     for _ in range(5):
         with pytest.raises(GitError, match="did not answer within"):
             Repository.of(top / "site")
-        assert door._PATIENCE.left() < door._SILENT_S / 2  # so the next call waits no longer than that
+        assert door._PATIENCE.remaining_s() < door._SILENT_S / 2  # so the next call waits no longer than that
 
 
 @pytest.mark.slow

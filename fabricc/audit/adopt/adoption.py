@@ -95,7 +95,7 @@ def adopt_networks(found: FoundFabric, name: str, folder: Path) -> Adopted:
         number = number_of(sides, {each.number for each in sites}) if network else 0
         site = Site(part, order, sides, folder, network, whole, rails, number, needs)
         choosing = SpecSearch(site, name)
-        draft, compiled = choosing.chosen()
+        draft, compiled = choosing.choose_draft()
         assumed += [*order.assumed, *choosing.refused, *_list_assumptions(site, choosing.choice)]
         if not compiled.sound and not network:
             return Adopted(draft, compiled, {}, tuple(assumed), tuple(found.devices))

@@ -75,7 +75,7 @@ class SpecSearch:
         self.usual: dict[str, int] = {}
         self.known: dict[str, tuple[float, ...]] = {}
 
-    def chosen(self) -> tuple[Draft, Compiled]:
+    def choose_draft(self) -> tuple[Draft, Compiled]:
         """Return the draft that comes closest, and its compiled form."""
         self._drop_refused()
         self._choose_all()

@@ -155,7 +155,7 @@ class _SilenceLimit:
         self._left = _SILENT_S
         self._since = time.monotonic()
 
-    def left(self) -> float:
+    def remaining_s(self) -> float:
         """Return the seconds that are left."""
         self._left = min(_SILENT_S, self._left + time.monotonic() - self._since)
         self._since = time.monotonic()
@@ -255,7 +255,7 @@ class GitProcess:
 
     def _seconds(self) -> float:
         """Return the seconds for which the process may be silent from now on."""
-        return max(0.0, min(self._deadline - time.monotonic(), _PATIENCE.left()))
+        return max(0.0, min(self._deadline - time.monotonic(), _PATIENCE.remaining_s()))
 
     def _late(self) -> GitError:
         seconds = _SECONDS if time.monotonic() >= self._deadline else _SILENT_S

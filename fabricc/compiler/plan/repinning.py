@@ -47,7 +47,7 @@ class Repinning:
     network: str = ""
 
     @property
-    def wanted(self) -> tuple[str, ...] | None:
+    def requested_pins(self) -> tuple[str, ...] | None:
         """Return the requested names for this network without its name and the word `stride`; otherwise as `requested`.
 
         A network without a pin name requests the smallest sufficient set.
@@ -76,7 +76,7 @@ class Repinning:
             yield Diagnostic("FAB3036", Severity.ERROR, message, Position(str(self.file), 1), help_)
 
     def _unknown(self) -> Iterator[Diagnostic]:
-        for key in self.wanted or ():
+        for key in self.requested_pins or ():
             if key in self.lock.strides:
                 continue
             if key.removeprefix("unit ") in self.lock.units or key.removeprefix("host ").split()[:1] in (
@@ -93,9 +93,9 @@ class Repinning:
         self, plan: Callable[[Lock], P], touched: Callable[[P], ChangedParts]
     ) -> tuple[P, RepinResult | None]:
         """Return the plan with the lock unchanged or with the allowed pins changed; see `planning.repin`."""
-        if self.wanted is None or not self.lock.strides:
+        if self.requested_pins is None or not self.lock.strides:
             return plan(self.lock), None
-        return find_repin(self.lock, self.wanted, plan, touched)
+        return find_repin(self.lock, self.requested_pins, plan, touched)
 
     def report_changes(self, found: RepinResult | None) -> Iterator[Diagnostic]:
         """Report FAB3037 with the changes, FAB3038 if nothing changes, FAB3035 if the requested pins do not suffice."""

@@ -88,7 +88,7 @@ class Access:
         login = self.login(device)
         return login.address or device.address, repr(sorted(login.arguments().items(), key=str))
 
-    def own(self, device: Device) -> bool:
+    def has_exceptions(self, device: Device) -> bool:
         """Return whether a device has exceptions of its own."""
         return not self._by_device.keys().isdisjoint((device.name, device.former))
 
@@ -151,11 +151,11 @@ class Access:
                 self.secret(name)
 
     @property
-    def found(self) -> frozenset[str]:
+    def secret_names(self) -> frozenset[str]:
         """The names of the secrets of configurations that were looked up."""
         return frozenset(self._named)
 
-    def known(self) -> tuple[str, ...]:
+    def known_secrets(self) -> tuple[str, ...]:
         """Return every secret looked up so far, to keep them out of messages."""
         return tuple(secret.reveal() for secret in (*self._known.values(), *self._named.values()))
 

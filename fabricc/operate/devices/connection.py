@@ -298,7 +298,7 @@ def open_connection(
         arguments.setdefault("use_reserve", True)
 
     def secrets() -> tuple[str, ...]:
-        return (f"{login.username}:{secret.reveal()}" if secret.reveal() else "", *access.known())
+        return (f"{login.username}:{secret.reveal()}" if secret.reveal() else "", *access.known_secrets())
 
     def clean(text: str) -> str:
         return excerpt(text, *secrets(), longest=_LONGEST)

@@ -143,7 +143,7 @@ def write_inventory(fabric: Fabric, access: Access, folder: Path) -> list[Path]:
             "groups": [one.nos],
             "data": {"cluster": fabric.cluster, "tier": one.kind, "release": one.release},
         }
-        if access.own(one):
+        if access.has_exceptions(one):
             hosts[one.name] |= {"username": login.username, "connection_options": _connection_options(login)}
         login = access.login(replace(one, name="", former=""))
         groups.setdefault(

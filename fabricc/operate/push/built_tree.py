@@ -65,7 +65,7 @@ class Origin(NamedTuple):
             raise ValueError("the record of a run about its tree has another form")
         return Origin(state, frozenset(unsent))
 
-    def stated(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """As a run keeps it."""
         return {"state": self.state, "unsent": sorted(self.unsent)}
 
@@ -150,7 +150,7 @@ class BuiltTree:
         """Return the switch as planned."""
         return self.fabric.switch(self.places[name])
 
-    def chosen(self, only: Sequence[str]) -> list[str]:
+    def select_switches(self, only: Sequence[str]) -> list[str]:
         """Return the switches of these names, in the fabric's order; all where none is named.
 
         Raises:

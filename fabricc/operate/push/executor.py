@@ -125,7 +125,7 @@ class Executor(RollbackRunner):
     def _require_known(self, name: str, files: Files, wanted: Files) -> None:
         if self.options.adopt or not self._describe_difference(name, files, wanted):
             return
-        known = self.journal.known(self.source.devices[name])
+        known = self.journal.read_last_tree(self.source.devices[name])
         if not known:
             remedy = (
                 "See `fabricc push TREE --dry-run --adopt`; --adopt starts from its present configuration."

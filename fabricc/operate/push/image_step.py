@@ -96,7 +96,7 @@ class Hook:
             raise DeviceError("FAB9431", message) from None
         if process.returncode:
             last = output.decode("utf-8", "replace").strip().rpartition("\n")[2]
-            last = excerpt(last, *access.known(), longest=_LONGEST)
+            last = excerpt(last, *access.known_secrets(), longest=_LONGEST)
             ended = f"{self.program.name} {action} ended with status {process.returncode}"
             raise DeviceError("FAB9430", f"{device.name}: {ended}: {last}")
 

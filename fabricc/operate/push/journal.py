@@ -282,7 +282,7 @@ class Journal(JournalFile):
 
         self.transaction(act)
 
-    def known(self, device: Device) -> str:
+    def read_last_tree(self, device: Device) -> str:
         """Return what a switch ran when a run last knew, under its name or its former one; "" when none does."""
         return self._known_state(device.name) or (self._known_state(device.former) if device.former else "")
 

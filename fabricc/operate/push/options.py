@@ -65,7 +65,7 @@ class Options:
     alarms: bool = False
     skip_unreachable: bool = False
 
-    def stated(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """As the journal keeps it."""
         return {**asdict(self), "keep": str(self.keep)}
 

@@ -318,7 +318,7 @@ def reject_namesake(
     """
     if not (reason := source.roster.namesake(name, identity)):
         return
-    if known := journal.known(source.devices[name]):
+    if known := journal.read_last_tree(source.devices[name]):
         nos = source.roster.nos(name)
         left = running.read_facts(nos, running.unpack_files(nos, known, target))
         if identity_of({}, left.facts).addresses & identity.addresses:

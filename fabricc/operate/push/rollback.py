@@ -131,7 +131,7 @@ class RollbackRunner(Ownership):
 
     # What an unfinished switch runs.
 
-    def found(self, name: str) -> str:
+    def compare_running(self, name: str) -> str:
         """Return what an unfinished switch runs: `old`, `new`, either `drained`, or "" for something else.
 
         A commit of this run that waits for its confirmation is undone first: how long it still waits is not known.

@@ -61,7 +61,7 @@ class Setting:
         Raises:
             RefusedError: FAB9127, one that the fabric does not have.
         """
-        return self.source.chosen(self.only)
+        return self.source.select_switches(self.only)
 
     def executor(
         self,

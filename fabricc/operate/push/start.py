@@ -121,7 +121,7 @@ def _begin_run(setting: Setting, journal: Journal, kind: str, names: Sequence[st
         remedy = f"End it first: `fabricc push TREE --resume`, or `--rollback {number}` to undo it."
         raise PushRefusedError("FAB9128", f"run {number} was not finished", remedy)
     source = setting.source
-    stated = {**setting.options.stated(), **source.origin.stated(), SESSION: new_session()}
+    stated = {**setting.options.to_record(), **source.origin.to_record(), SESSION: new_session()}
     return journal.begin(kind, str(source.tree), source.digest, stated, iter(names))
 
 
@@ -259,7 +259,7 @@ def plan_push(setting: Setting) -> Preview:
         findings += setting.check_step_order(journal)
         executor = setting.executor(journal, 0)
         for name in setting.names:
-            wanted, known = source.files(name), journal.known(source.devices[name])
+            wanted, known = source.files(name), journal.read_last_tree(source.devices[name])
             if setting.hook:
                 effects[name] = Effect(Effect.unknown(source.devices[name]).platform, Impact.RELOAD, INSTALL)
             elif known:

@@ -41,7 +41,7 @@ def settle_switches(push: Push) -> list[str]:
 
     def look(name: str) -> tuple[str, DeviceError | None]:
         try:
-            word = executor.found(name)
+            word = executor.compare_running(name)
         except DeviceError as error:
             return "", error
         if executor.hook and states[name][0] in (State.PLANNED, State.DRAINED):

@@ -59,10 +59,10 @@ def verify(
     peers = plan_peers(planned)
     question = Question(source, access, chosen, errors, widths, peers)
     if Aspect.CONFIG in chosen:
-        texts = (text for name in source.chosen(only) for text in source.files(name).values())
+        texts = (text for name in source.select_switches(only) for text in source.files(name).values())
         access.find_secrets({secret for text in texts for secret in secret_names_in(text)})
     act, report_progress = partial(verify_switch, question), partial(progress, "asking")
-    answers = for_each(source.chosen(only), act, parallel, report_progress, patience_s=PATIENCE_S)
+    answers = for_each(source.select_switches(only), act, parallel, report_progress, patience_s=PATIENCE_S)
     return _build_report(question, answers)
 
 

@@ -190,7 +190,7 @@ def _compare_configuration(question: Question, name: str, live: Connection, answ
     source, nos = question.source, question.source.devices[name].nos
     ours = source.files(name)
     theirs = {file: question.access.hide_secrets(text) for file, text in read_files(nos, live, ours).items()}
-    seen = compare_drift(name, nos, source.tree, ours, theirs, question.aspects, question.access.found)
+    seen = compare_drift(name, nos, source.tree, ours, theirs, question.aspects, question.access.secret_names)
     if wrong := source.roster.namesake(name, identity_of({}, seen.facts)):
         answer.reject(name, wrong, LOOK_OR_STATE)
         return

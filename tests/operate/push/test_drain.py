@@ -165,9 +165,9 @@ def test_journal_records_the_last_state_and_is_private(tmp_path: Path) -> None:
         assert not journal.entry(run, "a").settled
         journal.record_state(run, "a", end)
         assert journal.entry(run, "a").settled
-        assert journal.known(Device("a", "tor", "eos", "", "")) == known
-        assert journal.known(Device("b", "tor", "eos", "", "", former="a")) == known
-        assert journal.known(Device("b", "tor", "eos", "", "")) == ""
+        assert journal.read_last_tree(Device("a", "tor", "eos", "", "")) == known
+        assert journal.read_last_tree(Device("b", "tor", "eos", "", "", former="a")) == known
+        assert journal.read_last_tree(Device("b", "tor", "eos", "", "")) == ""
     journal.close()
     assert path.stat().st_mode & 0o777 == 0o600
 

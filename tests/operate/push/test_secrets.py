@@ -213,4 +213,4 @@ def test_names_and_places(tmp_path: Path) -> None:
     access = read_access(path)
     assert access.fill_in("a FABRICC-SECRET-tacacs b") == f"a {KEY} b"
     assert access.hide_secrets(f"a {KEY} b") == "a FABRICC-SECRET-tacacs b"
-    assert KEY in access.known()
+    assert KEY in access.known_secrets()

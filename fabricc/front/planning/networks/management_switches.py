@@ -220,7 +220,7 @@ def _count_switches(
 ) -> dict[str, int]:
     """Return place -> its switches; report FAB3215 where the given count is too small."""
     found = {
-        place: site.needed(ports)
+        place: site.count_switches(ports)
         for place, site in management_sites(fabric, request.by_unit, request.row).items()
     }
     if (count := request.tier.count) is None:
