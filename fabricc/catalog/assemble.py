@@ -165,7 +165,7 @@ def _nic_cage(raw: Raw) -> NicCage:
 
 
 def _nic_figures(raw: Raw) -> Raw:
-    """Those figures of a NIC that its mapping has; the others keep their defaults."""
+    """Return the figures of a NIC in its mapping; the others keep their defaults."""
     keys = (
         "transport", "traffic_classes", "lossless_classes", "strict_rate_limit", "ethernet_gbps", "out_of_order",
     )  # fmt: skip

@@ -146,7 +146,7 @@ class Draw(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Of how many devices the sums are: `known of 12 of 14 devices`."""
+        """Return how many devices the sums include: `known of 12 of 14 devices`."""
         if self.typical_of == self.maximum_of:
             return f"known of {self.maximum_of:,} of {self.devices:,} devices"
         return f"typical known of {self.typical_of:,}, maximum of {self.maximum_of:,} of {self.devices:,} devices"

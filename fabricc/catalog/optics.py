@@ -97,7 +97,7 @@ class Assembly:
 
 @dataclass(frozen=True, slots=True)
 class Optics:
-    """All of them, and the rules of cages: (lanes, Gb/s a lane, form factor), and which plugs a cage takes."""
+    """Optics, and the rules of cages: (lanes, Gb/s a lane, form factor), and which plugs a cage takes."""
 
     rule: tuple[tuple[int, int, str], ...]
     takes: Mapping[str, tuple[str, ...]]
@@ -397,7 +397,7 @@ def choose_shortest(found: Iterable[Fit], metres: int, near: End, far: End) -> F
 
 
 def _count_foreign_ends(fit: Fit, metres: int, near: End, far: End) -> int:
-    """Of how many of its ends the maker has no part."""
+    """Return how many of its ends have no part of the maker."""
     if fit.cable is not None:
         return int(not any(part_for(fit.cable.parts, end, metres) for end in (near, far)))
     modules = ((fit.near, near), (fit.far, far))
@@ -418,5 +418,5 @@ def part_for(parts: Iterable[Part], end: End, metres: int) -> Part | None:
 
 
 def number_of(part: Part, metres: int) -> str:
-    """Its number, that of the shortest length sold which suffices where each length has its own."""
+    """Return its part number; where each length has one, that of the shortest length which suffices."""
     return next((number for length, number in part.lengths if length >= metres), part.number)

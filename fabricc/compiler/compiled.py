@@ -209,7 +209,7 @@ def compile_spec(
 
 @dataclass(slots=True)
 class _Inputs:
-    """What a spec is compiled from.
+    """The inputs of a compilation.
 
     Attributes:
         spec: with the names and numbers of its tables.

@@ -78,7 +78,7 @@ def write_devices(
 
 
 def _device_places(fabric: Fabric, names: Collection[str]) -> dict[str, DeviceId]:
-    """Those of the names that a fabric has, and where."""
+    """Return the names that a fabric has, and their coordinates."""
     found: dict[str, DeviceId] = {
         name: at for at in fabric.switch_ids() if (name := fabric.name(at)) in names
     }

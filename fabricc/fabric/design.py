@@ -1,4 +1,4 @@
-"""All that is decided of a fabric, as values; names, links and devices are functions of it and of coordinates."""
+"""The decisions about a fabric, as values; names, links and devices are functions of them and of coordinates."""
 
 from __future__ import annotations
 
@@ -259,7 +259,7 @@ class Design:
 
     @property
     def fabrics(self) -> int:
-        """Of the fabrics that no switch joins, those that exist; see `Shape.fabrics`."""
+        """Return the number of separate fabrics that exist; see `Shape.fabrics`."""
         return self.port_planes if self.shape.cores else len(self.planes)
 
     def switch_ids(self) -> Iterator[SwitchId]:

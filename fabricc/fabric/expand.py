@@ -1,4 +1,4 @@
-"""From coordinates to devices: one switch of a fabric, or its cables."""
+"""Compute one switch of a fabric, or its cables, from coordinates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From coordinates to the BGP of one switch: what it originates, its policy and its groups of peers."""
+"""Compute the BGP of one switch from coordinates: originated prefixes, policy and groups of peers."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class ExternalLink:
 
     @property
     def cable(self) -> CableRow:
-        """Its row of the cabling plan, the switch's end first."""
+        """Return its row of the cabling plan, the switch's end first."""
         ends = (self.at, self.port, self.peer, self.peer_port)
         return CableRow(*ends, self.speed_gbps, self.medium, self.cable_m, "external")
 
@@ -105,7 +105,7 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class External:
-    """All ways out of a fabric.
+    """The ways out of a fabric.
 
     Attributes:
         exits: switch -> port name -> what it leads to.

@@ -373,7 +373,7 @@ def _core_down(fabric: Design, core: SwitchId) -> Iterator[_End]:
 def _switch_link(
     fabric: Design, kind: str, direction: Direction, at: SwitchId, ends: Iterable[_End]
 ) -> Iterator[Values]:
-    """Of links between switches; the upper end has the even address, of two ToRs the second."""
+    """Return a link between switches; the upper end has the even address, of two ToRs the second."""
     addresses = fabric.addresses
     numbered, up = addresses.numbered, is_lower_end(fabric, at, direction)
     pair4, pair6 = (_pairs_of(pool) if numbered else None for pool in (addresses.links4, addresses.links6))
@@ -409,7 +409,7 @@ def _usual_cable(fabric: Design, kind: str) -> tuple[int, str, bool] | None:
 
 
 def _default_cable(fabric: Design, kind: str) -> tuple[int, str, bool]:
-    """Those of a link that no device overrides."""
+    """Return the length and medium of a link that no device overrides."""
     default = fabric.cable_kinds[kind]
     return default.length_m, default.medium, False
 

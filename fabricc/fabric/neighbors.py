@@ -102,7 +102,7 @@ class Serving:
     cables: Mapping[int, tuple[int, str, bool]]
 
     def values(self, slot: int, rail: int) -> Values:
-        """Of the link to the host in a slot on a rail."""
+        """Return the values of the link to the host in a slot on a rail."""
         attached, pair4, pair6 = self.attached, self.pair4, self.pair6
         number_, (rail_, of_rail, nic) = attached.seat(slot)[1], self.nics[rail]
         position = self.down[attached.first_port + number_ * attached.rails_per_tor + rail_]

@@ -230,7 +230,7 @@ class Shape:
 
     @property
     def groups_per_plane(self) -> int:
-        """Of these, those of one plane."""
+        """Return how many of these are in one plane."""
         return self.groups // self.rail_planes
 
     @property

@@ -292,7 +292,7 @@ def _collect_gaps(parts: Mapping[str, Compiled], names: set[str]) -> dict[tuple[
 
 
 def _plan_waves(fabric: Fabric, names: Sequence[str], request: UpgradeRequest) -> Sequence[Wave]:
-    """As a push would order them: each is out while its image is installed."""
+    """Return the waves of a push: each switch is out while its image is installed."""
     places = {fabric.name(at): at for at in fabric.switch_ids()}
     effect = Effect(str(request.to), Impact.RELOAD, "another release is installed")
     return plan_waves(

@@ -1,4 +1,4 @@
-"""Which files a tree must have by its own plan: the one answer to the question whether a tree is complete."""
+"""List the files that a tree must have by its own plan; the only answer to whether a tree is complete."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _TIERS = {"host": ("", "tor"), "spine": ("tor", "spine"), "core": ("spine", "cor
 
 @dataclass(slots=True)
 class _Plan:
-    """What the plan of a tree states.
+    """The plan of a tree.
 
     Attributes:
         cluster: the name of the cluster, "" if unknown.

@@ -46,7 +46,7 @@ _UNFOLLOWED = frozenset(("allow_as_in", "as_override"))
 
 
 class Answers(NamedTuple):
-    """Whether each rule was answered on a switch: invariants by number, the other rules by topic."""
+    """Record which rules were answered on a switch: invariants by number, the other rules by topic."""
 
     invariants: tuple[tuple[int, Answer], ...]
     rules: tuple[tuple[str, Answer], ...]

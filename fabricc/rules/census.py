@@ -1,4 +1,4 @@
-"""All devices of a fabric brought together as digests, and the rules that need them all."""
+"""Digests of all devices of a fabric, and the rules that need them all."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def _check_counts(whole: FabricInputs) -> Iterator[Finding]:
 
 
 def _owned_blocks(whole: FabricInputs) -> Iterator[tuple[str, str, bytes]]:
-    """Of switches, BMCs, DPUs and management switches: owner, file, packed blocks."""
+    """Return owner, file and packed blocks of switches, BMCs, DPUs and management switches."""
     yield from ((s.name, s.file, s.blocks) for s in whole.switches)
     yield from whole.census.endpoints
 

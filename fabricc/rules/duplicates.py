@@ -34,7 +34,7 @@ _IDENTITIES = (_ROUTER_ID, *_WORDS)
 
 @dataclass(slots=True)
 class UniqueValues:
-    """What a device has that is to be its own.
+    """Values of a device that no other device may have.
 
     Attributes:
         addresses: a line for each: routing instance and address; `paths`: of each.

@@ -85,7 +85,7 @@ def _far(port: Port, tier: Tier) -> LinkPeer:
 
 
 def is_common(summary: Summary) -> bool:
-    """Whether switches that differ in coordinates alone have the same summary, but for what `common_summary` sets."""
+    """Return whether switches that differ in coordinates have one summary, except what `common_summary` sets."""
     return not (summary.routes or summary.unresolved or summary.outer or summary.loops)
 
 

@@ -293,7 +293,7 @@ def settings_of(
 
 @lru_cache(maxsize=1024)
 def bfd_of(runs: tuple[bool, ...], multiplier: Value | None) -> str:
-    """Which sessions run BFD, and after how many packets missed a peer is down; "" when none does."""
+    """Return which sessions run BFD, and how many lost packets mean that a peer is down; "" when none does."""
     if not any(runs):
         return ""
     which = "" if all(runs) else f" on {runs.count(True)} of {len(runs)} sessions"

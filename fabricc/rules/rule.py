@@ -123,7 +123,7 @@ _ABSENT = (Input.PFC, Input.BGP)
 
 
 class Answer(NamedTuple):
-    """Whether a rule was answered on one switch: True, False for want of an input, None where it does not apply."""
+    """The answer of a rule on one switch: True, False for want of an input, None where it does not apply."""
 
     proved: bool | None
     why: str = ""

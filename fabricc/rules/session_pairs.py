@@ -37,7 +37,7 @@ class Peer(NamedTuple):
 
 @dataclass(slots=True)
 class SessionTable:
-    """All sessions of the folder.
+    """The sessions of the folder.
 
     Attributes:
         owners: address -> who has it; `shared`: those that several have.

@@ -287,5 +287,5 @@ def _is_internal(statement: Statement, values: Mapping[str, Value]) -> bool:
 
 
 def has_policy(values: Mapping[str, Value], direction: str) -> bool:
-    """Whether a session has a policy in a direction."""
+    """Return whether a session has a policy in a direction."""
     return any(leaf in values for leaf in _POLICIES[direction])

@@ -133,7 +133,7 @@ class Stage:
         return StagedFile(path, digest, True, edited)
 
     def put_parts(self, path: str, parts: Parts) -> StagedFile:
-        """As `put`, of a file that comes in parts and is never held as a whole.
+        """Put a file that comes in parts and is never held as a whole.
 
         Raises:
             EmitError, OSError: as `put`.

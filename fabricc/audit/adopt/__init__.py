@@ -1,1 +1,1 @@
-"""From a fabric that is there to a spec, a lock and tables that build it: nothing is renamed or renumbered."""
+"""Write a spec, a lock and tables that build an existing fabric: nothing is renamed or renumbered."""

@@ -58,7 +58,7 @@ class FoundTiers:
         return _most_common([value for port, value in stated if port in cabled] or [v for _, v in stated])
 
     def management_addresses(self) -> list[str]:
-        """Those that switches have, with their prefix lengths where these are known."""
+        """Return the management addresses of switches, with prefix lengths where these are known."""
         stated = [device.reading.facts.get("management/address") for device in self.switches]
         return [str(address) for address in stated if address is not None]
 

@@ -80,7 +80,7 @@ class FoundUnit:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Its ToRs."""
+        """Return the names of its ToRs."""
         return tuple(name for tors in self.tors.values() for name in tors)
 
     @property

@@ -304,7 +304,7 @@ def trial_distance(
 
 
 def first_hosts(compiled: Compiled, order: Order) -> Iterator[tuple[HostId, FoundHost]]:
-    """Of each group of hosts the first that is planned, with the one that is there."""
+    """Return the first planned host of each group, with the host that is there."""
     fabric, coordinates = compiled.fabric, homes_of(compiled.fabric)
     names = [group.name for group in compiled.spec.gpus.groups]
     for group in order.groups:

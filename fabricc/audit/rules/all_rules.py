@@ -1,4 +1,4 @@
-"""All rules on a folder: each device is reduced to a digest, the digests meet, and what is odd is looked at again."""
+"""Run all rules on a folder: reduce each device to a digest, compare the digests, and examine deviations again."""
 
 from __future__ import annotations
 

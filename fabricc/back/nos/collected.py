@@ -365,7 +365,7 @@ def parse_lldpd(text: str) -> tuple[SeenNeighbor, ...]:
 
 
 def _read_json_answer(answer: Any) -> Iterator[tuple[str, str, str]]:
-    """Of `json` (names are keys, one interface is no list) and of `json0` (everything is a list)."""
+    """Read `json` (names are keys, one interface is no list) and `json0` (everything is a list)."""
     for interface in values_under(answer, "interface"):
         if not isinstance(interface, dict):
             continue

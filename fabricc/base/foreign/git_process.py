@@ -231,7 +231,7 @@ class GitProcess:
             yield chunk[: len(chunk) - len(self._kept)]
 
     def end(self) -> int:
-        """Its exit status."""
+        """Return its exit status."""
         begin, left = time.monotonic(), self._seconds()
         try:
             return self._process.wait(left)

@@ -144,7 +144,7 @@ def _changed_digest(
 
 
 def _text_digest(value: object) -> bytes:
-    """Of the text of a value: two that are equal may differ in it, two that differ never agree."""
+    """Return a digest of the text of a value; equal values may differ in it, different values never agree."""
     return blake2b(repr(value).encode(), digest_size=16).digest()
 
 

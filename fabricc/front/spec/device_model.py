@@ -27,7 +27,7 @@ class NosChoice:
 
     @staticmethod
     def of(text: str) -> NosChoice:
-        """As a spec writes it: `sonic-202505`, or `sonic`."""
+        """Return the system of a word in a spec: `sonic-202505`, or `sonic`."""
         name, _, release = text.partition("-")
         return NosChoice(name, release or None)
 

@@ -82,7 +82,7 @@ def check_subnets(request: EvpnRequest, own: Mapping[str, Network], findings: Fi
 
 
 def _check_fabric(spec: Mapping[str, Any], family: str, findings: Findings) -> None:
-    """What a fabric cannot be that has segments."""
+    """Report settings of a fabric that cannot have segments."""
     lossless = [name for name, each in spec.get("priorities", {}).items() if each.get("lossless")]
     if lossless:
         findings.error(

@@ -43,7 +43,7 @@ class Line(NamedTuple):
 
     @property
     def start(self) -> Position:
-        """Its first cell."""
+        """Return its first cell."""
         return next(iter(self.positions.values()))
 
 

@@ -251,7 +251,7 @@ class _State:
         return worst
 
     def fill(self, candidates: Iterable[Member], most: int | None) -> Wave | None:
-        """As many of the candidates as may change together; None when not even one may."""
+        """Return as many candidates as may change together; None when not even one may."""
         draft = _Draft(self)
         for member in candidates:
             kind = (member.tier, member.platform)

@@ -104,7 +104,7 @@ class NxosConnection(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
                 raise ConnectionException(str(error.__context__ or error)) from None
 
     def _open(self) -> None:
-        """As NAPALM does it, with requests of our own; the answer that proves the login has the identity."""
+        """Connect as NAPALM does, with our own requests; the answer that proves the login has the identity."""
         try:
             self.device = Device(
                 self.hostname, self.username, self.password, self.transport, "jsonrpc", self.port, self.timeout,
@@ -117,7 +117,7 @@ class NxosConnection(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             raise ConnectionException(f"Cannot connect to {self.hostname}")  # noqa: B904 - the reason is its context
 
     def _netmiko_open(self, device_type: str, netmiko_optional_args: Options = None) -> Any:
-        """As NAPALM does it, with connections whose packets are bounded."""
+        """Connect over SSH as NAPALM does, with packets of bounded size."""
         named = {**(netmiko_optional_args or {}), "port": self._ssh_port}
         try:
             self._netmiko_device = BoundedTerminal(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Decompressor(Protocol):
-    """What reads a compressed text."""
+    """A reader of compressed text."""
 
     def decompress(self, data: bytes, max_length: int, /) -> bytes:
         """Return the text, up to this many bytes."""

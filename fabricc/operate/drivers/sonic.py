@@ -244,7 +244,7 @@ class SonicDriver(SonicConnection):
         return list(vtysh_refusals(output, FRR)) or super()._refusals(output, config)
 
     def compare_config(self) -> str:
-        """How the commit goes about it, the fields of CONFIG_DB that change, and the lines of frr-reload.py."""
+        """Return the commands of the commit, the fields of CONFIG_DB that change, and the lines of frr-reload.py."""
         commands = [RUNNING] * (CONFIG_DB in self._files) + [self._reload_command()] * self._takes_frr()
         with self._in_one_request(*commands):
             return self._compare()
@@ -280,7 +280,7 @@ class SonicDriver(SonicConnection):
             raise CommitError(f"{self.hostname}: {redact_text(str(error), self.password)}") from None
 
     def _way(self) -> list[str]:
-        """Which commands a commit takes, and what they interrupt, as comments."""
+        """Return as comments which commands a commit uses, and what they interrupt."""
         plan = self._plan
         if plan["way"] == "reload":
             return [

@@ -184,7 +184,7 @@ class Blueprint:
 
     @property
     def booted(self) -> tuple[Node, ...]:
-        """Those that run FRR."""
+        """Return the nodes that run FRR."""
         return self.switches + tuple(node for node in self.outside if node.files)
 
 

@@ -299,7 +299,7 @@ def _router_configuration(
     known: Mapping[str, Switch],
     number: int,
 ) -> str:
-    """Its `frr.conf`: sessions with the settings of the fabric's, and the accepted prefixes as static routes."""
+    """Return its `frr.conf`: sessions with the fabric's settings, and the accepted prefixes as static routes."""
     routing = fabric.routing
     prefixes = [rule.prefix for rule in party.accept]
     lines = ["frr defaults datacenter", f"hostname {name_of(party)}", "service integrated-vtysh-config"]

@@ -299,7 +299,7 @@ class _Exchange:
 
 @dataclass(frozen=True, slots=True)
 class MtuResult:
-    """Whether a datagram of exactly the MTU arrived whole, and whether one byte more was refused."""
+    """The result for a datagram of exactly the MTU (arrived whole), and for one byte more (refused)."""
 
     arrived: bool
     refused: bool

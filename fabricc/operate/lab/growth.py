@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """From one state of a lab to the next.
+    """A step from one state of a lab to the next.
 
     Attributes:
         before, after: the lab and its plan.

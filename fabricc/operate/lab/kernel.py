@@ -143,7 +143,7 @@ def is_own_setting(name: str) -> bool:
 
 
 def start_time(pid: int) -> str | None:
-    """When a process started, in clock ticks since boot (proc(5), field 22); None when there is none."""
+    """Return the start of a process in clock ticks since boot (proc(5), field 22); None without such a process."""
     try:
         after_name = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
     except OSError:

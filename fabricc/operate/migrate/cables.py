@@ -149,7 +149,7 @@ def _order_switches(targets: Mapping[str, AbstractSet[str]]) -> list[str]:
 
 
 def _find_ready_ends(old: Fabric, new: Fabric, lower: AbstractSet[End]) -> set[End]:
-    """Of some lower ends those that carry traffic without a change of their own: what they must agree on stays."""
+    """Return the lower ends that carry traffic without a change of their own: what they must agree on stays."""
     was, now = _map_link_settings(old, lower), _map_link_settings(new, lower)
     return {end for end, agreed in now.items() if was.get(end) == agreed}
 

@@ -401,7 +401,7 @@ def _find_system_steps(root: KeyPath, old: Compiled, new: Compiled, _: Fraction)
 
 
 def _order_for_canary(fabric: Fabric, tier: TierName) -> list[str]:
-    """Its switches, every second one first: a half of them is of all units, and of one ToR of a pair."""
+    """Return its switches, every second one first, so that a half of them has all units and one ToR of each pair."""
     names = [fabric.name(at) for at in fabric.switch_ids() if at.tier is tier]
     return names[::2] + names[1::2]
 

@@ -120,7 +120,7 @@ def plan_renumbering(old: Compiled, new: Compiled, keep: Fraction) -> Iterator[R
 
 
 class _Renumbering:
-    """From the numbers of one fabric to those of another, for the switches that both have.
+    """The change of numbers from one fabric to another, for the switches that both have.
 
     Attributes:
         middle: the earlier fabric with pools that hold the numbers of both: what the specs in between are of.

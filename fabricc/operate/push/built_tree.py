@@ -54,7 +54,7 @@ class Origin(NamedTuple):
 
     @staticmethod
     def of(stated: Mapping[str, Any]) -> Origin:
-        """As `stated` gives it.
+        """Return the origin that a record of a run has.
 
         Raises:
             ValueError: it is no such thing.
@@ -66,7 +66,7 @@ class Origin(NamedTuple):
         return Origin(state, frozenset(unsent))
 
     def to_record(self) -> dict[str, Any]:
-        """As a run keeps it."""
+        """Return the values that the journal keeps."""
         return {"state": self.state, "unsent": sorted(self.unsent)}
 
 
@@ -103,7 +103,7 @@ class StoppedError(PushRefusedError):
 
     @property
     def status(self) -> int:
-        """As after every interruption."""
+        """Return the exit status, which is that of every interruption."""
         return 130
 
 
@@ -161,7 +161,7 @@ class BuiltTree:
         return [name for name in self.devices if not only or name in only]
 
     def leaving(self, prefixes: Iterable[str]) -> set[str]:
-        """Those of the fabric's own pools that no switch announces by the plan: numbers of before."""
+        """Return the prefixes in the fabric's pools that no switch announces by the plan: those of before."""
         known = self.fabric.addresses.pools().items()
         pools = [ip_network(str(pool)) for name, pool in known if name.startswith(("hosts", "loopbacks"))]
         own = {prefix for prefix in prefixes if any(_contains_prefix(pool, prefix) for pool in pools)}

@@ -202,7 +202,7 @@ def _try_candidate(setting: Setting, journal: Journal, name: str) -> tuple[Rejec
 
 
 class Origins:
-    """From a line of a switch to the lines of the spec behind it."""
+    """Lines of the spec behind a line of a switch."""
 
     def __init__(self, source: BuiltTree) -> None:
         whole = compile_spec(source.spec, gaps=False, ethernet_only=True)

@@ -66,7 +66,7 @@ class Options:
     skip_unreachable: bool = False
 
     def to_record(self) -> dict[str, Any]:
-        """As the journal keeps it."""
+        """Return the values that the journal keeps."""
         return {**asdict(self), "keep": str(self.keep)}
 
     @staticmethod

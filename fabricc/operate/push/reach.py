@@ -89,7 +89,7 @@ class RunConnections:
         return self.source.roster
 
     def _files(self, switch: Connection, planned: Files) -> Files:
-        """What a switch runs, with references in place of secrets: no value goes further than the connection."""
+        """Return what a switch runs, with references in place of secrets: no value leaves the connection."""
         found = read_files(self.source.devices[switch.name].nos, switch, planned)
         return {file: self.access.hide_secrets(text) for file, text in found.items()}
 
@@ -126,7 +126,7 @@ class RunConnections:
         return hasattr(driver_class(device.nos, self.access.login(device)), "arm_guard")
 
     def leaving_s(self, names: Iterable[str]) -> float:
-        """How long to wait for traffic to leave drained switches: from when the last of them has announced it."""
+        """Return the seconds until traffic has left drained switches, from the announcement of the last of them."""
         devices = [self.source.devices[name] for name in names]
         classes = {driver_class(device.nos, self.access.login(device)) for device in devices}
         announced = max((getattr(each, "ANNOUNCES_AFTER_S", 0) for each in classes), default=0)
@@ -260,7 +260,7 @@ class RunConnections:
         return join_words([running.format_mismatch(one) for one in wrong], SHOWN, "; ")
 
     def _describe_edits(self, name: str, files: Files, left: Counter[str], wanted: Files) -> str:
-        """How a switch differs from what it ran when this run last looked, in words; "" where nobody touched it.
+        """Describe how a switch differs from what it ran when this run last looked; "" where nobody touched it.
 
         `left` are the lines that no fact describes as they were then: on those, too, somebody may be at work.
         """

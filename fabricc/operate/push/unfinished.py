@@ -72,7 +72,7 @@ def settle_switches(push: Push) -> list[str]:
 
 
 def _finish_switches(push: Push, halfway: list[str], words: dict[str, str]) -> None:
-    """What runs the new configuration is proved and kept, or brought back."""
+    """Prove and keep switches that run the new configuration, or bring them back."""
     executor = push.executor
     if not halfway:
         return

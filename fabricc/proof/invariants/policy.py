@@ -342,7 +342,7 @@ def _without_own(rule: str, own: frozenset[str]) -> str:
 
 @lru_cache(maxsize=65536)
 def _rule_matches(rule: str, prefix: Block, own: bool) -> bool:
-    """Whether a prefix-list rule, `PREFIX [ge N] [le N]`, matches a prefix; what is no such rule matches none."""
+    """Return whether a prefix-list rule, `PREFIX [ge N] [le N]`, matches a prefix; other text matches none."""
     words = rule.split()
     mine = words[:1] == [OWN]
     covering = Block(int(words[1]), 0, int(words[2])) if mine else parse_block(words[0]) if words else None

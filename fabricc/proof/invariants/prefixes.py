@@ -39,7 +39,7 @@ class Block(NamedTuple):
 
     @property
     def last(self) -> int:
-        """Its last address."""
+        """Return its last address."""
         return self.first | ((1 << (self.bits - self.length)) - 1)
 
     @property

@@ -77,7 +77,7 @@ def _switch_breaches(seen: SwitchView, contracts: dict[bytes, str]) -> Iterator[
 
 
 def digest_of(seen: SwitchView, policy: bytes, contracts: dict[bytes, str], folder: str) -> SwitchDigest:
-    """What rules about the whole fabric need of a switch, by the key of its class of policies and its folder."""
+    """Return what rules of the whole fabric need of a switch, by the key of its class of policies and its folder."""
     switch = seen.switch
     above: Counter[str] = Counter()
     below: Counter[str] = Counter()

@@ -48,7 +48,7 @@ class RenamedSide(Side):
 
     @property
     def vouched_lines(self) -> Mapping[str, str]:
-        """As the side has them."""
+        """Return the lines that the side vouches for."""
         return self.side.vouched_lines
 
     def planned(self, name: str) -> Switch | Host | None:

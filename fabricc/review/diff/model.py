@@ -44,7 +44,7 @@ class Impact(IntEnum):
 
     @property
     def label(self) -> str:
-        """As the rule table, policies and JSON spell it."""
+        """Return the spelling of the rule table, policies and JSON."""
         return self.name.lower().replace("_", "-")
 
 
@@ -401,12 +401,12 @@ class Review:
 
     @property
     def has_unknown_merge(self) -> bool:
-        """Whether files of the spec conflict, so that nobody knows what the merge will have."""
+        """Return whether files of the spec conflict, so that the result of the merge is unknown."""
         return any(each.code == CONFLICT and each.severity is Severity.ERROR for each in self.findings)
 
     @property
     def harmless(self) -> bool:
-        """Whether nothing that a reviewer must see changes: no device, access, control file, figure or failing tree.
+        """Return whether nothing changes that a reviewer must see: device, access, control file, figure, failing tree.
 
         Another cluster that changes is to be seen, too, since this review does not compare it, and so is an error.
         """

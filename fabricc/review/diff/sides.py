@@ -285,7 +285,7 @@ class Networks(Side):
 
     @property
     def vouched_lines(self) -> Mapping[str, str]:
-        """Those of the network of the rails, whose acceptances count for all."""
+        """Return the vouched lines of the rails' network, whose acceptances count for all."""
         return self.parts[""].vouched_lines
 
     def planned(self, name: str) -> Switch | Host | None:

@@ -203,7 +203,7 @@ _REFERENCE = re.compile(r"\b(?:vault|secret|env|file|aws-sm|gcp-sm|op):(?://)?[^
 
 
 def is_secret(path: str) -> bool:
-    """Whether values of this path of a spec, or of a fact that nobody declares, must not be shown: by its name."""
+    """Return whether the name of a path shows that its values must not be printed: in a spec, or an undeclared fact."""
     return _NAMED.search(path) is not None
 
 

@@ -1,4 +1,4 @@
-"""From a number back to the coordinates that it was made of: the closed forms read the other way.
+"""Compute the coordinates behind a number: the inverse of the closed forms.
 
 A number belongs to a device when the coordinates found exist and give that number again.
 """

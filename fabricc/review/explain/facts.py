@@ -249,7 +249,7 @@ def _aggregate_length(subject: Subject, path: str, value: Value) -> ClosedForm:
 
 
 def _own_prefix(subject: Subject, path: str, value: Value) -> ClosedForm:
-    """Of an entry of a list of own prefixes: the aggregate, or the loopback."""
+    """Explain an entry of a list of own prefixes: the aggregate, or the loopback."""
     entry = str(subject.planned.get(_entry_name(path), value))
     found = _PREFIX.match(entry)
     if found is None:

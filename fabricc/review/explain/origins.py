@@ -1,4 +1,4 @@
-"""From a key of the spec, the lock, the catalog or a table to where its value was decided."""
+"""Find the place that decided a value: a key of the spec, the lock, the catalog or a table."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class PlanSources:
         return None
 
     def lock_origin(self, name: str, value: object) -> Origin:
-        """Where an item of the lock stands, such as `stride host` -> 32; it is chosen now where none is written."""
+        """Return the place of an item of the lock, such as `stride host` -> 32; a missing one is chosen now."""
         text = self.sources.get(self.lock_file, "")
         for number, line in enumerate(text.splitlines(), 1):
             if line.startswith(f"{name} "):
@@ -270,7 +270,7 @@ def switch_text(at: SwitchId) -> str:
 
 
 def identity_origins(plan: PlanSources, unit: int, slot: int = -1) -> tuple[Origin, ...]:
-    """Where the lock gives a unit its coordinate and a named host its slot; nothing for those that are counted."""
+    """Return lines of the lock with the coordinate of a unit and the slot of a named host; none for counted ones."""
     return tuple(_identity_origins(plan, unit, slot))
 
 

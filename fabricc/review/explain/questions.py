@@ -174,7 +174,7 @@ def _no_port(subject: Subject, port: str) -> SubjectError:
 
 
 def explain_prefix(plan: PlanSources, text: str) -> Explanation:
-    """What a prefix is: a pool, a ToR's aggregate, a link or an address; else what its first and last address are.
+    """Explain a prefix: a pool, a ToR's aggregate, a link or an address; otherwise its first and last address.
 
     Raises:
         ValueError: it is no prefix.

@@ -54,7 +54,7 @@ TYPES = {"community": lambda text: _WELL_KNOWN.get(text, text)}
 
 
 def adaptive_rows(release: Release) -> Row:
-    """Of a port, or of the router."""
+    """Return the rows of adaptive routing of a port, or of the router."""
     return node_part("adaptive-routing", *on_off(release))
 
 

@@ -59,7 +59,7 @@ class PortKind(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class InterfacesView:
-    """All interfaces of a switch: ports, by runs of a kind; `service`, the cages that are not for the fabric.
+    """The interfaces of a switch: ports, by runs of a kind; `service`, the cages that are not for the fabric.
 
     Attributes:
         ra_max_ms: time between router advertisements on unnumbered links.

@@ -201,7 +201,7 @@ def mmu_name(profile: str) -> str:
 
 
 def _profile_views(qos: SwitchQos, by_bytes: bool, lossy: Sequence[bool]) -> list[QosProfileView]:
-    """Those of ports with a port profile, and of the others that are used, `lossy`: whether they are trusted."""
+    """Return the profiles of ports; `lossy` has the other ports in use, and whether they are trusted."""
     watchdog = qos.watchdog is not None
     profiles = [
         QosProfileView(

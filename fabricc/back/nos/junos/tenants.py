@@ -37,7 +37,7 @@ _COPIES = ("outer_dscp", "copied"), ("inner_dscp", "kept"), ("ecn", "carried")
 
 
 class VrfView(NamedTuple):
-    """What a VRF needs for EVPN routes."""
+    """Settings of a VRF for EVPN routes."""
 
     vni: int
     distinguisher: str

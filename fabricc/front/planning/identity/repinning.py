@@ -89,7 +89,7 @@ class Numbers:
     fabric: Fabric
 
     def switch(self, at: SwitchId) -> Hashable:
-        """Its number, ASN and management address."""
+        """Return the number, ASN and management address of a switch."""
         fabric = self.fabric
         return (
             links.tier_number(fabric, at),

@@ -82,7 +82,7 @@ def border_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
 
 
 def leaf_attachments(shape: Shape, leaves: Sequence[int]) -> tuple[Attachment, ...]:
-    """Of units with so many border leaves per plane: no hosts, and ToRs for as many rails."""
+    """Return attachments for units with border leaves: no hosts, and ToRs for as many rails as leaves per plane."""
     return tuple(
         Attachment(count, shape.port_planes, 1, shape.uplink_gbps, shape.port_planes, slots=0, hosts=1)
         for count in leaves

@@ -37,12 +37,12 @@ class SizedShape(Protocol):
 
     @property
     def spine_layout(self) -> PortLayout:
-        """Of every spine."""
+        """The port layout of every spine."""
         ...
 
     @property
     def core_layout(self) -> PortLayout | None:
-        """Of every core."""
+        """The port layout of every core."""
         ...
 
 
