@@ -104,7 +104,9 @@ def _check_marking(seen: SwitchView, kind: Lossless, links: list[LinkPort]) -> I
         queue = seen.stopped_queue(priority)
         if queue not in kind.marked and priority in wanted:
             yield Breach(17, f"{_describe_ports(links)}: lossless queue {queue} is not marked", links[0].path)
-    lossy = {c.priority for c in seen.switch.qos.marked} - wanted if profile and profile.ecn else ()
+    # A system that leaves queues to a driver has neither schedulers nor marking (FAB5201, if accepted).
+    stated = profile and profile.ecn and kind.schedulers
+    lossy = {c.priority for c in seen.switch.qos.marked} - wanted if stated else ()
     for priority in sorted(lossy):
         queue = seen.stopped_queue(priority)
         if queue not in kind.marked:

@@ -9,6 +9,8 @@ import pytest
 from fabricc.back.nos import load
 from fabricc.back.nos.frr import FRR
 from fabricc.fabric.qos import TrafficClass, Trimming
+from fabricc.proof.invariants.lossless import lossless_breaches
+from fabricc.proof.invariants.view import make_view
 from tests.back.nos.frr.variants import MODEL, VARIANTS, sample
 from tests.samples import switch_model
 
@@ -53,6 +55,12 @@ def test_marking_of_a_lossy_class_is_a_fatal_gap() -> None:
     (fatal,) = (gap for gap in FRR.gaps(switch) if gap.fatal)
     assert (fatal.code, fatal.feature) == ("FAB5201", "marking of lossy class ai")
     assert "`ecn`" in fatal.remedy
+    # Whoever accepts that has no queues that the proof could look at.
+    switch = replace(switch, qos=replace(switch.qos, profiles=sample().qos.profiles), ports=sample().ports)
+    files = FRR.render(switch)
+    assert not [
+        breach for breach in lossless_breaches(make_view(switch, FRR.read(files))) if breach.number == 17
+    ]
 
 
 def test_more_paths_than_the_build_holds_is_a_fatal_gap() -> None:
