@@ -120,7 +120,7 @@ def _label_line(port: tuple[str, str], place: tuple[str, int | str]) -> str:
 
 
 def material_findings(spec: ClusterSpec, found: Materials) -> Iterator[Diagnostic]:
-    """FAB3140 for links that nothing in the catalog joins, FAB3141 for cages that one module cannot serve."""
+    """Report links that nothing joins, cages that one module cannot serve, and parts without a number."""
     for lack, number in found.lacking.items():
         path = _cable_key(lack.kind)
         message = f"{format_path(path)}: {number:,} of {lack.medium}, {lack.metres} m: {_explain_lack(lack)}"
@@ -130,6 +130,22 @@ def material_findings(spec: ClusterSpec, found: Materials) -> Iterator[Diagnosti
         message = f"{format_path(path)}: {number:,} cages whose children need different modules"
         help_ = "Give the cables of one cage one medium and lengths that one module serves."
         yield spec.warning("FAB3141", message, *path, help=help_)
+    for kind, titles in sorted(_titles_without_number(found).items()):
+        path = _cable_key(kind)
+        more = f" and {len(titles) - 2} more" if len(titles) > 2 else ""
+        message = f"{format_path(path)}: no part number in the catalog: {'; '.join(titles[:2])}{more}"
+        help_ = "Choose another `medium`, or ask the makers of both ends, and write the number on the bill."
+        yield spec.note("FAB3144", message, *path, help=help_)
+
+
+def _titles_without_number(found: Materials) -> dict[str, list[str]]:
+    """Return the titles of modules and cables without a maker's number, by the kind of their links, without fiber."""
+    titles: dict[str, dict[str, None]] = {}
+    for link in found.joints:
+        for item in (*link.modules, link.cable):
+            if item is not None and not item.number and item.item != "fibre":
+                titles.setdefault(link.row.kind, {})[item.title] = None
+    return {kind: list(of_kind) for kind, of_kind in titles.items()}
 
 
 def _cable_key(kind: str) -> KeyPath:

@@ -28,7 +28,8 @@ LIMITS = (
         requested=lambda s: [", ".join(c.name for c in s.qos.marked if not c.lossless)]
         if any(not c.lossless for c in s.qos.marked) else [],
         reason="plain FRR on Linux has no ECN setting of the ASIC's queues, which are left to its driver",
-        remedy="leave `ecn` out of the class, use another system of `fabricc catalog MODEL`, or accept FAB5201, as a lab does"),
+        remedy="leave `ecn` out of the class, use another system of `fabricc catalog MODEL`, or accept FAB5201 "
+        "with a reason, as a lab does"),
     Limit("FAB5205", feature="{it} equal-cost paths", requested=lambda switch: [switch.bgp.maximum_paths],
         allowed={"it": Range(0, MULTIPATH_LIMIT)},
         reason=f"FRR packages are built with --enable-multipath={MULTIPATH_LIMIT} and refuse a larger number",
