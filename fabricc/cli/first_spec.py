@@ -37,6 +37,10 @@ _TOO_FEW_PORTS = ("FAB3006", "FAB3007", "FAB3008")
 """Errors that another size of units can repair."""
 _SHORT_M = 100
 """Longest links to cores, in meters, for which every system has headroom of its own."""
+_NO_HEADROOM = ("FAB4002", "FAB5655")
+"""Errors that slower links between switches can repair."""
+_MOST_SPEEDS = 2
+"""Number of speeds of such links to try."""
 _TOO_LARGE = ("FAB3009", "FAB3010")
 """Errors that fewer hosts or a third tier can repair."""
 _INFINIBAND_PRIORITIES = "  rdma: {priority: 1}  # the service level\n  default: {}\n"
@@ -118,9 +122,11 @@ def fit_spec(starter: str, answers: Answers, catalog: Catalog) -> tuple[str, tup
     closest: _Attempt | None = None
     for wanted in tiers:
         attempt = _fit_sizes(starter, wanted, catalog)
-        if attempt.has_code("FAB4002") and (speed := _fastest_with_headroom(answers, catalog)):
-            wanted = replace(wanted, uplink_gbps=speed)
-            attempt = _fit_sizes(starter, wanted, catalog)
+        for speed in _speeds_with_headroom(answers, catalog) if attempt.has_code(*_NO_HEADROOM) else ():
+            slower = _fit_sizes(starter, replace(wanted, uplink_gbps=speed), catalog)
+            if slower.fits or slower.has_code(*_TOO_LARGE):
+                attempt = slower
+                break
         if wanted.has_cores and attempt.has_code("FAB5686"):
             attempt = _fit_sizes(starter, replace(wanted, core_m=_SHORT_M), catalog)
         if attempt.fits:
@@ -133,11 +139,13 @@ def fit_spec(starter: str, answers: Answers, catalog: Catalog) -> tuple[str, tup
     return closest.text, closest.found
 
 
-def _fastest_with_headroom(answers: Answers, catalog: Catalog) -> int:
-    """Return the highest speed for which the headroom of the switches is listed, in Gb/s; 0 for a formula alone."""
+def _speeds_with_headroom(answers: Answers, catalog: Catalog) -> list[int]:
+    """Return the highest speeds for which the headroom of the switches is listed, in Gb/s; none for InfiniBand."""
+    if answers.nos == INFINIBAND:
+        return []
     name, _, release = answers.nos.partition("-")
     model = model_at_release(catalog.switches[answers.switches], name, release)
-    return max((row.speed_gbps for row in model.buffers.rows), default=0)
+    return sorted({row.speed_gbps for row in model.buffers.rows}, reverse=True)[:_MOST_SPEEDS]
 
 
 class _Attempt(NamedTuple):

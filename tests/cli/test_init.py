@@ -94,6 +94,7 @@ def test_a_third_tier_joins_more_tors_than_a_spine_reaches(fabricc: Fabricc, tmp
         ("hgx-b300", 128, "7060xe7-64ps", "eos-4.36", {"tors": 800}),
         ("hgx-b300", 3000, "7060xe7-64ps", "eos-4.36", {"tors": 800, "spines": 800}),
         ("hgx-h200", 1024, "9364e-sg2", "nxos-10.6", {"core": 100}),
+        ("hgx-h200", 64, "7060x6-64pe", "sonic-202505", {"tors": 400}),
     ],
 )
 def test_links_have_a_speed_and_a_length_with_headroom(
