@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.defaults import sends_communities_unstated
 from fabricc.base.diagnostics import Severity
-from fabricc.base.diagnostics.wording import join_words
+from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.numbers import is_number
 from fabricc.facts.statement import Statement, Tier, session_path, split_list_path
 from fabricc.proof.invariants.policy import Route
@@ -188,10 +188,7 @@ def _small_limits(fabric: Switches) -> Iterator[Report]:
         if each.tier is Tier.TOR
         and (
             each.prefixes
-            or (
-                (each.attached is None or _may_announce(each.attached))
-                and (each.joined or any(map(fabric.owners, each.remote)))
-            )
+            or ((each.attached is None or _may_announce(each.attached)) and _has_peers(fabric, each))
         )
     }
     small = []
@@ -203,6 +200,7 @@ def _small_limits(fabric: Switches) -> Iterator[Report]:
             others = len((announcing & fabric.reachable({name})) - {name})
         if summary.limit[0] < others:
             small.append((name, summary.limit, others))
+    yield from _small_limits_beside(fabric)
     if not small or _are_aggregated(fabric):
         return
     for name, (limit, path), others in small:
@@ -211,6 +209,34 @@ def _small_limits(fabric: Switches) -> Iterator[Report]:
         )
         remedy = "Raise the limit well above the number of prefixes of the fabric."
         yield Report(LIMIT, name, (path,), message, "limit of prefixes", Severity.ERROR, remedy)
+
+
+def _small_limits_beside(fabric: Switches) -> Iterator[Report]:
+    """Report limits on sessions to another ToR below the number of prefixes that the other one announces."""
+    for name, summary in fabric.summaries.items():
+        for limit, path, other in summary.beside_limits:
+            policy = fabric.policy(other)
+            if policy is None or not policy.followed or limit >= (count := _announced_beside(policy)):
+                continue
+            message = (
+                f"{name} ends a session at more than {plural(limit, 'prefix')}: {other} announces {count:,}"
+            )
+            remedy = "Raise the limit well above the number of prefixes of the other ToR."
+            yield Report(LIMIT, name, (path,), message, "limit of prefixes", Severity.ERROR, remedy)
+            break
+
+
+def _announced_beside(policy: Policy) -> int:
+    """Return the number of own prefixes of one family that a ToR announces to another one."""
+    counts = Counter(
+        prefix.family
+        for stance in policy.stances
+        if stance.direction == "peer" and stance.exports in policy.maps
+        for prefix in policy.originates
+        if prefix.family in stance.families
+        and policy.apply(stance.exports, Route(prefix, True, frozenset())) is not None
+    )
+    return max(counts.values(), default=0)
 
 
 def _has_peers(fabric: Switches, summary: Summary) -> bool:

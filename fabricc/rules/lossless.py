@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.defaults import only_reports
+from fabricc.back.nos.defaults import only_reports, states_dropping
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
@@ -61,7 +61,12 @@ def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
     for queue, ports in sorted(unmarked.items()):
         text = f"{_join_ports(ports)}: PFC and no ECN on queue {queue}: senders slow down only when they are paused"
         remedy = "Mark the queue from below the point at which the port pauses."
-        yield _finding(statement, UNGUARDED, ports[0], ("pfc",), text, "no ECN", Severity.WARNING, remedy)
+        dropping = [path for path in statement.facts_below("qos/") if states_dropping(path)]
+        marks = (f"queue[{queue}]/ecn_min_bytes", f"queue[{queue}]/ecn_min_fill_percent", "pfc")
+        own = [f"{PORT}{ports[0]}]/{leaf}" for leaf in marks]
+        paths = (*own[:1], *dropping, *own[1:])
+        message = f"{statement.name} {text}"
+        yield finding_at(UNGUARDED, statement.device, paths, message, "no ECN", Severity.WARNING, remedy)
     yield from _fill_levels(statement, lossless)
 
 

@@ -125,6 +125,7 @@ class Summary(NamedTuple):
         attached: subnets of hosts, if the switch has sessions to upper switches or other ToRs, and nothing that is not
             followed puts routes into BGP.
         limit: the smallest number of prefixes that ends a session to an upper switch or with EVPN, and its path.
+        beside_limits: the same of sessions to another ToR, with its name.
         joined: whether a session leads over a link to a known device; `remote`: neighbors of the other sessions.
     """
 
@@ -143,6 +144,7 @@ class Summary(NamedTuple):
     limit: tuple[int, str] | None
     joined: bool
     remote: tuple[str, ...]
+    beside_limits: tuple[tuple[int, str, str], ...] = ()
     unresolved: tuple[UnresolvedHop, ...] = ()
     segments: tuple[SegmentSetting, ...] = ()
     overlay: Overlay | None = None

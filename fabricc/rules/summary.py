@@ -55,6 +55,7 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
     outer, loops = [], ""
     limits: list[tuple[int, str]] = []
     upward = joined = False
+    beside_limits: list[tuple[int, str, str]] = []
     for key, values in external_sessions(statement):
         far = statement.fars.get(sessions.near.get(key, ""))
         if far is not None and far.declared:
@@ -66,6 +67,8 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
             loops = loops or session_path(key, "allow_as_in")
         if far is not None and far.known and far.tier is statement.place.tier is Tier.TOR:
             joined = joined or "ipv" in str(values.get("families", ""))
+            if limit := as_int(values.get("maximum_prefixes")):
+                beside_limits.append((limit, session_path(key, "maximum_prefixes"), far.end.device))
         if far is not None and far.known and far.tier in UPPER:
             upward = upward or "ipv" in str(values.get("families", ""))
             if limit := as_int(values.get("maximum_prefixes")):
@@ -86,7 +89,8 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         statement.place.tier, as_int(statement.rest.get("bgp/asn")),
         str(statement.rest.get("bgp/router_id", "")).partition("/")[0], tuple(routes), tuple(prefixes), tuple(services),
         tuple(beside), _unbound_list(statement), seed, loops, tuple(outer),
-        attached, min(limits, default=None), any(inner.values()), remote, unresolved_hops(statement),
+        attached, min(limits, default=None), any(inner.values()), remote,
+        tuple(beside_limits), unresolved_hops(statement),
         segment_settings(statement), overlay_of(statement, sessions), distinguishers(statement),
     )  # fmt: skip
 

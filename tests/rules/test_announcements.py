@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
+
 import pytest
 
+from fabricc.audit.rules import find_all
+from fabricc.back import nos as back_ends
 from fabricc.facts.statement import Tier
 from fabricc.rules.announcements import LIMIT
 from fabricc.rules.records import Summary
 from fabricc.rules.registry import run_fabric_rules
 from fabricc.rules.rule import Switches
+from tests.audit import ours
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ABOVE = {
     "nothing": ((), 1),
@@ -33,3 +42,24 @@ def test_a_limit_is_compared_with_the_prefixes_of_other_tors(case: str) -> None:
     fabric = Switches(summaries, lambda _: summaries, lambda _: (), lambda _: None)
     found = [each.device for each in run_fabric_rules(fabric) if each.code == LIMIT]
     assert found == ["lf1"] * count
+
+
+PAIR = """\
+cluster: pair
+gpus: {model: dgx-b200, hosts: 2, hosts_per_unit: 2, rails_per_tor: 4}
+tors: {model: linux-64x400, nos: frr, peer_links: 2}
+priorities: {rdma: {dscp: 26, lossless: true}, cnp: {dscp: 48, strict: true}, default: {}}
+"""
+
+
+@pytest.mark.parametrize(("limit", "count"), [(1, 2), (2, 0)])
+def test_a_limit_is_compared_with_the_prefixes_of_the_joined_tor(
+    tmp_path: Path, limit: int, count: int
+) -> None:
+    path = tmp_path / "cluster.yaml"
+    path.write_text(PAIR)
+    files = {switch.name: back_ends.load("frr").render(switch) for switch in ours.switches_of(path)}
+    for texts in files.values():
+        texts["frr.conf"] = re.sub(r"(maximum-prefix) \d+", rf"\1 {limit}", texts["frr.conf"])
+    found = [each for each in find_all(ours.found_in(path, files)) if each.code == LIMIT]
+    assert len(found) == count

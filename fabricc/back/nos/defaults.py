@@ -81,6 +81,11 @@ def exports_connected(system: str) -> bool:
     return system == "junos"
 
 
+def states_dropping(path: str) -> bool:
+    """Return whether a fact states that a queue drops packets early instead of marking them (NX-OS)."""
+    return path.startswith("qos/setting[") and path.endswith(" random-detect]")
+
+
 def installs_one_route(system: str, facts: Collection[str]) -> bool:
     """Return whether the forwarding table has one of several equal routes.
 

@@ -66,6 +66,17 @@ KINDS: dict[str, tuple[str, Fault]] = {
     "headroom of another priority": ("all", {
         "eos": replace(r"ingress priority-group 3 ", "ingress priority-group 4 "),
     }),
+    "FEC off": ("all", {
+        "eos": replace(r"error-correction encoding reed-solomon", "no error-correction encoding"),
+        "nxos": replace(r"^  fec [kr][ps]-fec$", "  fec off"),
+    }),
+    "PFC of a class with losses": ("all", {
+        "junos": replace(
+            r"^( +)code-point 011010 \{\n((?:.*\n)*?)\1\}\n",
+            r"\1code-point 011010 {\n\2\1}\n\1code-point 100010 {\n\2\1}\n",
+        ),
+    }),
+    "PFC in one direction": ("all", {"cumulus": replace(r"^( +)rx: enable$", r"\1rx: disable")}),
     "undefined filter": ("all", {"junos": replace(r"input PROTECT;", "input PROTECT-X;")}),
     "BFD kept from the CPU": ("all", {
         "junos": replace(r"destination-port \[ 3784 3785 4784 \];", "destination-port [ 3785 4784 ];"),

@@ -229,6 +229,8 @@ class Policy(File):
             stated.append(("pfc", names, first))
         (size, _), (pause, line) = values.get("headroom/size_bytes", none), values.get("pause", none)
         xoff = None if size is None or pause is None else int(size) - int(pause)
+        if xoff is not None and xoff <= 0 and not size:
+            line = values["headroom/size_bytes"][1]
         stated.append(("headroom/xoff_bytes", xoff, line))
         place = ("advance-buffer-config", GLOBAL, "ingress-lossless-buffer")
         buffers = scope_at(self.qos, *place) or Scope(nearest_line(self.root, "qos", *place))

@@ -188,7 +188,7 @@ ROWS: Sequence[Row] = (
         Keep("mtu <68-65535>", "mtu"),
         Keep("speed <speed>", others.speed_facts),
         Keep("error-correction encoding reed-solomon", "fec", "rs"),
-        Silent("no error-correction encoding"),
+        Keep("no error-correction encoding", "fec", "none"),
         Keep("no switchport", "routed"),
         Keep("switchport access vlan <integer>", "access"),
         Keep("vrf <word>", "vrf"),

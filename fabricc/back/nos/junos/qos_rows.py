@@ -247,9 +247,14 @@ def finish(document: Document) -> None:
             put_settings(document, "qos/", scope, lead=f"{kind} {defined} ")
     put_settings(document, "qos/", document.scope, QOS)
     for profile in document.scope.each("congestion").values():
-        for point in profile.each("point").values():
+        points = profile.each("point")
+        bound = any(point.used for point in points.values())
+        for dscp, point in points.items():
             if not point.used:
                 document.reject_all(point)
+                if bound and "pfc" in point.values:
+                    why = "no forwarding class without loss has this code point"
+                    document.put(f"unread[PFC of code point {dscp}]", why, point.values["pfc"][1])
 
 
 def _put_rest(document: Document, name: str, each: Scope) -> None:

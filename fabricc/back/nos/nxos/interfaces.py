@@ -209,6 +209,7 @@ ROWS: Sequence[Row] = (
         Keep("mtu <integer>", "mtu"),
         Keep("speed <integer>", "speed_gbps", lambda mbps: None if mbps % 1000 else mbps // 1000),
         Silent("fec auto"),
+        Keep("fec off", "fec", "none"),
         Keep("fec <fec>", lambda code: {"fec": _FECS[code], "fec_code": code}),
         Keep("vrf member <word>", "vrf"),
         Silent("no (vrf member|ip address|ipv6 address|ip forward) [<rest>]"),

@@ -194,8 +194,9 @@ def _finish_maps(document: Document) -> list[str]:
 
 def _finish_queues(document: Document) -> None:
     schedulers = {name: _scheduler_text(row) for name, row in rows_of(document, "SCHEDULER").items()}
-    marking = {name: _marking_facts(row) for name, row in rows_of(document, "WRED_PROFILE").items()}
-    for name, row in rows_of(document, "WRED_PROFILE").items():
+    profiles = rows_of(document, "WRED_PROFILE")
+    marking = {name: _marking_facts(row) for name, row in profiles.items()}
+    for name, row in profiles.items():
         state_fields(document, f"qos/wred[{name}]/setting", row, *_COLORS)
     for key, row in rows_of(document, "QUEUE").items():
         name, _, numbers = key.rpartition("|")
@@ -211,6 +212,9 @@ def _finish_queues(document: Document) -> None:
                 document.put(paths[f"queue[{queue}]/scheduler"], value, line)
             for leaf, figure, line in marking.get(wred, ()):
                 document.put(paths[f"queue[{queue}]/{leaf}"], figure, line)
+                if leaf == "drop_min_bytes":  # the line by which it does not mark
+                    place = document.file, line_of(profiles[wred], "ecn")
+                    document.reading.lines[paths[f"queue[{queue}]/ecn_min_bytes"]] = place
 
 
 def _marking_facts(row: Scope) -> list[tuple[str, Value, int]]:
