@@ -64,7 +64,7 @@ _OF_SWITCH = _other_fields(
     "tenants",
 )
 _OF_MANAGEMENT = _other_fields(Management, "address", "gateway")
-_OF_BGP = _other_fields(Bgp, "asn", "router_id", "aggregates", "sessions", "prefix_lists")
+_OF_BGP = _other_fields(Bgp, "asn", "router_id", "aggregates", "sessions", "overlay", "prefix_lists")
 _OF_SESSION = _other_fields(Session, "peer", "remote_asn", "local", "remote", "label")
 _OF_RULE = _other_fields(PrefixRule, "prefix")
 _OF_LIST = _other_fields(PrefixList, "rules")

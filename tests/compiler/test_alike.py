@@ -24,6 +24,7 @@ from fabricc.fabric.coordinates import Coordinates, host_with, of_host, of_switc
 from fabricc.fabric.model import Host
 from fabricc.proof.invariants import Survey
 from fabricc.rules.registry import run_switch_rules
+from tests import tenanted
 from tests.back.nos.mutation import KINDS
 from tests.effort import examples
 from tests.inventories.test_shapes import BOXES, spec_of
@@ -121,6 +122,16 @@ def test_coordinates_are_taken_out_and_put_in(nos: str, shape: str) -> None:
         for each in (own, other):
             assert parted(with_coordinates(device, each)) == (rest, each)
         assert planned(with_coordinates(device, own)) == planned(device)
+
+
+def test_sessions_between_loopbacks_are_coordinates() -> None:
+    """So that spines, and ToRs of one tenant, are proved by substitution."""
+    (above, beside) = (tenanted.switch("junos", name) for name in ("spine01a", "spine02a"))
+    assert above.bgp.overlay
+    assert parted(above)[0] == parted(beside)[0]
+    rest, own = parted(above)
+    assert parted(with_coordinates(above, own)) == (rest, own)
+    assert planned(with_coordinates(above, own)) == planned(above)
 
 
 @pytest.mark.spread(4)
