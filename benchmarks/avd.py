@@ -46,7 +46,7 @@ def inputs(tors: int, spines: int) -> dict[str, Any]:
 
 
 def _everywhere(tors: int, spines: int) -> dict[str, Any]:
-    """What AVD wants to know on every switch: all of them, and how they are connected."""
+    """Return what AVD wants to know on every switch: all of them, and how they are connected."""
     per_spine = UPLINKS // spines
     return {
         "fabric_name": "bench",

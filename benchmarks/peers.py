@@ -61,7 +61,7 @@ class Comparison:
 
     @property
     def ratio(self) -> float:
-        """How much more CPU the peer takes."""
+        """Return how much more CPU the peer takes."""
         return self.theirs_s / self.ours_s
 
 

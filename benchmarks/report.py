@@ -67,7 +67,7 @@ class Report:
             console.print(line, highlight=False)
 
     def ratios(self) -> list[str]:
-        """What is held against another case of the same run: copying the tree, and EOS."""
+        """Return what is held against another case of the same run: copying the tree, and EOS."""
         by_name = {r.name: r for r in self.results}
         lines = []
         cold, copy = by_name.get("build cold"), by_name.get("cp -r of that tree")
@@ -81,7 +81,7 @@ class Report:
         return lines
 
     def growth(self) -> list[str]:
-        """How time grows with ports and files."""
+        """Return how time grows with ports and files."""
         if len(self.sizes) < 2:
             return []
         last = exponent(self.sizes[-2:])

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def calls(function: Callable[[], Any]) -> int:
-    """How many functions, in Python and in C, a call of `function` calls in turn."""
+    """Return how many functions, in Python and in C, a call of `function` calls in turn."""
     count = 0
 
     def note(_frame: object, event: str, _argument: object) -> None:

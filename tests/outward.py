@@ -85,7 +85,7 @@ def compiled(nos: str, *, dual: bool = False, asn: str = "shared") -> Compiled:
 
 
 def fabric(nos: str, *, dual: bool = False, asn: str = "shared") -> Fabric:
-    """Its fabric."""
+    """Return its fabric."""
     return compiled(nos, dual=dual, asn=asn).fabric
 
 
@@ -96,5 +96,5 @@ def switch(nos: str, name: str, *, dual: bool = False) -> Switch:
 
 
 def switches(nos: str) -> list[Switch]:
-    """Those with a way out, of both address families."""
+    """Return those with a way out, of both address families."""
     return [switch(nos, TOR), switch(nos, SPINE), switch(nos, SPINE, dual=True)]

@@ -58,7 +58,7 @@ def compiled(nos: str, *, dual: bool = False, asn: str = "shared", links: str = 
 
 
 def fabric(nos: str, *, dual: bool = False, asn: str = "shared", links: str = "numbered") -> Fabric:
-    """Its fabric."""
+    """Return its fabric."""
     found = compiled(nos, dual=dual, asn=asn, links=links)
     assert found.fabric is not None, found.diagnostics
     return found.fabric

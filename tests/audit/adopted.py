@@ -160,7 +160,7 @@ def compiled_of(words: dict[str, Any] | Path, folder: Path) -> Compiled:
 
 
 def adopted(compiled: Compiled, **kept: Any) -> Adoption:
-    """What adopting the files of a fabric comes to."""
+    """Return what adopting the files of a fabric comes to."""
     return run.adopted_of(found_of(collected(compiled, **kept)), Path("folder"), compiled.spec.cluster)
 
 
@@ -176,7 +176,7 @@ class Row(NamedTuple):
 
 
 def row_of(words: dict[str, Any] | Path) -> Row | str:
-    """What came of adopting a spec's fabric; words where it does not build itself."""
+    """Return what came of adopting a spec's fabric; words where it does not build itself."""
     with TemporaryDirectory() as folder:
         compiled = compiled_of(words, Path(folder))
         if not compiled.sound or compiled.infiniband is not None:

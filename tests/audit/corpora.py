@@ -69,7 +69,7 @@ def statements(text: str, nos: str) -> int:
 
 
 def share(nos: str, files: dict[str, str]) -> tuple[Share, list[str]]:
-    """What one device comes to, and its unknown lines."""
+    """Return what one device comes to, and its unknown lines."""
     back_end = back_ends.load(nos)
     reading = back_end.read(files)
     ignorable = back_end.ignorable(files, reading) if hasattr(back_end, "ignorable") else frozenset()

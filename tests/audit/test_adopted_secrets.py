@@ -35,7 +35,7 @@ SSH_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1i0sX7example"
     params=["eos", *(pytest.param(name, marks=pytest.mark.slow) for name in ("nxos", "junos", "cumulus"))],
 )
 def adoption(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Adoption:
-    """What adopting switches comes to that print hashes and keys in the forms of their systems."""
+    """Return what adopting switches comes to that print hashes and keys in the forms of their systems."""
     model, system, forms = SYSTEMS[request.param]
     box = {"model": model, "nos": system}
     management = {

@@ -51,7 +51,7 @@ def list_contents(device: PackedDevice) -> tuple[object, ...]:
 
 
 def learned(texts: list[str]) -> KnownTexts:
-    """What is known after some texts were met."""
+    """Return what is known after some texts were met."""
     alike = KnownTexts()
     for number, text in enumerate(texts):
         if alike.read(f"x{number}", f"x{number}.cfg", text) is None:

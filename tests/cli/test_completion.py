@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def completed(*words: str) -> list[str]:
-    """What is offered for the last word."""
+    """Return what is offered for the last word."""
     *before, begun = words
     return [each.value for each in BashComplete(cli, {}, "fabricc", "_X").get_completions(before, begun)]
 

@@ -73,7 +73,7 @@ class Terminal:
         os.close(theirs)
 
     def until(self, wanted: str) -> str:
-        """What is shown up to and with some words."""
+        """Return what is shown up to and with some words."""
         shown, late = "", time.monotonic() + 60
         while wanted not in shown:
             assert select.select([self.ours], [], [], max(0, late - time.monotonic()))[0], shown

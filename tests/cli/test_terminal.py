@@ -36,7 +36,7 @@ OTHER = re.compile(r"\x1b\[[\d;?]*[A-Za-z]|\r")
 
 
 def shown(columns: int, words: tuple[str, ...], **environment: str) -> str:
-    """What fabricc writes to a terminal of so many columns."""
+    """Return what fabricc writes to a terminal of so many columns."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     kept = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR")}

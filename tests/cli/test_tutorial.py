@@ -30,7 +30,7 @@ def steps(page: str) -> list[tuple[str, list[str]]]:
 
 
 def pattern(shown: list[str]) -> str:
-    """What an output has to be: `…` alone on a line is any lines, within one any text."""
+    """Return what an output has to be: `…` alone on a line is any lines, within one any text."""
     text = ""
     for line in shown:
         text += r"(?:.*\n)*?" if line == "…" else ".*".join(map(re.escape, line.split("…"))) + r" *\n"
@@ -38,7 +38,7 @@ def pattern(shown: list[str]) -> str:
 
 
 def run(command: str, here: Path, environment: dict[str, str], ended: Path) -> tuple[str, int, Path]:
-    """What a command prints, its status, and the folder that it ends in."""
+    """Return what a command prints, its status, and the folder that it ends in."""
     script = f'{command}\nstatus=$?; pwd > "{ended}"; exit $status'
     ran = subprocess.run(
         ["bash", "-c", script], cwd=here, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

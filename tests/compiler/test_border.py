@@ -63,7 +63,7 @@ def switches(found: Compiled) -> dict[str, Switch]:
 
 
 def identities(found: Compiled) -> dict[str, object]:
-    """What identifies a device: number, addresses of loopback and management, and ports with their far ends."""
+    """Return what identifies a device: number, addresses of loopback and management, and ports with their far ends."""
     fabric, all_ = found.fabric, {}
     for switch in found.switches():
         ports = {

@@ -59,7 +59,7 @@ def run(folder: Path, tool: str, *words: str) -> subprocess.CompletedProcess[str
 
 
 def played(folder: Path, tasks: list[dict[str, Any]], *options: str) -> list[dict[str, Any]]:
-    """What each task of a playbook returned; it ends at the first that fails."""
+    """Return what each task of a playbook returned; it ends at the first that fails."""
     named = [
         {"name": f"task {number}", "register": f"r{number}", **task} for number, task in enumerate(tasks)
     ]
@@ -87,7 +87,7 @@ def played(folder: Path, tasks: list[dict[str, Any]], *options: str) -> list[dic
 
 
 def run_alone(folder: Path, module: str, **arguments: object) -> Any:
-    """What a module returns to Ansible, run as Ansible runs it but for the way there."""
+    """Return what a module returns to Ansible, run as Ansible runs it but for the way there."""
     (folder / "arguments.json").write_text(json.dumps({"ANSIBLE_MODULE_ARGS": arguments}))
     file = COLLECTION / f"plugins/modules/{module}.py"
     ran = subprocess.run(

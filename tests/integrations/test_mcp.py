@@ -189,7 +189,7 @@ def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Re
 
 
 def running(folder: Path) -> bool:
-    """Whether the process of `other` is there."""
+    """Return whether the process of `other` is there."""
     return Path("/proc", (folder / "pid").read_text()).exists()
 
 

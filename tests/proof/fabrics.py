@@ -88,7 +88,7 @@ def change_files(device: str, *changes: tuple[str, str]) -> Fault:
 
 
 def judge(built: Fabric, fault: Fault, declared: Mapping[int, Ratio] | None = None) -> list[Finding]:
-    """What the invariants find: device by device, over all of them, and at both ends of every link."""
+    """Return what the invariants find: device by device, over all of them, and at both ends of every link."""
     survey, census, links = Survey(), Census(), LinkComparison()
     found: list[Finding] = []
     ends: list[LinkEnd] = []

@@ -205,7 +205,7 @@ def test_only_accepted_invariants_are_softened() -> None:
 
 
 def surveyed(built: Fabric) -> Survey:
-    """What is seen of a fabric's switches, each read from its own files."""
+    """Return what is seen of a fabric's switches, each read from its own files."""
     survey = Survey()
     for switch_id in built.switch_ids():
         switch = built.switch(switch_id)

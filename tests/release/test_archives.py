@@ -74,7 +74,7 @@ def test_the_source_archive_is_what_git_has(dist: Path) -> None:
 
 
 def validated(bill: dict[str, object]) -> object:
-    """What CycloneDX's own schema has against a bill, None for nothing."""
+    """Return what CycloneDX's own schema has against a bill, None for nothing."""
     from cyclonedx.schema import SchemaVersion
     from cyclonedx.validation.json import JsonStrictValidator
 

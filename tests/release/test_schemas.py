@@ -125,7 +125,7 @@ class Editor:
         raise AssertionError("never heard")
 
     def findings(self, file: str, text: str) -> list[str]:
-        """What the editor underlines in a file."""
+        """Return what the editor underlines in a file."""
         uri = f"file:///fabric/{file}"
         document = {"uri": uri, "languageId": "yaml", "version": 1, "text": text}
         self.tell("textDocument/didOpen", {"textDocument": document})

@@ -89,7 +89,7 @@ def contents(top: Path, *, state: bool = True) -> dict[str, tuple[object, ...]]:
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What somebody else pushed: a spec, its lock and its tree."""
+    """Return what somebody else pushed: a spec, its lock and its tree."""
     top = tmp_path_factory.mktemp("theirs") / "clone"
     (top / ".git").mkdir(parents=True)
     (top / "cluster.yaml").write_text(SPEC)

@@ -38,7 +38,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def archive(home: Path) -> Path:
-    """What was unpacked below it."""
+    """Return what was unpacked below it."""
     top = home / "dl" / "archive"
     top.mkdir(parents=True)
     (top / "cluster.yaml").write_text(SPEC)

@@ -43,7 +43,7 @@ def tokens(markdown: str) -> list[Token]:
 
 
 def read(markdown: str) -> str:
-    """What a reader sees of one paragraph, and that it is nothing but text."""
+    """Return what a reader sees of one paragraph, and that it is nothing but text."""
     found = tokens(markdown)
     kinds = {token.type for token in found}
     assert kinds <= {"paragraph_open", "paragraph_close", "text", "text_special", "softbreak"}, kinds

@@ -57,7 +57,7 @@ READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 @pytest.fixture
 def said(capsys: pytest.CaptureFixture[str]) -> Said:
-    """What is printed by a run of the command line, or by a call."""
+    """Return what is printed by a run of the command line, or by a call."""
 
     def call(*words: str, by: Callable[[], object] | None = None) -> tuple[str, str]:
         capsys.readouterr()
@@ -291,7 +291,7 @@ def filled(review: Review, text: str) -> Review:
 
 
 def comments(review: Review, text: str, forge: str) -> list[str]:
-    """What is posted of the review with the text everywhere, and where nothing could be compared."""
+    """Return what is posted of the review with the text everywhere, and where nothing could be compared."""
     wrong = [Diagnostic("FAB0001", Severity.ERROR, text, Position(text, 1), text or "x")]
     return [render(filled(review, text), FORGES[forge]), render_failure(wrong, text, FORGES[forge])]
 

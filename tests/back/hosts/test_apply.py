@@ -135,7 +135,7 @@ def stages_of(
     release: str,
     ports: Sequence[str],
 ) -> dict[str, str]:
-    """What each stage prints on a copy of this machine with these files, and links of these names."""
+    """Return what each stage prints on a copy of this machine with these files, and links of these names."""
     for path, text in files.items():
         file = root / "tree" / path
         file.parent.mkdir(parents=True, exist_ok=True)

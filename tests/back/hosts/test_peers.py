@@ -26,7 +26,7 @@ NETWORKD = Path("/lib/systemd/systemd-networkd")
 
 @cache
 def namespaces() -> bool:
-    """Whether this user may make network and mount namespaces with a /sys and /run of their own."""
+    """Return whether this user may make network and mount namespaces with a /sys and /run of their own."""
     if os.geteuid() or not shutil.which("unshare") or not shutil.which("ip"):
         return False
     trial = (

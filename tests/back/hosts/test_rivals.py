@@ -85,7 +85,7 @@ method=disabled
 
 
 def networkmanager(root: Path, path: str, text: str) -> dict[str, str]:
-    """What the stages print where a file of another tool is there from the beginning."""
+    """Return what the stages print where a file of another tool is there from the beginning."""
     return stages(
         f"{NETWORKMANAGER}\nwrite {path} << 'TEXT'\n{text}\nTEXT\n{RUNS}", root, "rhel-9-dual-stack", RHEL
     )
@@ -304,7 +304,7 @@ needs_both = pytest.mark.skipif(
 
 
 def with_both(root: Path, variant: str, release: str, path: str, text: str) -> dict[str, str]:
-    """What the stages print on a host on which both daemons run and a file of another tool is there."""
+    """Return what the stages print on a host on which both daemons run and a file of another tool is there."""
     script = f"{BOTH}\nmkdir -p {Path(path).parent}\ncat > {path} << 'TEXT'\n{text}\nTEXT\nchmod 600 {path}\n"
     if path.endswith(".network"):
         script += f"chmod 644 {path}\n"

@@ -79,7 +79,7 @@ def fabric(name: str) -> Fabric:
 
 @cache
 def files(name: str) -> dict[str, str]:
-    """Its job and acceptance files."""
+    """Return its job and acceptance files."""
     return job_files(fabric(name))
 
 

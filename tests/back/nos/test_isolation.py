@@ -142,7 +142,7 @@ CASES: list[tuple[str, str, Edit, str]] = [
 
 
 def find_breaches(switch: Switch, files: dict[str, str]) -> list[Finding]:
-    """What the invariants of one device find in its files."""
+    """Return what the invariants of one device find in its files."""
     return list(Survey().add_switch(make_view(switch, nos.load(switch.nos).read(files)), "x"))
 
 

@@ -21,7 +21,7 @@ RATIOS = {1: Ratio(Fraction(1))}
 
 
 def added(nos: str) -> str:
-    """What the links between two ToRs change in the files of the first one."""
+    """Return what the links between two ToRs change in the files of the first one."""
     texts = [load(nos).render(switches(nos, **words)[0]) for words in ({"peers": 0, "wiring": APART}, {})]
     lines = []
     for file in sorted(texts[1]):

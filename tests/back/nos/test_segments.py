@@ -23,7 +23,7 @@ PASSED_ON = {"cumulus", "nxos", "sonic"}
 
 
 def added(nos: str, name: str) -> str:
-    """What segments change in the files of a switch, whose ports to hosts are routed without."""
+    """Return what segments change in the files of a switch, whose ports to hosts are routed without."""
     built = fabric(nos, dual=True)
     at = next(at for at in built.switch_ids() if built.name(at) == name)
     texts = [load(nos).render(each.switch(at)) for each in (replace(built, evpn=None), built)]

@@ -93,7 +93,7 @@ def stated(nos: str) -> dict[str, set[Value]]:
 
 
 def fits(kind: str | tuple[str, ...], value: Value) -> bool:
-    """Whether a value is of a type."""
+    """Return whether a value is of a type."""
     if not isinstance(kind, str):
         return value in kind
     parts = str(value).split(",") if value != "" else []

@@ -27,7 +27,7 @@ KEEPS_CODE_POINTS = {"cumulus", "frr", "junos", "sonic"}
 
 
 def added(nos: str, name: str) -> str:
-    """What the ways out of a switch change in its files."""
+    """Return what the ways out of a switch change in its files."""
     built = fabric(nos)
     at = next(at for at in built.switch_ids() if built.name(at) == name)
     texts = [load(nos).render(f.switch(at)) for f in (replace(built, external=External()), built)]

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def compiled_blocks(start: State) -> int:
-    """How many blocks there are below a state, all rows compiled."""
+    """Return how many blocks there are below a state, all rows compiled."""
     stack, met = [start], set[int]()
     count = 0
     while stack:

@@ -273,7 +273,7 @@ def remedies() -> Iterator[Text]:
 
 
 def is_sentence(text: str) -> bool:
-    """Whether a remedy is one, or gives a value."""
+    """Return whether a remedy is one, or gives a value."""
     return not text[0].islower() and (text.endswith(".") or text.startswith("For example: "))
 
 

@@ -35,7 +35,7 @@ def with_networks(networks: list[dict[str, Any]], hosts: int = 128, **management
 
 
 def findings(text: dict[str, Any]) -> tuple[Diagnostic, ...]:
-    """What is wrong with a document, as a spec or else in the plan."""
+    """Return what is wrong with a document, as a spec or else in the plan."""
     return read_spec(json.dumps(text).encode(), "cluster.yaml").diagnostics or planned(text).diagnostics
 
 

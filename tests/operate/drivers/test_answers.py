@@ -51,7 +51,7 @@ HOSTILE = {
 
 
 def describe_outcome(server: Any, nos: str, monkeypatch: pytest.MonkeyPatch, what: str = "running") -> str:
-    """What a question ends with."""
+    """Return what a question ends with."""
     monkeypatch.setenv("LAB_PASSWORD", server.device.password)
     far = server.device
     login = Login(

@@ -188,7 +188,7 @@ def test_two_sessions_do_not_meet_and_a_lost_one_frees_the_lock(switch: JunosSwi
 
 
 def commits(switch: JunosSwitch) -> int:
-    """How many commits took effect, without the one that the switch began with."""
+    """Return how many commits took effect, without the one that the switch began with."""
     return len(switch.history) - 1
 
 

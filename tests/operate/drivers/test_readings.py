@@ -65,7 +65,7 @@ def open_driver(folder: Path, nos: str) -> Iterator[tuple[Any, Any]]:
 
 
 def grown(before: Counters, now: Counters) -> dict[str, dict[str, dict[str, int]]]:
-    """What differs."""
+    """Return what differs."""
     return {
         kind: {
             port: {name: n for name, n in counts.items() if n != before[kind].get(port, {}).get(name, 0)}

@@ -44,7 +44,7 @@ def definitions() -> dict[str, str]:
 
 
 def sources(cell: str) -> list[str]:
-    """Where the links of a cell lead, and the files of this repository that it names."""
+    """Return where the links of a cell lead, and the files of this repository that it names."""
     known = definitions()
     linked = [known[name] for name in REFERENCE.findall(cell) if name in known]
     return LINK.findall(cell) + linked + CODE.findall(cell)

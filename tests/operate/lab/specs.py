@@ -87,5 +87,5 @@ def source(spec: Path, units: int | None = None) -> LabFabric:
 
 
 def network(spec: Path, units: int | None = None) -> Network:
-    """Its devices, without a lab behind them."""
+    """Return its devices, without a lab behind them."""
     return Network.of(None, source(spec, units).fabric)  # type: ignore[arg-type]

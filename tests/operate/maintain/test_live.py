@@ -60,7 +60,7 @@ def network(tmp_path: Path) -> Iterator[Network]:
 
 
 def reloaded(network: Network, name: str, wanted: Prediction, stream: Stream) -> Outage:
-    """What the traffic saw of a switch that takes its configuration of a network."""
+    """Return what the traffic saw of a switch that takes its configuration of a network."""
     switch = next(switch for switch in network.switches if switch.name == name)
     stream.start()
     scenarios.while_running(lambda: network.lab.reload(name, render_frr(switch)), stream)

@@ -104,7 +104,7 @@ class Daemons:
 
 
 def has_addresses(network: Network, name: str) -> bool:
-    """Whether the ports have the addresses of a state and no others."""
+    """Return whether the ports have the addresses of a state and no others."""
     host = next(host for host in network.hosts if host.name == name)
     words = ["ip", "-n", network.lab.record.namespace(name), "-o", "addr", "show", "scope", "global"]
     ran = subprocess.run(words, capture_output=True, text=True, check=True)

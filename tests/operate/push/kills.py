@@ -156,13 +156,13 @@ class Bench:
         return int(str(number or 0))
 
     def open(self) -> bool:
-        """Whether the latest run is not over."""
+        """Return whether the latest run is not over."""
         return self.read("SELECT ended FROM run ORDER BY id DESC LIMIT 1") == (None,)
 
     # What is checked.
 
     def expired(self) -> bool:
-        """Whether the victim went back after the time in which its change had to be confirmed."""
+        """Return whether the victim went back after the time in which its change had to be confirmed."""
         query = (
             f"SELECT max(at) - (SELECT max(at) FROM step WHERE run=latest AND name='{VICTIM}' AND what='{{}}') "
             f"FROM step, (SELECT max(id) AS latest FROM run) WHERE run=latest AND name='{VICTIM}' AND what='{{}}'"
@@ -174,7 +174,7 @@ class Bench:
         return self.trees[state].files(VICTIM)["frr.conf"]
 
     def wrong(self, wanted: str) -> list[str]:
-        """What does not agree on the switch with a state that it is to run, once nothing moves any more."""
+        """Return what does not agree on the switch with a state that it is to run, once nothing moves any more."""
         until = time.monotonic() + WHOLE_S
         while found := self._wrong(wanted):
             if time.monotonic() > until:

@@ -144,7 +144,7 @@ def _reset(live: Live) -> None:
 
 
 def _untrue(live: Live, texts: Mapping[str, str]) -> list[str]:
-    """Where the journal and what the victim runs by FRR's own comparison differ, once nothing moves any more."""
+    """Return where the journal and what the victim runs by FRR's own comparison differ, once nothing moves any more."""
     state = live.states().get(VICTIM, "no run")
     if state == "unknown":
         return []

@@ -117,7 +117,7 @@ def play(case: Case, folder: Path) -> Row:
 
 
 def untruths(network: Network, new: str) -> list[str]:
-    """Where the journal and the switches differ."""
+    """Return where the journal and the switches differ."""
     try:
         network.truthful(new)
     except AssertionError as error:

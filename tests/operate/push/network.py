@@ -142,7 +142,7 @@ class Network:
         return str(self.ask("running", name))
 
     def interval(self, name: str) -> str:
-        """Which state a switch runs: the words in which the two differ."""
+        """Return which state a switch runs: the words in which the two differ."""
         text = self.runs(name)
         timers = re.search(r"(?m)^ timers bgp .*$", text)
         bfd = re.search(r"(?m)^  transmit-interval .*$", text)

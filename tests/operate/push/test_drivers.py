@@ -74,7 +74,7 @@ class Bench:
 
     @property
     def new(self) -> bool:
-        """Whether the switch runs the changed state."""
+        """Return whether the switch runs the changed state."""
         return NEW.search(self.running()) is not None
 
     def words(self, *options: str) -> list[str]:

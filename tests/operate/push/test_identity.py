@@ -219,7 +219,7 @@ def fabric(tmp_path_factory: pytest.TempPathFactory) -> BuiltTree:
 
 
 def neighbors(source: BuiltTree, name: str) -> tuple[tuple[str, str, str], ...]:
-    """What the neighbors of a switch announce to it, as the plan has it, in capitals and with a domain."""
+    """Return what the neighbors of a switch announce to it, as the plan has it, in capitals and with a domain."""
     ports = [port for port in source.switch(name).ports if port.peer and port.direction is not Direction.HOST]
     return tuple(
         (f"{port.peer.device.upper()}.Example.net", port.peer.port, "") for port in ports if port.peer

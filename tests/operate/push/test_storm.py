@@ -64,7 +64,7 @@ class Pair:
         self.access.write_text(yaml.safe_dump({"timeout_s": 20, "devices": devices}))
 
     def new(self, name: str) -> bool:
-        """Whether a switch runs the changed state."""
+        """Return whether a switch runs the changed state."""
         return NEW.search(self.running[name]()) is not None
 
     def sessions(self, name: str) -> dict[str, int]:

@@ -23,7 +23,7 @@ def network(network: Network) -> Network:
 
 
 def screen(output: str) -> str:
-    """What a terminal shows after all of this was written to it, by the sequences that rich uses."""
+    """Return what a terminal shows after all of this was written to it, by the sequences that rich uses."""
     lines, row, column = [""], 0, 0
     at = 0
     while at < len(output):

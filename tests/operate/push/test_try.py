@@ -49,7 +49,7 @@ def switch(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
 
 
 def left_behind(server: Any) -> object:
-    """What of a candidate is still on a device."""
+    """Return what of a candidate is still on a device."""
     if hasattr(server, "sessions"):
         return server.sessions
     if hasattr(server, "holder"):

@@ -166,7 +166,7 @@ DEVICES: dict[str, tuple[str, Callable[..., Any]]] = {
 
 
 def announced(source: BuiltTree, nos: str, device: str, port: str) -> str:
-    """What a switch of this system calls its port over LLDP: SONiC its alias, the others its name."""
+    """Return what a switch of this system calls its port over LLDP: SONiC its alias, the others its name."""
     from fabricc.back import nos as back_ends
 
     planned = back_ends.load(nos).planned(source.switch(device))

@@ -44,7 +44,7 @@ class Bench:
         return path
 
     def review(self, inventory: str, *edits: Edit, more: str = "") -> Review:
-        """What the edits do to the inventory."""
+        """Return what the edits do to the inventory."""
         return compared(self.spec(inventory, "base"), self.spec(inventory, "head", *edits, more=more))
 
 
@@ -72,7 +72,7 @@ def fabricc(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str,
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `init` and `build` write for eight hosts, committed and pushed."""
+    """Return what `init` and `build` write for eight hosts, committed and pushed."""
     folder = tmp_path_factory.mktemp("forge")
     author = folder / "author"
     assert run(["init", str(author)]) == 0

@@ -756,7 +756,7 @@ HARMLESS: dict[str, dict[str, Edit]] = {
 
 
 def caught(review: Review) -> bool:
-    """Whether a reviewer sees that a change may harm: by its risk, by what to drain, as unknown or as access."""
+    """Return whether a reviewer sees that a change may harm: by its risk, by what to drain, as unknown or as access."""
     return review.risk in ("medium", "high")
 
 

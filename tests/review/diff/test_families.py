@@ -42,7 +42,7 @@ SYSTEMS = [
 
 
 def switches(folder: Path, model: str, nos: str, before: str, after: str) -> list[Group]:
-    """What changes on switches from one addressing to the other."""
+    """Return what changes on switches from one addressing to the other."""
     spec = folder / "cluster.yaml"
     sides = []
     for addressing in (before, after):

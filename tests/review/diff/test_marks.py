@@ -20,7 +20,7 @@ RDMA = "rdma: {dscp: 26, lossless: true"
 
 
 def reviewed(folder: Path, nos: str, before: str, after: str) -> Review:
-    """What becomes of a fabric whose class for RDMA changes."""
+    """Return what becomes of a fabric whose class for RDMA changes."""
     paths = []
     for side, dscp in (("base", before), ("head", after)):
         path = folder / side / "cluster.yaml"

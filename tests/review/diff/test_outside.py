@@ -22,7 +22,7 @@ ACCEPTED = "[0.0.0.0/0, 203.0.113.0/24 le 28]"
 
 
 def reviewed(folder: Path, nos: str, accept: str, before: str = ACCEPTED) -> Review:
-    """What becomes of the fabric when the party that BGP leads to is accepted with other prefixes."""
+    """Return what becomes of the fabric when the party that BGP leads to is accepted with other prefixes."""
     paths = []
     for side, prefixes in (("base", before), ("head", accept)):
         path = folder / side / "cluster.yaml"

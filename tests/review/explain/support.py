@@ -35,7 +35,7 @@ _OPERATIONS: dict[type, Callable[[Any, Any], Any]] = {
 
 
 def is_page(words: str) -> bool:
-    """Whether `fabricc docs TOPIC` shows a page."""
+    """Return whether `fabricc docs TOPIC` shows a page."""
     command, _, topic = words.partition(",")[0].rpartition(" ")
     return command == "fabricc docs" and topic in list_pages()
 
@@ -55,7 +55,7 @@ def known_of(document: dict[str, Any]) -> PlanSources:
 
 
 def computed(text: str) -> int:
-    """What the numbers of a closed form come to; addresses count as the numbers that they are."""
+    """Return what the numbers of a closed form come to; addresses count as the numbers that they are."""
     plain = _ADDRESS.sub(lambda found: str(int(ip_address(found[0]))), text).replace("^", "**")
     return _value(ast.parse(plain, mode="eval").body)
 

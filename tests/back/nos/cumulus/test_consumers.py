@@ -72,7 +72,7 @@ def written(name: str, release: str) -> frozenset[tuple[str, ...]]:
 
 
 def arms(annotation: Any) -> list[Any]:
-    """What a field may be: models, dictionaries and scalars, without `None`."""
+    """Return what a field may be: models, dictionaries and scalars, without `None`."""
     origin = get_origin(annotation)
     if origin is Annotated:
         return arms(get_args(annotation)[0])
@@ -82,7 +82,7 @@ def arms(annotation: Any) -> list[Any]:
 
 
 def modeled(annotation: Any, keys: tuple[str, ...]) -> bool:
-    """Whether an object model has a path, keys of one's own where that has `*`."""
+    """Return whether an object model has a path, keys of one's own where that has `*`."""
     if not keys:
         return True
     found: list[Any] = []
@@ -141,7 +141,7 @@ def test_the_releases_of_every_path_are_those_of_nvidia_s_object_models() -> Non
 
 
 def unread(text: str) -> dict[str, tuple[str, int]]:
-    """What has no effect by a file: path -> why and line."""
+    """Return what has no effect by a file: path -> why and line."""
     reading = CUMULUS.read({"startup.yaml": text})
     return {
         path[len("unread[") : -1]: (str(why), reading.lines[path][1])

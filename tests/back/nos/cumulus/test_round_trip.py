@@ -166,7 +166,7 @@ def test_keys_with_ranges_are_written_out() -> None:
 
 
 def commands(tree: Any, above: str = "nv set") -> list[str]:
-    """What `nv config show -o commands` prints for a tree."""
+    """Return what `nv config show -o commands` prints for a tree."""
     if isinstance(tree, list):
         return [line for item in tree for line in commands(item, above)]
     if not isinstance(tree, dict):

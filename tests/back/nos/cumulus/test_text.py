@@ -196,7 +196,7 @@ def test_gnmi_answers_on_the_management_address_from_5_13_on() -> None:
 
 
 def admitted(rules: dict[str, Any], protocol: str, port: str) -> list[tuple[str, str]]:
-    """What the rules about a port do, in their order: the word and the source."""
+    """Return what the rules about a port do, in their order: the word and the source."""
     found = []
     for number in sorted(rules, key=int):
         match = rules[number]["match"]["ip"]

@@ -301,7 +301,7 @@ def avd(switch: Switch, family: str) -> dict[str, Any]:
 
 
 def avd_settings(switch: Switch, family: str) -> dict[str, Any]:
-    """What the sample's settings are in AVD's words."""
+    """Return what the sample's settings are in AVD's words."""
     management, group = switch.management, "group FABRICC"
     assert management.snmp
     assert management.tacacs

@@ -130,7 +130,7 @@ class Box:
         return json.loads(self.vtysh(f"show {command} json") or "{}")
 
     def reload_differences(self) -> str:
-        """What frr-reload would change of the running configuration, log lines left out."""
+        """Return what frr-reload would change of the running configuration, log lines left out."""
         script = [str(DAEMONS / "frr-reload.py"), "-N", self.name, "--test", "--stdout", str(self.conf)]
         output = self.run(script).stdout
         return "\n".join(line for line in output.splitlines() if line.strip() and " INFO: " not in line)

@@ -144,7 +144,7 @@ SEQUENCE = re.compile(r"(?<=seq )\d+")
 
 
 def named(reading: Reading, intact: Reading, file: str, number: int) -> bool:
-    """Whether the changed line is pointed at: as unknown, or by a fact of its file that differs."""
+    """Return whether the changed line is pointed at: as unknown, or by a fact of its file that differs."""
     if any((f, n) == (file, number) for f, n, _ in reading.unknown):
         return True
     paths = differences(reading.facts, intact.facts)

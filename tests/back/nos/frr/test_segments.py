@@ -201,7 +201,7 @@ while fetching.recv(65536):
 
 
 def fetched(site: Site, client: str, server: str, family: str) -> bool:
-    """Whether a host fetches half a megabyte from another over TCP."""
+    """Return whether a host fetches half a megabyte from another over TCP."""
     address = str(getattr(site.hosts[server][1], family)).partition("/")[0]
     within = ["ip", "netns", "exec"]
     serving = subprocess.Popen([*within, site.hosts[server][0], "python3", "-c", SERVER])

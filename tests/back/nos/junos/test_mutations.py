@@ -56,7 +56,7 @@ def named(text: str, planned: Facts) -> set[int]:
 
 
 def end(lines: list[str], at: int) -> int:
-    """Where the statement that begins at a line ends: at its closing brace, or there."""
+    """Return where the statement that begins at a line ends: at its closing brace, or there."""
     indent = re.match(" *", lines[at])
     assert indent
     if not lines[at].endswith("{"):

@@ -22,7 +22,7 @@ MISREAD = ("class_map 'type'", "community_list")
 
 
 def dangling(text: str, folder: Path) -> list[str]:
-    """Its errors, without those it misreads."""
+    """Return its errors, without those it misreads."""
     assert CONFGRAPH is not None
     (folder / "device.cfg").write_text(text, encoding="utf-8")
     command = [CONFGRAPH, "map", "--os", "nxos", "--lint", "device.cfg"]

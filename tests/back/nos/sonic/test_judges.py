@@ -43,7 +43,7 @@ def needs_yang(test: Callable[..., None]) -> Callable[..., None]:
 
 
 def judge(release: str, *files: Path) -> list[str]:
-    """What the release's models do not accept."""
+    """Return what the release's models do not accept."""
     models = MODELS_OF / release
     if not models.is_dir():
         pytest.skip(f"no models of SONiC {release} in {MODELS_OF}")

@@ -43,5 +43,5 @@ class Counted:
         return sum(counts.get(port, {}).values())
 
     def refuses(self, command: str) -> bool:
-        """Whether the platform does not have a command."""
+        """Return whether the platform does not have a command."""
         return command.startswith(self.refused) if self.refused else False

@@ -190,7 +190,7 @@ class EosSwitch:
         return self.printed.get(tuple(lines), "\n".join(lines) + "\n")
 
     def _show_startup(self) -> dict[str, Any]:
-        """What was saved; Arista's rbeapi has the answer of a switch without a startup configuration."""
+        """Return what was saved; Arista's rbeapi has the answer of a switch without a startup configuration."""
         if self.startup is None:
             raise Refused("could not run command", 1000)
         return {"output": self._text(self.startup)}

@@ -81,7 +81,7 @@ class Box:
 
 
 def missing() -> list[str]:
-    """What a box needs and this machine lacks."""
+    """Return what a box needs and this machine lacks."""
     root = [] if os.geteuid() == 0 else ["root"]
     path = os.environ.get("PATH", "") + ":/usr/sbin:/usr/lib/frr"
     return root + sorted({package for name, package in PROGRAMS.items() if not shutil.which(name, path=path)})

@@ -46,7 +46,7 @@ class Refused(Exception):  # noqa: N818 - an answer of the device
 
     @property
     def about(self) -> str:
-        """What of the configuration it names, as in Juniper/py-junos-eznc."""
+        """Return what of the configuration it names, as in Juniper/py-junos-eznc."""
         path = f"<error-path>{escape(self.path)}</error-path>" if self.path else ""
         if self.element:
             path += f"<error-info><bad-element>{escape(self.element)}</bad-element></error-info>"
@@ -120,7 +120,7 @@ class JunosSwitch:
 
     @property
     def running(self) -> str:
-        """What is committed, after a confirmation that did not come."""
+        """Return what is committed, after a confirmation that did not come."""
         with self._turn:
             if self.waiting is not None and time.monotonic() > self.waiting:
                 self.waiting = None
@@ -207,7 +207,7 @@ class JunosSwitch:
         return f"<load-configuration-results>{warning}<ok/></load-configuration-results>"
 
     def _warning(self) -> str:
-        """What stands before `<ok/>` in an answer, as in clicon/clixon-controller issue 71."""
+        """Return what stands before `<ok/>` in an answer, as in clicon/clixon-controller issue 71."""
         if not self.faults.warning:
             return ""
         return (

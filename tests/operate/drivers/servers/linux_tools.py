@@ -74,7 +74,7 @@ def updater():  # type: ignore[no-untyped-def]
 
 
 def ran_before(tables: dict) -> bool:  # type: ignore[type-arg]
-    """Whether a checkpoint has these tables."""
+    """Return whether a checkpoint has these tables."""
     points = (ROOT / "etc/sonic/checkpoints").glob("*.json")
     return any(json.loads(point.read_text()) == tables for point in points)
 
@@ -167,7 +167,7 @@ def show(words: list[str]) -> None:
 
 
 def counted() -> dict:  # type: ignore[type-arg]
-    """What the device counts, in the form of `Counted`; priorities as text."""
+    """Return what the device counts, in the form of `Counted`; priorities as text."""
     return json.loads((ROOT / "counted.json").read_text())
 
 
@@ -229,7 +229,7 @@ def place(path: str) -> Path:
 
 
 def passed_over(line: str) -> bool:
-    """Whether frr-reload.py ignores a line that `show running-config` prints around the configuration."""
+    """Return whether frr-reload.py ignores a line that `show running-config` prints around the configuration."""
     return line == "end" or line.startswith("frr version")
 
 

@@ -9,7 +9,7 @@ Path = tuple[str, ...]
 
 
 def printed(text: str) -> str:
-    """What a switch prints after it took a configuration: no comments, keys encrypted, one line never."""
+    """Return what a switch prints after it took a configuration: no comments, keys encrypted, one line never."""
     lines = [line for line in text.splitlines() if not line.startswith("!")]
     while lines and not lines[0].strip():
         del lines[0]

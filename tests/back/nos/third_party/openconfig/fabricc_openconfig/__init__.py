@@ -60,7 +60,7 @@ class OpenConfig:
         return reading
 
     def planned(self, switch: Switch) -> Facts:
-        """What `read(render(switch))` has to be."""
+        """Return what `read(render(switch))` has to be."""
         return planned_facts(switch)
 
 
