@@ -20,7 +20,10 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
 from fabricc.facts.statement import session_path
+from fabricc.rules.access import MISSING
 from fabricc.rules.findings import finding_at
+from fabricc.rules.forwarding import IDLE
+from fabricc.rules.next_hops import NEXT_HOP
 from fabricc.rules.rule import ADDRESSES, BGP, INTERFACES, OTHER, Input, SwitchRule
 
 if TYPE_CHECKING:
@@ -31,7 +34,6 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Finding
     from fabricc.rules.sessions import Sessions
 
-UNUSED, NEXT_HOP, MISSING = "FAB9675", "FAB9680", "FAB9674"
 _PLACES = ("description", "families", "import", "export", "bfd")
 
 
@@ -49,7 +51,7 @@ def _missing_numbers(statement: Statement, sessions: Sessions) -> Iterator[Findi
         who = join_words([neighbor for _, neighbor in bare], 2)
         message = f"{statement.name}: the session with {who} has no AS number of the neighbor and is never up"
         paths = tuple(session_path(bare[0], leaf) for leaf in _PLACES)
-        yield finding_at(UNUSED, statement.device, paths, message, "no remote AS", Severity.WARNING, remedy)
+        yield finding_at(IDLE, statement.device, paths, message, "no remote AS", Severity.WARNING, remedy)
     alone = [
         key
         for key, session in sessions.stated.items()
@@ -62,7 +64,7 @@ def _missing_numbers(statement: Statement, sessions: Sessions) -> Iterator[Findi
         who = join_words([neighbor for _, neighbor in alone], 2)
         message = f"{statement.name} has no AS number, so its sessions with {who} are never up"
         paths = ("bgp/router_id", session_path(alone[0], "remote_asn"), session_path(alone[0], "families"))
-        yield finding_at(UNUSED, statement.device, paths, message, "no AS", Severity.WARNING, remedy)
+        yield finding_at(IDLE, statement.device, paths, message, "no AS", Severity.WARNING, remedy)
 
 
 _STATED = frozenset({"remote_asn", "setting[remote-as]"})
@@ -106,7 +108,7 @@ def _bridged_addresses(statement: Statement, _: Sessions) -> Iterator[Finding]:
         )
         remedy = "Make it a routed port (`no switchport`), or remove the address."
         paths = [f"{PORT}{bridged[0]}]/{leaf}" for leaf in _ADDRESSES]
-        yield finding_at(UNUSED, statement.device, paths, message, "bridged", Severity.WARNING, remedy)
+        yield finding_at(IDLE, statement.device, paths, message, "bridged", Severity.WARNING, remedy)
 
 
 def _missing_parts(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -126,7 +128,7 @@ def _missing_parts(statement: Statement, _: Sessions) -> Iterator[Finding]:
         )
         remedy = "Split the port into the parts that are configured."
         paths = [path, *(f"{PORT}{missing[0]}]/{leaf}" for leaf in _ADDRESSES)]
-        yield finding_at(UNUSED, statement.device, paths, message, "no part", Severity.WARNING, remedy)
+        yield finding_at(IDLE, statement.device, paths, message, "no part", Severity.WARNING, remedy)
 
 
 def _parts(value: object) -> int:
@@ -227,9 +229,9 @@ def _closed_access(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 
 RULES = (
-    SwitchRule(UNUSED, BGP, (Input.BGP,), _missing_numbers),
-    SwitchRule(UNUSED, INTERFACES, (), _bridged_addresses),
-    SwitchRule(UNUSED, INTERFACES, (), _missing_parts),
+    SwitchRule(IDLE, BGP, (Input.BGP,), _missing_numbers),
+    SwitchRule(IDLE, INTERFACES, (), _bridged_addresses),
+    SwitchRule(IDLE, INTERFACES, (), _missing_parts),
     SwitchRule(NEXT_HOP, ADDRESSES, (), _lost_management),
     SwitchRule(MISSING, OTHER, (), _closed_access),
 )
