@@ -122,7 +122,7 @@ def outside(live: Live) -> Path:
 def install(live: Live, answer: Answer) -> Path:
     """Let the script of a program answer; return the file with a line for each call."""
     output, calls, half = (f"{INSIDE}/{name}" for name in ("said", "calls", "half"))
-    (outside(live) / "said").write_text(f"{answer.said}\n" if answer.said else "")
+    (outside(live) / "said").write_text(f"{answer.output}\n" if answer.output else "")
     found = outside(live) / "calls"
     found.write_text("")
     other = {
