@@ -34,6 +34,7 @@ def both(folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, set[str
         ("ip route 10.9.0.0/16 Null0  \n", set()),
         ("interface swp1\n description x\n", {"FAB6002"}),
         ("hostname ${NAME}\n", {"FAB6002"}),
+        ("router bgp *\n neighbor DOWNSTREAM-V4 shutdown\n", {"FAB6003"}),
         ("ip route 10.9.0.0/16\u00a0Null0\n", {"FAB2111"}),
         ("ip route 10.9.0.0/16 Null0\u3000\n", {"FAB2111"}),
     ],
@@ -74,6 +75,13 @@ def test_a_line_that_removes_what_the_build_wrote_is_rejected(
         ("eos", "running-config.cfg", "no snmp-server vrf default\nsnmp-server vrf MGMT\n", []),
         ("nxos", "running-config.cfg", "feature lldp\nno feature lldp\n", [2]),
         ("nxos", "running-config.cfg", "router bgp 1\n  neighbor A\n    mtu 9 1\n    no mtu\n", [4]),
+        ("eos", "running-config.cfg", "interface Ethernet1/1\n   mtu 9\nint et1/1\n   NO mtu\n", [4]),
+        ("eos", "running-config.cfg", "interface Ethernet1\n   ip address 10.0.0.0/31\n   no ip addr\n", [3]),
+        ("eos", "running-config.cfg", "route-map A permit 1\nno route-map a2\nno ip ro\nip route 1\n", [3]),
+        ("eos", "running-config.cfg", "router bgp 1\n   vrf A\n      x\n   shutdown\n", [4]),
+        ("nxos", "running-config.cfg", "interface Ethernet1/1\n  mtu 9\ndefault interface eth1/1\n", [3]),
+        ("nxos", "running-config.cfg", "router bgp 1\n  shut\n  neighbor A\n    shutdown\n", [2]),
+        ("sonic", "frr.conf", "router bgp 1\n bgp shutdown message x\n", [2]),
         ("frr", "frr.conf", "router bgp 1\n no neighbor UP\n neighbor UP peer-group\n", [2]),
         ("sonic", "frr.conf", "ip prefix-list A seq 5 permit any\nno ip prefix-list A\n", [2]),
         ("sonic", "config_db.json", '{"no a": 1, "a": 2}', []),
@@ -130,6 +138,10 @@ _TYPED = ("configure terminal", "write memory", "commit", "rollback 1", "reload"
         *((nos, "router bgp 1\n  bgp log-neighbor-changes\nexit", False) for nos in _CLI),
         ("eos", "banner motd\nshow your badge\nEOF", False),
         ("nxos", "banner motd ^\nreload at noon\n^", False),
+        *(
+            ("nxos", line, True)
+            for line in ("tclsh bootflash:x", "python bootflash:x.py", "guestshell enable")
+        ),
         *(
             ("junos", line, True)
             for line in ("commit", "rollback 1", "commit and-quit", "exit", "rollback 1;")

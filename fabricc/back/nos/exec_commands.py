@@ -154,19 +154,36 @@ class Reversal:
 def negating_lines(text: str) -> Iterator[Reversal]:
     """Yield each `no …` and `default …` whose command, or the beginning of it, is another line of the same block.
 
-    Also yield a command that an earlier line of its block negates, as the reader may keep the negation.
+    Commands have no case and may be shortened, as a switch takes them. Also yield a command that an earlier line of its
+    block negates, as the reader may keep the negation, and a line that shuts the whole process of BGP.
     """
-    if not any(f"{word} " in text for word in _NEGATIONS):
+    if not any(f"{word} " in text.lower() for word in (*_NEGATIONS, "bgp")):
         return
     waiting = [[outline_text(text)]]
     while waiting:
-        children = [child for node in waiting.pop() for child in node.children]
+        above = waiting.pop()
+        children = [child for node in above for child in node.children]
         yield from _reversed_siblings(children)
+        if _PROCESS.fullmatch(above[0].text):
+            yield from (Reversal(each.line, each.text) for each in children if _SHUT.fullmatch(each.text))
         blocks: dict[str, list[Node]] = {}
         for child in children:
             if child.children:
-                blocks.setdefault(child.text, []).append(child)
+                blocks.setdefault(_block_name(child.text), []).append(child)
         waiting += blocks.values()
+
+
+_PROCESS = re.compile(r"(?i)router bgp\b.*")
+_SHUT = re.compile(r"(?i)(?:bgp )?shut(?:d(?:o(?:w(?:n)?)?)?)?(?: .*)?")
+_PORT = re.compile(r"(?i)int(?:e(?:r(?:f(?:a(?:c(?:e)?)?)?)?)?)?\s+([a-z]{2})[a-z-]*\s*(\S*\d\S*)")
+_KEYWORD = re.compile(r"[a-z][a-z-]*")
+_LEAST_LETTERS = 2
+
+
+def _block_name(line: str) -> str:
+    """Return a line that opens a block so that all names of one port are equal: `int et1` is `interface Ethernet1`."""
+    port = _PORT.fullmatch(line)
+    return f"interface {port[1]}{port[2]}".lower() if port else line
 
 
 def _reversed_siblings(siblings: list[Node]) -> Iterator[Reversal]:
@@ -175,18 +192,36 @@ def _reversed_siblings(siblings: list[Node]) -> Iterator[Reversal]:
         return
     begun: dict[str, int] = {}
     for node in siblings:
-        words = node.text.split()
+        words = _block_name(node.text).lower().split()
         if words[0] not in _NEGATIONS:
             for count in range(1, len(words) + 1):
                 start = " ".join(words[:count])
                 if count == len(words) or start not in _WHOLE:
                     begun.setdefault(start, node.line)
     for node, command in negations:
-        if (other := begun.get(command)) is not None:
+        other = begun.get(command)
+        if other is None:
+            words = command.split()
+            other = next((line for start, line in begun.items() if _shortens(words, start.split())), None)
+        if other is not None:
             yield Reversal(node.line, node.text, other)
 
 
+def _shortens(words: list[str], whole: list[str]) -> bool:
+    """Return whether words are those of a command with shortened keywords."""
+    return len(words) == len(whole) and all(
+        word == full
+        or (
+            len(word) >= _LEAST_LETTERS
+            and full.startswith(word)
+            and _KEYWORD.fullmatch(word) is not None
+            and _KEYWORD.fullmatch(full) is not None
+        )
+        for word, full in zip(words, whole, strict=True)
+    )
+
+
 def _negated_command(text: str) -> str:
-    """Return the command that a line negates, "" for any other line."""
-    word, _, command = text.partition(" ")
-    return " ".join(command.split()) if word in _NEGATIONS else ""
+    """Return the command that a line negates, in small letters, "" for any other line."""
+    word, _, command = text.lower().partition(" ")
+    return " ".join(_block_name(command).split()) if word in _NEGATIONS else ""

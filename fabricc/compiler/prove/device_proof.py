@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts, Reading, Value
     from fabricc.fabric.model import Host, Switch
     from fabricc.front.spec.model import ClusterSpec
+    from fabricc.proof.compare import Mismatch
 
     Reader = Callable[[Mapping[str, str]], Reading]
 
@@ -172,13 +173,28 @@ def _fact_findings(
     mismatches, unknown = compare(planned, found.reading), [*found.reading.unknown, *skipped]
     if own:
         mismatches = [
-            each for each in mismatches if each.planned is not None or (each.file, each.line) not in own
+            each
+            for each in mismatches
+            if each.planned is not None
+            or (each.file, each.line) not in own
+            or _disables_planned(each, planned)
         ]
         unknown = [each for each in unknown if each[:2] not in own]
     text = expected() if expected and (mismatches or unknown or reader) else None
     if text is None:
         return device_findings(device, mismatches, unknown)
     return place_findings(device, mismatches, unknown, text, found, reader)
+
+
+_SWITCHED = "/enabled"
+
+
+def _disables_planned(mismatch: Mismatch, planned: Facts) -> bool:
+    """Return whether a fact without a plan switches off something that has one, such as a BGP session."""
+    if mismatch.found not in ("false", False) or not mismatch.path.endswith(_SWITCHED):
+        return False
+    begins = mismatch.path.removesuffix(_SWITCHED) + "/"
+    return any(path.startswith(begins) for path in planned)
 
 
 _CONTRADICTION = "A build refuses this. Overlays add lines; change the plan by keys of the spec."

@@ -70,7 +70,8 @@ TOPIC = Topic((
 ))  # fmt: skip
 _TYPED = exec_pattern(
     "rel~oad wr~ite cop~y sh~ow conf~igure del~ete era~se cle~ar roll~back checkp~oint abor~t logou~t run bash do"
-    " who pwd cd dir tail pin~g tracer~oute rena~me mkd~ir rmd~ir attach tcpd~ump move commit",
+    " who pwd cd dir tail pin~g tracer~oute rena~me mkd~ir rmd~ir attach tcpd~ump move commit tcl~sh pyth~on python3"
+    " guestsh~ell",
     "en~able dis~able end comm~it",
     r"exi?t? .+|(?:format \S+:|system switchover|install (?:all|activate|add|commit|deactivate|remove|reset)"
     r"|term\w* (?:len|wid|mon|no\b|dont-ask)) ?.*",
