@@ -48,7 +48,7 @@ PAIR = """\
 cluster: pair
 gpus: {model: dgx-b200, hosts: 2, hosts_per_unit: 2, rails_per_tor: 4}
 tors: {model: linux-64x400, nos: frr, peer_links: 2}
-priorities: {rdma: {dscp: 26, lossless: true}, cnp: {dscp: 48, strict: true}, default: {}}
+priorities: {default: {}}
 """
 
 
@@ -58,8 +58,10 @@ def test_a_limit_is_compared_with_the_prefixes_of_the_joined_tor(
 ) -> None:
     path = tmp_path / "cluster.yaml"
     path.write_text(PAIR)
-    files = {switch.name: back_ends.load("frr").render(switch) for switch in ours.switches_of(path)}
-    for texts in files.values():
+    devices = {}
+    for switch in ours.switches_of(path):
+        texts = back_ends.load("frr").render(switch)
         texts["frr.conf"] = re.sub(r"(maximum-prefix) \d+", rf"\1 {limit}", texts["frr.conf"])
-    found = [each for each in find_all(ours.found_in(path, files)) if each.code == LIMIT]
+        devices[switch.name] = ours.switch_device(switch.name, "frr", texts)
+    found = [each for each in find_all(ours.inferred(devices)) if each.code == LIMIT]
     assert len(found) == count
