@@ -235,15 +235,15 @@ def write_spec(starter: str, answers: Answers, host: HostModel) -> str:
         text = _with_cores(text)
     if answers.uplink_gbps:
         text = _with_slower_uplinks(text, answers)
-    if answers.core_m:
-        cable = f"core: {{medium: smf, length_m: {answers.core_m}}}"
-        text += f"\ncables:\n  {cable}  # longer ones need headroom that nobody publishes\n"
     if answers.tenants:
         text = _with_groups(text, answers)
     elif host.domain_hosts > 1 and answers.count % host.domain_hosts == 0:
         text = _with_racks(text, answers, host)
     if answers.ssh_key:
         text = _with_user(text, answers)
+    if answers.core_m:
+        cable = f"core: {{medium: smf, length_m: {answers.core_m}}}"
+        text += f"\ncables:\n  {cable}  # longer ones need headroom that nobody publishes\n"
     text += "".join(_network_lines(answers))
     laid_out, found = format_spec(text, "cluster.yaml")
     return text if any(each.severity is Severity.ERROR for each in found) else laid_out

@@ -101,8 +101,9 @@ def test_links_have_a_speed_and_a_length_with_headroom(
     hosts: str, count: int, switches: str, nos: str, keys: dict[str, int]
 ) -> None:
     answers = replace(
-        DEFAULTS, hosts=hosts, count=count, capacity=count, switches=switches, nos=nos, hosts_per_unit=32
-    )
+        DEFAULTS, hosts=hosts, count=count, capacity=count, switches=switches, nos=nos, hosts_per_unit=32,
+        user="netops", ssh_key=KEY,
+    )  # fmt: skip
     text, found = fit_spec(STATED, answers, load_catalog()[0])
     assert not [each for each in found if each.severity is Severity.ERROR]
     spec = yaml.safe_load(text)
