@@ -51,9 +51,18 @@ verify_dcb() {
     same 'DSCP map' "$(shown app dscp-prio | sorted)" "$(dscp_words | sorted)"
 }
 
-# shellcheck disable=SC2046  # every word is an argument
+# Classes that the plan does not use: where a port has all eight, Broadcom sets these as well (bnxt_setupcc.sh 233.2).
+unused_classes() {
+    printf '%s\n' "$TC_SCHEDULER" | awk -F, '{ for (i = NF; i < 8; i++) print i ":strict" }' | words
+}
+
+# shellcheck disable=SC2046,SC2086  # every word is an argument
 configure_dcb() {
-    dcb ets set dev "$netdev" tc-tsa $(numbered "$TC_SCHEDULER") tc-bw $(shares) prio-tc $(numbered "$PRIORITY_TO_TC")
+    set -- tc-bw $(shares) prio-tc $(numbered "$PRIORITY_TO_TC")
+    dcb ets set dev "$netdev" tc-tsa $(numbered "$TC_SCHEDULER") "$@" || {
+        unused=$(unused_classes)
+        [ -n "$unused" ] && dcb ets set dev "$netdev" tc-tsa $(numbered "$TC_SCHEDULER") $unused "$@"
+    }
     dcb pfc set dev "$netdev" prio-pfc $(pfc_words) delay "$cable_m"
     dcb app flush dev "$netdev" dscp-prio
     [ -z "$(dscp_words)" ] || dcb app add dev "$netdev" dscp-prio $(dscp_words)

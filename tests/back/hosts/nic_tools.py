@@ -92,6 +92,8 @@ def dcb(state, arguments):
     if verb == "flush":
         port[rest[0]] = {}
         return ""
+    if kind == "ets" and os.environ.get("CLASSES") == "8" and "7:strict" not in rest:
+        sys.exit("Attribute write: Invalid argument")
     key = ""
     for word in rest:
         if key == "delay":

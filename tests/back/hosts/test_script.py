@@ -315,6 +315,15 @@ def test_broadcom_firmware_with_profiles_takes_classes_from_dcb(tmp_path: Path) 
     assert run(tmp_path, "thor2", "--check", "rail0").stdout == ""
 
 
+def test_broadcom_ports_with_eight_classes_get_all_of_them(tmp_path: Path) -> None:
+    """As bnxt_setupcc.sh does where three are refused."""
+    machine(tmp_path, "rail0", "bnxt_re_r0")
+    assert run(tmp_path, "thor2", "rail0", CLASSES="8").stdout == "rail0: configured\n"
+    (taken,) = (call for call in recorded(tmp_path) if call.startswith("dcb ets"))
+    assert " 1:ets 2:strict 3:strict 4:strict 5:strict 6:strict 7:strict tc-bw 0:" in taken
+    assert run(tmp_path, "thor2", "--check", "rail0", CLASSES="8").stdout.count("scheduling") == 0
+
+
 @pytest.mark.parametrize("variant", ["thor2", "e810"])
 def test_the_drivers_of_the_kernel_have_no_congestion_folder(tmp_path: Path, variant: str) -> None:
     """Makers' own drivers alone have one in configfs; the settings after it are still made."""
