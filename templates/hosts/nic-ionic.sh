@@ -204,17 +204,22 @@ configure_nic() {
         nicctl update qos dscp-to-purpose --dscp "$point" --purpose none -b "${card#* }" ||
             echo "${0##*/}: $netdev: the purpose of DSCP $point is not cleared: see nicctl show qos" >&2
     done
-    priority=0
-    for lossless in $(printf '%s\n' "$PFC" | tr , ' '); do
-        points=$(points_of "$priority")
-        [ -z "$points" ] || nicctl update qos dscp-to-priority -p "$uuid" --dscp "$points" --priority "$priority"
+    # Priorities that drop come first: the card has one that does not, and earlier settings may have another.
+    lossless=" $(no_drop | tr , ' ') "
+    for priority in 0 1 2 3 4 5 6 7; do
         case $lossless in
-        1) nicctl update qos pfc -p "$uuid" --priority "$priority" --no-drop enable ;;
+        *" $priority "*) ;;
         # Published recipes expect an error where it is off already.
         *) nicctl update qos pfc -p "$uuid" --priority "$priority" --no-drop disable ||
             echo "${0##*/}: $netdev: PFC of priority $priority was off already, or stays on: see nicctl show qos" >&2 ;;
         esac
-        priority=$((priority + 1))
+    done
+    for priority in 0 1 2 3 4 5 6 7; do
+        points=$(points_of "$priority")
+        [ -z "$points" ] || nicctl update qos dscp-to-priority -p "$uuid" --dscp "$points" --priority "$priority"
+    done
+    for priority in $lossless; do
+        nicctl update qos pfc -p "$uuid" --priority "$priority" --no-drop enable
     done
     # shellcheck disable=SC2046  # every word is an argument
     nicctl update qos scheduling -p "$uuid" $(schedule)
