@@ -29,6 +29,8 @@ _UNITS = (32, 64, 16, 8, 4, 2, 1)
 """Hosts of a unit to try: 32 as in NVIDIA's reference architectures, then what other radixes need."""
 _PLANES = (2, 4, 8)
 """Numbers of planes to try for ports that a NIC splits."""
+_MANY_PORTS = 4
+"""Ports of a NIC from which each leads to a plane of its own, as in fabrics of many planes."""
 _MAX_UNITS = 5
 """Number of unit sizes to try around one NVLink domain."""
 _NETWORK_SHAPES = ((16, 2), (8, 2), (16, 0), (8, 0), (4, 0))
@@ -195,20 +197,31 @@ def _try_spec(text: str, host: HostModel, nos: str) -> _Attempt:
     """Return what a spec is worth, with the fewest planes that fit where the NIC's ports are too fast for Ethernet.
 
     A ConnectX-8 of 800G has two Ethernet ports of 400G (FAB3350); as two planes, each leads to a fabric of its own.
+    Hosts with many ports for each NIC get as many planes where one fabric would be too large.
     """
     fastest = host.nic.ethernet_gbps
     if nos == INFINIBAND or fastest is None or host.port_gbps <= fastest:
-        return _Attempt(text, _findings(text))
+        whole = _Attempt(text, _findings(text))
+        if nos == INFINIBAND or host.ports_per_nic < _MANY_PORTS or not whole.has_code(*_TOO_LARGE):
+            return whole
+        own = _try_planes(text, host.ports_per_nic, "each port of a NIC leads to a fabric of its own")
+        return own if own.fits else whole
     first: _Attempt | None = None
     for planes in _PLANES:
-        line = f"planes: {planes}  # the NIC has no faster Ethernet port: each plane gets one"
-        split, _ = format_spec(text.replace("\ntors:", f"\n{line}\n\ntors:", 1), "cluster.yaml")
-        attempt = _Attempt(split, _findings(split))
+        attempt = _try_planes(text, planes, "the NIC has no faster Ethernet port: each plane gets one")
         if attempt.fits and not any(each.code == "FAB3350" for each in attempt.found):
             return attempt
         first = first or attempt
     assert first is not None
     return first
+
+
+def _try_planes(text: str, planes: int, why: str) -> _Attempt:
+    """Return what a spec with planes is worth; `why` is the comment on their number."""
+    split, _ = format_spec(
+        text.replace("\ntors:", f"\nplanes: {planes}  # {why}\n\ntors:", 1), "cluster.yaml"
+    )
+    return _Attempt(split, _findings(split))
 
 
 def write_spec(starter: str, answers: Answers, host: HostModel) -> str:

@@ -73,6 +73,13 @@ def test_ports_that_the_nic_splits_become_planes(fabricc: Fabricc, tmp_path: Pat
     assert fabricc("fmt", "--check", str(tmp_path / "a" / "cluster.yaml")).status == 0
 
 
+def test_several_ports_of_a_nic_become_planes_where_one_fabric_is_too_large() -> None:
+    answers = replace(DEFAULTS, hosts="hgx-b300-8x100", count=24, capacity=24, nos="cumulus-5.17")
+    text, found = fit_spec(STATED, answers, load_catalog()[0])
+    assert not [each for each in found if each.severity is Severity.ERROR]
+    assert yaml.safe_load(text)["planes"] == 8
+
+
 def test_ports_become_planes_where_the_switch_has_slower_ports_alone(
     fabricc: Fabricc, tmp_path: Path
 ) -> None:
