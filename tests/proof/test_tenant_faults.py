@@ -10,7 +10,7 @@ import pytest
 from fabricc.proof.invariants.rules import Ratio
 from tests.proof.fabrics import Fault, change_files, judge
 from tests.proof.test_tenants import OTHER, found
-from tests.tenanted import EXPRESSED, SPINE, TOR, WITH_EXITS, compiled_exits
+from tests.tenanted import EXPRESSED, SPINE, TOR, compiled_exits
 
 RATIOS = {0: Ratio(Fraction(8, 7))}
 
@@ -343,6 +343,10 @@ OUTSIDE: dict[str, tuple[str, dict[str, Plant]]] = {
             "cumulus": Plant(r"(192\.0\.2\.9/29: \{\}\n *vrf:) acme", r"\1 globex"),
             "eos": Plant(r"vrf acme(\n   ip address 192\.0\.2\.9)", r"vrf globex\1"),
             "frr": Plant(r"(iface swp17\n    mtu 9050\n    vrf) acme", r"\1 globex"),
+            "junos": Plant(
+                r"        interface et-0/0/16\.0;\n((?:.*\n)*?        interface et-0/0/15\.0;\n)",
+                r"\1        interface et-0/0/16.0;\n",
+            ),
             "nxos": Plant(r"vrf member acme((?:\n  .*)?\n  ip address 192\.0\.2\.9)", r"vrf member globex\1"),
             "sonic": Plant(r'("Ethernet128": \{\s*"vrf_name": )"Vrfacme"', r'\1"Vrfglobex"'),
         },
@@ -353,6 +357,7 @@ OUTSIDE: dict[str, tuple[str, dict[str, Plant]]] = {
             "cumulus": Plant(r"(192\.0\.2\.9/29: \{\}\n) *vrf: acme\n", r"\1"),
             "eos": Plant(r"   vrf acme\n(   ip address 192\.0\.2\.9)", r"\1"),
             "frr": Plant(r"(iface swp17\n    mtu 9050)\n    vrf acme", r"\1"),
+            "junos": Plant(r"        interface et-0/0/16\.0;\n", ""),
             "nxos": Plant(r"  vrf member acme\n((?:  .*\n)?  ip address 192\.0\.2\.9)", r"\1"),
             "sonic": Plant(r'("Ethernet128": \{)\s*"vrf_name": "Vrfacme"\s*\}', r"\1}"),
         },
@@ -363,6 +368,9 @@ OUTSIDE: dict[str, tuple[str, dict[str, Plant]]] = {
             "cumulus": Plant(r"192\.0\.2\.10:", "192.0.2.19:"),
             "eos": Plant(r"198\.51\.100\.0/24 192\.0\.2\.10", "198.51.100.0/24 192.0.2.19"),
             "frr": Plant(r"198\.51\.100\.0/24 192\.0\.2\.10", "198.51.100.0/24 192.0.2.19"),
+            "junos": Plant(
+                r"198\.51\.100\.0/24 next-hop 192\.0\.2\.10", "198.51.100.0/24 next-hop 192.0.2.19"
+            ),
             "nxos": Plant(r"198\.51\.100\.0/24 192\.0\.2\.10", "198.51.100.0/24 192.0.2.19"),
             "sonic": Plant(r"198\.51\.100\.0/24 192\.0\.2\.10", "198.51.100.0/24 192.0.2.19"),
         },
@@ -373,6 +381,7 @@ OUTSIDE: dict[str, tuple[str, dict[str, Plant]]] = {
             "cumulus": Plant(r" *10\.0\.0\.0/10:\n.*\n *via:\n *blackhole:\n.*blackhole\n", "", BORDER),
             "eos": Plant(r"ip route vrf acme 10\.0\.0\.0/10 Null0\n", "", BORDER),
             "frr": Plant(r" ip route 10\.0\.0\.0/10 blackhole\n", "", BORDER),
+            "junos": Plant(r" +route 10\.0\.0\.0/10 discard;\n", "", BORDER),
             "nxos": Plant(r"  ip route 10\.0\.0\.0/10 Null0\n", "", BORDER),
             "sonic": Plant(r" ip route 10\.0\.0\.0/10 blackhole\n", "", BORDER),
         },
@@ -388,6 +397,10 @@ OUTSIDE: dict[str, tuple[str, dict[str, Plant]]] = {
             "frr": Plant(
                 r" ip route 198\.51\.100\.0/24 192\.0\.2\.10\n", r"\g<0> ip route 0.0.0.0/0 10.0.0.1\n"
             ),
+            "junos": Plant(
+                r"( +)route 198\.51\.100\.0/24 next-hop 192\.0\.2\.10;\n",
+                r"\g<0>\1route 0.0.0.0/0 next-hop 10.0.0.1;\n",
+            ),
             "nxos": Plant(
                 r"  ip route 198\.51\.100\.0/24 192\.0\.2\.10\n", r"\g<0>  ip route 0.0.0.0/0 10.0.0.1\n"
             ),
@@ -400,7 +413,7 @@ OUTSIDE: dict[str, tuple[str, dict[str, Plant]]] = {
 """Faults of links outside."""
 
 
-@pytest.mark.parametrize(("nos", "dual"), [(nos, dual) for nos in WITH_EXITS for dual in (False, True)])
+@pytest.mark.parametrize(("nos", "dual"), [(nos, dual) for nos in EXPRESSED for dual in (False, True)])
 def test_outside_parties_of_tenants_as_planned_break_no_rule(nos: str, dual: bool) -> None:
     """Break no rule with both families either, of which two parties use one alone."""
     built = compiled_exits(nos, dual=dual).fabric

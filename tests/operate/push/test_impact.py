@@ -174,7 +174,7 @@ def test_a_move_next_to_another_disruptive_change_is_drained(nos: str) -> None:
     assert not [effect for effect in found.values() if effect.confined]
 
 
-@pytest.mark.parametrize("nos", tenanted.WITH_EXITS)
+@pytest.mark.parametrize("nos", tenanted.EXPRESSED)
 def test_a_way_out_that_changes_its_tenant_drains_no_switch(nos: str, tmp_path: Path) -> None:
     """Traffic between hosts does not notice it, and nobody else has the link: it counts as the party's own loss."""
     before = tenanted.compiled_exits(nos).fabric

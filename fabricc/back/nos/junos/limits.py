@@ -32,9 +32,8 @@ def _against_tunnels(switch: Switch) -> Iterator[str]:
     """Yield what sessions between loopbacks and VRFs with a VNI do not go with."""
     if switch.bgp.overlay and switch.bgp.ttl_security:
         yield "TTL security"
-    tenants = switch.tenants
-    if tenants and tenants.source is not None and any(tenants.routes_of(each) for each in tenants.tenants):
-        yield "static routes to outside parties"
+    if switch.bgp.overlay and words.junos_flavor(switch) == words.CLASSIC:
+        yield "another Junos OS than Evolved"
 
 
 def _marking_figures(switch: Switch) -> list[dict[str, Any]]:

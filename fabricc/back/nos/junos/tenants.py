@@ -4,8 +4,9 @@ Without tunnels a tenant has a virtual router with ports and nothing else (Junip
 routing table of its own, without route distinguisher and targets). Over spines everything is as in Juniper's validated
 design JVD-AICLUSTERDC-EVPNType5 (Juniper/jvd, aiml_multitenancy_backend): a VRF announces its direct routes with
 `ip-prefix-routes` (`direct-nexthop`, no VLAN and no IRB), EVPN routes go over sessions between loopbacks (`multihop ttl
-1`, `no-nexthop-change`, `vpn-apply-export`), and ToRs chain next hops. No line there is about code points: the switch
-copies code point and marks to the outer header and back (Juniper, `vxlan-disable-copy-tos-encap` and `-decap`).
+1`, `no-nexthop-change`, `vpn-apply-export`), and ToRs chain next hops. The policy there applies to all routes of the
+VRF's table (Juniper, `ip-prefix-routes`), so also to static ones. No line is about code points: the switch copies code
+point and marks to the outer header and back (Juniper, `vxlan-disable-copy-tos-encap` and `-decap`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from fabricc.back.reading import Document, Scope
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
+    from fabricc.fabric.tenants import TenantVrfs
 
 KIND, VRF = "virtual-router", "vrf"
 POLICY = "TENANTS"
@@ -30,6 +32,7 @@ POLICY = "TENANTS"
 HOPS = 1
 _TARGET = "target:"
 _CHAINED = "routing/setting[forwarding-table chained-composite-next-hop ingress]"
+_STATIC = "permit match protocol static match policy"
 _COPIES = ("outer_dscp", "copied"), ("inner_dscp", "kept"), ("ecn", "carried")
 
 
@@ -69,11 +72,13 @@ class TenancyView(NamedTuple):
 
     Attributes:
         families: those of the routes that VRFs announce, as (name, Junos's name); empty without VRFs.
+        static_policy: that on static routes of VRFs; "" where none become EVPN routes.
     """
 
     instances: list[InstanceView]
     families: list[tuple[str, str]]
     groups: list[OverlayView]
+    static_policy: str = ""
 
 
 def tenancy_view(switch: Switch) -> TenancyView:
@@ -94,7 +99,12 @@ def tenancy_view(switch: Switch) -> TenancyView:
             )
         )
     families = [(family, _NAMES[family]) for family in tenants.families if tunnels]
-    return TenancyView(instances, families, groups)
+    return TenancyView(instances, families, groups, _find_static_policy(tenants))
+
+
+def _find_static_policy(tenants: TenantVrfs) -> str:
+    """Return the policy on static routes to outside parties; "" where no VRF has any that become EVPN routes."""
+    return next(filter(None, map(tenants.static_map, tenants.tenants)), "")
 
 
 _NAMES = {"ipv4": "inet", "ipv6": "inet6"}
@@ -145,7 +155,12 @@ def state(facts: Facts, switch: Switch) -> None:
             f"permit match protocol direct match family {_NAMES[family]}"
         )
         facts[f"structure/policy[{POLICY}]/term[{family.upper()}]"] = "true"
-    facts[f"route_map[{POLICY}]/{10 * len(tenants.families) + 10}"] = "deny"
+    clauses = len(tenants.families)
+    if static := _find_static_policy(tenants):
+        clauses += 1
+        facts[f"route_map[{POLICY}]/{10 * clauses}"] = f"{_STATIC} {static}"
+        facts[f"structure/policy[{POLICY}]/term[STATIC]"] = "true"
+    facts[f"route_map[{POLICY}]/{10 * clauses + 10}"] = "deny"
     facts[f"structure/policy[{POLICY}]/term[DEFAULT]"] = "true"
 
 
@@ -219,6 +234,11 @@ def _put_vrf(document: Document, path: str, facts: Facts, lines: Mapping[str, in
     imports, exports = (
         str(facts.get(vrf + way, "none")).replace(_TARGET, "") for way in ("import", "export")
     )
+    static = (str(facts.get(f"route_map[{POLICY}]/{number}", "")) for number in (20, 30))
+    if any(each.startswith(f"{vrf}static_route[") for each in facts):
+        for each in static:
+            if each.startswith(_STATIC):
+                document.put(f"{vrf}bgp/redistribute_static", each.rpartition(" ")[2], line)
     value = imports if imports == exports else f"import {imports} export {exports}"
     document.put(own + "route_target", value, lines.get(vrf + "import", line))
     stated = {vrf[:-1]: "present", vrf + "kind": VRF, setting + "export]": POLICY}

@@ -129,7 +129,7 @@ def _child(parent: Element, node: Node, above: str) -> None:
         container = SubElement(parent, node.word)
         for value in node.children:
             SubElement(container, wordless).text = value
-    elif node.word in VALUES or path in ("from/community", "from/family"):
+    elif node.word in VALUES or path in ("from/community", "from/family", "from/policy"):
         for value in node.children:
             SubElement(parent, node.word).text = value
     else:
