@@ -129,7 +129,7 @@ class Remainder:
         for party, ends in self.wiring.exits.items():
             left = [end for end in ends if end[0] not in out.gone and end not in out.ends]
             left = [end for end in left if end[0] not in out.drained] or left
-            found[f"out to {party}"] = LinkShare(len(left), len(ends), len(left))
+            found[f"links to {party}"] = LinkShare(len(left), len(ends), len(left))
         return found
 
     def _count_even_core_links(self, spines: Sequence[str]) -> int:

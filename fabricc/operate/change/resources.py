@@ -36,7 +36,7 @@ class Effect:
         access: what it changes about who can log in to the switch or change it.
         weakened: services and protections that it ends or weakens.
         leaves: whether it ends all sessions of the switch: what the switch carries is gone whatever the order.
-        outside: the external ports, where only parties behind them notice it: no drain spares these.
+        outside: the external ports, where only parties behind them notice it: traffic between hosts needs no drain.
     """
 
     platform: str

@@ -58,11 +58,12 @@ def explain_party(plan: PlanSources, party: ExternalParty) -> Explanation:
     tenancy = plan.fabric.tenancy
     at = tenancy.exits.get(party.name) if tenancy else None
     vrf = (("VRF", tenancy.tenants[at].name),) if tenancy and at is not None else ()
+    most = f"{party.maximum_prefixes:,} prefixes of a session and family"
     details = (
         ("routed by", routed),
         *vrf,
         ("leads to it", ", ".join(accepted)),
-        ("at most", f"{party.maximum_prefixes:,} prefixes of a session and family"),
+        *((("at most", most),) if party.asn is not None else ()),
         ("arriving", treated),
         ("MTU", f"{party.mtu} bytes (IP)"),
         *(("link", link) for link in links),
