@@ -101,6 +101,8 @@ class Executor(RollbackRunner):
         if diff and found.disruptive and self.options.drain:
             self._drain_running_files(name, files, measured)
             self._drain_target_files(name)
+        if not measured.get("sessions", True) and list_sessions(device.nos, files):
+            del measured["sessions"]  # an answer without them is no state to compare with
         held, secrets = extract_secrets(device.nos, files)
         if wanted != self.source.files(name):
             wanted, secrets = extract_secrets(device.nos, wanted, secrets)

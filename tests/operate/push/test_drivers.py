@@ -10,11 +10,13 @@ import sys
 import time
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from ncclient.operations.rpc import RPC
 
 from fabricc.operate.devices.running import pack_files
 from tests.operate.drivers.servers.eos import DEFAULTS, USER, eos_switch
@@ -210,6 +212,37 @@ def test_a_hitless_change_needs_few_requests(nos: str, most: int, tmp_path: Path
         switch.push(status=0)
         assert switch.state() == "confirmed", "without a drain"
         assert 20 < switch.server.requests <= most
+
+
+@pytest.mark.slow
+def test_a_hitless_change_of_junos_needs_few_round_trips(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Requests that are sent together wait for their answers once."""
+    usual: Callable[[RPC, object], object] = RPC._request
+    together: list[bool] = []
+
+    def count(self: RPC, request: object) -> object:
+        together.append(self.is_async)
+        return usual(self, request)
+
+    with (
+        bench(tmp_path, "junos", "routing: {bfd: {multiplier: 5}}\n") as switch,
+        monkeypatch.context() as patch,
+    ):
+        patch.setattr(RPC, "_request", count)
+        switch.push(status=0)
+        assert switch.state() == "confirmed"
+    waits, ahead = together.count(False), together.count(True)
+    bursts = sum(now and not before for before, now in pairwise([False, *together]))
+    assert waits == switch.server.requests, "each request is sent once, and waited for once"
+    assert waits - ahead + bursts <= MOST_REQUESTS
+
+
+@pytest.mark.slow
+def test_a_switch_that_states_none_of_its_sessions_is_not_watched_by_them(switch: Bench) -> None:
+    switch.server.neighbors = dict
+    assert "BGP sessions (1)" in switch.push("--dry-run", status=0)
 
 
 @pytest.mark.slow
