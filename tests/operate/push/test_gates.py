@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.back import nos as back_ends
-from fabricc.fabric import expand
+from fabricc.fabric import expand_bgp
 from fabricc.fabric.model import plan_peers
 from fabricc.fabric.shape import TierName
 from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, KINDS, PFC_RX, PFC_TX, STORMS, describe_gaps
@@ -79,7 +79,9 @@ def test_only_unplanned_prefixes_may_disappear(tmp_path: Path) -> None:
     """Another block of hosts leaves its own ToR and its neighbors; a host block that is planned has to stay."""
     spec = specs.two_tiers(tmp_path)
     source = built(spec, tmp_path / "out")
-    stays = next(prefix for prefix in expand.originated_prefixes(source.fabric, source.places["su001-tor1a"]))
+    stays = next(
+        prefix for prefix in expand_bgp.originated_prefixes(source.fabric, source.places["su001-tor1a"])
+    )
     outside = {"0.0.0.0/0": 2, "192.0.2.0/24": 1}
     widths = {stays: 2, "10.63.0.0/30": 1, "10.143.255.255/32": 2, **outside}
     tor = source.switch("su002-tor1a")
