@@ -41,6 +41,7 @@ _KINDS = (
     "unicast|any|multicast|signaling|labeled-unicast|flow|segment-routing-te|auto-discovery-mspw|mpls|transport"
     "|auto-discovery-only"
 )
+CHAINED = "platform/chained_next_hops"
 _OPERATORS = frozenset({"(", ")", "&&", "||"})
 DEFAULT_MULTIHOP_TTL = 64
 _RIB = re.compile(r"(?:[^.\s]+\.)?inet6?\.0")
@@ -64,6 +65,7 @@ _SESSION: Sequence[Row] = (
     Keep("multihop", "multihop", DEFAULT_MULTIHOP_TTL),
     Keep("multihop ttl <integer>", "multihop"),
     Keep("multihop no-nexthop-change", "next_hop_unchanged", "all"),
+    Keep("vpn-apply-export", "vpn_export", "true"),
     Keep("cluster <word>", "cluster"),
     Keep("remove-private", "removes private"),
     Entry("remove-private <word>...", "remove private", lambda _: "true"),
@@ -104,7 +106,7 @@ _SESSION: Sequence[Row] = (
               "outbound-route-filter output-queue-priority passive path-selection preference "
               "rfc6514-compliant-safi129 rib-sharding route-refresh-priority send-addpath-optimization snmp-options "
               "stale-labels-holddown-period tcp-aggressive-transmission tcp-connect-port tcp-mss tos "
-              "unconfigured-peer-graceful-restart update-threading vpn-apply-export malformed-route-limit "
+              "unconfigured-peer-graceful-restart update-threading malformed-route-limit "
               "malformed-update-log-interval holddown traffic-statistics-labeled-path accept-prefix-sid "
               "advertise-prefix-sid advertise-srgb bgp-identifier domain-path-id ebgp-community-cleanup "
               "egress-te-adj-segment link-bandwidth message-batching nlri no-global-load-balancing "
@@ -126,7 +128,7 @@ _ALONE: Sequence[Row] = tuple(row for row in _GROUP if row.pattern != "hold-time
 _NONE = (None, 0)
 _SETTINGS_OF_GROUPS = (
     "remote_asn", "description", "secret", "update_source", "local_asn", "multihop", "next_hop_unchanged",
-    "enabled",
+    "enabled", "vpn_export",
 )  # fmt: skip
 """Facts of a session that have the names of its lines."""
 
@@ -200,6 +202,7 @@ COMMON: Sequence[Row] = (
 )  # fmt: skip
 ROWS: Sequence[Row] = (
     Fact("routing-options forwarding-table ecmp-fast-reroute", "platform/ecmp_fast_reroute"),
+    Fact("routing-options forwarding-table chained-composite-next-hop ingress evpn", CHAINED),
     Fact("chassis maximum-ecmp <integer>", "bgp/maximum_paths"),
 )
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.junos.bgp import static_views
+from fabricc.back.nos.junos.bgp_rows import CHAINED
 from fabricc.back.nos.junos.words import quote_text
 from fabricc.fabric.facts import neighbor_key
 
@@ -31,7 +32,6 @@ POLICY = "TENANTS"
 """The policy on routes of a VRF that become EVPN routes."""
 HOPS = 1
 _TARGET = "target:"
-_CHAINED = "routing/setting[forwarding-table chained-composite-next-hop ingress]"
 _STATIC = "permit match protocol static match policy"
 _COPIES = ("outer_dscp", "copied"), ("inner_dscp", "kept"), ("ecn", "carried")
 
@@ -140,7 +140,7 @@ def state(facts: Facts, switch: Switch) -> None:
             prefix + "multihop": HOPS,
             prefix + "next_hop_unchanged": "all",
             prefix + "update_source": str(session.local),
-            prefix + "setting[vpn-apply-export]": "true",
+            prefix + "vpn_export": "true",
             f"evpn/neighbor[{session.remote}]/next_hop": "unchanged",
             "evpn/route_targets": "all",
         }
@@ -149,7 +149,7 @@ def state(facts: Facts, switch: Switch) -> None:
     tenants = switch.tenants
     if tenants is None or tenants.source is None:
         return
-    facts[_CHAINED] = "evpn"
+    facts[CHAINED] = "true"
     for at, family in enumerate(tenants.families, 1):
         facts[f"route_map[{POLICY}]/{10 * at}"] = (
             f"permit match protocol direct match family {_NAMES[family]}"
