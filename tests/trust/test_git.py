@@ -559,34 +559,36 @@ def test_a_merge_of_copies_is_that_of_git(repository: Path, tmp_path: Path) -> N
     assert merge.conflicts == ("zone/1",)
 
 
-def cross_branches(repository: Path) -> None:
-    """Add a commit to `main` and `topic` each, and merge both into each of them."""
-    before = []
-    for branch in ("main", "topic"):
-        git(repository, "checkout", "-qB", branch)
-        notes = repository / "site" / branch
-        notes.write_text(f"{notes.read_text('utf-8') if notes.exists() else ''}{len(before)}\n" * 3, "utf-8")
-        git(repository, "add", "-A")
-        git(repository, "commit", "-qm", branch)
-        before.append(git(repository, "rev-parse", "HEAD"))
-        git(repository, "checkout", "-q", "topic" if branch == "main" else "main")
-    for branch, other in zip(("topic", "main"), before, strict=True):
-        git(repository, "checkout", "-q", branch)
-        git(repository, "merge", "-qm", "merge", "-X", "theirs", other)
+def cross_branches(repository: Path, levels: int) -> None:
+    """Make branches `main` and `topic`: each has a commit and a merge of both per level, and one more commit."""
+    tips, lines, mark = {each: git(repository, "rev-parse", "HEAD") for each in ("main", "topic")}, [], 0
+
+    def commit(branch: str, *files: str, merged: str = "") -> str:
+        nonlocal mark
+        mark += 1
+        text = f"{mark}\n"
+        lines.append(
+            f"commit refs/heads/{branch}\nmark :{mark}\ncommitter t <t@example.org> {mark} +0000\ndata 0\n"
+        )
+        lines.append(f"from {tips[branch]}\n" + (f"merge {merged}\n" if merged else ""))
+        lines.extend(f"M 100644 inline site/{file}\ndata {len(text)}\n{text}\n" for file in files)
+        return f":{mark}"
+
+    for level in range(levels):
+        tips = {branch: commit(branch, f"{branch}{level}") for branch in tips}
+        before = dict(tips)
+        for branch, other in (("main", "topic"), ("topic", "main")):
+            tips[branch] = commit(branch, f"{other}{level}", merged=before[other])
+    for branch in tips:
+        commit(branch, f"last-{branch}")
+    git(repository, "fast-import", "--quiet", "--force", stdin="".join(lines))
 
 
 def test_a_merge_with_several_bases_reads_copies(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Git merges the bases first, and their bases before; one object is exchanged right before that."""
-    git(repository, "branch", "topic")
-    cross_branches(repository)
-    cross_branches(repository)
-    for branch in ("main", "topic"):
-        git(repository, "checkout", "-q", branch)
-        (repository / "site" / f"last {branch}").write_text("last\n", "utf-8")
-        git(repository, "add", "-A")
-        git(repository, "commit", "-qm", "last")
+    cross_branches(repository, 2)
     expected = git(repository, "merge-tree", "--write-tree", "main", "topic")
     found = Repository.of(repository)
     main, topic = found.commit("main"), found.commit("topic")
@@ -615,8 +617,7 @@ def test_a_merge_with_several_bases_reads_copies(
 def test_too_many_bases_are_refused(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    git(repository, "branch", "topic")
-    cross_branches(repository)
+    cross_branches(repository, 1)
     found = Repository.of(repository)
     main, topic = found.commit("main"), found.commit("topic")
     bases = git_history.merge_bases(found, main, topic)
