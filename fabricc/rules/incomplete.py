@@ -74,7 +74,7 @@ _STATED = frozenset({"remote_asn", "setting[remote-as]"})
 def _has_number(system: str, values: Mapping[str, Value]) -> bool:
     """Return whether a session states the AS number of the neighbor, or that it is the own one, or any other."""
     kind = values.get("remote_kind")
-    return "remote_asn" in values or (
+    return not _STATED.isdisjoint(values) or (
         kind is not None and (kind == "internal" or accepts_every_number(system))
     )
 
@@ -90,7 +90,7 @@ _ADDRESSES = ("ipv4", "ipv6", "unnumbered")
 
 def _bridged_addresses(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report ports with addresses that bridge, because nothing makes them routed ports."""
-    if not bridges_by_default(statement.device.system, statement.rest):
+    if not bridges_by_default(statement.device.system, statement.device.model, statement.rest):
         return
     bridged = [
         port

@@ -7,13 +7,13 @@ other switch of the kind does, and what cannot work.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from ipaddress import IPv4Interface, IPv6Interface, ip_address
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
-from fabricc.base.diagnostics.wording import join_words
+from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.fabric.evpn import VXLAN_BYTES
 from fabricc.facts.frame import PORT
 from fabricc.facts.statement import Statement, Tier, split_list_path
@@ -214,8 +214,15 @@ def _compare_vrfs(fabric: Switches) -> Iterator[Report]:
             for target in vrf.exports & vrf.imports:
                 holders["route target", target].setdefault(vrf.name, name)
             holders["VNI", vrf.vni].setdefault(vrf.name, name)
+        spread = Counter(vrf.name for _, vrf in every)
         for name, vrf in every:
             yield from _compare_vrf(fabric, holders, name, vrf)
+            if spread[vrf.name] > 1 and bool(vrf.exports) != bool(vrf.imports):
+                what = "exports no route target" if vrf.imports else "imports no route target"
+                others = plural(spread[vrf.name] - 1, "other switch")
+                message = f"VRF {vrf.name} {what}: its hosts do not reach those on {others}"
+                path = f"evpn/vrf[{vrf.name}]/route_target"
+                yield _report(TUNNEL, name, path, message)._replace(paths=(path, vrf.path))
 
 
 def _compare_vrf(

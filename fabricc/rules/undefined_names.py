@@ -53,6 +53,7 @@ _OTHERS = (
 )
 """Kind of a name, the paths that define it, and those that use it."""
 _PROCESS = re.compile(r"(?:vrf\[[^]]*\]/)?bgp/(?:redistribute_\w+|redistribute\[[^]]*\]|network\[[^]]*\])")
+_EVPN_POLICY = re.compile(r"evpn/neighbor\[[^]]*\]/(?:import|export)")
 _INSTANCE_POLICY = re.compile(r"vrf\[[^]]*\]/(?:import|export)")
 _ALL = (
     "all", "unfiltered", "none", "true", "false", "ipv4", "ipv6", "not", "internal", "external", "nssa-external",
@@ -97,6 +98,8 @@ def _find_undefined(statement: Statement) -> list[tuple[str, str, list[str]]]:
             if kind == "route_map" and is_number(path[match.end() + 1 :]):
                 for word, of in _names_in(str(value), statement.device.system):
                     use(of, word, path)
+        elif path[0] == "e" and _EVPN_POLICY.fullmatch(path):
+            use("route_map", value, path)
         elif path[0] in "ps":
             for kind, definition, usage in _OTHERS:
                 if match := definition.fullmatch(path):

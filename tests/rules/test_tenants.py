@@ -30,6 +30,14 @@ UNFILTERED = {
 }
 
 
+ONE_WAY = {
+    "eos": Plant(r" +route-target import evpn \S+\n", ""),
+    "frr": Plant(r" +route-target import \S+\n", ""),
+    "nxos": Plant(r" +route-target import \S+ evpn\n", ""),
+}
+"""VRFs of one switch that import no routes."""
+
+
 def audited(
     folder: Path, nos: str, plant: Plant | None = None, built: Fabric | None = None
 ) -> dict[str, set[str]]:
@@ -69,3 +77,8 @@ def test_connected_routes_without_a_filter_are_found_beside_one_switch_that_has_
     nos: str, tmp_path: Path
 ) -> None:
     assert audited(tmp_path, nos, UNFILTERED[nos]) == {TOR: {"FAB9693"}, "rack002-tor1a": {"FAB9693"}}
+
+
+@pytest.mark.parametrize("nos", ONE_WAY)
+def test_a_vrf_of_several_switches_that_imports_nothing_is_found(nos: str, tmp_path: Path) -> None:
+    assert "FAB9693" in audited(tmp_path, nos, ONE_WAY[nos]).get(TOR, set())

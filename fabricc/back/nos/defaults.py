@@ -60,15 +60,15 @@ def installs_one_path_by_default(system: str) -> bool:
     return system in _ONE_PATH
 
 
-def bridges_by_default(system: str, facts: Collection[str]) -> bool:
+def bridges_by_default(system: str, model: str | None, facts: Collection[str]) -> bool:
     """Return whether an Ethernet port bridges without a statement, and its addresses have no effect.
 
-    EOS user manual, "Switchport Mode Routed"; NX-OS of Nexus 9000, "Configuring Layer 2 Interfaces". A whole running
-    configuration of EOS states the model of its routing agents, one of NX-OS its features; an excerpt may omit lines.
+    EOS user manual, "Switchport Mode Routed"; NX-OS of Nexus 9000, the only one with models here, "Configuring Layer 2
+    Interfaces". A whole running configuration of EOS states the model of its routing agents, an excerpt may omit lines.
     """
     if system == "eos":
         return "platform/routing_agents" in facts
-    return system == "nxos" and any(path.startswith("system/feature[") for path in facts)
+    return system == "nxos" and model is not None
 
 
 def accepts_every_number(system: str) -> bool:
@@ -108,7 +108,7 @@ def states_splits(system: str, model: str | None, facts: Iterable[str]) -> bool:
         return any(path.startswith("system/feature[") for path in facts)
     if system == "cumulus":
         return "system/api_version" in facts
-    return str(model).startswith("qfx52") or any(path.startswith("platform/sub_ports[") for path in facts)
+    return str(model).startswith("qfx52")
 
 
 def splitting_fact(system: str, port: str) -> tuple[str, int] | None:

@@ -36,6 +36,8 @@ STOPS = frozenset(("65535:65281", "65535:65282"))
 _WELL_KNOWN = {
     "no-export": "65535:65281", "no-advertise": "65535:65282", **{each: each for each in STOPS},
 }  # fmt: skip
+_ENTERING = ("bgp/redistribute", "bgp/network[", "bgp/setting[redistribute", "bgp/static", "bgp/advertise")
+"""Beginnings of facts by which addresses of the switch itself become routes of BGP."""
 _FAMILIES = {"ipv4": 4, "ipv6": 6, "evpn": EVPN}
 _ALL_EVPN = Block(EVPN, 0, 0)
 _STANCE = ("families", "import", "export", "send_community")
@@ -86,6 +88,7 @@ class Policy:
         originates: prefixes that the named switch puts into BGP.
         outward: prefixes of static routes that it puts into BGP, and the map by which; `discards`: those that it drops.
         vtep: whether other switches send VXLAN to its loopback.
+        enters: whether something may put the loopback into BGP: a network, a redistribution, or what is not followed.
         list_lines: prefix list -> the line of its first rule; `aggregate_lines`: aggregate -> its line.
     """
 
@@ -105,6 +108,7 @@ class Policy:
     static_map: str = ""
     discards: tuple[Block, ...] = ()
     vtep: bool = False
+    enters: bool = True
     list_lines: dict[str, int] = field(default_factory=dict, compare=False)
     aggregate_lines: dict[Block, int] = field(default_factory=dict, compare=False)
 
@@ -196,6 +200,7 @@ def policy_of(seen: SwitchView, file: str) -> Policy:
         lists, dict(seen.communities), _originated_blocks(blocks, _announces_evpn(seen)), switch.name, file,
         outward=routes if "bgp/redistribute_static" in seen.facts else (),
         static_map=str(seen.facts.get("bgp/redistribute_static", "")), discards=discards, vtep="source" in seen.evpn,
+        enters=any(path.startswith(_ENTERING) for path in seen.facts),
         list_lines={name: seen.place(f"prefix_list[{name}]/0")[1] for name in lists},
         aggregate_lines={
             block: seen.place(f"bgp/aggregate[{text}]")[1] for text in seen.aggregates if (block := parse_block(text))
@@ -256,6 +261,7 @@ def _policy_key(policy: Policy) -> bytes:
         (head, maps, policy.lists, sorted(policy.communities.items()))
         + (outside if policy.outward or policy.discards else ())
         + ((policy.vtep,) if policy.vtep else ())
+        + (() if policy.enters else ("loopback kept",))
         + (("EVPN between loopbacks",) if policy.vtep and _ALL_EVPN not in policy.originates else ())
     )
     return blake2b(text.encode(), digest_size=16).digest()

@@ -204,7 +204,7 @@ def _lost_loopbacks(kinds: list[Kind], result: Spread, tors: list[int]) -> Itera
         policy = kinds[origin].policy
         alone = [p for p in policy.originates if p.length == p.bits and not (policy.vtep and p.family == 4)]
         lost = [p for p in alone if p not in held]
-        if lost and others and kinds[origin].neighbors["up"]:
+        if lost and others and policy.enters and kinds[origin].neighbors["up"]:
             own = kinds[origin].policy
             policy = kinds[others[0]].policy
             message = f"no ToR gets {lost[0]} of {own.name}, which announces its loopback"

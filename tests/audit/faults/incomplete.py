@@ -22,7 +22,7 @@ KINDS: dict[str, tuple[str, Fault]] = {
     }),
     "no AS number": ("all", {"junos": replace(r"^ +autonomous-system \d+;\n", "")}),
     "bridged ports": ("all", {
-        "eos": replace(r"^   no switchport\n", ""), "nxos": replace(r"^  no switchport\n", ""),
+        "eos": replace(r"^   no switchport\n", ""),
     }),
     "gateway outside of the subnet": ("all", {
         "eos": replace(r"172\.16\.0\.1$", "172.17.0.1"), "nxos": replace(r"172\.16\.0\.1$", "172.17.0.1"),
@@ -83,6 +83,5 @@ KINDS: dict[str, tuple[str, Fault]] = {
     }),
     "ports not split": ("tor", {
         "nxos": replace(r"^interface breakout .*\n", ""),
-        "junos": replace(r"number-of-sub-ports \d+;", "number-of-sub-ports 1;"),
     }),
 }  # fmt: skip
