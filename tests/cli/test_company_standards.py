@@ -20,6 +20,7 @@ spines: {{model: {model}, nos: {nos}, count: 2}}
 priorities: {{rdma: {{dscp: 26, lossless: true}}, cnp: {{dscp: 48, strict: true}}, default: {{}}}}
 management:
   ntp: [172.16.0.2]
+  banner: Authorized use only.
   snmp: {{users: [{{name: monitor, auth: {{secret: monitor-auth}}, privacy: {{secret: monitor-key}}}}]}}
   users: [{{name: netops, ssh_key: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGcNvPKesg8/THyG8L4rLIV7Yfbhs1rjnFe40KXV3Gwr"}}]
 overlays: [{{nos: {nos}, file: standards.cfg}}]

@@ -272,14 +272,14 @@ CASES = {
         changed("nos: sonic-202505\n  over", "nos: Cumulus Linux 5.11\n  over"),
         [
             "9:8 FAB1006 tors.nos cannot be 'Cumulus Linux 5.11': it must be `name` or `name-release`, the name in "
-            "lower case | Did you mean 'cumulus-5.11'?"
+            "lower case | Write `cumulus-5.11`."
         ],
     ),
     "a NOS with the name of its branch": (
         changed("nos: sonic-202505\n  over", "nos: junos-evo-24.4\n  over"),
         [
             "9:8 FAB1006 tors.nos cannot be 'junos-evo-24.4': it must be `name` or `name-release`, the name in "
-            "lower case | Did you mean 'junos-24.4'?"
+            "lower case | Write `junos-24.4`."
         ],
     ),
     "a reason that is none": (

@@ -13,6 +13,7 @@ from fabricc.back.nos.junos.qos import detection_timers, fill_levels, queue_byte
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
 from fabricc.base.values import replace
 from fabricc.catalog.figures import source_of
+from fabricc.fabric.facts import SETTINGS
 from fabricc.fabric.model import Direction, Switch
 from fabricc.fabric.routing import PrefixList, Transport
 
@@ -172,7 +173,8 @@ LIMITS = (
         requested=lambda switch: list(_against_tunnels(switch)),
         reason="Juniper's validated design has none of it", source=_TENANTS,
         remedy="remove it, or remove `spines` and write `wiring: rail-only`, which has plain VRFs"),
-    Limit("FAB5830", setting="evpn/segment", reason="fabricc does not write VLANs of segments for Junos",
+    Limit("FAB5830", feature=SETTINGS["evpn/"], setting="evpn/segment",
+        reason="fabricc does not write VLANs of segments for Junos",
         remedy="remove `evpn`, or use a system that supports it (`fabricc docs evpn`)"),
     Limit("FAB5501", feature="{it} Gb/s ports", requested=limits.port_speeds, allowed={"it": words.SPEEDS},
         reason="Junos has no `speed` value for this rate", source="Juniper YANG 24.4R1, interfaces speed",
