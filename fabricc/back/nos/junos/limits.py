@@ -37,6 +37,12 @@ def _against_tunnels(switch: Switch) -> Iterator[str]:
         yield "another Junos OS than Evolved"
 
 
+def _carries_segments(switch: Switch) -> bool:
+    """Return whether a switch has segments, or passes on their routes over sessions on its links."""
+    has_segments = switch.vtep is not None and bool(switch.vtep.segments)
+    return has_segments or (bool(switch.bgp.evpn_sessions) and not switch.bgp.overlay)
+
+
 def _marking_figures(switch: Switch) -> list[dict[str, Any]]:
     """Return marked values of profiles next to a queue's share of the pool, for a switch that marks some class."""
     queue = queue_bytes(switch)
@@ -173,7 +179,7 @@ LIMITS = (
         requested=lambda switch: list(_against_tunnels(switch)),
         reason="Juniper's validated design has none of it", source=_TENANTS,
         remedy="remove it, or remove `spines` and write `wiring: rail-only`, which has plain VRFs"),
-    Limit("FAB5830", feature=SETTINGS["evpn/"], setting="evpn/segment",
+    Limit("FAB5830", feature=SETTINGS["evpn/"], requested=_carries_segments,
         reason="fabricc does not write VLANs of segments for Junos",
         remedy="remove `evpn`, or use a system that supports it (`fabricc docs evpn`)"),
     Limit("FAB5501", feature="{it} Gb/s ports", requested=limits.port_speeds, allowed={"it": words.SPEEDS},
