@@ -79,6 +79,7 @@ def test_connected_routes_without_a_filter_are_found_beside_one_switch_that_has_
     assert audited(tmp_path, nos, UNFILTERED[nos]) == {TOR: {"FAB9693"}, "rack002-tor1a": {"FAB9693"}}
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("nos", ONE_WAY)
 def test_a_vrf_of_several_switches_that_imports_nothing_is_found(nos: str, tmp_path: Path) -> None:
     assert "FAB9693" in audited(tmp_path, nos, ONE_WAY[nos]).get(TOR, set())
