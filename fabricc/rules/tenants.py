@@ -168,6 +168,10 @@ def _is_lossless(statement: Statement) -> bool:
     return any(values.get("pfc") not in (None, "") for values in statement.ports.values())
 
 
+_UNDERLAY = re.compile(r"\b(?:nexthop-)?vrf default\b|\btable inet6?\.0\b")
+"""Next hops of a VRF's route in the table of the underlay."""
+
+
 def _list_exits(
     statement: Statement,
     own: Mapping[str, list[Interface]],
@@ -188,7 +192,7 @@ def _list_exits(
             leads = any(ip_address(hop) in each.network for hop in hops for each in outside) and not any(
                 ip_address(hop) in each.network for hop in hops for each in inside.get(name, ())
             )
-            if name in inside and (leads or re.search(r"\b(?:nexthop-)?vrf default\b", str(value))):
+            if name in inside and (leads or _UNDERLAY.search(str(value))):
                 yield f"a static route of VRF {name} leads into the table of the underlay", path
         elif path.startswith("static_route["):
             if owner := find_vrf_of_route(str(value), inside.keys(), ports):

@@ -179,7 +179,7 @@ def put_isolated(document: Document, name: str, instance: Scope) -> bool:
 
 
 def put_tunnels(document: Document) -> None:
-    """State EVPN sessions with policies in both directions, and VRFs whose direct routes become EVPN routes."""
+    """State EVPN sessions with a policy, and VRFs whose direct routes become EVPN routes."""
     facts = dict(document.reading.facts)
     lines = {path: line for path, (_, line) in document.reading.lines.items()}
     carried = False
@@ -188,10 +188,11 @@ def put_tunnels(document: Document) -> None:
         if families != "evpn" or not path.startswith("bgp/neighbor[") or not path.endswith("]/families"):
             continue
         carried = True
-        if neighbor + "import" not in facts or neighbor + "export" not in facts:
+        policies = [leaf for leaf in ("import", "export") if neighbor + leaf in facts]
+        if not policies:
             continue
         own = neighbor.replace("bgp/", "evpn/", 1)
-        for leaf in ("import", "export"):
+        for leaf in policies:
             document.put(own + leaf, facts[neighbor + leaf], lines.get(neighbor + leaf, 0))
         if facts.get(neighbor + "next_hop_unchanged") == "all":
             document.put(own + "next_hop", "unchanged", lines.get(neighbor + "next_hop_unchanged", 0))
