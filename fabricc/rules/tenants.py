@@ -194,6 +194,8 @@ def _list_exits(
             )
             if name in inside and (leads or _UNDERLAY.search(str(value))):
                 yield f"a static route of VRF {name} leads into the table of the underlay", path
+            elif name in inside and (owner := find_vrf_of_route(str(value), inside.keys() - {name}, ports)):
+                yield f"a static route of VRF {name} leads into VRF {owner}", path
         elif path.startswith("static_route["):
             if owner := find_vrf_of_route(str(value), inside.keys(), ports):
                 yield f"a static route of the table of the underlay leads into VRF {owner}", path

@@ -38,6 +38,18 @@ ONE_WAY = {
 """VRFs of one switch that import no routes."""
 
 
+INTO_ANOTHER = {
+    "eos": Plant(r"(ip routing vrf acme\n)", r"\1ip route vrf acme 0.0.0.0/0 egress-vrf globex 10.0.0.1\n"),
+    "frr": Plant(r"(vrf acme\n)", r"\1 ip route 0.0.0.0/0 10.64.0.0 nexthop-vrf globex\n"),
+    "junos": Plant(
+        r"(    acme \{\n)",
+        r"\1routing-options {\n static {\n route 0.0.0.0/0 next-table globex.inet.0;\n }\n }\n",
+    ),
+    "nxos": Plant(r"(vrf context acme\n)", r"\1  ip route 0.0.0.0/0 10.64.0.0 vrf globex\n"),
+}
+"""Static routes of one tenant's VRF into that of another."""
+
+
 def audited(
     folder: Path, nos: str, plant: Plant | None = None, built: Fabric | None = None
 ) -> dict[str, set[str]]:
@@ -83,3 +95,10 @@ def test_connected_routes_without_a_filter_are_found_beside_one_switch_that_has_
 @pytest.mark.parametrize("nos", ONE_WAY)
 def test_a_vrf_of_several_switches_that_imports_nothing_is_found(nos: str, tmp_path: Path) -> None:
     assert "FAB9693" in audited(tmp_path, nos, ONE_WAY[nos]).get(TOR, set())
+
+
+@pytest.mark.spread(2)
+@pytest.mark.parametrize("nos", INTO_ANOTHER)
+def test_a_route_into_the_vrf_of_another_tenant_is_found(nos: str, tmp_path: Path) -> None:
+    plant = INTO_ANOTHER[nos]
+    assert "FAB9692" in audited(tmp_path, nos, plant).get(plant.device, ())
