@@ -131,15 +131,16 @@ def _missing_parts(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(IDLE, statement.device, paths, message, "no part", Severity.WARNING, remedy)
 
 
+_MANY = 64
+"""More parts than any port splits into."""
+
+
 def _parts(value: object) -> int:
     """Return the number of parts that a statement makes, `400g-2x`, `2x` or `2`; many for an unknown form."""
     if value is None:
         return 0
     match = re.search(r"(\d+)x?$", str(value))
     return int(match[1]) if match else _MANY
-
-
-_MANY = 64
 
 
 _ADDRESS, _GATEWAY = "management/address", "management/gateway"

@@ -241,7 +241,7 @@ class JunosConnection(napalm.junos.JunOSDriver):  # type: ignore[misc]
         with self._clean(CommandErrorException):
             self._errors.clear()
             found: dict[str, Any] = super().get_lldp_neighbors_detail(interface)
-            # NAPALM itself asks in other words after a syntax error.
+            # NAPALM itself sends another form of the request after a syntax error.
             errors = [one for one in self._errors if "lldp" in str(getattr(one.cmd, "tag", ""))]
             if wrong := [one for one in errors if not found or "syntax error" not in str(one)]:
                 raise wrong[0]

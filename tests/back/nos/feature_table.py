@@ -107,7 +107,7 @@ FEATURES: dict[str, dict[str, Any]] = {
     },
     "gNMI telemetry": {"management": {"telemetry": {"gnmi_port": 9339}}},
 }
-Told = frozenset[tuple[str, str, bool]]
+Gaps = frozenset[tuple[str, str, bool]]
 
 
 def fabric_of(nos: str, model: str, feature: dict[str, Any]) -> Fabric:
@@ -133,7 +133,7 @@ def last_port(nos: str, model: str) -> str:
     return f'"{name}", "speed_gbps": {speed}'
 
 
-def list_gaps(fabric: Fabric, release: str) -> Told:
+def list_gaps(fabric: Fabric, release: str) -> Gaps:
     """Code, feature and gravity of every gap of the fabric's switches under a release."""
     found = set()
     for at in fabric.kinds():
@@ -146,7 +146,7 @@ def list_gaps(fabric: Fabric, release: str) -> Told:
     return frozenset(found)
 
 
-def verdict(new: Told) -> str:
+def verdict(new: Gaps) -> str:
     """`yes`, `warns: CODE` for what is built with a warning, or `no: CODE`."""
     fatal = sorted({code for code, _, grave in new if grave})
     warned = sorted({code for code, _, grave in new if not grave})
