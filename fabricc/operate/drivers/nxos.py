@@ -32,6 +32,7 @@ from fabricc.operate.drivers.nxos_candidate import (
     build_candidate,
     clear_keys,
     differs,
+    digest_statements,
     printed_keys,
     split_blocks,
     unprinted_commands,
@@ -107,7 +108,7 @@ class NxosDriver(NxosConnection):
         named = self._session or str(uuid.uuid4())
         self.candidate_cfg = f"candidate-{hashlib.sha256(named.encode()).hexdigest()[:12]}.txt"
         self._commit_timeout = float(options.get("commit_timeout", COMMIT_S))
-        self._running = self._plan = ""
+        self._running = self._plan = self._digest = ""
         self._unchanged = False
 
     @property
@@ -130,6 +131,7 @@ class NxosDriver(NxosConnection):
             raise CommitConfirmException(f"{self.hostname}: a commit waits for confirmation")
         self._running, self._plan = self._require_running(running), text
         candidate = build_candidate(running, text, self._printed_forms(text))
+        self._digest = digest_statements(candidate)
         self._unchanged = not differs(running, candidate)
         if self._unchanged:
             self.loaded = self.replace = True
@@ -251,12 +253,14 @@ class NxosDriver(NxosConnection):
     def _note_owner(self, last: Operation | None) -> str:
         """Write a note that the next replace is one of this session; return its text.
 
-        The log has the account that ran a replace, and a name of the switch's own for its file.
+        The log has the account that ran a replace, and a name of the switch's own for its file. The digest is that
+        of the candidate: where the log shows no replace, it proves what was committed.
 
         Args:
             last: the last replace before it.
         """
-        note = json.dumps({"session": self._session, "after": last and list(last.key)}) + "\n"
+        fields = {"session": self._session, "after": last and list(last.key), "digest": self._digest}
+        note = json.dumps(fields) + "\n"
         self._copy_to_device(note, OWNER_FILE)
         return note
 
@@ -268,20 +272,30 @@ class NxosDriver(NxosConnection):
     def _find_owner(self, texts: Mapping[str, str]) -> tuple[str, bool | None]:
         """Return who made the commit that waits, and False where it was another session, else None.
 
+        A log without any replace proves nothing, so the commit is then that of this session only if its note has the
+        digest of what runs.
+
         Args:
-            texts: the answers to `_LOG` and `_owner_note`, where the switch has any.
+            texts: the answers to `_LOG`, `_owner_note` and `RUNNING`, where the switch has any.
         """
         last = _read_operation(texts, _LOG)
         if last is not None and last.user not in ("", self.username):
             return last.user, False
+        if not self._session:
+            return "", None
+        unproved = None if last else False
         try:
             note = json.loads(texts.get(self._owner_note, ""))
-            session, after = note["session"], note["after"]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            return "", None
-        if not self._session or not isinstance(session, str) or not session.isprintable():
-            return "", None
-        begun = last is None or after != list(last.key)
+            session, after, digest = note["session"], note["after"], note.get("digest")
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return "", unproved
+        if not isinstance(session, str) or not session.isprintable():
+            return "", unproved
+        if last is None:
+            if session == self._session and digest != digest_statements(require_text(texts, RUNNING)):
+                return "", False
+            return session, None if session == self._session else False
+        begun = after != list(last.key)
         return (session if begun else ""), None if begun == (session == self._session) else False
 
     def _finish(self, owner: str) -> None:
@@ -410,7 +424,7 @@ class NxosDriver(NxosConnection):
         self._require_status(status)
         if left_s := remaining_s(status):
             with self._clean(CommandErrorException):
-                owner, own = self._find_owner(self._read_texts(_LOG, self._owner_note))
+                owner, own = self._find_owner(self._read_texts(_LOG, self._owner_note, RUNNING))
             return [Hold(HoldKind.COMMIT, owner, float(left_s), own)]
         return [] if is_idle(status) else [Hold(HoldKind.COMMIT)]
 
@@ -442,15 +456,17 @@ class NxosDriver(NxosConnection):
             SessionLockedException: another user or session made it.
         """
         with self._clean(CommandErrorException):
-            texts = self._read_texts(STATUS, _LOG, self._owner_note)
+            texts = self._read_texts(STATUS, _LOG, self._owner_note, RUNNING)
             status = require_text(texts, STATUS)
             self._require_status(status)
-        if not remaining_s(status):
-            return False
-        owner, own = self._find_owner(texts)
+            if not remaining_s(status):
+                return False
+            owner, own = self._find_owner(texts)
         if own is False:
-            reason = f"{self.hostname}: {owner or 'somebody else'} made the commit that waits"
-            raise SessionLockedException(reason)
+            reason = f"{owner or 'somebody else'} made the commit that waits"
+            if not owner and _read_operation(texts, _LOG) is None:
+                reason = f"nothing proves whose commit waits; wait for its timer, and allow `{_LOG}`"
+            raise SessionLockedException(f"{self.hostname}: {reason}")
         return True
 
     def confirm_unseen_commit(self) -> None:

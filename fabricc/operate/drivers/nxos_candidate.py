@@ -212,6 +212,15 @@ def differs(running: str, candidate: str) -> bool:
     return Counter(_list_statements(running)) != Counter(_list_statements(candidate))
 
 
+def digest_statements(text: str) -> str:
+    """Return a digest of a configuration that is the same for a candidate and for what runs after its replace.
+
+    Secrets that the switch encrypts are left out.
+    """
+    known = ((secret_owner(line) or line for line in one) for one in _list_statements(text))
+    return hashlib.sha256("\n".join(sorted(map("\t".join, known))).encode()).hexdigest()
+
+
 def _list_statements(text: str) -> Iterator[tuple[str, ...]]:
     for one in split_blocks(text):
         if one.head.startswith("!"):

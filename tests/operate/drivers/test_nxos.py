@@ -23,6 +23,7 @@ from napalm.base.exceptions import (
 from fabricc.operate.devices.running import find_differences
 from fabricc.operate.drivers import nxos, nxos_replace, nxos_views
 from fabricc.operate.drivers.holds import HoldKind
+from fabricc.operate.drivers.nxos_candidate import digest_statements, split_blocks
 from fabricc.operate.drivers.single import NothingCommittedError
 from tests.operate.drivers.servers.nxos import NxosSwitch, nxos_switch
 from tests.operate.drivers.servers.web import Drop
@@ -255,6 +256,60 @@ def test_a_note_of_another_replace_decides_nothing(
     switch.files[nxos.OWNER_FILE] = note
     with switch.device.connect(session="run 7") as ours:
         assert [(hold.owner, hold.own) for hold in ours.get_holds()] == [known]
+
+
+@pytest.mark.parametrize(
+    ("commits", "log"), [("a person", "refused"), ("another machine", "empty"), ("this run", "refused")]
+)
+def test_without_a_log_the_digest_in_the_note_proves_whose_commit_waits(
+    switch: NxosSwitch, monkeypatch: pytest.MonkeyPatch, commits: str, log: str
+) -> None:
+    """A run that died before its replace leaves a note; the commit that waits is then that of somebody else."""
+    usual = NxosSwitch._run
+
+    def run(self: NxosSwitch, text: str) -> str | None:
+        return (None if log == "refused" else "") if text == nxos._LOG else usual(self, text)
+
+    monkeypatch.setattr(NxosSwitch, "_run", run)
+    with switch.device.connect(session="run 7") as ours:
+        ours.load_replace_candidate(config=NEW)
+        if commits == "this run":
+            ours.commit_config(revert_in=60)
+        else:
+            ours._note_owner(None)
+    if commits == "another machine":
+        stale = switch.files[nxos.OWNER_FILE]
+        with switch.device.connect(session="run 8") as theirs:
+            theirs.load_replace_candidate(config=NEW.replace("new", "theirs"))
+            theirs.commit_config(revert_in=60)
+        switch.files[nxos.OWNER_FILE] = stale
+    elif commits == "a person":
+        switch.waiting, switch.running = (switch.running, time.monotonic() + 300), "hostname theirs\n"
+    runs = switch.running
+    with switch.device.connect(session="run 7") as again:
+        if commits == "this run":
+            assert [(hold.owner, hold.own) for hold in again.get_holds()] == [("run 7", None)]
+            again.confirm_commit()
+            assert (switch.waiting, switch.startup) == (None, NEW)
+            return
+        assert [(hold.owner, hold.own) for hold in again.get_holds()] == [("", False)]
+        for act in (again.rollback, again.confirm_commit):
+            with pytest.raises(SessionLockedException, match="nothing proves whose commit waits"):
+                act()
+    assert switch.waiting is not None
+    assert (switch.running, switch.startup) == (runs, "hostname saved\n")
+
+
+def test_the_digest_of_a_candidate_ignores_order_and_keys_that_the_switch_encrypts() -> None:
+    printed = PLAN.replace('key 0 "s3cret-key"', 'key 7 "fewhg123"').replace("md5 s3cret-ntp 0", "md5 zxcv 7")
+    printed = printed.replace(
+        "sha s3cret-auth priv aes-128 s3cret-privacy", "sha 0x1 priv aes-128 0x2 localizedV2key"
+    )
+    blocks = [one.lines for one in split_blocks(printed)]
+    assert printed != PLAN
+    turned = "\n".join(line for lines in reversed(blocks) for line in lines)
+    assert digest_statements(turned) == digest_statements(PLAN)
+    assert digest_statements(PLAN.replace("use-link", "of-link")) != digest_statements(PLAN)
 
 
 def test_a_time_that_does_not_get_shorter_is_no_running_timer(switch: NxosSwitch, driver: Any) -> None:
