@@ -227,11 +227,11 @@ PRINTED_NAMES = Path(__file__).parent / "printed-names.yaml"
 
 
 @cache
-def load_printed_names() -> dict[str, str]:
+def load_printed_names() -> dict[str, tuple[str, ...]]:
     """Return models of the catalog by what makers print, in letters and digits."""
     table = load_package_yaml(PRINTED_NAMES)
     return {
-        _keep_letters_and_digits(printed): row["model"]
+        _keep_letters_and_digits(printed): tuple(row.get("models", ())) or (row["model"],)
         for section in SECTIONS
         for printed, row in table.get(section, {}).items()
     }
@@ -240,8 +240,8 @@ def load_printed_names() -> dict[str, str]:
 def name_models(printed: str, names: Iterable[str]) -> tuple[str, ...]:
     """Return the names that a printed name stands for, best first, four at most; none where nothing comes near.
 
-    One for a name that it contains or that `printed-names.yaml` lists. Otherwise those with the same words (`gb200` is
-    in `gb200-nvl72`), then the similar ones.
+    One for a name that it contains, and those that `printed-names.yaml` lists for it. Otherwise those with the same
+    words (`gb200` is in `gb200-nvl72`), then the similar ones.
     """
     known = tuple(names)
     text = _keep_letters_and_digits(printed)
@@ -250,12 +250,13 @@ def name_models(printed: str, names: Iterable[str]) -> tuple[str, ...]:
     if contained := find_printed_name(printed, known):
         return (contained,)
     listed = [
-        (word, model)
-        for word, model in load_printed_names().items()
-        if model in known and (text == word or (len(word) >= _LEAST_PRINTED and word in text))
+        (len(word), found)
+        for word, models in load_printed_names().items()
+        if (text == word or (len(word) >= _LEAST_PRINTED and word in text))
+        and (found := tuple(model for model in models if model in known))
     ]
     if listed:
-        return (max(listed, key=lambda each: len(each[0]))[1],)
+        return max(listed)[1]
     words = {word for word in re.split("[^a-z0-9]+", printed.lower()) if len(word) >= _LEAST_WORD}
     shared = [
         (len(words & set(name.split("-"))), name)
@@ -274,6 +275,15 @@ def name_models(printed: str, names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in known if len(short & set(name.split("-"))) > 1)[:_MOST_NAMED]
 
 
+def explain_no_model(names: Iterable[str]) -> str:
+    """Return a remedy for a name that nothing comes near: servers of all makers are planned by their board of GPUs."""
+    boards = [name for name in names if name in _BOARDS]
+    if not boards:
+        return "`fabricc catalog` lists the models."
+    return f"Name its GPU board: {', '.join(boards)} …; `fabricc catalog` lists the models."
+
+
+_BOARDS = ("hgx-b200", "hgx-b300-2x400", "hgx-h200", "mi355x-pollara")
 _ASIC = re.compile("(th|td|tomahawk|trident|jericho|spectrum|silicon)([a-z0-9]*)")
 _SHORT_ASICS = {"th": "tomahawk", "td": "trident"}
 

@@ -13,7 +13,14 @@ from fabricc.base.documents.document import Document, KeyPath, clip
 from fabricc.base.documents.schema import breaches, schema_validator
 from fabricc.base.documents.schema import compile_pattern as compiled
 from fabricc.base.numbers import group_pairs
-from fabricc.catalog.library import Library, explain_unlisted, list_built_in, name_asic, name_models
+from fabricc.catalog.library import (
+    Library,
+    explain_no_model,
+    explain_unlisted,
+    list_built_in,
+    name_asic,
+    name_models,
+)
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.nos_names import explain_system
 from fabricc.front.spec.document import cluster_schema, format_path, format_value, join_words, resolve_schema
@@ -352,7 +359,7 @@ def _printed_name(value: str, path: KeyPath) -> str:
         return ""
     found = [name for section in sections for name in name_models(value, list_built_in(section))]
     if not found:
-        return "No model comes near; `fabricc catalog` lists them."
+        return explain_no_model(list_built_in(sections[0]))
     return f"Did you mean {' or '.join(repr(name) for name in found)}?"
 
 
@@ -383,7 +390,7 @@ def name_problems(document: Document) -> Iterator[Diagnostic]:
         near = () if explain_unlisted(value) else name_models(value, names)
         if section == "switches" and not near:
             near = _list_asic_models(value)
-        help_ = f"Did you mean {' or '.join(near)}?" if near else "`fabricc catalog` lists the models."
+        help_ = f"Did you mean {' or '.join(near)}?" if near else explain_no_model(names)
         help_ = explain_unlisted(value) or help_
         message = f"the catalog has no {kind} {value!r}"
         yield Diagnostic("FAB3013", Severity.ERROR, message, document.key_position(path), help_)
