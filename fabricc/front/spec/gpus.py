@@ -167,7 +167,11 @@ def _hosts_per_unit(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings
     if per_unit is None:
         racks = raw.get("racks")
         counts = [each for each in racks.values() if isinstance(each, int)] if isinstance(racks, dict) else []
-        size = max(counts, default=0) or propose_size(findings.document, raw.get("model"), wiring)
+        size = (
+            max(counts, default=0)
+            or (path[0] == "gpus" and _size_of_one_unit(findings.document.value, raw, wiring))
+            or propose_size(findings.document, raw.get("model"), wiring)
+        )
         example = f"{key}: {size}"
         place = "rack" if wiring == "rack" else "set of rail ToRs"
         reason = f"ports and addresses of each {place} are reserved for that many hosts, present or not"
@@ -313,6 +317,15 @@ def _read_capacity(raw: Mapping[str, Any], groups: list[HostGroup], findings: Fi
 
 _SIZES = (32, 16, 8, 4, 2, 1)
 """Sizes for hosts without NVLink domains; 32 as in NVIDIA's reference architectures."""
+
+
+def _size_of_one_unit(spec: Mapping[str, Any], raw: Mapping[str, Any], wiring: str) -> int:
+    """Return the hosts of a unit where no spines would join several; 0 where the spec leaves that open."""
+    count = spec.get("gpus", {}).get("capacity") or raw.get("hosts")
+    if "spines" in spec or wiring == "rack" or not isinstance(count, int) or isinstance(count, bool):
+        return 0
+    joined = "peer_links" in (spec.get("tors") or {}) and raw.get("rails_per_tor") == 0
+    return -(-count // 2) if joined else count
 
 
 def propose_size(document: Document, model: object, wiring: str) -> int:

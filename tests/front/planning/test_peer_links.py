@@ -126,6 +126,7 @@ def test_the_second_tor_has_the_lower_address_of_each_link() -> None:
         (pair(gpus={"rails_per_tor": None}), "FAB3062", "rails_per_tor: 4"),
         (pair(gpus={"hosts_per_unit": 4}), "FAB3062", "`spines`"),
         (pair(gpus={"rails_per_tor": 0, "hosts": 4, "hosts_per_unit": 4}), "FAB3062", "rails_per_tor: 4"),
+        (pair(gpus={"model": "hgx-2x200"}), "FAB3062", "planes: 2"),
         (pair(gpus={"wiring": "rail-only"}), "FAB3051", "wiring: rail"),
         (pair(tors={"peer_links": 64}), "FAB3007", "peer_links"),
         (pair(gpus={"hosts": 32, "hosts_per_unit": 32}), "FAB3007", "hosts per unit that fits is"),

@@ -155,8 +155,11 @@ def refuse_unpaired(spec: ClusterSpec, fabric: Fabric) -> None:
     message = f"tors.peer_links joins the two ToRs of a plane, and a plane of this spec has {number}"
     per_tor = fabric.shape.rails // 2
     one_unit = len([*fabric.places()]) * fabric.shape.port_planes == fabric.shape.nic_ports and per_tor
+    ports = fabric.shape.nic_ports
+    by_port = number * fabric.shape.port_planes == 2 * ports and fabric.shape.port_planes < ports
     help_ = (
         "Add `spines`, which join any number of ToRs; remove `peer_links`"
+        + f"; or write `planes: {ports}` for two ToRs in each" * by_port
         + f"; or write `gpus.rails_per_tor: {per_tor}` for two ToRs" * bool(one_unit)
         + "."
     )
