@@ -15,7 +15,7 @@ from fabricc.fabric.facts import SETTINGS
 from fabricc.fabric.model import Direction, Switch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.back.nos.limits import DevicePredicate
     from fabricc.catalog.model import HeadroomRow, SwitchModel
@@ -123,6 +123,7 @@ def _timers_out_of_range(switch: Switch) -> Iterator[tuple[str, int, int, int]]:
 def _profile_figures(switch: Switch) -> Iterator[dict[str, Any]]:
     """Yield each port profile with the row of its headroom in the hardware SKU's own table, if any."""
     rows = {(row.speed_gbps, row.cable_m): row for row in reversed(switch.model.buffers.rows)}
+    listed = [at for at, row in sorted(rows.items()) if _is_own_row(switch.model, row)]
     earlier: dict[str, PortProfile] = {}
     for profile, headroom in switch.qos.headrooms:
         ecn = profile.ecn
@@ -139,8 +140,8 @@ def _profile_figures(switch: Switch) -> Iterator[dict[str, Any]]:
             "max_percent": ecn and ecn.max_percent,
             "row": row,
             "listed": own is not None,
-            "way_out": "a cable length that the table lists"
-            if any(_is_own_row(switch.model, each) for each in rows.values())
+            "way_out": _name_listed_rows(listed, profile.speed_gbps)
+            if listed
             else "accept it with a reason: the platform has no table",
             "as_listed": own is None
             or (own.size_bytes, own.xoff_bytes) == (headroom.size_bytes, headroom.xoff_bytes),
@@ -149,6 +150,14 @@ def _profile_figures(switch: Switch) -> Iterator[dict[str, Any]]:
             "same": same.name,
             "alone": same.headroom == headroom,
         }
+
+
+def _name_listed_rows(listed: Sequence[tuple[int, int]], gbps: int) -> str:
+    """Return the cable lengths that a table has for a speed, or its speeds where it has not this one."""
+    if lengths := [str(meters) for speed, meters in listed if speed == gbps]:
+        return f"a cable length that the table lists at {gbps}G ({', '.join(lengths)} m)"
+    speeds = ", ".join(f"{each}G" for each in dict.fromkeys(speed for speed, _ in listed))
+    return f"a speed that the table lists ({speeds}; between switches `uplink_gbps`)"
 
 
 def _is_own_row(model: SwitchModel, row: HeadroomRow) -> bool:
@@ -259,7 +268,7 @@ LIMITS = (
         allowed={"borrowed": (False,)},
         reason="the switch starts with hwsku {nos[hwsku]}, whose own table is {nos[sku][lookup]}: its pools and its "
         "SDK file ({nos[sku][sdk]}) are made for that one",
-        remedy="use a speed and cable length that the table lists, or accept it with a reason"),
+        remedy="use {way_out}, or accept it with a reason"),
     Reservation("FAB5321", feature="headroom of {profile.name} other than in pg_profile_lookup.ini",
         requested=_profile_figures, allowed={"as_listed": (True,)},
         reason="the image's table has {row.size_bytes} bytes for {pg_profile}, this configuration has "

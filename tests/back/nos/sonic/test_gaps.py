@@ -86,9 +86,18 @@ def test_each_gap_is_named(switch: Switch, code: str) -> None:
     assert code in codes(switch)
 
 
-@pytest.mark.parametrize(("tabled", "remedy"), [(True, "a cable length"), (False, "accept it with a reason")])
-def test_a_missing_row_has_a_remedy_of_its_platform(tabled: bool, remedy: str) -> None:
-    switch = with_profile(lambda p: replace(p, headroom=replace(p.headroom, cable_m=41)))
+@pytest.mark.parametrize(
+    ("tabled", "gbps", "remedy"),
+    [
+        (True, 0, "a cable length that the table lists at"),
+        (True, 10, "a speed that the table lists ("),
+        (False, 0, "accept it with a reason"),
+    ],
+)
+def test_a_missing_row_has_a_remedy_of_its_platform(tabled: bool, gbps: int, remedy: str) -> None:
+    switch = with_profile(
+        lambda p: replace(p, speed_gbps=gbps or p.speed_gbps, headroom=replace(p.headroom, cable_m=41))
+    )
     if not tabled:
         settings = {**switch.model.nos["sonic"], "sku": {}}  # a SKU that ships no table
         model = replace(switch.model, nos={**switch.model.nos, "sonic": settings})
