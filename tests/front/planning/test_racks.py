@@ -131,3 +131,14 @@ def test_a_unit_that_fits_has_whole_racks(hosts: int, code: str) -> None:
     (refused,) = [each for each in planned(spec).diagnostics if each.code == code]
     assert refused.help.startswith("The largest number of hosts per unit")
     assert "is 18" in refused.help
+
+
+def test_a_rack_that_the_ratio_would_split_gets_a_ratio_that_fits() -> None:
+    gpus = {"model": "gb200-nvl72", "racks": {"a1": 18, "a2": 18}, "hosts_per_unit": 36}
+    spec = document(gpus=gpus, tors={"model": "sn4700"}, spines={"model": "sn4700"})
+    spec["gpus"] = gpus
+    (refused,) = [each for each in planned(spec).diagnostics if each.code == "FAB3006"]
+    assert refused.help.endswith("The 18 of a rack fit with `tors.oversubscription: 1.3`.")
+    spec["gpus"] = gpus | {"hosts_per_unit": 18}
+    spec["tors"]["oversubscription"] = 1.3
+    assert planned(spec).fabric is not None

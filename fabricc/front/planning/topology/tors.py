@@ -208,7 +208,7 @@ def _ends_of_hosts(
                     f"a ToR needs {needed} host ports at {block.speed_gbps}G; {tor.title} has {has}",
                     *spec.gpus.groups[index].path,
                     help=f"The largest number of hosts per unit without any uplink is {largest}; for "
-                    f"{tier.oversubscription}:1 it is {fitting}."
+                    f"{tier.oversubscription}:1 it is {fitting}.{_ratio_for_a_domain(models, has, per_tor, fitting)}"
                     if has
                     else _other_speeds(spec, models, models.hosts[index], block),
                 )
@@ -362,6 +362,17 @@ def largest_unit(
         if end is not None and cages_for(tor, Block(up_gbps, uplinks), end) is not None:
             return hosts
     return 0
+
+
+def _ratio_for_a_domain(models: Models, ports: int, per_tor: int, fitting: int) -> str:
+    """Return the oversubscription with which the hosts of an NVLink domain fit on a ToR whose own ratio splits them."""
+    domain = max(model.domain_hosts for model in models.hosts)
+    up = ports - domain * per_tor
+    if domain == 1 or fitting >= domain or up <= 0:
+        return ""
+    return (
+        f" The {domain} of a rack fit with `tors.oversubscription: {-(-10 * domain * per_tor // up) / 10}`."
+    )
 
 
 def _whole_racks(spec: ClusterSpec, models: Models, hosts: int) -> int:
