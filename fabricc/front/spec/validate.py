@@ -262,10 +262,18 @@ def _type_help(key: object, kind: str, value: Any, schema: dict[str, Any]) -> st
         return f"Write a list of one: [{_format_yaml(value) if isinstance(value, int) else clip(value)}]."
     if key == "ecn" and kind == "boolean" and isinstance(value, dict):
         return "Thresholds are the same for all classes: write them under `congestion.ecn`."
+    if kind == "object" and isinstance(value, str) and len(keys := _list_keys_of_word(value, schema)) == 1:
+        return f"Write {{{keys[0]}: {value}}}."
     if kind == "object" and value is None:
         return "Write {} for an empty mapping, or indent its entries below the key."
     example = _first_example(schema)
     return f"For example: {example}" if example else ""
+
+
+def _list_keys_of_word(word: str, schema: dict[str, Any]) -> list[str]:
+    """Return the keys of a mapping that have a word among their values."""
+    keys = schema.get("properties", {}).items()
+    return [key for key, part in keys if word in resolve_schema(part).get("enum", ())]
 
 
 def _partition_key_help(value: int) -> str:

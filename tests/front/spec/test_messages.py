@@ -124,6 +124,10 @@ CASES = {
             "hyphens | Did you mean 'zone-a'?"
         ],
     ),
+    "the word of a mapping without its key": (
+        changed("mtu:", "load_balancing: packet\nmtu:"),
+        ["18:17 FAB1003 load_balancing must be a mapping, not 'packet' | Write {mode: packet}."],
+    ),
     "a class without its braces": (
         changed("default: {}", "default:"),
         [
