@@ -23,7 +23,7 @@ from fabricc.operate.drivers.answers import (
     quote_words,
 )
 from fabricc.operate.drivers.checking import Options, Refusal
-from fabricc.operate.drivers.eos_connection import VERSION, EosConnection
+from fabricc.operate.drivers.eos_connection import VERSION, ZEROTOUCH, EosConnection
 from fabricc.operate.drivers.eos_views import QUESTION as SESSIONS
 from fabricc.operate.drivers.eos_views import Sessions, holds_clear_keys, read_sessions, write_stored_forms
 from fabricc.operate.drivers.holds import Hold, HoldKind
@@ -273,12 +273,15 @@ class EosDriver(CleanCommits, EosConnection):
             self.config_session = self._identity = None
 
     def get_holds(self) -> list[Hold]:
-        """Return a commit that waits for confirmation, and sessions that are not committed. Not part of NAPALM.
+        """Return a commit that waits for confirmation, sessions that are not committed, and ZTP. Not part of NAPALM.
 
-        Each session of EOS has a candidate of its own, so the candidate of another session does not block.
+        Each session of EOS has a candidate of its own, so the candidate of another session does not block. ZTP loads
+        what it finds and restarts the switch, and until then EOS saves nothing.
         """
         with self._clean(CommandErrorException):
+            self._read_getters(["get_holds"])
             answer, version = self._run_commands([SESSIONS, VERSION])
+            provisioning = self._try_command(ZEROTOUCH, 1)
             sessions = read_sessions(answer)
         left = sessions.left_s(version)
         waiting = [sessions.waiting] if sessions.waiting else []
@@ -290,6 +293,8 @@ class EosDriver(CleanCommits, EosConnection):
             Hold(HoldKind.CANDIDATE, _session_owner(name), own=name == self._session_name, blocks=False)
             for name in sessions.list_open()
         ]
+        if isinstance(provisioning, dict) and str(provisioning.get("mode")).lower() == "active":
+            found.append(Hold(HoldKind.UPDATE, "ZTP, which `zerotouch cancel` ends,"))
         return found
 
     def end_hold(self, hold: Hold) -> bool:

@@ -43,6 +43,8 @@ from fabricc.operate.drivers.single import clean_errors, require_eos, tls_contex
 _NOT_RUN = 1000
 """The code of eAPI for a command that could not be run."""
 VERSION, _HOSTNAME = "show version", "show hostname"
+ZEROTOUCH = "show zerotouch"
+"""Its `mode` (revision 1, as Arista's ANTA reads it) is active while the switch looks for a configuration to load."""
 _ROUTES = ("show ip route bgp", "show ipv6 route bgp")
 _GETTERS: Mapping[str, Sequence[Any]] = {
     "get_bgp_neighbors": (
@@ -56,7 +58,7 @@ _GETTERS: Mapping[str, Sequence[Any]] = {
     "get_router_macs": eos_views.VRF_ROUTES,
     "get_lossless_counters": [{"cmd": one, "revision": revision} for one, revision, _ in eos_views.QUESTIONS],
     "get_alarms": [{"cmd": one, "revision": revision} for one, revision, *_ in eos_views.HEALTH],
-    "get_holds": (SESSIONS, VERSION),
+    "get_holds": (SESSIONS, VERSION, {"cmd": ZEROTOUCH, "revision": 1}),
 }
 """Getter -> its commands, for `read_ahead`; the first two as NAPALM's own driver sends them."""
 
@@ -247,9 +249,13 @@ class EosConnection(Checking, napalm.eos.EOSDriver):  # type: ignore[misc]
             getters: names of getters; those without an entry here send their own requests later.
         """
         self.drop_ahead()
+        with self._clean(CommandErrorException):
+            self._read_getters(getters)
+
+    def _read_getters(self, getters: Sequence[str]) -> None:
+        """Read the commands of some getters that were not read yet in one request; over SSH each is sent later."""
         if self.transport != "ssh":
-            with self._clean(CommandErrorException):
-                self._read_ahead([command for name in getters for command in _GETTERS.get(name, ())])
+            self._read_ahead([command for name in getters for command in _GETTERS.get(name, ())])
 
     def _read_ahead(self, commands: Sequence[Any]) -> None:
         """Keep the answers to some commands; eAPI stops at a command that it refuses, so the rest is sent again."""

@@ -21,7 +21,7 @@ from netutils.password import encrypt_type7
 
 from fabricc.operate.devices.running import find_differences
 from fabricc.operate.drivers.eos_views import decode_key
-from fabricc.operate.drivers.holds import HoldKind
+from fabricc.operate.drivers.holds import Hold, HoldKind
 from fabricc.operate.drivers.single import NothingCommittedError
 from tests.operate.drivers.servers.eos import DEFAULTS, PASSWORD, EosSwitch, eos_switch
 
@@ -123,6 +123,15 @@ def test_a_commit_that_waits_is_rolled_back_by_another_connection(switch: EosSwi
     assert switch.running == ["hostname old"]
     assert switch.waiting is None
     assert "a person's" in switch.sessions
+
+
+@pytest.mark.parametrize("mode", ["active", "Active", "enabled", "disabled", ""])
+def test_zero_touch_provisioning_that_runs_holds_the_switch(tmp_path: Path, mode: str) -> None:
+    with eos_switch(tmp_path, "4.32") as switch, switch.device.connect() as driver:
+        switch.zerotouch, before = mode, switch.requests
+        held = [Hold(HoldKind.UPDATE, "ZTP, which `zerotouch cancel` ends,")]
+        assert driver.get_holds() == (held if mode.lower() == "active" else [])
+        assert switch.requests == before + 1
 
 
 def test_without_confirmation_the_switch_goes_back(switch: EosSwitch, driver: Any) -> None:

@@ -85,6 +85,7 @@ class EosSwitch:
         printed: lines -> the text as which EOS prints them, where that is not the lines themselves.
         neighbors: returns the established sessions, neighbor -> received prefixes.
         counted: its counters and alarms.
+        zerotouch: `mode` of zero touch provisioning; "" where the role of the login may not read it.
     """
 
     device: Device
@@ -98,6 +99,7 @@ class EosSwitch:
     printed: dict[tuple[str, ...], str] = field(default_factory=dict)
     neighbors: Callable[[], dict[str, int]] = dict
     counted: Counted = field(default_factory=Counted)
+    zerotouch: str = "disabled"
     silence: threading.Event | None = None
     done: set[str] = field(default_factory=set)
     requests: int = 0
@@ -166,6 +168,7 @@ class EosSwitch:
             },
             "show configuration sessions": self._sessions,
             "show configuration sessions detail": self._sessions,
+            **({"show zerotouch": lambda: {"mode": self.zerotouch}} if self.zerotouch else {}),
             "show running-config": lambda: {"output": self._text(self.running)},
             "show startup-config": self._show_startup,
             "show ip bgp summary vrf all": self._summary,
@@ -245,6 +248,8 @@ class EosSwitch:
         return {}
 
     def _save(self) -> dict[str, Any]:
+        if self.zerotouch == "active":
+            raise Refused("cannot copy to startup-config when ZeroTouch is enabled", 1000)
         self.startup = list(self.running)
         return {}
 
