@@ -25,7 +25,7 @@ from fabricc.compiler.plan.host_facts import host_fact_findings
 from fabricc.compiler.plan.naming import Naming
 from fabricc.compiler.plan.repinning import Repinning
 from fabricc.compiler.planned_spec import PlannedSpec, apply_acceptances, infiniband_unsupported
-from fabricc.compiler.render.overlays import add_overlays
+from fabricc.compiler.render.overlays import GapKey, add_overlays
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.model import Host, Switch
 from fabricc.front.planning import plan_fabric
@@ -269,12 +269,13 @@ def _compile_ethernet(inputs: _Inputs, known: Compiled, repinning: Repinning, *,
         lambda after: find_touched(spec, catalog, inputs.lock, after.fabric),
     )
     diagnostics = [*inputs.diagnostics, *planned.diagnostics, *repinning.report_changes(repinned)]
-    fabric, unfit = add_overlays(spec, inputs.path.parent, planned.fabric, sources, gaps=gaps)
+    reported: set[GapKey] = set()
+    fabric, unfit = add_overlays(spec, inputs.path.parent, planned.fabric, sources, reported, gaps=gaps)
     diagnostics += unfit
     lock = replace(planned.lock, networks=inputs.lock.networks, switches=inputs.lock.switches)
     networks: Mapping[str, Network] = {}
     if fabric is not None:
-        whole = _add_networks(inputs, fabric, lock, repinning, gaps=gaps)
+        whole = _add_networks(inputs, fabric, lock, repinning, reported, gaps=gaps)
         fabric, networks, lock = whole.fabric, whole.networks, whole.lock
         diagnostics += whole.diagnostics
     diagnostics = apply_acceptances(spec, diagnostics, gaps=gaps, planned=fabric is not None)
@@ -322,14 +323,22 @@ class _Whole(NamedTuple):
     diagnostics: list[Diagnostic]
 
 
-def _add_networks(inputs: _Inputs, fabric: Fabric, lock: Lock, repinning: Repinning, *, gaps: bool) -> _Whole:
+def _add_networks(
+    inputs: _Inputs,
+    fabric: Fabric,
+    lock: Lock,
+    repinning: Repinning,
+    reported: set[GapKey],
+    *,
+    gaps: bool,
+) -> _Whole:
     """Plan further networks and out-of-band networks, and check what concerns all of them."""
     spec, diagnostics = inputs.spec, list[Diagnostic]()
     networks: Mapping[str, Network] = {}
     joined: Fabric | None = fabric
     if spec.networks:
         further = with_networks(
-            spec, inputs.path.parent, fabric, inputs.catalog, repinning, inputs.sources, gaps=gaps
+            spec, inputs.path.parent, fabric, inputs.catalog, repinning, inputs.sources, reported, gaps=gaps
         )
         joined, networks, lock = further.fabric, further.networks, replace(lock, networks=further.locks)
         diagnostics += further.diagnostics
@@ -363,7 +372,7 @@ def unknown_device_error(compiled: Compiled, name: str) -> Diagnostic:
 def plan_buildable(spec: ClusterSpec, folder: Path, catalog: Catalog) -> Fabric | None:
     """Return the fabric of a spec, or None on an error; overlays are searched from `folder`."""
     planned = plan_fabric(spec, catalog, EMPTY_LOCK, Naming())
-    fabric, unfit = add_overlays(spec, folder, planned.fabric, {}, gaps=True)
+    fabric, unfit = add_overlays(spec, folder, planned.fabric, {}, set(), gaps=True)
     found = apply_acceptances(spec, [*planned.diagnostics, *unfit])
     return None if any(each.severity is Severity.ERROR for each in found) else fabric
 

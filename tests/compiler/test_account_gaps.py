@@ -11,6 +11,7 @@ from fabricc.compiler.compiled import compile_spec
 if TYPE_CHECKING:
     from pathlib import Path
 
+GAPS = {"FAB5843", "FAB5716"}
 SPEC = """\
 cluster: m
 gpus: {{model: dgx-h100, hosts: 16, hosts_per_unit: 8}}
@@ -37,3 +38,14 @@ def test_missing_accounts_are_reported_once(
     path.write_text(SPEC.format(nos=nos, tor=tor, spine=spine))
     codes = [each.code for each in compile_spec(path, ethernet_only=True).diagnostics]
     assert codes.count(code) == 1, codes
+
+
+def test_what_one_section_causes_is_reported_once_for_all_networks(tmp_path: Path) -> None:
+    path = tmp_path / "cluster.yaml"
+    tiers = "tors: {model: sn5600, nos: cumulus}, spines: {model: sn5600, nos: cumulus, count: 2}"
+    networks = f"networks:\n  storage: {{{tiers}, priorities: {{default: {{}}}}}}\n"
+    management = "management:\n  network: 172.16.0.0/16\n"
+    path.write_text(SPEC.format(nos="cumulus", tor="sn5600", spine="sn5600") + management + networks)
+    found = compile_spec(path, ethernet_only=True).diagnostics
+    places = [(each.code, each.position and each.position.line) for each in found if each.code in GAPS]
+    assert places == [("FAB5843", 6), ("FAB5716", 6)]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import replace
 from fabricc.compiler.plan.naming import Naming
-from fabricc.compiler.render.overlays import add_overlays
+from fabricc.compiler.render.overlays import GapKey, add_overlays
 from fabricc.front.planning import plan_fabric
 from fabricc.front.planning.hosts import with_host_cable
 from fabricc.front.planning.identity.lock_renames import with_hosts_called
@@ -64,6 +64,7 @@ def with_networks(
     catalog: Catalog,
     repinning: Repinning,
     sources: dict[str, str],
+    reported: set[GapKey],
     *,
     gaps: bool,
 ) -> FurtherPlans:
@@ -81,7 +82,7 @@ def with_networks(
         if filled is not None and stated.network is not None:
             own = repinning.of_network(name, with_hosts_called(locks.get(name, EMPTY_LOCK), former))
             planned, repinned = _plan_network(filled, catalog, own)
-            fabric, unfit = add_overlays(filled, folder, planned.fabric, sources, gaps=gaps)
+            fabric, unfit = add_overlays(filled, folder, planned.fabric, sources, reported, gaps=gaps)
             found += [*planned.diagnostics, *own.report_changes(repinned), *unfit]
             locks[name] = replace(planned.lock, number=stated.network.number)
             filled = filled if fabric is None else with_host_cable(filled, fabric.cable_kinds["host"])

@@ -41,20 +41,28 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 1 << 20
 _TEMPLATE = re.compile(r"\{\{|\{%|\$\{")
+GapKey = tuple[str, str, str]
+"""Section of the spec or tier, code and feature of a gap, which is reported once."""
 SAMPLE = 8
 """Of the switches that an overlay names, how many are looked at for lines that take nothing away."""
 
 
 def add_overlays(
-    spec: ClusterSpec, folder: Path, fabric: Fabric | None, sources: dict[str, str], *, gaps: bool
+    spec: ClusterSpec,
+    folder: Path,
+    fabric: Fabric | None,
+    sources: dict[str, str],
+    reported: set[GapKey],
+    *,
+    gaps: bool,
 ) -> tuple[Fabric | None, list[Diagnostic]]:
     """Return a planned fabric with the overlays of its spec, and what its back ends cannot express.
 
-    `sources` gets the texts of overlays.
+    `sources` gets the texts of overlays, `reported` the gaps that one section causes for all networks.
     """
     if fabric is None:
         return None, []
-    found = list(capability_gaps(spec, fabric)) if gaps else []
+    found = list(capability_gaps(spec, fabric, reported)) if gaps else []
     if spec.overlays:
         fabric, unfit, texts = read_overlays(spec, folder, fabric)
         found += unfit
@@ -216,21 +224,25 @@ def _failed_merges(fabric: Fabric) -> Iterator[Diagnostic]:
                     yield wrong
 
 
-def capability_gaps(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
-    """Report each setting that a back end cannot express once."""
-    reported: set[tuple[str, str, str]] = set()
+def capability_gaps(spec: ClusterSpec, fabric: Fabric, sections: set[GapKey]) -> Iterator[Diagnostic]:
+    """Report each setting that a back end cannot express once; `sections` has what other networks have reported."""
+    tiers: set[GapKey] = set()
     for switch_id in fabric.kinds():
         switch = fabric.switch(switch_id)
         back_end = back_ends.load(switch.nos)
         gaps = back_end.gaps(switch)
         for gap in [*gaps, *find_unexpressed(switch, back_end, gaps)]:
             key = (gap.section or switch.tier.value, gap.code, gap.feature)
+            reported = sections if gap.section else tiers
             if key in reported:
                 continue
             reported.add(key)
             who = f"{switch.nos} {switch.release}".strip() + f" on {switch.model.name}"
             overridden = ("overrides", switch.name) in spec.positions
-            at = ("overrides", switch.name) if overridden else (f"{switch.tier.value}s", "nos")
+            at: tuple[str, ...] = (
+                ("overrides", switch.name) if overridden else (f"{switch.tier.value}s", "nos")
+            )
+            at = (gap.section,) if (gap.section,) in spec.positions else at
             yield _gap_finding(spec, gap, who, at)
     yield from _host_gaps(spec, fabric)
 
