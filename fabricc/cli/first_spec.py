@@ -320,12 +320,9 @@ def _with_infiniband(text: str) -> str:
 
 def _with_user(text: str, answers: Answers) -> str:
     """Return the spec with an account for the switches."""
-    text, _, rest = text.partition("# management:")
+    head, services, rest = text.partition("# ntp:")
     assert rest
-    return (
-        f"{text}management:  # out-of-band network and services\n  network: 172.16.0.0/16\n"
-        f"  users:\n    - name: {answers.user}\n      ssh_key: {answers.ssh_key}\n"
-    )
+    return f"{head}  users:\n    - name: {answers.user}\n      ssh_key: {answers.ssh_key}\n{services}{rest}"
 
 
 def _network_lines(answers: Answers) -> Iterator[str]:

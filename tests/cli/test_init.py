@@ -77,6 +77,7 @@ def test_several_ports_of_a_nic_become_planes_where_one_fabric_is_too_large() ->
     answers = replace(DEFAULTS, hosts="hgx-b300-8x100", count=24, capacity=24, nos="cumulus-5.17")
     text, found = fit_spec(STATED, answers, load_catalog()[0])
     assert not [each for each in found if each.severity is Severity.ERROR]
+    assert "FAB5843" not in {each.code for each in found}, "SSH answers the management network alone"
     assert yaml.safe_load(text)["planes"] == 8
 
 
@@ -102,6 +103,7 @@ def test_a_third_tier_joins_more_tors_than_a_spine_reaches(fabricc: Fabricc, tmp
         ("hgx-b300", 3000, "7060xe7-64ps", "eos-4.36", {"tors": 800, "spines": 800}),
         ("hgx-h200", 1024, "9364e-sg2", "nxos-10.6", {"core": 100}),
         ("hgx-h200", 64, "7060x6-64pe", "sonic-202505", {"tors": 400}),
+        ("hgx-h200", 64, "qfx5240-64od", "junos-24.4", {}),
     ],
 )
 def test_links_have_a_speed_and_a_length_with_headroom(
@@ -113,6 +115,7 @@ def test_links_have_a_speed_and_a_length_with_headroom(
     )  # fmt: skip
     text, found = fit_spec(STATED, answers, load_catalog()[0])
     assert not [each for each in found if each.severity is Severity.ERROR]
+    assert "FAB5843" not in {each.code for each in found}, "SSH answers the management network alone"
     spec = yaml.safe_load(text)
     written = {name: spec[name]["uplink_gbps"] for name in ("tors", "spines") if "uplink_gbps" in spec[name]}
     written |= {name: cable["length_m"] for name, cable in spec.get("cables", {}).items()}
