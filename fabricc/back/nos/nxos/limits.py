@@ -13,6 +13,7 @@ from fabricc.back.nos.nxos.qos import Pause, is_long, pause_figures, pause_of, w
 from fabricc.back.reading import Block, Document, Entry, Fact, Row, Topic, Types, rows
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass, replace
+from fabricc.fabric.facts import SETTINGS
 from fabricc.fabric.routing import Spreading
 
 if TYPE_CHECKING:
@@ -68,9 +69,9 @@ DYNAMIC_LOAD_BALANCING = Limit("FAB5418", setting="load_balancing/mode", request
     "without its commands",
 )  # fmt: skip
 LIMITS = (
-    Limit("FAB5841", feature="NTP keys of type {it}",
+    Limit("FAB5841", feature=SETTINGS["management/ntp_key"],
         requested=lambda switch: [switch.management.ntp_key.kind] if switch.management.ntp_key else [],
-        allowed={"it": frozenset({"md5"})}, reason="`ntp authentication-key` has MD5 only",
+        allowed={"it": frozenset({"md5"})}, reason="the key has type {it}, and `ntp authentication-key` has MD5 only",
         source="Cisco Nexus 9000 System Management Configuration Guide, Configuring NTP",
         remedy="write `type: md5`, or leave it out"),
     limits.segments_limit("fabricc does not write it for NX-OS yet", on_tors=True),

@@ -11,7 +11,7 @@ from fabricc.back.nos.nxos import NXOS
 from fabricc.base.diagnostics import TITLES
 from fabricc.compiler.render.overlays import find_unexpressed
 from fabricc.fabric.facts import SETTINGS
-from fabricc.fabric.model import Account, Switch
+from fabricc.fabric.model import Account, NtpKey, Switch
 from fabricc.fabric.qos import Ecn, Watchdog
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from tests.back.nos.changed import watched, with_bgp, with_class, with_management, with_port, with_profile
@@ -141,3 +141,11 @@ def test_every_setting_is_expressed_or_has_its_own_gap() -> None:
     for name in ("cloudscale/settings", "silicon-one/settings"):
         switch = balanced(name, LoadBalancing(Spreading.FLOWLET, queue_pairs=True, flowlet_idle_us=500))
         assert list(find_unexpressed(switch, NXOS, NXOS.gaps(switch))) == []
+
+
+def test_a_key_of_another_type_is_reported_once() -> None:
+    key = NtpKey(1, "sha1", "secret:ntp")
+    switch = with_management(fitting(), ntp=("172.16.0.2",), ntp_key=key)
+    gaps = NXOS.gaps(switch)
+    assert [gap.code for gap in gaps if "type sha1" in gap.reason] == ["FAB5841"]
+    assert list(find_unexpressed(switch, NXOS, gaps)) == []
