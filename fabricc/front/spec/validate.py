@@ -195,6 +195,16 @@ def _has_type(value: Any, kind: str) -> bool:
 _OVERLAY = " For other settings write an overlay: `fabricc docs company-standards`."
 
 
+_OTHER_WORDS = {
+    "aaa": ("tacacs", "radius"),
+    "acl": ("access",),
+    "ldap": (),
+    "motd": ("banner",),
+    "timezone": (),
+}
+"""What people call a setting of `management` -> its keys; none where only an overlay sets it."""
+
+
 def _unknown_key(path: KeyPath, known: list[str], document: Document) -> tuple[KeyPath, Diagnostic]:
     key = str(path[-1])
     where = f" in {format_path(path[:-1])}" if path[:-1] else ""
@@ -211,6 +221,9 @@ def _unknown_key(path: KeyPath, known: list[str], document: Document) -> tuple[K
     if sections:
         places = join_words([f"`{name}`" for name in sections[:_MOST_SECTIONS]])
         remedy = f"'{key}' is a key of {places}: write it there."
+    elif "management" in path and spelled in _OTHER_WORDS:
+        written = join_words([f"`{name}`" for name in _OTHER_WORDS[spelled]])
+        remedy = f"Write {written}." if written else _OVERLAY.strip()
     elif not close and "management" in path:
         remedy += _OVERLAY
     message = f"unknown key '{clip(key)}'{where}"
@@ -248,6 +261,8 @@ def _type_help(key: object, kind: str, value: Any, schema: dict[str, Any]) -> st
             return f"Write {boolean}, without quotes."
         if kind in ("integer", "number") and re.fullmatch(r"[-+]?[0-9]{1,15}", value):
             return f"Write {int(value)}, without quotes or leading zeros."
+        if key == "planes" and (stages := re.fullmatch(r"([1-9][0-9]?) ?(?:of|/) ?([1-9][0-9]?)", word)):
+            return f"Write `planes: {stages[2]}` and `planes_present: {stages[1]}`."
         if kind == "integer" and re.fullmatch(r"0x[0-9a-f]{1,12}", word):
             number = int(word, 16)
             if number <= schema.get("maximum", number):
@@ -448,9 +463,16 @@ def _other_family(value: str, path: KeyPath) -> str:
     return ""
 
 
+_SERVER = re.compile(r"(?:[a-z0-9+]+://|@{1,2})?\[?(.+?)\]?(?::[0-9]{1,5})?/?")
+"""A server with the scheme or the port that other tools write."""
+
+
 def _pattern_help(value: str, schema: dict[str, Any]) -> str:
     """Return a repaired value when a plain one fits, else an example."""
     plain = clip(value.lower(), 64)
+    is_server = schema.get("patternErrorMessage", "").startswith("an address")
+    if is_server and (match := _SERVER.fullmatch(plain)) and compiled(schema["pattern"]).search(match[1]):
+        return f"Write the address alone: '{match[1]}'.{_OVERLAY}"
     words = re.split(r"[^a-z0-9.]+", plain)
     for repaired in (
         plain,

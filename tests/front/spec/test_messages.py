@@ -124,6 +124,29 @@ CASES = {
             "hyphens | Did you mean 'zone-a'?"
         ],
     ),
+    "a log server with scheme and port": (
+        changed("mtu:", "management: {syslog: ['tls://172.16.0.3:6514']}\nmtu:"),
+        [
+            "18:23 FAB1006 management.syslog[0] cannot be 'tls://172.16.0.3:6514': it must be an address, or a host "
+            "name in lower case | Write the address alone: '172.16.0.3'. For other settings write an overlay: "
+            "`fabricc docs company-standards`."
+        ],
+    ),
+    "what others call a setting of management": (
+        changed("mtu:", "management: {ldap: {}, motd: Hi}\nmtu:"),
+        [
+            "18:14 FAB1001 unknown key 'ldap' in management | For other settings write an overlay: "
+            "`fabricc docs company-standards`.",
+            "18:24 FAB1001 unknown key 'motd' in management | Write `banner`.",
+        ],
+    ),
+    "planes in stages in one value": (
+        changed("mtu:", "planes: 4 of 8\nmtu:"),
+        [
+            "18:9 FAB1003 planes must be a whole number, not '4 of 8' | "
+            "Write `planes: 8` and `planes_present: 4`."
+        ],
+    ),
     "the word of a mapping without its key": (
         changed("mtu:", "load_balancing: packet\nmtu:"),
         ["18:17 FAB1003 load_balancing must be a mapping, not 'packet' | Write {mode: packet}."],
