@@ -11,6 +11,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.numbers import is_number
 from fabricc.base.values import replace
 from fabricc.fabric.vocabulary import STRUCTURE
+from fabricc.review.diff.closed_links import find_closed_links
 from fabricc.review.diff.fact_impact import (
     OUTSIDE,
     OUTSIDE_ROUTE,
@@ -19,7 +20,7 @@ from fabricc.review.diff.fact_impact import (
     judge_statement,
     row_of,
 )
-from fabricc.review.diff.model import DeviceDiff, Impact, Link, Rail, Renumbering, Statement
+from fabricc.review.diff.model import ClosedLink, DeviceDiff, Impact, Link, Rail, Renumbering, Statement
 from fabricc.review.diff.phrases import fold_names
 from fabricc.review.diff.view import DeviceView, is_secret
 
@@ -361,6 +362,11 @@ class _Builder:
             return frozenset(sessions_on(self.base, self.base.ports.keys()))
         return frozenset(sessions_on(self.base, self.down))
 
+    def _closed_links(self) -> frozenset[ClosedLink]:
+        if self.impact < Impact.SESSION_RESET or self.head.kind == "host":
+            return frozenset()
+        return find_closed_links(self.base, self.head)
+
     def built(self) -> DeviceDiff:
         for (subject, op), peers in self.links.items():
             folded = fold_names(sorted(set(peers)))
@@ -371,7 +377,7 @@ class _Builder:
         examples = {statement: text for statement, (_, text) in self.examples.items()}
         return DeviceDiff(
             head.name, head.kind, head.platform, dict(self.counts), examples, self.impact, self.renumbering,
-            self._lost_rails(), self._lost_sessions(), not self.whole,
+            self._lost_rails(), self._lost_sessions(), self._closed_links(), not self.whole,
         )  # fmt: skip
 
     def _drop_consequences(self) -> None:

@@ -58,7 +58,7 @@ def derive_changes(first: DeviceDiff, others: Sequence[str], side: Side) -> list
     behind = [at for at, (rail, _) in enumerate(reach) if rail in first.reach]
     down = [at for at, link in sessions.items() if link in first.sessions]
     elsewhere = dict(reach[at] for at in behind) != first.reach or len(down) < len(first.sessions)
-    if own or first.renumbering.total or elsewhere:
+    if own or first.renumbering.total or first.closed or elsewhere:
         return None
     return [_same_places(first, name, side, behind, down) for name in others]
 

@@ -144,6 +144,8 @@ def change_direction(
     if name == "platform/policy" and "less" in impacts:
         alike = _default_action(before) == _default_action(after) and not _is_reordered(before, after)
         return operation if alike else "less"
+    if subject.startswith("session[") and subject.endswith("]/enabled"):
+        return "~" if after == "false" else "+"
     if operation == "~" and subject.endswith("]/enabled"):
         return "+" if after == "true" else operation
     if operation == "~" and subject.startswith("bgp/family["):

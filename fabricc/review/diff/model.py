@@ -31,6 +31,8 @@ Rail = tuple[str, int, str]
 """A host, the number of one of its rails or NICs, and the further network that it is in, "" for the rails."""
 Link = tuple[str, str, int, str]
 """A BGP session, equal from both ends: both devices in order, ordinal of the link, transport."""
+ClosedLink = tuple[str, str, int]
+"""A link between switches, equal from both ends: both devices in order, and its ordinal."""
 
 
 class Impact(IntEnum):
@@ -110,6 +112,7 @@ class DeviceDiff:
         examples: statement -> one occurrence in full, where the statement leaves values out.
         reach: rails that lose service when the change is applied -> GPUs behind each.
         sessions: sessions that go down.
+        closed: links between switches that stay out of service after the change.
         ports_only: True when only ports, not the whole device, lose service.
         application: how the system applies it, where that matters beyond the statements.
     """
@@ -123,6 +126,7 @@ class DeviceDiff:
     renumbering: Renumbering
     reach: Mapping[Rail, Fraction] = field(default_factory=dict)
     sessions: frozenset[Link] = frozenset()
+    closed: frozenset[ClosedLink] = frozenset()
     ports_only: bool = False
     application: Application | None = None
 

@@ -18,6 +18,7 @@ from fabricc.base.numbers import group_pairs
 from fabricc.base.values import dataclass, shared_attributes
 from fabricc.compiler.write.workers import spread_work, usable_cpus
 from fabricc.review.diff.causes import find_causes
+from fabricc.review.diff.closed_links import with_cut_rails
 from fabricc.review.diff.compare import compare_views, with_application
 from fabricc.review.diff.device_classes import derive_changes, device_classes
 from fabricc.review.diff.fact_impact import is_access, judge_statement, row_of
@@ -152,6 +153,7 @@ def compare_sides(base: Side, head: Side, context: Context, jobs: int | None = N
             diffs.update({diff.name: diff for diff in follow or ()})
             each += others if follow is None else ()
     diffs.update(_compare_devices(base, head, each, jobs))
+    diffs = with_cut_rails(head, diffs)
     ordered = [diffs[name] for name in both if name in diffs]
     totals.add(ordered)
     for name in boxes:
