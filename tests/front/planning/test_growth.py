@@ -219,6 +219,16 @@ def test_outgrowing_the_lock_is_refused_with_what_it_would_take() -> None:
     assert fabric_of(document(gpus={"hosts": 256})).counts()["spines"] == 32
 
 
+def test_a_count_that_only_the_lock_forbids_is_refused_with_the_pin() -> None:
+    first = planned(document(gpus={"hosts": 64}, tors={"uplinks": 32}, spines={"count": 16}))
+    (problem,) = planned(
+        document(gpus={"hosts": 64}, tors={"uplinks": 32}, spines={"count": 8}), first.lock
+    ).diagnostics
+    assert problem.code == "FAB3008"
+    assert "the lock pins 2 links to each spine" in problem.message
+    assert "--repin" in problem.help
+
+
 @pytest.mark.parametrize("base", [RAIL, DUAL, PLANES, NAMED, ZONES, RAIL_ONLY, SETS])
 def test_a_pin_that_the_lock_lacks_is_chosen_and_the_others_stay(base: dict[str, Any]) -> None:
     first = planned(base)

@@ -153,6 +153,10 @@ def _spread_uplinks(
         return uplinks, None, None
     if links is None:
         links = -(-uplinks // count)
+    if spec.tors.uplinks and count * links != spec.tors.uplinks and "links_per_spine" in pins:
+        needed = f"{count} spines need {count * links} uplinks, not {spec.tors.uplinks}"
+        message = f"the lock pins {links} links to each spine; {needed}"
+        raise UnfitError(spec.error("FAB3008", message, "spines", "count", help=REPIN))
     if spec.tors.uplinks and count * links != spec.tors.uplinks:
         near = clos.list_divisors(spec.tors.uplinks)
         message = (
