@@ -107,7 +107,9 @@ def _two_inputs(first: Path, second: Path) -> Inputs:
     ]
     beside = () if specs else changed_files_beside(first, second)
     policy = _stated_policy(*map(_read_document, specs.values()))
-    return Inputs(sides[0], sides[1], Context(control_files=beside), {}, policy)
+    from fabricc.review.diff.tree_findings import find_new  # a review of specs needs no rules of `audit`
+
+    return Inputs(sides[0], sides[1], Context(findings=find_new(*sides), control_files=beside), {}, policy)
 
 
 def _revision_inputs(

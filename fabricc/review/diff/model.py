@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from fabricc.back.nos.base import Application
 
 CONFLICT, LOCK_LOST, OTHER_CLUSTER = "FAB9033", "FAB9037", "FAB9039"
-_PROOF = ("FAB6", "FAB7", "FAB3031", LOCK_LOST, *RULE_CODES)
+FAULTS = ("FAB6", "FAB7", *RULE_CODES)
+"""Beginnings of the codes of the proof and of the rules."""
+_PROOF = (*FAULTS, "FAB3031", LOCK_LOST)
 """Beginnings of the codes of the proof, of the rules, of drains that leave too little, and of lost numbers."""
 BESIDE = "files for jobs and acceptance"
 """The role of files of a tree that belong to no device; they count where no device changes, as most follow from one."""
@@ -390,6 +392,11 @@ class Review:
         return tuple(
             d for d in self.findings if d.code.startswith(_PROOF) and d.severity is not Severity.NOTE
         )
+
+    @property
+    def has_faults(self) -> bool:
+        """Return whether only the newer side has faults of its configuration."""
+        return any(each.code != LOCK_LOST for each in self.proof_findings)
 
     @property
     def steering_files(self) -> tuple[ControlFile, ...]:

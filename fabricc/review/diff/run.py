@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
+from fabricc.base.diagnostics import Severity
 from fabricc.base.numbers import group_pairs
 from fabricc.base.values import dataclass, shared_attributes
 from fabricc.compiler.write.workers import spread_work, usable_cpus
@@ -25,6 +26,7 @@ from fabricc.review.diff.fact_impact import is_access, judge_statement, row_of
 from fabricc.review.diff.former_names import RenamedSide, box_of, former_names, under_present_names
 from fabricc.review.diff.model import (
     BESIDE,
+    FAULTS,
     SUBNET,
     ControlFile,
     DeviceDiff,
@@ -182,7 +184,7 @@ def compare_sides(base: Side, head: Side, context: Context, jobs: int | None = N
         added=added,
         removed=removed,
         renumbering=totals.renumbering,
-        impact=totals.impact,
+        impact=max(totals.impact, _impact_of(context.findings)),
         gpus_affected=affected_gpus(totals.reach),
         hosts_affected=len({host for host, _, _ in totals.reach}),
         rails_affected=tuple(sorted({rail for _, rail, network in totals.reach if not network})),
@@ -198,6 +200,12 @@ def compare_sides(base: Side, head: Side, context: Context, jobs: int | None = N
         tenants=tenants,
         tenant_moves=moves,
     )
+
+
+def _impact_of(findings: Iterable[Diagnostic]) -> Impact:
+    """Return the least effect of a change after which the configuration has these faults."""
+    broken = any(d.severity is Severity.ERROR and d.code.startswith(FAULTS) for d in findings)
+    return Impact.TRAFFIC_LOSS if broken else Impact.NONE
 
 
 def _tenant_changes(base: Side, head: Side, totals: _Totals) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -21,6 +21,8 @@ from fabricc.fabric.facts import Facts, Reading, neighbor_key
 from fabricc.fabric.given_identities import Moves, ReplacedDevice
 from fabricc.fabric.infiniband import PLATFORM
 from fabricc.fabric.routing import Transport
+from fabricc.facts.frame import Contents
+from fabricc.facts.statement import Device, Kind
 from fabricc.proof.tree import DeviceFiles, TreeError, read_consistently, read_manifest, verify_manifest
 from fabricc.review.diff.figures import count_cabled_ports, count_figures
 from fabricc.review.diff.infiniband import infiniband_side
@@ -105,6 +107,14 @@ class TreeSide(Side):
         return DeviceView(
             name, kind, nos, platform, model, facts, ports, sessions, gpus, others, unread=unread
         )
+
+    def read_device(self, name: str) -> Device:
+        """Return a switch with its facts and their places below the tree."""
+        tier, files = self.plan["tiers"][self.kinds[name]], self.files(name)
+        nos, release, reading = self._read_switch(name, tier, files)
+        model = self._models.get(name, tier["model"])
+        paths = {file: f"switches/{name}/{file}" for file in files}
+        return Device(name, Kind.SWITCH, nos, files, paths, Contents(reading), model, model, release)
 
     def _read_switch(
         self, name: str, tier: Mapping[str, str], files: Mapping[str, str]

@@ -295,7 +295,10 @@ def drain_steps(review: Review) -> list[str]:
         most = plural(review.gpus_per_step, "GPU")
         steps.append(f"Then apply the {tors:,} ToRs one at a time: at most {most} at once.")
     steps += map(_describe_swap, review.replaced)
-    if not steps and review.sessions and not review.removed.count:
+    if review.has_faults:
+        if not steps and review.differs:
+            steps.append("Correct the new findings first: they show what happens to traffic afterwards.")
+    elif not steps and review.sessions and not review.removed.count:
         steps.append("No drain is needed if devices change one at a time: the other paths continue.")
     elif not steps and review.differs and not review.removed.count:
         steps.append("No drain is needed: present traffic is not affected.")

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.values import replace
 from fabricc.compiler.driver import build_tree
 from fabricc.proof.tree import read_manifest
+from fabricc.review.diff.run import Context, compare_sides
+from fabricc.review.diff.trees import tree_side
 from fabricc.tree.manifest import NAME
 from tests.outward import spec_text
 from tests.review.diff.conftest import compared
@@ -80,10 +82,14 @@ def edited_tree(nos: str, edit: Edit, folder: Path) -> tuple[Path, int]:
     return tree, changed
 
 
-def reviewed(nos: str, edit: Edit, folder: Path) -> Review | None:
-    """The review of the edit; None where no switch has what it edits."""
+def reviewed(nos: str, edit: Edit, folder: Path, *, rules: bool = False) -> Review | None:
+    """The review of the edit, with the findings of the rules if wanted; None where no switch has what it edits."""
     tree, changed = edited_tree(nos, edit, folder)
-    return compared(built_tree(nos), tree) if changed else None
+    if not changed:
+        return None
+    if rules:
+        return compared(built_tree(nos), tree)
+    return compare_sides(tree_side(built_tree(nos)), tree_side(tree), Context(), 1)
 
 
 def lines(*edits: tuple[str, str], file: str = "") -> Edit:
@@ -760,13 +766,15 @@ def caught(review: Review) -> bool:
     return review.risk in ("medium", "high")
 
 
-def tried(nos: str, kinds: Iterable[tuple[str, dict[str, Edit]]]) -> Iterable[tuple[str, Review | None]]:
+def tried(
+    nos: str, kinds: Iterable[tuple[str, dict[str, Edit]]], *, rules: bool = False
+) -> Iterable[tuple[str, Review | None]]:
     """Each kind that the system has, and its review; None where the edit fits no switch."""
     for kind, systems in kinds:
         if nos in systems:
             folder = Path(mkdtemp(prefix="fabricc-edit-"))
             try:
-                yield kind, reviewed(nos, systems[nos], folder)
+                yield kind, reviewed(nos, systems[nos], folder, rules=rules)
             finally:
                 shutil.rmtree(folder)
 

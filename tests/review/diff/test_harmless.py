@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.review.diff.model import Impact
+from fabricc.review.diff.wording import drain_steps
 from tests.review.diff.conftest import compared
 from tests.review.diff.disguised import DISGUISED
 from tests.review.diff.edits import HARMLESS as EDITS
-from tests.review.diff.edits import SYSTEMS, reviewed, tried
+from tests.review.diff.edits import SYSTEMS, lines, reviewed, tried
 from tests.review.diff.harmless import HARMLESS as TEXTS
 from tests.review.diff.harmless_specs import HARMFUL as HARMFUL_SPECS
 from tests.review.diff.harmless_specs import HARMLESS as SPECS
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from fabricc.review.diff.model import Review
 
 SPREAD = 3
-"""The ordinary run tries one kind of three on each system, another one on each."""
+"""The ordinary run tries one kind of three on each system, another one on each, and the slow runs all rules too."""
 NO_ACCOUNTS = {
     "frr": {"a key exchanged in a reformatted list", "a TACACS+ server exchanged", "a location and a contact"},
     "sonic": {"a key exchanged in a reformatted list"},
@@ -40,7 +43,7 @@ def test_there_are_forty_harmless_kinds() -> None:
 @pytest.mark.parametrize("nos", SYSTEMS)
 def test_layout_comments_and_descriptions_are_never_red(nos: str, share: int) -> None:
     kinds = [each for each in TEXTS.items() if nos in each[1]]
-    found = dict(tried(nos, kinds[(SYSTEMS.index(nos) + share) % SPREAD :: SPREAD]))
+    found = dict(tried(nos, kinds[(SYSTEMS.index(nos) + share) % SPREAD :: SPREAD], rules=share > 0))
     assert [kind for kind, review in found.items() if review is None] == []
     assert {
         kind: review.risk for kind, review in found.items() if review and review.risk not in ("none", "low")
@@ -84,3 +87,26 @@ def test_harm_in_the_shape_of_layout_is_seen(kind: str, nos: str, tmp_path: Path
     review = reviewed(nos, DISGUISED[kind][nos], tmp_path)
     assert review is not None
     assert review.risk in ("medium", "high")
+
+
+def test_a_review_of_trees_has_the_findings_of_the_rules(tmp_path: Path) -> None:
+    """The rules judge all switches of both trees: a fault that each of them has is no outlier."""
+    edit = lines((r"^route-map CONNECTED permit 10", "route-map CONNECTED deny 10"), file="frr.conf")
+    review = reviewed("frr", edit, tmp_path, rules=True)
+    assert review is not None
+    found = review.proof_findings
+    assert {each.code for each in found} == {"FAB9676"}
+    assert all(each.position and each.position.file.endswith("/frr.conf") for each in found)
+    assert review.impact is Impact.TRAFFIC_LOSS
+    assert not any("No drain" in step for step in drain_steps(review))
+
+
+def test_an_error_of_the_rules_is_never_without_effect(tmp_path: Path) -> None:
+    keep = "destination-port [ 3784 3785 4784 ];"
+    review = reviewed("junos", lines((re.escape(keep), keep.replace("3784 ", ""))), tmp_path, rules=True)
+    assert review is not None
+    assert {each.code for each in review.proof_findings} == {"FAB9662"}
+    assert (review.impact, review.risk) == (Impact.TRAFFIC_LOSS, "high")
+    assert drain_steps(review) == [
+        "Correct the new findings first: they show what happens to traffic afterwards."
+    ]

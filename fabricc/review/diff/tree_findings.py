@@ -1,0 +1,89 @@
+"""Run the rules of `audit` on the switches of two built trees, and return what only the newer tree has."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from fabricc.audit.model import Evidence, FoundFabric, Link
+from fabricc.audit.places import places_of
+from fabricc.audit.rules import find_all
+from fabricc.base.diagnostics import Severity
+from fabricc.compiler.prove.finding_groups import FindingGroups
+from fabricc.facts.statement import NOWHERE, End, Place, Tier
+from fabricc.review.diff.sides import parts_of
+from fabricc.review.diff.trees import TreeSide
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.facts.statement import Device
+    from fabricc.proof.compare import Finding
+    from fabricc.review.diff.sides import Side
+
+_MOST, _OF_A_TIER = 128, 32
+"""Switches of a side that are judged, and changed ones of a tier, which come first; a small fabric is judged whole."""
+_TIERS = {"tor": Tier.TOR, "spine": Tier.SPINE, "core": Tier.CORE}
+
+
+def find_new(base: Side, head: Side) -> tuple[Diagnostic, ...]:
+    """Return the errors and warnings about the switches of a tree that another side does not have.
+
+    Args:
+        base: the older side; nothing of a spec, whose files a build proves, is known before.
+        head: the newer side.
+    """
+    groups, before = FindingGroups(), parts_of(base)
+    for network, side in parts_of(head).items():
+        if not isinstance(side, TreeSide):
+            continue
+        older = before.get(network)
+        older = older if isinstance(older, TreeSide) else None
+        chosen = _choose_switches(older, side)
+        found = _find_all(side, chosen) if chosen else []
+        if not found:
+            continue
+        known = {(each.code, each.message) for each in (_find_all(older, chosen) if older else ())}
+        groups.add(each for each in found if (each.code, each.message) not in known)
+    return tuple(groups.diagnostics(head.label))
+
+
+def _choose_switches(base: TreeSide | None, head: TreeSide) -> Collection[str]:
+    """Return all switches of a small fabric, else some that changed with their neighbors; none without a change."""
+    switches = [name for name, kind in head.kinds.items() if kind in _TIERS]
+    changed = [name for name in switches if base is None or not _is_same(base, head, name)]
+    if not changed:
+        return ()
+    if len(switches) <= _MOST:
+        return switches
+    first = [[name for name in changed if head.kinds[name] == tier][:_OF_A_TIER] for tier in _TIERS]
+    chosen = dict.fromkeys(chain.from_iterable(first))
+    for name in tuple(chosen):
+        neighbors = (far for _, _, far, *_ in head.cables.get(name, ()) if head.kinds.get(far) in _TIERS)
+        chosen.update(dict.fromkeys(neighbors))
+    return list(chosen)[:_MOST]
+
+
+def _is_same(base: TreeSide, head: TreeSide, name: str) -> bool:
+    return base.digests.get(name) == head.digests.get(name) and base.cables.get(name) == head.cables.get(name)
+
+
+def _find_all(side: TreeSide, names: Collection[str]) -> list[Finding]:
+    devices = {name: side.read_device(name) for name in names if name in side.kinds}
+    links = tuple(sorted(_find_links(side, devices), key=lambda link: (link.a, link.b)))
+    places: dict[str, Place] = {name: Place(Tier.HOST) for name, kind in side.kinds.items() if kind == "host"}
+    found = places_of(devices, links)
+    places |= {name: found.get(name, NOWHERE)._replace(tier=_TIERS[side.kinds[name]]) for name in devices}
+    return [
+        each for each in find_all(FoundFabric(devices, links, places)) if each.severity is not Severity.NOTE
+    ]
+
+
+def _find_links(side: TreeSide, devices: Mapping[str, Device]) -> Iterator[Link]:
+    """Yield the cables of some switches, each once."""
+    for name in devices:
+        for port, role, far, far_port, _, _ in side.cables.get(name, ()):
+            here, there = End(name, port), End(far, far_port)
+            if role != "external" and (far not in devices or here < there):
+                yield Link(min(here, there), max(here, there), (Evidence.DESCRIPTION,))
