@@ -33,7 +33,8 @@ class Mismatch(NamedTuple):
 class Finding(NamedTuple):
     """A problem in the files of a device or a subnet; findings of one code and `group` are reported together.
 
-    `file` is below the folder of the device or subnet, "" for none; `line` counts from 1, 0 for none.
+    `file` is below the folder of the device or subnet, "" for none; `line` counts from 1, 0 for none. `words` are those
+    of the exact line, of which one is nearby.
     """
 
     code: str
@@ -43,6 +44,7 @@ class Finding(NamedTuple):
     group: str = ""
     severity: Severity = Severity.ERROR
     help: str = ""
+    words: tuple[str, ...] = ()
 
 
 def compare(planned: Facts, reading: Reading) -> list[Mismatch]:

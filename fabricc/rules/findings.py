@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,15 @@ def place_of(device: Device, *paths: str, like: str = "", word: str = "") -> tup
     return device.paths.get(file, file), line
 
 
+def line_with(device: Device, file: str, line: int, words: Iterable[str]) -> int:
+    """Return the line next to a line that has the first of some words that is nearby, else the line itself."""
+    near = sorted(range(max(line - _NEAR, 1), line + _NEAR + 1), key=lambda at: (abs(at - line), at))
+    found = (at for word in words for at in near if re.search(rf"\b{word}\b", _line_text(device, file, at)))
+    return next(found, line)
+
+
+_NEAR = 5
+"""Lines to either side of a clause of a policy, at most."""
 _BLOCK = 12
 """Lines of one block, as far as one is looked through."""
 

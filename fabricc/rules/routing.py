@@ -13,11 +13,11 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.statement import Tier, session_path, split_list_path
-from fabricc.proof.invariants.policy import Route
+from fabricc.proof.invariants.policy import DENYING, Route
 from fabricc.proof.invariants.rules import RULES as INVARIANTS
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.classes import lossless_ports
-from fabricc.rules.findings import finding_at
+from fabricc.rules.findings import finding_at, line_with
 from fabricc.rules.rule import BGP, FabricRule, Input, Report, SwitchRule
 from fabricc.rules.rule import POLICY as TOPIC
 from fabricc.rules.sessions import UPPER, carries_evpn, exchanging_sessions, external_sessions, has_policy
@@ -91,9 +91,13 @@ def _closed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findi
             _, path, name = closed[0]
             message = f"{statement.name} {effect} {who}: the {direction} policy {name} permits none"
             remedy = "Permit the prefixes of the fabric in the policy, or shut the session."
-            yield finding_at(
-                POLICY, statement.device, path, message, f"{direction} permits none", Severity.WARNING, remedy
+            group, clauses = f"{direction} permits none", statement.facts_below(f"{_MAP}{name}]/")
+            found = finding_at(
+                POLICY, statement.device, [*clauses][:1] or path, message, group, Severity.WARNING, remedy
             )
+            if place := next(filter(None, map(statement.lines.get, clauses)), None):
+                found = found._replace(line=line_with(statement.device, *place, DENYING))
+            yield found
 
 
 def _denying_maps(statement: Statement) -> set[str]:

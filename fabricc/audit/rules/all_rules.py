@@ -96,7 +96,7 @@ def examine_fabric(
             digests.add(device, found.places.get(device.name, NOWHERE), fars[device.name], digest)
             if progress:
                 progress(f"{_MANY[kind]} looked at", number, len(devices))
-    reported += digests.proof.findings()
+    reported += digests.proof.findings(found.devices)
     reported += _of_links(found, digests)
     reported += _of_sessions(found, digests, fars)
     reported += duplicates.report_repeated(digests.owned, found.devices, groups_of(found))

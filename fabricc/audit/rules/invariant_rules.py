@@ -33,7 +33,7 @@ from fabricc.proof.invariants.segments import check_agreement
 from fabricc.proof.invariants.survey import digest_of
 from fabricc.proof.invariants.transit import kinds_of, routing_findings
 from fabricc.rules.answers import NEEDS_PLAN, Answers, answer_rules, why_routes_are_unknown
-from fabricc.rules.findings import finding_at, place_of
+from fabricc.rules.findings import finding_at, line_with, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -144,11 +144,13 @@ class Proof:
             self.policies.setdefault(found.policy.key, found.policy)
             self.switches.append(found.digest)
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self, devices: Mapping[str, Device]) -> Iterator[Finding]:
         """Yield the findings about the whole."""
         switches = sorted(self.switches, key=lambda each: each.name)
         for each in self._of_whole(switches):
-            yield _raise_severity(each._replace(file=self.files.get(each.file, each.file)))
+            name, _, file = each.file.partition("/")
+            line = line_with(devices[name], file, each.line, each.words) if name in devices else each.line
+            yield _raise_severity(each._replace(file=self.files.get(each.file, each.file), line=line))
 
     def _of_whole(self, switches: list[SwitchDigest]) -> Iterator[Finding]:
         yield from (

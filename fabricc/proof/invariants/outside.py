@@ -300,7 +300,7 @@ def _outside_finding(kind: Kind, message: str, name: str) -> Finding:
 
 
 SELF, BELOW, ABOVE, OUTSIDE = "self", "below", "above", "outside"
-_OPPOSITE = {"up": "down", "down": "up", "peer": "peer"}
+OPPOSITE = {"up": "down", "down": "up", "peer": "peer"}
 _LEARNED = {"up": BELOW, "down": ABOVE, "peer": ABOVE}
 """Direction of the announcement -> where the receiver has it from; a switch of its own tier counts as one above it."""
 
@@ -422,7 +422,7 @@ def _announce(
     for out in _stances_toward(sender, direction, prefix.family):
         stopped = state.learned != SELF and not STOPS.isdisjoint(state.communities)
         sent = None if stopped else sender.policy.apply(out.exports, route)
-        for into in _stances_toward(target, _OPPOSITE[direction], prefix.family):
+        for into in _stances_toward(target, OPPOSITE[direction], prefix.family):
             taken = None
             if sent is not None:
                 arrived = Route(prefix, False, sent[0] if out.sends else frozenset())

@@ -31,8 +31,12 @@ _MATCH = re.compile(r"\bmatch ([\w-]+)(?: ([^ ]+))?")
 _PROTOCOLS = ("protocol", "source-protocol")
 _EMPTY_PATHS = frozenset(("permit ^$", 'permit "^$"', "permit ()", 'permit "()"'))
 """AS paths of routes that the switch itself originates."""
+DENYING = ("deny", "reject")
+"""Words of a line by which a clause denies."""
 STOPS = frozenset(("65535:65281", "65535:65282"))
 """NO_EXPORT and NO_ADVERTISE: a route that has one is not announced to another AS (RFC 1997)."""
+COMMUNITY_WORDS = ("no-export", "no-advertise", *sorted(STOPS), "community")
+"""Words of a line that gives a route such a community."""
 _WELL_KNOWN = {
     "no-export": "65535:65281", "no-advertise": "65535:65282", **{each: each for each in STOPS},
 }  # fmt: skip
@@ -89,7 +93,8 @@ class Policy:
         outward: prefixes of static routes that it puts into BGP, and the map by which; `discards`: those that it drops.
         vtep: whether other switches send VXLAN to its loopback.
         enters: whether something may put the loopback into BGP: a network, a redistribution, or what is not followed.
-        list_lines: prefix list -> the line of its first rule; `aggregate_lines`: aggregate -> its line.
+        list_lines: prefix list -> the line of its first rule; `aggregate_lines`: aggregate -> its line; `asn_line`:
+            that of the own AS number.
     """
 
     tier: int
@@ -111,6 +116,7 @@ class Policy:
     enters: bool = True
     list_lines: dict[str, int] = field(default_factory=dict, compare=False)
     aggregate_lines: dict[Block, int] = field(default_factory=dict, compare=False)
+    asn_line: int = field(default=0, compare=False)
 
     def apply(self, name: str, route: Route) -> tuple[frozenset[str], Clause | None] | None:
         """Return communities of the route after a map and the clause that permitted it, or None if it is denied.
@@ -133,6 +139,38 @@ class Policy:
                     return None
                 added = route.communities | set(clause.adds.split()) if clause.adds else route.communities
                 return frozenset(added), clause
+        return None
+
+    def find_denial(self, name: str, route: Route) -> tuple[int, tuple[str, ...]]:
+        """Return the line by which a map denies a route, and words of that line: a clause, or a list that lacks it."""
+        denying = next((part for part in name.split(_AND) if self.apply(part, route) is None), name)
+        clauses = self.maps.get(denying, ())
+        clause = next((each for each in clauses if self._matches(each, route)), None)
+        if clause is not None and (clause.prefix_list or clause.community_list or len(clauses) == 1):
+            return clause.line, DENYING
+        of = (each.prefix_list for each in clauses if each.permit)
+        lists = [each for each in of if self.is_of_family(each, route.prefix.family)]
+        if lists:
+            return self.list_lines.get(lists[-1], 1), ()
+        denials = [each for each in clauses if not each.permit and each.prefix_list]
+        return (denials or list(clauses))[0].line if clauses else 1, DENYING
+
+    def is_of_family(self, name: str, family: int) -> bool:
+        """Return whether all rules of a prefix list are of one family."""
+        rules = [rule.removeprefix("deny ") for rule in self.lists.get(name, ())]
+        return bool(rules) and all(
+            int(rule.split()[1]) == family if rule.startswith(OWN) else (":" in rule) == (family == 6)
+            for rule in rules
+        )
+
+    def wanted_length(self, name: str, prefix: Block) -> int | None:
+        """Return the least length of routes inside a prefix that a map permits, None if it does not look at lengths."""
+        for clause in self.maps.get(name, ()):
+            for rule in self.lists.get(clause.prefix_list, ()) if clause.permit else ():
+                words = rule.split()
+                within = parse_block(words[0])
+                if within and within.covers(prefix) and "ge" in words and is_number(words[-1]):
+                    return int(words[words.index("ge") + 1])
         return None
 
     @property
@@ -205,6 +243,7 @@ def policy_of(seen: SwitchView, file: str) -> Policy:
         aggregate_lines={
             block: seen.place(f"bgp/aggregate[{text}]")[1] for text in seen.aggregates if (block := parse_block(text))
         },
+        asn_line=seen.place("bgp/asn")[1],
     )  # fmt: skip
     return replace(policy, key=_policy_key(policy))
 

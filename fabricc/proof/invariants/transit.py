@@ -14,10 +14,11 @@ omitted: nothing depends on one from a host, and a host forwards nothing.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.proof.invariants.clos import TIERS
 from fabricc.proof.invariants.outside import (
+    OPPOSITE,
     Channel,
     Kind,
     Spread,
@@ -26,7 +27,7 @@ from fabricc.proof.invariants.outside import (
     outside_findings,
     separate_networks,
 )
-from fabricc.proof.invariants.policy import OWN, Route
+from fabricc.proof.invariants.policy import COMMUNITY_WORDS, STOPS, Route
 from fabricc.proof.invariants.rules import breach_finding
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.clos import SwitchDigest
-    from fabricc.proof.invariants.policy import Policy
+    from fabricc.proof.invariants.policy import NeighborPolicy, Policy
     from fabricc.proof.invariants.prefixes import Block
 
 _NAMED = 4
@@ -138,9 +139,9 @@ def _check_reach(kinds: list[Kind], result: Spread) -> Iterator[Finding]:
         policy = kinds[origin].policy
         wanted = [p for p in policy.originates if p.length < p.bits or (policy.vtep and p.family == 4)]
         kept = {p: place for p in wanted if (place := _refusing_export(policy, p)) is not None}
-        for prefix, (name, line) in kept.items():
+        for prefix, (name, line, denying) in kept.items():
             message = f"{kinds[origin]} do not announce {prefix}: {name} does not permit it"
-            yield breach_finding(9, message, policy.file, line)
+            yield breach_finding(9, message, policy.file, line)._replace(words=denying)
         wanted = [p for p in wanted if p not in kept]
         for holder in tors:
             if separate(origin, holder):
@@ -160,13 +161,58 @@ def _check_reach(kinds: list[Kind], result: Spread) -> Iterator[Finding]:
                         f"{kinds[holder]} do not get {lost[0]} of {kinds[origin].policy.name} over "
                         f"{kinds[above]}: fewer equal paths than up-links"
                     )
-                    policy = kinds[holder].policy
-                    yield breach_finding(9, message, policy.file, _import_line(policy))
+                    place = _find_stop(kinds, origin, above, holder, lost[0])
+                    yield breach_finding(9, message, *place[:2])._replace(words=place.words)
                     break
 
 
-def _refusing_export(policy: Policy, prefix: Block) -> tuple[str, int] | None:
-    """Return the export that keeps an own prefix from all switches, and the line of its list; None if one permits it.
+class _Stop(NamedTuple):
+    """The line that keeps a route from a switch, and words of it."""
+
+    file: str
+    line: int
+    words: tuple[str, ...] = ()
+
+
+def _find_stop(kinds: list[Kind], origin: int, above: int, holder: int, prefix: Block) -> _Stop:
+    """Return what keeps a route of one class of ToRs from another, on its way over a class above or to the other ToR.
+
+    A way over several tiers is not followed: then it is the first import of the holder.
+    """
+    first, last = kinds[origin].policy, kinds[holder].policy
+    if kinds[origin].label is not None and kinds[origin].label == kinds[holder].label:
+        return _Stop(first.file, first.asn_line or 1)
+    between = above != origin and above != holder
+    steps = ("up", "down") if between else ("peer",)
+    route = Route(prefix, True, frozenset())
+    ways = ((first, kinds[above].policy), (kinds[above].policy, last)) if between else ((first, last),)
+    for direction, (sender, receiver) in zip(steps, ways, strict=True):
+        out, into = (
+            _stance(each, way, prefix) for each, way in ((sender, direction), (receiver, OPPOSITE[direction]))
+        )
+        if out is None or into is None:
+            break
+        if (sent := sender.apply(out.exports, route)) is None:
+            return _Stop(sender.file, *sender.find_denial(out.exports, route))
+        if sent[1] is not None and not STOPS.isdisjoint(sent[0]) and between:
+            return _Stop(sender.file, sent[1].line, COMMUNITY_WORDS)
+        route = Route(prefix, False, sent[0] if out.sends else frozenset())
+        if (taken := receiver.apply(into.imports, route)) is None:
+            least = receiver.wanted_length(into.imports, prefix)
+            if least is not None and prefix.length < least and prefix in first.aggregate_lines:
+                return _Stop(first.file, first.aggregate_lines[prefix])
+            return _Stop(receiver.file, *receiver.find_denial(into.imports, route))
+        route = route._replace(communities=taken[0])
+    return _Stop(last.file, _import_line(last))
+
+
+def _stance(policy: Policy, direction: str, prefix: Block) -> NeighborPolicy | None:
+    stances = (s for s in policy.stances if s.direction == direction and prefix.family in s.families)
+    return next(stances, None)
+
+
+def _refusing_export(policy: Policy, prefix: Block) -> tuple[str, int, tuple[str, ...]] | None:
+    """Return the export that keeps an own prefix from all switches, its line, and words of it; None if one permits it.
 
     Where it permits another aggregate, the line is that of the aggregate.
 
@@ -184,16 +230,8 @@ def _refusing_export(policy: Policy, prefix: Block) -> tuple[str, int] | None:
     if prefix in policy.aggregate_lines and any(
         policy.apply(names[0], route._replace(prefix=each)) is not None for each in beside
     ):
-        return names[0], policy.aggregate_lines[prefix]
-    clauses = [clause for clause in policy.maps.get(names[0], ()) if clause.permit]
-    lists = [each.prefix_list for each in clauses if _is_of_family(policy, each.prefix_list, prefix.family)]
-    line = policy.list_lines[lists[-1]] if lists else clauses[-1].line if clauses else 1
-    return names[0], line
-
-
-def _is_of_family(policy: Policy, name: str, family: int) -> bool:
-    rules = [rule for rule in policy.lists.get(name, ()) if OWN not in rule]
-    return bool(rules) and all((":" in rule) == (family == 6) for rule in rules)
+        return names[0], policy.aggregate_lines[prefix], ()
+    return names[0], *policy.find_denial(names[0], route)
 
 
 def _lost_loopbacks(kinds: list[Kind], result: Spread, tors: list[int]) -> Iterator[Finding]:
@@ -206,15 +244,14 @@ def _lost_loopbacks(kinds: list[Kind], result: Spread, tors: list[int]) -> Itera
         lost = [p for p in alone if p not in held]
         if lost and others and policy.enters and kinds[origin].neighbors["up"]:
             own = kinds[origin].policy
-            policy = kinds[others[0]].policy
             message = f"no ToR gets {lost[0]} of {own.name}, which announces its loopback"
-            file, line = policy.file, _import_line(policy)
+            stop = _find_stop(kinds, origin, min(kinds[origin].neighbors["up"]), others[0], lost[0])
             if (place := _refusing_export(own, lost[0])) is not None:
                 message = (
                     f"{own.name} does not announce its loopback {lost[0]}: {place[0]} does not permit it"
                 )
-                file, line = own.file, place[1]
-            yield breach_finding(9, message, file, line)
+                stop = _Stop(own.file, *place[1:])
+            yield breach_finding(9, message, stop.file, stop.line)._replace(words=stop.words)
 
 
 def find_cycle(dependencies: Mapping[Channel, set[Channel]]) -> list[Channel]:
