@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.control_plane import filters_before_cpu
+from fabricc.back.nos.control_plane import dropping_policers, filters_before_cpu
 from fabricc.back.nos.defaults import (
     has_strict_rpf,
     may_route_by_default,
@@ -25,6 +25,7 @@ from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
 from fabricc.facts.statement import Tier, session_path, split_list_path
+from fabricc.proof.compare import Finding
 from fabricc.rules.findings import finding_at
 from fabricc.rules.links import DIFFER
 from fabricc.rules.rule import BGP, INTERFACES, OTHER, POLICY, FabricRule, Input, Report, SwitchRule
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.facts.statement import Statement
-    from fabricc.proof.compare import Finding
     from fabricc.rules.rule import Switches
     from fabricc.rules.sessions import Key, Sessions
 
@@ -148,6 +148,20 @@ def _blocked_sessions(statement: Statement, sessions: Sessions) -> Iterator[Find
                 remedy = f"Permit {service} from the neighbors before that rule."
                 path = each.rules[number][0]
                 yield finding_at(BLOCKED, statement.device, path, message, f"filter {service}", remedy=remedy)
+
+
+def _policed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report each policer in front of the CPU that drops all of BGP or BFD."""
+    open_ = [each for each in sessions.stated.values() if each.enabled]
+    wanted = {"BGP": bool(open_), "BFD": any(each.bfd == "true" for each in open_)}
+    for each in dropping_policers(statement.rest, statement.device.unknown):
+        if wanted.get(each.service):
+            message = (
+                f"{statement.name}: the policer of {each.name}, in front of the CPU, drops {each.service}"
+            )
+            place = statement.device.paths.get(each.file, each.file), each.line
+            group, remedy = f"filter {each.service}", f"Let packets of {each.service} conform."
+            yield Finding(BLOCKED, message, *place, group, Severity.ERROR, remedy)
 
 
 def _is_over_ipv6(neighbor: str) -> bool:
@@ -446,5 +460,6 @@ RULES = (
     SwitchRule(STILL, POLICY, (Input.LINKS, Input.BGP), _does_not_route),
     SwitchRule(BLOCKED, INTERFACES, (Input.LINKS,), _filter_findings),
     SwitchRule(BLOCKED, INTERFACES, (Input.BGP,), _blocked_sessions),
+    SwitchRule(BLOCKED, INTERFACES, (Input.BGP,), _policed_sessions),
     FabricRule(SEEDS, OTHER, (Input.HASH_SEED,), _hash_seeds),
 )

@@ -229,10 +229,23 @@ def _closed_access(statement: Statement, _: Sessions) -> Iterator[Finding]:
             return
 
 
+_SSH = "management/ssh"
+
+
+def _without_login(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report that SSH is shut in the default VRF and enabled in no other one."""
+    if statement.rest.get(f"{_SSH}[default]") == "off" and _SSH not in statement.rest:
+        shut = [*statement.facts_below(f"{_SSH}[")]
+        message = f"{statement.name} shuts SSH in every VRF: nobody logs in over the network"
+        remedy = "Enable SSH in the VRF of the management port."
+        yield finding_at(MISSING, statement.device, shut[::-1], message, "no login", Severity.WARNING, remedy)
+
+
 RULES = (
     SwitchRule(IDLE, BGP, (Input.BGP,), _missing_numbers),
     SwitchRule(IDLE, INTERFACES, (), _bridged_addresses),
     SwitchRule(IDLE, INTERFACES, (), _missing_parts),
     SwitchRule(NEXT_HOP, ADDRESSES, (), _lost_management),
     SwitchRule(MISSING, OTHER, (), _closed_access),
+    SwitchRule(MISSING, OTHER, (), _without_login),
 )

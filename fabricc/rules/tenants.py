@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from ipaddress import IPv4Interface, IPv6Interface, ip_address
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.defaults import derives_distinguishers, lacks_vtep_source
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words, plural
@@ -70,8 +71,9 @@ def overlay_of(statement: Statement, sessions: Sessions) -> Overlay | None:
         leaves.add("route_targets")
     if vrfs and _fits_links(statement, {vrf.name for vrf in vrfs}):
         leaves.add("mtu")
-    faults = _list_faults(statement, sessions, vrfs) if vrfs else ()
     plain = frozenset(_list_linked_vrfs(statement) - {vrf.name for vrf in vrfs})
+    faults = [*_list_missing_parts(statement, vrfs, plain)]
+    faults += _list_faults(statement, sessions, vrfs) if vrfs else ()
     return Overlay(statement.device.system, vrfs, tuple(faults), frozenset(leaves), bool(vrfs), plain)
 
 
@@ -125,6 +127,32 @@ def _one_way(targets: str, way: str) -> str:
     """Return the route targets of one direction, where a VRF states none for the other."""
     found = re.match(r"import (?P<import>\S*) ?export (?P<export>\S*)$", targets)
     return found[way] if found else ""
+
+
+def _list_missing_parts(
+    statement: Statement, vrfs: tuple[Vrf, ...], plain: Collection[str]
+) -> Iterator[tuple[str, str, str]]:
+    """Yield code, message and path of what VRFs and tunnels lack, without which no EVPN route of them is used.
+
+    Args:
+        statement: the switch.
+        vrfs: its VRFs with VNIs.
+        plain: its VRFs with ports and without a VNI.
+    """
+    system, encapsulates = statement.device.system, "evpn/source" in statement.rest
+    if vrfs and not encapsulates and lacks_vtep_source(system, statement.device.files.values()):
+        yield TUNNEL, "its VNIs have no source interface of VXLAN, so no tunnel is up", vrfs[0].path
+    for vrf in vrfs:
+        if not vrf.distinguisher and (vrf.exports or vrf.imports) and not derives_distinguishers(system):
+            path = f"evpn/vrf[{vrf.name}]/route_target"
+            yield TUNNEL, f"VRF {vrf.name} has no route distinguisher and announces nothing", path
+    for name in sorted(plain) if encapsulates else ():
+        if (path := f"evpn/vrf[{name}]/route_target") in statement.rest:
+            yield (
+                TUNNEL,
+                f"VRF {name} has route targets and no VNI, so none of its packets enter a tunnel",
+                path,
+            )
 
 
 def _list_faults(

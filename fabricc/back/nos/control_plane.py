@@ -1,14 +1,14 @@
-"""Find the filters in front of a switch's CPU, and their rules in the words of `packet_filters`."""
+"""Find the filters and policers in front of a switch's CPU, and their rules in the words of `packet_filters`."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.packet_filters import CONDITIONS
+from fabricc.back.nos.packet_filters import CONDITIONS, dropped_services
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.fabric.facts import Value
 
@@ -81,3 +81,66 @@ def _acl_rules(facts: Mapping[str, Value], name: str) -> list[tuple[str, str]]:
                 words.append({"protocol": f"protocol {value}", "source": f"source-ip {value}"}.get(
                     match[3], f"dest-port {match[4]}"))  # fmt: skip
     return [(f"acl[{name}]/rule[{at}]/action", " ".join(words)) for at, words in sorted(rules.items())]
+
+
+_CLASS = re.compile(r"class-map type control-plane (?:match-(?:any|all) )?(\S+)")
+_POLICY = re.compile(r"policy-map type control-plane (\S+)")
+_MATCH = re.compile(r"match access-group name (\S+)")
+_PART = re.compile(r"class (\S+)")
+_POLICE = re.compile(r"police .*\bconform drop\b.*")
+_APPLIED = re.compile(r"service-policy input (\S+)")
+
+
+class CpuPolicer(NamedTuple):
+    """A class of packets to the CPU that a policer drops at any rate, with a service among them and its place."""
+
+    service: str
+    name: str
+    file: str
+    line: int
+
+
+def dropping_policers(
+    facts: Mapping[str, Value], unknown: Iterable[tuple[str, int, str]]
+) -> Iterator[CpuPolicer]:
+    """Yield the policers of NX-OS that drop a service, from the lines of the applied policy, which no row reads.
+
+    `police ... conform drop violate drop` drops each packet (Nexus 9000 NX-OS security guide, control plane policing).
+    """
+    matches: dict[str, list[str]] = {}
+    policies: dict[str, dict[str, tuple[str, int, bool]]] = {}
+    section, part, applied = "", "", ""
+    for file, line, text in unknown:
+        if found := _CLASS.fullmatch(text):
+            section, part = "", found[1]
+        elif found := _POLICY.fullmatch(text):
+            section, part = found[1], ""
+        elif not section and part and (found := _MATCH.fullmatch(text)):
+            matches.setdefault(part, []).append(found[1])
+        elif section and (found := _PART.fullmatch(text)):
+            part = found[1]
+            policies.setdefault(section, {})[part] = file, line, False
+        elif section and part and _POLICE.fullmatch(text):
+            policies[section][part] = file, line, True
+        elif found := _APPLIED.fullmatch(text):
+            applied = found[1]
+    seen: set[str] = set()
+    for name, (file, line, drops) in policies.get(applied, {}).items():
+        for service in sorted(
+            set().union(*(_matched_services(facts, each) for each in matches.get(name, ()))) - seen
+        ):
+            seen.add(service)
+            if drops:
+                yield CpuPolicer(service, name, file, line)
+
+
+def _matched_services(facts: Mapping[str, Value], name: str) -> set[str]:
+    """Return the services that a list permits: those that it drops with the opposite actions."""
+    rules = [text for _, text in _list_rules(facts, name)]
+    opposite = [
+        f"deny{text.removeprefix('permit')}"
+        if text.startswith("permit")
+        else f"permit{text.removeprefix('deny')}"
+        for text in rules
+    ]
+    return {service for service, at in dropped_services(opposite, "nxos") if at >= 0}

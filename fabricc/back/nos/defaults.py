@@ -156,6 +156,33 @@ def sends_route_targets(system: str, stated: Iterable[str]) -> bool:
     )
 
 
+_STATED_DISTINGUISHERS = frozenset({"eos", "nxos", "junos"})
+
+
+def derives_distinguishers(system: str) -> bool:
+    """Return whether a VRF without a route distinguisher gets one.
+
+    FRR derives it (FRR user guide, "EVPN"). EOS and NX-OS announce nothing of a VRF without `rd` (their EVPN
+    configuration guides), and Junos rejects a `vrf` instance without `route-distinguisher`.
+    """
+    return system not in _STATED_DISTINGUISHERS
+
+
+_VTEP_SOURCES = {
+    "eos": re.compile(r"^\s*vxlan source-interface \S", re.M),
+    "nxos": re.compile(r"^\s+source-interface \S", re.M),
+}
+
+
+def lacks_vtep_source(system: str, texts: Iterable[str]) -> bool:
+    """Return whether the files of a system with VNIs name no source of VXLAN, without which no tunnel is up.
+
+    EOS and NX-OS need `source-interface` (their VXLAN configuration guides).
+    """
+    wanted = _VTEP_SOURCES.get(system)
+    return wanted is not None and not any(map(wanted.search, texts))
+
+
 def changes_next_hops(system: str) -> bool:
     """Return whether BGP of a system is the next hop of EVPN routes that it passes on, unless a session states it.
 

@@ -13,6 +13,18 @@ if TYPE_CHECKING:
 
     Fault = dict[str, Callable[[Files], Files]]
 
+_POLICER = """class-map type control-plane match-any ROUTING
+  match access-group name ROUTING
+policy-map type control-plane OWN
+  class ROUTING
+    police cir 4000 kbps bc 1000 packets conform drop violate drop
+control-plane
+  service-policy input OWN
+ip access-list ROUTING
+  10 permit tcp any any eq bgp
+  20 permit udp any any eq 3784
+"""
+
 KINDS: dict[str, tuple[str, Fault]] = {
     "no AS number of a neighbor": ("all", {
         "eos": replace(r"^   neighbor \S+ remote-as \d+\n", ""),
@@ -81,6 +93,8 @@ KINDS: dict[str, tuple[str, Fault]] = {
     "BFD kept from the CPU": ("all", {
         "junos": replace(r"destination-port \[ 3784 3785 4784 \];", "destination-port [ 3785 4784 ];"),
     }),
+    "BGP and BFD policed to nothing": ("all", {"nxos": replace(r"\Z", _POLICER)}),
+    "no login over SSH": ("all", {"eos": replace(r"^(   vrf MGMT\n      )no shutdown", r"\1shutdown")}),
     "ports not split": ("tor", {
         "nxos": replace(r"^interface breakout .*\n", ""),
     }),
