@@ -320,7 +320,7 @@ def _with_infiniband(text: str) -> str:
 
 def _with_user(text: str, answers: Answers) -> str:
     """Return the spec with an account for the switches."""
-    head, services, rest = text.partition("# ntp:")
+    head, services, rest = text.partition("  # ntp:")
     assert rest
     return f"{head}  users:\n    - name: {answers.user}\n      ssh_key: {answers.ssh_key}\n{services}{rest}"
 

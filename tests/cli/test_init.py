@@ -55,6 +55,13 @@ def test_without_options_the_starter_is_written_as_it_stands(fabricc: Fabricc, t
     assert (tmp_path / "a" / "cluster.yaml").read_text("utf-8") == STATED
 
 
+def test_a_line_in_a_comment_belongs_where_it_stands(fabricc: Fabricc, tmp_path: Path) -> None:
+    spec = tmp_path / "cluster.yaml"
+    spec.write_text(STATED.replace("  # ntp:", "  ntp:"))
+    assert yaml.safe_load(spec.read_text())["management"]["ntp"]
+    assert fabricc("validate", str(spec)).status == 0
+
+
 def test_a_quote_for_b300_becomes_a_spec(fabricc: Fabricc, tmp_path: Path, key: Path) -> None:
     options = ["--hosts", "dgx-b300-2x400", "--count", "64", "--switches", "sn5600", "--cluster", "hall-3"]
     spec = spec_of(fabricc, tmp_path / "a", *options, "--network", "storage", "--ssh-key", str(key))
