@@ -217,7 +217,7 @@ class CumulusConnection(LinuxSession):
     def get_lossless_counters(self) -> Counters:
         """Return counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM."""
         tally = CounterTotals()
-        nvue_views.read_lossless(self._run(nvue_views.COUNTERS, limit_s=self._patience), tally)
+        self._view(nvue_views.read_lossless, self._run(nvue_views.COUNTERS, limit_s=self._patience), tally)
         return tally.counters()
 
     def get_alarms(self) -> list[str]:

@@ -1,10 +1,13 @@
 """Read NVUE's answers about lossless classes, the switch's health, and the states of its revisions.
 
-Counters are read from the tables that NVIDIA's Cumulus Linux guide prints ("Show QoS Counters", "PFC Watchdog"): of
-their JSON it shows no example. Forms of `nv config revision` and `nv config history`: NVIDIA's Cumulus Linux
-documentation ("Config Commands": the state `applied_and_saved`), published clients of NVUE (all states; the object
-`transition.issue` with `severity` and `message`; `confirm` while an apply waits) and the parser of `nv config history`
-in NVIDIA's public tests (`apply-meta.rev_id`, with `ref` as `apply/…/done`).
+Counters of `nv show interface … counters qos` are read as JSON, as public programs for SN5600 switches read it: a group
+for each table of NVIDIA's guide ("Show QoS Counters"), and numbers where the table prints `75.19 KB` for 76,993 frames.
+Storms are read from the guide's table ("PFC Watchdog"), of whose JSON no example was found.
+
+Forms of `nv config revision` and `nv config history`: NVIDIA's Cumulus Linux documentation ("Config Commands": the
+state `applied_and_saved`), published clients of NVUE (all states; the object `transition.issue` with `severity` and
+`message`; `confirm` while an apply waits) and the parser of `nv config history` in NVIDIA's public tests
+(`apply-meta.rev_id`, with `ref` as `apply/…/done`).
 """
 
 from __future__ import annotations
@@ -13,9 +16,9 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from fabricc.operate.drivers.answers import AnswerError
+from fabricc.operate.drivers.answers import AnswerError, parse_json
 from fabricc.operate.drivers.bundle import unpack_bundle
-from fabricc.operate.drivers.lossless import ALL, DROPPED, ECN_MARKED, PFC_RX, PFC_TX, STORMS, CounterTotals
+from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, PFC_RX, PFC_TX, STORMS, CounterTotals
 from fabricc.operate.drivers.redact import excerpt
 
 if TYPE_CHECKING:
@@ -25,36 +28,52 @@ if TYPE_CHECKING:
 HEALTH = ("nv", "show", "system", "health", "-o", "json")
 _RULE = re.compile(r"\s*-+(?:\s+-+)*\s*")
 _AT_ONCE = 8
-_COLUMNS = (
-    ("switch-priority", "rx-pause-frames", PFC_RX),
-    ("switch-priority", "tx-pause-frames", PFC_TX),
-    ("priority-group", "rx-buffer-discards", DROPPED),
-    ("traffic-class", "tx-uc-buffer-discards", DROPPED),
-    ("traffic-class", "deadlock-count", STORMS),
+_GROUPS = (
+    ("pfc-stats", "rx-pause-frames", PFC_RX),
+    ("pfc-stats", "tx-pause-frames", PFC_TX),
+    ("ingress-buffer-stats", "rx-buffer-discards", DROPPED),
+    ("egress-queue-stats", "tx-uc-buffer-discards", DROPPED),
+    ("egress-queue-stats", "ecn-marked-frames", ECN_MARKED),
 )
-"""Column of the class, column of the count, and what it counts; discards are in bytes."""
+"""Group of an answer, whose members are classes, a count of each, and what it counts."""
 
 
-_SHOW = "{ nv show interface @ counters qos; nv show interface @ qos pfc-watchdog; } > $d/of/@ 2> /dev/null"
+_SHOW = (
+    "nv show interface @ counters qos -o json > $d/of/@ 2> /dev/null; "
+    "nv show interface @ qos pfc-watchdog > $d/of/@.storms 2> /dev/null"
+)
 _PORTS = "import json,re,sys;[print(one) for one in json.load(sys.stdin).keys() if re.fullmatch(r'swp[\\ds]+', one)]"
 COUNTERS = (
     "d=$(mktemp -d) && export d && mkdir $d/of && nv show interface -o json > $d/all && "
     f"python3 -c {shlex.quote(_PORTS)} < $d/all > $d/ports && "
     f"xargs -r -P {_AT_ONCE} -I @ sh -c '{_SHOW}; true' < $d/ports && cd $d/of && "
-    'for p in $(cat ../ports); do printf "==> %s <==\\n" "$p"; cat "$p"; echo; done; s=$?; rm -rf "$d"; exit $s'
+    'for p in $(ls); do printf "==> %s <==\\n" "$p"; cat "$p"; echo; done; s=$?; rm -rf "$d"; exit $s'
 )
-"""The shell command that reads all front-panel ports, and prints each port's tables below its name."""
+"""The shell command that reads all front-panel ports, and prints the JSON and the table of each below its name."""
 
 
 def read_lossless(text: str, tally: CounterTotals) -> None:
-    """Counters of lossless classes from what `COUNTERS` prints."""
-    for port, tables in unpack_bundle(text, "").items():
-        for row in _table_rows(tables):
-            for traffic_class, column, kind in _COLUMNS:
-                if traffic_class in row and column in row:
-                    tally.add(kind, port, row[traffic_class], row[column])
-            if row.get("Counter") == "ecn-marked-packets":
-                tally.add(ECN_MARKED, port, ALL, row.get("Transmit"))
+    """Counters of lossless classes from what `COUNTERS` prints; a port without an answer states none.
+
+    Raises:
+        AnswerError: an answer is no JSON, or too large.
+    """
+    for name, answer in unpack_bundle(text, "").items():
+        port, _, is_table = name.partition(".")
+        if is_table:
+            for row in _table_rows(answer):
+                if "traffic-class" in row and "deadlock-count" in row:
+                    tally.add(STORMS, port, row["traffic-class"], row["deadlock-count"])
+        elif answer.strip():
+            _read_counts(port, parse_json(answer, f"the answer about counters of {port}"), tally)
+
+
+def _read_counts(port: str, answer: Any, tally: CounterTotals) -> None:
+    for group, count, kind in _GROUPS:
+        classes = answer.get(group) if isinstance(answer, dict) else None
+        for traffic_class, one in classes.items() if isinstance(classes, dict) else ():
+            if isinstance(one, dict) and count in one:
+                tally.add(kind, port, traffic_class, one[count])
 
 
 def _table_rows(text: str) -> Iterator[dict[str, str]]:

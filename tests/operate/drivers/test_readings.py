@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import time
 from contextlib import contextmanager
@@ -15,7 +16,8 @@ from napalm.base.exceptions import ConnectAuthError, ConnectionClosedException
 from fabricc.operate.devices.connection import Connection
 from fabricc.operate.devices.errors import DeviceError
 from fabricc.operate.devices.getter_types import GETTERS
-from fabricc.operate.drivers import DRIVERS, linux_views
+from fabricc.operate.drivers import DRIVERS, linux_views, nvue_views
+from fabricc.operate.drivers.answers import AnswerError
 from fabricc.operate.drivers.eos_views import read_cooling, read_temperature
 from fabricc.operate.drivers.junos_views import read_alarms
 from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, KINDS, PFC_RX, PFC_TX, STORMS, CounterTotals
@@ -47,7 +49,7 @@ PORTS = {
 }
 UNSTATED = {"junos": {STORMS}}
 """What a system does not state at all."""
-TOGETHER = {"eos": {PFC_RX, PFC_TX}, "cumulus": {ECN_MARKED}}
+TOGETHER = {"eos": {PFC_RX, PFC_TX}}
 """What a system counts for all classes together."""
 REFUSED: dict[str, dict[str, set[str]]] = {
     "eos": {"show priority-flow-control counters": {PFC_RX, PFC_TX, STORMS}, "show qos": {ECN_MARKED}},
@@ -177,6 +179,21 @@ def test_a_nexus_qos_group_is_reported_as_the_priority_that_it_pauses(tmp_path: 
     row = {"if_name_str": "Ethernet1/1", "TABLE_queuing_counter": {"ROW_queuing_counter": marks}}
     nxos_views.read_marks({"TABLE_queuing_interface": [{"ROW_queuing_interface": [row]}]}, classes, tally)
     assert tally.counters() == {STORMS: {"Ethernet1/1": {"3": 1}}, ECN_MARKED: {"Ethernet1/1": {"3": 8}}}
+
+
+def test_frames_that_nvue_counts_are_read_in_full() -> None:
+    """A table has `75.19 KB` for these 76,993 frames, which is no count: drops would be missing, not many."""
+    tally = CounterTotals()
+    queues = {"3": {"tx-frames": 9, "tx-uc-buffer-discards": 76993, "ecn-marked-frames": 12}}
+    answer = json.dumps({"egress-queue-stats": queues, "pfc-stats": {"3": {"rx-pause-frames": "7"}}})
+    nvue_views.read_lossless(f"==> swp1 <==\n{answer}\n==> swp1.storms <==\n\n==> swp2 <==\n\n", tally)
+    assert tally.counters() == {
+        PFC_RX: {"swp1": {"3": 7}},
+        DROPPED: {"swp1": {"3": 76993}},
+        ECN_MARKED: {"swp1": {"3": 12}},
+    }
+    with pytest.raises(AnswerError, match="counters of swp1"):
+        nvue_views.read_lossless("==> swp1 <==\nTraceback (most recent call last)\n", tally)
 
 
 def test_linux_counts_pauses_where_its_driver_does() -> None:

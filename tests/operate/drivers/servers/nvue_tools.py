@@ -202,7 +202,7 @@ def nv(words: list[str]) -> None:
 
 
 def nv_show(words: list[str]) -> None:
-    """`nv show …` of counters and health, as NVIDIA's Cumulus Linux guide prints them ("Show QoS Counters")."""
+    """`nv show …` of counters and health: tables of NVIDIA's Cumulus Linux guide, and the JSON that programs read."""
     reported = counted()
     if words[:2] == ["system", "health"]:
         issues = {name: {"issue": text} for name, text in reported["alarms"].items()}
@@ -224,21 +224,17 @@ def nv_show(words: list[str]) -> None:
         print("    traffic-class  status    deadlock-count \n    -------------  --------  -------------- \n")
         for n in range(8):
             print(f"    {n:<13}  {'OK':<8}  {of('storms', n):<14} ")
-    elif words[2:] == ["counters", "qos"]:
-        print("Ingress Buffer Statistics\n============================")
-        print("    priority-group  rx-frames  rx-buffer-discards  rx-shared-buffer-discards")
-        print("    --------------  ---------  ------------------  -------------------------")
-        for n in range(8):
-            print(f"    {n:<14}  {0:<9}  {str(of('dropped', n)) + ' Bytes':<18}  {'0 Bytes':<25}")
-        print("\nPFC Statistics\n=================")
-        print("    switch-priority  rx-pause-frames  rx-pause-duration  tx-pause-frames  tx-pause-duration")
-        print("    ---------------  ---------------  -----------------  ---------------  -----------------")
-        for n in range(8):
-            print(f"    {n:<15}  {of('pfc_rx', n):<15}  {0:<17}  {of('pfc_tx', n):<15}  {0:<17}")
-        marked = sum(reported["marked"].get(words[1], {}).values())
-        print("\nQos Port Statistics\n======================\n    Counter             Receive  Transmit")
-        print("    ------------------  -------  --------")
-        print(f"    ecn-marked-packets  n/a      {marked:<8}\n    mc-buffer-discards  n/a      0       ")
+    elif words[2:] == ["counters", "qos", "-o", "json"]:
+        groups = {
+            "ingress-buffer-stats": {"rx-buffer-discards": "dropped"},
+            "egress-queue-stats": {"ecn-marked-frames": "marked"},
+            "pfc-stats": {"rx-pause-frames": "pfc_rx", "tx-pause-frames": "pfc_tx"},
+        }
+        found = {
+            group: {str(n): {name: of(what, n) for name, what in names.items()} for n in range(8)}
+            for group, names in groups.items()
+        }
+        print(json.dumps(found, indent=2))
 
 
 if __name__ == "__main__":
