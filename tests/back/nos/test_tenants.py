@@ -45,6 +45,8 @@ def test_the_files_state_exactly_the_planned_facts(nos: str) -> None:
         reading = load(nos).read(load(nos).render(each))
         assert reading.facts == load(nos).planned(each)
         assert reading.unknown == []
+        if "evpn/route_targets" in reading.facts:
+            assert reading.lines["evpn/route_targets"][1] > 0
 
 
 @pytest.mark.parametrize("nos", sorted(BUILT_IN))

@@ -182,12 +182,12 @@ def put_tunnels(document: Document) -> None:
     """State EVPN sessions with a policy, and VRFs whose direct routes become EVPN routes."""
     facts = dict(document.reading.facts)
     lines = {path: line for path, (_, line) in document.reading.lines.items()}
-    carried = False
+    carried: int | None = None
     for path, families in facts.items():
         neighbor = path.removesuffix("families")
         if families != "evpn" or not path.startswith("bgp/neighbor[") or not path.endswith("]/families"):
             continue
-        carried = True
+        carried = carried or lines.get(path, 0)
         policies = [leaf for leaf in ("import", "export") if neighbor + leaf in facts]
         if not policies:
             continue
@@ -196,8 +196,9 @@ def put_tunnels(document: Document) -> None:
             document.put(own + leaf, facts[neighbor + leaf], lines.get(neighbor + leaf, 0))
         if facts.get(neighbor + "next_hop_unchanged") == "all":
             document.put(own + "next_hop", "unchanged", lines.get(neighbor + "next_hop_unchanged", 0))
-    if carried and not any("setting[keep" in path and value == "none" for path, value in facts.items()):
-        document.put("evpn/route_targets", "all", 0)
+    dropped = any("setting[keep" in path and value == "none" for path, value in facts.items())
+    if carried is not None and not dropped:
+        document.put("evpn/route_targets", "all", carried)
     vrfs = [_put_vrf(document, path, facts, lines) for path in facts if path.startswith("vxlan/vrf[")]
     if any(vrfs) and (loopback := facts.get("loopback/ipv4")) is not None:
         line = lines.get("loopback/ipv4", 0)
