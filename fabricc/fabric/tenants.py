@@ -9,7 +9,7 @@ from the tenant's number in the lock, so no tenant changes when another comes or
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
 from fabricc.fabric.evpn import VXLAN_BYTES, route_distinguisher, route_target
@@ -31,6 +31,23 @@ NOBODY = -1
 """In place of a tenant: a port that belongs to none."""
 
 
+class TenantNumbers(NamedTuple):
+    """Numbers of a tenant that a spec may state, as another fabric or a plan of its users has them.
+
+    Attributes:
+        vni: of its VRF.
+        route_target: as `AS:NUMBER`.
+        distinguisher: the number after the loopback in its route distinguishers.
+    """
+
+    vni: int | None = None
+    route_target: str | None = None
+    distinguisher: int | None = None
+
+
+NO_NUMBERS = TenantNumbers()
+
+
 @dataclass(frozen=True, slots=True)
 class Tenant:
     """A tenant.
@@ -38,15 +55,17 @@ class Tenant:
     Attributes:
         name: also of its VRF on every switch.
         number: its identity in the lock, from 1.
+        own: numbers that the spec states and that do not follow from `number`.
     """
 
     name: str
     number: int
+    own: TenantNumbers = NO_NUMBERS
 
     @property
     def vni(self) -> int:
         """The VNI of its VRF, the same on all ToRs."""
-        return VNI_BASE + self.number
+        return VNI_BASE + self.number if self.own.vni is None else self.own.vni
 
     @property
     def vlan(self) -> int:
@@ -56,7 +75,12 @@ class Tenant:
     @property
     def route_target(self) -> str:
         """The only route target that its VRF imports and exports."""
-        return route_target(self.vni)
+        return self.own.route_target or route_target(self.vni)
+
+    def distinguisher(self, source: str) -> str:
+        """Return the route distinguisher of its VRF at a VTEP."""
+        number = self.own.distinguisher
+        return route_distinguisher(source, self.number) if number is None else f"{source}:{number}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +151,7 @@ class TenantVrfs:
 
     def distinguisher(self, tenant: Tenant) -> str:
         """Return the route distinguisher of a VRF, which no other ToR and no other VRF has (RFC 4364 section 4.2)."""
-        return route_distinguisher(str(self.source), tenant.number)
+        return tenant.distinguisher(str(self.source))
 
 
 def port_mtu(switch_mtu: int, *, tunnels: bool) -> int:

@@ -189,6 +189,23 @@ def unnumbered_evpn_limit(system: str) -> Limit:
     )  # fmt: skip
 
 
+_DERIVED_DISTINGUISHERS = 1000
+"""Above the numbers that FRR counts for VRFs and VNIs of one switch."""
+
+
+def distinguishers_limit() -> Limit:
+    """FRR drops an `rd` line that states the distinguisher which it derives: router ID and a small number."""
+    return Limit("FAB5830", feature="route distinguishers of tenants that end in {it}",
+        requested=lambda switch: [
+            int(switch.tenants.distinguisher(each).rpartition(":")[2]) for each in switch.tenants.tenants
+        ] if switch.tenants and switch.tenants.source else [],
+        allowed={"it": Range(_DERIVED_DISTINGUISHERS)},
+        reason="FRR counts derived distinguishers from 1 and drops a line that states one of these",
+        source="FRR, bgp_evpn_vrf_rd_matches_existing",
+        remedy=f"write `distinguisher: {_DERIVED_DISTINGUISHERS}` or more in the tenant",
+    )  # fmt: skip
+
+
 def managed_over_ipv6(switch: Switch) -> list[Management]:
     """Return how the switch is managed, where that is over IPv6."""
     return [switch.management] if ":" in switch.management.address else []

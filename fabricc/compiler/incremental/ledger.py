@@ -38,7 +38,7 @@ class Outline:
         base: digest of everything but the next four.
         changes: switch -> its own settings.
         qos, profiles: digest of each entry of `Fabric.qos` and `Fabric.profiles`.
-        tenants: host -> name and number of the tenant of each rail, "" for none; empty without tenants.
+        tenants: host -> name and numbers of the tenant of each rail, "" for none; empty without tenants.
     """
 
     base: bytes
@@ -64,8 +64,10 @@ def fabric_outline(fabric: Fabric) -> Outline:
 
 
 def _tenants_by_host(tenancy: Tenancy) -> dict[str, tuple[str, ...]]:
-    """Return name and number of the tenant of each rail of each host that has one."""
-    words = {at: f"{each.name} {each.number}" for at, each in enumerate(tenancy.tenants)}
+    """Return name and numbers of the tenant of each rail of each host that has one."""
+    words = {
+        at: " ".join(map(str, (each.name, each.number, *each.own))) for at, each in enumerate(tenancy.tenants)
+    }
     known: dict[tuple[int, ...], tuple[str, ...]] = {}
     for rails in tenancy.of_host.values():
         if rails not in known:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fabricc.fabric.infiniband import ServiceClass
+from fabricc.fabric.tenants import TenantNumbers
 from fabricc.front.spec.model import Infiniband, Ipoib, PartitionSpec
 from fabricc.front.spec.pools import parse_network
 from fabricc.front.spec.priorities import check_weights
@@ -85,6 +86,9 @@ def _check_tenants(
             message = "tenants.*.reach has no meaning on InfiniBand: further networks have specs of their own"
             help_ = "Remove it, and write `tenants` in the spec of that network."
             findings.error("FAB5801", message, "tenants", name, "reach", help=help_)
+        for key in part.keys() & {*TenantNumbers._fields}:
+            message = f"tenants.*.{key} has no meaning on InfiniBand: the P_Key of a tenant is its number in the lock"
+            findings.error("FAB5801", message, "tenants", name, key, help="Remove it.")
 
 
 def refuse_infiniband(findings: Findings) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.external import ExternalParty
     from fabricc.fabric.infiniband import ServiceClass
     from fabricc.fabric.model import CableKind
+    from fabricc.fabric.tenants import TenantNumbers
     from fabricc.front.spec.device_model import (
         Acceptance,
         DeviceRow,
@@ -291,6 +292,7 @@ class TenantRequest:
         hosts, racks: names, without ranges.
         gpus: GPUs of each of `hosts`; None for all of them.
         reach: further networks that its hosts are in as well.
+        numbers: those that do not follow from the lock.
     """
 
     name: str
@@ -298,6 +300,7 @@ class TenantRequest:
     racks: tuple[str, ...]
     gpus: tuple[int, ...] | None
     reach: tuple[str, ...]
+    numbers: TenantNumbers
 
 
 @dataclass(frozen=True, slots=True)

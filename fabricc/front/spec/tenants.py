@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.document import KeyPath, clip
 from fabricc.base.documents.reader import parse_yaml
-from fabricc.fabric.tenants import port_mtu
+from fabricc.fabric.tenants import TenantNumbers, port_mtu
 from fabricc.front.spec.canonical import edit_text, quote_text
 from fabricc.front.spec.document import Findings, format_path, join_words
 from fabricc.front.spec.model import TenantRequest
@@ -49,7 +49,8 @@ def build_tenants(
             findings.error(
                 "FAB3316", message, *path, "gpus", help="Name the hosts that have them, as `hosts`."
             )
-        tenants.append(TenantRequest(name, hosts, racks, gpus, tuple(each.get("reach", ()))))
+        numbers = TenantNumbers(*(each.get(key) for key in TenantNumbers._fields))
+        tenants.append(TenantRequest(name, hosts, racks, gpus, tuple(each.get("reach", ())), numbers))
     return tuple(tenants)
 
 

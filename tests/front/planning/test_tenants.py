@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.back.nos import load
 from fabricc.base.diagnostics import Severity
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.support import Verdict, find_capability, load_capabilities
@@ -60,6 +61,48 @@ def test_numbers_follow_from_the_lock_and_are_never_given_again() -> None:
     pinned = {"acme": 1, "globex": 2, "gone": 3}
     assert assign_numbers(["newer", "globex"], pinned) == {**pinned, "newer": 4}
     assert (Tenant("x", 7).vni, Tenant("x", 7).route_target, Tenant("x", 7).vlan) == (20007, "65000:20007", 8)
+
+
+OWN = """\
+  acme: {hosts: [rack001-host01, rack002-host01], vni: 5010, route_target: "20001:1", distinguisher: 2001}
+  globex: {hosts: [rack001-host02]}
+"""
+CLASHES = {
+    ", vni: 20001": "FAB3322 globex has the VNI 20001, which acme has too",
+    ", route_target: '65000:20001'": "FAB3322 globex has the route target 65000:20001, which acme has too",
+    ", distinguisher: 20001": "FAB3322 globex has the number of route distinguishers 20001, which acme has too",
+}
+
+
+@pytest.mark.parametrize("nos", tenanted.EXPRESSED)
+def test_numbers_that_a_spec_states_are_those_of_the_files(nos: str) -> None:
+    found = compiled(nos, tenants=OWN)
+    assert found.fabric is not None
+    tor = next(found.fabric.switch(at) for at in found.fabric.switch_ids() if found.fabric.name(at) == TOR)
+    facts = load(nos).read(load(nos).render(tor)).facts
+    own = {leaf: facts[f"evpn/vrf[acme]/{leaf}"] for leaf in ("vni", "route_target", "distinguisher")}
+    assert own == {"vni": 5010, "route_target": "20001:1", "distinguisher": "10.128.0.0:2001"}
+    assert facts["evpn/vrf[globex]/vni"] == 20002
+
+
+@pytest.mark.parametrize("key", CLASHES)
+def test_two_tenants_have_no_number_in_common(key: str) -> None:
+    tenants = f"  acme: {{hosts: [rack001-host01]}}\n  globex: {{hosts: [rack001-host02]{key}}}\n"
+    assert CLASHES[key] in findings(compiled("frr", tenants=tenants), "FAB3322")
+
+
+def test_vrfs_without_tunnels_have_no_numbers() -> None:
+    tenants = RAIL_TENANTS.replace("host01]", "host01], vni: 5010")
+    assert findings(compiled("frr", spines=False, tenants=tenants), "FAB3322") == [
+        "FAB3322 acme: VRFs have no VNI and no EVPN routes here, and vni is stated"
+    ]
+
+
+def test_frr_has_no_distinguisher_that_it_derives() -> None:
+    found = compiled("frr", tenants=OWN.replace("2001}", "7}"))
+    assert found.fabric is not None
+    tor = next(found.fabric.switch(at) for at in found.fabric.switch_ids() if found.fabric.name(at) == TOR)
+    assert [gap.fatal for gap in load("frr").gaps(tor) if "distinguishers" in gap.feature] == [True]
 
 
 def test_the_lock_has_the_numbers() -> None:

@@ -217,6 +217,7 @@ LIMITS = (
     NTP_KEYS,
     RADIUS_ACCOUNTING,
     limits.segments_limit("fabricc does not write it for Cumulus yet", on_tors=True),
+    limits.distinguishers_limit(),
     Limit("FAB5726", feature="{it} VRFs of tenants",
         requested=lambda switch: [len(switch.tenants.tenants)] if switch.tenants else [],
         allowed={"it": Range(0, words.MOST_VRFS)}, reason=f"a switch has {words.MOST_VRFS} VRFs at most",

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from fabricc.back.nos.frr.words import MULTIPATH_LIMIT
-from fabricc.back.nos.limits import Limit, Range, Reservation, System, always_supported, open_management_limit
+from fabricc.back.nos.limits import (
+    Limit,
+    Range,
+    Reservation,
+    System,
+    always_supported,
+    distinguishers_limit,
+    open_management_limit,
+)
 
 RELEASES = ("8.4", "9.1", "10.0", "10.3", "10.4", "10.5", "10.6", "10.7")
 DEFAULT_RELEASE = "10.0"
@@ -48,6 +56,7 @@ LIMITS = (
     Reservation("FAB5204", feature="local accounts", requested=lambda switch: bool(switch.management.users),
         reason="accounts and their keys belong to the Debian installation, not to FRR",
         remedy="create them with the installer, for instance preseed or cloud-init"),
+    distinguishers_limit(),
     Reservation("FAB5832", feature="VXLAN in hardware",
         requested=lambda switch: switch.vtep is not None or bool(switch.tenants and switch.tenants.source),
         reason="its driver decides whether the ASIC forwards VXLAN; otherwise the CPU does, far slower",

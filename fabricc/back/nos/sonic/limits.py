@@ -228,6 +228,7 @@ MARKS = Reservation("FAB5632", feature="counting of ECN marks",
     "`push --max-marks` cannot compare them",
 )  # fmt: skip
 LIMITS = (
+    limits.distinguishers_limit(),
     limits.segments_limit("fabricc has found no source for gateways with one address on all ToRs in SONiC's "
                           "released images",
         on_tors=True),

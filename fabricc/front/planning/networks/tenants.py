@@ -10,7 +10,15 @@ from fabricc.catalog.support import Verdict, find_capability, list_systems_with_
 from fabricc.fabric import links
 from fabricc.fabric.design import DeviceChange
 from fabricc.fabric.shape import SwitchId, TierName, Unit
-from fabricc.fabric.tenants import MOST, NOBODY, Tenancy, Tenant, assign_numbers, port_mtu
+from fabricc.fabric.tenants import (
+    MOST,
+    NOBODY,
+    Tenancy,
+    Tenant,
+    TenantNumbers,
+    assign_numbers,
+    port_mtu,
+)
 from fabricc.front.spec.document import join_words
 from fabricc.front.spec.tenants import SECTION
 
@@ -36,7 +44,7 @@ def with_tenants(
     if not spec.tenants:
         return fabric, dict(pinned)
     numbers = assign_numbers([each.name for each in spec.tenants], pinned)
-    tenants = tuple(Tenant(each.name, numbers[each.name]) for each in spec.tenants)
+    tenants = tuple(Tenant(each.name, numbers[each.name], each.numbers) for each in spec.tenants)
     if (last := max(tenants, key=lambda each: each.number)).number > MOST:
         message = f"{last.name} is the {last.number:,}th tenant that the lock counts, and the last number is {MOST:,}"
         help_ = "Delete the lines of tenants that left from the lock; their numbers are free then."
@@ -46,6 +54,7 @@ def with_tenants(
     mtu = port_mtu(fabric.switch_mtu, tunnels=tunnels)
     loopbacks = tunnels and _choose_loopbacks(spec, fabric, findings)
     tenancy = Tenancy(tenants, of_host, tunnels, mtu, assign_exits(spec, fabric, mtu, findings), loopbacks)
+    findings.extend(_report_numbers(spec, tenants, tunnels=tunnels))
     findings.extend(_report_unassigned(spec, fabric, tenancy))
     findings.extend(_report_capability(spec, fabric, tunnels=tunnels))
     return replace(fabric, tenancy=tenancy), numbers
@@ -185,6 +194,28 @@ def _divided_rail(model: HostModel, rails: int, gpus: Sequence[int]) -> tuple[in
             if other not in gpus and not own.isdisjoint(_rails_of_gpu(model, rails, other)):
                 return gpu, other
     return None
+
+
+def _report_numbers(spec: ClusterSpec, tenants: Sequence[Tenant], *, tunnels: bool) -> Iterator[Diagnostic]:
+    """Report FAB3322: numbers that two tenants have, or that VRFs without tunnels do not have."""
+    holders: dict[tuple[str, object], str] = {}
+    for tenant in tenants:
+        of_vrf = (tenant.vni, tenant.route_target, tenant.distinguisher(""))
+        for key, value, own in zip(TenantNumbers._fields, of_vrf, tenant.own, strict=True):
+            where = (SECTION, tenant.name, *([key] if own is not None else []))
+            other = holders.setdefault((key, value), tenant.name)
+            if own is not None and not tunnels:
+                message = f"{tenant.name}: VRFs have no VNI and no EVPN routes here, and {key} is stated"
+                yield spec.error("FAB3322", message, *where, help=f"Remove `{key}`.")
+            elif other != tenant.name:
+                named = str(value).removeprefix(":")
+                message = f"{tenant.name} has the {_NUMBERS[key]} {named}, which {other} has too"
+                yield spec.error(
+                    "FAB3322", message, *where, help=f"Write another `{key}` for one of the two."
+                )
+
+
+_NUMBERS = {"vni": "VNI", "route_target": "route target", "distinguisher": "number of route distinguishers"}
 
 
 def _report_unassigned(spec: ClusterSpec, fabric: Fabric, tenancy: Tenancy) -> Iterator[Diagnostic]:
