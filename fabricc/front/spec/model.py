@@ -290,7 +290,7 @@ class TenantRequest:
 
     Attributes:
         hosts, racks: names, without ranges.
-        gpus: GPUs of each of `hosts`; None for all of them.
+        gpus: GPUs of each of `hosts`; None for all of them. `parts`: GPUs of single ones of these.
         reach: further networks that its hosts are in as well.
         numbers: those that do not follow from the lock.
     """
@@ -299,6 +299,7 @@ class TenantRequest:
     hosts: tuple[str, ...]
     racks: tuple[str, ...]
     gpus: tuple[int, ...] | None
+    parts: Mapping[str, tuple[int, ...]]
     reach: tuple[str, ...]
     numbers: TenantNumbers
 

@@ -43,14 +43,22 @@ def build_tenants(
         hosts, racks = (
             _expand_names(each.get(key, ()), (*path, key), findings) for key in ("hosts", "racks")
         )
-        gpus = _expand_gpus(each["gpus"], (*path, "gpus"), findings) if "gpus" in each else None
-        if gpus is not None and not hosts:
+        stated, where = each.get("gpus"), (*path, "gpus")
+        gpus = _expand_gpus(stated, where, findings) if isinstance(stated, list) else None
+        parts = {
+            host: _expand_gpus(some, (*where, host), findings)
+            for host, some in (stated.items() if isinstance(stated, dict) else ())
+        }
+        for host in parts.keys() - {*hosts} if hosts else ():
+            message = f"{format_path(where)}: {host} is none of the hosts of {name}"
+            findings.error("FAB3316", message, *where, host, help="Name it in `hosts` too.")
+        if stated is not None and not hosts:
             message = f"{format_path(path)} lists GPUs but no hosts"
             findings.error(
                 "FAB3316", message, *path, "gpus", help="Name the hosts that have them, as `hosts`."
             )
         numbers = TenantNumbers(*(each.get(key) for key in TenantNumbers._fields))
-        tenants.append(TenantRequest(name, hosts, racks, gpus, tuple(each.get("reach", ())), numbers))
+        tenants.append(TenantRequest(name, hosts, racks, gpus, parts, tuple(each.get("reach", ())), numbers))
     return tuple(tenants)
 
 
@@ -161,7 +169,7 @@ def assign_hosts(text: str, file: str, hosts: Sequence[str], tenant: str) -> str
         names = join_words(sorted(map(str, tenants)))
         raise _refuse(f"no tenant is named {tenant}", file, line, f"Tenants: {names}. Add a new one by hand.")
     line = document.key_position((SECTION, tenant)).line
-    if "gpus" in tenants[tenant]:
+    if "gpus" in tenants[tenant] and not isinstance(tenants[tenant]["gpus"], dict):
         message = f"{tenant} has GPUs {tenants[tenant]['gpus']} of each of its hosts, and no whole host"
         raise _refuse(message, file, line, "Name a tenant of whole hosts, or edit the spec by hand.")
     wrong = next((host for host in hosts if not _NAME.fullmatch(host)), None)
@@ -192,6 +200,7 @@ def assign_hosts(text: str, file: str, hosts: Sequence[str], tenant: str) -> str
         kept = [*left, *(host for host in wanted if host not in left)] if name == tenant else left
         if set(kept) != set(own):
             changes |= _tenant_changes(name, each, kept)
+        changes |= _whole_hosts(name, each, wanted) if kept else {}
     return edit_text(text, file, changes) if changes else text
 
 
@@ -205,7 +214,18 @@ def _tenant_changes(name: str, tenant: Mapping[str, object], hosts: Sequence[str
     """Return the changes that give a tenant these hosts; without hosts and racks it leaves."""
     if hosts:
         return {(SECTION, name, "hosts"): [quote_text(each) for each in fold_names(hosts)]}
-    return {(SECTION, name, "hosts"): None} if "racks" in tenant else {(SECTION, name): None}
+    if "racks" not in tenant:
+        return {(SECTION, name): None}
+    return {(SECTION, name, key): None for key in ("hosts", "gpus") if key in tenant}
+
+
+def _whole_hosts(name: str, tenant: Mapping[str, Any], hosts: Mapping[str, object]) -> dict[KeyPath, object]:
+    """Return the changes after which a tenant has no single GPUs of these hosts."""
+    gpus = tenant.get("gpus")
+    own = [host for host in gpus if host in hosts] if isinstance(gpus, dict) else []
+    if own and len(own) == len(gpus or ()):
+        return {(SECTION, name, "gpus"): None}
+    return {(SECTION, name, "gpus", host): None for host in own}
 
 
 def fold_names(names: Sequence[str]) -> list[str]:
@@ -220,6 +240,20 @@ def fold_names(names: Sequence[str]) -> list[str]:
     for run in runs:
         match = _NUMBERED.fullmatch(run[-1])
         found += [f"{run[0]}..{match[2]}"] if len(run) > 2 and match else run
+    return found
+
+
+def fold_gpus(gpus: Sequence[int]) -> list[int | str]:
+    """Return ascending numbers of GPUs with ranges in place of three and more: `0-3`."""
+    runs: list[list[int]] = []
+    for gpu in gpus:
+        if runs and runs[-1][-1] == gpu - 1:
+            runs[-1].append(gpu)
+        else:
+            runs.append([gpu])
+    found: list[int | str] = []
+    for run in runs:
+        found += [f"{run[0]}-{run[-1]}"] if len(run) > 2 else run
     return found
 
 

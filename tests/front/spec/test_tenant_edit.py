@@ -36,6 +36,20 @@ def test_a_tenant_without_hosts_leaves_the_spec() -> None:
     assert "hosts: [su001-host01..16, su002-host01]" in changed
 
 
+def test_a_whole_host_has_no_single_gpus_any_more() -> None:
+    text = TEXT.replace("hosts: [su001-host01..16]", "hosts: [su001-host01..16], gpus: {su001-host02: [0-3]}")
+    changed = assign_hosts(text, "s", ["su001-host02"], "initech")
+    assert changed == assign_hosts(TEXT, "s", ["su001-host02"], "initech")
+    assert assign_hosts(text, "s", ["su001-host02"], "acme") == TEXT
+    two = text.replace("[0-3]}", "[0-3], su001-host03: [0]}")
+    assert "gpus: {su001-host03: [0]}" in assign_hosts(two, "s", ["su001-host02"], "globex")
+
+
+def test_a_tenant_of_racks_keeps_no_gpus_of_hosts_that_left() -> None:
+    text = TEXT.replace("{racks: [rack03]}", "{racks: [rack03], hosts: [su001-host20], gpus: [0-3]}")
+    assert "globex: {racks: [rack03]}" in assign_hosts(text, "s", ["su001-host20"], "acme")
+
+
 def test_an_assignment_that_is_there_changes_nothing() -> None:
     assert assign_hosts(TEXT, "s", ["su001-host03"], "acme") == TEXT
 

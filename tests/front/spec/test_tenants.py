@@ -24,7 +24,26 @@ def test_ranges_of_hosts_and_gpus_are_written_out() -> None:
     assert (globex.hosts, globex.racks, globex.gpus, globex.reach) == ((), ("su003",), None, ("storage",))
 
 
+def test_gpus_of_single_hosts_are_beside_whole_ones() -> None:
+    spec = load(
+        f"{SHORT}tenants:\n  acme: {{hosts: [su001-host01..03], gpus: {{su001-host02: [0-3], su001-host03: [7]}}}}\n"
+    ).spec
+    assert spec is not None
+    acme = spec.tenants[0]
+    assert acme.gpus is None
+    assert acme.parts == {"su001-host02": (0, 1, 2, 3), "su001-host03": (7,)}
+
+
 WRONG = {
+    "{acme: {hosts: [su001-host01], gpus: {su001-host02: [0]}}}": "FAB3316 tenants.acme.gpus: su001-host02 is none of "
+    "the hosts of acme | Name it in `hosts` too.",
+    "{acme: {hosts: [su001-host01], gpus: {su001-host01: [3-1]}}}": "FAB3316 tenants.acme.gpus.su001-host01[0]: 3-1 "
+    "does not ascend | Write for example `0-3`.",
+    "{acme: {hosts: [su001-host01], vni: 0}}": "FAB1005 tenants.acme.vni cannot be 0 | It ranges from 1 to "
+    "16777214; the nearest that fits is 1.",
+    "{acme: {hosts: [su001-host01], route_target: '70000:1'}}": "FAB1006 tenants.acme.route_target cannot be "
+    "'70000:1': it must be an AS number of 16 bits, a colon, and a number below 4,290,000,000 | For "
+    "example: 65000:5010",
     "{acme: {}}": "FAB3313 tenants.acme has neither hosts nor racks | Write `hosts: […]` or `racks: […]`.",
     "{acme: {hosts: [su001-host16..03]}}": "FAB3313 tenants.acme.hosts[0]: su001-host16..03 does not ascend from a "
     "number | Write for example `su001-host01..16`.",

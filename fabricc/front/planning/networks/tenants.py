@@ -82,7 +82,7 @@ def assign_rails(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) 
                 help_ = f"There are for example {', '.join(list(seats)[:_NAMED])}."
                 findings.append(spec.error("FAB3313", message, *path, help=help_))
                 continue
-            gpus = None if host in whole else request.gpus
+            gpus = None if host in whole else request.parts.get(host, request.gpus)
             rails = _rails_of(spec, fabric, unit, host, request, gpus, findings)
             own = found.setdefault(host, [NOBODY] * fabric.attachments[unit.group].rails)
             taken = sorted({own[rail] for rail in rails} - {NOBODY, index})
