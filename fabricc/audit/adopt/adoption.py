@@ -97,6 +97,8 @@ def adopt_networks(found: FoundFabric, name: str, folder: Path) -> Adopted:
         choosing = SpecSearch(site, name)
         draft, compiled = choosing.choose_draft()
         assumed += [*order.assumed, *choosing.refused, *_list_assumptions(site, choosing.choice)]
+        if problem := choosing.tenants.problem:
+            assumed.append(f"The spec has no `tenants`, as {problem}: overlays keep the VRFs that they can.")
         if not compiled.sound and not network:
             return Adopted(draft, compiled, {}, tuple(assumed), tuple(found.devices))
         if not compiled.sound:

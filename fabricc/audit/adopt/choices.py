@@ -14,8 +14,10 @@ from fabricc.audit.adopt.found_tiers import infer_weights
 from fabricc.audit.adopt.outward import exits_of, infer_parties, rename_switches
 from fabricc.audit.adopt.shape import KEYS, Choice, reserved_ports, shape_words, unit_rooms, uplink_ratios
 from fabricc.audit.adopt.tables import misplaced_links
+from fabricc.audit.adopt.tenants import FoundTenants, find_tenants
 from fabricc.audit.adopt.trial import (
     CATALOG,
+    EMPTY_LOCK,
     SPEC,
     SWITCHES,
     Draft,
@@ -29,6 +31,7 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.documents.reader import parse_yaml
 from fabricc.base.values import replace
 from fabricc.fabric.naming import computed_name
+from fabricc.fabric.tenants import port_mtu
 from fabricc.facts.statement import Tier
 
 if TYPE_CHECKING:
@@ -38,7 +41,8 @@ if TYPE_CHECKING:
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.facts import Value
 
-_GAP = re.compile(r"FAB5\d{3}")
+_GAP = re.compile(r"FAB5\d{3}|FAB3319")
+"""What a system cannot express, or what no source confirms; the fabric runs so."""
 _MEDIA = ("aec", "smf", "dac", "aoc", "mmf")
 _LENGTHS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300, 500, 1000, 2000)
 """Metres that are tried where nothing states a length and thresholds follow from it."""
@@ -66,8 +70,12 @@ class SpecSearch:
         mtu = self.settings.get("mtu", {}).get("switch", words.USUAL_SWITCH_MTU)
         placed = {name for tier in KEYS for name in self.order.tier(tier)}
         self.exits = [way for way in exits_of(self.found) if way.switch in placed]
-        self.parties = infer_parties(self.found, self.exits, mtu)
+        self.tenants = FoundTenants() if site.network else find_tenants(self.found, self.order, self.exits)
+        if self.tenants.numbers and (self.order.spines or self.order.has_peer_links):
+            mtu = port_mtu(mtu, tunnels=True)
+        self.parties = infer_parties(self.found, self.exits, mtu, self.tenants.exits)
         self.names: dict[str, str] = {}
+        self.hosts: dict[str, str] = {}
         self.more: dict[str, str] = {}
         self.accept: list[dict[str, str]] = []
         self.refused: list[str] = []
@@ -191,7 +199,29 @@ class SpecSearch:
                 medium = {"medium": choice.media[party]} if party in choice.media else {}
                 words["links"] = [self._with_speed(link, choice) | medium for link in words["links"]]
             made["external"] = outside
-        return Draft(made, more=self.more, accept=tuple(self.accept))
+        if self.hosts:
+            made["tenants"] = self.tenants.section(self.hosts, self._gpus_of_hosts(choice), self._reach())
+        lock = f"{EMPTY_LOCK}{self.tenants.lock_lines()}" if self.hosts else ""
+        return Draft(made, more=self.more, lock=lock, accept=tuple(self.accept))
+
+    def _gpus_of_hosts(self, choice: Choice) -> dict[str, int]:
+        """Return host -> the number of GPUs of its model; its rails where only ports of ToRs are known."""
+        known = models.shipped_catalog().hosts
+        counts: dict[str, int] = {}
+        for group in self.order.groups:
+            model = known.get(choice.hosts[group.name])
+            counts |= {host.name: model.gpus if model else host.nics for host in group.hosts}
+        return counts
+
+    def _reach(self) -> dict[str, list[str]]:
+        """Return tenant -> the outside parties whose links are in its VRF."""
+        found: dict[str, list[str]] = {}
+        for party, section in self.parties.items():
+            ends = {(link["at"], link["port"]) for link in section["links"]}
+            tenants = {tenant for end, tenant in self.tenants.exits.items() if end in ends}
+            for tenant in tenants:
+                found.setdefault(tenant, []).append(party)
+        return found
 
     def _choose_all(self) -> None:
         """Choose the closest value of each thing that the files do not state, in rounds until nothing improves."""
@@ -251,11 +281,14 @@ class SpecSearch:
             self._keep_best([each for each in options if not self._distance_of(each)[0]], lambda each: each)
 
     def _learn_names(self, compiled: Compiled) -> None:
-        """Read the names of switches in the spec without tables; external links use them."""
+        """Read the names of devices in the spec without tables; external links and tenants use them."""
         self.names = {
             name: computed_name(compiled.fabric, at)
             for at, name in match_switches(compiled, self.order).items()
         }
+        if self.tenants.numbers:
+            planned = [host.name for host in compiled.hosts()]
+            self.hosts = dict(zip((host.name for host in self.order.hosts), planned, strict=False))
         self.known.clear()
 
     def _choose_devices(self) -> None:
@@ -382,7 +415,7 @@ class SpecSearch:
         key = repr(choice)
         if key not in self.known:
             compiled = self._compile_accepting(choice)
-            if self.exits and not self.names and compiled.sound:
+            if (self.exits or self.tenants.numbers) and not self.names and compiled.sound:
                 self._learn_names(compiled)
                 self.choice = choice
                 return self._distance_of(choice)

@@ -194,13 +194,19 @@ def networks_of(sides: FoundTiers) -> dict[str, list[Network]]:
 
 def _stated_pool(sides: FoundTiers, key: str) -> str | None:
     """Return the pool that filters of our own making name."""
-    kinds = {"loopbacks": 0} if _has_segments(sides) else {"hosts": 0, "loopbacks": 1}
+    alone = _has_segments(sides) or _has_tenants(sides)
+    kinds = {"loopbacks": 0} if alone else {"hosts": 0, "loopbacks": 1}
     number = kinds.get(key.removesuffix("6"))
     if number is None:
         return None
     family = "V6" if key.endswith("6") else "V4"
     rules = sides.most(f"prefix_list[FABRIC-{family}]/{number}")
     return str(rules).partition(" ")[0] if rules is not None else None
+
+
+def _has_tenants(sides: FoundTiers) -> bool:
+    """Return whether ports to hosts are in VRFs, so that the underlay carries loopbacks alone."""
+    return any(path.startswith(("evpn/vrf[", "tenant[")) for tor in sides.tors for path in tor.reading.facts)
 
 
 def _has_segments(sides: FoundTiers) -> bool:

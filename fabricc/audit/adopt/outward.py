@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from ipaddress import ip_address, ip_interface
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.audit.ends import placement_of
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts
 
 _ADDRESS = re.compile(r"bgp/neighbor\[([^\]]+)\]/remote_asn")
-_ROUTE = re.compile(r"static_route\[([^\]]+)\]")
+_ROUTE = re.compile(r"(?:vrf\[([^\]]+)\]/)?static_route\[([^\]]+)\]")
 _RULE = re.compile(r"prefix_list\[([^\]]+)-V[46]\]/(\d{1,9})")
 _WORD = re.compile(r"[^a-z0-9]+")
 _BEYOND_LABEL = re.compile(r"[^A-Za-z0-9@._-]+")
@@ -69,12 +70,16 @@ def exits_of(found: FoundFabric) -> tuple[ExternalPort, ...]:
 def _of_switch(switch: Device, inside: Collection[str], linked: Collection[End]) -> Iterator[ExternalPort]:
     facts, device = switch.reading.facts, placement_of(switch)
     peers = {each: asn for each, asn in _external_peers(facts).items() if each not in inside}
-    hops = {hop: prefixes for hop, prefixes in _static_hops(facts).items() if hop not in inside}
-    for port in device.ports if peers or hops else ():
+    static = {
+        vrf: {hop: prefixes for hop, prefixes in hops.items() if hop not in inside}
+        for vrf, hops in _static_hops(facts).items()
+    }
+    for port in device.ports if peers or any(static.values()) else ():
         if End(switch.name, port) in linked or device.kind(port) is not PortKind.PORT:
             continue
         local = {address.version: str(device.ports[port][leaf]) for leaf, address in device.addresses(port)
                  if leaf in ("ipv4", "ipv6")}  # fmt: skip
+        hops = static.get(str(facts.get(f"interface[{port}]/vrf", "")), {})
         to_peers, to_hops = _addresses_in_subnet(local, peers), _addresses_in_subnet(local, hops)
         if to_peers:
             first = next(iter(to_peers.values()))
@@ -90,14 +95,14 @@ def _external_peers(facts: Facts) -> dict[str, int]:
             if (match := _ADDRESS.fullmatch(path)) and isinstance(value, int)}  # fmt: skip
 
 
-def _static_hops(facts: Facts) -> dict[str, list[str]]:
-    """Return next hop of static routes -> their prefixes."""
-    hops: dict[str, list[str]] = defaultdict(list)
+def _static_hops(facts: Facts) -> dict[str, dict[str, list[str]]]:
+    """Return VRF, "" for none -> next hop of static routes -> their prefixes."""
+    hops: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for path, value in facts.items():
         if match := _ROUTE.fullmatch(path):
             for hop in re.split(r"[\s,]+", str(value)):
                 if is_number(hop[:1]) or ":" in hop:
-                    hops[hop].append(match[1])
+                    hops[match[1] or ""][hop].append(match[2])
     return hops
 
 
@@ -115,15 +120,20 @@ def _addresses_in_subnet(local: Mapping[int, str], remotes: Iterable[str]) -> di
 
 
 def infer_parties(
-    found: FoundFabric, exits: Iterable[ExternalPort], switch_mtu: int
+    found: FoundFabric,
+    exits: Iterable[ExternalPort],
+    switch_mtu: int,
+    tenants: Mapping[tuple[str, str], str] = MappingProxyType({}),
 ) -> dict[str, dict[str, Any]]:
     """Return the section `external`; switches under their present names.
 
-    External links with one AS number and policy are one party, and so are those with the same static routes.
+    External links with one AS number and policy are one party, and so are those with the same static routes. Links of
+    two tenants are two parties; `tenants`: (switch, port) -> the tenant of a link.
     """
     grouped: dict[tuple[object, ...], list[ExternalPort]] = defaultdict(list)
     for way in exits:
-        grouped[way.asn, way.policy, way.prefixes].append(way)
+        tenant = tenants.get((way.switch, way.port), "")
+        grouped[way.asn, way.policy, way.prefixes, tenant].append(way)
     accepted = _accepted_prefixes(found, [ways[0].switch for ways in grouped.values()])
     made: dict[str, dict[str, Any]] = {}
     stated = {key: _party_prefixes(found, ways[0]) for key, ways in grouped.items()}
@@ -197,7 +207,7 @@ def _party_section(
         limit = facts.get(f"{neighbor}/maximum_prefixes", _MAXIMUM_PREFIXES)
         if limit != _MAXIMUM_PREFIXES:
             words["maximum_prefixes"] = limit
-    usual = {prefix for family, prefix in ((4, "0.0.0.0/0"), (6, "::/0")) if family in first.remotes}
+    usual = {prefix for family, prefix in ((4, "0.0.0.0/0"), (6, "::/0")) if family in first.local}
     if accept and set(accept) != usual:
         words["accept"] = list(accept)
     port = f"interface[{first.port}]"

@@ -15,6 +15,7 @@ from fabricc.audit.adopt import models, tables
 from fabricc.audit.adopt.models import panel_of
 from fabricc.audit.adopt.outward import rename_switches
 from fabricc.audit.adopt.shape import named_hosts
+from fabricc.audit.adopt.tenants import rename_hosts
 from fabricc.audit.adopt.trial import Draft, Site, homes_of, match_switches
 from fabricc.base.values import replace
 from fabricc.fabric import links
@@ -94,7 +95,7 @@ def _set_names(site: Site, draft: Draft, compiled: Compiled) -> Step:
     """Set the names of hosts if they differ from the computed ones."""
     if [host.name for host in compiled.hosts()] == [host.name for host in site.order.hosts]:
         return draft, compiled
-    words = dict(draft.words)
+    words = rename_hosts(draft.words, _names_by_plan(site, compiled))
     if site.network:
         words = named_hosts(site.order, words)
     else:
@@ -102,6 +103,12 @@ def _set_names(site: Site, draft: Draft, compiled: Compiled) -> Step:
     tried = replace(draft, words=words)
     made = site.compile_draft(tried)
     return (tried, made) if made.sound else (draft, compiled)
+
+
+def _names_by_plan(site: Site, compiled: Compiled) -> dict[str, str]:
+    """Return planned name of a host -> the name that it has."""
+    planned = (host.name for host in compiled.hosts())
+    return dict(zip(planned, (host.name for host in site.order.hosts), strict=False))
 
 
 def _set_tables(site: Site, draft: Draft, compiled: Compiled) -> Step:
@@ -296,7 +303,8 @@ def assign_slots(site: Site, draft: Draft, compiled: Compiled) -> tuple[Draft, C
     seats, coordinates = _SlotFinder(site, compiled), _unit_coordinates(site, compiled) or [*units]
     if seats.as_planned() and coordinates == [*units]:
         return draft, compiled
-    words = {**draft.words, "gpus": _make_room(named_hosts(order, draft.words["gpus"]), seats)}
+    words = rename_hosts(draft.words, _names_by_plan(site, compiled))
+    words["gpus"] = _make_room(named_hosts(order, draft.words["gpus"]), seats)
     tried = replace(draft, words=words)
     made = site.compile_draft(tried)
     if not made.sound or None in seats.numbers.values():

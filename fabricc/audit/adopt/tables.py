@@ -60,9 +60,20 @@ def _number_row(switch: Switch, facts: Facts, blocks: tuple[str, str]) -> Row:
     if management and management != switch.management.address:
         row["management"] = management.partition("/")[0]
     for column, block in zip(("hosts4", "hosts6"), blocks, strict=True):
-        if block and block not in switch.bgp.aggregates:
+        if block and not _is_planned_block(switch, block):
             row[column] = block
     return row
+
+
+def _is_planned_block(switch: Switch, block: str) -> bool:
+    """Return whether a ToR announces a block of hosts, or has it without announcing it, as with tenants."""
+    if switch.tenants is None or switch.bgp.aggregates:
+        return block in switch.bgp.aggregates
+    network = ip_network(block)
+    ports = [port for port in switch.ports if port.direction is Direction.HOST]
+    addresses = [each for port in ports for each in (port.ipv4, port.ipv6) if each]
+    same = [ip for each in addresses if (ip := ip_interface(each).ip).version == network.version]
+    return bool(same) and all(ip in network for ip in same)
 
 
 def blocks_of(found: FoundFabric, order: Order) -> dict[str, tuple[str, str]]:

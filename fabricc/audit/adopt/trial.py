@@ -50,7 +50,7 @@ _COMMENTS = {
 _OUTWARD = re.compile(r"FAB(?:308|318|325)\d")
 """Errors about ways out, which show only where all else can be planned."""
 _FAR = 1000
-_LOCK = f"version {VERSION}\n"
+EMPTY_LOCK = f"version {VERSION}\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class Site:
         if self.around is None:
             return draft
         networks = {**self.around.networks, self.network: replace(draft, lock="")}
-        lock = draft.lock or f"{self.around.lock or _LOCK}network {self.network} {self.number}\n"
+        lock = draft.lock or f"{self.around.lock or EMPTY_LOCK}network {self.network} {self.number}\n"
         return replace(self.around, networks=networks, lock=lock)
 
     def compile_draft(self, draft: Draft) -> Compiled:

@@ -1,0 +1,111 @@
+"""Tenants of a fabric come back as the section `tenants` of its spec, with their numbers, and no overlay has them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from fabricc.audit.adopt.order import order_of
+from fabricc.audit.adopt.tenants import find_tenants
+from fabricc.base.values import replace
+from fabricc.fabric.facts import Reading
+from fabricc.facts.frame import Contents
+from tests import tenanted
+from tests.audit.adopted import adopted
+from tests.audit.fabrics import collected, disguise, found_of
+from tests.audit.test_adopted import assert_the_same, slow_but
+
+if TYPE_CHECKING:
+    from fabricc.audit.adopt.run import Adoption
+    from fabricc.facts.statement import Device
+
+TENANTS = """\
+  acme: {hosts: [rack001-host01, rack002-host01..02], gpus: {rack002-host02: [0-3]}, vni: 5010, distinguisher: 2001}
+  globex: {hosts: [rack001-host02], route_target: "20001:1"}
+  initech: {hosts: [rack002-host02], gpus: [4, 5]}
+  shared: {hosts: [rack002-host02], gpus: [6, 7], vni: 20077}
+"""
+SECTION = {
+    "acme": {"hosts": ["rack001-host01", "rack002-host01", "rack002-host02"], "gpus": {"rack002-host02": ["0-3"]},
+             "vni": 5010, "distinguisher": 2001},
+    "globex": {"hosts": ["rack001-host02"], "route_target": "20001:1"},
+    "initech": {"hosts": ["rack002-host02"], "gpus": [4, 5]},
+}  # fmt: skip
+
+
+def assert_without_overlays(adoption: Adoption) -> None:
+    """The spec alone builds what was found."""
+    assert_the_same(adoption)
+    assert [name for name in adoption.files if name.startswith("overlays")] == []
+
+
+@pytest.mark.parametrize("nos", slow_but([*tenanted.EXPRESSED], ("frr",)))
+def test_tenants_return_with_their_numbers(nos: str) -> None:
+    adoption = adopted(tenanted.compiled(nos, tenants=TENANTS))
+    assert_without_overlays(adoption)
+    section = yaml.safe_load(adoption.files["cluster.yaml"])["tenants"]
+    shared = section.pop("shared")
+    assert section == SECTION
+    assert (shared["hosts"], shared["gpus"]) == (["rack002-host02"], [6, 7])
+    lock = adoption.files["fabricc.lock"].splitlines()
+    assert {"tenant globex 2", "tenant initech 3"} <= {*lock}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("nos", tenanted.EXPRESSED)
+def test_tenants_return_with_other_names_of_devices(nos: str) -> None:
+    compiled = tenanted.compiled(nos, tenants=TENANTS)
+    names = disguise(compiled)
+    adoption = adopted(compiled, renamed=names)
+    assert_without_overlays(adoption)
+    section = yaml.safe_load(adoption.files["cluster.yaml"])["tenants"]
+    assert section["globex"]["hosts"] == [names["rack001-host02"]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spines", [True, False])
+@pytest.mark.parametrize("nos", tenanted.EXPRESSED)
+def test_exits_of_tenants_return(nos: str, spines: bool) -> None:
+    adoption = adopted(tenanted.compiled_exits(nos, dual=True, spines=spines))
+    assert_without_overlays(adoption)
+    words = yaml.safe_load(adoption.files["cluster.yaml"])
+    reached = {name: len(tenant["reach"]) for name, tenant in words["tenants"].items()}
+    assert reached == {"acme": 2, "globex": 1}
+
+
+CHANGES = {
+    "another name": (r"VRF Acme has no name that a tenant can have", "evpn/vrf[acme]/", "evpn/vrf[Acme]/", None),
+    "another VNI": ("VRF acme has another vni on another ToR", "evpn/vrf[acme]/vni", "", 77),
+    "two targets": ("VRF acme has no route target that all ToRs share", "evpn/vrf[acme]/route_target", "", "1:1,1:2"),
+    "no VRF": ("1 port to hosts (rack001-tor1a", "interface[", "", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_vrfs_that_no_tenant_describes_are_named(change: str) -> None:
+    words, path, renamed, value = CHANGES[change]
+    devices = collected(tenanted.compiled("frr"))
+    tors = [name for name in devices if "tor" in name]
+    for name in tors if renamed or value == "1:1,1:2" else tors[:1]:
+        devices[name] = _with_change(devices[name], path, renamed, value)
+    found = found_of(devices)
+    tenants = find_tenants(found, order_of(found), ())
+    assert tenants.problem.startswith(words)
+    assert not tenants.numbers
+
+
+def _with_change(device: Device, path: str, renamed: str, value: object) -> Device:
+    """Return a device with another VRF's name, with another value, or with a port in no VRF."""
+    facts = dict(device.reading.facts)
+    if renamed:
+        facts = {each.replace(path, renamed): held for each, held in facts.items()}
+        facts = {each: "Acme" if held == "acme" else held for each, held in facts.items()}
+    elif value == "":
+        port = next(each for each in facts if each.startswith(path) and each.endswith("/vrf"))
+        del facts[port]
+    else:
+        facts[path] = value  # type: ignore[assignment]
+    reading = device.reading
+    return replace(device, held=Contents(Reading(facts, reading.lines, reading.unknown)))
