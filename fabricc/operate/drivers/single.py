@@ -77,7 +77,21 @@ def plain_words(error: BaseException) -> str:
     name, text = type(error).__name__, str(error)
     if name in _WORDS:
         return _WORDS[name]
+    if reports := _list_reports(error):
+        return "; ".join(reports)
     return text.partition("\n\n")[0].strip() or name
+
+
+def _list_reports(error: BaseException) -> list[str]:
+    """Return the errors of a NETCONF answer, which an exception prints as Python values."""
+    found = getattr(error, "errs", None) or next(iter(error.args), None)
+    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+        return []
+    keys = ("edit_path", "bad_element", "message")
+    return [
+        ": ".join(filter(None, (" ".join(str(each.get(key) or "").split()) for key in keys)))
+        for each in found
+    ]
 
 
 @contextmanager
@@ -96,7 +110,7 @@ def clean_errors(
     except NotImplementedError:
         raise
     except NapalmException as error:
-        text = redact_text(str(error), *secrets)
+        text = redact_text("; ".join(_list_reports(error)) or str(error), *secrets)
         raise type(error)(text if text.startswith(f"{hostname}: ") else f"{hostname}: {text}") from None
     except tuple(foreign) as error:
         kind = next(kind for known, kind in foreign.items() if isinstance(error, known))

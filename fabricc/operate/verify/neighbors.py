@@ -19,6 +19,10 @@ SeenNeighbors = dict[str, list["Neighbor"]]
 """Port -> the LLDP announcements received there."""
 
 
+_PADDING = " \t\r\n\0."
+"""What firmware adds to a name in its announcements: blanks, a zero byte, the dot of a whole domain name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Neighbor:
     """One announcement: system name, port ID and port description (IEEE 802.1AB, sections 8.5.3 to 8.5.6)."""
@@ -116,11 +120,12 @@ def _resolve_end(
     names: Callable[[str], Mapping[str, str] | None],
     small: Mapping[str, str],
 ) -> End:
-    systems = (neighbor.system, neighbor.system.partition(".")[0])
+    name = neighbor.system.strip(_PADDING)
+    systems = (name, name.partition(".")[0])
     for system in dict.fromkeys((*systems, *(small.get(one.lower(), one.lower()) for one in systems))):
         ports = views[system].ports if system in views else planned.get(system, frozenset())
-        for port in (neighbor.port, neighbor.text):
-            if port in ports:
+        for word in (neighbor.port, neighbor.text):
+            if port := _find_port(word.strip(_PADDING), ports):
                 return system, port
         if system and (other := names(system)) is not None:
             port = next((one for one in (neighbor.port, neighbor.text) if one in other), "")
@@ -128,6 +133,13 @@ def _resolve_end(
         if ports:
             return system, shorten_word(neighbor.port)
     return shorten_word(neighbor.system) or "an unnamed device", shorten_word(neighbor.port)
+
+
+def _find_port(word: str, ports: Collection[str]) -> str:
+    """Return the port of that name; no device has two ports whose names differ in case alone."""
+    if word in ports:
+        return word
+    return next((port for port in ports if port.lower() == word.lower()), "")
 
 
 def _pair_ends(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -392,6 +393,7 @@ def test_refusals_are_napalms_without_secrets_and_free_the_lock(switch: JunosSwi
     with pytest.raises(ReplaceConfigException, match="syntax error") as refused:
         driver.load_replace_candidate(config="bogus;\n")
     assert "S3CRET" not in str(refused.value)
+    assert not re.search(r"None|edit_path|[{}]", str(refused.value)), "words of Python"
     assert switch.holder is None
     for fault, output in (("fail_commit", "commit failed"), ("disk_full", "No space left")):
         setattr(switch.faults, fault, True)
@@ -399,6 +401,7 @@ def test_refusals_are_napalms_without_secrets_and_free_the_lock(switch: JunosSwi
         with pytest.raises(CommitError, match=output) as failed:
             driver.commit_config()
         assert "S3CRET" not in str(failed.value)
+        assert not re.search(r"None|edit_path|[{}]", str(failed.value)), "words of Python"
         assert switch.holder is None
     assert switch.running == OLD
 

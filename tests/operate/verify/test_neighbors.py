@@ -57,6 +57,14 @@ def test_lldp_names_ignore_case_and_duplicates() -> None:
     capitals = {**RIGHT, "tor1": {"p1": ("SPINE1", "q1", ""), "p2": ("Spine2.Example.NET", "q1", "")}}
     cabling = compare_announced({**capitals, "spine1": {"q1": ("TOR1", "p1", "")}})
     assert (words(cabling), codes(cabling)) == ([], [])
+    for name, port in (
+        ("Spine1.", "Q1"),
+        ("spine1.example.net.", "q1\0"),
+        ("spine1 \0", " q1"),
+        ("spine1", "Q1 "),
+    ):
+        padded = {**RIGHT, "tor1": {**RIGHT["tor1"], "p1": (name, port, "")}}
+        assert codes(compare_announced(padded)) == []
     long = compare_announced({**RIGHT, "tor1": {**RIGHT["tor1"], "p3": ("x" * 100_000, "y" * 100_000, "")}})
     assert max(len(one.diagnostic.message) for one in long.findings) < 400
 
