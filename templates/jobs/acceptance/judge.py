@@ -119,7 +119,9 @@ def read_deltas(before, after):
     first, last = table(before), table(after)
     deltas = {}
     for (device, port, counter), value in last.items():
-        deltas.setdefault(counter, {})[device, port] = value - first.get((device, port, counter), 0)
+        earlier = first.get((device, port, counter), 0)
+        rise = value - earlier if value >= earlier else value  # cleared in between
+        deltas.setdefault(counter, {})[device, port] = rise
     return deltas
 
 
@@ -256,7 +258,29 @@ def report(plan, entries, cabling, deltas):
         for cable in cabling.uplinks[switch]
         if any(end in carried and carried[end] <= 0 for end in cable)
     ]
-    return tests, faults, notes
+    return tests, faults, [*missing_counters(plan, entries), *notes]
+
+
+def missing_counters(plan, entries):
+    """Report what was not looked at because the drivers of ports do not count it, or `ethtool` is missing."""
+    lossless = plan["traffic"]["lossless_priorities"]
+    if not lossless:
+        return
+    pauses = {"tx_prio_pause", *(f"tx_prio{n}_pause" for n in lossless)}
+    classes = {f"tx_prio{n}_bytes" for n in range(8)}
+    ports = {}
+    for entry in entries:
+        for port, counters in entry["counters"].items():
+            ports.setdefault((entry["host"], port), set()).update(counters)
+    for what, names in (
+        ("lost packets", set(HOST_LOSSES)),
+        ("pauses of a slow receiver", pauses),
+        ("the class of packets", classes),
+    ):
+        without = sorted(end for end, counted in ports.items() if not names & counted)
+        if without:
+            first = " ".join(without[0])
+            yield f"not looked at: {what}, without a counter on {len(without)} of {len(ports)} ports ({first})"
 
 
 def accuse(suspect, cabling, deltas):

@@ -38,6 +38,29 @@ _PAUSES = (
     (re.compile(r"frames_([rt]x)_pripause"), r"\1_prio_pause"),  # ionic, for all priorities together
 )
 """Names of pauses by other drivers, as mlx5_core calls them."""
+_SAME = {
+    "rx_fcs_err_frames": "rx_crc_errors_phy",  # bnxt_en
+    "rx_crc_errors.nic": "rx_crc_errors_phy",  # ice
+    "frames_rx_bad_fcs": "rx_crc_errors_phy",  # ionic
+    "oos_drop_count": "out_of_sequence",  # bnxt_re; its later releases have the names of mlx5_ib
+    "seq_err_naks_rcvd": "packet_seq_err",
+    "to_retransmits": "local_ack_timeout_err",
+    "rnr_naks_rcvd": "rnr_nak_retry_err",
+    "tx_cnp_pkts": "np_cnp_sent",
+    "rx_cnp_pkts": "rp_cnp_handled",
+    "rx_ecn_marked_pkts": "np_ecn_marked_roce_packets",
+    "resp_rx_outouf_seq": "out_of_sequence",  # ionic_rdma, spelled so
+    "req_rx_pkt_seq_err": "packet_seq_err",
+    "tx_rdma_ack_timeout": "local_ack_timeout_err",
+    "req_rx_rnr_retry_err": "rnr_nak_retry_err",
+    "tx_rdma_cnp_pkts": "np_cnp_sent",
+    "rx_rdma_cnp_pkts": "rp_cnp_handled",
+    "rx_rdma_ecn_pkts": "np_ecn_marked_roce_packets",
+    "cnpSent": "np_cnp_sent",  # irdma, which has no counter of lost RoCE packets
+    "cnpHandled": "rp_cnp_handled",
+    "RxECNMrkd": "np_ecn_marked_roce_packets",
+}
+"""Other names of counters of faults, losses and congestion, as mlx5 calls them."""
 _ETHTOOL = {
     "rx_discards_phy",
     "tx_discards_phy",
@@ -115,11 +138,9 @@ def read_counters(sysfs, device, netdev):
     """Return the port's counters of loss, of congestion and of the class of its packets."""
     found = {}
     folder = Path(sysfs, "class/infiniband", device, "ports/1/hw_counters")
-    for name in _LOSSES + _CONGESTION:
-        try:
-            found[name] = int((folder / name).read_text())
-        except (OSError, ValueError):
-            continue
+    for name in (*_SAME, *_LOSSES, *_CONGESTION):
+        with suppress(OSError, ValueError):
+            found[_SAME.get(name, name)] = int((folder / name).read_text())
     try:
         done = subprocess.run(["ethtool", "-S", netdev], capture_output=True, text=True, check=False)
     except OSError:
@@ -127,7 +148,7 @@ def read_counters(sysfs, device, netdev):
     for line in done.stdout.splitlines():
         name, colon, value = line.strip().partition(": ")
         for pattern, same in _PAUSES:
-            name = pattern.sub(same, name) if pattern.fullmatch(name) else name
+            name = pattern.sub(same, name) if pattern.fullmatch(name) else _SAME.get(name, name)
         if colon and value.isdigit() and (name in _ETHTOOL or _PRIORITY.fullmatch(name)):
             found[name] = int(value)
     return found
@@ -194,8 +215,13 @@ def carry_out(plan, entry, host, sysfs):
     counters = {}
     for name, device in devices.items():
         after = read_counters(sysfs, device, name)
-        counters[name] = {key: value - before[name].get(key, 0) for key, value in after.items()}
+        counters[name] = {key: rise(before[name].get(key, 0), value) for key, value in after.items()}
     return {"round": entry["round"], "host": host, "results": results, "counters": counters}
+
+
+def rise(before, after):
+    """How much a counter rose; from zero if its driver started anew."""
+    return after - before if after >= before else after
 
 
 def run_calls(servers, clients):

@@ -115,13 +115,13 @@ class World:
             writer.writerows([*key, value] for key, value in sorted(values.items()))
 
 
-def judge(tree: Path, world: World, *, counters: bool = True) -> tuple[int, list[str]]:
+def judge(tree: Path, world: World, *, counters: bool = True, lines: str = "FAULT") -> tuple[int, list[str]]:
     """Exit status and the lines of faults of the emitted script, run as users run it."""
     options = world.write(write_tree(world.name, tree))
     call = [sys.executable, "acceptance/judge.py", "--results", "results", *(options if counters else [])]
     done = subprocess.run(call, cwd=tree, capture_output=True, text=True, check=False)
     assert done.stderr == ""
-    return done.returncode, [line for line in done.stdout.splitlines() if line.startswith("FAULT")]
+    return done.returncode, [line for line in done.stdout.splitlines() if line.startswith(lines)]
 
 
 def first_port(name: str, at: int = 5) -> tuple[Port, str]:
@@ -295,6 +295,29 @@ def test_pauses_of_a_nic_that_counts_all_priorities_together_are_seen(tmp_path: 
     slow, _ = first_port("rails")
     _, output = judge(tmp_path, World("rails", host_counters={slow: {"tx_prio_pause": PUBLISHED}}))
     assert [line for line in output if f"{slow[0]} {slow[1]} sent" in line and "a slow receiver" in line]
+
+
+def test_evidence_that_no_driver_counts_is_a_note(tmp_path: Path) -> None:
+    """Silence about a slow receiver or lost packets is no result where nothing counts them."""
+    end, _ = first_port("rails")
+    counted = {"tx_prio3_pause": 0, "out_of_sequence": 0}
+    status, notes = judge(tmp_path, World("rails", host_counters={end: counted}), lines="note: not looked")
+    ports = len(ports_of(tmp_path))
+    assert status == 0
+    assert [line.partition(" (")[0] for line in notes] == [
+        f"note: not looked at: {what}, without a counter on {ports - 1} of {ports} ports"
+        for what in ("lost packets", "pauses of a slow receiver")
+    ]
+
+
+def test_switch_counters_that_were_cleared_count_from_zero(tmp_path: Path) -> None:
+    tree = write_tree("rails", tmp_path)
+    options = World("rails").write(tree)
+    before = tree / "before.csv"
+    before.write_text(before.read_text().replace(",5\n", ",999999999\n"))
+    call = [sys.executable, "acceptance/judge.py", "--results", "results", *options]
+    done = subprocess.run(call, cwd=tree, capture_output=True, text=True, check=False)
+    assert "carried nothing" not in done.stdout
 
 
 def test_two_slow_receivers_are_both_named(tmp_path: Path) -> None:

@@ -168,22 +168,49 @@ def test_strangers_and_unknown_rounds_are_refused(tree: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "name"),
+    ("lines", "files", "read"),
     [
-        ("tx_prio3_pause: 7", "tx_prio3_pause"),
-        ("tx_pfc_ena_frames_pri3: 7", "tx_prio3_pause"),
-        ("tx_priority_3_xoff.nic: 7", "tx_prio3_pause"),
-        ("frames_tx_pripause: 7", "tx_prio_pause"),
+        (["tx_prio3_pause: 7"], {"packet_seq_err": 2}, {"tx_prio3_pause": 7, "packet_seq_err": 2}),
+        (
+            ["tx_pfc_ena_frames_pri3: 7", "rx_fcs_err_frames: 1"],
+            {"oos_drop_count": 5, "seq_err_naks_rcvd": 2, "to_retransmits": 3},
+            {"tx_prio3_pause": 7, "rx_crc_errors_phy": 1, "out_of_sequence": 5, "packet_seq_err": 2}
+            | {"local_ack_timeout_err": 3},
+        ),
+        (
+            ["tx_priority_3_xoff.nic: 7", "rx_crc_errors.nic: 1"],
+            {"cnpSent": 4},
+            {"tx_prio3_pause": 7, "rx_crc_errors_phy": 1, "np_cnp_sent": 4},
+        ),
+        (
+            ["frames_tx_pripause: 7", "frames_rx_bad_fcs: 1"],
+            {"resp_rx_outouf_seq": 5, "req_rx_pkt_seq_err": 2, "tx_rdma_ack_timeout": 3},
+            {"tx_prio_pause": 7, "rx_crc_errors_phy": 1, "out_of_sequence": 5, "packet_seq_err": 2}
+            | {"local_ack_timeout_err": 3},
+        ),
     ],
-    ids=["mlx5_core", "bnxt_en", "ice", "ionic"],
+    ids=["mlx5", "bnxt", "ice", "ionic"],
 )
-def test_pauses_are_read_by_the_names_of_every_driver(tmp_path: Path, line: str, name: str) -> None:
+def test_counters_are_read_by_the_names_of_every_driver(
+    tmp_path: Path, lines: list[str], files: dict[str, int], read: dict[str, int]
+) -> None:
+    """The names are those of each driver in Linux, and of RCCL's table of counters for bnxt_re and ionic."""
     tree = write_tree("rails", tmp_path)
-    (tmp_path / "ethtool").write_text(f"#!/bin/sh\necho '     {line}'\n")
+    folder = tmp_path / "sys/class/infiniband/mlx5_r0/ports/1/hw_counters"
+    folder.mkdir(parents=True)
+    for name, value in files.items():
+        (folder / name).write_text(f"{value}\n")
+    (tmp_path / "ethtool").write_text("#!/bin/sh\n" + "".join(f"echo '     {line}'\n" for line in lines))
     (tmp_path / "ethtool").chmod(0o755)
-    call = "import json, run; print(json.dumps(run.read_counters('/nowhere', 'mlx5_r0', 'rail0')))"
+    call = "import json, sys, run; print(json.dumps(run.read_counters(sys.argv[1], 'mlx5_r0', 'rail0')))"
     done = subprocess.run(
-        [sys.executable, "-c", call], cwd=tree / "acceptance", capture_output=True, text=True, check=True,
+        [sys.executable, "-c", call, str(tmp_path / "sys")],
+        cwd=tree / "acceptance", capture_output=True, text=True, check=True,
         env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
     )  # fmt: skip
-    assert json.loads(done.stdout) == {name: 7}
+    assert json.loads(done.stdout) == read
+
+
+def test_a_counter_that_started_anew_rose_from_zero(tree: Path) -> None:
+    run = script(tree, "run")
+    assert (run.rise(5, 9), run.rise(9, 5), run.rise(0, 0)) == (4, 5, 0)
