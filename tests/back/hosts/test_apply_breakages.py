@@ -34,6 +34,9 @@ BREAKAGES = {
     "priority": ("ip rule del priority 1000; ip rule add from 10.0.0.1 lookup 100 priority 1002",
                  "ip rule del priority 1002; ip rule add from 10.0.0.1 lookup 100 priority 1000",
                  "rail0: no rule from 10.0.0.1 to table 100"),
+    "table": ("ip rule del priority 1000; ip rule add from 10.0.0.1 lookup 1001 priority 1000",
+              "ip rule del priority 1000; ip rule add from 10.0.0.1 lookup 100 priority 1000",
+              "rail0: no rule from 10.0.0.1 to table 100"),
     "enslaved": ("ip link add br9 type bridge; ip link set rail1 master br9", "ip link del br9; netplan apply; sleep 2",
                  "rail1 is part of br9"),
     "pfc": ("mlnx_qos -i rail0 --pfc=0,0,0,1,1,0,0,0", "mlnx_qos -i rail0 --pfc=0,0,0,1,0,0,0,0",
@@ -136,6 +139,7 @@ mount -t tmpfs none /usr/local/lib
 mkdir -p /usr/local/lib/systemd/network
 mkdir -p /etc/modprobe.d /etc/security/limits.d
 rm -rf /etc/modprobe.d/* /etc/security/limits.d/* /etc/systemd/system.conf.d/*
+printf '100 rail0\\n101 photos\\n' >> /etc/iproute2/rt_tables # no breakage: `ip rule` prints these names
 sh "$folder/tree/apply" --firmware > /dev/null 2>&1 || true
 cable=$(mlnx_qos -i rail0 | sed -n 's/^Cable len: //p')
 set +e

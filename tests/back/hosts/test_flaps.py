@@ -67,6 +67,18 @@ stage check sh "$folder/tree/apply" --check
 """
     + FLAP
 )
+RETURNED = """
+ip netns add pod
+ip link set rail0 netns pod
+sleep 1
+stage away sh "$folder/tree/apply" --check
+ip -n pod link set rail0 down
+ip -n pod link set rail0 netns $$
+sleep "$seconds"
+await
+stage back sh "$folder/tree/apply" --check
+ip netns del pod
+"""
 UBUNTU = 'ID=ubuntu\nVERSION_ID="24.04"'
 
 
@@ -96,6 +108,23 @@ def test_a_rail_keeps_its_addresses_rules_and_routes_without_a_carrier(
     assert "LOWERLAYERDOWN" in seen["down"]
     assert plain(seen["down"]) == plain(seen["up"])
     assert plain(seen["again"]) == plain(seen["up"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("script", "variant", "release"),
+    [
+        pytest.param(NETWORKD, "dual-stack", UBUNTU, marks=needs_networkd),
+        pytest.param(MANAGED, "rhel-9-dual-stack", RHEL, marks=needs_networkmanager),
+    ],
+)
+def test_a_port_that_a_pod_returned_is_configured_again(
+    tmp_path: Path, script: str, variant: str, release: str
+) -> None:
+    """As the CNI plugin host-device does: a port goes to a pod, and comes back down and without its addresses."""
+    seen = stages(script.removesuffix(FLAP) + RETURNED, tmp_path, variant, release)
+    assert "differs: there is no port rail0" in seen["away"]
+    assert seen["back"].rstrip().endswith("as planned"), seen["back"]
 
 
 @pytest.mark.slow
