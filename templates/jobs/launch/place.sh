@@ -61,8 +61,8 @@ find_socket() {
   fi
 }
 
-# Prints the first global address in what `ip -o addr show` prints.
-first_address() { awk '{sub("/.*", "", $4); print $4; exit}'; }
+# Prints the first global address in what `ip -o addr show` prints, none that is about to change or not in use yet.
+first_address() { awk '!/ (temporary|deprecated|tentative|dadfailed)( |$)/ {sub("/.*", "", $4); print $4; exit}'; }
 
 # Sets ADDRESS, which other hosts reach this one by: VLLM_HOST_IP, else the address of SOCKET_INTERFACE, else the source
 # address towards another host of the job. Debian and Ubuntu give the host's own name 127.0.1.1, so names do not help.

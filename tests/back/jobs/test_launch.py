@@ -143,6 +143,23 @@ def test_the_address_of_a_host_is_that_of_its_socket_interface(tree: Path, scrip
     assert ("--node-ip-address=192.0.2.9" in done.stdout) == (script == "ray.sh")
 
 
+def test_the_address_of_a_host_is_one_that_stays(tree: Path) -> None:
+    """Privacy addresses change each day, and the kernel lists them first."""
+    lines = [
+        f"2: eno3 inet6 2001:db8::{at}/64 scope global {state} dynamic"
+        for at, state in (
+            ("dead", "temporary"),
+            ("beef", "deprecated"),
+            ("cafe", "tentative"),
+            ("7", "mngtmpaddr"),
+        )
+    ]
+    reported = with_ip(tree, "-6 addr show dev eno3", "\n".join(lines))
+    (tree / "bin/ip").write_text((tree / "bin/ip").read_text().replace("\\n", "\n"))
+    done = run(tree, "ray.sh", host=NAMES[9], **reported)
+    assert "--node-ip-address=2001:db8::7" in done.stdout.splitlines(), done.stderr
+
+
 @pytest.mark.parametrize("address", ["127.0.1.1", "::1", ""])
 def test_no_host_joins_ray_by_loopback_or_without_an_address(tree: Path, address: str) -> None:
     done = run(tree, "ray.sh", **with_ip(tree) | {"VLLM_HOST_IP": address})

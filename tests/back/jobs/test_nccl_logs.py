@@ -153,6 +153,17 @@ FOREIGN = {
         foreign("2.31.2+cuda13.3", "NET/Libfabric/0", "/GDRDMA/flush=None", OFI),
         0,
     ),
+    "2.30 without a helper for small copies": (
+        foreign("2.30.4+cuda13.2", "NET/Libfabric/0", "/GDRDMA", OFI)
+        + "gpu-a:410:520 [0] NCCL WARN NET/OFI Failed to initialize GDRCopy: Failed to open gdr handle\n",
+        0,
+    ),
+    "2.32 connections of GPUs alone": (
+        "gpu-a:410:520 [0] NCCL INFO NCCL version 2.32.3+cuda13.4\n"
+        "gpu-a:410:520 [0] NCCL INFO Using network Libfabric\n"
+        "gpu-a:410:520 [0] NCCL INFO devCommCreate: creating 33 contexts: 1 GIN connections with 33 contexts each\n",
+        2,
+    ),
     "RCCL 2.22": (foreign("2.22.3+hip6.4", "NET/IB/0", "/GDRDMA/Shared", ROCE), 0),
     "2.21 two ports joined in one device": (
         foreign("2.21.5+cuda12.4", "NET/IBext_v8/0", "/GDRDMA", JOINED, "Using network IBext_v8"),
