@@ -40,18 +40,22 @@ install_network() {
     done
 }
 
+# The families of addresses with a default route.
 default_routes() {
-    ip route show default
-    ip -6 route show default
+    for family in -4 -6; do
+        [ -z "$(ip "$family" route show default)" ] || echo "$family"
+    done
 }
 
-# Whether this host still has a way out, if it had one.
+# Whether this host still has each way out that it had: people may come by either family.
 keeps_default() {
-    tries=0
-    until [ -z "$1" ] || [ -n "$(default_routes)" ]; do
-        [ "$tries" -lt 15 ] || return 1
-        sleep 1
-        tries=$((tries + 1))
+    for family in $1; do
+        tries=0
+        while [ -z "$(ip "$family" route show default)" ]; do
+            [ "$tries" -lt 15 ] || return 1
+            sleep 1
+            tries=$((tries + 1))
+        done
     done
 }
 

@@ -232,6 +232,8 @@ ip link set mgmt up
 ip link set pmgmt up
 ip address add 192.0.2.2/24 dev mgmt
 ip route add default via 192.0.2.1 dev mgmt
+ip -6 address add 2001:db8::2/64 dev mgmt nodad # this way out stays
+ip -6 route add default via 2001:db8::1 dev mgmt
 tool netplan << 'NETPLAN'
 #!/bin/sh
 [ "$1" = apply ] || exec /usr/sbin/netplan "$@"
