@@ -14,7 +14,7 @@ from fabricc.catalog.library import replace_sources
 from fabricc.catalog.model import Breakout, CageGroup, HostModel, Power
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 
 TABLE = Path(__file__).parent / "optics.yaml"
@@ -97,10 +97,11 @@ class Assembly:
 
 @dataclass(frozen=True, slots=True)
 class Optics:
-    """Optics, and the rules of cages: (lanes, Gb/s a lane, form factor), and which plugs a cage takes."""
+    """Optics, and the rules of cages: (lanes, Gb/s a lane, form factor), their plugs, and the lanes of a plug."""
 
     rule: tuple[tuple[int, int, str], ...]
     takes: Mapping[str, tuple[str, ...]]
+    lanes: Mapping[str, int]
     families: Mapping[str, Family]
     transceivers: tuple[Transceiver, ...]
     fibres: tuple[Fibre, ...]
@@ -130,6 +131,7 @@ def load_optics() -> Optics:
             (row["lanes"], row["lane_gbps"], row["form_factor"]) for row in table["cages"]["rule"]["rows"]
         ),
         takes={cage: tuple(row["plugs"]) for cage, row in table["cages"]["takes"].items()},
+        lanes={plug: row["lanes"] for row in table["cages"]["lanes"] for plug in row["plugs"]},
         families={
             name: Family(row["medium"], row["lane_gbps"], row["parallel"], read_citation(row))
             for name, row in table["families"].items()
@@ -377,9 +379,15 @@ def _assembly_fits(near: End, far: End, medium: str, *, alone: bool) -> Iterator
 
 
 def _cable_ends(cable: Assembly, head: End, tail: End) -> bool:
-    return not (
-        set(cable.near).isdisjoint(plugs_of_cage(head.form_factor))
-        or set(cable.far).isdisjoint(plugs_of_cage(tail.form_factor))
+    return find_plug(head, cable.near) is not None and find_plug(tail, cable.far) is not None
+
+
+def find_plug(end: End, forms: Collection[str]) -> str | None:
+    """Return the first of these plugs that the cage of an end takes and that has enough lanes for its ports."""
+    lanes = end.use.children * end.use.lanes
+    known = load_optics().lanes
+    return next(
+        (plug for plug in plugs_of_cage(end.form_factor) if plug in forms and known[plug] >= lanes), None
     )
 
 
@@ -394,6 +402,11 @@ def choose_shortest(found: Iterable[Fit], metres: int, near: End, far: End) -> F
     return min(
         enough, key=lambda fit: (_count_foreign_ends(fit, metres, near, far), reach_of(fit)), default=None
     )
+
+
+def is_sold(fit: Fit, metres: int, near: End, far: End) -> bool:
+    """Return whether the catalog has a number of the makers of the ends for each of its parts."""
+    return reach_of(fit) >= metres and not _count_foreign_ends(fit, metres, near, far)
 
 
 def _count_foreign_ends(fit: Fit, metres: int, near: End, far: End) -> int:

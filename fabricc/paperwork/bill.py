@@ -20,6 +20,7 @@ from fabricc.catalog.optics import (
     Fit,
     find_fits,
     host_ends,
+    is_sold,
     lane_gbps,
     load_optics,
     load_reaches,
@@ -134,18 +135,35 @@ def material_findings(spec: ClusterSpec, found: Materials) -> Iterator[Diagnosti
         path = _cable_key(kind)
         more = f" and {len(titles) - 2} more" if len(titles) > 2 else ""
         message = f"{format_path(path)}: no part number in the catalog: {'; '.join(titles[:2])}{more}"
-        help_ = "Choose another `medium`, or ask the makers of both ends, and write the number on the bill."
-        yield spec.note("FAB3144", message, *path, help=help_)
+        yield spec.note("FAB3144", message, *path, help=_suggest_numbered_media(found, kind))
 
 
 def _titles_without_number(found: Materials) -> dict[str, list[str]]:
     """Return the titles of modules and cables without a maker's number, by the kind of their links, without fiber."""
     titles: dict[str, dict[str, None]] = {}
     for link in found.joints:
-        for item in (*link.modules, link.cable):
-            if item is not None and not item.number and item.item != "fibre":
-                titles.setdefault(link.row.kind, {})[item.title] = None
+        for item in link.unnumbered:
+            titles.setdefault(link.row.kind, {})[item.title] = None
     return {kind: list(of_kind) for kind, of_kind in titles.items()}
+
+
+def _suggest_numbered_media(found: Materials, kind: str) -> str:
+    """Return media of which both makers sell every part for each of these links; those of one length, if longer."""
+    links = [link for link in found.unnumbered if link.kind == kind]
+    media: Mapping[str, object] = load_reaches()
+    numbered = (
+        [medium for medium in media if all(_is_numbered(link, medium) for link in links)] if links else []
+    )
+    if numbered:
+        return f"Use `medium: {' or '.join(numbered)}`, which has numbers, or ask the makers of both ends."
+    return "No `medium` has numbers here: ask the makers of both ends, and write the number on the bill."
+
+
+def _is_numbered(link: MissingParts, medium: str) -> bool:
+    """Return whether the makers of the two ends have numbers for parts of a medium that reach far enough."""
+    if link.lower is None or link.upper is None:
+        return False
+    return any(is_sold(fit, link.metres, link.lower, link.upper) for fit in _possible_fits(link, medium))
 
 
 def _cable_key(kind: str) -> KeyPath:

@@ -15,11 +15,11 @@ from fabricc.catalog.optics import (
     cage_of,
     choose_shortest,
     find_fits,
+    find_plug,
     host_ends,
     load_optics,
     number_of,
     part_for,
-    plugs_of_cage,
 )
 from fabricc.fabric import links, out_of_band_cables
 from fabricc.fabric.naming import host_port_name
@@ -79,9 +79,15 @@ class LinkMaterials(NamedTuple):
     modules: tuple[Item | None, Item | None]
     cable: Item | None
 
+    @property
+    def unnumbered(self) -> list[Item]:
+        """Modules and cables without a maker's number."""
+        items = (*self.modules, self.cable)
+        return [item for item in items if item is not None and not item.number and item.item != "fibre"]
+
 
 class MissingParts(NamedTuple):
-    """Why links cannot be made: everything that they have in common."""
+    """Links that cannot be made, or not of parts with a number: everything that they have in common."""
 
     kind: str
     lower: End | None
@@ -99,6 +105,7 @@ class Materials:
         bill: part -> number.
         joints: every link in the order of the cabling plan.
         lacking: links that nothing joins, by what they have in common.
+        unnumbered: links with a part without a number, likewise.
         torn: kind of link -> cages whose children need different modules.
         devices: switches and hosts by name. plugged: transceivers by the cage that they are in.
     """
@@ -106,6 +113,7 @@ class Materials:
     bill: Counter[Item] = field(default_factory=Counter)
     joints: list[LinkMaterials] = field(default_factory=list)
     lacking: Counter[MissingParts] = field(default_factory=Counter)
+    unnumbered: Counter[MissingParts] = field(default_factory=Counter)
     torn: Counter[str] = field(default_factory=Counter)
     devices: dict[str, Item] = field(default_factory=dict)
     plugged: dict[Plug, Item] = field(default_factory=dict)
@@ -179,6 +187,8 @@ def _join_links(wired: Sequence[tuple[CableRow, Side, Side]], found: Materials) 
             found.joints.append(LinkMaterials(row, (None, None), None))
             continue
         found.joints.append(_link_materials(row, lower, upper, way, metres, found, counted))
+        if found.joints[-1].unnumbered:
+            found.unnumbered[requested] += 1
 
 
 def merge_materials(parts: Iterable[Materials]) -> Materials:
@@ -188,6 +198,7 @@ def merge_materials(parts: Iterable[Materials]) -> Materials:
         whole.bill += part.bill
         whole.joints += part.joints
         whole.lacking += part.lacking
+        whole.unnumbered += part.unnumbered
         whole.torn += part.torn
         whole.devices |= part.devices
         whole.plugged |= part.plugged
@@ -404,8 +415,7 @@ def _cable_line(cable: Assembly, split: int, lower: End, upper: End, metres: int
     head, tail = (upper, lower) if split > 0 else (lower, upper)
     part = part_for(cable.parts, head, metres) or part_for(cable.parts, tail, metres)
     near, far = (
-        next((plug for plug in plugs_of_cage(end.form_factor) if plug in wanted), end.form_factor)
-        for end, wanted in ((head, cable.near), (tail, cable.far))
+        find_plug(end, wanted) or end.form_factor for end, wanted in ((head, cable.near), (tail, cable.far))
     )
     ends = f"{head.use.children} x {far}" if split else far
     title = f"{cable.medium} {head.use.children}x{head.use.speed_gbps}G {near} to {ends}"

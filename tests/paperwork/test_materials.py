@@ -234,6 +234,38 @@ def test_part_numbers_are_those_of_the_maker_of_each_end() -> None:
     }
 
 
+def test_a_plug_has_the_lanes_of_its_ports() -> None:
+    """A QSFP-DD cage takes QSFP56 plugs, which have half of its lanes and no port of 400G."""
+    text = small("dgx-a100", "sn4700", medium="aoc", metres=5)
+    text["cables"]["spine"] = {"medium": "dac", "length_m": 2}
+    found = list_materials(fabric_of(text))
+    assert set(lines(found, "cable")) == {"dac 1x400G qsfp-dd to qsfp-dd"}
+    assert {lack.kind for lack in found.lacking} == {"host"}
+
+
+@pytest.mark.parametrize(
+    ("host", "switch", "medium", "instead"),
+    [
+        ("mi355x-pollara", "sn5600", "smf", ["dac", "aec"]),
+        ("hgx-8gpu", "7060x6-64pe", "mmf", ["dac", "aec", "smf"]),
+        ("mi355x-pollara", "7060x6-64pe", "aec", []),
+    ],
+)
+def test_parts_without_a_number_are_reported_with_media_that_have_them(
+    host: str, switch: str, medium: str, instead: list[str]
+) -> None:
+    def numberless(chosen: str) -> list[str | None]:
+        text = small(host, switch, chosen, 2)
+        findings = material_findings(spec_of(text), list_materials(fabric_of(text)))
+        return [d.help for d in findings if d.message.startswith("cables.host") and d.code != "FAB3141"]
+
+    (remedy,) = numberless(medium)
+    assert remedy is not None
+    start = f"Use `medium: {' or '.join(instead)}`" if instead else "No `medium` has numbers here"
+    assert remedy.startswith(start)
+    assert [other for other in instead if numberless(other)] == []
+
+
 @pytest.mark.parametrize(
     ("host", "switch", "medium", "metres", "words", "instead"),
     [
