@@ -8,6 +8,8 @@ test-all` tries all of them.
 """
 
 import gc
+import inspect
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from zlib import crc32
@@ -21,6 +23,16 @@ settings.register_profile("explore", deadline=None)
 settings.register_profile("fabricc", deadline=None, derandomize=True, max_examples=25)
 settings.load_profile("fabricc")
 gc.disable()  # what is imported and collected lives to the end
+# jsonschema imports this optional package, which compiles 38 grammars (1.1 s of CPU); only the format `iri` uses it.
+sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[pytest.Item] | None:
+    """Collect no cases of a slow function in an ordinary run: each worker would make 2,400 and deselect them."""
+    marks = getattr(obj, "pytestmark", []) if inspect.isfunction(obj) else []
+    ordinary = collector.config.getoption("markexpr") == "not slow"
+    return [] if ordinary and any(mark.name == "slow" for mark in marks) else None
 
 
 @pytest.hookimpl(tryfirst=True)

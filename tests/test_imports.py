@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,16 +30,25 @@ MODULES = modules()
 def imports(
     node: ast.AST, *, inside: bool = False, typed: bool = False
 ) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
-    """Every import that can run, and whether it is inside a function; `typed`: also what only a type checker sees."""
+    """Yield every import that can run, and whether it is inside a function.
+
+    `typed` adds the imports that only a type checker reads. Imports are statements, so expressions are not searched.
+    """
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+        if isinstance(child, ast.Import | ast.ImportFrom):
+            yield child, inside
+        elif isinstance(child, ast.If) and getattr(child.test, "id", "") == "TYPE_CHECKING":
             seen = child.body if typed else []
             yield from imports(ast.Module([*seen, *child.orelse], []), inside=inside, typed=typed)
-        elif isinstance(child, ast.Import | ast.ImportFrom):
-            yield child, inside
-        else:
-            function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        elif isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+            function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
             yield from imports(child, inside=inside or function, typed=typed)
+
+
+@cache
+def imports_of(name: str, *, typed: bool) -> tuple[tuple[ast.Import | ast.ImportFrom, bool], ...]:
+    """Return the imports of a module of the package."""
+    return tuple(imports(ast.parse(MODULES[name].read_text("utf-8")), typed=typed))
 
 
 def targets(statement: ast.Import | ast.ImportFrom) -> Iterator[str]:
@@ -54,11 +64,10 @@ def targets(statement: ast.Import | ast.ImportFrom) -> Iterator[str]:
 
 def named_by_each(*, typed: bool) -> dict[str, set[str]]:
     """Module -> those that it imports."""
-    found = {}
-    for name, path in MODULES.items():
-        tree = ast.parse(path.read_text("utf-8"))
-        found[name] = {each for one, _ in imports(tree, typed=typed) for each in targets(one)} - {name}
-    return found
+    return {
+        name: {each for one, _ in imports_of(name, typed=typed) for each in targets(one)} - {name}
+        for name in MODULES
+    }
 
 
 def circles(graph: Mapping[str, Set[str]]) -> list[list[str]]:
@@ -172,8 +181,8 @@ INSIDE = {
 
 def test_an_import_inside_a_function_has_its_reason() -> None:
     found = {}
-    for name, path in MODULES.items():
-        number = sum(inside for _, inside in imports(ast.parse(path.read_text("utf-8"))))
+    for name in MODULES:
+        number = sum(inside for _, inside in imports_of(name, typed=False))
         if number > INSIDE.get(name, (0, ""))[0]:
             found[name] = number
     assert found == {}, "import at the top, or say here why not"

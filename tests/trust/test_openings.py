@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import fabricc
 TOP = Path(fabricc.__file__).parent
 OPENING = {"open", "read_text", "read_bytes", "write_text", "write_bytes", "fdopen", "copyfile", "copy", "copy2",
            "copytree", "file_digest", "readlines"}  # fmt: skip
+NAMED = re.compile(rf"\b(?:{'|'.join(OPENING)})\b")
 PACKAGED = "a file of the product itself"
 STATE = "the user's own state, whose folder nobody else may write in"
 QUESTION = "a folder made anew for one signature"
@@ -113,7 +115,9 @@ COPYING = {"copy", "copytree", "copy2", "copyfile"}
 
 def openings(source: str) -> set[str]:
     """The names of calls that open files, with `open` handed on as a value too."""
-    found = set()
+    found: set[str] = set()
+    if not NAMED.search(source):
+        return found
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Attribute) and node.attr in OPENING:
             owner = node.value.id if isinstance(node.value, ast.Name) else ""

@@ -17,6 +17,8 @@ from fabricc.cli.entry import cli, run
 SOURCE = Path(fabricc.__file__).parent
 _VERBS = "|".join(cli.list_commands(click.Context(cli)))
 COMMAND = re.compile(rf"`(?:<\d+>)?(?:fabricc|cd|git|chmod|bash)\b[^`]*`|\bfabricc (?:{_VERBS}) [^`]*")
+NAMED = re.compile(r"[`}](?:fabricc|cd|git|chmod|bash)\b|\bfabricc \S")
+"""A text of a module that may have such a command."""
 VALUE = re.compile(r"<(\d+)>")
 SAFE = frozenset((
     "NAME", "MAIN", "BRANCH", "__version__", "code", "found.code", "arguments[0]", "words[0]", "link[2]", "text",
@@ -29,18 +31,20 @@ SAFE = frozenset((
 def unquoted(path: Path) -> list[str]:
     """The values that commands in the texts of a module have without quotes."""
     content = path.read_text("utf-8")
-    found = []
+    found: list[str] = []
+    if not NAMED.search(content):
+        return found
     for node in ast.walk(ast.parse(content)):
         if not isinstance(node, ast.JoinedStr):
             continue
-        values = [ast.unparse(each.value) for each in node.values if isinstance(each, ast.FormattedValue)]
+        values = [each.value for each in node.values if isinstance(each, ast.FormattedValue)]
         numbers = iter(range(len(values)))
         text = "".join(
             str(each.value) if isinstance(each, ast.Constant) else f"<{next(numbers)}>"
             for each in node.values
         )
         for number in VALUE.findall("".join(COMMAND.findall(text))):
-            value = values[int(number)]
+            value = ast.unparse(values[int(number)])
             quoted = re.search(
                 rf"\b{re.escape(value)}\b.* = .*shell_(path|word)\(", content
             ) or value.startswith(("shell_path(", "shell_word("))

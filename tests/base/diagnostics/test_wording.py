@@ -107,37 +107,52 @@ def said_in(nodes: list[ast.AST], place: str) -> Iterator[Text]:
                     yield Text(f"{place}:{value.lineno}", name, text)
 
 
+class SourceTexts(NamedTuple):
+    """The texts in the source of the package."""
+
+    coded: tuple[Text, ...]
+    """Those next to a code."""
+    passed: tuple[Text, ...]
+    """Those of calls that take their code from elsewhere."""
+    remedies: tuple[Text, ...]
+
+
 @cache
+def read_sources() -> SourceTexts:
+    """Read every module once."""
+    coded: dict[Text, None] = {}
+    passed: dict[Text, None] = {}
+    remedies: list[Text] = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        place = str(path.relative_to(PACKAGE))
+        for nodes in scopes(ast.parse(path.read_text("utf-8"))):
+            coded |= dict.fromkeys(said_in(nodes, place))
+            passed |= dict.fromkeys(passed_in(nodes, place))
+            remedies += remedies_in(nodes, place)
+    return SourceTexts(tuple(coded), tuple(passed), tuple(remedies))
+
+
+def passed_in(nodes: list[ast.AST], place: str) -> Iterator[Text]:
+    """Yield the texts of calls that make a finding, with or without a code."""
+    for node in nodes:
+        function = getattr(node, "func", None)
+        name = str(getattr(function, "id", None) or getattr(function, "attr", ""))
+        if isinstance(node, ast.Call) and DIAGNOSTIC_CALL.search(name):
+            given = [("", each) for each in node.args]
+            given += [(f"{each.arg}=", each.value) for each in node.keywords]
+            for kind, each in given:
+                if " " in (text := text_of(each) or ""):
+                    yield Text(f"{place}:{each.lineno}", kind, text)
+
+
 def findings() -> tuple[Text, ...]:
     """Return every text of the package next to a code."""
-    files = sorted(PACKAGE.rglob("*.py"))
-    return tuple(
-        dict.fromkeys(
-            each
-            for path in files
-            if "FAB" in (text := path.read_text("utf-8"))
-            for nodes in scopes(ast.parse(text))
-            for each in said_in(nodes, str(path.relative_to(PACKAGE)))
-        )
-    )
+    return read_sources().coded
 
 
-@cache
 def messages() -> tuple[Text, ...]:
     """Return the texts of `findings`, and those of calls that take their code from elsewhere."""
-    found = dict.fromkeys(findings())
-    for path in sorted(PACKAGE.rglob("*.py")):
-        for nodes in scopes(ast.parse(path.read_text("utf-8"))):
-            for node in nodes:
-                function = getattr(node, "func", None)
-                name = str(getattr(function, "id", None) or getattr(function, "attr", ""))
-                if isinstance(node, ast.Call) and DIAGNOSTIC_CALL.search(name):
-                    given = [("", each) for each in node.args]
-                    given += [(f"{each.arg}=", each.value) for each in node.keywords]
-                    for kind, each in given:
-                        if " " in (text := text_of(each) or ""):
-                            found[Text(f"{path.relative_to(PACKAGE)}:{each.lineno}", kind, text)] = None
-    return tuple(found)
+    return tuple(dict.fromkeys((*findings(), *read_sources().passed)))
 
 
 def titles() -> list[Text]:
@@ -256,20 +271,18 @@ def test_messages_have_no_final_stop() -> None:
     assert [each for each in messages if each.text.endswith(".")] == []
 
 
-def remedies() -> Iterator[Text]:
-    """The remedy of each `Diagnostic` and of each error with a code: as it is written, or as its name was given it."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        for nodes in scopes(ast.parse(path.read_text("utf-8"))):
-            named = assigned(nodes)
-            for node in nodes:
-                name = getattr(getattr(node, "func", None), "id", "")
-                if isinstance(node, ast.Call) and (name == "Diagnostic" or name.endswith("Error")):
-                    given = node.args[4:] if name == "Diagnostic" else node.args[2:]
-                    coded = node.args and isinstance(node.args[0], ast.Constant) and str(node.args[0].value)
-                    for each in given if coded and CODE.fullmatch(coded) else ():
-                        for value in named.get(each.id, []) if isinstance(each, ast.Name) else [each]:
-                            if " " in (text := text_of(value) or ""):
-                                yield Text(f"{path.relative_to(PACKAGE)}:{value.lineno}", name, text)
+def remedies_in(nodes: list[ast.AST], place: str) -> Iterator[Text]:
+    """Yield the remedy of each `Diagnostic` and of each error with a code: a literal, or what its name was assigned."""
+    named = assigned(nodes)
+    for node in nodes:
+        name = getattr(getattr(node, "func", None), "id", "")
+        if isinstance(node, ast.Call) and (name == "Diagnostic" or name.endswith("Error")):
+            given = node.args[4:] if name == "Diagnostic" else node.args[2:]
+            coded = node.args and isinstance(node.args[0], ast.Constant) and str(node.args[0].value)
+            for each in given if coded and CODE.fullmatch(coded) else ():
+                for value in named.get(each.id, []) if isinstance(each, ast.Name) else [each]:
+                    if " " in (text := text_of(value) or ""):
+                        yield Text(f"{place}:{value.lineno}", name, text)
 
 
 def is_sentence(text: str) -> bool:
@@ -278,7 +291,7 @@ def is_sentence(text: str) -> bool:
 
 
 def test_remedies_are_sentences() -> None:
-    found = list(remedies())
+    found = read_sources().remedies
     assert len(found) > 150
     assert [each for each in found if not is_sentence(each.text.replace("{}", "It."))] == []
 

@@ -41,25 +41,37 @@ pytestmark = needs_shell
 
 
 def test_an_honest_change_is_proved_reviewed_and_posted_once(forge: Forge) -> None:
-    for dscp in (34, 35):
-        recode(forge.author, dscp)
-        head = forge.propose()
-        steps = forge.job("prove", head)
-        assert {name: step.returncode for name, step in steps.items()} == {
-            "fetch": 0,
-            "prove": 0,
-            "review": 0,
-        }, steps
-        assert "::warning file=cluster.yaml," in steps["review"].stdout
-        assert (forge.work / "out" / "report.html").stat().st_size > 10_000
-        assert "<testsuites" in (forge.work / "out" / "junit.xml").read_text("utf-8")
-        posted = forge.job("post", head)
-        assert {name: step.returncode for name, step in posted.items()} == {"post": 0, "label": 0}, posted
-        (comment,) = forge.state["comments"]
-        assert f"`26` → `{dscp}`" in comment["body"]
-        assert forge.state["labels"] == ["risk:high", "needs-drain"]
+    recode(forge.author, 34)
+    head = forge.propose()
+    steps = forge.job("prove", head)
+    assert {name: step.returncode for name, step in steps.items()} == {
+        "fetch": 0,
+        "prove": 0,
+        "review": 0,
+    }, steps
+    assert "::warning file=cluster.yaml," in steps["review"].stdout
+    assert (forge.work / "out" / "report.html").stat().st_size > 10_000
+    assert "<testsuites" in (forge.work / "out" / "junit.xml").read_text("utf-8")
+    post(forge, head)
+    (comment,) = forge.state["comments"]
+    assert "`26` → `34`" in comment["body"]
+    assert forge.state["labels"] == ["risk:high", "needs-drain"]
     assert (forge.folder / "summary.md").read_text("utf-8").startswith("### 🔴 fabricc: HIGH risk")
+
+    use_stand_in(forge)  # the review of a second commit replaces the comment and the labels of the first one
+    head = forge.propose()
+    forge.job("prove", head, "fetch", "review")
+    post(forge, head)
+    (replaced,) = forge.state["comments"]
+    assert replaced["id"] == comment["id"]
+    assert "`26` → `34`" not in replaced["body"]
+    assert forge.state["labels"] == ["risk:high"]
     assert not list(forge.folder.rglob("hacked"))
+
+
+def post(forge: Forge, head: str) -> None:
+    posted = forge.job("post", head)
+    assert {name: step.returncode for name, step in posted.items()} == {"post": 0, "label": 0}, posted
 
 
 def set_labels(forge: Forge, *labels: str) -> None:
