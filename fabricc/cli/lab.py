@@ -241,7 +241,7 @@ def heal(name: str | None, state: Path | None, target: str | None) -> int:
 @units_option
 @sample_option
 @options.network_option
-@click.option("--quick", is_flag=True, help="Only the steady state and the failure of one up-link.")
+@click.option("--quick", is_flag=True, help="Only the steady state and the failure of one uplink.")
 @options.add_format_option(("text", "json", "junit"))
 def test(
     name: str | None,

@@ -36,9 +36,9 @@ class PortLayout:
 
     Attributes:
         slots: all ports in panel order.
-        down: down-link number -> index into `slots`; on a ToR the ports of its unit's hosts, those of hosts that share
+        down: downlink number -> index into `slots`; on a ToR the ports of its unit's hosts, those of hosts that share
             the ToR, then the reserved ones.
-        up: up-link number -> index into `slots`.
+        up: uplink number -> index into `slots`.
         reserved: how many of the last entries of `down` are kept free for the user.
     """
 
@@ -94,7 +94,7 @@ class Attachment:
         ports_per_nic: cabled ports of one NIC; ports are numbered through all NICs, rail by rail.
         slots: hosts that a unit has room for; `hosts` of them behind one set.
         sets: sets of ToRs in a unit, set s from the s * `tors`th ToR on.
-        first_port: number of the first of their ports among the down-links of a ToR.
+        first_port: number of the first of their ports among the downlinks of a ToR.
         beside: index of the host group whose ToRs they share, or None.
         absent: ports of a NIC, counted on one rail, whose planes do not exist yet.
     """
@@ -172,7 +172,7 @@ class Shape:
         pods: sets of spines; 1 in a two-tier fabric.
         units_per_pod: units behind one set of spines; in a two-tier fabric, as many as the spines can hold.
         spines: per plane and pod. A ToR of the busiest host group has `links_per_spine` links to each; every ToR has
-            the positions of so many, see `Fabric.tor_links`.
+            the positions of so many, see `tor_uplinks`.
         cores: per plane of NIC ports; 0 in a two-tier fabric. Spine i of every pod and plane is connected to core group
             i // `spines_per_core_group`: to each of its `cores_per_group` cores by `links_per_core` links.
         rail_planes: sets of spines by rail, each for as many ToRs of a unit; cores join them.

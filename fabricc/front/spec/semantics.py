@@ -30,7 +30,7 @@ SPINE_KEYS_NEEDING_CORES = ("oversubscription", "n_minus_1", "uplinks", "uplink_
 
 
 def check_spines(spines: Tier, findings: Findings) -> None:
-    """Settings of a spine's up-links make sense only with cores above."""
+    """Settings of a spine's uplinks make sense only with cores above."""
     for key in SPINE_KEYS_NEEDING_CORES:
         if getattr(spines, key) not in (None, False):
             message = f"spines.{key} needs 'cores' above the spines"

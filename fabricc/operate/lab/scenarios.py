@@ -41,12 +41,12 @@ class Scenario:
 
 
 def list_failures(network: Network) -> Iterator[Scenario]:
-    """One link of each kind, one switch of each tier, one host link, and an up-link and a spine that fall silent."""
+    """One link of each kind, one switch of each tier, one host link, and an uplink and a spine that fall silent."""
     for tier, direction, words in (
         (TierName.TOR, Direction.HOST, "host link"),
-        (TierName.TOR, Direction.UP, "ToR up-link"),
+        (TierName.TOR, Direction.UP, "ToR uplink"),
         (TierName.TOR, Direction.PEER, "link between ToRs"),
-        (TierName.SPINE, Direction.UP, "spine up-link"),
+        (TierName.SPINE, Direction.UP, "spine uplink"),
     ):
         for switch in network.switches:
             if switch.tier is tier and (ports := _cabled_ports(switch, direction)):
@@ -226,11 +226,11 @@ def drained_network(network: Network, name: str) -> Network:
     return Network.of(network.lab, replace(network.fabric, changes={**network.fabric.changes, name: change}))
 
 
-def _reload_switch(network: Network, name: str, wanted: Prediction, stream: Stream) -> float | None:
+def _reload_switch(network: Network, name: str, prediction: Prediction, stream: Stream) -> float | None:
     """Reload a switch into its configuration of this network, with traffic running all the while."""
     switch = next(switch for switch in network.switches if switch.name == name)
     while_running(lambda: network.lab.reload(name, render_frr(switch)), stream)
-    settled = observe.wait_until_settled(network.lab, wanted, LIMIT_S, stream.run)
+    settled = observe.wait_until_settled(network.lab, prediction, LIMIT_S, stream.run)
     stream.recover(LIMIT_S)
     return settled
 
@@ -256,7 +256,7 @@ def compare_lossless(trial: Trial, name: str, settled: float | None, outage: Out
 
 
 SETTLE_S = 120.0
-_QUICK = "ToR up-link"
+_QUICK = "ToR uplink"
 
 
 def network_of(lab: Lab) -> Network:
@@ -294,7 +294,7 @@ def try_out(lab: Lab, network: Network, *, quick: bool = False, progress: Progre
     Args:
         lab: a lab in which nothing is broken.
         network: the lab with its plan.
-        quick: only the steady state and the failure of one up-link.
+        quick: only the steady state and the failure of one uplink.
         progress: called with what is being done, how much is done, and how much there is.
 
     Raises:

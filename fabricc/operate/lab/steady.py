@@ -246,10 +246,10 @@ def compare_outside(network: Network, prediction: Prediction, trial: Trial) -> N
                 check.add(prefix in seen and prefix in aggregates, words)
 
 
-def _received_prefixes(namespace: str, wanted: set[str]) -> set[str]:
+def _received_prefixes(namespace: str, expected: set[str]) -> set[str]:
     """Wait for the wanted prefixes of a party, and return the received ones: they arrive later than on switches."""
     limit = time.monotonic() + _RECEIVE_LIMIT_S
-    while (seen := set(bgp_widths(namespace))) != wanted and time.monotonic() < limit:
+    while (seen := set(bgp_widths(namespace))) != expected and time.monotonic() < limit:
         time.sleep(_POLL_S)
     return seen
 
@@ -289,7 +289,7 @@ def _route_decisions(namespace: str, requested: Sequence[tuple[str, str]]) -> di
 
 
 def compare_mtu(network: Network, prediction: Prediction, trial: Trial) -> None:
-    """Datagrams of exactly the MTU with Don't Fragment: hosts over the fabric, ToRs over their up-links."""
+    """Datagrams of exactly the MTU with Don't Fragment: hosts over the fabric, ToRs over their uplinks."""
     fabric = network.fabric
     tors = [switch for switch in network.switches if switch.tier is TierName.TOR]
     for what, endpoints, mtu in (

@@ -178,7 +178,7 @@ def _check_paths(seen: SwitchView) -> Iterator[Breach]:
         yield Breach(9, f"{widest} equal paths and maximum-paths {most}", "bgp/maximum_paths")
     if len(remote["up"]) > 1 and seen.facts.get("bgp/multipath_relax") != "true":
         message = (
-            f"up-links lead to {len(remote['up'])} AS numbers without multipath-relax, so one of them is used"
+            f"uplinks lead to {len(remote['up'])} AS numbers without multipath-relax, so one of them is used"
         )
         yield Breach(9, message, "bgp/multipath_relax")
 

@@ -159,7 +159,7 @@ def _check_reach(kinds: list[Kind], result: Spread) -> Iterator[Finding]:
                 if lost:
                     message = (
                         f"{kinds[holder]} do not get {lost[0]} of {kinds[origin].policy.name} over "
-                        f"{kinds[above]}: fewer equal paths than up-links"
+                        f"{kinds[above]}: fewer equal paths than uplinks"
                     )
                     place = _find_stop(kinds, origin, above, holder, lost[0])
                     yield breach_finding(9, message, *place[:2])._replace(words=place.words)
@@ -276,13 +276,13 @@ def find_cycle(dependencies: Mapping[Channel, set[Channel]]) -> list[Channel]:
     return _walk_backwards({c: sorted(t for t in dependencies.get(c, ()) if t in waiting) for c in waiting})
 
 
-def _walk_backwards(left: Mapping[Channel, list[Channel]]) -> list[Channel]:
-    """Return a cycle among channels that each have a predecessor in `left`, by walking backwards."""
-    if not left:
+def _walk_backwards(predecessors: Mapping[Channel, list[Channel]]) -> list[Channel]:
+    """Return a cycle among channels that each have a predecessor in `predecessors`, by walking backwards."""
+    if not predecessors:
         return []
     before: dict[Channel, Channel] = {}
-    for source in sorted(left, reverse=True):
-        for target in left[source]:
+    for source in sorted(predecessors, reverse=True):
+        for target in predecessors[source]:
             before[target] = source
     path: list[Channel] = []
     at = min(before)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fabricc.review.diff.model import Group, Impact, Line
 
 _ROLES = {
-    "host": "host port", "up": "up-link", "down": "down-link", "rail": "rail", "unused": "unused port",
+    "host": "host port", "up": "uplink", "down": "downlink", "rail": "rail", "unused": "unused port",
     "external": "external port", "other": "session", "peer": "peer link",
 }  # fmt: skip
 _MOST = 4
@@ -129,7 +129,7 @@ def _change_text(found: Sequence[tuple[Line, str]]) -> str:
 
 
 def _count_places(lines: Sequence[Line]) -> str:
-    """Return the number of ports or sessions: `1,024 up-links and 1,024 host ports`."""
+    """Return the number of ports or sessions: `1,024 uplinks and 1,024 host ports`."""
     counts: dict[str, int] = {}
     for line in lines:
         if match := re.match(r"(interface|link|session)\[(\w+)\]", line.statement.subject):

@@ -122,7 +122,7 @@ def test_a_fabric_of_three_tiers_agrees_in_every_failure_and_a_drain(tmp_path: P
         event.name.partition(" su")[0].partition(" pod")[0].partition(" core0")[0] for event in trial.events
     }
     assert kinds == {
-        "host link", "ToR up-link", "spine up-link", "ToR", "spine", "core", "silent cut", "silent spine", "drain of",
+        "host link", "ToR uplink", "spine uplink", "ToR", "spine", "core", "silent cut", "silent spine", "drain of",
     }  # fmt: skip
 
 

@@ -219,7 +219,7 @@ def test_spines_of_another_model_are_drained_exchanged_and_cabled_a_few_at_a_tim
         spines = {f"spine0{number}a", f"spine0{number + 1}a"}
         assert {device for move in stage.moves for device, _ in move.was or ()} >= spines
         assert {name for move in stage.moves for name, _ in move.now or () if "spine" in name} == spines
-        assert {move.keeps for move in stage.moves} == {HALF}, "four of the eight up-links of a ToR"
+        assert {move.keeps for move in stage.moves} == {HALF}, "four of the eight uplinks of a ToR"
         kept, switches = ends(found, stage.step.name)
         assert kept >= HALF
         assert spines <= switches

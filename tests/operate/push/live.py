@@ -49,7 +49,7 @@ class Live:
 
     @staticmethod
     def start(folder: Path, hosts: int = 4, gpus: str = "", tors: str = "uplinks: 2") -> Live:
-        """Boot it; `gpus` in the place of that many hosts, `tors` in that of their two up-links."""
+        """Boot it; `gpus` in the place of that many hosts, `tors` in that of their two uplinks."""
         spec = specs.two_tiers(folder / "spec", hosts)
         text = spec.read_text().replace("nos: frr", "nos: frr-8.4").replace("uplinks: 2", tors)
         spec.write_text(re.sub("(?m)^gpus: .*$", f"gpus: {gpus}", text) if gpus else text)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def first_uplink(spec: Path, name: str) -> str:
-    """The first up-link of a switch."""
+    """The first uplink of a switch."""
     fabric = compile_spec(spec).fabric
     assert fabric is not None
     place = fabric.find(name)

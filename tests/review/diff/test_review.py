@@ -59,7 +59,7 @@ def test_a_unit_more_is_hitless_and_one_line_for_all_spines(bench: Bench) -> Non
     (spines,) = review.groups
     assert (spines.kind, len(spines.devices)) == ("spine", 32)
     links, admitted = describe_kind(review, "spine").split("; ")
-    assert links == "256 down-links new, to su005-tor[1-8]a"
+    assert links == "256 downlinks new, to su005-tor[1-8]a"
     assert admitted.startswith("control plane[FABRICC ANY], for example spine01a 10.64.0.0/31 ACCEPT")
     assert spines.causes == ("gpus.hosts",)
 
@@ -73,7 +73,7 @@ def test_a_longer_cable_reprograms_buffers_behind_which_all_gpus_are(bench: Benc
     assert (review.gpus_affected, review.gpus_per_step, review.hosts_affected) == (1024, 32, 128)
     assert review.rails_affected == tuple(range(8))
     assert review.sessions == 1024
-    assert "cable length 40 → 120 m on 1,024 up-links" in describe_kind(review, "tor")
+    assert "cable length 40 → 120 m on 1,024 uplinks" in describe_kind(review, "tor")
     assert any("spine01a: {drain: true}" in step for step in drain_steps(review))
     assert {change.path for change in review.spec_changes} == {"cables.spine.medium", "cables.spine.length_m"}
 
@@ -178,7 +178,7 @@ def test_removed_rack_renumbers_no_other_device(bench: Bench) -> None:
     assert dict(review.removed.names) == {"tor": ("r07-tor1a",), "host": ("gpu07a", "gpu07b")}
     assert (review.removed.gpus, review.renumbering.total, review.risk) == (16, 0, "high")
     assert [(g.kind, len(g.devices)) for g in review.groups] == [("spine", 8)]
-    assert describe_kind(review, "spine") == "16 down-links gone, to r07-tor1a"
+    assert describe_kind(review, "spine") == "16 downlinks gone, to r07-tor1a"
     assert review.lock == ()
 
 
