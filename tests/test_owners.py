@@ -81,6 +81,29 @@ def defined(kind: type[ast.ClassDef] | type[ast.FunctionDef], name: str) -> set[
     }
 
 
+def test_docstrings_refer_to_names_that_exist() -> None:
+    """A reader who follows "see `name`" or "as `name` does" finds a module, a function, a class or an attribute."""
+    texts = sources()
+    defined = {
+        word
+        for text in texts.values()
+        for word in re.findall(r"^\s*(?:def|class) (\w+)|", text, re.MULTILINE)
+    }
+    defined |= {
+        word for text in texts.values() for word in re.findall(r"^\s*(\w+)(?:: .*)? = ", text, re.MULTILINE)
+    }
+    defined |= {Path(path).stem for path in texts}
+    defined |= {"py", "ibnetdiscover"}  # the ending of a file, and a program
+    pattern = re.compile(r"\bsee `(?:\w+\.)*(\w+)`|\bas `(?:\w+\.)*(\w+)` does")
+    unknown = {
+        f"{path}: {first or second}"
+        for path, text in texts.items()
+        for first, second in pattern.findall(text)
+        if (first or second) not in defined
+    }
+    assert unknown == set()
+
+
 def test_port_paths_are_cut_by_no_further_module() -> None:
     rooms = ("facts/", "fabric/", "back/")
     found = {path for path, text in sources().items() if not path.startswith(rooms) and CUTTING.search(text)}

@@ -178,13 +178,13 @@ class UnderstoodLines(NamedTuple):
 def measure_understood(
     system: str,
     parts: Parts,
-    left: Sequence[tuple[str, int, str]],
+    unknown_lines: Sequence[tuple[str, int, str]],
     aside: frozenset[tuple[str, int]],
     statements: int,
 ) -> UnderstoodLines:
     """Return the coverage of a device: its facts, unknown lines, ignored ones among them, and all statements."""
     topics = _topics_of(system, parts.frame, parts.places)
-    unknown = [each for each in left if each[:2] not in aside]
+    unknown = [each for each in unknown_lines if each[:2] not in aside]
     places: dict[str, list[tuple[int, str]]] = defaultdict(list)
     if unknown:
         for (file, line), topic in topics.items():
@@ -199,7 +199,7 @@ def measure_understood(
         known = strange.get(pattern) or UnknownLines(pattern, file, line, text.strip()[:_LONGEST], 0)
         strange[pattern] = known._replace(times=known.times + 1)
     lines = len({each[:2] for each in unknown})
-    beside = len({each[:2] for each in left}) - lines
+    beside = len({each[:2] for each in unknown_lines}) - lines
     return UnderstoodLines(
         max(statements, lines + beside), beside, lines, frozenset(topics.values()), frozenset(unclear),
         tuple(strange.values()),
@@ -208,7 +208,7 @@ def measure_understood(
 
 def coverage_of(
     devices: Mapping[str, Device],
-    known: Mapping[str, UnderstoodLines],
+    understood: Mapping[str, UnderstoodLines],
     findings: Iterable[Finding],
     unchecked: Mapping[str, Sequence[tuple[str, str]]],
 ) -> Coverage:
@@ -220,8 +220,8 @@ def coverage_of(
     kinds: dict[tuple[str, str], UnknownLines] = {}
     covered: dict[str, DeviceCoverage] = {}
     for name, device in devices.items():
-        covered[name] = _cover_device(device, known[name], wrong, dict(unchecked.get(name, ())))
-        for one in known[name].strange:
+        covered[name] = _cover_device(device, understood[name], wrong, dict(unchecked.get(name, ())))
+        for one in understood[name].strange:
             kind = device.system, one.pattern
             if (first := kinds.get(kind)) is None:
                 kinds[kind] = one._replace(file=device.paths.get(one.file, one.file))
@@ -235,22 +235,28 @@ def coverage_of(
 
 
 def _cover_device(
-    device: Device, known: UnderstoodLines, wrong: Mapping[str, Collection[int]], unchecked: Mapping[str, str]
+    device: Device,
+    understood: UnderstoodLines,
+    wrong: Mapping[str, Collection[int]],
+    unchecked: Mapping[str, str],
 ) -> DeviceCoverage:
     refuted = _topics_with_findings(device, wrong)
     if device.kind is Kind.SWITCH and device.model is None:
         refuted.add(BUFFERS)
     states = {
-        topic: State.UNKNOWN if topic in known.unclear
-        else State.SILENT if topic not in known.stated
+        topic: State.UNKNOWN if topic in understood.unclear
+        else State.SILENT if topic not in understood.stated
         else State.UNPROVED if topic in refuted or topic in unchecked
         else State.PROVED
         for topic in TOPICS
     }  # fmt: skip
-    left = known.statements - known.aside - known.unknown
+    left = understood.statements - understood.aside - understood.unknown
     reasons = {topic: why for topic, why in unchecked.items() if topic not in refuted}
     return DeviceCoverage(
-        device.system, Counts(1, known.statements, left, known.aside, known.unknown), states, reasons
+        device.system,
+        Counts(1, understood.statements, left, understood.aside, understood.unknown),
+        states,
+        reasons,
     )
 
 

@@ -266,14 +266,14 @@ def _is_outside_devices(name: str, trees: Collection[str]) -> bool:
 
 
 def _read_piece(
-    folder: Folder, groups: Sequence[tuple[str, Sequence[str]]], known: KnownTexts
+    folder: Folder, groups: Sequence[tuple[str, Sequence[str]]], known_texts: KnownTexts
 ) -> _GroupResult:
     found = _GroupResult([], [], 0)
     used = 0
     for key, paths in groups:
         texts, unread = texts_of(folder, paths)
         found.findings.extend(unread)
-        if len(texts) == 1 and (read := known.read(key, *texts[0])):
+        if len(texts) == 1 and (read := known_texts.read(key, *texts[0])):
             found.devices.append(read)
             used += 1
             continue
@@ -282,7 +282,7 @@ def _read_piece(
         found.findings.extend(listed)
         used += len(taken)
         if len(devices) == len(texts) == 1 and not listed:
-            known.learn(*texts[0], devices[0])
+            known_texts.learn(*texts[0], devices[0])
     return found._replace(used=used)
 
 

@@ -329,19 +329,19 @@ _Subnets = dict[int, _SubnetPort | list[_SubnetPort]]
 """Subnet as a number -> the address in it, or several."""
 
 
-def _add_address(subnets: _Subnets, number: int, held: _SubnetPort) -> None:
-    known = subnets.setdefault(number, held)
-    if isinstance(known, list):
-        known.append(held)
-    elif known is not held:
-        subnets[number] = [known, held]
+def _add_address(subnets: _Subnets, number: int, port: _SubnetPort) -> None:
+    ports = subnets.setdefault(number, port)
+    if isinstance(ports, list):
+        ports.append(port)
+    elif ports is not port:
+        subnets[number] = [ports, port]
 
 
-def _of_two(subnet: int, held: Sequence[_SubnetPort]) -> Iterator[tuple[_SubnetPort, _SubnetPort]]:
+def _of_two(subnet: int, ports: Sequence[_SubnetPort]) -> Iterator[tuple[_SubnetPort, _SubnetPort]]:
     """Return the two ends of a subnet that may be a link: its only two, or in a subnet of two any of a few."""
-    if len(held) != 2 and not (is_link_subnet(subnet) and len(held) <= _MOST_IN_SUBNET):
+    if len(ports) != 2 and not (is_link_subnet(subnet) and len(ports) <= _MOST_IN_SUBNET):
         return
-    for one, two in combinations(held, 2):
+    for one, two in combinations(ports, 2):
         if one[4] != two[4]:
             yield one, two
 

@@ -112,9 +112,9 @@ def _tier_signs(
     return {name: _signs_of(device, taken[name], hosts[name]) for name, device in stated.items()}
 
 
-def _signs_of(device: Placement, taken: Collection[str], hosts: int) -> _TierEvidence:
+def _signs_of(device: Placement, peer_ports: Collection[str], hosts: int) -> _TierEvidence:
     facts = device.facts
-    busy = set(taken)
+    busy = set(peer_ports)
     busy |= {bundle for bundle, members in device.bundles().items() if busy.intersection(members)}
     if (peer_link := facts.get("mlag/peer_link")) is not None:
         busy.add(device.port(str(peer_link)) or str(peer_link))
@@ -167,11 +167,11 @@ class _Policies:
         return self._known[switch]
 
     def policies_as_tor(
-        self, name: str, spines: Collection[str], theirs: Callable[[str], set[object]]
+        self, name: str, spines: Collection[str], tor_policies: Callable[[str], set[object]]
     ) -> bool | None:
         """Return whether spines have the policies for a switch that they have for ToRs; None where they have none."""
         own = {policy for spine in spines for policy in self.of(spine).get(name, ())}
-        tors = {policy for spine in spines for policy in theirs(spine)}
+        tors = {policy for spine in spines for policy in tor_policies(spine)}
         return own <= tors if own and tors else None
 
     def policies_with_some(self, spine: str, switches: Collection[str]) -> set[object]:

@@ -221,9 +221,9 @@ def _is_up(tables: Tables, port: str) -> bool:
     return str(tables.get("PORT", {}).get(port, {}).get("admin_status", "down")) == "up"
 
 
-def _ports(key: str, known: Mapping[str, Any]) -> list[str]:
+def _ports(key: str, ports: Mapping[str, Any]) -> list[str]:
     """Return ports whose row this is; a key may name several: `Ethernet0,Ethernet4|3-4`."""
-    return [port for port in key.partition("|")[0].split(",") if port in known]
+    return [port for port in key.partition("|")[0].split(",") if port in ports]
 
 
 def _cable_lengths(tables: Tables) -> dict[str, str]:

@@ -319,9 +319,9 @@ def _keep_letters_and_digits(text: str) -> str:
     return re.sub("[^a-z0-9]", "", text.lower())
 
 
-def suggestion_remedy(name: str, known: Iterable[str], otherwise: str = "", most: int = 3) -> str:
+def suggestion_remedy(name: str, names: Iterable[str], otherwise: str = "", most: int = 3) -> str:
     """Return a remedy with the `most` nearest names; `otherwise` when none is similar."""
-    near = get_close_matches(name, list(known), most)
+    near = get_close_matches(name, list(names), most)
     return f"Did you mean {' or '.join(near)}?" if near else otherwise
 
 

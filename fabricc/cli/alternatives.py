@@ -128,19 +128,17 @@ def show_shapes(compiled: Compiled, request: AlternativesRequest, format_: str) 
     return exit_status(findings)
 
 
-def write_shape(text: str, wanted: Alternative, planner: Callable[[ClusterSpec], Fabric | None]) -> str:
+def write_shape(text: str, shape: Alternative, planner: Callable[[ClusterSpec], Fabric | None]) -> str:
     """Return the text of the spec with the requested shape, read and planned again.
 
     Raises:
         FindingsError: FAB3163, the result is not that shape.
     """
-    changed = edit_text(text, wanted.candidate.spec.file, wanted.candidate.changes)
-    spec = read_spec(changed.encode(), wanted.candidate.spec.file).spec
+    changed = edit_text(text, shape.candidate.spec.file, shape.candidate.changes)
+    spec = read_spec(changed.encode(), shape.candidate.spec.file).spec
     fabric = planner(spec) if spec else None
-    if fabric is None or (fabric.shape, fabric.counts()) != (wanted.fabric.shape, wanted.fabric.counts()):
-        keys = ", ".join(
-            f"`{format_path(path)}: {value}`" for path, value in wanted.candidate.changes.items()
-        )
+    if fabric is None or (fabric.shape, fabric.counts()) != (shape.fabric.shape, shape.fabric.counts()):
+        keys = ", ".join(f"`{format_path(path)}: {value}`" for path, value in shape.candidate.changes.items())
         message = "this shape cannot be written: other keys depend on those that change"
         raise FindingsError("FAB3163", message, f"Write it by hand: {keys}.")
     return changed

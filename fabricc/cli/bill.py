@@ -45,19 +45,19 @@ class BillResult(NamedTuple):
 
 
 def list_parts(
-    wanted: BillRequest, networks: Sequence[tuple[str, ClusterSpec, Fabric]], protocol: str
+    request: BillRequest, networks: Sequence[tuple[str, ClusterSpec, Fabric]], protocol: str
 ) -> BillResult:
     """Return the requested tables of all networks of the cluster.
 
     Args:
-        wanted: the request.
+        request: the request.
         networks: prefix of findings, spec and fabric of each.
         protocol: `ethernet` or `infiniband`.
 
     Raises:
         click.UsageError: elevations without places.
     """
-    if wanted.elevations is not None and wanted.places is None:
+    if request.elevations is not None and request.places is None:
         raise click.UsageError("--elevations needs --places, a table with the place of each device.")
     found = [list_materials(fabric, protocol) for _, _, fabric in networks]
     findings = [
@@ -66,11 +66,11 @@ def list_parts(
         for each in material_findings(spec, part)
     ]
     known = dict(chain.from_iterable(device_titles(fabric).items() for _, _, fabric in networks))
-    racks = read_places(wanted.places, known) if wanted.places else Racks({}, ())
+    racks = read_places(request.places, known) if request.places else Racks({}, ())
     return BillResult(merge_materials(found), racks, known, (*findings, *racks.findings))
 
 
-def write_files(wanted: BillRequest, found: BillResult) -> list[str]:
+def write_files(request: BillRequest, found: BillResult) -> list[str]:
     """Write the requested files and return their names; write none if the table of places is wrong.
 
     Raises:
@@ -81,12 +81,12 @@ def write_files(wanted: BillRequest, found: BillResult) -> list[str]:
         return []
     places = found.racks.places
     written = []
-    if wanted.bom is not None:
-        write_file(wanted.bom, _render_bill(found, wanted))
-        written.append(str(wanted.bom))
+    if request.bom is not None:
+        write_file(request.bom, _render_bill(found, request))
+        written.append(str(request.bom))
     for file, head, rows in (
-        (wanted.labels, LABELS, label_rows(found.materials, places)),
-        (wanted.elevations, ELEVATION, elevation_rows(places, found.titles)),
+        (request.labels, LABELS, label_rows(found.materials, places)),
+        (request.elevations, ELEVATION, elevation_rows(places, found.titles)),
     ):
         if file is not None:
             texts = chain([csv_text([head])], in_chunks(rows))
@@ -95,9 +95,9 @@ def write_files(wanted: BillRequest, found: BillResult) -> list[str]:
     return written
 
 
-def _render_bill(found: BillResult, wanted: BillRequest) -> bytes:
-    bill = [BILL, *bill_rows(found.materials, wanted.spares, found.racks.places)]
-    if wanted.bom is None or wanted.bom.suffix == ".csv":
+def _render_bill(found: BillResult, request: BillRequest) -> bytes:
+    bill = [BILL, *bill_rows(found.materials, request.spares, found.racks.places)]
+    if request.bom is None or request.bom.suffix == ".csv":
         return csv_text(bill).encode()
     try:
         places = found.racks.places

@@ -35,7 +35,7 @@ def show_plan(
     compiled: Compiled,
     format_: str,
     csv_folder: Path | None,
-    wanted: BillRequest | None,
+    bill_request: BillRequest | None,
     refused: Sequence[str],
 ) -> int:
     """Show the plan of an InfiniBand spec and return the exit status.
@@ -44,7 +44,7 @@ def show_plan(
         compiled: the spec, with its subnets.
         format_: `text` or `json`.
         csv_folder: folder for the tables, or None.
-        wanted: requested bills, labels and places, or None.
+        bill_request: requested bills, labels and places, or None.
         refused: the requested options that only Ethernet has.
 
     Raises:
@@ -58,7 +58,7 @@ def show_plan(
         raise click.UsageError(f"only Ethernet has {' and '.join(refused)}.{places}")
     pinned = compiled.lock_before is not None
     found = (*compiled.diagnostics, *report_full(spec, ib.wiring, list_rooms(ib), pinned=pinned))
-    bought = bill.list_parts(wanted, [("", spec, ib.wiring)], "infiniband") if wanted else None
+    bought = bill.list_parts(bill_request, [("", spec, ib.wiring)], "infiniband") if bill_request else None
     found = (*found, *bought.findings) if bought else found
     written = []  # before any output: it may fail
     if csv_folder is not None:
@@ -68,8 +68,8 @@ def show_plan(
             write_file(csv_folder / name, text.encode())
         names = [name for name, _ in files]
         written.append(f"{csv_folder}: {', '.join(names)}")
-    if wanted is not None and bought is not None:
-        written += bill.write_files(wanted, bought)
+    if bill_request is not None and bought is not None:
+        written += bill.write_files(bill_request, bought)
     if format_ == "json":
         output.print_document(_render_json(ib, compiled, found))
     else:

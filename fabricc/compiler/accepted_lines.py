@@ -142,10 +142,10 @@ def _ledger_error(message: str, at: Position) -> Diagnostic:
     )
 
 
-def merge_ledgers(known: Iterable[TriedLines], fresh: Iterable[TriedLines]) -> tuple[TriedLines, ...]:
+def merge_ledgers(recorded: Iterable[TriedLines], fresh: Iterable[TriedLines]) -> tuple[TriedLines, ...]:
     """Merge two ledgers, sorted; the new result replaces the old one for the same form."""
     found: dict[tuple[Platform, str], TriedLines] = {}
-    for one in (*known, *fresh):
+    for one in (*recorded, *fresh):
         old = found.get((one.platform, one.version), one)
         refused = {name: words for name, words in old.refused.items() if name not in one.accepted} | dict(
             one.refused

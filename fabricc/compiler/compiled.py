@@ -261,7 +261,7 @@ def _load_inputs(path: Path, lock_path: Path) -> _Inputs | Compiled:
     return _Inputs(path, spec, files, named, catalog, lock_path, lock_before, lock, sources, diagnostics)
 
 
-def _compile_ethernet(inputs: _Inputs, known: Compiled, repinning: Repinning, *, gaps: bool) -> Compiled:
+def _compile_ethernet(inputs: _Inputs, compiled: Compiled, repinning: Repinning, *, gaps: bool) -> Compiled:
     """Plan the rails' fabric and its further networks, and return the result with all findings."""
     spec, catalog, sources = inputs.spec, inputs.catalog, inputs.sources
     planned, repinned = repinning.run(
@@ -287,19 +287,19 @@ def _compile_ethernet(inputs: _Inputs, known: Compiled, repinning: Repinning, *,
         diagnostics += report_unnamed_network(
             inputs.lock_before, lock_text, str(inputs.lock_path), spec.cluster, spec.network_name
         )
-    known = replace(
-        known,
+    compiled = replace(
+        compiled,
         loaded=spec if fabric is None else with_host_cable(spec, fabric.cable_kinds["host"]),
         sources=sources,
         lock_text=lock_text,
         inputs=file_digests([inputs.path, *inputs.files, *overlays, *inputs.tables, inputs.lock_path]),
     )
     return replace(
-        known,
+        compiled,
         planned=fabric,
         networks={
             name: replace(
-                known,
+                compiled,
                 loaded=each.spec,
                 planned=each.fabric,
                 draft=each.draft,

@@ -87,10 +87,10 @@ def _device_places(fabric: Fabric, names: Collection[str]) -> dict[str, DeviceId
     return found
 
 
-def _write_differences(held: MemoryStage, out: Path) -> int:
+def _write_differences(stage: MemoryStage, out: Path) -> int:
     """Write what differs from the files that are there; how many that are."""
     written = 0
-    for path, (content, mode) in held.files.items():
+    for path, (content, mode) in stage.files.items():
         file = out / path
         make_folder(file.parent)
         with suppress(FileExistsError):  # an existing file keeps its permissions

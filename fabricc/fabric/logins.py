@@ -65,7 +65,7 @@ class ProtectedAccounts:
 
 
 def login_refusal(facts: Facts, username: str, proofs: Collection[str]) -> str:
-    """Return why a switch that runs a configuration with accounts refuses a login, as `judged` does for a system."""
+    """Return why a switch whose configuration has accounts refuses a login; "" where it accepts it."""
     if not _account_facts(facts):
         return ""
     return judge_login(facts, Login(username, proofs), ProtectedAccounts()).refused

@@ -77,7 +77,7 @@ class Serving:
     """A ToR as the hosts of a unit know it: what its links to them have in common.
 
     Attributes:
-        down: its ports by the number of the down-link.
+        down: its ports by the number of the downlink.
         nics: rail -> its number among those of the ToR, where its addresses begin in the block, and the name of the
             host's port.
         block4, block6: offsets in the hosts pools of the ToR's block for the unit.

@@ -282,10 +282,10 @@ def pack_contents(contents: Contents, parts: Parts) -> PackedContents:
     return PackedContents(frame.memo[_BYTES], _places(parts.places), pack_value(own))
 
 
-def unpack_contents(held: PackedContents) -> Contents:
-    """Unpack the contents that `packed` packed."""
-    _, _, unknown, ignorable = _own_values(held.own)
-    facts, places = _unpack_parts(held).facts(), _opened_places(held.places)
+def unpack_contents(contents: PackedContents) -> Contents:
+    """Return the contents that `pack_contents` packed."""
+    _, _, unknown, ignorable = _own_values(contents.own)
+    facts, places = _unpack_parts(contents).facts(), _opened_places(contents.places)
     lines = {path: place for path, place in zip(facts, places, strict=True) if place}
     return Contents(Reading(facts, lines, unknown), ignorable)
 
@@ -327,14 +327,14 @@ def _restore_frame(content: bytes) -> Frame:
     return Frame(*value_of(content))
 
 
-def parts_of(held: Contents | PackedContents) -> Parts:
+def parts_of(contents: Contents | PackedContents) -> Parts:
     """Return the facts in two parts: those that similar devices share, and a device's own."""
-    return _unpack_parts(held) if isinstance(held, PackedContents) else split_facts(held.reading)
+    return _unpack_parts(contents) if isinstance(contents, PackedContents) else split_facts(contents.reading)
 
 
-def unknown_lines(held: Contents | PackedContents) -> list[tuple[str, int, str]]:
+def unknown_lines(contents: Contents | PackedContents) -> list[tuple[str, int, str]]:
     """Return file, number and text of the unknown lines, without unpacking the facts."""
-    return _own_values(held.own)[2] if isinstance(held, PackedContents) else held.reading.unknown
+    return _own_values(contents.own)[2] if isinstance(contents, PackedContents) else contents.reading.unknown
 
 
 _own_values = lru_cache(maxsize=_OPEN)(value_of)
@@ -342,10 +342,10 @@ _own_values = lru_cache(maxsize=_OPEN)(value_of)
 
 
 @lru_cache(maxsize=_OPEN)
-def _unpack_parts(held: PackedContents) -> Parts:
-    names, values, _, _ = _own_values(held.own)
-    return Parts(_restore_frame(held.frame), names, values, _opened_places(held.places))
+def _unpack_parts(contents: PackedContents) -> Parts:
+    names, values, _, _ = _own_values(contents.own)
+    return Parts(_restore_frame(contents.frame), names, values, _opened_places(contents.places))
 
 
 unpacked = lru_cache(maxsize=_OPEN)(unpack_contents)
-"""`opened`, the last few remembered."""
+"""`unpack_contents` with a cache of the last few devices."""

@@ -50,9 +50,9 @@ def topograph_model(fabric: Fabric) -> dict[str, Any]:
     return {"switches": switches, "blocks": blocks}
 
 
-def _free_name(name: str, taken: Collection[str]) -> str:
+def _free_name(name: str, used_names: Collection[str]) -> str:
     """Return a name that no unit has: all names of the tree are keys of one mapping."""
-    while name in taken:
+    while name in used_names:
         name = f"{name}-fabric"
     return name
 

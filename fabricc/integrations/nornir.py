@@ -64,27 +64,27 @@ class FabriccInventory:
             hosts[known.name] = host
         return Inventory(hosts, groups, defaults)
 
-    def _log_in(self, host: Host, known: Device, access: Access | None) -> None:
+    def _log_in(self, host: Host, device: Device, access: Access | None) -> None:
         if access is None:
-            host.platform = driver_name(known.nos)
+            host.platform = driver_name(device.nos)
             return
-        login = access.login(known)
-        host.platform = driver_name(known.nos, login)
-        host.hostname = login.address or known.address
+        login = access.login(device)
+        host.platform = driver_name(device.nos, login)
+        host.hostname = login.address or device.address
         host.username, host.port = login.username, login.port
         host.password = access.password(login).reveal() if self._passwords else None
         extras = {"timeout": login.timeout_s, "optional_args": login.arguments()}
         host.connection_options["napalm"] = ConnectionOptions(extras=extras)
 
 
-def _group_names(fabric: Fabric, at: SwitchId, known: Device) -> Iterator[str]:
+def _group_names(fabric: Fabric, at: SwitchId, device: Device) -> Iterator[str]:
     """Names of the groups that a switch is in, the most special first."""
     yield from (f"rail_{rail}" for rail in _served_rails(fabric, at))
     if at.tier is TierName.TOR:
         yield f"unit_{fabric.units[at.unit].name}"
     yield f"plane_{at.plane}"
-    yield f"tier_{known.kind}"
-    yield f"nos_{known.nos}"
+    yield f"tier_{device.kind}"
+    yield f"nos_{device.nos}"
 
 
 def _served_rails(fabric: Fabric, at: SwitchId) -> list[int]:
@@ -96,27 +96,27 @@ def _served_rails(fabric: Fabric, at: SwitchId) -> list[int]:
     )
 
 
-def _task_data(fabric: Fabric, at: SwitchId, known: Device) -> dict[str, Any]:
+def _task_data(fabric: Fabric, at: SwitchId, device: Device) -> dict[str, Any]:
     """Return the data of a switch for tasks; addresses without prefix length, None for an absent family."""
     addresses, tor = fabric.addresses, at.tier is TierName.TOR
 
     def loopback(pool: Pool | None) -> str | None:
         return pool.address(links.loopback_offset(fabric, at, pool)) if pool else None
 
-    change = fabric.changes.get(known.name)
+    change = fabric.changes.get(device.name)
     return {
         "network": fabric.network or "compute",
-        "tier": known.kind,
+        "tier": device.kind,
         "unit": fabric.units[at.unit].name if tor else None,
         "pod": at.pod if fabric.shape.cores and at.tier is not TierName.CORE else None,
         "plane": at.plane,
         "rails": _served_rails(fabric, at),
         "model": fabric.model(at).name,
-        "nos": known.nos,
-        "release": known.release,
+        "nos": device.nos,
+        "release": device.release,
         "asn": links.switch_asn(fabric, at),
         "loopback4": loopback(addresses.loopbacks4 if addresses.hosts4 else None),
         "loopback6": loopback(addresses.loopbacks6),
         "drained": bool(change and change.drained),
-        "former": known.former or None,
+        "former": device.former or None,
     }

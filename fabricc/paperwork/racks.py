@@ -59,7 +59,7 @@ def device_titles(fabric: Fabric) -> dict[str, str]:
     return found
 
 
-def read_places(path: Path, known: Mapping[str, str]) -> Racks:
+def read_places(path: Path, devices: Mapping[str, str]) -> Racks:
     """The places of a CSV file with the columns `device`, `rack` and `unit`, and `height` where one is higher than 1.
 
     It may be the table of devices that a spec names for their identities: then a device is called by its given name,
@@ -67,7 +67,7 @@ def read_places(path: Path, known: Mapping[str, str]) -> Racks:
 
     Args:
         path: the file.
-        known: the devices of the fabric.
+        devices: the devices of the fabric.
     """
     try:
         text = files.read(path, limit=_LARGEST).decode("utf-8-sig")
@@ -99,9 +99,9 @@ def read_places(path: Path, known: Mapping[str, str]) -> Racks:
             findings.append(
                 _rack_error(path, line, f"{device or 'this line'} has no place: it needs {wanted}")
             )
-        elif device not in known:
+        elif device not in devices:
             findings.append(
-                _rack_error(path, line, f"no device is named {device!a}", did_you_mean(device, known))
+                _rack_error(path, line, f"no device is named {device!a}", did_you_mean(device, devices))
             )
         elif device in places:
             findings.append(_rack_error(path, line, f"{device} has two places", "Remove one of the lines."))
@@ -113,19 +113,19 @@ def read_places(path: Path, known: Mapping[str, str]) -> Racks:
     for line, device, place, other, unit in collisions:
         message = f"{device} takes unit {unit} of rack {place.rack} that {other} takes"
         findings.append(_rack_error(path, line, message, _free_place(place, taken)))
-    if not findings and (without := len(known) - len(places)):
-        message = f"{without:,} of {len(known):,} devices have no place"
+    if not findings and (without := len(devices) - len(places)):
+        message = f"{without:,} of {len(devices):,} devices have no place"
         findings.append(Diagnostic("FAB3143", Severity.WARNING, message, Position(str(path), 1)))
     return Racks(places, tuple(findings))
 
 
-def _free_place(place: Place, taken: dict[tuple[str, int], str]) -> str:
+def _free_place(place: Place, used_units: dict[tuple[str, int], str]) -> str:
     """Suggest the nearest free units of the rack, and mark them as taken."""
     starts = sorted(range(1, MOST_UNITS + 2 - place.height), key=lambda unit: (abs(unit - place.unit), unit))
     for unit in starts:
         units = range(unit, unit + place.height)
-        if not any((place.rack, each) in taken for each in units):
-            taken |= dict.fromkeys(((place.rack, each) for each in units), "")
+        if not any((place.rack, each) in used_units for each in units):
+            used_units |= dict.fromkeys(((place.rack, each) for each in units), "")
             return f"Unit {unit} is free" + (
                 f", with those above it to {units[-1]}." if place.height > 1 else "."
             )
@@ -145,7 +145,7 @@ def _rack_error(path: Path, line: int, message: str, remedy: str = "") -> Diagno
     return Diagnostic("FAB3142", Severity.ERROR, message, Position(str(path), max(line, 1)), remedy)
 
 
-def elevation_rows(places: Mapping[str, Place], known: Mapping[str, str]) -> Iterator[tuple[object, ...]]:
+def elevation_rows(places: Mapping[str, Place], models: Mapping[str, str]) -> Iterator[tuple[object, ...]]:
     """Yield every unit of every rack from the highest used one to the floor, including empty ones."""
     racks: dict[str, dict[int, str]] = {}
     for device, place in places.items():
@@ -153,7 +153,7 @@ def elevation_rows(places: Mapping[str, Place], known: Mapping[str, str]) -> Ite
     for rack in sorted(racks):
         for unit in range(max(racks[rack]), 0, -1):
             device = racks[rack].get(unit, "")
-            yield rack, unit, device, known.get(device, "")
+            yield rack, unit, device, models.get(device, "")
 
 
 def device_place(places: Mapping[str, Place], device: str) -> tuple[str, int | str]:

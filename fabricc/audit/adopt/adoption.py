@@ -224,7 +224,7 @@ def networks_of(found: FoundFabric) -> dict[str, FoundFabric]:
 
 
 def _part_of(
-    found: FoundFabric, network: str, switches: Collection[str], known: Collection[str]
+    found: FoundFabric, network: str, switches: Collection[str], earlier_hosts: Collection[str]
 ) -> FoundFabric:
     """Return the devices of a network: its switches, and hosts with the files that they have for it.
 
@@ -232,12 +232,12 @@ def _part_of(
         found: the folder.
         network: its name.
         switches: of it.
-        known: hosts of networks before it, which have the files that are of no network.
+        earlier_hosts: hosts of networks before it, which have the files that are of no network.
     """
     links = tuple(link for link in found.links if link.a.device in switches or link.b.device in switches)
     ends = {end.device for link in links for end in (link.a, link.b)}
     devices = {
-        name: device if name in switches else _files_of(device, network, own=name not in known)
+        name: device if name in switches else _files_of(device, network, own=name not in earlier_hosts)
         for name, device in found.devices.items()
         if name in switches or (name in ends and device.kind is Kind.HOST)
     }

@@ -87,11 +87,11 @@ _BLOCKS, _MOST_NETWORKS = 7, 64
 """Further networks whose pools are all different, and how many a lock numbers."""
 
 
-def number_of(sides: FoundTiers, taken: Collection[int]) -> int:
+def number_of(sides: FoundTiers, used_numbers: Collection[int]) -> int:
     """The number of a further network: the one whose pool of hosts it has, else the lowest that no other has."""
     stated = _stated_pool(sides, "hosts")
     own = [n for n in range(1, _BLOCKS + 1) if free_numbers(n, EVERY)["addressing", "hosts"] == stated]
-    return next(number for number in chain(own, range(1, _MOST_NETWORKS)) if number not in taken)
+    return next(number for number in chain(own, range(1, _MOST_NETWORKS)) if number not in used_numbers)
 
 
 def infer_addressing(sides: FoundTiers, pools: Mapping[str, str]) -> Words:
@@ -292,12 +292,12 @@ def _class_of_rest(points: Mapping[int, list[int]]) -> int:
     return max(points, key=lambda number: (len(points[number]), -number))
 
 
-def _class_name(taken: Words, words: Words, rest: bool) -> str:
+def _class_name(named_classes: Words, words: Words, rest: bool) -> str:
     names = ["default"] if rest else ["rdma", "storage"] if "lossless" in words else ["cnp", "control"]
     first = words.get("dscp")
     named = [name for dscp, name in _LEVELS if name in names and dscp == first]
     spare = (f"class{number}" for number in range(8))
-    return next(name for name in (*named, *names, *spare) if name not in taken)
+    return next(name for name in (*named, *names, *spare) if name not in named_classes)
 
 
 def _is_strict(sides: FoundTiers, device: Device, number: int) -> bool:

@@ -165,7 +165,7 @@ def _party_prefixes(found: FoundFabric, way: ExternalPort) -> tuple[str, ...]:
     )
 
 
-def _party_name(found: FoundFabric, way: ExternalPort, taken: list[str]) -> str:
+def _party_name(found: FoundFabric, way: ExternalPort, used_names: list[str]) -> str:
     """Return a name: from a policy of our own making, else AS number or far end; static ones by list order."""
     if way.policy.startswith(_FROM):
         name = way.policy.removeprefix(_FROM).lower()
@@ -174,10 +174,10 @@ def _party_name(found: FoundFabric, way: ExternalPort, taken: list[str]) -> str:
     else:
         words = _WORD.sub("-", _far_end(found, way)[0].lower()).strip("-").rstrip("0123456789").strip("-")
         name = words if words[:1].isalpha() else "outside"
-        if taken and name < taken[-1]:
-            name = f"{taken[-1][: _NAME - 4]}-{name[:3]}".strip("-")
+        if used_names and name < used_names[-1]:
+            name = f"{used_names[-1][: _NAME - 4]}-{name[:3]}".strip("-")
     name = name[:_NAME].strip("-")
-    return name if name not in taken else f"{name[: _NAME - 3]}-{len(taken)}"
+    return name if name not in used_names else f"{name[: _NAME - 3]}-{len(used_names)}"
 
 
 def _far_end(found: FoundFabric, way: ExternalPort) -> tuple[str, str]:

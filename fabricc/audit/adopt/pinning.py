@@ -135,14 +135,14 @@ def _set_tables(site: Site, draft: Draft, compiled: Compiled) -> Step:
     return draft, compiled
 
 
-def _use_names(words: Mapping[str, Any], given: Mapping[str, str]) -> Mapping[str, Any]:
+def _use_names(words: Mapping[str, Any], new_names: Mapping[str, str]) -> Mapping[str, Any]:
     """Return the words with the new names of switches where external links use them."""
     if "external" not in words:
         return words
     at = {link["at"] for party in words["external"].values() for link in party["links"]}
     return {
         **words,
-        "external": rename_switches(words["external"], {name: given.get(name, name) for name in at}),
+        "external": rename_switches(words["external"], {name: new_names.get(name, name) for name in at}),
     }
 
 

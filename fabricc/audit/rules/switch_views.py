@@ -101,14 +101,15 @@ def direction_of(statement: Statement, port: str) -> Direction | None:
     return Direction.UP if there > here else Direction.DOWN
 
 
-def view_of(statement: Statement, known: ModelPorts, cnp: int | None) -> SwitchView:
+def view_of(statement: Statement, model_ports: ModelPorts, cnp: int | None) -> SwitchView:
     """Return the switch with its facts sorted for the rules; ports of similar devices are computed once."""
     same = statement.once(
-        (make_view, cnp), lambda: make_view(switch_of(statement, known, cnp), statement.device.reading).links
+        (make_view, cnp),
+        lambda: make_view(switch_of(statement, model_ports, cnp), statement.device.reading).links,
     )
     ports = [_with_peer(statement, link.port) for link in same]
     seen = SwitchView(
-        _make_switch(statement, known, tuple(ports), cnp), Reading(statement.rest, statement.lines)
+        _make_switch(statement, model_ports, tuple(ports), cnp), Reading(statement.rest, statement.lines)
     )
     sort_facts(seen, statement.rest.items())
     seen.neighbors = {name: dict(values) for (vrf, name), values in statement.sessions.items() if not vrf}
@@ -127,26 +128,28 @@ def view_of(statement: Statement, known: ModelPorts, cnp: int | None) -> SwitchV
     return seen
 
 
-def switch_of(statement: Statement, known: ModelPorts, cnp: int | None) -> Switch:
+def switch_of(statement: Statement, model_ports: ModelPorts, cnp: int | None) -> Switch:
     """The switch, with the ports that lead to a higher or lower device, and lossless ones that lead to nobody here."""
     ports = tuple(
-        _make_port(statement, name, direction, known.cages)
+        _make_port(statement, name, direction, model_ports.cages)
         for name in statement.fars
         if (direction := direction_of(statement, name)) is not None
     ) + tuple(
-        _make_port(statement, name, Direction.HOST, known.cages)
+        _make_port(statement, name, Direction.HOST, model_ports.cages)
         for name in statement.open_ports()
         if "pfc" in statement.ports[name]
     )
-    return _make_switch(statement, known, ports, cnp)
+    return _make_switch(statement, model_ports, ports, cnp)
 
 
-def _make_switch(statement: Statement, known: ModelPorts, ports: tuple[Port, ...], cnp: int | None) -> Switch:
+def _make_switch(
+    statement: Statement, model_ports: ModelPorts, ports: tuple[Port, ...], cnp: int | None
+) -> Switch:
     place, device = statement.place, statement.device
     return Switch(
         name=statement.name, cluster="", tier=_NAMES.get(place.tier, TierName.TOR), plane=place.plane or 0,
-        pod=place.pod, unit=place.unit, model=known.model, nos=device.system, release=device.release, loopback4=None,
-        loopback6=None, drained=False, management=_MANAGEMENT, ports=ports, bgp=_NO_BGP,
+        pod=place.pod, unit=place.unit, model=model_ports.model, nos=device.system, release=device.release,
+        loopback4=None, loopback6=None, drained=False, management=_MANAGEMENT, ports=ports, bgp=_NO_BGP,
         qos=SwitchQos(statement.once((classes_found, cnp), lambda: classes_found(statement, cnp)), (), None, None),
     )  # fmt: skip
 

@@ -119,13 +119,13 @@ def _map_cables(topology: ReadTopology, names: Mapping[str, str]) -> _Cables:
     return _Cables(peers, words, lines)
 
 
-def _compare_devices(wanted: _Cables, there: _Cables) -> Iterator[Difference]:
-    for name, line in wanted.lines.items():
-        if name not in there.lines:
+def _compare_devices(planned: _Cables, found: _Cables) -> Iterator[Difference]:
+    for name, line in planned.lines.items():
+        if name not in found.lines:
             yield Difference("FAB6330", name, f"{name} was not found", False, line)
-    for name, line in there.lines.items():
-        if name not in wanted.lines:
-            at = next((str(peer) for end, peer in there.peers.items() if end.device == name), "nothing")
+    for name, line in found.lines.items():
+        if name not in planned.lines:
+            at = next((str(peer) for end, peer in found.peers.items() if end.device == name), "nothing")
             yield Difference("FAB6331", name, f"{name} is not planned; it is cabled to {at}", True, line)
 
 
@@ -142,21 +142,21 @@ def _other_guids(
             yield Difference("FAB6334", name, message, True, node.line)
 
 
-def _compare_links(wanted: _Cables, there: _Cables) -> Iterator[Difference]:
+def _compare_links(planned: _Cables, found: _Cables) -> Iterator[Difference]:
     reported: set[End] = set()
     misplaced: set[frozenset[End]] = set()
-    for end, peer in wanted.peers.items():
-        if end in reported or not {end.device, peer.device} <= there.lines.keys():
+    for end, peer in planned.peers.items():
+        if end in reported or not {end.device, peer.device} <= found.lines.keys():
             continue
         reported |= {end, peer}
-        if there.peers.get(end) == peer:
-            if there.words[end] != wanted.words[end]:
-                message = f"{end} to {peer} runs at {there.words[end]}; planned is {wanted.words[end]}"
-                yield Difference("FAB6333", end.device, message, True, there.lines[end.device])
+        if found.peers.get(end) == peer:
+            if found.words[end] != planned.words[end]:
+                message = f"{end} to {peer} runs at {found.words[end]}; planned is {planned.words[end]}"
+                yield Difference("FAB6333", end.device, message, True, found.lines[end.device])
             continue
-        swap = _find_swap(wanted, there, end) or _find_swap(wanted, there, peer)
+        swap = _find_swap(planned, found, end) or _find_swap(planned, found, peer)
         if swap is None:
-            yield from _report_moved(wanted, there, end, peer, misplaced)
+            yield from _report_moved(planned, found, end, peer, misplaced)
             continue
         one, other, first, second = swap
         reported |= set(swap)
@@ -164,37 +164,37 @@ def _compare_links(wanted: _Cables, there: _Cables) -> Iterator[Difference]:
             f"swapped: {one} is cabled to {second} and {other} to {first}; "
             f"planned is {one} to {first} and {other} to {second}"
         )
-        yield Difference("FAB6332", one.device, message, True, there.lines[one.device])
-    for end, peer in there.peers.items():
-        between_planned = {end.device, peer.device} <= wanted.lines.keys()
-        if between_planned and end < peer and not {end, peer} & wanted.peers.keys():
+        yield Difference("FAB6332", one.device, message, True, found.lines[one.device])
+    for end, peer in found.peers.items():
+        between_planned = {end.device, peer.device} <= planned.lines.keys()
+        if between_planned and end < peer and not {end, peer} & planned.peers.keys():
             message = f"{end} to {peer} is not planned"
-            yield Difference("FAB6331", end.device, message, True, there.lines[end.device])
+            yield Difference("FAB6331", end.device, message, True, found.lines[end.device])
 
 
-def _find_swap(wanted: _Cables, there: _Cables, one: End) -> tuple[End, End, End, End] | None:
+def _find_swap(planned: _Cables, found: _Cables, one: End) -> tuple[End, End, End, End] | None:
     """Return `one`, the other end whose cable was exchanged with its own, and the planned peer of each."""
-    first, second = wanted.peers[one], there.peers.get(one)
-    other = wanted.peers.get(second) if second is not None else None
-    if second is None or other is None or there.peers.get(other) != first:
+    first, second = planned.peers[one], found.peers.get(one)
+    other = planned.peers.get(second) if second is not None else None
+    if second is None or other is None or found.peers.get(other) != first:
         return None
     return one, other, first, second
 
 
 def _report_moved(
-    wanted: _Cables, there: _Cables, end: End, peer: End, reported: set[frozenset[End]]
+    planned: _Cables, found: _Cables, end: End, peer: End, reported: set[frozenset[End]]
 ) -> Iterator[Difference]:
     """Report a planned cable that is not in place: moved (each moved cable once) or missing."""
-    elsewhere = [(at, far) for at in (end, peer) if (far := there.peers.get(at)) is not None]
+    elsewhere = [(at, far) for at in (end, peer) if (far := found.peers.get(at)) is not None]
     fresh = [(at, far) for at, far in elsewhere if frozenset((at, far)) not in reported]
     if not fresh and len(elsewhere) < len((end, peer)):
         yield Difference(
-            "FAB6330", end.device, f"no link from {end} to {peer}", False, wanted.lines[end.device]
+            "FAB6330", end.device, f"no link from {end} to {peer}", False, planned.lines[end.device]
         )
     for at, far in fresh:
         reported.add(frozenset((at, far)))
         message = f"{at} is cabled to {far}; planned is {peer if at == end else end}"
-        yield Difference("FAB6332", at.device, message, True, there.lines[at.device])
+        yield Difference("FAB6332", at.device, message, True, found.lines[at.device])
 
 
 MAX_BYTES = 256 * 1024 * 1024

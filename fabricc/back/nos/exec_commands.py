@@ -88,13 +88,15 @@ def _shorten_word(word: str) -> str:
     return "".join((re.escape(least), *(f"(?:{letter}" for letter in rest), ")?" * len(rest)))
 
 
-def exec_lines(text: str, words: re.Pattern[str], kept: tuple[VerbatimText, ...] = ()) -> Iterator[ExecLine]:
+def exec_lines(
+    text: str, words: re.Pattern[str], verbatim_texts: tuple[VerbatimText, ...] = ()
+) -> Iterator[ExecLine]:
     """Yield each line that is an exec command, a pasted prompt, or an `exit` that leaves no indented block.
 
     Args:
         text: lines of a configuration.
         words: exec commands of the system.
-        kept: texts in which such lines are no commands.
+        verbatim_texts: texts in which such lines are no commands.
     """
     nested, until, opened = (
         False,
@@ -108,7 +110,7 @@ def exec_lines(text: str, words: re.Pattern[str], kept: tuple[VerbatimText, ...]
             continue
         if not line or line.startswith(_COMMENT):
             continue
-        for each in kept:
+        for each in verbatim_texts:
             if begun := each.begins.fullmatch(line):
                 until, opened = each.end or begun[1], ExecLine(number, line, unclosed=True)
         indented = raw[:1].isspace()

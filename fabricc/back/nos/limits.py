@@ -247,18 +247,19 @@ def marking_limit(
     )  # fmt: skip
 
 
-def watchdog_limit(code: str, held: Callable[[Watchdog], tuple[int, int, int]], reason: str) -> Limit:
+def watchdog_limit(code: str, held_timers: Callable[[Watchdog], tuple[int, int, int]], reason: str) -> Limit:
     """Return the limit of NOS timers (detect, restore, poll.
 
-    Milliseconds) that differ from the requested: those of `held`.
+    Milliseconds) that differ from the requested: those of `held_timers`.
     """
     return Reservation(
         code,
         feature="PFC watchdog timers of {it[0]} / {it[1]} / {it[2]} ms (detect, restore, poll)",
         requested=lambda switch: [
-            (*requested, *held(watchdog))
+            (*requested, *held_timers(watchdog))
             for watchdog in list_watchdogs(switch)
-            if (requested := (watchdog.detect_ms, watchdog.restore_ms, watchdog.poll_ms)) != held(watchdog)
+            if (requested := (watchdog.detect_ms, watchdog.restore_ms, watchdog.poll_ms))
+            != held_timers(watchdog)
         ],
         reason=reason + "; written are {it[3]} / {it[4]} / {it[5]} ms",
         remedy="none needed, or set the values that are configured",

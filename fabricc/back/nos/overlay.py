@@ -153,11 +153,11 @@ def _matching_keys(value: Mapping[str, Any], key: str) -> list[str]:
     return [known for known in value if shape.fullmatch(known)]
 
 
-def _has_part(known: Any, part: Any) -> bool:
+def _has_part(value: Any, part: Any) -> bool:
     """Return whether something is there to be taken away."""
     if isinstance(part, list):
-        return isinstance(known, list) and any(item in known for item in part)
-    return part is None or known == part or (isinstance(part, dict) and isinstance(known, dict))
+        return isinstance(value, list) and any(item in value for item in part)
+    return part is None or value == part or (isinstance(part, dict) and isinstance(value, dict))
 
 
 def _merge_json(text: str, overlay: str) -> str:

@@ -124,7 +124,7 @@ def render_bounded(work: Callable[[], _Result]) -> _Result:
         work: renders templates; its result is what JSON can express.
 
     Raises:
-        TemplateFaultError: a template failed, or reached a limit of `bounded`.
+        TemplateFaultError: a template failed, or reached a limit of `run_bounded`.
     """
     if not _overrides or child_process.is_child():
         return work()

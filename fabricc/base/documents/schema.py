@@ -78,11 +78,11 @@ def _bound_keyword(keyword: Any) -> Any:
     return lambda *arguments: islice(keyword(*arguments), MOST_PER_KEYWORD)
 
 
-def _check_pattern(_: Any, wanted: str, value: Any, __: Any) -> Iterator[ValidationError]:
+def _check_pattern(_: Any, pattern: str, value: Any, __: Any) -> Iterator[ValidationError]:
     from jsonschema.exceptions import ValidationError
 
-    if isinstance(value, str) and not compile_pattern(wanted).search(value):
-        yield ValidationError(f"{value!r} does not match {wanted!r}")
+    if isinstance(value, str) and not compile_pattern(pattern).search(value):
+        yield ValidationError(f"{value!r} does not match {pattern!r}")
 
 
 _NOTES = frozenset({
@@ -117,23 +117,23 @@ def compile_pattern(text: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"\$$", r"\\Z", text))
 
 
-def _fits_type(value: Any, wanted: Any, _: Schema, __: Schema) -> bool:
-    names = wanted if isinstance(wanted, list) else [wanted]
+def _fits_type(value: Any, type_names: Any, _: Schema, __: Schema) -> bool:
+    names = type_names if isinstance(type_names, list) else [type_names]
     return any(name in _TYPES and _TYPES[name](value) for name in names)
 
 
-def _fits_reference(value: Any, wanted: str, __: Schema, root: Schema) -> bool:
-    start, *parts = wanted.split("/")
+def _fits_reference(value: Any, reference: str, __: Schema, root: Schema) -> bool:
+    start, *parts = reference.split("/")
     found: Any = root if start == "#" else {}
     for part in parts:
         found = found.get(part, {})
     return bool(found) and fits_schema(value, found, root)
 
 
-def _fits_properties(value: Any, wanted: Schema, _: Schema, root: Schema) -> bool:
+def _fits_properties(value: Any, properties: Schema, _: Schema, root: Schema) -> bool:
     if not isinstance(value, dict):
         return True
-    return all(fits_schema(item, wanted[key], root) for key, item in value.items() if key in wanted)
+    return all(fits_schema(item, properties[key], root) for key, item in value.items() if key in properties)
 
 
 def _fits_additional(value: Any, wanted: Any, schema: Schema, root: Schema) -> bool:
@@ -143,19 +143,19 @@ def _fits_additional(value: Any, wanted: Any, schema: Schema, root: Schema) -> b
     return all(fits_schema(item, wanted, root) for key, item in value.items() if key not in named)
 
 
-def _fits_items(value: Any, wanted: Any, _: Schema, root: Schema) -> bool:
-    return not isinstance(value, list) or all(fits_schema(item, wanted, root) for item in value)
+def _fits_items(value: Any, item_schema: Any, _: Schema, root: Schema) -> bool:
+    return not isinstance(value, list) or all(fits_schema(item, item_schema, root) for item in value)
 
 
-def _fits_names(value: Any, wanted: Any, _: Schema, root: Schema) -> bool:
-    return not isinstance(value, dict) or all(fits_schema(key, wanted, root) for key in value)
+def _fits_names(value: Any, name_schema: Any, _: Schema, root: Schema) -> bool:
+    return not isinstance(value, dict) or all(fits_schema(key, name_schema, root) for key in value)
 
 
-def _fits_condition(value: Any, wanted: Any, schema: Schema, root: Schema) -> bool:
+def _fits_condition(value: Any, condition: Any, schema: Schema, root: Schema) -> bool:
     """`if` with its `then` and `else`; a condition that is not surely met may be met, so both have to fit then."""
     if not fits_schema(value, schema.get("then", True), root):
         return False
-    return fits_schema(value, wanted, root) or fits_schema(value, schema.get("else", True), root)
+    return fits_schema(value, condition, root) or fits_schema(value, schema.get("else", True), root)
 
 
 def _limit_check(kinds: type | tuple[type, ...], within: Callable[[Any, Any], bool]) -> Callable[..., bool]:

@@ -93,7 +93,7 @@ def read(path: Path, *, root: Path | None = None, limit: int = LIMIT) -> bytes:
 
     Args:
         path: the file.
-        root: the folder that it has to be in; None for the repository of `path`, see `repository`.
+        root: the folder that it has to be in; None for the repository of `path`, see `repository_of`.
         limit: the most bytes that the file may have.
 
     Raises:

@@ -382,13 +382,13 @@ def buffer_figures(found: Raw) -> Raw:
     return {**whole, "pools": {"source": "buffers", **found}}
 
 
-def _figures_of_variables(given: Raw) -> Raw:
+def _figures_of_variables(variables: Raw) -> Raw:
     """Pools of a Spectrum, whose sizes are variables of the template."""
     return {
-        "ingress_lossless_bytes": given["ingress_lossless_pool_size"],
-        "headroom_bytes": given.get("ingress_lossless_pool_xoff", 0),
-        "egress_lossless_bytes": given["egress_lossless_pool_size"],
-        "egress_lossy_bytes": given.get("egress_lossy_pool_size"),
+        "ingress_lossless_bytes": variables["ingress_lossless_pool_size"],
+        "headroom_bytes": variables.get("ingress_lossless_pool_xoff", 0),
+        "egress_lossless_bytes": variables["egress_lossless_pool_size"],
+        "egress_lossy_bytes": variables.get("egress_lossy_pool_size"),
         "egress_lossless_static": False,
         "size_includes_headroom": False,
         "lossy_egress_alpha": 3,

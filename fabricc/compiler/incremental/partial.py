@@ -105,7 +105,7 @@ def _patch_locked(
     check: bool,
     progress: Callable[[str, int, int], None] | None,
 ) -> tuple[Compiled, BuildResult | None]:
-    """Patch the tree as `patched` does, while the caller holds its lock."""
+    """Patch the tree as `patch_tree` does, while the caller holds its lock."""
     compiled = plan()
     if not compiled.sound or compiled.planned is None or compiled.lock_text != compiled.lock_before:
         return compiled, None

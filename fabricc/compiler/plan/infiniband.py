@@ -20,38 +20,38 @@ if TYPE_CHECKING:
 P = TypeVar("P", bound=PlannedSpec)
 
 
-def planned_subnets(known: P, catalog: Catalog, repinning: Repinning) -> P:
+def planned_subnets(loaded: P, catalog: Catalog, repinning: Repinning) -> P:
     """Return the spec with its subnets planned.
 
     Args:
-        known: spec, lock and diagnostics so far.
+        loaded: spec, lock and diagnostics so far.
         catalog: the models it may use.
         repinning: identities and strides of earlier builds, and which of them may change.
     """
-    spec, folder = known.spec, known.path.parent
+    spec, folder = loaded.spec, loaded.path.parent
     if spec.infiniband is None:
         raise ValueError("not an InfiniBand spec")
     planned, repinned = repinning.run(
         lambda pinned: plan_infiniband(spec, catalog, pinned, folder),
         lambda after: find_touched(spec, catalog, repinning.lock, after.fabric),
     )
-    found = [*known.diagnostics, *planned.diagnostics, *repinning.report_changes(repinned)]
+    found = [*loaded.diagnostics, *planned.diagnostics, *repinning.report_changes(repinned)]
     if planned.fabric is not None:
         found = apply_acceptances(spec, [*found, *host_fact_findings(spec, planned.fabric.wiring)])
     files = [*spec.catalog_files, *([spec.infiniband.guids] if spec.infiniband.guids else [])]
     if planned.fabric is not None:
         spec = with_host_cable(spec, planned.fabric.wiring.cable_kinds["host"])
-    lock_text = renew_lock(planned.lock, spec.cluster, known.lock_before, spec.network_name)
+    lock_text = renew_lock(planned.lock, spec.cluster, loaded.lock_before, spec.network_name)
     found += report_unnamed_network(
-        known.lock_before, lock_text, str(known.lock_path), spec.cluster, spec.network_name
+        loaded.lock_before, lock_text, str(loaded.lock_path), spec.cluster, spec.network_name
     )
     return replace(
-        known,
+        loaded,
         loaded=spec,
         infiniband=planned.fabric,
         lock_text=lock_text,
         diagnostics=tuple(found),
-        sources={**input_texts(planned.diagnostics), **known.sources},
-        inputs=file_digests([known.path, *(folder / name for name in files), known.lock_path]),
+        sources={**input_texts(planned.diagnostics), **loaded.sources},
+        inputs=file_digests([loaded.path, *(folder / name for name in files), loaded.lock_path]),
         repinned=repinned,
     )

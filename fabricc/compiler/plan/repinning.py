@@ -92,7 +92,7 @@ class Repinning:
     def run(
         self, plan: Callable[[Lock], P], touched: Callable[[P], ChangedParts]
     ) -> tuple[P, RepinResult | None]:
-        """Return the plan with the lock unchanged or with the allowed pins changed; see `planning.repin`."""
+        """Return the plan with the lock unchanged or with the allowed pins changed; see `find_repin`."""
         if self.requested_pins is None or not self.lock.strides:
             return plan(self.lock), None
         return find_repin(self.lock, self.requested_pins, plan, touched)

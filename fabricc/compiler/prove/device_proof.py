@@ -55,7 +55,7 @@ def switch_findings(
         switch: what is planned.
         found: its files.
         fresh: False when they were rendered just now by the same templates, so that there is no line to blame.
-        altered: whether they were changed after they were written, so that every line counts; see `placed`.
+        altered: whether they were changed after they were written, so that every line counts.
     """
     back_end = back_ends.load(switch.nos)
     own: set[tuple[str, int]] = set()

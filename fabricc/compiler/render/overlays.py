@@ -247,12 +247,12 @@ def capability_gaps(spec: ClusterSpec, fabric: Fabric, sections: set[GapKey]) ->
     yield from _host_gaps(spec, fabric)
 
 
-def find_unexpressed(switch: Switch, back_end: Nos, known: Iterable[Gap]) -> Iterator[Gap]:
-    """Yield settings of the switch that its back end does not write, unless a `known` gap explains them.
+def find_unexpressed(switch: Switch, back_end: Nos, known_gaps: Iterable[Gap]) -> Iterator[Gap]:
+    """Yield settings of the switch that its back end does not write, unless a `known_gaps` gap explains them.
 
     A back end may plan a fact without a line for it, so its rendered files are read as well.
     """
-    reported = {gap.feature for gap in known}
+    reported = {gap.feature for gap in known_gaps}
     wanted = setting_facts(switch) | congestion_facts(switch.qos)
     requested = {path for path in wanted if path.startswith(tuple(SETTINGS))}
     missing = requested and requested - back_end.planned(switch).keys()

@@ -59,7 +59,7 @@ def overlay_departures(switch: Switch) -> dict[str, Value | None]:
     """Return the facts of lines that overlays take away -> what the files with all overlays state; None for nothing.
 
     Raises:
-        EmitError: as `rendered`.
+        EmitError: as `render_switch` does.
     """
     removing = [each for each in switch.overlays if each.removes]
     if not removing:

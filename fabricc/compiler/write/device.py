@@ -170,7 +170,7 @@ class Piece:
         reading: FileContents,
         files: Mapping[str, str],
         kind: DeviceKind | None,
-        known: Iterable[Finding],
+        reported: Iterable[Finding],
         *,
         count_answers: bool,
         as_planned: bool,
@@ -182,7 +182,7 @@ class Piece:
             reading: its facts.
             files: its files.
             kind: of the switches that differ in coordinates alone.
-            known: findings of the invariants, which are not reported twice.
+            reported: findings of the invariants, which are not reported twice.
             count_answers: whether to count which rules had their inputs.
             as_planned: whether its files state what is planned and nothing else.
         """
@@ -193,7 +193,7 @@ class Piece:
             return
         statement = planned_statement(switch, reading, files, f"switches/{switch.name}")
         sessions = sessions_of(statement)
-        places = {(each.code, each.file, each.line) for each in known}
+        places = {(each.code, each.file, each.line) for each in reported}
         found = [*run_switch_rules(statement, sessions)]
         self.findings.add(each for each in found if (each.code, each.file, each.line) not in places)
         self.summaries[switch.name] = summary = summarize(statement, sessions)

@@ -67,7 +67,7 @@ def run_in_background(work: Callable[[], Result]) -> Iterator[Callable[[], Resul
     """Run `work` in its own process at the same time; the yielded function waits for its result, once.
 
     Raises:
-        EmitError, WorkerError: as `spread`, on waiting.
+        EmitError, WorkerError: as `spread_work` does, on waiting.
     """
     queue = queue_pieces(1)
     crew = dict([_start_worker(queue, lambda _: work())])
@@ -85,7 +85,7 @@ def run_in_background(work: Callable[[], Result]) -> Iterator[Callable[[], Resul
 
 
 def _start_worker(queue: int, work: Callable[[int], Any]) -> tuple[int, int]:
-    """Fork a worker; its result pipe and process id."""
+    """Fork a worker, and return its result pipe and its process id."""
     results, out = os.pipe()
     parent = os.getpid()
     pid = os.fork()
@@ -212,7 +212,7 @@ def share_pieces(pieces: int) -> Iterator[Iterator[int]]:
     """Share numbers of pieces between this process and those it starts: each goes to the first one that is free.
 
     Raises:
-        ValueError: as `queued`.
+        ValueError: there are more than 16,000.
     """
     queue = queue_pieces(pieces)
     try:

@@ -113,9 +113,9 @@ def compute_host_loss(wiring: Wiring, ports: Iterable[NicPort]) -> PortLoss:
     return compute_port_loss(wiring.fabric, group, (port[1:] for port in lost))
 
 
-def count_cut_gpus(left: Remainder) -> int:
+def count_cut_gpus(remainder: Remainder) -> int:
     """Return the number of GPUs without a port."""
-    return sum(compute_host_loss(left.wiring, ports).gpus for ports in left.lost_ports.values())
+    return sum(compute_host_loss(remainder.wiring, ports).gpus for ports in remainder.lost_ports.values())
 
 
 def find_affected_hosts(before: Remainder, now: Remainder) -> list[AffectedHost]:
@@ -167,26 +167,26 @@ class FurtherFailure(NamedTuple):
     share: Fraction
 
 
-def find_further_failure(left: Remainder) -> FurtherFailure:
+def find_further_failure(remainder: Remainder) -> FurtherFailure:
     """Return the worst effect of losing one more switch; losing a link is never worse than losing its switch."""
-    cuts, gpus = _find_worst_cut(left)
-    return FurtherFailure(cuts, gpus, *_find_narrowest_uplinks(left))
+    cuts, gpus = _find_worst_cut(remainder)
+    return FurtherFailure(cuts, gpus, *_find_narrowest_uplinks(remainder))
 
 
-def _find_worst_cut(left: Remainder) -> tuple[str, int]:
-    wiring, alone = left.wiring, _map_last_uplinks(left)
+def _find_worst_cut(remainder: Remainder) -> tuple[str, int]:
+    wiring, alone = remainder.wiring, _map_last_uplinks(remainder)
     worst = ("", 0)
     known: dict[object, int] = {}
-    lost_units = {unit for unit, _ in left.lost_ports}
+    lost_units = {unit for unit, _ in remainder.lost_ports}
     for name in wiring.switches:
-        if name in left.outage.gone:
+        if name in remainder.outage.gone:
             continue
         tors = (name, *alone.get(name, ()))
         ports = [port for tor in tors if tor in wiring.tors for port in wiring.nics(tor)]
         gpus = 0
         for unit, of_unit in group_pairs((port.unit, port) for port in ports).items():
             if unit in lost_units:
-                gpus += _count_more_cut(left, unit, of_unit)
+                gpus += _count_more_cut(remainder, unit, of_unit)
                 continue
             group = wiring.fabric.units[unit].group
             key = group, tuple(port[1:] for port in of_unit)
@@ -197,21 +197,21 @@ def _find_worst_cut(left: Remainder) -> tuple[str, int]:
     return worst
 
 
-def _count_more_cut(left: Remainder, unit: int, ports: Iterable[NicPort]) -> int:
+def _count_more_cut(remainder: Remainder, unit: int, ports: Iterable[NicPort]) -> int:
     """Return how many more GPUs of a unit have no port if some ports are lost as well."""
-    fabric = left.wiring.fabric
+    fabric = remainder.wiring.fabric
     group = fabric.units[unit].group
-    gone = {port[1:] for (of, _), lost in left.lost_ports.items() if of == unit for port in lost}
+    gone = {port[1:] for (of, _), lost in remainder.lost_ports.items() if of == unit for port in lost}
     both = gone | {port[1:] for port in ports}
     return compute_port_loss(fabric, group, both).gpus - compute_port_loss(fabric, group, gone).gpus
 
 
-def _find_narrowest_uplinks(left: Remainder) -> tuple[str, str, Fraction]:
-    wiring = left.wiring
+def _find_narrowest_uplinks(remainder: Remainder) -> tuple[str, str, Fraction]:
+    wiring = remainder.wiring
     narrowest: tuple[str, str, Fraction] = ("", "", WHOLE)
     seen: set[tuple[tuple[str, int], ...]] = set()
     for lower, above in wiring.uplinks.items():
-        counts, of = left.next_hops(lower), sum(above.values())
+        counts, of = remainder.next_hops(lower), sum(above.values())
         key = (*counts.items(), ("", of))
         if key in seen:  # equal to a switch that comes before it
             continue
@@ -226,10 +226,10 @@ def _find_narrowest_uplinks(left: Remainder) -> tuple[str, str, Fraction]:
     return narrowest
 
 
-def _map_last_uplinks(left: Remainder) -> dict[str, list[str]]:
+def _map_last_uplinks(remainder: Remainder) -> dict[str, list[str]]:
     """Map each switch to the ToRs for which it is the only remaining switch above; a ToR of a pair needs no other."""
     found: defaultdict[str, list[str]] = defaultdict(list)
-    for tor in () if left.wiring.fabric.shape.peer_links else left.wiring.tors:
-        if tor in left.wiring.uplinks and len(above := left.next_hops(tor)) == 1:
+    for tor in () if remainder.wiring.fabric.shape.peer_links else remainder.wiring.tors:
+        if tor in remainder.wiring.uplinks and len(above := remainder.next_hops(tor)) == 1:
             found[next(iter(above))].append(tor)
     return found

@@ -196,21 +196,21 @@ def _find_factors(rates: OutageRates) -> Mapping[str, tuple[Fraction, Fraction]]
     return found
 
 
-def _share_of(wanted: int, before: int, after: int) -> Fraction:
+def _share_of(traffic: int, before: int, after: int) -> Fraction:
     """Return the share of the traffic that passed with a bandwidth before and passes with another one after."""
-    passed = min(wanted, before)
-    return Fraction(min(wanted, after), passed) if passed else WHOLE
+    passed = min(traffic, before)
+    return Fraction(min(traffic, after), passed) if passed else WHOLE
 
 
 def _measure_unit(
-    left: Remainder,
+    remainder: Remainder,
     unit: Unit,
     dead: Mapping[int, frozenset[NicPort]],
     factors: Mapping[str, tuple[Fraction, Fraction]],
 ) -> BandwidthLoss:
     if not dead and not factors:
         return BandwidthLoss(0, 0, 0, WHOLE, WHOLE)
-    wiring, fabric = left.wiring, left.wiring.fabric
+    wiring, fabric = remainder.wiring, remainder.wiring.fabric
     nics, weight = count_gpu_nics(fabric, unit.group)
     attached = fabric.attachments[unit.group]
     alike = group_pairs(

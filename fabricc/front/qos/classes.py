@@ -265,12 +265,12 @@ def plan_trimming(classes: Iterable[TrafficClass], carrier: str, size_bytes: int
     return Trimming(size_bytes, found.data_dscp, found.priority, tuple(queues))
 
 
-def trimming_findings(wanted: Trimming | None, model: SwitchModel) -> tuple[QosFinding, ...]:
+def trimming_findings(trimming: Trimming | None, model: SwitchModel) -> tuple[QosFinding, ...]:
     """Return a size that the chip's maker does not list; nothing where no figure is known."""
     limit = model.buffers.limits.trim_bytes
-    if wanted is None or limit is None or limit[0] <= wanted.size_bytes <= limit[1]:
+    if trimming is None or limit is None or limit[0] <= trimming.size_bytes <= limit[1]:
         return ()
     least, most = limit
-    message = f"packets trimmed to {wanted.size_bytes} bytes are requested, {model.title} trims to {least} to {most}"
-    nearest = min(max(wanted.size_bytes, least), most)
+    message = f"packets trimmed to {trimming.size_bytes} bytes are requested, {model.title} trims to {least} to {most}"
+    nearest = min(max(trimming.size_bytes, least), most)
     return (QosFinding("FAB4015", Severity.ERROR, message, f"the nearest that fits is {nearest}"),)

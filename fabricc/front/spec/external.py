@@ -192,7 +192,7 @@ def _explain_rejection(
 def _link_networks(
     party: Mapping[str, Any],
     families: tuple[int, ...],
-    taken: UsedNetworks,
+    used_networks: UsedNetworks,
     path: KeyPath,
     findings: Findings,
 ) -> PartyNetworks:
@@ -212,7 +212,7 @@ def _link_networks(
             findings.error(
                 "FAB2093", f"{format_path(at)}: {network} has fewer than two addresses for a link", *at
             )
-        elif _claim_subnet(network, taken, at, findings):
+        elif _claim_subnet(network, used_networks, at, findings):
             found[family] = network
     return PartyNetworks(found, UsedNetworks())
 
@@ -220,7 +220,7 @@ def _link_networks(
 def _read_link(
     raw: Mapping[str, Any],
     families: tuple[int, ...],
-    taken: UsedNetworks,
+    used_networks: UsedNetworks,
     inside: PartyNetworks,
     path: KeyPath,
     findings: Findings,
@@ -251,7 +251,7 @@ def _read_link(
             return None
         subnet, base = found[0].network, inside.networks.get(family)
         within = base is not None and base.prefixlen <= subnet.prefixlen and base.overlaps(subnet)
-        if not _claim_subnet(subnet, inside.taken if within else taken, (*path, local), findings):
+        if not _claim_subnet(subnet, inside.taken if within else used_networks, (*path, local), findings):
             return None
         ends[family] = (str(found[0]), found[1])
     return ExternalLink(
@@ -299,13 +299,13 @@ def _resolve_ends(
     return own, str(far)
 
 
-def _claim_subnet(subnet: Network, taken: UsedNetworks, at: KeyPath, findings: Findings) -> bool:
+def _claim_subnet(subnet: Network, used_networks: UsedNetworks, at: KeyPath, findings: Findings) -> bool:
     """Note the subnet of a link; False when it is somebody's already."""
-    if other := taken.overlapping(subnet):
+    if other := used_networks.overlapping(subnet):
         help_ = "Number the link from a network that neither the fabric nor another link has."
         findings.error("FAB2094", f"{format_path(at)}: {subnet} overlaps {other}", *at, help=help_)
         return False
-    taken.add(subnet, format_path(at))
+    used_networks.add(subnet, format_path(at))
     return True
 
 

@@ -209,15 +209,15 @@ class _Cells:
         self.line = line
         self.findings = findings
 
-    def of(self, column: str, value: Callable[[str], T], wanted: str) -> T | None:
+    def of(self, column: str, value: Callable[[str], T], expected: str) -> T | None:
         text = self.line.cells.get(column)
         if text is None:
             return None
         try:
             return value(text)
         except ValueError:
-            message = f"{column} {clip(text)!r} is not {wanted.partition(':')[0]}"
-            help_ = f"Write {wanted}, or leave it empty for the computed one."
+            message = f"{column} {clip(text)!r} is not {expected.partition(':')[0]}"
+            help_ = f"Write {expected}, or leave it empty for the computed one."
             self.findings.append(_error_at("FAB2147", message, self.line.positions[column], help_))
             return None
 

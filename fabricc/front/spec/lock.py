@@ -137,14 +137,14 @@ def report_unnamed_network(
     return [_other_network(cluster, "", network, Position(file, lines.index(line) + 1, 1))]
 
 
-def _other_network(cluster: str, network: str, wanted: str, position: Position) -> Diagnostic:
+def _other_network(cluster: str, network: str, own_network: str, position: Position) -> Diagnostic:
     message = (
         f"this lock is for {describe_network(network)} of cluster '{cluster}', "
-        f"and the spec describes {describe_network(wanted)}"
+        f"and the spec describes {describe_network(own_network)}"
     )
     remedy = (
         "Give each spec its own `cluster` name and lock (`fabricc lock --own SPEC`). If these are the numbers of this "
-        f"spec, write `{_owner_line(cluster, wanted)}` in this line: no number changes."
+        f"spec, write `{_owner_line(cluster, own_network)}` in this line: no number changes."
     )
     return Diagnostic("FAB2070", Severity.ERROR, message, position, remedy)
 

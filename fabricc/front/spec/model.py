@@ -105,7 +105,7 @@ class Tier:
         count: pinned number of switches per plane (and per pod for spines of a three-tier fabric), or None.
         uplinks: pinned number of uplinks of every switch of the tier, or None (from `oversubscription`).
         uplink_gbps: speed of the uplinks, or None for the fastest both ends share.
-        reserved_ports: ports at host-port speed (ToR) or down-link speed (spine, core) kept free.
+        reserved_ports: ports at host-port speed (ToR) or downlink speed (spine, core) kept free.
         units_per_pod: units behind one set of spines in a three-tier fabric, or None.
         n_minus_1: `oversubscription` has to hold with any one switch of the tier above lost, too.
         rails: rails that share a set of spines, or None for all of them.

@@ -277,9 +277,9 @@ def _format_name(name: str, more: str | None) -> str:
     return f"{name} ({more})" if more else name
 
 
-def _strip_suffix(text: str, known: Collection[str] = ()) -> str:
+def _strip_suffix(text: str, device_names: Collection[str] = ()) -> str:
     """Return a name without what NetBox shows after it."""
-    return text if text in known else _MORE.sub("", text)
+    return text if text in device_names else _MORE.sub("", text)
 
 
 def _device_of_row(row: Row, racks: Mapping[str, str]) -> Object:
@@ -295,46 +295,46 @@ def _device_of_row(row: Row, racks: Mapping[str, str]) -> Object:
     }
 
 
-def _end_of_cable(device: str, interface: str, known: Collection[str]) -> Object:
-    return {"name": _strip_suffix(interface), "device": {"name": _strip_suffix(device, known)}}
+def _end_of_cable(device: str, interface: str, device_names: Collection[str]) -> Object:
+    return {"name": _strip_suffix(interface), "device": {"name": _strip_suffix(device, device_names)}}
 
 
-def _address_of_row(row: Row, known: Collection[str]) -> Object:
+def _address_of_row(row: Row, device_names: Collection[str]) -> Object:
     return {
         "address": row.get("ip address"),
         "role": {"value": row.get("role", "").lower()},
-        "assigned_object": _end_of_cable(row.get("parent", ""), row.get("interface", ""), known),
+        "assigned_object": _end_of_cable(row.get("parent", ""), row.get("interface", ""), device_names),
     }
 
 
-def _of_interfaces(rows: Iterable[Row], known: Collection[str]) -> Iterator[Object]:
+def _of_interfaces(rows: Iterable[Row], device_names: Collection[str]) -> Iterator[Object]:
     for row in rows:
         for address in row.get("ip addresses", "").split(","):
             yield {
                 "address": address.strip(),
-                "assigned_object": _end_of_cable(row.get("device", ""), row.get("name", ""), known),
+                "assigned_object": _end_of_cable(row.get("device", ""), row.get("name", ""), device_names),
             }
 
 
-def _cable_of_row(row: Row, known: Collection[str]) -> Object:
+def _cable_of_row(row: Row, device_names: Collection[str]) -> Object:
     """Return a cable, or none for several things at one end, which commas separate: the plan has no such cables."""
     found: Object = {}
     for side in "ab":
         device, interface = row.get(f"device {side}", ""), row.get(f"termination {side}", "")
         single = "," not in device + interface
         found[f"{side}_terminations"] = (
-            [{"object": _end_of_cable(device, interface, known)}] if single else []
+            [{"object": _end_of_cable(device, interface, device_names)}] if single else []
         )
     return found
 
 
-def _to_peers(rows: Iterable[Row], known: Collection[str]) -> Iterator[Object]:
+def _to_peers(rows: Iterable[Row], device_names: Collection[str]) -> Iterator[Object]:
     """Return the cables listed with the interfaces at both of their ends, each once."""
     seen: set[frozenset[tuple[str, str]]] = set()
     for row in rows:
         peer, _, port = row.get("link peers", "").partition(" > ")
         near = {"device a": row.get("device", ""), "termination a": row.get("name", "")}
-        cable = _cable_of_row(near | {"device b": peer, "termination b": port}, known)
+        cable = _cable_of_row(near | {"device b": peer, "termination b": port}, device_names)
         ends = [cable[f"{side}_terminations"] for side in "ab"]
         if not all(ends):
             continue

@@ -61,10 +61,10 @@ class Section:
     assumptions: Assumptions
 
 
-def number_networks(names: Mapping[str, Any], known: Mapping[str, int]) -> dict[str, int]:
+def number_networks(names: Mapping[str, Any], locked_numbers: Mapping[str, int]) -> dict[str, int]:
     """Return the number of each network: the known one, or the lowest that none ever had, in the order of names."""
-    free = (number for number in count(1) if number not in known.values())
-    return {name: known[name] if name in known else next(free) for name in sorted(names)}
+    free = (number for number in count(1) if number not in locked_numbers.values())
+    return {name: locked_numbers[name] if name in locked_numbers else next(free) for name in sorted(names)}
 
 
 def section_of(document: Document, name: str, number: int) -> Section:
@@ -292,7 +292,7 @@ def _name_hosts(group: HostGroup) -> HostGroup:
 
 
 def _read_joining_group(
-    section: StatedGroups, index: int, known: Mapping[str, HostGroup], homes: Mapping[str, str]
+    section: StatedGroups, index: int, groups: Mapping[str, HostGroup], homes: Mapping[str, str]
 ) -> HostGroup | None:
     """Return a group that another network states, as it is attached in this one."""
     raw, path = section.groups[index], ("groups", index)
@@ -307,14 +307,14 @@ def _read_joining_group(
             "Leave it out.",
         )
         if name not in homes:
-            others = join_words([f"`{each}`" for each in sorted(known)])
+            others = join_words([f"`{each}`" for each in sorted(groups)])
             what = "has no model"
             help_ = f"Add `model` and `hosts`{f', or name {others}' if others else ''}."
         section.findings.error("FAB3231", f"group '{name}' {what}", *path, "name", help=help_)
     elif any(each["name"] == name for each in section.groups[:index]):
         help_ = "Delete one of them."
         section.findings.error("FAB3230", f"group '{name}' appears twice", *path, "name", help=help_)
-    elif (group := known.get(name)) is not None:
+    elif (group := groups.get(name)) is not None:
         each = raw.get("hosts_per_unit", section.hosts_per_unit)
         beside, rdma_class, rails = (raw.get(key) for key in ("beside", "class", "rails_per_tor"))
         attached = replace(group, path=path, beside=beside, rdma_class=rdma_class, rails_per_tor=rails)

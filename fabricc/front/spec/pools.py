@@ -313,16 +313,16 @@ def _check_overlaps(
                 findings.error("FAB2032", message, *stated, help=help_)
 
 
-def free_pool(taken: Iterable[IPNetwork], wanted: IPNetwork | None) -> str:
+def free_pool(used: Iterable[IPNetwork], size: IPNetwork | None) -> str:
     """Return a remedy: the first private network of the wanted size that overlaps nothing."""
-    if wanted is None:
+    if size is None:
         return ""
-    free = IPSet(private for private in _parse_networks(PRIVATE) if private.version == wanted.version)
-    for network in taken:
+    free = IPSet(private for private in _parse_networks(PRIVATE) if private.version == size.version)
+    for network in used:
         free.remove(network)
     for block in free.iter_cidrs():
-        if block.prefixlen <= wanted.prefixlen:
-            return f"Free and as large: {block.network}/{wanted.prefixlen}."
+        if block.prefixlen <= size.prefixlen:
+            return f"Free and as large: {block.network}/{size.prefixlen}."
     return "Make one of them smaller."
 
 

@@ -205,19 +205,19 @@ _OTHER_WORDS = {
 """What people call a setting of `management` -> its keys; none where only an overlay sets it."""
 
 
-def _unknown_key(path: KeyPath, known: list[str], document: Document) -> tuple[KeyPath, Diagnostic]:
+def _unknown_key(path: KeyPath, known_keys: list[str], document: Document) -> tuple[KeyPath, Diagnostic]:
     key = str(path[-1])
     where = f" in {format_path(path[:-1])}" if path[:-1] else ""
     spelled = clip(key).lower().replace("-", "_")
-    alike = get_close_matches(spelled, known, 1, _ALIKE)
-    close = alike or get_close_matches(spelled, known, 1, _SIMILAR)
+    alike = get_close_matches(spelled, known_keys, 1, _ALIKE)
+    close = alike or get_close_matches(spelled, known_keys, 1, _SIMILAR)
     sections = [] if alike else _sections_with(key)
     if path[:-1] and key in cluster_schema()["properties"]:
         remedy = f"'{key}' is a top-level section: indent it like `cluster`."
         return path, Diagnostic(
             "FAB1001", Severity.ERROR, f"unknown key '{key}'{where}", document.key_position(path), remedy
         )
-    remedy = f"Did you mean '{close[0]}'?" if close else f"Known keys: {', '.join(known)}."
+    remedy = f"Did you mean '{close[0]}'?" if close else f"Known keys: {', '.join(known_keys)}."
     if sections:
         places = join_words([f"`{name}`" for name in sections[:_MOST_SECTIONS]])
         remedy = f"'{key}' is a key of {places}: write it there."

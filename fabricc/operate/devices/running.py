@@ -77,7 +77,7 @@ def is_secret(nos: str, path: str) -> bool:
     return "secret" in row.tags if row.declared else path.endswith("/secret")
 
 
-def secrets_differ(nos: str, path: str, runs: Value, wanted: Value, *, readable: bool = True) -> bool:
+def secrets_differ(nos: str, path: str, runs: Value, planned: Value, *, readable: bool = True) -> bool:
     """Return whether two facts of a secret are certainly about different secrets, with references for known values.
 
     A value that is no reference may be the same secret in a form of the device. It is another one where the other side
@@ -88,26 +88,26 @@ def secrets_differ(nos: str, path: str, runs: Value, wanted: Value, *, readable:
         nos: the operating system.
         path: of the fact.
         runs: what the switch runs.
-        wanted: what it is to run.
+        planned: what it is to run.
         readable: whether a secret counts that the system prints as it was entered. It also differs where only the value
             behind the reference is new.
     """
-    named = REFERENCE.search(str(runs)), REFERENCE.search(str(wanted))
+    named = REFERENCE.search(str(runs)), REFERENCE.search(str(planned))
     if all(named) or named[0]:
-        return runs != wanted
+        return runs != planned
     if not named[1]:
         return False
     tags = back_ends.load_vocabulary(nos).row(path).tags
     return str(runs) in KNOWN_TO_EVERYONE or (readable and "readable" in tags)
 
 
-def find_differences(nos: str, running: Mapping[str, str], wanted: Mapping[str, str]) -> list[Mismatch]:
+def find_differences(nos: str, running: Mapping[str, str], target: Mapping[str, str]) -> list[Mismatch]:
     """Return the facts that differ between a running configuration and the wanted one, in the files of the device.
 
     Lines that the reader does not know are no difference: a device prints its defaults, other tools their own. Nor is
     what belongs to the device itself, or a secret that may be the same, or an earlier value of it.
     """
-    texts = {name: text for name, text in wanted.items() if name in running}
+    texts = {name: text for name, text in target.items() if name in running}
     if texts == running:
         return []
     found = compare(read_facts(nos, texts).facts, read_facts(nos, running))
@@ -154,13 +154,13 @@ class RevertTimes:
     shortest: int = 1
     longest: int | None = None
 
-    def time(self, wanted: int) -> int:
+    def time(self, seconds: int) -> int:
         """Return the time that the driver uses for a wanted one: the next multiple; 0 where it cannot revert."""
-        return -(-wanted // self.step) * self.step if self.step else 0
+        return -(-seconds // self.step) * self.step if self.step else 0
 
-    def refuses(self, wanted: int) -> str:
+    def refuses(self, seconds: int) -> str:
         """Return the accepted times where the driver refuses a wanted time, "" where it accepts it."""
-        taken = self.time(wanted)
+        taken = self.time(seconds)
         if not self.step or (self.shortest <= taken and (self.longest is None or taken <= self.longest)):
             return ""
         return (

@@ -110,7 +110,7 @@ def post_request(
 ) -> tuple[int, str, bytes]:
     """Post something over a connection that is closed again: status, its reason and content.
 
-    `cut` is what `bound` returned for the connection.
+    `cut` is what `bound_connection` returned for the connection.
 
     Raises:
         TimeoutError: it took longer.

@@ -283,7 +283,7 @@ def excerpt(text: str, *known: str, longest: int = 300, end: bool = False) -> st
 
 
 def secrets_in(text: str) -> frozenset[str]:
-    """Return the words of a text that `redacted` would hide without knowing any."""
+    """Return the words of a text that `redact_text` hides without being given a secret."""
     return frozenset(match[4] for match in _AFTER_WORD.finditer(text) if match[4].lower() not in _PLAIN)
 
 

@@ -169,15 +169,15 @@ def _suggest_part(fabric: Fabric, usable_kib: int) -> str:
     )
 
 
-def _require_neighbors(wanted: Demand) -> None:
+def _require_neighbors(demand: Demand) -> None:
     """The limit is of the whole machine, and past it the kernel drops packets without a word."""
-    needed = 1 << (2 * wanted.neighbors).bit_length()
+    needed = 1 << (2 * demand.neighbors).bit_length()
     remedy = " ".join(f"{name}={needed}" for name in _LIMITS)
     for name in _LIMITS:
         try:
             limit = int(Path("/proc/sys", *name.split(".")).read_text())
         except OSError:
             continue
-        if wanted.neighbors > limit:
-            need = f"the lab needs about {wanted.neighbors} neighbors, and all namespaces share it"
+        if demand.neighbors > limit:
+            need = f"the lab needs about {demand.neighbors} neighbors, and all namespaces share it"
             raise LabError("FAB8004", f"{name} is {limit}; {need}", f"Raise it: `sysctl -w {remedy}`.")

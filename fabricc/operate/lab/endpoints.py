@@ -296,7 +296,7 @@ def _router_configuration(
     fabric: Fabric,
     party: ExternalParty,
     links: Sequence[ExternalLink],
-    known: Mapping[str, Switch],
+    switches: Mapping[str, Switch],
     number: int,
 ) -> str:
     """Return its `frr.conf`: sessions with the fabric's settings, and the accepted prefixes as static routes."""
@@ -311,7 +311,7 @@ def _router_configuration(
         for own, _ in _address_pairs(link):
             address = own.partition("/")[0]
             peers[family_of(own)].append(address)
-            lines.append(f" neighbor {address} remote-as {known[link.at].bgp.asn}")
+            lines.append(f" neighbor {address} remote-as {switches[link.at].bgp.asn}")
             lines += [f" neighbor {address} bfd"] if routing.bfd_interval_ms is not None else []
             lines += [f" neighbor {address} ttl-security hops 1"] if routing.ttl_security else []
             lines += [f" neighbor {address} password {party.password}"] if party.password else []

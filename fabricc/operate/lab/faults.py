@@ -116,8 +116,8 @@ def heal_target(lab: Lab, target: str | None = None) -> list[str]:
     return healed
 
 
-def _save_faults(lab: Lab, known: Faults) -> None:
-    found = {name: {"ends": fault.ends, _SILENT: fault.silent} for name, fault in known.items()}
+def _save_faults(lab: Lab, faults: Faults) -> None:
+    found = {name: {"ends": fault.ends, _SILENT: fault.silent} for name, fault in faults.items()}
     state.write_json(lab.folder / state.FAULTS, found)
 
 

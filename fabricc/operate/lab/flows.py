@@ -236,14 +236,14 @@ def draw_candidates(endpoints: Sequence[Endpoint], most: int) -> list[tuple[int,
 
 
 def exchange_datagrams(
-    lab: Lab, endpoints: Sequence[Endpoint], wanted: Sequence[Pair], marks: Sequence[int]
+    lab: Lab, endpoints: Sequence[Endpoint], pairs: Sequence[Pair], marks: Sequence[int]
 ) -> dict[int, ReceivedDatagram]:
     """Send one datagram for each pair, again for those that do not arrive; return the arrivals by number of the pair.
 
-    `wanted` has also pairs that are not expected to work; `marks` are traffic class bytes, used in turn.
+    `pairs` has also pairs that are not expected to work; `marks` are traffic class bytes, used in turn.
     """
     with open_sockets(lab, endpoints, PORT) as sockets, select.epoll() as poller:
-        going = _Exchange(endpoints, sockets, wanted, marks, poller)
+        going = _Exchange(endpoints, sockets, pairs, marks, poller)
         for at, (channel, _) in enumerate(sockets):
             poller.register(channel, select.EPOLLIN)
             going.owner[channel.fileno()] = at

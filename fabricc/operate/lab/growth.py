@@ -330,9 +330,9 @@ def _carry_out_round(lab: Lab, plan: Blueprint, rows: Sequence[Row]) -> Lab:
     return lab
 
 
-def _require_free(plan: Blueprint, left: Iterable[Cable], plugged: Sequence[Cable]) -> None:
+def _require_free(plan: Blueprint, other_cables: Iterable[Cable], plugged: Sequence[Cable]) -> None:
     """Raise FAB9481 where a cable cannot be plugged as the plan has it."""
-    at = {end: cable for cable in left for end in state.ends_of_cables([cable])}
+    at = {end: cable for cable in other_cables for end in state.ends_of_cables([cable])}
     known = set(state.cable_ends(plan.cables))
     for cable in plugged:
         words = ":".join(cable[:2]) + " to " + ":".join(cable[2:])

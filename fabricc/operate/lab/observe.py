@@ -39,11 +39,11 @@ def width_differences(
 
 
 def _find_differences(
-    switch: str, wanted: Mapping[str, object], seen: Mapping[str, object], absent: object
+    switch: str, expected: Mapping[str, object], seen: Mapping[str, object], absent: object
 ) -> Iterator[Difference]:
-    for key in sorted(wanted.keys() | seen.keys()):
-        if wanted.get(key, absent) != seen.get(key, absent):
-            yield switch, key, wanted.get(key, absent), seen.get(key, absent)
+    for key in sorted(expected.keys() | seen.keys()):
+        if expected.get(key, absent) != seen.get(key, absent):
+            yield switch, key, expected.get(key, absent), seen.get(key, absent)
 
 
 def read_sessions(lab: Lab, switch: str) -> dict[str, bool]:
@@ -247,14 +247,14 @@ def parse_neighbors(answer: Mapping[str, Any]) -> dict[str, End]:
     }
 
 
-def wait_for_neighbors(lab: Lab, wanted: Neighbors, limit_s: float) -> Neighbors:
+def wait_for_neighbors(lab: Lab, expected: Neighbors, limit_s: float) -> Neighbors:
     """Wait until every port has its wanted neighbor, or until the limit, and return the neighbors."""
     until = time.monotonic() + limit_s
     seen: Neighbors = {}
-    waiting = list(wanted)
+    waiting = list(expected)
     while True:
         seen |= read_neighbors(lab, waiting)
-        waiting = [switch for switch in waiting if wanted[switch].items() - seen[switch].items()]
+        waiting = [switch for switch in waiting if expected[switch].items() - seen[switch].items()]
         if not waiting or time.monotonic() > until:
             return seen
         time.sleep(_LLDP_POLL_S)

@@ -213,7 +213,7 @@ def predict_network(
 
 
 def _predict_vrfs(
-    known: Mapping[str, Switch], live: Mapping[str, set[str]], prediction: Prediction, beyond: ExternalEnds
+    switches: Mapping[str, Switch], live: Mapping[str, set[str]], prediction: Prediction, beyond: ExternalEnds
 ) -> dict[str, dict[str, int]]:
     """Return the tables of VRFs: routes to links and outside parties of the same tenant at other switches, by VTEP."""
     links: dict[str, list[tuple[str, str]]] = defaultdict(list)
@@ -223,7 +223,7 @@ def _predict_vrfs(
         }
         for name, parties in beyond.items()
     }
-    for name, switch in known.items():
+    for name, switch in switches.items():
         for port in switch.ports:
             if port.vrf and port.name in live[name]:
                 links[port.vrf] += [
@@ -233,7 +233,7 @@ def _predict_vrfs(
         for vrf, prefix in routes:
             links[vrf].append((name, prefix))
     tables: dict[str, dict[str, int]] = {}
-    for name, switch in known.items():
+    for name, switch in switches.items():
         for tenant in switch.tenants.tenants if switch.tenants else ():
             found = [
                 prefix
@@ -254,28 +254,28 @@ ExternalEnds: TypeAlias = "Mapping[str, Mapping[str, ExternalEnd]]"
 
 
 def _predict_sessions(
-    known: Mapping[str, Switch], live: Mapping[str, set[str]], beyond: ExternalEnds
+    switches: Mapping[str, Switch], live: Mapping[str, set[str]], beyond: ExternalEnds
 ) -> dict[str, dict[str, bool]]:
     return {
         name: {
             session.remote or session.port: session.port in live[name]
-            and (session.peer in known or session.port in beyond[name])
+            and (session.peer in switches or session.port in beyond[name])
             for session in switch.bgp.sessions
         }
-        for name, switch in known.items()
+        for name, switch in switches.items()
     }
 
 
 def _list_adjacencies(
-    switch: Switch, known: Mapping[str, Switch], live: Mapping[str, set[str]]
+    switch: Switch, switches: Mapping[str, Switch], live: Mapping[str, set[str]]
 ) -> Iterator[Adjacency]:
     """Yield the adjacencies of a switch: a session runs while its link is up."""
     groups = {group.name: group for group in switch.bgp.groups}
     opposite = {"UPSTREAM": "DOWNSTREAM", "DOWNSTREAM": "UPSTREAM", "PEER": "PEER"}
     for session in switch.bgp.sessions:
-        if session.port not in live[switch.name] or session.peer not in known:
+        if session.port not in live[switch.name] or session.peer not in switches:
             continue
-        far = {group.name: group for group in known[session.peer].bgp.groups}[opposite[session.group]]
+        far = {group.name: group for group in switches[session.peer].bgp.groups}[opposite[session.group]]
         for family in _session_families(switch, session):
             imports = groups[session.group].import_map
             yield Adjacency(switch.name, session.port, session.peer, family, imports, far.export_map)
@@ -337,7 +337,7 @@ Table = dict[Network, list[Route]]
 
 
 def _solve_routes(
-    known: Mapping[str, Switch],
+    switches: Mapping[str, Switch],
     live: Mapping[str, set[str]],
     adjacencies: Iterable[Adjacency],
     beyond: ExternalEnds,
@@ -348,12 +348,12 @@ def _solve_routes(
         seen[adjacency.receiver].append(adjacency)
     tables: dict[str, Table] = {
         name: {prefix: [route] for prefix, route in _own_routes(switch, live[name], beyond[name]).items()}
-        for name, switch in known.items()
+        for name, switch in switches.items()
     }
-    for _ in range(2 * len(known) + 2):
-        announced = {name: _announced_routes(known[name], tables[name]) for name in known}
+    for _ in range(2 * len(switches) + 2):
+        announced = {name: _announced_routes(switches[name], tables[name]) for name in switches}
         changed = False
-        for name, switch in known.items():
+        for name, switch in switches.items():
             fresh = _received_routes(switch, seen[name], announced)
             for prefix, routes in _outside_routes(switch, beyond[name]).items():
                 fresh[prefix] = [*routes, *fresh.get(prefix, ())]

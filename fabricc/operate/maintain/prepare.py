@@ -243,14 +243,14 @@ def _switch_ends(target: Outage, wiring: Wiring) -> list[End]:
     return list(found.values())
 
 
-def require_drain_keys(found: Compiled, wanted: DrainKeys) -> None:
+def require_drain_keys(found: Compiled, keys: DrainKeys) -> None:
     """Check that the compiled spec applies the keys: an anchor or a merge may define the same key twice.
 
     Raises:
         FindingsError: FAB9408, it does not have them.
     """
     parts = {"": found, **found.networks}
-    for path in wanted.keys:
+    for path in keys.keys:
         network = str(path[1]) if path[0] == "networks" else ""
         rest = path[3:] if network else path[1:]
         change = parts[network].fabric.changes.get(str(rest[0]))
@@ -258,7 +258,7 @@ def require_drain_keys(found: Compiled, wanted: DrainKeys) -> None:
         done = change is not None and (change.drained if len(rest) == 2 else ports[str(rest[2])][2])
         if not done:
             message = "the keys that drain the devices cannot be written into this spec"
-            raise FindingsError("FAB9408", message, f"Write them by hand: {', '.join(wanted.lines)}.")
+            raise FindingsError("FAB9408", message, f"Write them by hand: {', '.join(keys.lines)}.")
 
 
 _LARGEST = 64 << 20
@@ -305,8 +305,8 @@ def _unknown_device_finding(name: str, wirings: Mapping[str, Wiring]) -> Diagnos
     return Diagnostic("FAB9400", Severity.ERROR, f"the fabric has no device {clip(name)!r}", None, remedy)
 
 
-def _unknown_port_finding(device: str, port: str, known: Sequence[str]) -> Diagnostic:
-    remedy = suggestion_remedy(port, known, f"Its links are at {', '.join(known[:4])} and so on.")
+def _unknown_port_finding(device: str, port: str, ports: Sequence[str]) -> Diagnostic:
+    remedy = suggestion_remedy(port, ports, f"Its links are at {', '.join(ports[:4])} and so on.")
     message = f"port {clip(port)!r} of {device} has no link"
     return Diagnostic("FAB9401", Severity.ERROR, message, None, remedy)
 

@@ -371,7 +371,7 @@ def prove_files(source: BuiltTree, names: Iterable[str]) -> None:
 
 
 def _compare_files(
-    source: BuiltTree, name: str, held: dict[str, str], wanted: dict[str, str]
+    source: BuiltTree, name: str, stored: dict[str, str], rendered: dict[str, str]
 ) -> Iterator[Diagnostic]:
     """Yield a finding for each file of a switch that is not as rendered, at its first line."""
     by = source.held.manifest.version
@@ -381,8 +381,8 @@ def _compare_files(
             f"Build again with this version ({__version__}; the tree is of {by}), or name the digest of the tree that "
             "was proved: --tree-digest."
         )
-    for file in sorted(held.keys() | wanted.keys()):
-        text, plan = held.get(file), wanted.get(file)
+    for file in sorted(stored.keys() | rendered.keys()):
+        text, plan = stored.get(file), rendered.get(file)
         if text == plan:
             continue
         path = f"{SWITCHES}{name}/{file}"

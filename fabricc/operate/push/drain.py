@@ -122,7 +122,7 @@ def _find_place(lines: Sequence[str], before: Sequence[str], start: int, end: in
     return same
 
 
-def _find_matches(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    size = len(wanted)
-    places = (at for at in range(len(lines) - size + 1) if lines[at] == wanted[0])
-    return [at for at in places if list(lines[at : at + size]) == wanted]
+def _find_matches(lines: Sequence[str], block: Sequence[str]) -> list[int]:
+    size = len(block)
+    places = (at for at in range(len(lines) - size + 1) if lines[at] == block[0])
+    return [at for at in places if list(lines[at : at + size]) == block]

@@ -115,17 +115,17 @@ class Executor(RollbackRunner):
             name, diff, found, tuple(gates.list_down_sessions(planned, measured)), tuple(missing)
         )
 
-    def _note_drain(self, name: str, files: Files, wanted: Files) -> None:
+    def _note_drain(self, name: str, files: Files, target: Files) -> None:
         """Note that somebody has drained a switch that the push puts in service: another run may be at work on it."""
         with suppress(DeviceError):
             sessions = list_sessions(self.source.devices[name].nos, files)
             if not sessions or self._drain_switch_files(name, files) != files:
                 return
-            if self._drain_switch_files(name, wanted) != wanted:
+            if self._drain_switch_files(name, target) != target:
                 self.beside.append(f"{name}: it is drained, by a person or another run; the push undrains it")
 
-    def _require_known(self, name: str, files: Files, wanted: Files) -> None:
-        if self.options.adopt or not self._describe_difference(name, files, wanted):
+    def _require_known(self, name: str, files: Files, target: Files) -> None:
+        if self.options.adopt or not self._describe_difference(name, files, target):
             return
         known = self.journal.read_last_tree(self.source.devices[name])
         if not known:
@@ -134,7 +134,7 @@ class Executor(RollbackRunner):
             )
             message = f"{name}: it was never pushed, and its configuration differs from the tree"
             raise DeviceError("FAB9113", message, remedy)
-        if wrong := self._describe_difference(name, files, self._unpack(name, known, wanted)):
+        if wrong := self._describe_difference(name, files, self._unpack(name, known, target)):
             remedy = "Add the change to the spec or undo it; --adopt overwrites it with the tree."
             raise DeviceError("FAB9112", f"{name} was changed since the last push: {wrong}", remedy)
 
@@ -257,18 +257,18 @@ class Executor(RollbackRunner):
         self.suspects.discard(name)
 
     def _require_untouched(
-        self, name: str, switch: Connection, wanted: Files, left: Counter[str] | None
+        self, name: str, switch: Connection, target: Files, earlier_lines: Counter[str] | None
     ) -> None:
         """Refuse a drained switch that somebody else changed since this run did; see `_describe_edits`.
 
         Raises:
             DeviceError: FAB9112.
         """
-        files = self._files(switch, wanted)
+        files = self._files(switch, target)
         wrong = (
-            self._describe_difference(name, files, wanted)
-            if left is None
-            else self._describe_edits(name, files, left, wanted)
+            self._describe_difference(name, files, target)
+            if earlier_lines is None
+            else self._describe_edits(name, files, earlier_lines, target)
         )
         if wrong:
             self.edited.add(name)

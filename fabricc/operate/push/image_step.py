@@ -139,9 +139,9 @@ class Images(NamedTuple):
     rows: Mapping[ImageKey, Image]
     findings: tuple[Diagnostic, ...]
 
-    def of(self, wanted: ImageKey) -> Image | None:
+    def of(self, key: ImageKey) -> Image | None:
         """Return the image of a release for a model; a row for the model itself goes before one for all."""
-        return self.rows.get(wanted) or self.rows.get(wanted._replace(model="*"))
+        return self.rows.get(key) or self.rows.get(key._replace(model="*"))
 
 
 def read_images(path: Path, used: Iterable[ImageKey]) -> Images:

@@ -90,7 +90,7 @@ def find_text_changes(
     nos: str,
     running_files: Mapping[str, str],
     after: Mapping[str, str],
-    known: Mapping[str, str] | None,
+    pushed_files: Mapping[str, str] | None,
     vouched_lines: Collection[str] = (),
 ) -> list[TextChange]:
     """Return the changed lines whose effect is unknown, since no statement describes them.
@@ -102,12 +102,15 @@ def find_text_changes(
         nos: the operating system.
         running_files: file -> text that the switch runs.
         after: file -> text that it is to run.
-        known: the files that the last run gave it; None where no run knows them.
+        pushed_files: the files that the last run gave it; None where no run knows them.
         vouched_lines: lines that the spec vouches for.
     """
-    if known is not None:
+    if pushed_files is not None:
         return compare_texts(
-            nos, known, {name: text for name, text in after.items() if name in known}, vouched_lines
+            nos,
+            pushed_files,
+            {name: text for name, text in after.items() if name in pushed_files},
+            vouched_lines,
         )
     old, new = (unread_lines(nos, files, running.read_facts(nos, files)) for files in (running_files, after))
     return text_changes(nos, (), [line for line in new if line not in set(old)], vouched_lines)

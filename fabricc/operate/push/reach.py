@@ -254,20 +254,21 @@ class RunConnections:
     def _read_entry(self, name: str) -> Entry:
         return self.journal.entry(self.run, name)
 
-    def _describe_difference(self, name: str, files: Files, wanted: Files) -> str:
+    def _describe_difference(self, name: str, files: Files, target: Files) -> str:
         """Return how a switch with some files differs from one with others, in words; "" where it does not."""
-        wrong = running.find_differences(self.source.devices[name].nos, files, wanted)
+        wrong = running.find_differences(self.source.devices[name].nos, files, target)
         return join_words([running.format_mismatch(one) for one in wrong], SHOWN, "; ")
 
-    def _describe_edits(self, name: str, files: Files, left: Counter[str], wanted: Files) -> str:
+    def _describe_edits(self, name: str, files: Files, earlier_lines: Counter[str], target: Files) -> str:
         """Describe how a switch differs from what it ran when this run last looked; "" where nobody touched it.
 
-        `left` are the lines that no fact describes as they were then: on those, too, somebody may be at work.
+        `earlier_lines`: the lines without a fact that it had then, which somebody may have changed as well.
         """
-        if wrong := self._describe_difference(name, files, wanted):
+        if wrong := self._describe_difference(name, files, target):
             return wrong
         now = running.count_unread_lines(self.source.devices[name].nos, files)
-        lines = [f"+ {line.strip()}" for line in now - left] + [f"- {line.strip()}" for line in left - now]
+        lines = [f"+ {line.strip()}" for line in now - earlier_lines]
+        lines += [f"- {line.strip()}" for line in earlier_lines - now]
         return join_words(lines, SHOWN, "; ")
 
     def old_files(self, name: str) -> Files:

@@ -150,8 +150,8 @@ class RollbackRunner(Ownership):
                 switch.release()
         return word
 
-    def _word(self, name: str, files: Files, wanted: Files, old: Files) -> str:
-        states: list[tuple[str, Callable[[], Files]]] = [("new", lambda: wanted), ("old", lambda: old)]
+    def _word(self, name: str, files: Files, target: Files, old: Files) -> str:
+        states: list[tuple[str, Callable[[], Files]]] = [("new", lambda: target), ("old", lambda: old)]
         if self.needs_drain(name):
             states.append(("new, drained", lambda: self._drain_target_files(name)))
             states.append(("old, drained", lambda: self._drain_old_files(name)))

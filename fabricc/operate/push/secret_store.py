@@ -119,14 +119,14 @@ def require_secrets(access: Access, texts: Callable[[str], Iterable[str]], names
 
 
 def extract_secrets(
-    nos: str, files: Mapping[str, str], known: Mapping[str, str] | None = None
+    nos: str, files: Mapping[str, str], known_marks: Mapping[str, str] | None = None
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Return what a switch runs, with a mark in place of each secret that it holds itself; and mark -> secret.
 
     Such are values of before, and what the device encrypts. They are looked for where the reader finds a secret, and
     behind words such as `password` in lines that it does not know: marks change no other fact.
 
-    In the files stand references in place of the secrets that are known; `known` are marks that have a meaning already.
+    References are in place of the secrets that are known. `known_marks`: marks in use -> their secrets.
     """
     places: dict[tuple[str, int], set[str]] = {}
     for file, text in files.items():
@@ -138,7 +138,7 @@ def extract_secrets(
     for file, line in stated | {(file, line) for file, line, _ in found.unknown}:
         if 0 < line <= len(texts.get(file, ())):
             places.setdefault((file, line), set()).update(secrets_in(texts[file][line - 1]))
-    marks = {secret: mark for mark, secret in (known or {}).items()}
+    marks = {secret: mark for mark, secret in (known_marks or {}).items()}
     for (file, line), words in places.items():
         for word in sorted(words, key=len, reverse=True):
             lines = texts.get(file, [])

@@ -90,11 +90,11 @@ def _both_ways(cables: Iterable[Cable]) -> dict[End, End]:
     return found
 
 
-def _follow_chain(start: End, wanted: dict[End, End], actual: dict[End, End]) -> list[End]:
+def _follow_chain(start: End, planned: dict[End, End], actual: dict[End, End]) -> list[End]:
     """Return the ends of a path or a cycle from a start on, along a planned cable first where there is one."""
-    chain, by_plan = [start], start in wanted
+    chain, by_plan = [start], start in planned
     while True:
-        following = (wanted if by_plan else actual).get(chain[-1])
+        following = (planned if by_plan else actual).get(chain[-1])
         if following is None or following == start:
             return chain
         chain.append(following)

@@ -220,7 +220,7 @@ def _report_cables(cabling: Cabling, partner: Mapping[End, End]) -> None:
 
 
 def _find_affected_cables(
-    moves: Iterable[Move], wanted: Mapping[End, End], partner: Mapping[End, End]
+    moves: Iterable[Move], planned: Mapping[End, End], partner: Mapping[End, End]
 ) -> list[Cable]:
     """Return the missing planned cables of a disturbance, from the end that is near the moves."""
     moves = list(moves)
@@ -228,7 +228,7 @@ def _find_affected_cables(
     cables: dict[Cable, Cable] = {}
     for end in (end for move in moves for end in (move.a, move.b)):
         for one in (end, partner.get(end)):
-            other = wanted.get(one) if one else None
+            other = planned.get(one) if one else None
             if one and other and partner.get(one) != other:
                 here, there = (one, other) if one[0] in near else (other, one)
                 cables.setdefault((min(one, other), max(one, other)), (here, there))

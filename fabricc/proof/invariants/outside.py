@@ -3,7 +3,7 @@
 Invariant 21, external links. On one switch: a port that leads outside is lossy and marks what arrives unless the spec
 allows it, has a session or a static route, no session without the password that is planned, and no address of the
 management network. Over the whole fabric: every prefix that an outside party can get in is followed through everything
-that policy permits, as `announce` does with the fabric's own. It must reach every ToR of its plane, never go down and
+that policy permits, as `follow_all` does with the fabric's own. It must reach every ToR of its plane, never go down and
 up, and no other party. Of the fabric's own, parties get the aggregates, and nothing that is as long as an address.
 
 Invariants 7, 9 and 10. Switches whose policy is the same but for their own addresses and AS number are one *class* (per
@@ -228,11 +228,11 @@ def _kept_inside(kind: Kind, own: list[tuple[int, Block]]) -> Iterator[Finding]:
                 )
 
 
-def _check_reach(kinds: list[Kind], prefix: Block, at: set[int], held: set[int]) -> Iterator[Finding]:
+def _check_reach(kinds: list[Kind], prefix: Block, at: set[int], reached: set[int]) -> Iterator[Finding]:
     """Check that every ToR of a plane with a way to the prefix has it."""
     separate = separate_networks(kinds)
     for number, kind in enumerate(kinds):
-        if kind.policy.tier == 0 and number not in held and not all(separate(number, each) for each in at):
+        if kind.policy.tier == 0 and number not in reached and not all(separate(number, each) for each in at):
             yield _outside_finding(kind, f"do not get {prefix} from outside over any switch above", "")
 
 

@@ -218,7 +218,9 @@ def _key_by_network(view: DeviceView) -> Facts:
     return facts
 
 
-def _place_facts(view: DeviceView, facts: Facts, other: DeviceView, theirs: Mapping[str, str]) -> Placed:
+def _place_facts(
+    view: DeviceView, facts: Facts, other: DeviceView, other_identities: Mapping[str, str]
+) -> Placed:
     """Return facts by (identity, subject), without those of links that the other side lacks."""
     own_ports = view.ports
     found: Placed = {}
@@ -232,11 +234,11 @@ def _place_facts(view: DeviceView, facts: Facts, other: DeviceView, theirs: Mapp
         if role in ("unused", "other"):
             if where in other.ports:
                 continue
-        elif where.partition(" ")[0] not in theirs:
+        elif where.partition(" ")[0] not in other_identities:
             continue
         found[where, f"{word}[{role}]{rest}"] = value
     for neighbor, port in view.sessions.items():
-        if port in own_ports and own_ports[port].identity in theirs:
+        if port in own_ports and own_ports[port].identity in other_identities:
             _, role, where, _ = view.place(f"bgp/neighbor[{neighbor}]")
             found[where, f"session[{role}]/remote"] = neighbor if neighbor != port else ""
     return found
@@ -392,10 +394,10 @@ class _Builder:
                 self.examples.pop(statement, None)
 
 
-def sessions_on(view: DeviceView, wanted: AbstractSet[str]) -> Iterator[Link]:
+def sessions_on(view: DeviceView, ports: AbstractSet[str]) -> Iterator[Link]:
     """Yield the BGP sessions on some ports of a device."""
     for neighbor, name in view.sessions.items():
-        if name in wanted and name in view.ports:
+        if name in ports and name in view.ports:
             port = view.ports[name]
             transport = "ipv6" if ":" in neighbor else "ipv4" if is_number(neighbor[:1]) else "unnumbered"
             first, second = sorted((view.name, port.peer))

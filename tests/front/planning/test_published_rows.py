@@ -145,7 +145,7 @@ def test_rows_that_cannot_be_one_flat_mesh_are_refused_and_fit_with_two_planes(
 
 
 def test_meta_24k_is_eight_zones_of_192_racks_with_one_to_seven_above() -> None:
-    """T24 and Llama 3 section 3.3: 3,072 GPUs a zone, full bisection in it; 192 down-links per spine, 1:7 up."""
+    """T24 and Llama 3 section 3.3: 3,072 GPUs a zone, full bisection in it; 192 downlinks per spine, 1:7 up."""
     fabric = fabric_of(
         document(
             gpus={"model": "grand-teton", "racks": 1536, "hosts_per_rack": 2, "wiring": "rack", **NO_HOSTS},

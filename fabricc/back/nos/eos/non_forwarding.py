@@ -93,6 +93,6 @@ A published session shows `show` commands inside a session, below an interface, 
 configuration session"); Arista's manual, "Configure Session", has `show session-config diffs`, `commit` and `abort` at
 the prompt of the session.
 """
-EXEC_LINES = partial(exec_lines, words=_TYPED, kept=(VerbatimText(BEGINS, END),))
+EXEC_LINES = partial(exec_lines, words=_TYPED, verbatim_texts=(VerbatimText(BEGINS, END),))
 COMMANDS = re.compile(r"(?:event-handler|event-monitor|daemon|schedule|alias|command-alias|bash)\b")
 """Beginnings of lines and blocks by which a switch runs a command, at an event, at a time or under another name."""

@@ -317,16 +317,20 @@ def _put_management(document: Document, port: str, unit: Scope) -> None:
 
 
 def _put_unit(
-    document: Document, name: str, unit: Scope, left: StoredValue | None, announced: Mapping[Captured, Scope]
+    document: Document,
+    name: str,
+    unit: Scope,
+    family_mtu: StoredValue | None,
+    announced: Mapping[Captured, Scope],
 ) -> None:
-    """State MTU and addresses of a unit, `left` being the MTU that the port leaves to a family."""
+    """State MTU and addresses of a unit, `family_mtu` being the MTU that the port leaves to a family."""
     paths = port_paths(name)
     families = {family: scopes[""] for family in words.FAMILIES if (scopes := unit.each(family))}
-    mtus = dict([mtu for stored in families.values() if (mtu := stored.values.get("mtu") or left)])
+    mtus = dict([mtu for stored in families.values() if (mtu := stored.values.get("mtu") or family_mtu)])
     if len(mtus) == 1:
         document.put(paths["mtu"], *next(iter(mtus.items())))
     elif mtus:
-        odd = max(line for mtu, line in mtus.items() if left is None or mtu != left[0])
+        odd = max(line for mtu, line in mtus.items() if family_mtu is None or mtu != family_mtu[0])
         document.put(paths["mtu"], ",".join(map(str, sorted(mtus))), odd)
     for family, stored in families.items():
         addresses = _order_addresses(stored)

@@ -81,7 +81,7 @@ _JOB = re.compile(r"scheduler job name .*")
 EXEC_LINES = partial(
     exec_lines,
     words=_TYPED,
-    kept=(VerbatimText(re.compile(r"banner \w+ (\S)(?!.*\1).*")), VerbatimText(_JOB, "end-job")),
+    verbatim_texts=(VerbatimText(re.compile(r"banner \w+ (\S)(?!.*\1).*")), VerbatimText(_JOB, "end-job")),
 )
 COMMANDS = re.compile(
     r"(?:event manager|cli alias|scheduler|python|guestshell|run|virtual-service|app-hosting|terminal event)\b"

@@ -438,6 +438,6 @@ def _state_policies(facts: Facts, switch: Switch, groups: dict[int, int]) -> Non
             )
 
 
-def idle_queues(given: Mapping[int, Value]) -> str:
+def idle_queues(shares: Mapping[int, Value]) -> str:
     """The queues that are given nothing, by the share of each."""
-    return ",".join(str(queue) for queue in sorted(given) if given[queue] == "percent 0")
+    return ",".join(str(queue) for queue in sorted(shares) if shares[queue] == "percent 0")

@@ -198,7 +198,7 @@ def state_defined(facts: Facts, path: str, values: Mapping[str, Value] | None = 
 
 
 def state_part(document: Document, path: str, scope: Scope, *leaves: str) -> None:
-    """State of a part that was read what `define` states of one that is planned."""
+    """State the facts of a part that was read, as `state_defined` does for a planned one."""
     document.put(f"structure/{path}/defined", ONCE, scope.line)
     document.put_leaves(f"structure/{path}/", scope.values, leaves)
 

@@ -112,22 +112,22 @@ def parse_json(text: str) -> Any:
     return json.loads(text)
 
 
-def table_tree(known: Set[str], text: str) -> Tree:
+def table_tree(known_tables: Set[str], text: str) -> Tree:
     """Return a node for each table, row and field, without the tables of `IGNORED`.
 
     Lines are exact, unless an object has a key twice: then a place is that of the table's first mention.
 
     Args:
-        known: names of the tables that rows read; others are reported by name only.
+        known_tables: names of the tables that rows read; others are reported by name only.
         text: JSON, an object.
     """
     for lines in (_key_lines, _exact_key_lines):
         left = chain(lines(text), (0,), repeat(-1))
-        found = _table_nodes(known, text, left)
+        found = _table_nodes(known_tables, text, left)
         if next(left) == 0:
             break
     else:
-        found = _table_nodes(known, text, None)
+        found = _table_nodes(known_tables, text, None)
     if ",Ethernet" in text:
         for node in found.nodes:
             if node.key[0] in OF_PORTS and node.children:
@@ -173,7 +173,7 @@ def _exact_key_lines(text: str) -> list[int]:
     return found
 
 
-def _table_nodes(known: Set[str], text: str, lines: Iterator[int] | None) -> Tree:
+def _table_nodes(known_tables: Set[str], text: str, lines: Iterator[int] | None) -> Tree:
     """Return the tree by the lines of all keys; without them by the table's."""
     nodes: list[Node] = []
     faults: list[tuple[int, str]] = []
@@ -182,7 +182,7 @@ def _table_nodes(known: Set[str], text: str, lines: Iterator[int] | None) -> Tre
     for name, rows in tables.items():
         at = next(lines) if lines else 1 + text.count("\n", 0, max(text.find(f'"{name}"'), 0))
         below = lines or repeat(at)
-        if name in known and isinstance(rows, dict):
+        if name in known_tables and isinstance(rows, dict):
             node = Node((name,), at)
             if referring:
                 rows = {
@@ -193,7 +193,7 @@ def _table_nodes(known: Set[str], text: str, lines: Iterator[int] | None) -> Tre
             nodes.append(node)
             continue
         _skip_lines(rows, below)
-        if name in known:
+        if name in known_tables:
             faults.append((at, f"table {name} is not an object"))
         elif name not in IGNORED:
             faults.append((at, f"table {name}"))
@@ -428,10 +428,10 @@ def fields_of(row: Scope) -> Row:
     return {field: str(stored) for field, (stored, _) in row.values.items()}
 
 
-def demand_rows(document: Document, name: str, wanted: Table) -> None:
+def demand_rows(document: Document, name: str, expected_rows: Table) -> None:
     """List the rows of a table that are not there with these fields alone."""
     found = rows_of(document, name)
-    for key, want in wanted.items():
-        if key not in found or fields_of(found[key]) != want:
+    for key, expected in expected_rows.items():
+        if key not in found or fields_of(found[key]) != expected:
             line = found[key].line if key in found else table_scope(document, name).line
-            report_strange(document, line, f"{name}|{key} is not {want}")
+            report_strange(document, line, f"{name}|{key} is not {expected}")

@@ -269,12 +269,12 @@ def _given_numbers(outsider: ExternalParty) -> Iterator[_Given]:
                 yield _Given(first // 2, (first + subnet.num_addresses - 1) // 2, index)
 
 
-def _free_numbers(taken: set[int], given: Sequence[_Given]) -> Iterator[int]:
+def _free_numbers(used_numbers: set[int], stated_ranges: Sequence[_Given]) -> Iterator[int]:
     """Numbers that nobody has or had, ascending."""
     number = 0
     while True:
-        over = max((each.last for each in given if each.first <= number <= each.last), default=None)
-        if over is None and number not in taken:
+        over = max((each.last for each in stated_ranges if each.first <= number <= each.last), default=None)
+        if over is None and number not in used_numbers:
             yield number
         number = (number if over is None else over) + 1
 
@@ -294,14 +294,14 @@ def _address_link(link: ExternalLink, outsider: ExternalParty, number: int) -> E
 
 
 def _report_duplicate(
-    spec: ClusterSpec, outsider: ExternalParty, link: ExternalLink, given: _Given
+    spec: ClusterSpec, outsider: ExternalParty, link: ExternalLink, stated: _Given
 ) -> Diagnostic:
     message = (
-        f"external.{outsider.name}.links[{given.place}] has addresses of the link at {link.port} of {link.at}, which "
+        f"external.{outsider.name}.links[{stated.place}] has addresses of the link at {link.port} of {link.at}, which "
         "the lock pins"
     )
     help_ = "Omit its addresses so that fabricc assigns free ones, or use another network."
-    return spec.error("FAB3251", message, "external", outsider.name, "links", given.place, help=help_)
+    return spec.error("FAB3251", message, "external", outsider.name, "links", stated.place, help=help_)
 
 
 def _too_small(spec: ClusterSpec, outsider: ExternalParty, needed: int, left: int) -> Diagnostic:

@@ -263,9 +263,9 @@ def _not_retired(spec: ClusterSpec, lock: Lock) -> Iterator[Diagnostic]:
             yield spec.error("FAB3407", message, "retired", index, help=_suggest_names(name, left))
 
 
-def _suggest_names(name: str, known: list[str]) -> str:
+def _suggest_names(name: str, names: list[str]) -> str:
     """Suggest names similar to one that does not exist."""
-    near = get_close_matches(name, known, 3, 0.6) or known[:3]
+    near = get_close_matches(name, names, 3, 0.6) or names[:3]
     return (
         f"Of what left, the lock has {join_words(near, 'and')}."
         if near

@@ -31,19 +31,21 @@ Names = dict[str, str]
 
 
 def apply_names(
-    spec: ClusterSpec, known: Mapping[str, str], identify: Callable[[Mapping[str, str]], units.Identities]
+    spec: ClusterSpec,
+    locked_names: Mapping[str, str],
+    identify: Callable[[Mapping[str, str]], units.Identities],
 ) -> tuple[units.Identities, Names]:
     """Return the identities of a spec whose counted units and hosts have the names of the lock and the spec.
 
     Args:
         spec: the spec.
-        known: computed name -> the one that is given in its place, by the lock.
+        locked_names: computed name -> the one that is given in its place, by the lock.
         identify: the identities under such names.
 
     Returns:
         The identities, and the names with those that the spec adds or takes back.
     """
-    names, found, kinds = dict(known), identify(known), kinds_of(spec)
+    names, found, kinds = dict(locked_names), identify(locked_names), kinds_of(spec)
     wanted = (
         {of_unit(old, kinds.racks): new for old, new in kinds.devices.items()} if not spec.network else {}
     )

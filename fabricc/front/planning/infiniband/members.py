@@ -34,13 +34,13 @@ _FORM = "Its lines read `su001-tor1a: 0x506b4b0300a1b2c3`; names are those of pl
 
 
 def read_guids(
-    path: Path, known: Collection[str], named_at: Position | None = None, folder: Path | None = None
+    path: Path, planned_names: Collection[str], named_at: Position | None = None, folder: Path | None = None
 ) -> tuple[Mapping[str, int], list[Diagnostic]]:
     """Return GUID by name, and every problem in the file (FAB5813); never raise for its content.
 
     Args:
         path: a mapping `name: GUID`; a GUID is written as ibstat prints it, or with colons as labels have it.
-        known: names that the plan has: switches (`su001-tor1a`) and host ports (`su001-host01/rail0`).
+        planned_names: names that the plan has: switches (`su001-tor1a`) and host ports (`su001-host01/rail0`).
         named_at: where the spec names the file.
         folder: that of the spec, out of which no link may lead; None for that of the file.
     """
@@ -64,20 +64,22 @@ def read_guids(
         return {}, list(document.diagnostics)
     if not isinstance(document.value, dict):
         return {}, [_guid_error("the file of GUIDs is no mapping `name: GUID`", start, _FORM)]
-    found, problems = _read_entries(document, known)
+    found, problems = _read_entries(document, planned_names)
     return found, sorted([*document.diagnostics, *problems], key=lambda each: each.position or start)
 
 
-def _read_entries(document: Document, known: Collection[str]) -> tuple[Mapping[str, int], list[Diagnostic]]:
+def _read_entries(
+    document: Document, planned_names: Collection[str]
+) -> tuple[Mapping[str, int], list[Diagnostic]]:
     found: dict[str, int] = {}
     owners: dict[int, str] = {}
     problems: list[Diagnostic] = []
     for name, value in document.value.items():
         at = document.key_position((name,))
         guid = _parse_guid(value) if isinstance(value, str) else None
-        if name not in known:
+        if name not in planned_names:
             problems.append(
-                _guid_error(f"the plan has no device {name[:60]!r}", at, _suggest_device(name, known))
+                _guid_error(f"the plan has no device {name[:60]!r}", at, _suggest_device(name, planned_names))
             )
         elif guid is None:
             problems.append(_guid_error(f"{name}: not a GUID", at, "For example: 0x506b4b0300a1b2c3."))
@@ -100,8 +102,8 @@ def _parse_guid(text: str) -> int | None:
     return guid if guid and not (guid >> 56) & _MULTICAST_OCTET else None
 
 
-def _suggest_device(name: str, known: Collection[str]) -> str:
-    near = [each for each in known if each[:1] == name[:1] and abs(len(each) - len(name)) < 3][:2000]
+def _suggest_device(name: str, planned_names: Collection[str]) -> str:
+    near = [each for each in planned_names if each[:1] == name[:1] and abs(len(each) - len(name)) < 3][:2000]
     return suggestion_remedy(name[:60], near, "Names are those of plan/lids.csv.", 1)
 
 

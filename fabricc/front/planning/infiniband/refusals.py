@@ -145,9 +145,17 @@ def check_interface_names(
         yield spec.error("FAB5819", message, "network", "name", help=help_)
 
 
-def report_unnamed_ports(spec: ClusterSpec, models: Models, known: Collection[str]) -> Iterator[Diagnostic]:
-    """FAB5601: ports that the hosts' files cannot name, as neither PCI address nor GUID (names in `known`) is known."""
-    if any("/" in name for name in known):
+def report_unnamed_ports(
+    spec: ClusterSpec, models: Models, guid_names: Collection[str]
+) -> Iterator[Diagnostic]:
+    """Report FAB5601: ports without a PCI address and without a GUID, which the hosts' files cannot name.
+
+    Args:
+        spec: the spec.
+        models: its models.
+        guid_names: the devices and ports that have GUIDs.
+    """
+    if any("/" in name for name in guid_names):
         return
     for group, host in zip(spec.gpus.groups, models.hosts, strict=True):
         if not host.pci:

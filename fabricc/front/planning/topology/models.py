@@ -208,12 +208,12 @@ def _known_switch(spec: ClusterSpec, catalog: Catalog, name: str, *path: str) ->
     return model
 
 
-def suggest_name(name: str, known: tuple[str, ...]) -> str:
+def suggest_name(name: str, names: tuple[str, ...]) -> str:
     """Return "Did you mean …", or where the names are listed."""
     if unlisted := explain_unlisted(name):
         return unlisted
-    near = name_models(name, known)
-    return f"Did you mean {' or '.join(near)}?" if near else explain_no_model(known)
+    near = name_models(name, names)
+    return f"Did you mean {' or '.join(near)}?" if near else explain_no_model(names)
 
 
 def tiers_of(

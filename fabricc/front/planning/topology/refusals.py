@@ -161,7 +161,7 @@ def _with_larger_units(
 
 def _describe_fit(
     changes: tuple[str, ...],
-    wanted: ClusterSpec,
+    spec: ClusterSpec,
     models: Models,
     spine: RequestedTier,
     bottom: TorTier,
@@ -169,14 +169,14 @@ def _describe_fit(
 ) -> str:
     """Return one sentence on two tiers of a changed spec for the same hosts, or "" where they do not fit."""
     try:
-        split = bottom_of(wanted, models, {})
+        split = bottom_of(spec, models, {})
     except UnfitError:
         return ""
     units = tors // bottom.sides
-    if len(wanted.gpus.groups) == 1:
-        units = -(-units * bottom.slots // wanted.gpus.groups[0].hosts_per_unit)
+    if len(spec.gpus.groups) == 1:
+        units = -(-units * bottom.slots // spec.gpus.groups[0].hosts_per_unit)
     leaves = units * split.sides
-    most = split.uplinks if wanted.tors.uplinks else split.most_uplinks
+    most = split.uplinks if spec.tors.uplinks else split.most_uplinks
     ports = ports_at(spine.model, split.up_gbps) - spine.tier.reserved_ports
     layer = clos.fewest_spines(leaves, split.uplinks, most, ports) if ports > 0 else None
     if layer is None:

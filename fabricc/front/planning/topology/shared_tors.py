@@ -129,23 +129,25 @@ def _occupied_cages(
     return [(start, len(tuple(list_cages(tor))) if end is None else end) for start, end in found]
 
 
-def _is_free(tor: SwitchModel, block: Block, start: int, taken: Sequence[tuple[int, int]]) -> bool:
+def _is_free(tor: SwitchModel, block: Block, start: int, used_ranges: Sequence[tuple[int, int]]) -> bool:
     end = cages_for(tor, block, start)
-    return end is not None and all(end <= first or start >= after for first, after in taken)
+    return end is not None and all(end <= first or start >= after for first, after in used_ranges)
 
 
 def _first_free(
-    tor: SwitchModel, block: Block, taken: Sequence[tuple[int, int]], up_cage: int | None
+    tor: SwitchModel, block: Block, used_ranges: Sequence[tuple[int, int]], up_cage: int | None
 ) -> int | None:
     """Return the first cage where a block fits; before existing uplinks, or else as far behind them as possible."""
     positions = len(tuple(list_cages(tor)))
     if up_cage is None:
-        return next((at for at in range(positions) if _is_free(tor, block, at, taken)), None)
-    before = [*taken, (up_cage, positions)]
+        return next((at for at in range(positions) if _is_free(tor, block, at, used_ranges)), None)
+    before = [*used_ranges, (up_cage, positions)]
     found = next((at for at in range(up_cage) if _is_free(tor, block, at, before)), None)
     if found is not None:
         return found
-    return next((at for at in range(positions - 1, up_cage, -1) if _is_free(tor, block, at, taken)), None)
+    return next(
+        (at for at in range(positions - 1, up_cage, -1) if _is_free(tor, block, at, used_ranges)), None
+    )
 
 
 class NoCagesError(UnfitError):

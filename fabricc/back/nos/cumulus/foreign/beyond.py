@@ -1,10 +1,8 @@
 """NVUE statements of foreign designs: bridges, bonds, VLANs, MLAG, VXLAN, VRFs, access lists, static routes and OSPF.
 
-BGP and its policy are rows of `peering` and `policy`. The rows read statements, see `with_foreign`. Names are those
-of NVIDIA's NVUE reference (docs.nvidia.com/networking-ethernet-software, NVUE).
-
-It reads a statement a line: each with the words on the way there, ranges of names spelled out. What the rows state
-counts where it comes from a line that was unknown.
+BGP and its policy are rows of `peering` and `policy`. `read_again` reads the lines that the rows of fabricc's own
+configuration do not cover: one statement a line, with all words of its path and with ranges of names expanded. The
+names are those of NVIDIA's NVUE reference (docs.nvidia.com/networking-ethernet-software, NVUE).
 """
 
 from __future__ import annotations
@@ -360,10 +358,10 @@ def reader() -> Reader:
 
 
 def read_again(text: str, file: str, reading: Reading) -> None:
-    """Add what the rows of `beyond` know of lines that a reading left unknown.
+    """Read the unknown lines of a reading again, with the rows of foreign designs, and add the facts.
 
-    A line that they know, with all that is below it, is no longer plainly unknown; of one that they know in part, what
-    is left is listed statement by statement.
+    A line that the rows cover with everything below it is removed from the unknown lines. A line that they cover in
+    part is replaced by the statements that remain unknown.
     """
     odd = [each for each in reading.unknown if each[0] == file]
     if not odd:
@@ -418,7 +416,7 @@ _WHOLE = ("route_map[", "prefix_list[", "community_list[", _ROUTES, "bgp/")
 
 
 def list_statements(text: str) -> Iterator[Node]:
-    """Each end of the tree with the words on the way there, for each of the interfaces or neighbors of a range."""
+    """Yield each leaf of the tree with all words of its path, once for each interface or neighbor of a range."""
     stack: list[tuple[Node, tuple[str, ...]]] = [
         (node, ()) for node in reversed(startup.parse_startup(text).nodes) if node.key == ("set",)
     ]
