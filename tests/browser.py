@@ -53,7 +53,7 @@ class Chromium:
         return self.driver.execute_script(script)
 
     def violations(self, page: Path, scheme: str) -> list[tuple[str, str]]:
-        """What axe-core convicts of a page with everything unfolded: the rule, and the first element that breaks it."""
+        """Return the violations that axe-core reports on a fully expanded page: the rule, and the first element."""
         self.show(page, scheme=scheme)
         self.ask("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
         self.ask(AXE.read_text("utf-8"))

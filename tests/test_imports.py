@@ -1,4 +1,4 @@
-"""What imports what: no circle, and few imports inside functions, each with its reason."""
+"""Imports of modules: no circle, and few imports inside functions, each with its reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Python users can rely on, name by name: a change of it shows in review. `UPDATE_GOLDEN=1` writes it anew."""
+"""The stable Python names, one by one, so that a review shows each change. `UPDATE_GOLDEN=1` writes them again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is made of an input hangs on it alone: not on how many workers share it, nor on what the process did before."""
+"""An output depends on its input alone: not on the number of workers, nor on earlier work of the process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process remembers: of what users give only so much, for a process may read fabric after fabric."""
+"""Caches of a process are bounded for user input, since a process may read many fabrics."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ def adopted(compiled: Compiled, **kept: Any) -> Adoption:
 
 
 class Row(NamedTuple):
-    """What came of a spec."""
+    """The result of adopting the configurations of a spec."""
 
     devices: int
     same: int

@@ -69,7 +69,7 @@ def switch_device(name: str, system: str, files: Mapping[str, str], model: str |
 def found_in(
     path: Path, files: Mapping[str, Mapping[str, str]] | None = None, hosts: bool = False
 ) -> FoundFabric:
-    """What a folder of the spec's files holds; `files` of a device are in the place of those that the build writes."""
+    """Return the files of a folder for a spec; `files` replace those of a device that the build writes."""
     fabric = compile_spec(path).fabric
     other = files or {}
     devices: dict[str, Device] = {}

@@ -278,7 +278,7 @@ KINDS: dict[str, Callable[[FoundFabric, str, str, random.Random], Planted | None
 
 
 def named(planted: Planted, reported: list[Finding]) -> bool:
-    """Whether a finding, no mere note, stands at the fault; or at its block or far end, where a line is missing."""
+    """Return whether a finding above a note is at the fault, or at its block or far end where a line is missing."""
     for each in reported:
         if each.severity is Severity.NOTE:
             continue

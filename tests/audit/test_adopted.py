@@ -168,7 +168,7 @@ def test_removed_hosts_leave_their_slots_empty(what, tmp_path):
 
 
 def state(compiled):
-    """What must never change of a switch: its numbers, and each link that it has."""
+    """Return the numbers and links of a switch, which must never change."""
     found = {}
     for network in (compiled, *compiled.networks.values()):
         for switch in network.switches():

@@ -100,7 +100,7 @@ ODD = (
     "10.0.0.999", "010.0.0.1", "127.0.0.1", "0.0.0.0", "224.0.0.5", "10.200.0.1", "4242", "0", "x", "x9 y",
     "Ethernet1/1", "fe80::1", "2001:db8::1", "",
 )  # fmt: skip
-"""What may stand in place of a coordinate."""
+"""Texts that may replace a coordinate."""
 
 
 def test_texts_with_other_differences_are_read(tmp_path: Path) -> None:

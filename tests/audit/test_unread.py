@@ -78,7 +78,7 @@ def reported(folder: Path, tables: Tables, frr: str = "", code: str = "FAB9060")
 def test_a_switch_of_others_that_meets_all_conditions_has_no_finding(
     tmp_path: Path, mode: str, frr: str
 ) -> None:
-    """What FRR itself prints is no file that must be read, and the framework starts bfdd in every release."""
+    """Output of FRR is not a file that a daemon has to read, and the framework starts bfdd in every release."""
     metadata = {"localhost": {"docker_routing_config_mode": mode}}
     assert reported(tmp_path, changed(DEVICE_METADATA=metadata), frr) == []
 

@@ -1,4 +1,4 @@
-"""What joins two cages: it fits both, both ends understand each other, and it reaches."""
+"""Optics and cables between two cages fit both, use one protocol at both ends, and are long enough."""
 
 from __future__ import annotations
 

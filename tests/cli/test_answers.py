@@ -1,4 +1,4 @@
-"""What programs get when a verb cannot do its work: one document, or a documented exit status."""
+"""Output for programs when a verb fails: one document, or a documented exit status."""
 
 from __future__ import annotations
 

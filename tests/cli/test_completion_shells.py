@@ -1,4 +1,4 @@
-"""What `fabricc completion` prints, in the shells themselves: begun words, a tab, and the line that is run then."""
+"""The output of `fabricc completion` in real shells: begun words, a tab, and the resulting command line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WORDS = [
     ("fabricc docs lossl", "fabricc docs lossless"),
     ("fabricc build clus", "fabricc build cluster.yaml"),
 ]
-"""What is begun before the tab, and what the shell shows, or runs, of it."""
+"""The text before the tab, and the text that the shell shows or runs after it."""
 STARTED = {
     "bash": ["--norc", "--noprofile", "-i"],
     "zsh": ["-f", "-i"],

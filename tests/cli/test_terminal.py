@@ -1,4 +1,4 @@
-"""What people see: on a terminal of 80 columns, on a light or a dark one, and on one without colors."""
+"""Output on terminals: 80 columns, light or dark, and without colors."""
 
 from __future__ import annotations
 

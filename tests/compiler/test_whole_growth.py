@@ -227,7 +227,7 @@ def errors(found: Compiled) -> set[str]:
 def test_growth_changes_nothing_where_tables_of_all_networks_give_a_part(
     data: st.DataObject, steps: list[str]
 ) -> None:
-    """What collides is refused, at first or when a new device comes to have it, and never altered silently."""
+    """Colliding identities are refused, at first or with a new device, and never altered silently."""
     spec, known = deepcopy(WHOLE), dict[str, object]()
     plain = whole_alone()
     with TemporaryDirectory() as folder:

@@ -92,7 +92,7 @@ _COMMAND = re.compile(r"^::(?:error|warning|notice) ", re.MULTILINE)
 
 
 class Broken(BaseException):
-    """What an input did that none may do."""
+    """A forbidden effect of an input."""
 
 
 class Arena:
@@ -214,7 +214,7 @@ class Arena:
 
     @contextmanager
     def unchanged(self) -> Iterator[None]:
-        """What runs inside changes nothing in the clone and the home.
+        """Require that the block changes nothing in the clone and the home.
 
         Raises:
             Broken: something is there, gone or other than before.

@@ -52,7 +52,7 @@ def small(
 
 
 def holds(fabric: Fabric, found: Materials) -> None:
-    """What is true of every bill."""
+    """Check properties of every bill."""
     counts = fabric.counts()
     assert len(found.joints) == sum(counts[kind] for kind in CABLES)
     assert [joint.row for joint in found.joints] == list(fabric.cables())

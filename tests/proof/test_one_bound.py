@@ -1,4 +1,4 @@
-"""What planning gives lossless queues to share is what the proof finds in the files: one bound for ECN before PFC."""
+"""Planning and proof use one bound for ECN before PFC: the buffer that lossless queues share."""
 
 from __future__ import annotations
 

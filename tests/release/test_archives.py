@@ -1,4 +1,4 @@
-"""What `make release` leaves: the same bytes wherever it is built, of the last commit alone, with its parts named."""
+"""Archives of `make release`: the same bytes on every machine, from the last commit alone, with a list of parts."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ SILENT = {
     "source on Junos": ("junos", "", "", "local-address 10.66.1.1;"),
     "second address on Junos": ("junos", "address 10.66.11.1/31;", "", ""),
 }  # fmt: skip
-"""What makes the wrong address harmless or unproved -> system, lines of the port, of the file and of the session."""
+"""Why a wrong address is harmless or unproved -> system, lines of the port, of the file and of the session."""
 OTHER_SESSIONS = {
     "internal": EOS.replace("remote-as 65000", "remote-as 65101"),
     "in a VRF": EOS.replace("   neighbor", "   vrf T1\n      neighbor"),

@@ -75,7 +75,7 @@ _OBEYED = re.compile(r"^\s*::[a-z][^\n]*::|##[a-z]*\[", re.IGNORECASE)
 
 
 def harmless(text: str) -> bool:
-    """Whether a log may hold the text: what is not printable is a line feed alone, and no runner obeys a line."""
+    """Return whether a log may hold the text: no control characters but line feeds, and no command of a runner."""
     text.encode()
     return all(c.isprintable() or c in "\n\u00a0" for c in text) and not any(
         map(_OBEYED.search, text.split("\n"))

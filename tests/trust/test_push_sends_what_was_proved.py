@@ -1,4 +1,4 @@
-"""What a push sends is what was proved: files forged with their manifest, and folders that change meanwhile."""
+"""A push sends only proved files, even if files and manifest are forged or folders change meanwhile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a device sends over SSH is bounded: both streams of a command, packets, windows and NETCONF's trees of XML."""
+"""Data that a device sends over SSH is bounded: both streams of a command, packets, windows and NETCONF's XML."""
 
 from __future__ import annotations
 

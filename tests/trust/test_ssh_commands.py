@@ -37,7 +37,7 @@ DIRECTIVES = {
     "Include": "Include {included}\n",
     "KnownHostsCommand": "KnownHostsCommand {shell} -c {touch_one}\nUserKnownHostsFile /dev/null\n",
 }
-"""What makes `ssh` run a command while it connects; the placeholders are those of `directive`."""
+"""Settings by which `ssh` runs a command while it connects; the placeholders are those of `directive`."""
 TRUST = {"known_hosts": "alt_key_file", "ca_file": "ssl_verify"}
 OPTIONS = ("ssh_config_file", "ssh_config", "proxy_command", "sock", "pkcs11_provider")
 

@@ -50,7 +50,7 @@ UNCOMPILABLE = {
     "{% macro m(a, a) %}{% endmacro %}": "duplicate argument",
     "{{ dict(x=1, x=2) }}": "keyword argument repeated",
 }
-"""What Jinja accepts and Python does not -> a part of the reason."""
+"""Expressions that Jinja accepts and Python rejects -> a part of the reason."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What verbs print when the files, devices and neighbors are hostile: text, whatever the format."""
+"""Verbs print harmless text in every format when files, devices and neighbors are hostile."""
 
 from __future__ import annotations
 

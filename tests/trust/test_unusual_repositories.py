@@ -200,7 +200,7 @@ OF_COMMITS = tuple(VERBS)[:5]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a verb reports: its exit status, the codes of findings, and its first lines about changes."""
+    """The report of a verb: its exit status, the codes of findings, and its first lines about changes."""
 
     status: int
     codes: frozenset[str]

@@ -18,7 +18,7 @@ CLASSIFIER = (
     r"            unit 0 \{\n                classifiers \{\n                    dscp DSCP;\n"
     r"                \}\n            \}\n"
 )
-"""What binds Junos's classifier to a port."""
+"""The statement that binds Junos's classifier to a port."""
 
 
 def _between(tables: dict[str, Any]) -> list[str]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 BGP = ("vrf", "default", "router", "bgp")
 LINK = r"(?:x0\d|rack\d+-leaf)\b.*"
-"""What the description of a port between switches begins with."""
+"""The first word of the description of a port between switches."""
 ASN = r"42\d{8}"
 
 JUNOS_FILTER = """\

@@ -118,7 +118,7 @@ stage drift sh "$folder/tree/apply" --check
 def stages(
     script: str, root: Path, variant: str, release: str, name: str = "su001-host01", *, storage: bool = False
 ) -> dict[str, str]:
-    """What each stage of the script prints, with `status N` where it is not 0; `storage`: of a host of two networks."""
+    """Return the output of each stage, with `status N` unless it is 0; `storage`: a host of two networks."""
     host = replace(VARIANTS[variant], name=name)
     parts = [replace(host, beside=("storage",)), storage_part(host)] if storage else [host]
     files = {path: text for part in parts for path, text in render(part).items()}

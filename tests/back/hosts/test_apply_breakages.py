@@ -1,4 +1,4 @@
-"""What breaks on a host after `apply`, one fault after the other: each is reported, with the right exit status."""
+"""Faults on a host after `apply`, one after the other: each is reported with the right exit status."""
 
 from __future__ import annotations
 

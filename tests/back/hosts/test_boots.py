@@ -1,4 +1,4 @@
-"""What a boot or another tool makes of a host's rails: they are as planned, or `apply` names what is in the way."""
+"""Rails of a host after a boot or another tool: they are as planned, or `apply` names the obstacle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What hosts cannot state is one table, whose rows word the gaps; no other place does."""
+"""One table lists the settings that hosts cannot express, and its rows word the gaps."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ REASONS = (
     (r"(NCCL_IB_.*TC|ROCE_TOS)=N \[", SAME),
     (r"routing-ruleN=", SAME),
 )
-"""What an alteration without meaning looks like, its digits as N and the altered word in brackets -> why."""
+"""An alteration without meaning, its digits as N and the altered word in brackets -> the reason."""
 CASES = [
     pytest.param("dual-stack", 60),
     *(pytest.param(name, 500, marks=pytest.mark.slow) for name in ("dual-port", "isolated", *SYSTEMS, *NICS)),

@@ -1,4 +1,4 @@
-"""What the tools of NICs print becomes facts, and both ends of a host's link are compared."""
+"""Output of NIC tools becomes facts, and both ends of a host's link are compared."""
 
 from __future__ import annotations
 

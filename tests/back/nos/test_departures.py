@@ -1,4 +1,4 @@
-"""What a NOS expresses is what the Fabric states, but for what it declares to round or to leave out."""
+"""A NOS expresses every fact of the Fabric except those that it declares as rounded or left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What back ends read out of outputs that people collect: neighbors, boxes and releases, as text and as JSON."""
+"""Back ends read neighbors, models and releases from collected outputs, as text and as JSON."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ REASONS = (
     (r"policy_desc|VERSION|DATABASE|rev-id|version:|full-name", UNCOMPARED),
     (r": shutdown|\"admin_status\": \"down\"", UNUSED),
 )
-"""What an alteration without meaning looks like, its digits as N and the altered word in brackets -> why."""
+"""An alteration without meaning, its digits as N and the altered word in brackets -> the reason."""
 
 
 @pytest.mark.slow

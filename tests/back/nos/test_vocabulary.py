@@ -45,9 +45,9 @@ OF_REVIEWS = {
     "link[*]", "link[*] left", "interface[*]/port", "bgp/neighbor[*]/remote", "bgp/neighbor[*] beside",
     "bgp/neighbor[*] gone", "prefix_list[*]/entry[*]", "text", "text/ended[*]", "text/harmless", "text/vouched",
 }  # fmt: skip
-"""What only a comparison of two fabrics states."""
+"""Facts that only a comparison of two fabrics states."""
 OF_OTHERS = {"lldp/enabled"}
-"""What no build writes: every fabric has LLDP, and only texts without it state this."""
+"""A fact that no build writes: every fabric has LLDP, and only a text without it states this."""
 
 
 def stated_by(nos: str) -> Iterator[Facts]:

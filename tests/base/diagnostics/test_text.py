@@ -1,4 +1,4 @@
-"""What people see: the caret stands under the column, and no input reaches the terminal."""
+"""Text of findings: the caret is under the column, and no input reaches the terminal unescaped."""
 
 from __future__ import annotations
 

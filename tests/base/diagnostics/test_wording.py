@@ -63,7 +63,7 @@ def text_of(node: ast.expr | None) -> str | None:
 
 
 def scopes(node: ast.AST) -> Iterator[list[ast.AST]]:
-    """What is in each outermost function, and what is in none."""
+    """Yield the nodes of each outermost function, and those outside of functions."""
     outside: list[ast.AST] = []
     waiting = [node]
     while waiting:

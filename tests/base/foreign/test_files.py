@@ -79,7 +79,7 @@ def test_without_a_repository_a_file_stays_in_its_folder(tmp_path: Path) -> None
 def test_a_folder_that_becomes_a_link_after_the_check_is_not_followed(
     tmp_path: Path, opened: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who may write below the root could exchange a folder while fabricc opens a file in it."""
+    """A user who may write below the root could exchange a folder while fabricc opens a file in it."""
     root, outside = tmp_path / "root", tmp_path / "outside"
     for folder in (root / "a" / "b" / ".git", outside / "b" / ".git"):
         folder.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""What is left of two ToRs that are joined without spines."""
+"""Remaining capacity of two ToRs that are joined without spines."""
 
 from __future__ import annotations
 

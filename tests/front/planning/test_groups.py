@@ -210,7 +210,7 @@ SOUND = {
     "FAB3073",
     "FAB3074",
 }
-"""What outgrows the lock or the boxes is refused; nothing else is."""
+"""Groups that outgrow the lock or the switches are refused, and no others."""
 
 JOINS = st.tuples(
     st.sampled_from(sorted(NODES)), st.integers(1, 9), st.integers(1, 8), st.booleans(), st.booleans()

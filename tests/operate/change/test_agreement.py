@@ -244,7 +244,7 @@ NOT_SEEN = {
 @pytest.mark.spread(57)
 @pytest.mark.parametrize(("kind", "nos"), TEXTS)
 def test_verify_reports_a_running_text_that_diff_rates(kind: str, nos: str) -> None:
-    """What a review calls harmful in a tree is a finding when a switch runs it."""
+    """A change that a review rates as harmful is a finding when a switch runs it."""
     fabric = compiled(spec_with_services(nos)).fabric
     for at in fabric.switch_ids():
         switch = fabric.switch(at)
@@ -263,7 +263,7 @@ SECRETS = {
     "name: netops, ": "name: netops, password: {secret: login}, ",
     "tacacs: {servers: [192.0.2.106], key: {secret: tac}}": "radius: {servers: [192.0.2.106], key: {secret: rad}}",
 }
-"""What adds a secret of every kind to the spec."""
+"""Keys that add a secret of every kind to the spec."""
 READABLE = {
     "eos": {"snm", "login"},
     "nxos": {"snm", "login"},

@@ -278,7 +278,7 @@ def test_a_known_secret_is_hidden_in_every_alphabet_and_compression(secret: str,
 
 
 def test_compressed_text_is_read_up_to_a_limit() -> None:
-    """What a device compresses must not fill the memory; a text that is no compressed one is left as it is."""
+    """Compressed output of a device must not fill the memory; text that is not compressed stays as it is."""
     bomb = base64.b64encode(zlib.compress(bytes(1 << 22))).decode()
     for text in (bomb[:8000], "H4sIAAAA" * 9, "eJzLSy3JLyi2", f"x{'78da' * 9}"):
         assert mask_secrets(f"said {text} end", PASSPHRASE) == f"said {text} end"

@@ -442,7 +442,7 @@ def test_a_commit_under_way_is_waited_for(boxes: list[Box], driver: Any) -> None
 
 @pytest.mark.slow
 def test_a_guard_takes_the_switch_back_past_confirmed_commits(boxes: list[Box], driver: Any) -> None:
-    """What is drained, changed and confirmed goes back to before the drain, without a connection."""
+    """A drained, changed and confirmed switch returns to its state before the drain, without a connection."""
     driver.load_replace_candidate(config=OLD.replace("to box 2", "drained"))
     driver.arm_guard(60)
     driver.commit_config()

@@ -48,9 +48,9 @@ PORTS = {
     "cumulus": ("swp1", "swp2s0"),
 }
 UNSTATED = {"junos": {STORMS}}
-"""What a system does not state at all."""
+"""Values that a system does not report."""
 TOGETHER = {"eos": {PFC_RX, PFC_TX}}
-"""What a system counts for all classes together."""
+"""Counters that a system has for all classes together."""
 REFUSED: dict[str, dict[str, set[str]]] = {
     "eos": {"show priority-flow-control counters": {PFC_RX, PFC_TX, STORMS}, "show qos": {ECN_MARKED}},
     "nxos": {"show queuing pfc": {STORMS}, "show queuing tabular": {ECN_MARKED}},

@@ -1,4 +1,4 @@
-"""What a change does on SONiC: rows of the image stay, ports change in steps, and every way back is the way there."""
+"""Changes on SONiC: rows of the image stay, ports change in steps, and a rollback takes the same steps."""
 
 from __future__ import annotations
 

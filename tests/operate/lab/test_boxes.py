@@ -45,7 +45,7 @@ PLANTED = {
     "sysctl.conf": f"kernel.panic = 77\nvm.swappiness = 7\n/var/cache/{MARK}-sysctl = 1\n"
     "net/../../../var/cache/x = 1\nkernel.core_pattern = |/usr/bin/touch\n",
 }
-"""What a tree plants, as lines after the file's own."""
+"""Lines that a tree adds after the lines of the file."""
 RUN_AS_ROOT = """
 echo 77 > /proc/sys/kernel/panic
 echo h > /proc/sysrq-trigger

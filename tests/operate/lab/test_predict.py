@@ -1,4 +1,4 @@
-"""What the plan predicts of small networks, worked out by hand."""
+"""Predictions for small networks agree with results computed by hand."""
 
 from __future__ import annotations
 

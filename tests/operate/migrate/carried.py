@@ -31,7 +31,7 @@ _PACE_S = 0.1
 
 
 class Seen(NamedTuple):
-    """What the fabric saw: datagrams, and the least share of next hops that a route of a ToR had meanwhile."""
+    """Measured datagrams, and the smallest share of next hops that a route of a ToR had meanwhile."""
 
     lost: int
     sent: int

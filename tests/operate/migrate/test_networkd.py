@@ -1,4 +1,4 @@
-"""What hosts lose when the real systemd-networkd takes another netplan file, on real FRR and under traffic."""
+"""Packets that hosts lose while the real systemd-networkd applies another netplan file, with real FRR and traffic."""
 
 from __future__ import annotations
 

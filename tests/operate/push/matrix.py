@@ -25,7 +25,7 @@ HEAD = (
 
 
 class Case(NamedTuple):
-    """What goes wrong on the first switch of the first wave: at the count-th call of a driver's method."""
+    """A fault on the first switch of the first wave: at the count-th call of a driver's method."""
 
     step: str
     method: str
@@ -36,7 +36,7 @@ class Case(NamedTuple):
 
 
 class Row(NamedTuple):
-    """What came of it: exit status, states after it, states after `--resume` or another push, what is untrue."""
+    """The result: exit status, states after it, states after `--resume` or another push, and false statements."""
 
     case: Case
     status: int

@@ -128,7 +128,7 @@ def tree_of(fabric: Fabric) -> BuiltTree:
 
 
 def check_drain(before: Fabric, after: Fabric) -> None:
-    """What runs is drained, before it changes, as its own plan would have it."""
+    """The running configuration is drained before it changes, as the plan of a drained switch has it."""
     tree = tree_of(after)
     for name, place in tree.places.items():
         nos = after.tiers[place.tier].nos
@@ -200,7 +200,7 @@ STOCK = {
     "frr.conf": "frr version 8.4.4\nrouter bgp 65100\n neighbor 192.0.2.200 remote-as 65200\nexit\n!\nend\n",
     "hostname": "sonic\n",
 }
-"""What a maker's image configures: a session to nobody."""
+"""A session of the maker's image, whose neighbor does not exist."""
 
 
 def test_a_new_switch_without_a_session_that_is_up_is_not_drained_and_can_be_rolled_back(

@@ -1,4 +1,4 @@
-"""What stops a push, and what does not."""
+"""Gates: the measurements that stop a push, and those that do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a change does to a switch and to its links, by what it runs and what it is to run."""
+"""The impact of a change on a switch and its links, from the running and the new configuration."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ class Forge:
         self.log, self.store = folder / "log", folder / "store.json"
 
     def checkout(self) -> None:
-        """What CI has at the start of a job: the main branch, and Python with fabricc in it."""
+        """Prepare the start of a CI job: the main branch, and Python with fabricc."""
         git(self.folder, "clone", "-q", str(self.folder / "bare.git"), str(self.trusted))
         python = self.work / "python" / "bin" / "python"
         python.parent.mkdir(parents=True, exist_ok=True)

@@ -132,7 +132,7 @@ HARMLESS: dict[str, Edit] = {
     "a name server more": replaced((r"^  dns: \[", "  dns: [192.0.2.98, ")),
     "a location and a contact": replaced((r"^  snmp: \{", "  snmp: {location: hall-3, contact: noc@example.net, ")),
 }  # fmt: skip
-"""What an author may do to the folder; none of it changes traffic, access or losslessness."""
+"""Edits of the folder that change neither traffic nor access nor losslessness."""
 
 HARMFUL: dict[str, Edit] = {
     "a name commented out with its line": replaced((r"^(  access: .*)$", r"# \1")),

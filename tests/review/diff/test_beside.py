@@ -1,4 +1,4 @@
-"""What a review shows besides the devices: access, files that decide something, the committed tree, catalog figures."""
+"""Further parts of a review: access, files that steer a push or a review, the committed tree, catalog figures."""
 
 from __future__ import annotations
 

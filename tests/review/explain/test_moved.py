@@ -1,4 +1,4 @@
-"""What became of a name, and where a name comes from that the lock keeps."""
+"""Explain a former name, and the origin of a name that the lock keeps."""
 
 from __future__ import annotations
 

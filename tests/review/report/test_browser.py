@@ -183,7 +183,7 @@ def test_rows_are_filtered_by_what_is_typed(chromium: Chromium, page: Path) -> N
 
 @pytest.mark.spread(3)
 def test_no_foreign_script_or_style_runs(chromium: Chromium, page: Path, tmp_path: Path) -> None:
-    """What the escaping let through, the policy would stop."""
+    """The content policy stops a script that the escaping misses."""
     planted = "<script>document.title = 'owned'</script><img src='x' onerror=\"document.title = 'owned'\">"
     other = tmp_path / "planted.html"
     other.write_text(page.read_text().replace("<footer>", f"{planted}<footer>"))

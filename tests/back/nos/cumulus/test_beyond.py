@@ -190,7 +190,7 @@ def test_no_password_is_a_fact() -> None:
 
 @pytest.mark.parametrize("name", list(VARIANTS)[:6])
 def test_a_line_next_to_a_plan_changes_no_fact_of_the_plan(name: str) -> None:
-    """What is read a second time restates nothing of what was understood the first time."""
+    """The second reading of a text states no fact of the first reading again."""
     files = CUMULUS.render(VARIANTS[name])
     text = (
         files[FILE]

@@ -1,4 +1,4 @@
-"""What a release lacks is refused before anything is written."""
+"""A setting that a release lacks is refused before anything is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What plain FRR on Linux runs on, how it names ports, and what it admits not to do."""
+"""Plain FRR on Linux: its models, its port names, and the settings that it cannot express."""
 
 from __future__ import annotations
 

@@ -232,7 +232,7 @@ def test_nftables_accepts_the_login_list(tmp_path: Path) -> None:
 @needs_frr
 @pytest.mark.slow
 def test_sources_and_graceful_restart_run_as_they_are_written() -> None:
-    """What SONiC's back end adds: FRR prints it back, in these words."""
+    """FRR prints the additions of SONiC's back end in the same words."""
     switch = VARIANTS["dual"]
     text = render_frr_conf(
         switch,

@@ -1,4 +1,4 @@
-"""What FRR's profile `traditional` means depends on the release that wrote the file."""
+"""The meaning of FRR's profile `traditional` depends on the release that wrote the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is rendered reads back to exactly what was planned, and a changed token does not go unnoticed."""
+"""Rendered text reads back to exactly the planned facts, and every changed token is noticed."""
 
 from __future__ import annotations
 

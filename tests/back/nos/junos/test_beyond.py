@@ -1,4 +1,4 @@
-"""What fabricc does not build and the reader understands: a leaf that states each of it, with the facts expected."""
+"""Statements that fabricc does not build but reads: a leaf with each of them, and the expected facts."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ LATER = {
     "FAB5633": "202311",
     "FAB5635": "202311",
 }
-"""What a lossless switch with BFD and name servers is built without before these releases."""
+"""Settings that a lossless switch with BFD and name servers lacks before these releases."""
 PLAIN = replace(tor(), management=replace(tor().management, users=()))
 
 

@@ -1,4 +1,4 @@
-"""What SONiC's updater refuses or interrupts, by the files before and after."""
+"""Refusals and interruptions of SONiC's updater, from the files before and after."""
 
 from __future__ import annotations
 

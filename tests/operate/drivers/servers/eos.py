@@ -42,7 +42,7 @@ router multicast
       software-forwarding kernel
 !
 """
-"""What switches of 4.30 to 4.36 print that others published, none of which configured these lines."""
+"""Published output of switches of 4.30 to 4.36, none of which configured these lines."""
 _DEFAULT_BLOCKS = [
     [line.strip() for line in block.splitlines() if line.strip(" !")]
     for block in re.split(r"(?m)^!$", DEFAULTS)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Faults:
-    """What goes wrong from now on; a test sets and clears it while the server runs.
+    """The faults from now on; a test sets and clears them while the server runs.
 
     Attributes:
         refuse_login: nobody may log in.

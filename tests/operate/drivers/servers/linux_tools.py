@@ -33,7 +33,7 @@ def planted(text: str) -> list[tuple[int, str]]:
 
 
 INIT = {"CRM": {"Config": {"polling_interval": "300"}}, "FEATURE": {"bgp": {"state": "enabled"}}}
-"""What `config reload` merges from init_cfg.json."""
+"""Tables that `config reload` merges from init_cfg.json."""
 MAC = "1c:34:da:00:00:01"
 STOCK_PORT = {"lanes": "901", "alias": "etp99", "index": "99", "speed": "10000"}
 BGP_STARTS_S = 1

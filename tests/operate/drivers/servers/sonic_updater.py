@@ -112,7 +112,7 @@ class ConfigWrapper:
 
 
 def buffermgrd(tables, port):  # type: ignore[no-untyped-def]
-    """What buffermgrd does when a port goes up or down; with `unlisted_cable` its lookup table has no such cable."""
+    """Act as buffermgrd when a port goes up or down; with `unlisted_cable` its lookup table lacks the cable."""
     row = tables.get("PORT", {}).get(port, {})
     cable = next((one[port] for one in tables.get("CABLE_LENGTH", {}).values() if port in one), "0m")
     priority = tables.get("PORT_QOS_MAP", {}).get(port, {}).get("pfc_enable", "")

@@ -192,7 +192,7 @@ class Room:
         switch.guard = seconds and asyncio.get_running_loop().call_later(seconds, self.expire, name)
 
     def expire(self, name: str) -> None:
-        """What happens when the time of a guard is over."""
+        """Revert the configuration when the time of a guard is over."""
         switch = self.switches[name]
         if switch.guard:
             switch.guard.cancel()
