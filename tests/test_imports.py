@@ -78,12 +78,12 @@ def circles(graph: Mapping[str, Set[str]]) -> list[list[str]]:
         imported = set().union(*left.values())
         out = {name for name, wanted in left.items() if not wanted or name not in imported}
         left = {name: wanted - out for name, wanted in left.items() if name not in out}
-    led = {name: reached(left, name) for name in left}
+    led = {name: reachable_modules(left, name) for name in left}
     found = {frozenset(other for other in to if name in led[other]) for name, to in led.items()}
     return sorted(sorted(circle) for circle in found if circle)
 
 
-def reached(graph: Mapping[str, Set[str]], name: str) -> set[str]:
+def reachable_modules(graph: Mapping[str, Set[str]], name: str) -> set[str]:
     """The modules that imports lead to from one."""
     found: set[str] = set()
     waiting = [name]

@@ -29,7 +29,7 @@ def surface() -> Iterator[str]:
         if inspect.isclass(thing):
             yield f"class {name}"
             lines = {line for line in members(thing) if re.split(r"\W", line)[0] not in INNER}
-            lines |= stated(thing) - {re.split(r"\W", line)[0] for line in lines} - INNER
+            lines |= documented_attributes(thing) - {re.split(r"\W", line)[0] for line in lines} - INNER
             yield from sorted(f"    {line}" for line in lines)
         else:
             yield f"def {signature(name, thing)}" if callable(thing) else f"{name}: {type(thing).__name__}"
@@ -55,7 +55,7 @@ def members(kind: type) -> Iterator[str]:
             yield f"{name} = {value!s}"
 
 
-def stated(kind: type) -> set[str]:
+def documented_attributes(kind: type) -> set[str]:
     """The names below `Attributes:` of a docstring: those of classes that are no dataclass stand nowhere else."""
     section = (inspect.getdoc(kind) or "").partition("Attributes:\n")[2]
     heads = re.findall(r"^(?: {4}|.*; )([\w`, ]+):", section, re.MULTILINE)

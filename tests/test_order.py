@@ -30,7 +30,7 @@ LARGE = ("meta-24k", "whole-cluster-256", "superpod-b200-4su")
 """Inventories that take minutes."""
 
 
-def written(words: Words, folder: Path) -> Path:
+def write_spec(words: Words, folder: Path) -> Path:
     """The spec in a folder of its own, what systems cannot express accepted."""
     folder.mkdir(parents=True)
     spec = folder / "cluster.yaml"
@@ -48,7 +48,7 @@ def list_findings(result: BuildResult, folder: Path) -> list[str]:
     return [repr(each).replace(str(folder), "") for each in result.diagnostics]
 
 
-def reviewed(tree: Path, other: Path, jobs: int) -> str:
+def review_trees(tree: Path, other: Path, jobs: int) -> str:
     """The review of another spec's."""
     return repr(as_json(diff(tree, other, jobs=jobs)))
 
@@ -56,7 +56,7 @@ def reviewed(tree: Path, other: Path, jobs: int) -> str:
 def compile_and_check(words: Words, other: Words, folder: Path, jobs: int) -> Mapping[str, object]:
     """All that comes of a spec, and of a tree in which a line of some switches is missing."""
     shutil.rmtree(folder, ignore_errors=True)
-    spec = written(words, folder)
+    spec = write_spec(words, folder)
     built = build(spec, folder / "out", jobs=jobs)
     found: dict[str, object] = {"built": list_findings(built, folder)}
     if built.tree is None:
@@ -65,7 +65,7 @@ def compile_and_check(words: Words, other: Words, folder: Path, jobs: int) -> Ma
     files = [path for path in sorted(tree.rglob("*")) if path.is_file()]
     found["tree"] = {path.relative_to(tree): path.read_bytes() for path in files}
     found["again"] = build(spec, folder / "out", jobs=jobs).up_to_date
-    found["review"] = reviewed(tree, written(other, folder / "other"), jobs).replace(str(folder), "")
+    found["review"] = review_trees(tree, write_spec(other, folder / "other"), jobs).replace(str(folder), "")
     for path in [path for path in files if "switches" in path.parts][::3]:
         lines = path.read_text().split("\n")
         at = len(lines) // 2

@@ -18,7 +18,7 @@ import yaml
 from fabricc import compile_spec
 from fabricc.audit.adopt import run
 from fabricc.base.diagnostics import Severity
-from tests.audit.fabrics import INVENTORIES, collected, found_of
+from tests.audit.fabrics import INVENTORIES, collect_devices, found_of
 from tests.outward import spec_text as outward
 from tests.segmented import spec_text as segmented
 
@@ -49,7 +49,7 @@ def small(box: dict[str, Any] = ARISTA, **more: Any) -> dict[str, Any]:
     }
 
 
-def grouped(*groups: dict[str, Any], **more: Any) -> dict[str, Any]:
+def host_groups(*groups: dict[str, Any], **more: Any) -> dict[str, Any]:
     """Host groups on SONiC, with uplinks by the default ratio."""
     return small(gpus={"groups": list(groups)}, tors=BOX, spines=BOX, **more)
 
@@ -75,10 +75,10 @@ SHAPES: dict[str, dict[str, Any]] = {
         "spines": {"model": "linux-16x100", "nos": "frr", "count": 2},
         "priorities": PRIORITIES,
     },
-    "groups in units of their own": grouped(GPU, STORE),
-    "groups of one model": grouped(GPU, {**GPU, "name": "old", "hosts": 4}),
-    "groups beside": grouped(GPU, LOGIN),
-    "groups of three kinds": grouped(GPU, {**STORE, "class": "storage"}, LOGIN, priorities=STORAGE_CLASS),
+    "groups in units of their own": host_groups(GPU, STORE),
+    "groups of one model": host_groups(GPU, {**GPU, "name": "old", "hosts": 4}),
+    "groups beside": host_groups(GPU, LOGIN),
+    "groups of three kinds": host_groups(GPU, {**STORE, "class": "storage"}, LOGIN, priorities=STORAGE_CLASS),
     "a network": small(networks={"storage": NETWORK}),
     "two networks": small(networks={"storage": NETWORK, "frontend": {**NETWORK, "hosts_per_unit": 4}}),
     "a network of its own words": small(
@@ -159,9 +159,9 @@ def compiled_of(words: dict[str, Any] | Path, folder: Path) -> Compiled:
     return compile_spec(path)
 
 
-def adopted(compiled: Compiled, **kept: Any) -> Adoption:
+def adopt_compiled(compiled: Compiled, **kept: Any) -> Adoption:
     """Return what adopting the files of a fabric comes to."""
-    return run.adopted_of(found_of(collected(compiled, **kept)), Path("folder"), compiled.spec.cluster)
+    return run.adopted_of(found_of(collect_devices(compiled, **kept)), Path("folder"), compiled.spec.cluster)
 
 
 class Row(NamedTuple):
@@ -183,7 +183,7 @@ def row_of(words: dict[str, Any] | Path) -> Row | str:
             errors = [d.code for d in compiled.diagnostics if d.severity is Severity.ERROR]
             return f"does not build: {', '.join(errors)}" if errors else "InfiniBand"
         start = time.process_time()
-        adoption = adopted(compiled)
+        adoption = adopt_compiled(compiled)
     made = adoption.adopted
     differing = sum(map(len, made.differences.values()))
     return Row(

@@ -60,7 +60,7 @@ def anonymous(name: str) -> tuple[Compiled, Mapping[str, str], Mapping[str, Devi
     """An inventory, other names for its devices, and these under them without a description."""
     compiled = inventory(name)
     names = disguise(compiled)
-    return compiled, names, collected(compiled, renamed=names, descriptions=False)
+    return compiled, names, collect_devices(compiled, renamed=names, descriptions=False)
 
 
 def device(name: str, system: str, files: Mapping[str, str]) -> Device:
@@ -70,7 +70,7 @@ def device(name: str, system: str, files: Mapping[str, str]) -> Device:
     return Device(name, kind, system, files, {file: f"{name}/{file}" for file in files}, Contents(reading))
 
 
-def collected(
+def collect_devices(
     compiled: Compiled,
     *,
     hosts: bool = True,

@@ -90,10 +90,12 @@ def found_in(
         held = Contents(host_files.read(texts))
         devices[host.name] = Device(host.name, Kind.HOST, "host", texts, paths, held)
         places[host.name] = Place(Tier.HOST, host.unit)
-    return joined(devices, links, places)
+    return join_fabric(devices, links, places)
 
 
-def joined(devices: Mapping[str, Device], links: Iterable[Link], places: Mapping[str, Place]) -> FoundFabric:
+def join_fabric(
+    devices: Mapping[str, Device], links: Iterable[Link], places: Mapping[str, Place]
+) -> FoundFabric:
     """Devices and links as one value."""
     every = tuple(sorted(links, key=lambda link: (link.a, link.b)))
     return FoundFabric(devices, every, places)
@@ -109,23 +111,25 @@ def foreign(path: Path) -> FoundFabric:
     """Return the spec's switches under foreign names, with the links and places from their facts."""
     devices: dict[str, Device] = {}
     for switch in switches_of(path):
-        texts = {file: disguised(text) for file, text in back_ends.load(switch.nos).render(switch).items()}
-        name = disguised(switch.name)
+        texts = {
+            file: disguise_names(text) for file, text in back_ends.load(switch.nos).render(switch).items()
+        }
+        name = disguise_names(switch.name)
         devices[name] = switch_device(name, switch.nos, texts, switch.model.name)
-    return inferred(devices)
+    return infer_fabric(devices)
 
 
-def disguised(text: str) -> str:
+def disguise_names(text: str) -> str:
     """The text with other names of devices."""
     for form, other in _NAMES:
         text = form.sub(other, text)
     return text
 
 
-def inferred(devices: Mapping[str, Device]) -> FoundFabric:
+def infer_fabric(devices: Mapping[str, Device]) -> FoundFabric:
     """Return devices with the links and places from their facts."""
     links = links_of(devices)
-    return joined(devices, links, places_of(devices, links))
+    return join_fabric(devices, links, places_of(devices, links))
 
 
 def _of(peer: object) -> tuple[str, str]:

@@ -128,7 +128,7 @@ ALTERED: dict[str, tuple[str, dict[str, Edit]]] = {
 """Kind of fault -> facts at whose lines it is planted (`<PORT>`: one between switches) and the edits."""
 
 
-def altered(found: FoundFabric, kind: str, system: str, rng: random.Random) -> Planted | None:
+def alter_line(found: FoundFabric, kind: str, system: str, rng: random.Random) -> Planted | None:
     """One line altered."""
     pattern, edits = ALTERED[kind.removesuffix(TO_HOSTS)]
     if system not in edits:
@@ -272,12 +272,12 @@ TO_HOSTS = " to hosts"
 """Ends the kinds of fault that are planted on ports to hosts, of which the folder holds none."""
 
 KINDS: dict[str, Callable[[FoundFabric, str, str, random.Random], Planted | None]] = {
-    **dict.fromkeys((*ALTERED, f"MTU{TO_HOSTS}", f"PFC off{TO_HOSTS}"), altered),
+    **dict.fromkeys((*ALTERED, f"MTU{TO_HOSTS}", f"PFC off{TO_HOSTS}"), alter_line),
     "address twice": twice, "no session": no_session, "no filter": no_filter,
 }  # fmt: skip
 
 
-def named(planted: Planted, reported: list[Finding]) -> bool:
+def is_reported(planted: Planted, reported: list[Finding]) -> bool:
     """Return whether a finding above a note is at the fault, or at its block or far end where a line is missing."""
     for each in reported:
         if each.severity is Severity.NOTE:
@@ -303,13 +303,13 @@ SHAPES = {
 """Fabrics otherwise made -> what of the spec is replaced by what, and what is added."""
 
 
-def shaped(system: str, shape: str) -> str:
+def spec_of_shape(system: str, shape: str) -> str:
     """The spec of a fabric that is otherwise made."""
     old, new, more = SHAPES[shape]
     return ours.spec_of(system, more=f"{more}\n").replace(old, new)
 
 
-def tried(
+def try_seeds(
     system: str, times: int, start: int = 0, kinds: Iterable[str] = KINDS, text: str = ""
 ) -> Iterator[tuple[Planted, list[Finding]]]:
     """Yield faults of each kind that the system can have, each planted so many times, and the findings of the audit."""
@@ -323,17 +323,17 @@ def tried(
                 if planted is not None:
                     device: Device = found.devices[planted.device]
                     read = ours.switch_device(device.name, device.system, planted.texts, device.model)
-                    yield planted, find_all(ours.inferred({**found.devices, device.name: read}))
+                    yield planted, find_all(ours.infer_fabric({**found.devices, device.name: read}))
 
 
 def main(systems: str = "", times: str = "5") -> None:
     for system in systems.split(",") if systems else ours.MODELS:
         hits: Counter[str] = Counter()
         tries: Counter[str] = Counter()
-        for planted, reported in tried(system, int(times)):
+        for planted, reported in try_seeds(system, int(times)):
             tries[planted.kind] += 1
-            hits[planted.kind] += named(planted, reported)
-            if not named(planted, reported):
+            hits[planted.kind] += is_reported(planted, reported)
+            if not is_reported(planted, reported):
                 print(
                     f"  missed {system} {planted.kind}: {planted.file} {sorted(planted.lines)} {planted.gone}"
                 )

@@ -32,7 +32,7 @@ def fabric() -> list[dict[str, str | int]]:
     return every
 
 
-def altered(every: list[dict[str, str | int]], chance: random.Random) -> None:
+def alter_switch(every: list[dict[str, str | int]], chance: random.Random) -> None:
     """Change, add or take away one thing of one switch."""
     facts = chance.choice(every)
     kind = chance.randrange(5)
@@ -57,7 +57,7 @@ def test_the_findings_are_those_of_all_sessions(seed: int, monkeypatch: pytest.M
     for _ in range(12):
         every = fabric()
         for _ in range(chance.randrange(5)):
-            altered(every, chance)
+            alter_switch(every, chance)
         devices = [device(f"s{number}", facts) for number, facts in enumerate(every)]
         quick = find_all_in(*devices)
         with monkeypatch.context() as patch:

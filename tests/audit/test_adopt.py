@@ -19,7 +19,7 @@ from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import computed_name
 from fabricc.proof.compare import Mismatch
 from fabricc.proof.invariants.rules import CODES
-from tests.audit.fabrics import collected, disguise, everything, found_of, inventory
+from tests.audit.fabrics import collect_devices, disguise, everything, found_of, inventory
 
 MODELS = {
     "eos": "7060x6-64pe", "nxos": "9364d-gx2a", "junos": "qfx5240-64od", "cumulus": "sn5600", "sonic": "sn5600",
@@ -114,8 +114,8 @@ def compiled_in(folder, words, tables=None):
     return compiled
 
 
-def adopted(compiled, **kept):
-    return run.adopted_of(found_of(collected(compiled, **kept)), Path("folder"), "zone")
+def adopt_compiled(compiled, **kept):
+    return run.adopted_of(found_of(collect_devices(compiled, **kept)), Path("folder"), "zone")
 
 
 def assert_the_same(adoption, devices):
@@ -131,7 +131,7 @@ def assert_the_same(adoption, devices):
 )  # fmt: skip
 def test_a_fabric_comes_back_without_a_difference(words, tmp_path):
     compiled = compiled_in(tmp_path, words)
-    adoption = adopted(compiled)
+    adoption = adopt_compiled(compiled)
     assert_the_same(adoption, compiled.counts()["hosts"] + sum(1 for _ in compiled.switches()))
     back = adoption.adopted.compiled
     assert back.counts() == compiled.counts()
@@ -153,7 +153,7 @@ def test_a_fabric_comes_back_without_a_difference(words, tmp_path):
 def test_an_inventory_comes_back_behind_other_names(name):
     compiled = inventory(name)
     names = disguise(compiled)
-    adoption = adopted(compiled, renamed=names)
+    adoption = adopt_compiled(compiled, renamed=names)
     assert_the_same(adoption, len(names))
     assert {row["name"] for row in adoption.adopted.draft.devices} == {
         names[each.name] for each in compiled.switches()
@@ -197,21 +197,21 @@ def given_at_random(compiled, seed=7):
 def test_names_asns_and_addresses_that_follow_no_rule_stay(nos, tmp_path):
     plain = compiled_in(tmp_path, spec(nos))
     compiled = compiled_in(tmp_path, spec(nos), given_at_random(plain))
-    adoption = adopted(compiled)
+    adoption = adopt_compiled(compiled)
     assert_the_same(adoption, compiled.counts()["hosts"] + sum(1 for _ in compiled.switches()))
 
 
 @pytest.mark.parametrize("name", ["lab-smallest", pytest.param("rack-zone-512", marks=pytest.mark.slow)])
 def test_adopt_infers_hosts_without_files_from_ports(name):
     compiled = inventory(name)
-    adoption = adopted(compiled, hosts=False)
+    adoption = adopt_compiled(compiled, hosts=False)
     assert_the_same(adoption, sum(1 for _ in compiled.switches()))
     assert adoption.adopted.compiled.counts()["hosts"] == compiled.counts()["hosts"]
     assert any("no files of hosts" in words for words in adoption.adopted.assumed)
 
 
 def test_adopted_files_build_and_are_never_overwritten(tmp_path):
-    adoption = adopted(inventory("lab-smallest"))
+    adoption = adopt_compiled(inventory("lab-smallest"))
     reports = {report.TEXT: report.as_text(adoption), report.JSON: str(report.as_json(adoption))}
     target = tmp_path / "out"
     assert run.write_adoption(adoption, target, reports) == [

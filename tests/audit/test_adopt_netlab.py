@@ -53,7 +53,7 @@ def topology(platform, plain):
     ])  # fmt: skip
 
 
-def generated(platform, folder, plain):
+def generate_configurations(platform, folder, plain):
     """Switch -> its configuration, as netlab renders it."""
     beside = Path(sys.executable).with_name("netlab")
     netlab = str(beside) if beside.exists() else shutil.which("netlab")
@@ -72,7 +72,7 @@ def generated(platform, folder, plain):
             initial = initial.partition("<<CONFIG\n")[2].partition("\nCONFIG\n")[0]
             bgp = bgp.partition("\n")[2]
         text = f"{initial}\n{bgp}".replace("\ndo write", "\n")
-        found[name] = braces(text) if platform == "vjunos-switch" else printed(text)
+        found[name] = braces(text) if platform == "vjunos-switch" else print_configuration(text)
     return found
 
 
@@ -84,7 +84,7 @@ def braces(text):
     for name, below in tree["interfaces"].items():
         port, _, unit = name.partition(".")
         merge(ports.setdefault(port, {}), {f"unit {unit}": below} if unit else below)
-    return "".join(f"{line}\n" for line in shown(tree | {"interfaces": ports}))
+    return "".join(f"{line}\n" for line in format_tree(tree | {"interfaces": ports}))
 
 
 def block(tokens):
@@ -107,15 +107,15 @@ def merge(tree, more):
         merge(tree.setdefault(key, {}), below)
 
 
-def shown(tree, depth=0):
+def format_tree(tree, depth=0):
     for key, below in tree.items():
         yield f"{'    ' * depth}{key}" + (" {" if below else ";")
-        yield from shown(below, depth + 1)
+        yield from format_tree(below, depth + 1)
         if below:
             yield f"{'    ' * depth}}}"
 
 
-def printed(text):
+def print_configuration(text):
     """As a device prints it: without comments inside a block."""
     lines = [line.rstrip() for line in text.split("\n") if line.strip()]
     kept = []
@@ -134,7 +134,7 @@ def plain(request):
 @pytest.fixture(scope="module", params=SYSTEMS)
 def adoption(request, plain, tmp_path_factory):
     system, file = SYSTEMS[request.param]
-    texts = generated(request.param, tmp_path_factory.mktemp(request.param), plain)
+    texts = generate_configurations(request.param, tmp_path_factory.mktemp(request.param), plain)
     found = found_of({name: device(name, system, {file: text}) for name, text in texts.items()})
     return run.adopted_of(found, Path("theirs"), "theirs")
 

@@ -15,7 +15,7 @@ from fabricc.audit.adopt.trial import Draft
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
 from fabricc.compiler.compiled import compile_spec
 from tests.audit import corpora
-from tests.audit.fabrics import collected
+from tests.audit.fabrics import collect_devices
 from tests.audit.test_adopt import SPINE
 
 if TYPE_CHECKING:
@@ -253,7 +253,7 @@ STANZA = re.compile(
 def test_stanzas_with_stars_and_names_in_upper_case_are_kept(tmp_path: Path) -> None:
     spec = tmp_path / "cluster.yaml"
     spec.write_text(JUNOS)
-    for name, device in collected(compile_spec(spec), hosts=False).items():
+    for name, device in collect_devices(compile_spec(spec), hosts=False).items():
         (text,) = device.files.values()
         text, stanzas = STANZA.subn(r"\1        et-* \2 * \3    }\n", text)
         assert stanzas == 1

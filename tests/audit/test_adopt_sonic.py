@@ -13,7 +13,7 @@ from fabricc.back.nos.overlay import merge_overlay
 from fabricc.base.diagnostics import Severity
 from fabricc.fabric.model import Overlay
 from tests.audit.adopted import BOX, compiled_of, small
-from tests.audit.fabrics import collected, device, found_of
+from tests.audit.fabrics import collect_devices, device, found_of
 
 FILE = "config_db.json"
 
@@ -22,7 +22,7 @@ def lines_of(text, *keys):
     return {at for at, line in enumerate(text.split("\n"), 1) if any(f'"{key}"' in line for key in keys)}
 
 
-def edited(built, found, *keys, reach=EditScope.SIMILAR, ignorable=()):
+def edit_object(built, found, *keys, reach=EditScope.SIMILAR, ignorable=()):
     """The built object with the edits that keys which matter give, and what is added by them."""
     one, two = laid_out(json.dumps(built)), laid_out(json.dumps(found))
     sides = FilePair(one, two, lines_of(one, *keys), lines_of(two, *keys), lines_of(two, *ignorable), reach)
@@ -40,7 +40,7 @@ PORTS = {"PORT": {f"Ethernet{n}": {"mtu": "9100", "fec": "rs"} for n in range(0,
 def test_a_value_is_taken_out_and_the_other_put_in_and_nothing_else():
     found = json.loads(json.dumps(PORTS))
     found["PORT"]["Ethernet8"] |= {"mtu": "1500", "fec": "none"}
-    result, texts = edited(PORTS, found, "mtu")
+    result, texts = edit_object(PORTS, found, "mtu")
     assert result["PORT"]["Ethernet8"] == {"fec": "rs", "mtu": "1500"}
     assert texts == {
         True: {"PORT": {"Ethernet8": {"mtu": None}}},
@@ -50,11 +50,11 @@ def test_a_value_is_taken_out_and_the_other_put_in_and_nothing_else():
 
 def test_rows_that_have_one_edit_in_common_have_a_pattern():
     found = {"PORT": {name: row | {"mtu": "1500"} for name, row in PORTS["PORT"].items()}}
-    result, texts = edited(PORTS, found, "mtu")
+    result, texts = edit_object(PORTS, found, "mtu")
     assert result == found
     assert texts[False] == {"PORT": {"Ethernet*": {"mtu": "1500"}}}
     del found["PORT"]["Ethernet0"]
-    assert "Ethernet*" not in edited(PORTS, found, "mtu")[1][False]["PORT"]
+    assert "Ethernet*" not in edit_object(PORTS, found, "mtu")[1][False]["PORT"]
 
 
 def test_tables_rows_and_items_of_lists_come_and_go():
@@ -68,14 +68,14 @@ def test_tables_rows_and_items_of_lists_come_and_go():
         "ACL": {"A": {"ports": ["e1", "e2"]}},
         "VLAN": {"Vlan1": {"vlanid": "1"}},
     }
-    result, _ = edited(built, found, "10.0.0.2", "ports", "x", "vlanid")
+    result, _ = edit_object(built, found, "10.0.0.2", "ports", "x", "vlanid")
     assert result == found
 
 
 def test_rows_that_refer_to_a_renamed_row_follow_it():
     built = {"PROFILE": {"pg_5m": {"xoff": "1"}}, "PG": {"Ethernet0|3": {"profile": "pg_5m", "other": "x"}}}
     found = {"PROFILE": {"pg_40m": {"xoff": "2"}}, "PG": {"Ethernet0|3": {"profile": "pg_40m", "other": "y"}}}
-    result, _ = edited(built, found, "xoff")
+    result, _ = edit_object(built, found, "xoff")
     assert result == {
         "PROFILE": {"pg_40m": {"xoff": "2"}},
         "PG": {"Ethernet0|3": {"profile": "pg_40m", "other": "x"}},
@@ -88,7 +88,7 @@ def test_overlays_contain_no_irrelevant_or_secret_lines():
         "BANNER": {"global": {"login": "hi"}},
         "TACPLUS": {"global": {"passkey": "s3cret", "timeout": "5"}},
     }
-    result, _ = edited(PORTS, found, "passkey", "timeout", "global", ignorable=("login",))
+    result, _ = edit_object(PORTS, found, "passkey", "timeout", "global", ignorable=("login",))
     assert result == {**PORTS, "TACPLUS": {"global": {"timeout": "5"}}}
 
 
@@ -97,7 +97,7 @@ def adoption(tmp_path_factory):
     """A fabric on SONiC with a VLAN that all switches have, and a route that each has for itself."""
     gpus = {"model": "dgx-h100", "hosts": 4, "hosts_per_unit": 4}
     words = small(BOX, gpus=gpus, tors={**BOX, "uplinks": 8})
-    devices = collected(compiled_of(words, tmp_path_factory.mktemp("zone")))
+    devices = collect_devices(compiled_of(words, tmp_path_factory.mktemp("zone")))
     switches = [name for name, each in devices.items() if each.system == "sonic"]
     for number, name in enumerate(switches):
         tables = json.loads(devices[name].files[FILE])

@@ -14,7 +14,7 @@ import yaml
 from fabricc import compile_spec
 from fabricc.audit.adopt import run
 from fabricc.base.diagnostics import Severity
-from tests.audit.adopted import GAPS, adopted, compiled_of, specs
+from tests.audit.adopted import GAPS, adopt_compiled, compiled_of, specs
 from tests.audit.fabrics import disguise
 from tests.audit.test_adopt import compiled_in, given_at_random
 
@@ -48,7 +48,7 @@ def plain(name):
     assert compiled.sound, [
         found.message for found in compiled.diagnostics if found.severity is Severity.ERROR
     ]
-    return compiled, adopted(compiled)
+    return compiled, adopt_compiled(compiled)
 
 
 @pytest.mark.spread(4)
@@ -58,7 +58,7 @@ def test_a_fabric_comes_back_without_a_difference(name, tmp_path):
     assert compiled.sound, [
         found.message for found in compiled.diagnostics if found.severity is Severity.ERROR
     ]
-    adoption = adopted(compiled)
+    adoption = adopt_compiled(compiled)
     assert_the_same(adoption)
     back = adoption.adopted.compiled
     assert back.networks.keys() == compiled.networks.keys()
@@ -70,7 +70,7 @@ def test_a_fabric_comes_back_without_a_difference(name, tmp_path):
     )
 
 
-def normalized(words):
+def normalize_spec(words):
     """A spec without names: what is left is the same for a fabric and for one with other names."""
     text = copy.deepcopy(words)
     for section in (text, *text.get("networks", {}).values()):
@@ -93,7 +93,7 @@ def normalized(words):
 
 
 def words_of(adoption):
-    return normalized(yaml.safe_load(adoption.files["cluster.yaml"]))
+    return normalize_spec(yaml.safe_load(adoption.files["cluster.yaml"]))
 
 
 @pytest.mark.slow
@@ -108,7 +108,7 @@ def words_of(adoption):
 def test_names_decide_nothing(name):
     compiled, same = plain(name)
     names = disguise(compiled)
-    other = adopted(compiled, renamed=names)
+    other = adopt_compiled(compiled, renamed=names)
     assert_the_same(other)
     assert words_of(other) == words_of(same)
     assert {row["name"] for draft in other.adopted.draft.every() for row in draft.devices} <= {
@@ -122,7 +122,7 @@ def test_asns_and_addresses_that_follow_no_rule_stay_in_every_shape(name, tmp_pa
     compiled, _ = plain(name)
     accept = [{"code": code, "reason": "no part of what is tried"} for code in GAPS]
     given = compiled_in(tmp_path, {**SPECS[name], "accept": accept}, given_at_random(compiled))
-    assert_the_same(adopted(given, renamed=disguise(given)))
+    assert_the_same(adopt_compiled(given, renamed=disguise(given)))
 
 
 RAIL_HOSTS = [f"h{number}" for number in range(1, 9)]
@@ -161,7 +161,7 @@ def test_removed_hosts_leave_their_slots_empty(what, tmp_path):
     leave(words["gpus"])
     compiled = compiled_of(words, tmp_path)
     assert compiled.sound
-    adoption = adopted(compiled)
+    adoption = adopt_compiled(compiled)
     assert_the_same(adoption)
     assert "overlays" not in adoption.adopted.draft.words
     assert adoption.adopted.compiled.counts()["hosts"] == compiled.counts()["hosts"]
@@ -213,4 +213,4 @@ def test_a_fabric_with_other_names_and_a_network_grows_and_nothing_renumbers(tmp
         chance = random.Random(1)
         words["gpus"]["hosts"] += [f"new{chance.randrange(10_000)}-{number}" for number in range(4)]
 
-    assert_grown(adopted(compiled, renamed=disguise(compiled)), tmp_path / "out", grow)
+    assert_grown(adopt_compiled(compiled, renamed=disguise(compiled)), tmp_path / "out", grow)

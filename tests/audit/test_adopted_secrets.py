@@ -10,7 +10,7 @@ import yaml
 
 from fabricc.audit.adopt import report, run
 from tests.audit.adopted import compiled_of
-from tests.audit.fabrics import collected, device, found_of
+from tests.audit.fabrics import collect_devices, device, found_of
 
 if TYPE_CHECKING:
     from fabricc.audit.adopt.run import Adoption
@@ -58,7 +58,7 @@ def adoption(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     compiled = compiled_of(fabric, tmp_path_factory.mktemp(request.param))
     assert compiled.sound, [found.message for found in compiled.diagnostics]
     found = {}
-    for name, each in collected(compiled, hosts=False).items():
+    for name, each in collect_devices(compiled, hosts=False).items():
         files = dict(each.files)
         for file, text in files.items():
             for old, new in {**forms, **HASHES}.items():

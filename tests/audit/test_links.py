@@ -9,7 +9,7 @@ import pytest
 from fabricc.audit.links import links_of
 from fabricc.audit.model import Evidence
 from fabricc.facts.statement import End, Neighbor
-from tests.audit.fabrics import PARTS, anonymous, cables, collected, device, inventory, without
+from tests.audit.fabrics import PARTS, anonymous, cables, collect_devices, device, inventory, without
 
 INVENTORIES = (
     "lab-smallest", *PARTS, *(pytest.param(whole, marks=pytest.mark.slow) for whole, *_ in PARTS.values()),
@@ -32,7 +32,7 @@ def test_cables_are_found_without_names_and_descriptions(name):
 @pytest.mark.parametrize("name", INVENTORIES)
 def test_links_between_switches_are_found_by_descriptions_alone(name):
     compiled = inventory(name)
-    devices = collected(compiled, hosts=False)
+    devices = collect_devices(compiled, hosts=False)
     devices = {key: without(each, r"interface\[.*\]/(ipv4|ipv6)") for key, each in devices.items()}
     found = links_of(devices)
     assert {(link.a, link.b) for link in found} == cables(compiled, hosts=False)

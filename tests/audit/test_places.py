@@ -16,7 +16,7 @@ from fabricc.audit.places import places_of
 from fabricc.fabric.model import Host
 from fabricc.facts.statement import End, Kind, Tier
 from tests.audit import corpora
-from tests.audit.fabrics import PARTS, anonymous, collected, device, disguise, inventory, planned
+from tests.audit.fabrics import PARTS, anonymous, collect_devices, device, disguise, inventory, planned
 
 INVENTORIES = (
     "lab-smallest", *PARTS, *(pytest.param(whole, marks=pytest.mark.slow) for whole, *_ in PARTS.values()),
@@ -62,7 +62,7 @@ def test_units_and_rails_are_those_of_common_hosts(name):
 
 def test_units_are_recognized_by_descriptions_where_hosts_have_no_files():
     compiled = inventory("lab-smallest")
-    devices = collected(compiled, hosts=False)
+    devices = collect_devices(compiled, hosts=False)
     places = places_of(devices, links_of(devices))
     assert groups({name: places[name].unit for name in places if places[name].tier is Tier.TOR}) == [
         ["su001-tor1a", "su001-tor2a"], ["su002-tor1a", "su002-tor2a"]
@@ -74,7 +74,7 @@ def test_units_are_recognized_by_descriptions_where_hosts_have_no_files():
 def test_planes_pods_and_cores_are_found(hosts):
     compiled = inventory("hpn-dual-plane-pod")
     names = disguise(compiled)
-    devices = collected(compiled, hosts=hosts, renamed=names, descriptions=False)
+    devices = collect_devices(compiled, hosts=hosts, renamed=names, descriptions=False)
     places = places_of(devices, links_of(devices))
     switches = {names[name]: each for name, each in planned(compiled).items() if not isinstance(each, Host)}
     assert {name: places[name].tier.value for name in switches} == {

@@ -116,7 +116,7 @@ AUDITED = ("text", "json", "sarif", "github", "junit", "gitlab", "html")
 REVIEWED = ("text", "md", "json", "sarif", "github", "junit", "gitlab")
 
 
-def numbered(text: str) -> tuple[str, list[str]]:
+def number_secrets(text: str) -> tuple[str, list[str]]:
     """Return the text with a secret in the place of each `@`, and the secrets."""
     parts = text.replace("@@", "@\0").split("@")
     secrets = [f"Zq7{number:02}sEcretWord" for number in range(1, len(parts))]
@@ -124,21 +124,21 @@ def numbered(text: str) -> tuple[str, list[str]]:
     return whole.replace("\0", "@"), secrets
 
 
-def merged(old: Any, new: Any) -> Any:
+def merge_values(old: Any, new: Any) -> Any:
     """Return a mapping with the keys of both, at every depth."""
     if not (isinstance(old, dict) and isinstance(new, dict)):
         return new
-    return {**old, **{key: merged(old.get(key, {}), value) for key, value in new.items()}}
+    return {**old, **{key: merge_values(old.get(key, {}), value) for key, value in new.items()}}
 
 
 def plant(nos: str, text: str, planted: str) -> str:
     """Return a configuration with the planted statements."""
     if nos == "sonic":
-        return json.dumps(merged(json.loads(text), json.loads(planted)), indent=1)
+        return json.dumps(merge_values(json.loads(text), json.loads(planted)), indent=1)
     if nos == "cumulus":
         entries = yaml.safe_load(text)
         part = next(one for one in entries if "set" in one)
-        part["set"] = merged(part["set"], yaml.safe_load(planted))
+        part["set"] = merge_values(part["set"], yaml.safe_load(planted))
         return yaml.safe_dump(entries)
     return text.replace("\nend\n", "\n") + planted + ("end\n" if nos == "eos" else "")
 
@@ -154,7 +154,7 @@ def test_no_secret_of_a_switch_is_shown_or_written(
     )  # fmt: skip
     folder = tmp_path / "switches"
     shutil.copytree(built(spec, tmp_path / "out").tree / "switches", folder)
-    planted, secrets = numbered(PLANTED[nos])
+    planted, secrets = number_secrets(PLANTED[nos])
     for path in folder.glob(f"*/{FILES[nos]}"):
         path.write_text(plant(nos, path.read_text(), planted))
     changed = tmp_path / "changed"

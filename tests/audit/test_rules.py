@@ -36,7 +36,7 @@ def folder(*devices: Device) -> FoundFabric:
     """Return the devices with the links and places from their facts."""
     every = {each.name: each for each in devices}
     links = links_of(every)
-    return ours.joined(every, links, places_of(every, links))
+    return ours.join_fabric(every, links, places_of(every, links))
 
 
 def find_all_in(*devices: Device) -> list[Finding]:

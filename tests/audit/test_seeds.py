@@ -12,7 +12,7 @@ from fabricc.audit.rules import find_all, invariant_progress
 from fabricc.base.diagnostics import Severity
 from fabricc.proof.invariants.rules import RULES
 from tests.audit import fabrics, ours
-from tests.audit.seeds import KINDS, SHAPES, TO_HOSTS, named, shaped, tried
+from tests.audit.seeds import KINDS, SHAPES, TO_HOSTS, is_reported, spec_of_shape, try_seeds
 
 LEAST = {"eos": 16, "nxos": 15, "junos": 13, "sonic": 15, "cumulus": 15, "frr": 8}
 """The least number of kinds of fault that a system can have."""
@@ -31,9 +31,9 @@ def test_faults_are_named_at_their_line(system: str, times: int) -> None:
     found: Counter[bool] = Counter()
     kinds = set()
     missed = []
-    for planted, reported in tried(system, times):
+    for planted, reported in try_seeds(system, times):
         kinds.add(planted.kind)
-        hit = named(planted, reported)
+        hit = is_reported(planted, reported)
         found[hit] += 1
         if not hit:
             missed.append((planted.kind, planted.file, sorted(planted.lines)))
@@ -49,9 +49,9 @@ def test_faults_are_named_at_their_line(system: str, times: int) -> None:
 def test_faults_are_named_in_fabrics_of_other_shapes(system: str, shape: str) -> None:
     assert shape in SHAPES
     kinds = ("MTU", "PFC off", "remote AS", f"MTU{TO_HOSTS}", f"PFC off{TO_HOSTS}")
-    faults = list(tried(system, 1, kinds=kinds, text=shaped(system, shape)))
+    faults = list(try_seeds(system, 1, kinds=kinds, text=spec_of_shape(system, shape)))
     assert len(faults) >= 4
-    assert [(each.kind, each.file) for each, reported in faults if not named(each, reported)] == []
+    assert [(each.kind, each.file) for each, reported in faults if not is_reported(each, reported)] == []
 
 
 @pytest.mark.spread(4)
@@ -83,7 +83,7 @@ def test_inventories_are_sound(name: str) -> None:
     "name", ["8 hosts of whole-cluster-256", pytest.param("superpod-four-networks", marks=pytest.mark.slow)]
 )
 def test_networks_of_one_folder_are_apart(name: str, hosts: bool) -> None:
-    found = fabrics.found_of(fabrics.collected(fabrics.inventory(name), hosts=hosts))
+    found = fabrics.found_of(fabrics.collect_devices(fabrics.inventory(name), hosts=hosts))
     assert [each for each in find_all(found) if each.severity is not Severity.NOTE] == []
 
 
@@ -95,12 +95,12 @@ def test_one_path_between_two_tors_is_reported(tmp_path: Path) -> None:
         text.replace("hosts: 8, hosts_per_unit: 4", "hosts: 4, hosts_per_unit: 4, rails_per_tor: 4")
     )
     devices = ours.foreign(spec).devices
-    assert find_all(ours.inferred(devices)) == []
+    assert find_all(ours.infer_fabric(devices)) == []
     device = devices["p001-r1"]
     path = next(iter(device.files))
     bare = re.sub(r" +multipath \{\n.*\n +\}\n", "", device.files[path])
     altered = ours.switch_device(device.name, device.system, {path: bare}, device.model)
-    reported = find_all(ours.inferred({**devices, device.name: altered}))
+    reported = find_all(ours.infer_fabric({**devices, device.name: altered}))
     assert ("FAB6209", f"p001-r1/{path}") in {(each.code, each.file) for each in reported}
 
 

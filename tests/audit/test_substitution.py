@@ -50,7 +50,7 @@ def list_contents(device: PackedDevice) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def learned(texts: list[str]) -> KnownTexts:
+def learn_texts(texts: list[str]) -> KnownTexts:
     """Return what is known after some texts were met."""
     alike = KnownTexts()
     for number, text in enumerate(texts):
@@ -62,7 +62,7 @@ def learned(texts: list[str]) -> KnownTexts:
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_substituted_facts_equal_read_facts(tmp_path: Path, system: str) -> None:
     texts = texts_of(tmp_path, system)
-    alike = learned(texts[:3])
+    alike = learn_texts(texts[:3])
     for number, text in enumerate(texts[3:]):
         key = f"y{number}"
         found = alike.read(key, f"{key}.cfg", text)
@@ -74,10 +74,10 @@ def test_substituted_facts_equal_read_facts(tmp_path: Path, system: str) -> None
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_altered_texts_are_read_or_substituted_correctly(tmp_path: Path, system: str) -> None:
     texts = texts_of(tmp_path, system)
-    alike, chance = learned(texts[:4]), random.Random(system)
+    alike, chance = learn_texts(texts[:4]), random.Random(system)
     substituted = 0
     for number in range(120):
-        text = altered(chance.choice(texts), chance)
+        text = alter_word(chance.choice(texts), chance)
         found = alike.read("y", "y.cfg", text)
         if found is not None:
             substituted += 1
@@ -85,7 +85,7 @@ def test_altered_texts_are_read_or_substituted_correctly(tmp_path: Path, system:
     assert 10 < substituted < 110
 
 
-def altered(text: str, chance: random.Random) -> str:
+def alter_word(text: str, chance: random.Random) -> str:
     """A text with one word of one line in the place of another, or with odd coordinates."""
     coordinate = chance.choice(list(re.finditer(r"\b\d+\.\d+\.\d+\.\d+\b|\b\d{10}\b|[a-z]+\d+-\w+", text)))
     word = chance.choice(list(re.finditer(r"\S+", text)))
@@ -105,7 +105,7 @@ ODD = (
 
 def test_texts_with_other_differences_are_read(tmp_path: Path) -> None:
     texts = texts_of(tmp_path, "eos")
-    alike = learned(texts[:4])
+    alike = learn_texts(texts[:4])
     one, two, *_ = dict.fromkeys(re.findall(r"ip address (\S+)/31", texts[5]))
     assert alike.read("y", "y.cfg", texts[5])
     assert alike.read("y", "y.cfg", texts[5].replace(f"{one}/31", f"{two}/31")) is None
@@ -117,7 +117,7 @@ def test_texts_that_differ_beyond_coordinates_are_read_each_time() -> None:
     route = start + "hostname leaf{0}1\nip route 10.{0}.7.1{1} 10.9.9.9\n"
     for mask, follows in (("/32", True), (" 255.255.255.0", False)):  # a network that the reader works out
         texts = [route.format(n, mask) for n in range(1, 9)]
-        alike = learned(texts)
+        alike = learn_texts(texts)
         assert {alike.read("y", "y.cfg", text) is not None for text in texts} == {follows}
 
 
@@ -126,12 +126,12 @@ def test_a_name_in_comments_and_in_the_path_is_the_devices_own(tmp_path: Path) -
         f"! device: {re.search(r'hostname (.*)', text)[1]} (DCS-7060X6-64PE, EOS-4.32.1F)\n{text}"
         for text in texts_of(tmp_path, "eos")
     ]
-    alike = learned(texts[:3])
+    alike = learn_texts(texts[:3])
     found = alike.read("y", "y.cfg", texts[4])
     assert found is not None
     assert list_contents(found) == list_contents(read("y", texts[4]))
     bare = [re.sub(r"hostname .*\n", "", text.partition("\n")[2]) for text in texts]
-    alike = learned(bare[:3])
+    alike = learn_texts(bare[:3])
     found = alike.read("y", "y.cfg", bare[4])
     assert found is not None
     assert found.name == "y"

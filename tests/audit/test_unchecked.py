@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fabricc.audit.run import Audit
 
 
-def audited(folder: Path, names: list[str]) -> Audit:
+def audit_switches(folder: Path, names: list[str]) -> Audit:
     """Audit these switches of a fabric of SONiC."""
     for name in names:
         for file, text in built("sonic")[name].items():
@@ -32,7 +32,7 @@ def audited(folder: Path, names: list[str]) -> Audit:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Audit:
     """Return the audit of the whole fabric."""
-    return audited(tmp_path_factory.mktemp("whole"), list(built("sonic")))
+    return audit_switches(tmp_path_factory.mktemp("whole"), list(built("sonic")))
 
 
 def test_a_topic_is_proved_if_no_input_of_its_rules_is_missing(whole: Audit) -> None:
@@ -44,7 +44,7 @@ def test_a_topic_is_proved_if_no_input_of_its_rules_is_missing(whole: Audit) -> 
 
 def test_a_switch_alone_has_no_links_so_its_topics_are_not_proved(tmp_path: Path) -> None:
     name = next(iter(built("sonic")))
-    one = audited(tmp_path, [name]).coverage.devices[name]
+    one = audit_switches(tmp_path, [name]).coverage.devices[name]
     assert one.unchecked[PFC] == Input.LINKS.value
     assert one.topics[PFC] is State.UNPROVED
     assert one.shown_state(PFC) == f"not checked: {Input.LINKS.value}"

@@ -52,7 +52,7 @@ SOUND: Tables = {
 OF_FRR = "frr version 10.3\nfrr defaults traditional\nrouter bgp 65100\n neighbor Ethernet0 bfd\n"
 
 
-def changed(**tables: Any) -> Tables:
+def merge_rows(**tables: Any) -> Tables:
     """The sound switch with rows merged, and tables removed that are None."""
     found = copy.deepcopy(SOUND)
     for table, rows in tables.items():
@@ -64,7 +64,7 @@ def changed(**tables: Any) -> Tables:
     return found
 
 
-def reported(folder: Path, tables: Tables, frr: str = "", code: str = "FAB9060") -> list[Finding]:
+def report_findings(folder: Path, tables: Tables, frr: str = "", code: str = "FAB9060") -> list[Finding]:
     place = folder / "leaf1"
     place.mkdir()
     (place / "config_db.json").write_text(json.dumps(tables, indent=4))
@@ -80,16 +80,16 @@ def test_a_switch_of_others_that_meets_all_conditions_has_no_finding(
 ) -> None:
     """Output of FRR is not a file that a daemon has to read, and the framework starts bfdd in every release."""
     metadata = {"localhost": {"docker_routing_config_mode": mode}}
-    assert reported(tmp_path, changed(DEVICE_METADATA=metadata), frr) == []
+    assert report_findings(tmp_path, merge_rows(DEVICE_METADATA=metadata), frr) == []
 
 
 def test_buffers_of_the_dynamic_model_are_read(tmp_path: Path) -> None:
-    tables = changed(
+    tables = merge_rows(
         DEVICE_METADATA={"localhost": {"buffer_model": "dynamic"}},
         BUFFER_PG={"Ethernet0|3": {"profile": "NULL"}},
         DEFAULT_LOSSLESS_BUFFER_PARAMETER={"AZURE": {"default_dynamic_th": "0"}},
     )
-    assert reported(tmp_path, tables) == []
+    assert report_findings(tmp_path, tables) == []
 
 
 @pytest.mark.parametrize(
@@ -167,13 +167,13 @@ def test_buffers_of_the_dynamic_model_are_read(tmp_path: Path) -> None:
 def test_a_broken_condition_is_named(
     tmp_path: Path, tables: Tables, frr: str, subjects: set[str], why: str
 ) -> None:
-    found = reported(tmp_path, changed(**tables), frr)
+    found = report_findings(tmp_path, merge_rows(**tables), frr)
     assert {each.message.split(": ")[1].removesuffix(" has no effect") for each in found} == subjects
     assert all(why in each.message and each.line for each in found)
 
 
 def test_a_stock_port_with_a_lane_of_another_port_is_reported(tmp_path: Path) -> None:
-    tables = changed(PORT={"Ethernet2": {"lanes": "3,4", "speed": "200000", "alias": "etp1c"}})
-    (found,) = reported(tmp_path, tables, code="FAB9061")
+    tables = merge_rows(PORT={"Ethernet2": {"lanes": "3,4", "speed": "200000", "alias": "etp1c"}})
+    (found,) = report_findings(tmp_path, tables, code="FAB9061")
     assert found.message == "Ethernet2 of leaf1 has lane 3, which Ethernet0 has too"
     assert found.line

@@ -188,7 +188,7 @@ def test_a_value_equals_none_of_another_class() -> None:
     assert hash(Lone("a")) == hash(("a",))
 
 
-def built(folder: Path, frozen: str) -> dict[str, bytes]:
+def build_with(folder: Path, frozen: str) -> dict[str, bytes]:
     folder.mkdir()
     spec = ROOT / "inventories/lab-smallest/cluster.yaml"
     (folder / "cluster.yaml").write_text(spec.read_text())
@@ -201,9 +201,9 @@ def built(folder: Path, frozen: str) -> dict[str, bytes]:
 
 @pytest.mark.slow
 def test_a_build_with_frozen_values_is_the_same(tmp_path: Path) -> None:
-    quick = built(tmp_path / "quick", "0")
+    quick = build_with(tmp_path / "quick", "0")
     assert quick
-    assert built(tmp_path / "frozen", "1") == quick
+    assert build_with(tmp_path / "frozen", "1") == quick
 
 
 def test_imports_survive_a_garbage_collection_at_any_moment() -> None:

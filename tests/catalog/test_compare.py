@@ -51,7 +51,7 @@ def clone(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def compared(clone: Path) -> Comparison:
+def compare_clone(clone: Path) -> Comparison:
     (found,) = compare_branch(Branch(clone, "202605"), "202605", {"z9664f": MODEL})
     return found
 
@@ -62,25 +62,29 @@ def commit(clone: Path, text: str) -> None:
 
 
 def test_a_table_behind_a_link_is_the_one_of_the_catalog(clone: Path) -> None:
-    assert compared(clone)[2:] == (f"same ({len(MODEL.buffers.rows)} rows)", "none on either side", False)
+    assert compare_clone(clone)[2:] == (
+        f"same ({len(MODEL.buffers.rows)} rows)",
+        "none on either side",
+        False,
+    )
 
 
 def test_a_row_that_differs_is_named(clone: Path) -> None:
     commit(clone, lookup({(400, 40): 1}))
-    found = compared(clone)
+    found = compare_clone(clone)
     assert found.differs
     assert found.table == f"1 of {len(MODEL.buffers.rows)} rows differ: 400G 40 m"
 
 
 def test_a_table_on_one_side_alone_differs(clone: Path) -> None:
     commit(clone, "# no rows\n")
-    assert compared(clone)[2:] == ("the branch ships none", "none on either side", True)
+    assert compare_clone(clone)[2:] == ("the branch ships none", "none on either side", True)
 
 
 def test_a_sku_that_the_branch_lacks_differs(clone: Path) -> None:
     git(clone, "rm", "-q", "-r", FOLDER)
     git(clone, "commit", "-q", "--allow-empty", "-m", "nothing")
-    assert compared(clone).table == "no such SKU"
+    assert compare_clone(clone).table == "no such SKU"
 
 
 def test_a_sku_of_a_vendors_build_alone_does_not_differ(clone: Path) -> None:

@@ -57,7 +57,7 @@ def speeds(model: SwitchModel) -> tuple[int, int]:
     return down, up
 
 
-def excused(name: str, nos: str) -> set[str]:
+def known_exceptions(name: str, nos: str) -> set[str]:
     """Return the known exceptions of a model: too new for any release here, ports beyond its SKU's own table."""
     model, codes = MODELS[name], set()
     if release_numbers(model.support[nos]) > release_numbers(back_ends.load(nos).releases[-1]):
@@ -83,7 +83,9 @@ def test_a_small_fabric_of_it_is_written_and_proved(tmp_path: Path, name: str, n
     rows = {row.speed_gbps for row in MODELS[name].buffers.rows}
     spec = tmp_path / "cluster.yaml"
     (tmp_path / "host.yaml").write_text(HOST.replace("SPEED", str(down)))
-    accept = ", ".join(f"{{code: {code}, reason: a fact of the model}}" for code in excused(name, nos))
+    accept = ", ".join(
+        f"{{code: {code}, reason: a fact of the model}}" for code in known_exceptions(name, nos)
+    )
     lossless = ", lossless: true" if {down, up} <= rows and nos != "frr" else ""
     assert lossless or nos == "frr" or down < 100
     spec.write_text(SPEC.format(model=name, nos=nos, up=up, lossless=lossless, key=KEY, accept=accept))

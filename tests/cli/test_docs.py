@@ -147,7 +147,7 @@ def shown(text: str) -> Iterator[str]:
     yield from (" ".join(reported.split()) for reported in re.findall(r"`(fabricc [^`]*)`", prose))
 
 
-def unknown(line: str) -> str:
+def why_unknown(line: str) -> str:
     """Why a command line is none of fabricc's, "" where it is one; an option may be spoken of without its value."""
     words = shlex.split(re.split(r" && | \| |;| > ", line)[0], comments=True)[1:]
     command: click.Command = cli
@@ -173,7 +173,7 @@ def test_every_command_that_a_page_shows_is_one() -> None:
     files += [ROOT / "fabricc/review/explain/codes.yaml", *(ROOT / "ansible_collections").rglob("*.md")]
     reported = [(file, line) for file in files for line in shown(file.read_text("utf-8"))]
     assert len(reported) > 250
-    wrong = [(file.name, line, why) for file, line in reported if (why := unknown(line))]
+    wrong = [(file.name, line, why) for file, line in reported if (why := why_unknown(line))]
     assert wrong == []
 
 
@@ -182,7 +182,7 @@ def test_every_command_that_a_page_shows_is_one() -> None:
     ["fabricc buidl x", "fabricc build x --olny y", "fabricc lab upp", "fabricc catalog import x --sin 1"],
 )
 def test_a_command_that_is_none_would_be_noticed(line: str) -> None:
-    assert unknown(line)
+    assert why_unknown(line)
 
 
 def test_every_verb_has_a_page() -> None:

@@ -14,7 +14,7 @@ from fabricc.fabric.links import switch_links
 from fabricc.fabric.model import Direction, Switch
 from fabricc.paperwork.materials import list_materials
 from fabricc.review.diff.model import Impact
-from tests.review.diff.conftest import compared
+from tests.review.diff.conftest import compare_specs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,10 +104,10 @@ def test_a_single_model_is_built_proved_and_has_the_same_links(tmp_path: Path, n
     assert plan["models"] == {name: PAIRS[nos][2]}
     bill = list_materials(after.fabric).bill
     assert sum(n for item, n in bill.items() if new.model.title in item) == 1
-    review = compared(before_folder / "cluster.yaml", path)
+    review = compare_specs(before_folder / "cluster.yaml", path)
     assert review.renumbering.addresses == review.renumbering.asns == 0
     assert review.impact is Impact.RELOAD
-    tree = compared(tmp_path / "out/zone", path)
+    tree = compare_specs(tmp_path / "out/zone", path)
     assert not tree.differs, [(g.devices, [li.statement for li in g.lines]) for g in tree.groups]
 
 

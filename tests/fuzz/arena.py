@@ -219,16 +219,16 @@ class Arena:
         Raises:
             Broken: something is there, gone or other than before.
         """
-        before = {place: _stated(place) for place in (self.top, self.home)}
+        before = {place: _list_files(place) for place in (self.top, self.home)}
         yield
         for place, known in before.items():
-            now = _stated(place)
+            now = _list_files(place)
             if now != known:
                 changed = sorted(path for path in {*known, *now} if known.get(path) != now.get(path))
                 raise Broken(f"changes {changed[:3]}")
 
 
-def _stated(top: Path) -> dict[str, tuple[int, ...]]:
+def _list_files(top: Path) -> dict[str, tuple[int, ...]]:
     """Every file below a folder: kind and mode, size, time, number."""
     found: dict[str, tuple[int, ...]] = {}
     waiting = [str(top)]
@@ -259,7 +259,7 @@ def _limits() -> Iterator[None]:
     handlers = {number: signal.signal(number, _late) for number in (signal.SIGPROF, signal.SIGALRM)}
     signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS + 1)
     signal.setitimer(signal.ITIMER_REAL, SECONDS)
-    resource.setrlimit(resource.RLIMIT_AS, (_mapped() + ADDRESS_SPACE, hard))
+    resource.setrlimit(resource.RLIMIT_AS, (_mapped_bytes() + ADDRESS_SPACE, hard))
     try:
         yield
     finally:
@@ -270,6 +270,6 @@ def _limits() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _mapped() -> int:
+def _mapped_bytes() -> int:
     pages = Path("/proc/self/statm")
     return int(pages.read_text().split()[0]) * os.sysconf("SC_PAGESIZE") if pages.exists() else 1 << 30

@@ -100,7 +100,7 @@ def tree_step(random: Random, data: bytes, seeds: Sequence[bytes], *, as_yaml: b
         return lines_step(random, data, seeds)
     tree = json.loads(parsed)
     other = _parsed(random.choice(seeds)) if random.random() < 0.2 else None
-    changed(random, tree, json.loads(other) if other else None)
+    change_tree(random, tree, json.loads(other) if other else None)
     try:
         if as_yaml and random.random() < 0.7:
             return _bytes(yaml.dump(tree, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True))
@@ -111,7 +111,7 @@ def tree_step(random: Random, data: bytes, seeds: Sequence[bytes], *, as_yaml: b
         return data
 
 
-def changed(random: Random, tree: Any, other: Any = None) -> None:
+def change_tree(random: Random, tree: Any, other: Any = None) -> None:
     """One change in place: a value replaced, dropped, repeated, wrapped, moved, renamed or taken from elsewhere."""
     place = _container(random, tree)
     if not place:

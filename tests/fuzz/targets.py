@@ -47,7 +47,7 @@ def _some(files: Iterable[Path]) -> list[bytes]:
     return [path.read_bytes() for path in known[:: max(1, len(known) // _MOST)]]
 
 
-def _chosen(data: bytes, *options: Any) -> Any:
+def _choose_option(data: bytes, *options: Any) -> Any:
     """One of some options, the same one whenever the input is the same."""
     return options[crc32(data) % len(options)]
 
@@ -81,8 +81,8 @@ def _open_spec(arena: Arena, data: bytes) -> None:
         arena.put(lab / "fabricc.lock", None)
     spec = lab / "cluster.yaml"
     with arena.unchanged():
-        sound = arena.fabricc("validate", spec, "--format", _chosen(data, *FORMATS))[0] == 0
-        words = _chosen(
+        sound = arena.fabricc("validate", spec, "--format", _choose_option(data, *FORMATS))[0] == 0
+        words = _choose_option(
             data,
             ("plan", spec),
             ("plan", spec, "--qos"),
@@ -103,7 +103,7 @@ def _open_built_spec(arena: Arena, data: bytes) -> None:
     arena.put(spec, data)
     arena.put(spec.with_name("fabricc.lock"), spec.with_name("fabricc.lock").read_bytes())
     if arena.fabricc("validate", spec)[0] == 0 and _small(spec):
-        _built(arena, spec)
+        _build_spec(arena, spec)
 
 
 def _small(spec: Path) -> bool:
@@ -115,7 +115,7 @@ def _small(spec: Path) -> bool:
     return sum(counts.get(name, 0) for name in ("tors", "spines", "cores", "hosts")) < 40
 
 
-def _built(arena: Arena, spec: Path, *words: str | Path) -> None:
+def _build_spec(arena: Arena, spec: Path, *words: str | Path) -> None:
     """Build it; what was built has to be proved by `check`, too."""
     status, reported = arena.fabricc("build", spec, "-o", arena.out, "-j", "1", *words)
     if status == 0:
@@ -130,12 +130,12 @@ def _locks(arena: Arena) -> list[bytes]:
 
 
 def _open_lock(arena: Arena, data: bytes) -> None:
-    spec = arena.labs[_chosen(data, "frr", "sonic", "infiniband")] / "cluster.yaml"
+    spec = arena.labs[_choose_option(data, "frr", "sonic", "infiniband")] / "cluster.yaml"
     arena.put(spec.with_name("fabricc.lock"), data)
     with arena.unchanged():
-        arena.fabricc("validate", spec, "--format", _chosen(data, *FORMATS))
+        arena.fabricc("validate", spec, "--format", _choose_option(data, *FORMATS))
         arena.fabricc(
-            *_chosen(data, ("plan", spec), ("lock", "--check", spec), ("diff", spec, spec, "-j", "1"))
+            *_choose_option(data, ("plan", spec), ("lock", "--check", spec), ("diff", spec, spec, "-j", "1"))
         )
         if crc32(data) % 5 == 0:
             arena.fabricc("build", spec, "--frozen", "-o", arena.out, "-j", "1")
@@ -157,10 +157,10 @@ def _open_catalog(arena: Arena, data: bytes) -> None:
     arena.put(lab / "mine.yaml", data)
     spec = lab / "cluster.yaml"
     with arena.unchanged():
-        arena.fabricc("validate", spec, "--format", _chosen(data, *FORMATS))
-        arena.fabricc("plan", spec, *_chosen(data, (), ("--qos",)))
+        arena.fabricc("validate", spec, "--format", _choose_option(data, *FORMATS))
+        arena.fabricc("plan", spec, *_choose_option(data, (), ("--qos",)))
     if crc32(data) % 3 == 0 and _small(spec):
-        _built(arena, spec)
+        _build_spec(arena, spec)
 
 
 _OVERLAID = {
@@ -189,13 +189,13 @@ def _overlay(name: str) -> Target:
         with arena.unchanged():
             status, _ = arena.fabricc("validate", lab / "cluster.yaml")
         if status == 0:
-            _proved(arena, lab / "cluster.yaml")
+            _prove_build(arena, lab / "cluster.yaml")
 
     shape = {"sonic": "json", "cumulus": "yaml"}.get(name, "text")
     return Target(f"overlay:{name}", shape, seeds, open_overlay, 90)
 
 
-def _proved(arena: Arena, spec: Path) -> None:
+def _prove_build(arena: Arena, spec: Path) -> None:
     """A build ends with a tree that `check` proves, or with findings."""
     if arena.fabricc("build", spec, "-o", arena.out, "-j", "1")[0] == 0:
         status, reported = arena.fabricc("check", arena.out / "lab", "--spec", spec, "-j", "1")
@@ -222,7 +222,7 @@ def _parts(text: bytes) -> list[bytes]:
 
 
 def _open_template(arena: Arena, data: bytes) -> None:
-    lab_name, name = _chosen(
+    lab_name, name = _choose_option(
         data, ("frr", "frr/frr.conf.j2"), ("eos", "eos/bgp.j2"), ("frr", "frr/interfaces.j2")
     )
     folder = arena.labs[lab_name] / "own"
@@ -244,7 +244,7 @@ def _open_policy(arena: Arena, data: bytes) -> None:
     other = lab / "other.yaml"
     arena.put(other, (lab / "cluster.yaml").read_bytes().replace(b"dscp: 26", b"dscp: 24"))
     with arena.unchanged():
-        format_ = _chosen(data, "text", "md", "json", "sarif", "github", "junit")
+        format_ = _choose_option(data, "text", "md", "json", "sarif", "github", "junit")
         words = ("--policy", lab / "fabricc-policy.yaml") if crc32(data) % 2 else ()
         arena.fabricc("diff", other, lab / "cluster.yaml", "-j", "1", "--format", format_, *words)
 
@@ -252,10 +252,12 @@ def _open_policy(arena: Arena, data: bytes) -> None:
 def _open_identities(arena: Arena, data: bytes) -> None:
     lab = arena.labs["frr"]
     arena.put(lab / "given.csv", data)
-    named = "".join(f"identities: {{{key}: given.csv}}\n" for key in [_chosen(data, "devices", "links")])
+    named = "".join(
+        f"identities: {{{key}: given.csv}}\n" for key in [_choose_option(data, "devices", "links")]
+    )
     arena.put(lab / "named.yaml", (lab / "cluster.yaml").read_bytes() + named.encode())
     with arena.unchanged():
-        arena.fabricc("validate", lab / "named.yaml", "--format", _chosen(data, *FORMATS))
+        arena.fabricc("validate", lab / "named.yaml", "--format", _choose_option(data, *FORMATS))
         arena.fabricc("plan", lab / "named.yaml", "--places", lab / "given.csv")
 
 
@@ -275,7 +277,9 @@ def _open_netbox(arena: Arena, data: bytes) -> None:
 
 def _open_netbox_csv(arena: Arena, data: bytes) -> None:
     _import_netbox(
-        arena, f"netbox_{_chosen(data, 'devices', 'IP addresses', 'cables', 'interfaces', 'racks')}.csv", data
+        arena,
+        f"netbox_{_choose_option(data, 'devices', 'IP addresses', 'cables', 'interfaces', 'racks')}.csv",
+        data,
     )
 
 
@@ -334,7 +338,7 @@ def _open_guids(arena: Arena, data: bytes) -> None:
     lab = arena.labs["infiniband"]
     arena.put(lab / "guids.yaml", data)
     with arena.unchanged():
-        arena.fabricc("validate", lab / "cluster.yaml", "--format", _chosen(data, *FORMATS))
+        arena.fabricc("validate", lab / "cluster.yaml", "--format", _choose_option(data, *FORMATS))
         arena.fabricc("plan", lab / "cluster.yaml")
         arena.fabricc("check", lab / "build" / "lab", "-j", "1")
 
@@ -364,7 +368,7 @@ def _trees(arena: Arena) -> list[Path]:
     return [lab / "build" / "lab" for lab in arena.labs.values()]
 
 
-def _altered(arena: Arena, tree: Path, path: str, content: bytes | None, *, signed: bool) -> None:
+def _alter_tree(arena: Arena, tree: Path, path: str, content: bytes | None, *, signed: bool) -> None:
     """A tree with one file changed: `check`, and both sides of `diff`."""
     arena.put(tree / path, content)
     if signed and content is not None and path != "manifest.json":
@@ -417,7 +421,7 @@ def _configuration(nos: str) -> Target:
         places = [path for path, system in _devices(arena).items() if system == nos]
         path = places[crc32(data) % len(places)]
         tree = path.parents[2]
-        _altered(arena, tree, path.relative_to(tree).as_posix(), data, signed=crc32(data) % 8 != 0)
+        _alter_tree(arena, tree, path.relative_to(tree).as_posix(), data, signed=crc32(data) % 8 != 0)
 
     shape = {"sonic": "json", "cumulus": "yaml"}.get(nos, "text")
     return Target(f"config:{nos}", shape, lambda arena: _configurations(arena, nos), open_configuration, 120)
@@ -477,12 +481,12 @@ def _open_file(arena: Arena, data: bytes) -> None:
     tree = arena.labs.get(lab, arena.labs["frr"]) / "build" / "lab"
     if len(path) < 200 and "\x00" not in path and ".." not in path and (tree / path).is_file():
         gone = content == b"" and crc32(head) % 2 == 0
-        _altered(arena, tree, path, None if gone else content, signed=crc32(content) % 4 != 0)
+        _alter_tree(arena, tree, path, None if gone else content, signed=crc32(content) % 4 != 0)
 
 
 def _open_manifest(arena: Arena, data: bytes) -> None:
-    tree = arena.labs[_chosen(data, *arena.labs)] / "build" / "lab"
-    _altered(arena, tree, "manifest.json", data, signed=False)
+    tree = arena.labs[_choose_option(data, *arena.labs)] / "build" / "lab"
+    _alter_tree(arena, tree, "manifest.json", data, signed=False)
 
 
 # What fabricc keeps for itself.
@@ -495,7 +499,7 @@ def _open_state(arena: Arena, data: bytes) -> None:
         for path in (arena.folder / "state/fabricc/trees").glob("*/out")
         if path.read_text() == str(lab / "build")
     )
-    name = _chosen(data, "lab.record", "lab.patch", "lab.record")
+    name = _choose_option(data, "lab.record", "lab.patch", "lab.record")
     arena.put(folder / name, data)
     arena.fabricc("check", lab / "build" / "lab", "-j", "1")
     arena.fabricc("build", lab / "cluster.yaml", "-o", lab / "build", "-j", "1")
@@ -561,7 +565,7 @@ def _journals(arena: Arena) -> list[bytes]:
     seeds = []
     for state in states:
         rows = [
-            [1, n, state, _chosen(state.encode(), "", "commit", "drain"), "why", 1, 1, "zlib:hostname a",
+            [1, n, state, _choose_option(state.encode(), "", "commit", "drain"), "why", 1, 1, "zlib:hostname a",
              "zlib:hostname b", '{"a": 1}', 1.7e9]
             for n in names
         ]  # fmt: skip
@@ -649,7 +653,7 @@ def _open_answers(arena: Arena, data: bytes) -> None:
     except (ValueError, RecursionError):
         output = {"get_config": {"running": data.decode("utf-8", "replace")}}
     with arena.unchanged(), answering(output):
-        format_ = _chosen(data, "table", "json", "junit", "markdown")
+        format_ = _choose_option(data, "table", "json", "junit", "markdown")
         arena.fabricc("verify", lab / "build" / "lab", "--parallel", "1", "--format", format_)
         if crc32(data) % 4 == 0:
             arena.fabricc(
@@ -701,7 +705,7 @@ def _open_revision(arena: Arena, data: bytes) -> None:
     """A revision whose spec, lock or policy is the input."""
     repository = arena.folder / "repository"
     lab = arena.labs["frr"]
-    name = _chosen(data, "cluster.yaml", "fabricc.lock", "fabricc-policy.yaml")
+    name = _choose_option(data, "cluster.yaml", "fabricc.lock", "fabricc-policy.yaml")
     files = {one: (lab / one).read_bytes() for one in ("cluster.yaml", "fabricc.lock")} | {name: data}
     if not repository.exists():
         _git(arena.folder, "init", "-q", "-b", "main", str(repository))
@@ -734,7 +738,7 @@ def _open_words(arena: Arena, data: bytes) -> None:
 
     text = data.decode("utf-8", "surrogateescape").replace("\x00", "")
     words = [word[:60] for word in text.split("\n") if word][:3]
-    lab = arena.labs[_chosen(data, "frr", "eos", "infiniband")]
+    lab = arena.labs[_choose_option(data, "frr", "eos", "infiniband")]
     if words and words[0] not in VERBS:
         with arena.unchanged():
             arena.fabricc("explain", lab / "cluster.yaml", *(one for one in words if not one.startswith("-")))

@@ -73,7 +73,7 @@ def layers(model: dict[str, Any]) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def exported(tmp_path: Path, text: str) -> dict[str, Any]:
+def export_inventory(tmp_path: Path, text: str) -> dict[str, Any]:
     (tmp_path / "cluster.yaml").write_text(text)
     assert (
         run(["export", "topograph", str(tmp_path / "cluster.yaml"), "-o", str(tmp_path / "model.yaml")]) == 0
@@ -84,7 +84,7 @@ def exported(tmp_path: Path, text: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("text", [TWO_TIERS, DOMAINS, PODS])
 def test_every_host_is_in_the_tree_once(tmp_path: Path, text: str) -> None:
-    found = layers(exported(tmp_path, text))
+    found = layers(export_inventory(tmp_path, text))
     fabric = compile_spec(tmp_path / "cluster.yaml").fabric
     assert {node: above[0] for node, above in found.items()} == {
         host: unit.name for unit in fabric.units.values() for host in unit.hosts.values()
@@ -93,14 +93,14 @@ def test_every_host_is_in_the_tree_once(tmp_path: Path, text: str) -> None:
 
 
 def test_domains_are_blocks(tmp_path: Path) -> None:
-    blocks = exported(tmp_path, DOMAINS)["blocks"]
+    blocks = export_inventory(tmp_path, DOMAINS)["blocks"]
     assert Counter(len(block["nodes"]) for block in blocks) == {18: 3}
     assert len({json.dumps(block["annotations"]) for block in blocks}) == 3
-    assert "annotations" not in exported(tmp_path, TWO_TIERS)["blocks"][0]
+    assert "annotations" not in export_inventory(tmp_path, TWO_TIERS)["blocks"][0]
 
 
 def test_pods_are_switches_between(tmp_path: Path) -> None:
-    found = layers(exported(tmp_path, PODS))
+    found = layers(export_inventory(tmp_path, PODS))
     assert Counter(above[1] for above in found.values()) == {"lab-pod1": 128, "lab-pod2": 128}
 
 
@@ -111,7 +111,7 @@ def test_a_cluster_with_the_name_of_a_unit_keeps_its_tree(tmp_path: Path, cluste
         "tors: {model: linux-16x100, nos: frr}\nspines: {model: linux-16x100, nos: frr, count: 2}\n"
         "priorities: {rdma: {dscp: 26}, default: {}}\n"
     )
-    switches = exported(tmp_path, text)["switches"]
+    switches = export_inventory(tmp_path, text)["switches"]
     assert {"switches": ["su001", "su002"]} in switches.values()
     assert switches["su001"] == {}
 

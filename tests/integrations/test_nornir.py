@@ -56,13 +56,13 @@ def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cluster.yaml"
 
 
-def started(spec: Path, **options: object) -> Nornir:
+def start_nornir(spec: Path, **options: object) -> Nornir:
     found = {"plugin": "FabriccInventory", "options": {"spec": str(spec), **options}}
     return InitNornir(inventory=found, logging={"enabled": False}, runner={"plugin": "serial"})
 
 
 def test_every_switch_is_a_host_with_what_its_files_state(spec: Path) -> None:
-    nornir = started(spec)
+    nornir = start_nornir(spec)
     switches = {switch.name: switch for switch in compile_spec(spec).switches()}
     assert nornir.inventory.hosts.keys() == switches.keys()
     for name, switch in switches.items():
@@ -89,7 +89,7 @@ def test_every_switch_is_a_host_with_what_its_files_state(spec: Path) -> None:
 
 
 def test_groups_select_by_tier_unit_rail_plane_and_system(spec: Path) -> None:
-    nornir = started(spec)
+    nornir = start_nornir(spec)
 
     def named(*groups: str) -> set[str]:
         return set(nornir.filter(F(groups__all=list(groups))).inventory.hosts)
@@ -107,7 +107,7 @@ def read_tier(task: Task) -> Result:
 
 
 def test_logins_are_those_of_the_access_file(spec: Path) -> None:
-    hosts = started(spec, access_file=str(spec.parent / "access.yaml")).inventory.hosts
+    hosts = start_nornir(spec, access_file=str(spec.parent / "access.yaml")).inventory.hosts
     own, spine = (hosts[name].get_connection_parameters("napalm") for name in ("su001-tor1a", "spine01a"))
     assert (own.hostname, own.username, own.password, own.port) == ("192.0.2.7", "bob", "s3cret", None)
     assert own.platform == "sonic"
@@ -116,12 +116,14 @@ def test_logins_are_those_of_the_access_file(spec: Path) -> None:
         "timeout": 20,
         "optional_args": {"ssh_strict": True, "ssl_verify": True, "port": 8443},
     }
-    without = started(spec, access_file=str(spec.parent / "access.yaml"), passwords=False).inventory.hosts
+    without = start_nornir(
+        spec, access_file=str(spec.parent / "access.yaml"), passwords=False
+    ).inventory.hosts
     assert without["spine01a"].password is None
 
 
 def test_nornir_inventory_has_no_logins_without_an_access_file(spec: Path) -> None:
-    hosts = started(spec).inventory.hosts
+    hosts = start_nornir(spec).inventory.hosts
     assert {host.username for host in hosts.values()} == {None}
     assert hosts["spine01a"].platform == "fabricc_eos"
 
@@ -130,32 +132,32 @@ def test_a_file_next_to_the_spec_is_not_used_before_it_is_trusted(spec: Path) ->
     beside = spec.parent / "fabricc-access.yaml"
     beside.write_text(ACCESS)
     with pytest.raises(FindingsError, match="it is not trusted yet"):
-        started(spec)
+        start_nornir(spec)
     assert run(["trust", str(beside)]) == 0
-    assert started(spec).inventory.hosts["spine01a"].username == "ann"
+    assert start_nornir(spec).inventory.hosts["spine01a"].username == "ann"
 
 
 def test_a_file_that_turns_verification_off_is_warned_of(spec: Path) -> None:
     file = spec.parent / "access.yaml"
     file.write_text(f"{ACCESS}verify: false\n")
     with pytest.warns(UserWarning, match="turns off the verification"):
-        started(spec, access_file=str(file))
+        start_nornir(spec, access_file=str(file))
 
 
 def test_nornir_inventory_reports_errors_of_the_spec(spec: Path) -> None:
     spec.write_text(SPEC.replace("sn5600", "sn5601"))
     with pytest.raises(CompileError, match="FAB"):
-        started(spec)
+        start_nornir(spec)
     with pytest.raises(CompileError, match="FAB5817"):
-        started(ROOT / "inventories/quantum2-512/cluster.yaml")
+        start_nornir(ROOT / "inventories/quantum2-512/cluster.yaml")
 
 
 def test_a_further_network_is_named(spec: Path) -> None:
     spec = ROOT / "inventories/superpod-four-networks/cluster.yaml"
-    hosts = started(spec, network="storage").inventory.hosts
+    hosts = start_nornir(spec, network="storage").inventory.hosts
     assert {host["network"] for host in hosts.values()} == {"storage"}
     with pytest.raises(FindingsError, match="takes one network"):
-        started(spec)
+        start_nornir(spec)
 
 
 def test_the_page_shows_what_runs(

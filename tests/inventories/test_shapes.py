@@ -96,7 +96,7 @@ def spec_of(nos: str, shape: str) -> dict[str, Any]:
     return found
 
 
-def written(folder: Path, nos: str, shape: str) -> Path:
+def write_spec(folder: Path, nos: str, shape: str) -> Path:
     path = folder / "cluster.yaml"
     path.write_text(json.dumps(spec_of(nos, shape)))
     return path
@@ -119,7 +119,7 @@ def way_out(nos: str, at: str, local: str) -> dict[str, Any]:
     return {"asn": 64999, "accept": ["0.0.0.0/0", "203.0.113.0/24"], "links": [link]}
 
 
-def listed(text: str) -> Iterator[str]:
+def expand_list(text: str) -> Iterator[str]:
     """The names of a Slurm list: `a-host[01-04],b`."""
     for stem, ranges in re.findall(r"([^,\[]+)(?:\[([^]]*)\])?", text):
         if not ranges:
@@ -144,7 +144,7 @@ def on_every_system() -> Iterator[object]:
 @pytest.mark.parametrize(("nos", "shape"), [*on_every_system()])
 def test_every_shape_builds_on_every_system(nos: str, shape: str, tmp_path: Path) -> None:
     spec = spec_of(nos, shape)
-    compiled = compile_spec(written(tmp_path, nos, shape))
+    compiled = compile_spec(write_spec(tmp_path, nos, shape))
     assert [each.message for each in compiled.diagnostics if each.severity is Severity.ERROR] == []
     result = compiled.write(tmp_path / "build", jobs=1)
     assert [each.message for each in result.diagnostics if each.severity is Severity.ERROR] == []
@@ -163,7 +163,7 @@ def test_every_shape_builds_on_every_system(nos: str, shape: str, tmp_path: Path
         assert labels == Counter(end for row in rows for end in ends_of(row))
     reached = {host.name: {port.peer.device for port in host.ports} for host in compiled.hosts()}
     slurm = (result.tree / "jobs" / "slurm" / "topology.conf").read_text()
-    leaves = [list(listed(nodes)) for nodes in re.findall(r"Nodes=(\S+)", slurm)]
+    leaves = [list(expand_list(nodes)) for nodes in re.findall(r"Nodes=(\S+)", slurm)]
     ranked = rows_of(result.tree / "jobs" / "hosts.csv")
     assert sorted(host for leaf in leaves for host in leaf) == sorted(reached)
     of_gpus = {row["host"] for row in ranked}

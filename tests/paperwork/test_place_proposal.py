@@ -40,7 +40,7 @@ networks:
 """
 
 
-def planned(folder: Path, text: str) -> list[Fabric]:
+def plan_fabrics(folder: Path, text: str) -> list[Fabric]:
     path = folder / "cluster.yaml"
     path.write_text(text)
     fabric = compile_spec(path).fabric
@@ -50,7 +50,7 @@ def planned(folder: Path, text: str) -> list[Fabric]:
 @pytest.mark.parametrize("text", [RAILS, RACKS])
 @pytest.mark.parametrize("layout", [RackLayout(), RackLayout(2, 10, 1, 42), RackLayout(1, 8, 3, 24)])
 def test_every_device_has_its_own_place(tmp_path: Path, text: str, layout: RackLayout) -> None:
-    fabrics = planned(tmp_path, text)
+    fabrics = plan_fabrics(tmp_path, text)
     if text == RACKS and layout.units < 48:
         layout = layout._replace(hosts=4, units=48)
     places = propose_places(fabrics, layout)
@@ -61,7 +61,7 @@ def test_every_device_has_its_own_place(tmp_path: Path, text: str, layout: RackL
 
 
 def test_racks_of_the_spec_hold_their_hosts_and_tors(tmp_path: Path) -> None:
-    places = propose_places(planned(tmp_path, RACKS), RackLayout())
+    places = propose_places(plan_fabrics(tmp_path, RACKS), RackLayout())
     assert {places[f"a1-host0{number}"].rack for number in range(1, 5)} == {"a1"}
     tors = {name: place.rack for name, place in places.items() if name.startswith("a1-tor")}
     assert set(tors.values()) == {"a1"}
@@ -70,7 +70,7 @@ def test_racks_of_the_spec_hold_their_hosts_and_tors(tmp_path: Path) -> None:
 
 
 def test_tors_of_a_unit_in_several_racks_stand_next_to_them(tmp_path: Path) -> None:
-    places = propose_places(planned(tmp_path, RAILS), RackLayout())
+    places = propose_places(plan_fabrics(tmp_path, RAILS), RackLayout())
     assert [places[f"su001-host0{number}"].rack for number in (1, 4, 5)] == ["su001-1", "su001-1", "su001-2"]
     assert places["su001-tor1a"].rack == "su001-net"
     assert places["su002-tor1a"].rack == "su002", "two hosts of the second unit leave room"
@@ -78,9 +78,9 @@ def test_tors_of_a_unit_in_several_racks_stand_next_to_them(tmp_path: Path) -> N
 
 def test_a_rack_that_is_too_low_is_reported(tmp_path: Path) -> None:
     with pytest.raises(FindingsError, match="rack a1 has no 12 units for a1-host0"):
-        propose_places(planned(tmp_path, RACKS), RackLayout(4, 12, 2, 42))
+        propose_places(plan_fabrics(tmp_path, RACKS), RackLayout(4, 12, 2, 42))
 
 
 def test_no_switch_height_fits_a_rack_that_is_lower(tmp_path: Path) -> None:
     with pytest.raises(FindingsError, match="no 50 units"):
-        propose_places(planned(tmp_path, RAILS), RackLayout(1, 1, 50, 8))
+        propose_places(plan_fabrics(tmp_path, RAILS), RackLayout(1, 1, 50, 8))

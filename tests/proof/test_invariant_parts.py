@@ -40,14 +40,14 @@ PREFIXES = st.builds(
 )
 
 
-def packed(text: str) -> bytes:
+def pack_text(text: str) -> bytes:
     found = parse_block(text)
     return _BLOCK.pack(found.family, found.first.to_bytes(16), found.length, 1)
 
 
 @given(st.lists(PREFIXES, max_size=8))
 def test_sorting_finds_an_overlap_exactly_when_some_pair_has_one(prefixes: list[str]) -> None:
-    owners = [(f"d{n}", "f", packed(text)) for n, text in enumerate(prefixes)]
+    owners = [(f"d{n}", "f", pack_text(text)) for n, text in enumerate(prefixes)]
     pairs = combinations([ip_network(text) for text in prefixes], 2)
     assert bool(list(overlapping_blocks(owners))) == any(a.overlaps(b) for a, b in pairs)
 
@@ -204,7 +204,7 @@ def test_only_accepted_invariants_are_softened() -> None:
     ]
 
 
-def surveyed(built: Fabric) -> Survey:
+def survey_fabric(built: Fabric) -> Survey:
     """Return what is seen of a fabric's switches, each read from its own files."""
     survey = Survey()
     for switch_id in built.switch_ids():
@@ -233,7 +233,7 @@ class Watched:
 def test_fabric_rules_read_only_their_declared_attributes(number: int) -> None:
     built = fabric()
     census = Census()
-    census.add(surveyed(built))
+    census.add(survey_fabric(built))
     attributes, rule = RULES_OF_THE_WHOLE[number]
     read: set[str] = set()
     watched: Any = [Watched(digest, read) for digest in sorted(census.switches, key=lambda s: s.name)]
@@ -258,7 +258,7 @@ def test_digests_differ_by_facts_and_not_by_places() -> None:
 def test_a_census_that_was_kept_is_the_same() -> None:
     census = Census()
     assert pickle.loads(pickle.dumps(census)) == census
-    census.add(surveyed(fabric()))
+    census.add(survey_fabric(fabric()))
     assert len(census.switches) > 1
     for kept in (census, census.compact_census()):
         found = pickle.loads(pickle.dumps(kept))

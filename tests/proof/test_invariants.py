@@ -286,7 +286,7 @@ def test_n_minus_1_is_judged_by_what_is_cabled() -> None:
         assert all("with spine02a lost" in f.message for f in found)
 
 
-def trimmed(queue: int = 6, dscp: int = 48) -> Fault:
+def trim_into_queue(queue: int = 6, dscp: int = 48) -> Fault:
     """A SONiC ToR that trims best-effort packets into a queue."""
 
     def change(tables: dict[str, Any]) -> None:
@@ -304,9 +304,9 @@ def trimmed(queue: int = 6, dscp: int = 48) -> Fault:
 @pytest.mark.parametrize(
     ("planted", "wrong"),
     [
-        (trimmed(), ""),
-        (trimmed(queue=3, dscp=26), "PFC can stop"),
-        (trimmed(queue=6, dscp=0), "on the next switch"),
+        (trim_into_queue(), ""),
+        (trim_into_queue(queue=3, dscp=26), "PFC can stop"),
+        (trim_into_queue(queue=6, dscp=0), "on the next switch"),
     ],
 )
 def test_trimmed_packets_are_control_traffic(planted: Fault, wrong: str) -> None:
@@ -321,7 +321,7 @@ def test_shut_uplinks_only_warn() -> None:
     assert breach.severity is Severity.WARNING
 
 
-def renumbered() -> Switch:
+def switch_with_renumbered_queues() -> Switch:
     """A Nexus whose plan puts a weighted class above a strict one, which its queues have the other way round."""
     switch = variant("cloudscale/numbered")
     default, rdma, cnp = switch.qos.classes
@@ -344,7 +344,7 @@ def breaches(switch: Switch, *, replaced: tuple[str, str] = ("", "")) -> list[Fi
 
 
 def test_queues_that_a_nos_numbers_otherwise_raise_no_alarm() -> None:
-    switch = renumbered()
+    switch = switch_with_renumbered_queues()
     assert qos_groups(switch.qos.classes) == {0: 0, 1: 7, 3: 3}
     wanted = {"FAB6214", "FAB6217", "FAB6212", "FAB6213"}
     assert [f for f in breaches(switch) if f.code in wanted] == []
@@ -352,7 +352,7 @@ def test_queues_that_a_nos_numbers_otherwise_raise_no_alarm() -> None:
 
 def test_notifications_in_a_renumbered_queue_are_still_judged() -> None:
     found = breaches(
-        renumbered(),
+        switch_with_renumbered_queues(),
         replaced=(
             r"(class type queuing c-out-8q-q7\n)( +)priority level 1",
             r"\1\2bandwidth remaining percent 0",

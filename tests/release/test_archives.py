@@ -28,7 +28,7 @@ pytestmark = [
 NAMES = {f"fabricc-{__version__}{end}" for end in ("-py3-none-any.whl", ".tar.gz", ".cdx.json")}
 
 
-def released(checkout: Path, out: Path, **environment: str) -> Path:
+def run_release(checkout: Path, out: Path, **environment: str) -> Path:
     subprocess.run(
         [checkout / ".ci/release", out],
         env={**os.environ, "PYTHON": sys.executable, "ENVIRONMENT": sys.executable, **environment},
@@ -39,7 +39,7 @@ def released(checkout: Path, out: Path, **environment: str) -> Path:
 
 @pytest.fixture(scope="module")
 def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return released(ROOT, tmp_path_factory.mktemp("dist"))
+    return run_release(ROOT, tmp_path_factory.mktemp("dist"))
 
 
 def test_archive_bytes_ignore_untracked_files(dist: Path, tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_archive_bytes_ignore_untracked_files(dist: Path, tmp_path: Path) -> Non
         (clone / name).write_text("nothing of a release\n")
     os.utime(clone / "README.md", (0, 0))
     (clone / "docs/lock.md").chmod(0o600)
-    again = released(clone, tmp_path / "again", TZ="Asia/Tokyo", LC_ALL="C", HOME=str(tmp_path))
+    again = run_release(clone, tmp_path / "again", TZ="Asia/Tokyo", LC_ALL="C", HOME=str(tmp_path))
     for name in sorted(name for name in NAMES if not name.endswith(".json")):
         assert (again / name).read_bytes() == (dist / name).read_bytes(), name
 
@@ -73,7 +73,7 @@ def test_the_source_archive_is_what_git_has(dist: Path) -> None:
     assert held == {*listed.splitlines(), "PKG-INFO"}
 
 
-def validated(bill: dict[str, object]) -> object:
+def schema_violations(bill: dict[str, object]) -> object:
     """Return what CycloneDX's own schema has against a bill, None for nothing."""
     from cyclonedx.schema import SchemaVersion
     from cyclonedx.validation.json import JsonStrictValidator
@@ -85,8 +85,8 @@ def test_the_bill_of_materials_names_every_dependency(dist: Path) -> None:
     bill = json.loads((dist / f"fabricc-{__version__}.cdx.json").read_text())
     assert (bill["bomFormat"], bill["metadata"]["component"]["name"]) == ("CycloneDX", "fabricc")
     assert bill["metadata"]["component"]["version"] == __version__
-    assert validated(bill) is None
-    assert validated({**bill, "components": [{"name": "click"}]}) is not None
+    assert schema_violations(bill) is None
+    assert schema_violations({**bill, "components": [{"name": "click"}]}) is not None
     found = {component["name"].lower(): component for component in bill["components"]}
     assert {"click", "jinja2", "napalm", "nornir", "paramiko", "ruamel.yaml"} <= found.keys()
     assert found["click"]["purl"].startswith("pkg:pypi/click@")

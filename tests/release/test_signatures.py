@@ -88,7 +88,7 @@ def sign(tree: Path, signer: Signer) -> Path:
     return signatures.signature_path(tree, signer.kind)
 
 
-def refused(tree: Path, signer: Signer) -> FindingsError:
+def signing_error(tree: Path, signer: Signer) -> FindingsError:
     with pytest.raises(FindingsError) as caught:
         signatures.verify_signer(tree, signer.allowed)
     return caught.value
@@ -120,20 +120,20 @@ def test_it_is_the_signature_that_the_programs_themselves_prove(tree: Path, sign
 def test_a_changed_file_is_refused_though_the_signature_holds(tree: Path, signer: Signer) -> None:
     sign(tree, signer)
     (tree / "switches/tor1/frr.conf").write_bytes(b"router bgp 65002\n")
-    assert refused(tree, signer).code == "FAB6010"
+    assert signing_error(tree, signer).code == "FAB6010"
     (tree / "switches/tor1/frr.conf").unlink()
-    assert refused(tree, signer).code == "FAB6011"
+    assert signing_error(tree, signer).code == "FAB6011"
 
 
 def test_a_changed_manifest_is_refused_though_every_file_fits_it(tree: Path, signer: Signer) -> None:
     sign(tree, signer)
     write(tree, {**FILES, "switches/tor1/frr.conf": b"router bgp 65002\n"})
-    assert refused(tree, signer).code == "FAB0051"
+    assert signing_error(tree, signer).code == "FAB0051"
 
 
 def test_only_listed_signers_may_sign(tree: Path, signer: Signer) -> None:
     sign(tree, replace(signer, key=signer.other))
-    error = refused(tree, signer)
+    error = signing_error(tree, signer)
     assert error.code == "FAB0052"
     assert str(signer.allowed) in str(error)
 
@@ -149,7 +149,7 @@ def test_a_signature_for_something_else_is_none_of_a_tree(tree: Path, signer: Si
     made = subprocess.run(command, input=manifest.read_bytes(), check=True, capture_output=True, timeout=60)
     if signer.kind is Kind.SSH:
         place.write_bytes(made.stdout)
-    assert refused(tree, signer).code == "FAB0051"
+    assert signing_error(tree, signer).code == "FAB0051"
 
 
 def test_a_key_that_may_sign_commits_alone_signs_no_tree(tree: Path, tmp_path: Path) -> None:
@@ -158,26 +158,26 @@ def test_a_key_that_may_sign_commits_alone_signs_no_tree(tree: Path, tmp_path: P
     signer = ssh(tmp_path)
     sign(tree, signer)
     signer.allowed.write_text(signer.allowed.read_text().replace("fabricc-tree", "git"))
-    assert refused(tree, signer).code == "FAB0052"
+    assert signing_error(tree, signer).code == "FAB0052"
     signer.allowed.write_text(
         signer.allowed.read_text().replace('namespaces="git"', 'valid-before="20200101"')
     )
-    assert refused(tree, signer).code == "FAB0052"
+    assert signing_error(tree, signer).code == "FAB0052"
 
 
 def test_no_signature_and_no_keys_are_refused_with_what_to_do(
     tree: Path, signer: Signer, tmp_path: Path
 ) -> None:
-    error = refused(tree, signer)
+    error = signing_error(tree, signer)
     assert (error.code, "fabricc sign" in error.diagnostic.help) == ("FAB0050", True)
     place = sign(tree, signer)
     for content in (b"", b"-----BEGIN SSH SIGNATURE-----\n", b"untrusted comment: x\n", os.urandom(200)):
         place.write_bytes(content)
-        assert refused(tree, signer).code in ("FAB0051", "FAB0052")
+        assert signing_error(tree, signer).code in ("FAB0051", "FAB0052")
     place.unlink()
     place.mkdir()
-    assert refused(tree, signer).code == "FAB0050"
-    assert refused(tree, replace(signer, allowed=tmp_path / "none")).code == "FAB0053"
+    assert signing_error(tree, signer).code == "FAB0050"
+    assert signing_error(tree, replace(signer, allowed=tmp_path / "none")).code == "FAB0053"
 
 
 def test_a_link_in_a_clone_leads_to_no_file_outside_it(tree: Path, signer: Signer, tmp_path: Path) -> None:
@@ -185,14 +185,14 @@ def test_a_link_in_a_clone_leads_to_no_file_outside_it(tree: Path, signer: Signe
     place = sign(tree, signer)
     place.rename(tmp_path / "elsewhere")
     place.symlink_to(tmp_path / "elsewhere")
-    assert refused(tree, signer).code == "FAB0050"
+    assert signing_error(tree, signer).code == "FAB0050"
     assert signatures.verify_signer(tree, signer.allowed, tmp_path / "elsewhere") == signer.name
 
 
 def test_empty_key_file_allows_no_signer(tree: Path, signer: Signer) -> None:
     sign(tree, signer)
     signer.allowed.write_text("untrusted comment: nobody\n" if signer.kind is Kind.MINISIGN else "# nobody\n")
-    assert refused(tree, signer).code == "FAB0052"
+    assert signing_error(tree, signer).code == "FAB0052"
 
 
 def test_several_may_sign(tree: Path, signer: Signer) -> None:
@@ -243,7 +243,7 @@ def test_a_program_of_the_folder_is_not_run(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f".:{os.environ['PATH']}")
     sign(tree, replace(signer, key=signer.other))
-    assert refused(tree, signer).code == "FAB0052"
+    assert signing_error(tree, signer).code == "FAB0052"
 
 
 def test_the_words_of_the_command_fit_together(tree: Path, signer: Signer) -> None:

@@ -63,5 +63,5 @@ def test_a_limit_is_compared_with_the_prefixes_of_the_joined_tor(
         texts = back_ends.load("frr").render(switch)
         texts["frr.conf"] = re.sub(r"(maximum-prefix) \d+", rf"\1 {limit}", texts["frr.conf"])
         devices[switch.name] = ours.switch_device(switch.name, "frr", texts)
-    found = [each for each in find_all(ours.inferred(devices)) if each.code == LIMIT]
+    found = [each for each in find_all(ours.infer_fabric(devices)) if each.code == LIMIT]
     assert len(found) == count

@@ -84,7 +84,7 @@ def meet(*ends: LinkEnd) -> LinkComparison:
     return meeting
 
 
-def broken(*ends: LinkEnd) -> list[list[str]]:
+def broken_ends(*ends: LinkEnd) -> list[list[str]]:
     return [differing_names(*pair) for pair in meet(*ends).broken]
 
 
@@ -150,7 +150,7 @@ def test_a_session_carries_the_routed_families_that_both_ends_offer(
         session_end(name, routed, bfd=(300, 3), families=offered)
         for name, offered in (("tor1", one), ("spine1", two))
     ]
-    assert broken(*ends) == ([] if agree else [["settings"]])
+    assert broken_ends(*ends) == ([] if agree else [["settings"]])
 
 
 @pytest.mark.parametrize(("bfd", "agree"), [((1000, 3), True), ((300, 5), False)])
@@ -158,7 +158,7 @@ def test_ends_may_differ_in_bfd_s_interval_and_not_in_its_multiplier(
     bfd: tuple[int, int], agree: bool
 ) -> None:
     ends = [session_end("tor1", ("ipv4",), bfd=(300, 3)), session_end("spine1", ("ipv4",), bfd=bfd)]
-    assert broken(*ends) == ([] if agree else [["bfd"]])
+    assert broken_ends(*ends) == ([] if agree else [["bfd"]])
     assert all(finding.code == "FAB6208" for finding in broken_findings(ends))
 
 
@@ -195,13 +195,13 @@ def test_a_host_with_another_gateway_disagrees() -> None:
     at_host = host_end(
         "host1", "rail0", ("tor1", "p1"), [("10.0.0.1/31", "10.0.0.2")], (), host_values(0, None)
     )
-    assert broken(at_switch, at_host) == [["addresses"]]
+    assert broken_ends(at_switch, at_host) == [["addresses"]]
 
 
 def test_unstated_values_are_no_mismatch() -> None:
     silent = spine_end()
     silent = silent._replace(values=silent.values._replace(pfc=None, speed_gbps=None, mtu=None))
-    assert broken(tor_end(), silent) == []
+    assert broken_ends(tor_end(), silent) == []
 
 
 def test_ipv6_and_unnumbered_links_agree() -> None:

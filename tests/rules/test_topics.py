@@ -41,7 +41,7 @@ def tree(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return built.tree
 
 
-def proved(accounts: Iterable[TopicResult]) -> set[str]:
+def proved_topics(accounts: Iterable[TopicResult]) -> set[str]:
     """Return the topics whose rules had their inputs on every switch that they apply to."""
     return {one.topic for one in accounts if one.asked and not one.open}
 
@@ -62,9 +62,9 @@ def test_check_names_the_proved_topics_of_an_audit(
     audited: dict[str, TopicResult], checked: tuple[TopicResult, ...]
 ) -> None:
     """The plan states the model of each switch, so `check` proves one topic more."""
-    assert {PFC, ADDRESSES} <= proved(audited.values())
-    assert proved(checked) - proved(audited.values()) == {INTERFACES}
-    assert proved(audited.values()) <= proved(checked)
+    assert {PFC, ADDRESSES} <= proved_topics(audited.values())
+    assert proved_topics(checked) - proved_topics(audited.values()) == {INTERFACES}
+    assert proved_topics(audited.values()) <= proved_topics(checked)
     assert audited[INTERFACES].why == FROM_THE_PLAN
     assert [one.topic for one in checked] == list(audited)
 
@@ -81,7 +81,7 @@ def test_text_and_json_have_every_switch_once_with_any_number_of_processes(
     tree: Path, checked: tuple[TopicResult, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     switches = len([*(tree / "switches").iterdir()])
-    assert {one.asked for one in checked if one.topic in proved(checked)} == {switches}
+    assert {one.asked for one in checked if one.topic in proved_topics(checked)} == {switches}
     assert run(["check", str(tree), "-j", "2"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     for row in (ACCOUNT, *account_rows(checked)):

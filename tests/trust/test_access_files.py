@@ -64,11 +64,11 @@ def trust(file: Path) -> None:
     assert run(["trust", str(file)]) == 0
 
 
-def accepted(spec: Path) -> bool:
+def is_accepted(spec: Path) -> bool:
     return logins.access(spec, None).default.username == "ann"
 
 
-def refused(spec: Path) -> str:
+def refusal_of(spec: Path) -> str:
     with pytest.raises(DeviceError) as error:
         logins.access(spec, None)
     (found,) = error.value.diagnostics
@@ -79,15 +79,15 @@ def refused(spec: Path) -> str:
 
 
 def test_the_file_next_to_the_spec_is_used_once_it_is_trusted_and_until_it_changes(spec: Path) -> None:
-    assert "it is not trusted yet" in refused(spec)
+    assert "it is not trusted yet" in refusal_of(spec)
     trust(spec.parent / NAME)
-    assert accepted(spec)
+    assert is_accepted(spec)
     (spec.parent / NAME).write_text(TEXT.replace("192.0.2.66", "192.0.2.67"))
-    assert "it changed since it was trusted" in refused(spec)
+    assert "it changed since it was trusted" in refusal_of(spec)
     trust(spec.parent / NAME)
-    assert accepted(spec)
+    assert is_accepted(spec)
     assert run(["trust", "--remove", str(spec.parent / NAME)]) == 0
-    assert "it is not trusted yet" in refused(spec)
+    assert "it is not trusted yet" in refusal_of(spec)
 
 
 def test_a_named_file_is_used(spec: Path) -> None:
@@ -106,9 +106,9 @@ def test_a_relative_path_is_recorded_as_the_file_that_it_is(
 ) -> None:
     monkeypatch.chdir(spec.parent)
     trust(Path(NAME))
-    assert accepted(spec)
+    assert is_accepted(spec)
     monkeypatch.chdir("/")
-    assert accepted(spec)
+    assert is_accepted(spec)
     other = spec.parent.parent / "other"
     shutil.copytree(spec.parent, other)
     monkeypatch.chdir(other)
@@ -120,7 +120,7 @@ def test_trust_ends_with_the_name_of_the_folder(spec: Path) -> None:
     trust(spec.parent / NAME)
     renamed = spec.parent.with_name("renamed")
     spec.parent.rename(renamed)
-    assert "it is not trusted yet" in refused(renamed / "cluster.yaml")
+    assert "it is not trusted yet" in refusal_of(renamed / "cluster.yaml")
 
 
 def test_a_file_in_the_folder_above_is_another_file(spec: Path) -> None:
@@ -151,11 +151,11 @@ def test_a_folder_that_is_a_link_is_the_folder_that_it_leads_to(spec: Path) -> N
     link = spec.parent.parent / "link"
     link.symlink_to(spec.parent)
     trust(link / NAME)
-    assert accepted(spec)
-    assert accepted(link / "cluster.yaml")
+    assert is_accepted(spec)
+    assert is_accepted(link / "cluster.yaml")
     link.unlink()
     shutil.copytree(spec.parent, link)
-    assert "it is not trusted yet" in refused(link / "cluster.yaml")
+    assert "it is not trusted yet" in refusal_of(link / "cluster.yaml")
 
 
 @pytest.mark.parametrize("key", ["known_hosts: keys", "ca_file: keys", "require_signature: keys",
@@ -164,12 +164,12 @@ def test_trust_covers_the_files_next_to_it_that_decide_who_is_believed(spec: Pat
     (spec.parent / NAME).write_text(f"username: ann\n{key}\n")
     (spec.parent / "keys").write_text("192.0.2.66 ssh-ed25519 AAAA\n")
     trust(spec.parent / NAME)
-    assert accepted(spec)
+    assert is_accepted(spec)
     (spec.parent / "keys").write_text("192.0.2.66 ssh-ed25519 BBBB\n")
-    assert "keys, which it names, changed" in refused(spec)
+    assert "keys, which it names, changed" in refusal_of(spec)
     trust(spec.parent / NAME)
     (spec.parent / "keys").unlink()
-    assert "keys, which it names, changed" in refused(spec)
+    assert "keys, which it names, changed" in refusal_of(spec)
 
 
 def test_those_of_the_user_elsewhere_may_change(spec: Path, tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_those_of_the_user_elsewhere_may_change(spec: Path, tmp_path: Path) -> N
     (spec.parent / NAME).write_text(f"username: ann\nknown_hosts: {keys}\n")
     trust(spec.parent / NAME)
     keys.write_text("192.0.2.66 ssh-ed25519 BBBB\n")
-    assert accepted(spec)
+    assert is_accepted(spec)
 
 
 def test_no_link_next_to_it_leads_to_a_secret_elsewhere(spec: Path, tmp_path: Path) -> None:
@@ -197,14 +197,14 @@ def test_no_link_next_to_it_leads_to_a_secret_elsewhere(spec: Path, tmp_path: Pa
 def test_an_invalid_file_is_not_trusted(spec: Path) -> None:
     (spec.parent / NAME).write_text("password: hunter2\n")
     assert run(["trust", str(spec.parent / NAME)]) != 0
-    assert "it is not trusted yet" in refused(spec)
+    assert "it is not trusted yet" in refusal_of(spec)
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o750])
 def test_records_that_others_could_have_written_count_for_nothing(spec: Path, state: Path, mode: int) -> None:
     trust(spec.parent / NAME)
     (state / "fabricc" / "access").chmod(mode)
-    assert "it is not trusted yet" in refused(spec)
+    assert "it is not trusted yet" in refusal_of(spec)
     assert run(["trust", str(spec.parent / NAME)]) != 0
 
 
@@ -214,7 +214,7 @@ def test_a_record_that_the_archive_brought_counts_for_nothing(
     trust(spec.parent / NAME)
     shutil.copytree(state_home() or Path(), spec.parent / "state")
     monkeypatch.setenv("XDG_STATE_HOME", str(spec.parent / "state"))
-    assert "it is not trusted yet" in refused(spec)
+    assert "it is not trusted yet" in refusal_of(spec)
     assert run(["trust", str(spec.parent / NAME)]) != 0
     assert "FAB9172" in capsys.readouterr().err
 
@@ -224,16 +224,16 @@ def test_a_damaged_record_counts_for_nothing(spec: Path, state: Path) -> None:
     (record,) = (state / "fabricc" / "access").iterdir()
     for text in ("", "[]", "{", '{"path": 5}', "[" * 100_000):
         record.write_text(text)
-        assert "it is not trusted yet" in refused(spec)
+        assert "it is not trusted yet" in refusal_of(spec)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="giving a file away needs root")
 def test_owner_and_mode_of_the_file_stand_for_no_trust(spec: Path) -> None:
     for mode in (0o600, 0o666):
         (spec.parent / NAME).chmod(mode)
-        assert "it is not trusted yet" in refused(spec)
+        assert "it is not trusted yet" in refusal_of(spec)
     os.chown(spec.parent / NAME, 12345, 12345)
-    assert "it is not trusted yet" in refused(spec)
+    assert "it is not trusted yet" in refusal_of(spec)
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -241,9 +241,9 @@ def test_owner_and_mode_of_the_file_stand_for_no_trust(spec: Path) -> None:
 def test_a_clone_is_trusted_no_more_than_an_archive(spec: Path, tracked: bool) -> None:
     for words in (["init", "-q"], *([["add", "-f", NAME]] if tracked else [])):
         subprocess.run(["git", "-C", str(spec.parent), *words], check=True)
-    assert "it is not trusted yet" in refused(spec)
+    assert "it is not trusted yet" in refusal_of(spec)
     trust(spec.parent / NAME)
-    assert accepted(spec)
+    assert is_accepted(spec)
 
 
 def test_no_verb_that_logs_in_takes_it(clone: Clone) -> None:

@@ -45,7 +45,7 @@ def archive(home: Path) -> Path:
     return top
 
 
-def refused(*words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def require_refusal(*words: str, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert run(list(words)) != 0
     reported = "".join(capsys.readouterr())
@@ -67,7 +67,7 @@ def test_no_link_leads_from_an_archive_into_the_repository_above(
         git(home, "update-index", *state)
     (archive / "evil.yaml").symlink_to("../../.ssh/key.yaml")
     for verb in ("validate", "plan", "fmt", "lock"):
-        refused(verb, str(archive / "evil.yaml"), capsys=capsys)
+        require_refusal(verb, str(archive / "evil.yaml"), capsys=capsys)
 
 
 def test_an_archive_whose_git_tracks_nothing_is_no_larger(
@@ -75,7 +75,7 @@ def test_an_archive_whose_git_tracks_nothing_is_no_larger(
 ) -> None:
     git(archive, "init", "-q")
     (archive / "evil.yaml").symlink_to("../../.ssh/key.yaml")
-    refused("validate", str(archive / "evil.yaml"), capsys=capsys)
+    require_refusal("validate", str(archive / "evil.yaml"), capsys=capsys)
 
 
 @pytest.mark.parametrize("repository", [True, False])
@@ -88,7 +88,7 @@ def test_no_folder_that_is_a_link_leads_out_either(
     (home / ".ssh" / "key.csv").write_text(f"{SECRET},x\n")
     (archive / "sub").symlink_to("../../.ssh")
     (archive / "cluster.yaml").write_text(SPEC + more)
-    refused("validate", str(archive / "cluster.yaml"), capsys=capsys)
+    require_refusal("validate", str(archive / "cluster.yaml"), capsys=capsys)
 
 
 @pytest.mark.parametrize("index", INDEXES[:3], ids=str)

@@ -64,7 +64,7 @@ def check(capsys: pytest.CaptureFixture[str]) -> Callable[..., Checked]:
     return call
 
 
-def committed(repository: Path) -> None:
+def commit_build(repository: Path) -> None:
     git(repository, "commit", "-qm", "hostile")
 
 
@@ -86,11 +86,11 @@ def test_the_signature_of_a_tree_may_be_committed_next_to_it_and_no_link_of_its_
 ) -> None:
     (repository / f"{TREE}.sig").write_text("signed\n", "utf-8")
     git(repository, "add", "-A")
-    committed(repository)
+    commit_build(repository)
     assert check()[0] == 0
     (repository / f"{TREE}.minisig").symlink_to("/etc/passwd")
     git(repository, "add", "-A")
-    committed(repository)
+    commit_build(repository)
     status, output = check()
     assert (status, "FAB6033" in output) == (1, True)
 
@@ -102,7 +102,7 @@ def test_the_trees_of_two_specs_are_checked_one_by_one(
     (repository / "build" / "other").mkdir()
     (repository / "build" / "other" / "file").write_text("x", "utf-8")
     git(repository, "add", "-A")
-    committed(repository)
+    commit_build(repository)
     assert check(TREE)[0] == 0
     status, reported = check("build")
     assert (status, "build/other/file is not of the build" in reported) == (1, True)
@@ -122,21 +122,21 @@ def test_the_tree_of_another_spec_of_the_revision_is_not_of_this_check(
     (tree / "manifest.json").write_text(manifest.replace("lab-smallest", "lab-b"), "utf-8")
     (tree / "file").write_text("x", "utf-8")
     git(repository, "add", "-A")
-    committed(repository)
+    commit_build(repository)
     assert check("build")[0] == 0
     git(repository, "rm", "-rqf", "clusters")
-    committed(repository)
+    commit_build(repository)
     status, reported = check("build")
     assert (status, "build/lab-b/file is not of the build" in reported) == (1, True)
 
 
-def changed(repository: Path) -> None:
+def change_committed_file(repository: Path) -> None:
     path = repository / TOR
     path.write_bytes(path.read_bytes().replace(b"hostname su001", b"hostname su002"))
     git(repository, "add", "-A")
 
 
-def grown(repository: Path) -> None:
+def grow_spec(repository: Path) -> None:
     path = repository / TOR
     path.write_bytes(path.read_bytes() + b"!\n")
     git(repository, "add", "-A")
@@ -148,7 +148,7 @@ def forged_manifest(repository: Path) -> None:
 
     path, manifest = repository / TOR, repository / TREE / "manifest.json"
     before = hashlib.sha256(path.read_bytes()).hexdigest()
-    changed(repository)
+    change_committed_file(repository)
     after = hashlib.sha256(path.read_bytes()).hexdigest()
     manifest.write_text(manifest.read_text("utf-8").replace(before, after), "utf-8")
     git(repository, "add", "-A")
@@ -224,10 +224,10 @@ def another_cluster(repository: Path) -> None:
 
 
 ATTACKS = [
-    (changed, "FAB6030"), (grown, "FAB6030"), (forged_manifest, "FAB6030"), (removed_and_ignored, "FAB6031"),
-    (extra, "FAB6032"), (extra_and_ignored, "FAB6032"), (beside, "FAB6032"), (link, "FAB6033"),
-    (link_to_the_same, "FAB6033"), (executable, "FAB6033"), (gitlink, "FAB6033"), (gitlink_of_a_switch, "FAB6033"),
-    (link_of_the_folder, "FAB6033"), (another_cluster, "FAB6032"),
+    (change_committed_file, "FAB6030"), (grow_spec, "FAB6030"), (forged_manifest, "FAB6030"),
+    (removed_and_ignored, "FAB6031"), (extra, "FAB6032"), (extra_and_ignored, "FAB6032"), (beside, "FAB6032"),
+    (link, "FAB6033"), (link_to_the_same, "FAB6033"), (executable, "FAB6033"), (gitlink, "FAB6033"),
+    (gitlink_of_a_switch, "FAB6033"), (link_of_the_folder, "FAB6033"), (another_cluster, "FAB6032"),
 ]  # fmt: skip
 
 
@@ -237,7 +237,7 @@ def test_committed_tree_with_foreign_content_is_rejected(
     repository: Path, check: Callable[..., Checked], attack: Callable[[Path], None], code: str
 ) -> None:
     attack(repository)
-    committed(repository)
+    commit_build(repository)
     status, reported = check()
     assert status == 1
     assert code in reported
@@ -247,7 +247,7 @@ def test_committed_tree_with_foreign_content_is_rejected(
 
 def test_a_lock_that_was_not_committed_is_refused(repository: Path, check: Callable[..., Checked]) -> None:
     git(repository, "rm", "-q", "fabricc.lock")
-    committed(repository)
+    commit_build(repository)
     status, reported = check()
     assert (status, "FAB3900" in reported) == (1, True)
     assert "fabricc-committed-" not in reported
@@ -258,7 +258,7 @@ def test_a_spec_that_does_not_compile_is_reported_by_its_own_name(
 ) -> None:
     (repository / "cluster.yaml").write_text("cluster: [\n", "utf-8")
     git(repository, "add", "-A")
-    committed(repository)
+    commit_build(repository)
     status, reported = check()
     assert status == 1
     assert "\ncluster.yaml:" in f"\n{reported}"
@@ -288,7 +288,7 @@ def test_a_name_that_speaks_to_the_terminal_is_made_visible(
 ) -> None:
     (repository / TREE / "a\x1b[31m\n::error::x").write_text("x", "utf-8")
     git(repository, "add", "-A")
-    committed(repository)
+    commit_build(repository)
     status, reported = check()
     assert status == 1
     assert "\x1b" not in reported

@@ -65,10 +65,10 @@ def found_codes(nos: str, text: str) -> set[tuple[str, int]]:
 
 @pytest.mark.parametrize("nos", SYSTEMS)
 def test_text_that_is_rendered_has_none_of_it(nos: str) -> None:
-    assert not {*switch_findings(planned_switch(nos), _rendered(nos), fresh=False)}
+    assert not {*switch_findings(planned_switch(nos), _render_text(nos), fresh=False)}
 
 
-def _rendered(nos: str) -> Text:
+def _render_text(nos: str) -> Text:
     files = render_switch(planned_switch(nos))
     return Text(files, back_ends.load(nos).read(files))
 

@@ -88,7 +88,7 @@ def trap(tmp_path: Path) -> tuple[str, Path]:
     return str(command), mark
 
 
-def used(folder: Path) -> None:
+def send_requests(folder: Path) -> None:
     """Run every request of fabricc to a repository, once for existing and once for missing objects."""
     try:
         found = Repository.of(folder)
@@ -186,7 +186,7 @@ def test_no_command_that_a_repository_names_runs(
     on_a_terminal(repository, requested, "protocol=https\nhost=localhost\n\n")
     assert mark.exists(), "the trap is not set"
     mark.unlink()
-    used(repository / "site")
+    send_requests(repository / "site")
     assert not mark.exists()
 
 
@@ -283,7 +283,7 @@ def test_a_git_without_the_switch_for_lazy_fetches_fetches_nothing(
 ) -> None:
     monkeypatch.delitem(door._ENVIRONMENT, "GIT_NO_LAZY_FETCH")
     config(repository, PLANTED["lazy fetch"][0].format(trap=trap[0], top=tmp_path))
-    used(repository / "site")
+    send_requests(repository / "site")
     with pytest.raises(GitError):
         Repository.of(repository).commit(ABSENT)
     assert not trap[1].exists()

@@ -110,7 +110,7 @@ def _alternates(root: Path, private: Path) -> None:
     (root / ".git" / "objects" / "info" / "alternates").write_text("# one\n../../more\n")
 
 
-def _quoted(root: Path, private: Path) -> None:
+def _quote_private(root: Path, private: Path) -> None:
     _alternates(root, private)
     (root / "more" / "info" / "alternates").write_text(f'"{private}/.gi\\164/objects"\n')
 
@@ -119,7 +119,7 @@ def _quoted(root: Path, private: Path) -> None:
     "lead",
     [
         _pointer, _link, _common, _worktree, _objects, _pack, _one_reference, _packed_references, _table, _above,
-        _alternates, _quoted,
+        _alternates, _quote_private,
     ],
     ids=lambda one: one.__name__,
 )  # fmt: skip

@@ -18,7 +18,7 @@ from fabricc.base.foreign.git import Repository
 from fabricc.base.foreign.git_process import GitError
 from fabricc.cli.entry import run
 from tests.review.diff.conftest import INVENTORIES
-from tests.trust.test_git import ABSENT, config, git, used
+from tests.trust.test_git import ABSENT, config, git, send_requests
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -99,7 +99,7 @@ def test_no_alias_runs_as_a_transport_helper(
     mark.unlink()
     if layer:
         monkeypatch.delitem(door._ENVIRONMENT, layer)
-    used(repository / "site")
+    send_requests(repository / "site")
     with pytest.raises(GitError):
         Repository.of(repository).commit(ABSENT)
     assert not mark.exists()
@@ -119,7 +119,7 @@ def test_nothing_is_fetched_without_a_layer(
         monkeypatch.delitem(door._ENVIRONMENT, layer)
     else:
         monkeypatch.setattr(door, "_SETTINGS", [each for each in door._SETTINGS if each != layer])
-    used(repository / "site")
+    send_requests(repository / "site")
     assert not mark.exists()
 
 

@@ -48,7 +48,7 @@ def remove(tree: Path, *paths: str) -> None:
         (tree / NAME).write_bytes(b"".join(lacking(tree, path).parts()))
 
 
-def accepted(tree: Path) -> set[str]:
+def accepted_removals(tree: Path) -> set[str]:
     """Return the files of a tree that may be missing, on one device or on all of them, without a finding."""
     manifest = Manifest.parse((tree / NAME).read_bytes())
     groups = {path: {path} for path in kinds(tree)}
@@ -100,7 +100,7 @@ def test_every_kind_of_file_is_required_by_the_plan(tmp_path: Path, name: str) -
     spec.write_text(f"{spec.read_text()}{SERVICES if name == 'lab-smallest' else ''}")
     assert run(["build", str(spec), "-o", str(tmp_path / "out")]) == 0
     tree = next(path for path in (tmp_path / "out").iterdir() if (path / NAME).is_file())
-    assert accepted(tree) == set()
+    assert accepted_removals(tree) == set()
 
 
 INFINIBAND = """\
@@ -140,7 +140,10 @@ priorities:
 def test_files_that_all_hosts_of_a_kind_lack_are_required(tmp_path: Path, text: str) -> None:
     (tmp_path / "cluster.yaml").write_text(text)
     assert run(["build", str(tmp_path / "cluster.yaml"), "-o", str(tmp_path / "out")]) == 0
-    assert accepted(next(path for path in (tmp_path / "out").iterdir() if (path / NAME).is_file())) == set()
+    assert (
+        accepted_removals(next(path for path in (tmp_path / "out").iterdir() if (path / NAME).is_file()))
+        == set()
+    )
 
 
 def test_files_that_depend_on_the_models_of_nics_and_gpus_are_required(clone: Clone) -> None:

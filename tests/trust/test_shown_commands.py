@@ -28,7 +28,7 @@ SAFE = frozenset((
 """Numbers, words of fabricc itself, and names of models and clusters, which have no blanks or signs of a shell."""
 
 
-def unquoted(path: Path) -> list[str]:
+def unquoted_values(path: Path) -> list[str]:
     """The values that commands in the texts of a module have without quotes."""
     content = path.read_text("utf-8")
     found: list[str] = []
@@ -56,16 +56,16 @@ def unquoted(path: Path) -> list[str]:
 def test_every_command_in_a_message_quotes_what_it_names() -> None:
     texts = sorted(SOURCE.rglob("*.py"))
     assert len(texts) > 500
-    assert [each for path in texts for each in unquoted(path) if "/drivers/" not in str(path)] == []
+    assert [each for path in texts for each in unquoted_values(path) if "/drivers/" not in str(path)] == []
 
 
 def test_the_search_finds_a_name_without_quotes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("tests.trust.test_shown_commands.SOURCE", tmp_path)
     module = tmp_path / "module.py"
     module.write_text('x = f"Run `git add {name}` or `fabricc plan {shell_path(spec)}`."\n', "utf-8")
-    assert unquoted(module) == ["module.py:1 name"]
+    assert unquoted_values(module) == ["module.py:1 name"]
     module.write_text('x = f"fabricc build {spec} --frozen"\n', "utf-8")
-    assert unquoted(module) == ["module.py:1 spec"]
+    assert unquoted_values(module) == ["module.py:1 spec"]
 
 
 def test_messages_use_the_quotes_of_one_module() -> None:

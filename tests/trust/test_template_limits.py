@@ -62,7 +62,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     set_template_path([])
 
 
-def rendered(own: Path, text: str) -> dict[str, str]:
+def render_text(own: Path, text: str) -> dict[str, str]:
     own.write_text(text)
     set_template_path([own.parent.parent])
     return render_bounded(lambda: {"one": template_environment("eos").get_template("one.j2").render()})
@@ -70,7 +70,7 @@ def rendered(own: Path, text: str) -> dict[str, str]:
 
 def fault(own: Path, text: str) -> templating.Fault:
     with pytest.raises(TemplateFaultError) as failed:
-        rendered(own, text)
+        render_text(own, text)
     return failed.value.fault
 
 
@@ -112,7 +112,7 @@ def test_a_limit_is_reported_with_its_line(own: Path) -> None:
 def test_output_ends(own: Path) -> None:
     found = fault(own, "{% for a in range(20000) %}{{ 'x' * 1000 }}{% endfor %}")
     assert found.message == "it prints more than 16 MiB"
-    assert len(rendered(own, "{% for a in range(5000) %}{{ 'x' * 1000 }}{% endfor %}")["one"]) == 5_000_000
+    assert len(render_text(own, "{% for a in range(5000) %}{{ 'x' * 1000 }}{% endfor %}")["one"]) == 5_000_000
 
 
 def test_recursion_ends(own: Path) -> None:
@@ -121,7 +121,7 @@ def test_recursion_ends(own: Path) -> None:
 
 
 def test_templates_compiled_by_a_child_are_reused(own: Path) -> None:
-    assert rendered(own, "{{ 1 + 1 }}\n") == {"one": "2\n"}
+    assert render_text(own, "{{ 1 + 1 }}\n") == {"one": "2\n"}
     kept = template_environment("eos").get_template("one.j2")
     assert template_environment("eos").get_template("one.j2") is kept
     assert kept.name in [name for _, name in template_environment("eos").cache or ()]
@@ -173,4 +173,4 @@ def test_a_template_that_is_a_link_out_is_refused(own: Path, tmp_path: Path) -> 
 def test_a_link_inside_the_folder_is_followed(own: Path) -> None:
     (own.parent / "two.j2").write_text("two")
     (own.parent / "three.j2").symlink_to("two.j2")
-    assert rendered(own, '{% include "three.j2" %}') == {"one": "two"}
+    assert render_text(own, '{% include "three.j2" %}') == {"one": "two"}

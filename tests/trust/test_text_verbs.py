@@ -254,7 +254,7 @@ def review(tmp_path_factory: pytest.TempPathFactory) -> Review:
     return Bench(tmp_path_factory.mktemp("review")).review("rack-zone-512", ("dscp: 26", "dscp: 34"))
 
 
-def filled(review: Review, text: str) -> Review:
+def fill_review(review: Review, text: str) -> Review:
     """The review with the text in every place that a spec, a path, a tree or a device reaches."""
     place = Position(text, 1)
     wrong = Diagnostic("FAB2014", Severity.WARNING, text, place, text)
@@ -293,7 +293,7 @@ def filled(review: Review, text: str) -> Review:
 def comments(review: Review, text: str, forge: str) -> list[str]:
     """Return what is posted of the review with the text everywhere, and where nothing could be compared."""
     wrong = [Diagnostic("FAB0001", Severity.ERROR, text, Position(text, 1), text or "x")]
-    return [render(filled(review, text), FORGES[forge]), render_failure(wrong, text, FORGES[forge])]
+    return [render(fill_review(review, text), FORGES[forge]), render_failure(wrong, text, FORGES[forge])]
 
 
 @pytest.mark.parametrize("forge", ["github", "gitlab", "bitbucket", "azure"])
@@ -315,7 +315,7 @@ def test_a_comment_has_the_structure_of_a_clean_one(review: Review, forge: str) 
 
 @pytest.mark.parametrize("text", ALL)
 def test_a_review_is_text_on_a_terminal_and_for_programs(said: Said, review: Review, text: str) -> None:
-    found_ = filled(review, text)
+    found_ = fill_review(review, text)
     out, _ = said(by=lambda: output.print_parts(review_parts(found_)))
     assert harmless(out)
     assert harmless(review_json(found_))

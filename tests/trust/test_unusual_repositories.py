@@ -112,7 +112,7 @@ def _spec_object(top: Path) -> Path:
     return top / ".git" / "objects" / found[:2] / found[2:]
 
 
-def _damaged(top: Path) -> None:
+def _damage_object(top: Path) -> None:
     _spec_object(top).chmod(0o644)
     _spec_object(top).write_bytes(b"\0\1")
 
@@ -123,7 +123,7 @@ def _fifo_object(top: Path) -> None:
     os.mkfifo(place)
 
 
-def _included(top: Path) -> None:
+def _include_file(top: Path) -> None:
     os.mkfifo(top / ".git" / "more")
     (top / ".git" / "config").write_text("[include]\n\tpath = more\n")
 
@@ -171,11 +171,11 @@ UNUSUAL = {
     "another user's": _another_user,
     "objects that are elsewhere and gone": _elsewhere,
     "a FIFO as alternates": _fifo(".git/objects/info/alternates"),
-    "an object that is damaged": _damaged,
+    "an object that is damaged": _damage_object,
     "a FIFO as an object": _fifo_object,
     "a common folder that is nowhere": _bytes(".git/commondir", b"/nonexistent\n"),
     "a FIFO as the common folder": _fifo(".git/commondir"),
-    "a FIFO in the configuration": _included,
+    "a FIFO in the configuration": _include_file,
     "references of a kind to come": _reference_table,
     "a work tree that its clone forgot": _forgotten,
     "inside a bare one": _inside_bare,
@@ -269,17 +269,17 @@ def test_a_verb_ends_in_a_finding(
     assert lost.codes & ({"FAB3900"} if name in WITHOUT_INDEX else {"FAB9037", "FAB0084"})
 
 
-def _moved(top: Path) -> Path:
+def _move_repository(top: Path) -> Path:
     """Move a repository aside, so that another kind of repository takes its place."""
     return top.rename(top.with_name("origin"))
 
 
 def _worktree(top: Path) -> None:
-    git(_moved(top), "worktree", "add", "-q", "--detach", str(top))
+    git(_move_repository(top), "worktree", "add", "-q", "--detach", str(top))
 
 
 def _submodule(top: Path) -> None:
-    origin = _moved(top)
+    origin = _move_repository(top)
     git(top.parent, "init", "-q", "outer")
     words = ("-c", "protocol.file.allow=always", "submodule", "add", "-q")
     git(top.parent / "outer", *words, str(origin), "inner")
@@ -289,7 +289,7 @@ def _submodule(top: Path) -> None:
 
 def _clone(*words: str) -> Callable[[Path], None]:
     def change(top: Path) -> None:
-        origin = _moved(top)
+        origin = _move_repository(top)
         git(origin, "config", "uploadpack.allowFilter", "true")
         git(top.parent, "clone", "-q", *words, f"file://{origin}", str(top))
 
@@ -307,7 +307,7 @@ def _alternates_in_a_circle(top: Path) -> None:
     (top / ".git" / "objects" / "info" / "alternates").write_text(f"../objects\n{top}/.git/objects\n")
 
 
-def _replaced(top: Path) -> None:
+def _replace_objects(top: Path) -> None:
     """Objects that Git shows in the place of those committed: the spec as it is in the work tree."""
     edit(top)
     own = git(top, "rev-parse", "HEAD:site/cluster.yaml")
@@ -345,7 +345,7 @@ READABLE = {
     "sparse, with a sparse index": _git("sparse-checkout", "set", "--cone", "--sparse-index", "site"),
     "alternates": _alternates,
     "alternates in a circle": _alternates_in_a_circle,
-    "replaced objects": _replaced,
+    "replaced objects": _replace_objects,
     "grafts": _grafts,
     "a detached head": _git("checkout", "-q", "--detach"),
     "a split index": _git("update-index", "--split-index"),
@@ -429,7 +429,7 @@ def test_an_index_that_cannot_be_read_gives_no_verdict(
 
 
 def test_no_setting_of_a_repository_brings_replaced_objects_back(top: Path) -> None:
-    _replaced(top)
+    _replace_objects(top)
     git(top, "config", "core.useReplaceRefs", "true")
     committed = (INVENTORIES / "lab-smallest" / "cluster.yaml").read_bytes()
     assert git(top, "show", "HEAD:site/cluster.yaml") != committed.decode().strip(), (

@@ -30,7 +30,7 @@ def _open() -> Fault:
     }
 
 
-def _unfiltered() -> Fault:
+def _remove_access_list() -> Fault:
     """Take away the list that limits access."""
     return {
         "eos": replace(r"^ +ip access-group FABRICC-ACCESS.*\n", ""),
@@ -139,7 +139,7 @@ def _not_isolated() -> Fault:
 
 KINDS: dict[str, tuple[str, Fault]] = {
     "access from everywhere": ("tor", _open()),
-    "access without a list": ("tor", _unfiltered()),
+    "access without a list": ("tor", _remove_access_list()),
     "telnet": ("tor", _telnet()),
     "SNMP community public": ("tor", _community()),
     "user without password": ("tor", _no_password()),

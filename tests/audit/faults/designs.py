@@ -40,7 +40,7 @@ _ALL = (*_CLI, "junos", "cumulus")
 _ONE, _SIDED, _SEVERAL = ("one",), ("one", "tier"), ("tier", "all")
 
 
-def shared(pattern: str, *, value: bool = True) -> Callable[[FoundFabric, Device], list[str]]:
+def shared_paths(pattern: str, *, value: bool = True) -> Callable[[FoundFabric, Device], list[str]]:
     """Return the paths of facts that another switch has too, with the same value unless `value` is false."""
 
     def paths(found: FoundFabric, device: Device) -> list[str]:
@@ -91,7 +91,7 @@ def _last_number(line: str, value: str) -> str:
 
 def _of_gateway(found: FoundFabric, device: Device) -> list[str]:
     """Return the gateway addresses of VLANs that another switch has too."""
-    return shared(r"evpn/segment\[\d+\]/ipv4|interface\[[^]]+\]/gateway\[[^]]+\]")(found, device)
+    return shared_paths(r"evpn/segment\[\d+\]/ipv4|interface\[[^]]+\]/gateway\[[^]]+\]")(found, device)
 
 
 def _gateway(line: str, value: str) -> str:
@@ -438,15 +438,15 @@ _VRF_VNI = r"(?:evpn|vxlan)/vrf\[[^]]+\]/vni"
 
 KINDS = {
     # Overlays.
-    "another VNI of a VLAN": FaultKind(at_fact(shared(_VNI), _first_number("7777")), _ONE),
-    "another VNI of a VRF": FaultKind(at_fact(shared(_VRF_VNI), _first_number("7777")), _ONE),
-    "another route target": FaultKind(at_fact(shared(_RT), _first_number("7777")), _ONE),
+    "another VNI of a VLAN": FaultKind(at_fact(shared_paths(_VNI), _first_number("7777")), _ONE),
+    "another VNI of a VRF": FaultKind(at_fact(shared_paths(_VRF_VNI), _first_number("7777")), _ONE),
+    "another route target": FaultKind(at_fact(shared_paths(_RT), _first_number("7777")), _ONE),
     "another gateway": FaultKind(at_fact(_of_gateway, _gateway), _ONE),
-    "another anycast MAC": FaultKind(at_fact(shared("evpn/anycast_mac"), lambda line, _: re.sub(r"[0-9a-f]{2}(?=\s*$)", "77", line)), _ONE),
+    "another anycast MAC": FaultKind(at_fact(shared_paths("evpn/anycast_mac"), lambda line, _: re.sub(r"[0-9a-f]{2}(?=\s*$)", "77", line)), _ONE),
     "VTEP without an address": FaultKind(at_fact(of(r"(?:vrf\[[^]]+\]/)?(?:vxlan/source|evpn/source)"), _last_number)),
     "one VNI twice": FaultKind(_same_vni),
     "one route distinguisher twice": FaultKind(_same_distinguisher, ("one",)),
-    "another UDP port of VXLAN": FaultKind(at_fact(shared("evpn/udp_port|vxlan/port"), _first_number("4790")), _ONE),
+    "another UDP port of VXLAN": FaultKind(at_fact(shared_paths("evpn/udp_port|vxlan/port"), _first_number("4790")), _ONE),
     "another next hop of the overlay": FaultKind(replace_lines(_CLI, (r"^ *(?:neighbor \S+ )?(?:next-hop-unchanged|set ip next-hop unchanged)\n", "")), fits=lambda found, device: found.places[device.name].tier is Tier.SPINE and not of(r"(?:evpn|vxlan)/source")(found, device)),
     "no room for VXLAN": FaultKind(_small_underlay, ("tier", "all")),
     "a port in the VRF of another tenant": FaultKind(_other_vrf, _ONE),

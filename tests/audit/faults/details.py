@@ -245,7 +245,7 @@ def _in_vrf() -> Fault:
     }
 
 
-def _switched() -> Fault:
+def _make_switched() -> Fault:
     return {
         "eos": replace(
             rf"(interface Ethernet\S+\n   description {LINK}\n(?:   .*\n)*?)   no switchport\n   ip address.*\n",
@@ -272,7 +272,7 @@ def _slow_bfd() -> Fault:
     }
 
 
-def _shaped() -> Fault:
+def _limit_rate() -> Fault:
     """Limit the rate of RDMA's queue or port to a small part of the link."""
     return {
         "eos": _line_of_port("shape rate 1 percent", "", "")["eos"],
@@ -407,8 +407,8 @@ KINDS: dict[str, tuple[str, Fault]] = {
     "global pause": ("tor", _global_pause()),
     "no forwarding": ("tor", _no_forwarding()),
     "one link in a VRF": ("tor", _in_vrf()),
-    "one link is switched": ("tor", _switched()),
-    "RDMA is shaped": ("tor", _shaped()),
+    "one link is switched": ("tor", _make_switched()),
+    "RDMA is shaped": ("tor", _limit_rate()),
     "a password that everyone knows": ("tor", _known_password()),
     "SNMP community private": ("tor", _private_rw()),
     "own AS accepted by a ToR": ("tor", _own_as_in()),

@@ -94,7 +94,7 @@ def hosts_of(system: str) -> Mapping[str, Mapping[str, str]]:
 
 
 def _name(text: str) -> str:
-    text = ours.disguised(text).replace("-tor1a", "-leaf").replace("-tor1b", "-other")
+    text = ours.disguise_names(text).replace("-tor1a", "-leaf").replace("-tor1b", "-other")
     return _SECOND.sub(r"y\1", text)
 
 
@@ -124,10 +124,12 @@ def sound(system: str, hosts: bool = False, form: str = "plain") -> Sound:
     """Read the switches, or the hosts, of the untouched fabric."""
     folder = TemporaryDirectory()
     texts = hosts_of(system) if hosts else built(system, form)
-    return Sound(_collected(Path(folder.name), texts), folder)
+    return Sound(_collect_texts(Path(folder.name), texts), folder)
 
 
-def examined(system: str, altered: Mapping[str, Mapping[str, str]], hosts: bool = False) -> list[Finding]:
+def audit_altered(
+    system: str, altered: Mapping[str, Mapping[str, str]], hosts: bool = False
+) -> list[Finding]:
     """Return what the audit finds in the fabric when the texts of some switches are replaced.
 
     Args:
@@ -136,13 +138,13 @@ def examined(system: str, altered: Mapping[str, Mapping[str, str]], hosts: bool 
         hosts: whether the folder also has the files of the hosts.
     """
     with TemporaryDirectory() as folder:
-        devices = {**sound(system).devices, **(_collected(Path(folder), altered) if altered else {})}
+        devices = {**sound(system).devices, **(_collect_texts(Path(folder), altered) if altered else {})}
         if hosts:
             devices |= sound(system, hosts=True).devices
-        return find_all(ours.inferred(devices))
+        return find_all(ours.infer_fabric(devices))
 
 
-def _collected(folder: Path, texts: Mapping[str, Mapping[str, str]]) -> Mapping[str, Device]:
+def _collect_texts(folder: Path, texts: Mapping[str, Mapping[str, str]]) -> Mapping[str, Device]:
     """Return the devices of a folder with these texts, as the audit recognizes them."""
     for name, files in texts.items():
         for file, text in files.items():

@@ -22,7 +22,7 @@ from tests.audit.faults.planting import (
     of_links,
     of_sessions,
     on_top,
-    planted,
+    plant_fault,
     to_session,
 )
 
@@ -161,13 +161,13 @@ KINDS = {
 } | designs.KINDS
 
 
-def tried(
+def try_faults(
     folder: str, kinds: tuple[str, ...], scopes: tuple[str, ...]
 ) -> Iterator[tuple[str, str, bool, list[Finding]]]:
     """Plant each fault that the folder can have; yield kind, scope, whether it is found at its line, and the findings."""
     for kind in kinds:
         for scope in scopes:
-            if texts := planted(folder, KINDS[kind], scope):
+            if texts := plant_fault(folder, KINDS[kind], scope):
                 findings = new_findings(folder, texts)
                 yield kind, scope, is_at_line(folder, texts, findings), findings
 
@@ -177,7 +177,7 @@ def main(folders: str = "", kinds: str = "", scopes: str = "one") -> None:
     count = hits = 0
     for folder in (each for each in (*FABRICS, *OWN_FABRICS) if folders in each):
         chosen = tuple(kind for kind in KINDS if kinds in kind)
-        for kind, scope, found, findings in tried(folder, chosen, tuple(scopes.split(","))):
+        for kind, scope, found, findings in try_faults(folder, chosen, tuple(scopes.split(","))):
             first = next(
                 (each for each in findings if each.severity is not Severity.NOTE),
                 findings[0] if findings else None,

@@ -111,7 +111,7 @@ def _lossy_class() -> Fault:
     }
 
 
-def _unbound() -> Fault:
+def _unbind_classifier() -> Fault:
     return {
         "eos": replace("^   qos trust dscp", "   qos trust cos"),
         "nxos": replace("^  service-policy type qos input PM-CLASSIFY\n", ""),
@@ -262,7 +262,7 @@ KINDS: dict[str, tuple[str, Fault]] = {
     "no PFC": ("tor", _no_pfc()),
     "PFC of another priority": ("tor", _other_priority()),
     "RDMA in a lossy class": ("tor", _lossy_class()),
-    "classification not bound": ("tor", _unbound()),
+    "classification not bound": ("tor", _unbind_classifier()),
     "classification not bound between switches": ("tor", _unbound_between()),
     "lossy buffer": ("tor", _lossy_profile()),
     "no headroom": ("tor", _no_headroom()),

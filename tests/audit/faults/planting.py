@@ -49,9 +49,9 @@ def untouched(folder: str) -> Untouched:
     """Read and audit a folder."""
     if folder.startswith(f"{OWN}/"):
         _, system, form = folder.split("/")
-        found = ours.inferred(fabric.sound(system, form=form).devices)
+        found = ours.infer_fabric(fabric.sound(system, form=form).devices)
     else:
-        found = ours.inferred(gather_devices(corpora.ROOT / folder, jobs=1).devices)
+        found = ours.infer_fabric(gather_devices(corpora.ROOT / folder, jobs=1).devices)
     return Untouched(found, frozenset(map(_key, find_all(found))))
 
 
@@ -264,7 +264,7 @@ class FaultKind(NamedTuple):
     fits: Callable[[FoundFabric, Device], bool] = always
 
 
-def planted(folder: str, kind: FaultKind, scope: str) -> dict[str, Texts]:
+def plant_fault(folder: str, kind: FaultKind, scope: str) -> dict[str, Texts]:
     """Return the texts of the switches that have the fault; empty where none can state it."""
     found, texts = untouched(folder).found, dict[str, dict[str, str]]()
     if scope not in kind.scopes:
@@ -296,7 +296,7 @@ def new_findings(folder: str, texts: dict[str, Texts]) -> list[Finding]:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text)
         altered = gather_devices(Path(scratch), jobs=1).devices
-        findings = find_all(ours.inferred({**whole.found.devices, **altered}))
+        findings = find_all(ours.infer_fabric({**whole.found.devices, **altered}))
         return [each for each in findings if _key(each) not in whole.findings]
 
 

@@ -98,7 +98,7 @@ def _swapped_thresholds() -> Fault:
     }
 
 
-def _marked(tree: dict[str, Any]) -> list[dict[str, Any]]:
+def _marked_queues(tree: dict[str, Any]) -> list[dict[str, Any]]:
     profiles = walk(tree, "qos", "congestion-control").values()
     return [
         queue
@@ -109,7 +109,7 @@ def _marked(tree: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _swap_all(tree: dict[str, Any]) -> None:
-    for queue in _marked(tree):
+    for queue in _marked_queues(tree):
         queue["min-threshold"], queue["max-threshold"] = queue["max-threshold"], queue["min-threshold"]
 
 
@@ -132,7 +132,7 @@ def _late_marking() -> Fault:
         "cumulus": keys(
             lambda tree: [
                 queue.update({"min-threshold": int(low), "max-threshold": int(high)})
-                for queue in _marked(tree)
+                for queue in _marked_queues(tree)
             ]
         ),
         "junos": replace(r"fill-level \[ \d+ \d+ \]", "fill-level [ 90 95 ]"),
@@ -147,11 +147,11 @@ def _never_marked() -> Fault:
         "sonic": rows(
             lambda tables: [row.update(green_drop_probability="0") for row in tables["WRED_PROFILE"].values()]
         ),
-        "cumulus": keys(lambda tree: [queue.update(probability=0) for queue in _marked(tree)]),
+        "cumulus": keys(lambda tree: [queue.update(probability=0) for queue in _marked_queues(tree)]),
     }
 
 
-def _starved() -> Fault:
+def _starve_rdma() -> Fault:
     """Give RDMA a hundredth of the link."""
     return {
         "eos": replace(r"bandwidth percent 90", "bandwidth percent 1"),
@@ -222,7 +222,7 @@ KINDS: dict[str, tuple[str, Fault]] = {
     "marking ends before it begins": ("tor", _swapped_thresholds()),
     "marking begins too late": ("tor", _late_marking()),
     "marking never happens": ("tor", _never_marked()),
-    "RDMA is starved": ("tor", _starved()),
+    "RDMA is starved": ("tor", _starve_rdma()),
     "hash without ports": ("tor", _hash_of_addresses()),
     "wrong mask on one side": ("tor-", _wrong_mask()),
     "another speed on one side": ("tor-", _other_speed()),

@@ -20,7 +20,7 @@ from tests.audit.faults import (
     traffic,
 )
 from tests.audit.faults.edits import UnchangedError
-from tests.audit.faults.fabric import SYSTEMS, built, examined, spines, tors
+from tests.audit.faults.fabric import SYSTEMS, audit_altered, built, spines, tors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,7 +78,7 @@ def plant(kind: str, system: str, scope: str) -> Planted | None:
     return Planted(kind, system, scope, texts)
 
 
-def named(planted: Planted, findings: list[Finding]) -> list[Finding]:
+def name_findings(planted: Planted, findings: list[Finding]) -> list[Finding]:
     """Return the warnings and errors at the switches that have the fault, or that name one of them."""
     found = [
         each for each in findings if each.severity is not Severity.NOTE or _is_expected_note(planted, each)
@@ -95,7 +95,7 @@ def _is_expected_note(planted: Planted, finding: Finding) -> bool:
     return planted.kind in NOTED and finding.code == OPEN
 
 
-def tried(
+def try_faults(
     systems: tuple[str, ...], kinds: tuple[str, ...], scopes: tuple[str, ...]
 ) -> Iterator[tuple[Planted, list[Finding]]]:
     """Plant each fault, and yield what the audit finds."""
@@ -104,7 +104,7 @@ def tried(
             for scope in scopes:
                 planted = plant(kind, system, scope)
                 if planted is not None:
-                    yield planted, examined(system, planted.texts, hosts=kind in WITH_HOSTS)
+                    yield planted, audit_altered(system, planted.texts, hosts=kind in WITH_HOSTS)
 
 
 def main(systems: str = "", kinds: str = "", scopes: str = "one,all") -> None:
@@ -114,8 +114,8 @@ def main(systems: str = "", kinds: str = "", scopes: str = "one,all") -> None:
     cells: dict[tuple[str, str], list[str]] = {}
     print(f"{'':42}", *(f"{system:8}" for system in chosen))
     for kind in every:
-        for planted, findings in tried(chosen, (kind,), tuple(scopes.split(","))):
-            found = named(planted, findings)
+        for planted, findings in try_faults(chosen, (kind,), tuple(scopes.split(","))):
+            found = name_findings(planted, findings)
             cells.setdefault((kind, planted.system), []).append("+" if found else "-")
             if kinds:
                 print(kind, planted.system, planted.scope)

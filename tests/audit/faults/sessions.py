@@ -125,7 +125,7 @@ def _community(word: str) -> Fault:
     }
 
 
-def _drained() -> Fault:
+def _drain_switch() -> Fault:
     """Leave a switch in graceful shutdown."""
     return {
         "frr": add(" bgp graceful-shutdown\n", after="^ bgp router-id"),
@@ -174,7 +174,7 @@ def _one_loopback() -> Fault:
     }
 
 
-def _swapped() -> Fault:
+def _swap_asns() -> Fault:
     """Let every session expect an AS number that no switch has."""
     line = replace(rf"(remote-as ){ASN}", r"\g<1>4200999999")
     return {
@@ -212,11 +212,11 @@ KINDS: dict[str, tuple[str, Fault]] = {
     "an aggregate over other racks": ("tor", _too_large()),
     "announced without export": ("tor", _community("no-export")),
     "announced without advertisement": ("tor", _community("no-advertise")),
-    "left in graceful shutdown": ("tor", _drained()),
+    "left in graceful shutdown": ("tor", _drain_switch()),
     "sessions from the loopback": ("tor", _wrong_source()),
     "one router identifier": ("tor*", _one_router_id()),
     "one loopback": ("tor*", _one_loopback()),
-    "AS numbers that nobody has": ("tor", _swapped()),
+    "AS numbers that nobody has": ("tor", _swap_asns()),
     "no BGP": ("tor", _no_bgp()),
     "a password on one side": (
         "tor-",

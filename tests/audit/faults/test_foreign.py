@@ -6,7 +6,7 @@ import pytest
 
 from tests.audit import corpora
 from tests.audit.faults.designs import KINDS as DESIGNS
-from tests.audit.faults.foreign import FABRICS, KINDS, OWN_FABRICS, tried
+from tests.audit.faults.foreign import FABRICS, KINDS, OWN_FABRICS, try_faults
 
 QUICK = {
     "eos/rbmacd-frey/frey-configs": tuple(KINDS)[::9],
@@ -65,6 +65,6 @@ addresses are reported at a session: all ports are changed."""
 def test_faults_are_reported_at_their_line(folder: str, scope: str) -> None:
     every = tuple(DESIGNS if folder in OWN_FABRICS else KINDS)
     kinds = QUICK[folder] if folder in QUICK and scope == "one" else every
-    results = list(tried(folder, kinds, (scope,)))
+    results = list(try_faults(folder, kinds, (scope,)))
     missed = {kind for kind, _, found, _ in results if not found and (folder, kind, scope) not in MISSED}
     assert missed == set()

@@ -94,14 +94,14 @@ def _prefixes(name: str, old: str, new: str) -> Fault:
         "eos": replace(rf"(ip prefix-list {name}\n(?:   seq .*\n)*?   seq \d+ permit ){old}", rf"\g<1>{new}"),
         "junos": replace(rf"(route-filter-list {name} \{{\n +){old}", rf"\g<1>{new}"),
         "cumulus": keys(
-            lambda tree: _renamed(
+            lambda tree: _rename_list(
                 walk(tree, "router", "policy", "prefix-list", name, "rule", "10", "match"), new
             )
         ),
     }
 
 
-def _renamed(tree: dict[str, Any], new: str) -> None:
+def _rename_list(tree: dict[str, Any], new: str) -> None:
     if not tree:
         raise UnchangedError(new)
     (old,) = tree

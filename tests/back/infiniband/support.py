@@ -34,16 +34,18 @@ def document(model: str = "dgx-h100", hosts: int = 8, per_unit: int = 4, **more:
     }
 
 
-def found(spec: dict[str, Any], lock: Lock = EMPTY_LOCK, folder: Path | None = None) -> InfinibandPlan:
+def plan_spec(spec: dict[str, Any], lock: Lock = EMPTY_LOCK, folder: Path | None = None) -> InfinibandPlan:
     """The plan of a spec that must load."""
     loaded = read_spec(json.dumps(spec, indent=1).encode(), "cluster.yaml")
     assert loaded.spec is not None, [d.message for d in loaded.diagnostics]
     return plan_infiniband(loaded.spec, CATALOG, lock, folder or Path(tempfile.gettempdir()))
 
 
-def planned(spec: dict[str, Any], lock: Lock = EMPTY_LOCK, folder: Path | None = None) -> InfinibandFabric:
+def plan_subnets(
+    spec: dict[str, Any], lock: Lock = EMPTY_LOCK, folder: Path | None = None
+) -> InfinibandFabric:
     """The fabric of a spec that must plan."""
-    result = found(spec, lock, folder)
+    result = plan_spec(spec, lock, folder)
     assert result.fabric is not None, [(d.code, d.message) for d in result.diagnostics]
     return result.fabric
 
@@ -51,11 +53,11 @@ def planned(spec: dict[str, Any], lock: Lock = EMPTY_LOCK, folder: Path | None =
 def codes(spec: dict[str, Any]) -> set[str]:
     """Return the codes of loading, or else planning, a spec, without those of placeholders."""
     loaded = read_spec(json.dumps(spec, indent=1).encode(), "cluster.yaml")
-    reported = loaded.diagnostics if loaded.spec is None else found(spec).diagnostics
+    reported = loaded.diagnostics if loaded.spec is None else plan_spec(spec).diagnostics
     return {d.code for d in reported} - {"FAB5814"}
 
 
-def rendered(ib: InfinibandFabric, plane: int = 0) -> dict[str, str]:
+def render_subnet(ib: InfinibandFabric, plane: int = 0) -> dict[str, str]:
     """The files of a subnet."""
     return dict(sm_files(Subnet(ib, plane)))
 

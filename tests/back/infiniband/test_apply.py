@@ -19,7 +19,7 @@ from tests.back.hosts.test_apply import (
     stages_of,
 )
 from tests.back.hosts.test_peers import namespaces
-from tests.back.infiniband.support import CLASSES, TENANTS, document, planned
+from tests.back.infiniband.support import CLASSES, TENANTS, document, plan_subnets
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,7 +85,7 @@ def adapter(root: Path, rdma: str, ipoib: str, lid: int) -> None:
 
 def stages(script: str, root: Path, system: str, **more: Any) -> dict[str, str]:
     gpus = {"model": "dgx-h100", "hosts": 8, "hosts_per_unit": 4, "os": system}
-    ib = planned(document(gpus=gpus, **more))
+    ib = plan_subnets(document(gpus=gpus, **more))
     host = next(iter(expand_hosts(ib)))
     for port in host.ports:
         adapter(root, port.rdma, port.name, port.lid)
@@ -140,7 +140,7 @@ def test_networkmanager_loads_the_connections_and_needs_an_adapter(tmp_path: Pat
 
 def test_an_adapter_whose_interface_has_another_name_is_reported(tmp_path: Path) -> None:
     """udev gives no name that another interface has, so after a boot two may have each other's (systemd.link(5))."""
-    ib = planned(document())
+    ib = plan_subnets(document())
     host = next(iter(expand_hosts(ib)))
     port = host.ports[0]
     adapter(tmp_path, port.rdma, "ib0", port.lid)
@@ -163,7 +163,7 @@ def test_an_adapter_whose_interface_has_another_name_is_reported(tmp_path: Path)
 
 def test_adapters_that_have_each_others_name_get_their_own(tmp_path: Path) -> None:
     """Real links, which one after the other gets its name; a name that a card outside the plan has stays there."""
-    ib = planned(document())
+    ib = plan_subnets(document())
     host = next(iter(expand_hosts(ib)))
     script = tmp_path / "fabricc-ib"
     script.write_text(dict(HostFiles(ib).render(host))["usr/local/sbin/fabricc-ib"])

@@ -20,14 +20,14 @@ from fabricc.proof.infiniband.sim.processes import (
     missing_programs,
     write_inputs,
 )
-from tests.back.infiniband.support import document, planned, rendered
+from tests.back.infiniband.support import document, plan_subnets, render_subnet
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.back.infiniband.sm_files import Node
 
-FILES = rendered(planned(document()))
+FILES = render_subnet(plan_subnets(document()))
 TEXT = FILES[sm_files.TOPOLOGY]
 PLANNED = read_topology(TEXT)
 UPLINKS = [
@@ -40,11 +40,11 @@ UPLINKS = [
 Plug = tuple[str, int]
 
 
-def found() -> ReadTopology:
+def read_example() -> ReadTopology:
     return copy.deepcopy(PLANNED)
 
 
-def named(topology: ReadTopology, name: str) -> Node:
+def node_named(topology: ReadTopology, name: str) -> Node:
     return next(node for node in topology.nodes.values() if node.name == name)
 
 
@@ -63,11 +63,11 @@ def find_differences(topology: ReadTopology, expected: ReadTopology = PLANNED) -
 
 
 def test_a_fabric_cabled_as_planned_has_no_difference() -> None:
-    assert find_differences(found()) == []
+    assert find_differences(read_example()) == []
 
 
 def test_two_swapped_cables_are_one_difference() -> None:
-    there = found()
+    there = read_example()
     (low, port, high, at), (low2, port2, high2, at2) = UPLINKS[0], UPLINKS[40]
     for end in ((low, port), (low2, port2)):
         unplug(there, *end)
@@ -84,7 +84,7 @@ def test_two_swapped_cables_are_one_difference() -> None:
 
 @given(st.permutations(range(6)))
 def test_every_misplaced_cable_is_named(order: list[int]) -> None:
-    there, some = found(), UPLINKS[:60:10]
+    there, some = read_example(), UPLINKS[:60:10]
     for low, port, _, _ in some:
         unplug(there, low, port)
     for (low, port, _, _), to in zip(some, order, strict=True):
@@ -99,7 +99,7 @@ def test_every_misplaced_cable_is_named(order: list[int]) -> None:
 
 
 def test_a_cable_that_is_not_there_is_named_by_both_ends() -> None:
-    there = found()
+    there = read_example()
     low, port, high, at = UPLINKS[3]
     unplug(there, low, port)
     names = there.nodes[low].name, there.nodes[high].name
@@ -109,18 +109,18 @@ def test_a_cable_that_is_not_there_is_named_by_both_ends() -> None:
 
 
 def test_an_adapter_that_does_not_answer_is_one_difference() -> None:
-    there = found()
-    gone = named(there, "su001-host02 mlx5_r3")
+    there = read_example()
+    gone = node_named(there, "su001-host02 mlx5_r3")
     unplug(there, gone.id, 1)
     del there.nodes[gone.id]  # type: ignore[attr-defined]
     assert find_differences(there) == [("FAB6330", "su001-host02 mlx5_r3 was not found")]
 
 
 def test_a_device_that_is_not_planned_is_named_with_its_place() -> None:
-    there = found()
-    leaf = named(there, "su001-tor1a")
+    there = read_example()
+    leaf = node_named(there, "su001-tor1a")
     other = replace(
-        named(there, "su001-host02 mlx5_r3"),
+        node_named(there, "su001-host02 mlx5_r3"),
         id="H-0c42a10300abcde0",
         name="storage1 mlx5_0",
         ends={},
@@ -136,15 +136,15 @@ def test_a_device_that_is_not_planned_is_named_with_its_place() -> None:
 
 
 def test_a_cable_between_free_ports_is_not_planned() -> None:
-    there = found()
-    plug(there, (named(there, "su001-tor1a").id, 60), (named(there, "su001-tor2a").id, 61))
+    there = read_example()
+    plug(there, (node_named(there, "su001-tor1a").id, 60), (node_named(there, "su001-tor2a").id, 61))
     assert find_differences(there) == [
         ("FAB6331", "su001-tor1a port 60 to su001-tor2a port 61 is not planned")
     ]
 
 
 def test_a_slow_link_is_named_and_no_fault_of_the_cabling() -> None:
-    there = found()
+    there = read_example()
     low, port, high, at = UPLINKS[0]
     plug(there, (low, port), (high, at), "4xHDR")
     ((code, message),) = find_differences(there)
@@ -168,10 +168,10 @@ def test_another_guid_than_the_planned_one_is_reported() -> None:
 
 
 def test_reduction_nodes_inside_switches_are_nobodys_cables() -> None:
-    there = found()
-    leaf = named(there, "su001-tor1a")
+    there = read_example()
+    leaf = node_named(there, "su001-tor1a")
     inner = replace(
-        named(there, "su001-host02 mlx5_r3"),
+        node_named(there, "su001-host02 mlx5_r3"),
         id="H-0c42a10300abcde8",
         name="Mellanox Technologies Aggregation Node",
         ends={},

@@ -12,13 +12,13 @@ from fabricc.back.infiniband.sm_files import read_topology
 from fabricc.fabric.infiniband_wiring import Subnet
 from fabricc.proof.infiniband.sim.processes import net_file
 from fabricc.proof.infiniband.subnets import prove_subnet, top_switches
-from tests.back.infiniband.support import CLASSES, TENANTS, document, planned, rendered
+from tests.back.infiniband.support import CLASSES, TENANTS, document, plan_subnets, render_subnet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-IB = planned(document(hosts=12, priorities=CLASSES, infiniband=TENANTS))
-FILES = rendered(IB)
+IB = plan_subnets(document(hosts=12, priorities=CLASSES, infiniband=TENANTS))
+FILES = render_subnet(IB)
 LEAF = "0x02fab30000000000"
 SPINE = "0x02fab20000000000"
 HOST = "0x02fab40000000000"
@@ -37,12 +37,12 @@ def test_the_files_are_proved() -> None:
 def test_every_shape_is_proved(planes: int, cores: bool) -> None:
     box = {"model": "qm9700"}
     more = {"spines": {**box, "units_per_pod": 1}, "cores": box} if cores else {}
-    ib = planned(document(hosts=12, planes=planes, **more))
+    ib = plan_subnets(document(hosts=12, planes=planes, **more))
     for plane in range(planes):
-        assert list(prove_subnet(Subnet(ib, plane), rendered(ib, plane))) == []
+        assert list(prove_subnet(Subnet(ib, plane), render_subnet(ib, plane))) == []
 
 
-def replaced(file: str, old: str, new: str, count: int = 1) -> Callable[[dict[str, str]], None]:
+def replace_text(file: str, old: str, new: str, count: int = 1) -> Callable[[dict[str, str]], None]:
     def change(files: dict[str, str]) -> None:
         assert old in files[file], (file, old)
         files[file] = files[file].replace(old, new, count)
@@ -65,26 +65,26 @@ def swap_cables(files: dict[str, str]) -> None:
     ("change", "code"),
     [
         (lambda files: files.pop(sm_files.ROOTS), "FAB6301"),
-        (replaced(sm_files.CONF, "lmc 0", "lmc zero!\nlmc 0"), "FAB6301"),
-        (replaced(sm_files.TOPOLOGY, '"su001-tor1a" enhanced', '"su001-tor9a" enhanced'), "FAB6302"),
-        (replaced(sm_files.TOPOLOGY, "4xNDR", "4xHDR"), "FAB6303"),
+        (replace_text(sm_files.CONF, "lmc 0", "lmc zero!\nlmc 0"), "FAB6301"),
+        (replace_text(sm_files.TOPOLOGY, '"su001-tor1a" enhanced', '"su001-tor9a" enhanced'), "FAB6302"),
+        (replace_text(sm_files.TOPOLOGY, "4xNDR", "4xHDR"), "FAB6303"),
         (swap_cables, "FAB6302"),
         (swap_cables, "FAB6303"),
-        (replaced(sm_files.LIDS, f"{HOST} 0x", f"{HOST} 0xc0"), "FAB6301"),
-        (replaced(sm_files.LIDS, "0x0003 0x0003", "0x0004 0x0004"), "FAB6304"),
-        (replaced(sm_files.LIDS, "0x0003 0x0003", "0xc000 0xc000"), "FAB6304"),
-        (replaced(sm_files.ROOTS, SPINE, LEAF), "FAB6305"),
-        (replaced(sm_files.COMPUTE, f"{HOST}\n", ""), "FAB6305"),
-        (replaced(sm_files.PARTITIONS, "ALL=limited", "ALL=full"), "FAB6306"),
-        (replaced(sm_files.PARTITIONS, "defmember=full", "defmember=fulll"), "FAB6301"),
-        (replaced(sm_files.PARTITIONS, "0x8011", "0x8010"), "FAB6306"),
-        (replaced(sm_files.PARTITIONS, f"{HOST}", "0x02fab40000000001"), "FAB6306"),
-        (replaced(sm_files.PARTITIONS, "Default=0x7fff", "Default=0x7ff0"), "FAB6306"),
-        (replaced(sm_files.CONF, "routing_engine ftree,updn", "routing_engine ar_ftree"), "FAB6307"),
-        (replaced(sm_files.CONF, "subnet_prefix 0xfe80", "subnet_prefix 0xfec0"), "FAB6307"),
-        (replaced(sm_files.CONF, "qos_sl2vl 0,1,2", "qos_sl2vl 0,0,2"), "FAB6309"),
-        (replaced(sm_files.CONF, "qos_vlarb_high 2:64", "qos_vlarb_high 2:0"), "FAB6309"),
-        (replaced(sm_files.POLICY, ": 1\n", ": 2\n"), "FAB6309"),
+        (replace_text(sm_files.LIDS, f"{HOST} 0x", f"{HOST} 0xc0"), "FAB6301"),
+        (replace_text(sm_files.LIDS, "0x0003 0x0003", "0x0004 0x0004"), "FAB6304"),
+        (replace_text(sm_files.LIDS, "0x0003 0x0003", "0xc000 0xc000"), "FAB6304"),
+        (replace_text(sm_files.ROOTS, SPINE, LEAF), "FAB6305"),
+        (replace_text(sm_files.COMPUTE, f"{HOST}\n", ""), "FAB6305"),
+        (replace_text(sm_files.PARTITIONS, "ALL=limited", "ALL=full"), "FAB6306"),
+        (replace_text(sm_files.PARTITIONS, "defmember=full", "defmember=fulll"), "FAB6301"),
+        (replace_text(sm_files.PARTITIONS, "0x8011", "0x8010"), "FAB6306"),
+        (replace_text(sm_files.PARTITIONS, f"{HOST}", "0x02fab40000000001"), "FAB6306"),
+        (replace_text(sm_files.PARTITIONS, "Default=0x7fff", "Default=0x7ff0"), "FAB6306"),
+        (replace_text(sm_files.CONF, "routing_engine ftree,updn", "routing_engine ar_ftree"), "FAB6307"),
+        (replace_text(sm_files.CONF, "subnet_prefix 0xfe80", "subnet_prefix 0xfec0"), "FAB6307"),
+        (replace_text(sm_files.CONF, "qos_sl2vl 0,1,2", "qos_sl2vl 0,0,2"), "FAB6309"),
+        (replace_text(sm_files.CONF, "qos_vlarb_high 2:64", "qos_vlarb_high 2:0"), "FAB6309"),
+        (replace_text(sm_files.POLICY, ": 1\n", ": 2\n"), "FAB6309"),
     ],
 )
 def test_a_planted_fault_is_found(change: Callable[[dict[str, str]], None], code: str) -> None:
@@ -94,8 +94,8 @@ def test_a_planted_fault_is_found(change: Callable[[dict[str, str]], None], code
 
 
 def test_unequal_links_to_the_spines_are_found() -> None:
-    ib = planned(document("dgx-a100", 40, 20))
-    files = rendered(ib)
+    ib = plan_subnets(document("dgx-a100", 40, 20))
+    files = render_subnet(ib)
     leaf = next(
         node for node in read_topology(files[sm_files.TOPOLOGY]).switches() if node.name == "su001-tor1a"
     )
@@ -112,8 +112,8 @@ def test_unequal_links_to_the_spines_are_found() -> None:
 
 def test_the_top_of_the_tree_follows_from_the_cables() -> None:
     box = {"model": "qm9700"}
-    ib = planned(document(hosts=12, spines={**box, "units_per_pod": 1}, cores=box))
-    topology = read_topology(rendered(ib)[sm_files.TOPOLOGY])
+    ib = plan_subnets(document(hosts=12, spines={**box, "units_per_pod": 1}, cores=box))
+    topology = read_topology(render_subnet(ib)[sm_files.TOPOLOGY])
     assert {topology.nodes[node].name[:4] for node in top_switches(topology)} == {"core"}
 
 
@@ -134,5 +134,5 @@ def test_the_simulator_gets_node_guids_one_below_port_guids_and_no_lids() -> Non
 def test_a_fabric_whose_host_ports_are_all_shut_is_rendered() -> None:
     """`overrides` may shut every port; partitions then state no rate."""
     shut = {f"su001-tor{rail}a": {"ports": {"1/1": {"shutdown": True}}} for rail in range(1, 9)}
-    files = rendered(planned(document(hosts=1, per_unit=1, overrides=shut)))
+    files = render_subnet(plan_subnets(document(hosts=1, per_unit=1, overrides=shut)))
     assert "rate=" not in files[sm_files.PARTITIONS]

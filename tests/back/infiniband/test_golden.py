@@ -10,7 +10,7 @@ import pytest
 from fabricc.back.infiniband import host_files, sm_files
 from fabricc.back.infiniband.host_files import HostFiles
 from fabricc.fabric.infiniband_wiring import expand_hosts
-from tests.back.infiniband.support import CLASSES, TENANTS, document, planned, rendered
+from tests.back.infiniband.support import CLASSES, TENANTS, document, plan_subnets, render_subnet
 
 SHOWN = (host_files.NCCL, host_files.RULES, host_files.SCRIPT)
 GOLDEN = Path(__file__).parent / "golden"
@@ -19,17 +19,17 @@ GOLDEN = Path(__file__).parent / "golden"
 def texts() -> dict[str, str]:
     """File name below `golden` -> text, of a small fabric with tenants on two operating systems and one without."""
     found = {}
-    plain = planned(document(hosts=2, per_unit=1))
-    for path, text in rendered(plain).items():
+    plain = plan_subnets(document(hosts=2, per_unit=1))
+    for path, text in render_subnet(plain).items():
         if path in (sm_files.CONF, sm_files.PARTITIONS):
             found[f"plain/{path.rsplit('/', 1)[1]}"] = text
     for system in ("ubuntu-24.04", "rhel-9"):
         gpus = {"model": "dgx-h100", "hosts": 2, "hosts_per_unit": 1, "os": system}
-        ib = planned(document(gpus=gpus, priorities=CLASSES, infiniband=TENANTS))
+        ib = plan_subnets(document(gpus=gpus, priorities=CLASSES, infiniband=TENANTS))
         if system == "rhel-9":
             found |= {
                 f"tenants/{path.rsplit('/', 1)[1]}": text
-                for path, text in rendered(ib).items()
+                for path, text in render_subnet(ib).items()
                 if path in (sm_files.CONF, sm_files.PARTITIONS, sm_files.POLICY)
             }
         files = HostFiles(ib).render(next(iter(expand_hosts(ib))))

@@ -13,7 +13,7 @@ from fabricc.back.infiniband.host_files import NCCL, HostFiles
 from fabricc.back.infiniband.job_files import job_files
 from fabricc.back.infiniband.tables import fabric_summary
 from fabricc.fabric.infiniband_wiring import expand_hosts
-from tests.back.infiniband.support import CLASSES, TENANTS, document, planned
+from tests.back.infiniband.support import CLASSES, TENANTS, document, plan_subnets
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ def keys(text: str) -> dict[str, str]:
 
 
 def test_hosts_stand_in_topological_order_with_their_ranks() -> None:
-    ib = planned(document())
+    ib = plan_subnets(document())
     files, names = job_files(ib), [host.name for host in expand_hosts(ib)]
     assert files["jobs/hostfile"].splitlines() == [f"{name} slots=8" for name in names]
     rows = [line.split(",") for line in files["jobs/hosts.csv"].splitlines()[1:]]
@@ -34,7 +34,7 @@ def test_hosts_stand_in_topological_order_with_their_ranks() -> None:
 
 
 def test_libraries_have_the_settings_of_the_hosts_and_none_of_roce() -> None:
-    ib = planned(document(priorities=CLASSES))
+    ib = plan_subnets(document(priorities=CLASSES))
     files, host = job_files(ib), next(expand_hosts(ib))
     assert files["jobs/nccl.conf"] == files["jobs/rccl.conf"] == dict(HostFiles(ib).render(host))[NCCL]
     nccl, ucx = keys(files["jobs/nccl.conf"]), keys(files["jobs/ucx.conf"])
@@ -49,13 +49,13 @@ def test_libraries_have_the_settings_of_the_hosts_and_none_of_roce() -> None:
 
 
 def test_rails_are_those_of_ip_over_infiniband() -> None:
-    lines = job_files(planned(document()))["jobs/rails.csv"].splitlines()
+    lines = job_files(plan_subnets(document()))["jobs/rails.csv"].splitlines()
     assert lines[1] == "dgx-h100,0,0,ib0,mlx5_r0,400,0000:18:00.0"
     assert len(lines) == 1 + 8
 
 
 def test_slurm_and_kubernetes_see_units_as_leaves() -> None:
-    files = job_files(planned(document()))
+    files = job_files(plan_subnets(document()))
     assert files["jobs/slurm/topology.conf"].splitlines() == [
         "SwitchName=su001 Nodes=su001-host[01-04]",
         "SwitchName=su002 Nodes=su002-host[01-04]",
@@ -65,10 +65,10 @@ def test_slurm_and_kubernetes_see_units_as_leaves() -> None:
 
 
 def test_hosts_of_one_tenant_have_its_key_and_others_none() -> None:
-    everyone = job_files(planned(document(priorities=CLASSES, infiniband=TENANTS)))
+    everyone = job_files(plan_subnets(document(priorities=CLASSES, infiniband=TENANTS)))
     assert "NCCL_IB_PKEY=1" in everyone["jobs/nccl.conf"]
     some = {"partitions": {"tenant-a": {"pkey": 16, "units": ["su001"]}}}
-    files = job_files(planned(document(infiniband=some)))
+    files = job_files(plan_subnets(document(infiniband=some)))
     settings = {path: "NCCL_IB_PKEY" in text for path, text in files.items() if path.startswith("jobs/nccl")}
     assert settings == {"jobs/nccl-dgx-h100-tenant.conf": True, "jobs/nccl-dgx-h100.conf": False}
     assert "jobs/ucx.conf" in files
@@ -79,7 +79,7 @@ def test_hosts_of_one_tenant_have_its_key_and_others_none() -> None:
 
 @pytest.mark.skipif(not shutil.which("ucx_info"), reason="UCX is not installed")
 def test_ucx_takes_the_settings(tmp_path: Path) -> None:
-    text = job_files(planned(document(priorities=CLASSES)))["jobs/ucx.conf"]
+    text = job_files(plan_subnets(document(priorities=CLASSES)))["jobs/ucx.conf"]
     (tmp_path / "ucx.conf").write_text(text)
     environment = {**os.environ, "UCX_CONFIG_DIR": str(tmp_path)}
     done = subprocess.run(["ucx_info", "-c"], env=environment, capture_output=True, text=True, check=True)
@@ -99,7 +99,7 @@ def test_nvlink_domains_are_reported_as_on_ethernet() -> None:
         tors={"model": "q3400"},
         spines={"model": "q3400"},
     )
-    ib = planned(spec)
+    ib = plan_subnets(spec)
     files = job_files(ib)
     assert fabric_summary(ib, {})["racks"] == {
         rack: [f"{rack}-host{n:02d}" for n in range(1, 19)] for rack in racks

@@ -15,7 +15,7 @@ from fabricc.fabric.infiniband import MOST_LIDS, is_placeholder
 from fabricc.fabric.infiniband_wiring import Subnet, expand_hosts
 from fabricc.front.planning.infiniband.plan import list_rooms
 from fabricc.front.planning.topology.clos import spine_layer
-from tests.back.infiniband.support import codes, document, found, planned
+from tests.back.infiniband.support import codes, document, plan_spec, plan_subnets
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +43,7 @@ def test_published_xdr_rows(row: str, nodes: int, leaves: int, spines: int) -> N
     The page prints 9,216 GPUs in the last row. Its cables are 10,368 = 1,296 nodes x 8, which is also 144 leaves of
     72 ports: the number of GPUs is the erratum, the cables are right.
     """
-    counts = planned(document("dgx-b300", nodes, 72)).counts()
+    counts = plan_subnets(document("dgx-b300", nodes, 72)).counts()
     assert [counts[key] for key in ("tors", "spines", "host_cables", "spine_cables")] == [
         leaves, spines, nodes * 8, nodes * 8,
     ]  # fmt: skip
@@ -67,13 +67,13 @@ def test_the_spine_count_divides_the_uplinks(leaves: int, ceiling: int, divisor:
 def test_two_full_tiers_hold_half_the_square_of_the_radix(
     model: str, hosts_: int, per_unit: int, leaves: int, spines: int
 ) -> None:
-    counts = planned(document(model, hosts_, per_unit)).counts()
+    counts = plan_subnets(document(model, hosts_, per_unit)).counts()
     assert (counts["tors"], counts["spines"]) == (leaves, spines)
 
 
 def test_three_tiers_have_both_ends_of_every_cable() -> None:
     box = {"model": "qm9700"}
-    ib = planned(document("dgx-h100", 96, 32, spines={**box, "units_per_pod": 1}, cores=box))
+    ib = plan_subnets(document("dgx-h100", 96, 32, spines={**box, "units_per_pod": 1}, cores=box))
     switches = {each.guid: each for each in Subnet(ib, 0).switches()}
     ends = {
         (each.guid, end.port): (end.peer_guid, end.peer_port)
@@ -89,7 +89,7 @@ def test_three_tiers_have_both_ends_of_every_cable() -> None:
 @settings(max_examples=15)
 @given(st.integers(1, 6), st.integers(1, 16), st.sampled_from([1, 2]))
 def test_every_lid_and_guid_is_its_own_within_a_subnet(units: int, per_unit: int, planes: int) -> None:
-    ib = planned(document("dgx-h100", units * per_unit, per_unit, planes=planes))
+    ib = plan_subnets(document("dgx-h100", units * per_unit, per_unit, planes=planes))
     for plane in range(planes):
         subnet = Subnet(ib, plane)
         lids = [s.lid for s in subnet.switches()] + [p.lid for p in subnet.host_ports()]
@@ -102,16 +102,16 @@ def test_every_lid_and_guid_is_its_own_within_a_subnet(units: int, per_unit: int
 
 def test_growth_renumbers_nothing() -> None:
     gpus = {"model": "dgx-h100", "hosts_per_unit": 4, "capacity": 24}
-    small = found(document(gpus={**gpus, "hosts": 8}))
+    small = plan_spec(document(gpus={**gpus, "hosts": 8}))
     assert small.fabric is not None
     before = numbers(small.fabric)
-    grown = numbers(planned(document(gpus={**gpus, "hosts": 24}), small.lock))
+    grown = numbers(plan_subnets(document(gpus={**gpus, "hosts": 24}), small.lock))
     assert {name: grown[name] for name in before} == before
     assert len(grown) > len(before)
 
 
 def test_two_planes_are_two_subnets_with_lids_of_their_own() -> None:
-    ib = planned(document(planes=2))
+    ib = plan_subnets(document(planes=2))
     assert ib.counts()["subnets"] == 2
     one, two = (list(Subnet(ib, plane).host_ports()) for plane in (0, 1))
     assert [port.lid for port in one] == [port.lid for port in two]
@@ -122,7 +122,7 @@ def test_two_planes_are_two_subnets_with_lids_of_their_own() -> None:
 def test_more_lids_than_a_subnet_has_are_refused_with_what_fits() -> None:
     """49,151 unicast LIDs: a full three-tier fabric of 64-port switches needs 70,656."""
     box = {"model": "qm9700"}
-    result = found(document("dgx-h100", 8192, 32, cores=box))
+    result = plan_spec(document("dgx-h100", 8192, 32, cores=box))
     assert result.fabric is None
     (problem,) = [d for d in result.diagnostics if d.code == "FAB5807"]
     assert "49,151" in problem.message
@@ -130,7 +130,7 @@ def test_more_lids_than_a_subnet_has_are_refused_with_what_fits() -> None:
 
 
 def test_every_host_port_has_an_ipoib_address_in_the_subnet_of_its_rail() -> None:
-    ib = planned(document())
+    ib = plan_subnets(document())
     addresses: dict[int, set[str]] = {}
     for host in expand_hosts(ib):
         for port in host.ports:
@@ -154,7 +154,7 @@ def test_every_host_port_has_an_ipoib_address_in_the_subnet_of_its_rail() -> Non
     ],
 )
 def test_the_topology_chooses_the_engine(more: dict[str, Any], engine: tuple[str, ...], why: str) -> None:
-    chosen = planned(document(**more)).engine
+    chosen = plan_subnets(document(**more)).engine
     assert chosen.names == engine
     assert why in chosen.reason
 
@@ -164,7 +164,7 @@ def test_real_guids_replace_placeholders_and_nothing_else(tmp_path: Path) -> Non
         "su001-tor1a: 0x506b4b0300a1b2c4\nsu001-host01/rail0: 0c42:a103:00ab:cde0\nspine01a: 50-6b-4b-03-00-a1-b2-c8\n"
     )
     spec = document(infiniband={"guids": "guids.yaml"})
-    with_guids, without = planned(spec, folder=tmp_path), planned(document())
+    with_guids, without = plan_subnets(spec, folder=tmp_path), plan_subnets(document())
     after, before = numbers(with_guids), numbers(without)
     changed = {name for name in before if before[name] != after[name]}
     assert changed == {"su001-tor1a", "su001-host01/rail0", "spine01a"}
@@ -185,22 +185,22 @@ def test_real_guids_replace_placeholders_and_nothing_else(tmp_path: Path) -> Non
 )
 def test_a_wrong_file_of_guids_is_reported(text: str, what: str, tmp_path: Path) -> None:
     (tmp_path / "guids.yaml").write_text(text)
-    result = found(document(infiniband={"guids": "guids.yaml"}), folder=tmp_path)
+    result = plan_spec(document(infiniband={"guids": "guids.yaml"}), folder=tmp_path)
     assert result.fabric is None
     assert what in next(d.message for d in result.diagnostics if d.code == "FAB5813")
 
 
 def test_placeholders_are_reported() -> None:
-    result = found(document())
+    result = plan_spec(document())
     (reported,) = [d for d in result.diagnostics if d.code != "FAB5623"]
     assert reported.code == "FAB5814"
     assert "81 of 81" in reported.message
 
 
 def test_a_lock_that_is_outgrown_is_reported() -> None:
-    first = found(document(per_unit=4))
+    first = plan_spec(document(per_unit=4))
     squeezed = replace(first.lock, strides={**first.lock.strides, "lid_slots": 2})
-    assert "FAB3020" in {d.code for d in found(document(), squeezed).diagnostics}
+    assert "FAB3020" in {d.code for d in plan_spec(document(), squeezed).diagnostics}
 
 
 def test_the_least_repin_of_lids_is_the_one_that_is_outgrown(tmp_path: Path) -> None:

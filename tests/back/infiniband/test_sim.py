@@ -17,7 +17,7 @@ from fabricc.back.infiniband.sm_files import TOPOLOGY, read_topology
 from fabricc.proof.infiniband.sim.judge import read_tables, walk_routes
 from fabricc.proof.infiniband.sim.processes import adapter_id, missing_programs, write_inputs
 from fabricc.proof.infiniband.sim.run import simulate_subnet
-from tests.back.infiniband.support import CLASSES, TENANTS, document, planned, rendered
+from tests.back.infiniband.support import CLASSES, TENANTS, document, plan_subnets, render_subnet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,8 +31,8 @@ needs_opensm = pytest.mark.skipif(
 @needs_opensm
 def test_512_adapters_and_two_tenants() -> None:
     """LIDs, engine, routes, credit loops, isolation, service levels and a pulled link, as in docs/infiniband.md."""
-    ib = planned(document("dgx-h100", 64, 32, priorities=CLASSES, infiniband=TENANTS))
-    report = simulate_subnet(ib, rendered(ib))
+    ib = plan_subnets(document("dgx-h100", 64, 32, priorities=CLASSES, infiniband=TENANTS))
+    report = simulate_subnet(ib, render_subnet(ib))
     assert report.findings == []
     assert (report.adapters, report.switches, report.engine, report.ibdm) == (512, 24, "ftree", True)
     assert report.routes == 16 * 512
@@ -48,10 +48,10 @@ def test_leaves_of_slower_hosts_have_fewer_uplinks_and_ftree_balances_them() -> 
         {"name": name, "model": model, "hosts": 16, "hosts_per_unit": 8}
         for name, model in (("old", "dgx-a100"), ("new", "dgx-h100"))
     ]
-    ib = planned(document(gpus={"groups": groups}))
+    ib = plan_subnets(document(gpus={"groups": groups}))
     assert (ib.wiring.tor_links, ib.wiring.shape.spines) == ((1, 2), 4)
     assert ib.counts()["spine_cables"] == 16 * 4 + 16 * 8
-    report = simulate_subnet(ib, rendered(ib))
+    report = simulate_subnet(ib, render_subnet(ib))
     assert report.findings == []
     assert (report.adapters, report.engine, report.ibdm) == (256, "ftree", True)
     assert report.loads == (248 // 8, 248 // 4)
@@ -70,8 +70,8 @@ def test_leaves_of_slower_hosts_have_fewer_uplinks_and_ftree_balances_them() -> 
 )
 @pytest.mark.spread(3)
 def test_the_engine_chosen_is_the_one_that_opensm_uses(more: dict[str, Any], engine: str) -> None:
-    ib = planned(document(hosts=12, **more))
-    report = simulate_subnet(ib, rendered(ib))
+    ib = plan_subnets(document(hosts=12, **more))
+    report = simulate_subnet(ib, render_subnet(ib))
     assert report.findings == []
     assert report.engine == engine
 
@@ -82,9 +82,9 @@ def test_two_leaves_with_links_between_them_balance_the_paths_over_these() -> No
     words = document("dgx-h100", 8, 8, tors={"model": "qm9700", "peer_links": 16})
     words["gpus"]["rails_per_tor"] = 4
     del words["spines"]
-    ib = planned(words)
+    ib = plan_subnets(words)
     assert ib.counts()["peer_cables"] == 16
-    report = simulate_subnet(ib, rendered(ib))
+    report = simulate_subnet(ib, render_subnet(ib))
     assert report.findings == []
     assert (report.adapters, report.switches, report.engine) == (64, 2, "minhop")
     assert report.routes == 2 * 64
@@ -131,8 +131,8 @@ def other_level(files: dict[str, str]) -> None:
     ],
 )
 def test_opensm_finds_a_planted_fault(change: Callable[[dict[str, str]], None], code: str) -> None:
-    ib = planned(document(priorities=CLASSES, infiniband=TENANTS))
-    files = rendered(ib)
+    ib = plan_subnets(document(priorities=CLASSES, infiniband=TENANTS))
+    files = render_subnet(ib)
     before = dict(files)
     change(files)
     assert files != before
@@ -155,8 +155,8 @@ def test_larger_fabrics(model: str, hosts: int, per_unit: int, cores: bool) -> N
     spec = document(model, hosts, per_unit)
     if cores:
         spec = {**spec, "cores": spec["spines"]}
-    ib = planned(spec)
-    report = simulate_subnet(ib, rendered(ib))
+    ib = plan_subnets(spec)
+    report = simulate_subnet(ib, render_subnet(ib))
     assert report.findings == []
     assert report.adapters == hosts * 8
 
@@ -185,7 +185,7 @@ def top(topology: Any) -> str:
 
 
 def test_a_walk_finds_dead_ends_turns_and_cut_links() -> None:
-    topology, lines = straight(rendered(planned(document(hosts=8))))
+    topology, lines = straight(render_subnet(plan_subnets(document(hosts=8))))
     most = max(node.lid for node in topology.nodes.values())
     good = walk_routes(topology, read_tables(lines, most))
     assert (good.lost_count, good.turns, good.routes) == (0, [], 16 * 64)
@@ -207,8 +207,8 @@ def test_a_walk_finds_dead_ends_turns_and_cut_links() -> None:
 @needs_opensm
 def test_a_killed_process_leaves_no_simulator_behind(tmp_path: Path) -> None:
     """ibsim would read the end of its input for ever, at a whole CPU."""
-    ib = planned(document("dgx-h100", 2, 2))
-    files = rendered(ib)
+    ib = plan_subnets(document("dgx-h100", 2, 2))
+    files = render_subnet(ib)
     write_inputs(tmp_path, files)
     *_, last = read_topology(files[TOPOLOGY]).adapters()
     (tmp_path / "begun.py").write_text(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fabricc.front.spec.load import read_spec
-from tests.back.infiniband.support import CLASSES, TENANTS, codes, document, planned
+from tests.back.infiniband.support import CLASSES, TENANTS, codes, document, plan_subnets
 
 
 def test_five_lines_are_a_fabric() -> None:
@@ -89,7 +89,7 @@ def test_impossible_specs_are_reported(more: dict[str, Any], code: str) -> None:
 
 
 def test_classes_have_levels_and_lanes_in_their_order() -> None:
-    ib = planned(document(priorities=CLASSES, infiniband=TENANTS))
+    ib = plan_subnets(document(priorities=CLASSES, infiniband=TENANTS))
     assert [(each.name, each.sl) for each in ib.classes] == [("default", 0), ("rdma", 1), ("control", 2)]
     assert sum(each.weight_percent for each in ib.classes) == 100
     assert [(each.name, each.sl, len(each.hosts)) for each in ib.partitions] == [

@@ -15,7 +15,7 @@ from fabricc.proof.infiniband.sim.processes import missing_programs
 from fabricc.proof.infiniband.sim.run import simulate_subnet
 from fabricc.proof.infiniband.subnets import prove_subnet
 from tests.back.infiniband import support
-from tests.back.infiniband.support import document, rendered
+from tests.back.infiniband.support import document, render_subnet
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +45,7 @@ def fabric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> InfinibandFabric:
     assert problems == ()
     monkeypatch.setattr(support, "CATALOG", catalog)
     gpus = {"model": "hdr100", "hosts": 32, "hosts_per_unit": 16}
-    return support.planned(document("dgx-a100", gpus=gpus))
+    return support.plan_subnets(document("dgx-a100", gpus=gpus))
 
 
 def test_host_ports_are_halves_of_cages_and_uplinks_whole_ones(fabric: InfinibandFabric) -> None:
@@ -59,7 +59,7 @@ def test_host_ports_are_halves_of_cages_and_uplinks_whole_ones(fabric: Infiniban
 
 
 def test_files_agree_on_the_numbers(fabric: InfinibandFabric) -> None:
-    files = rendered(fabric)
+    files = render_subnet(fabric)
     assert list(prove_subnet(Subnet(fabric, 0), files)) == []
     net = read_topology(files[sm_files.TOPOLOGY])
     assert {node.ports for node in net.switches()} == {80, 40}
@@ -67,10 +67,10 @@ def test_files_agree_on_the_numbers(fabric: InfinibandFabric) -> None:
 
 @pytest.mark.skipif(bool(missing_programs()), reason=f"not installed: {', '.join(missing_programs())}")
 def test_opensm_routes_it(fabric: InfinibandFabric) -> None:
-    report = simulate_subnet(fabric, rendered(fabric))
+    report = simulate_subnet(fabric, render_subnet(fabric))
     assert (report.findings, report.adapters) == ([], 256)
 
 
 def test_a_switch_that_is_not_split_counts_cages() -> None:
-    ports = [row[5:7] for row in cabling_rows(support.planned(document("dgx-a100"))) if row[0] == "host"]
+    ports = [row[5:7] for row in cabling_rows(support.plan_subnets(document("dgx-a100"))) if row[0] == "host"]
     assert ports[0] == ("1", 1)

@@ -15,7 +15,7 @@ from fabricc.front.spec.lock import Lock
 from fabricc.proof.infiniband.sim.processes import missing_programs
 from fabricc.proof.infiniband.sim.run import simulate_subnet
 from fabricc.proof.infiniband.subnets import prove_host, prove_subnet
-from tests.back.infiniband.support import codes, document, found, planned, rendered
+from tests.back.infiniband.support import codes, document, plan_spec, plan_subnets, render_subnet
 
 if TYPE_CHECKING:
     from fabricc.fabric.infiniband import InfinibandFabric
@@ -45,7 +45,7 @@ def files_of(ib: InfinibandFabric, name: str) -> dict[str, str]:
 
 
 def test_every_tenant_is_a_partition_of_its_ports() -> None:
-    rows = {name: (pkey, members) for name, pkey, _, _, members in partition_rows(planned(spec()))}
+    rows = {name: (pkey, members) for name, pkey, _, _, members in partition_rows(plan_subnets(spec()))}
     assert rows == {
         "acme": ("0x8001", "su001-host01 su001-host02 su001-host03"),
         "globex": ("0x8002", " ".join(f"su002-host0{number}" for number in range(1, 5))),
@@ -55,17 +55,17 @@ def test_every_tenant_is_a_partition_of_its_ports() -> None:
 
 
 def test_a_tenant_keeps_its_key_when_others_come_and_go() -> None:
-    first = found(spec())
+    first = plan_spec(spec())
     assert first.lock.tenants == {"acme": 1, "globex": 2, "shared": 3, "rest": 4}
     later = document(tenants={"new": {"hosts": ["su001-host01"]}, "globex": {"racks": ["su002"]}})
-    second = found(later, Lock(strides=first.lock.strides, tenants=first.lock.tenants))
+    second = plan_spec(later, Lock(strides=first.lock.strides, tenants=first.lock.tenants))
     assert second.fabric is not None
     assert {each.name: each.pkey for each in second.fabric.partitions} == {"new": 5, "globex": 2}
 
 
 @pytest.mark.parametrize("system", ["ubuntu-24.04", "rhel-9"])
 def test_a_divided_host_has_each_port_in_its_tenant(system: str) -> None:
-    ib = planned(spec(system))
+    ib = plan_subnets(spec(system))
     files = files_of(ib, "su001-host04")
     keys = re.findall(r"^mlx5_r(\d)\).* pkeys=(\S*) ;;$", files["usr/local/sbin/fabricc-ib"], re.MULTILINE)
     assert [key for _, key in keys] == ["0x8003"] * 4 + ["0x8004"] * 3 + [""]
@@ -79,7 +79,7 @@ def test_a_divided_host_has_each_port_in_its_tenant(system: str) -> None:
 
 @pytest.mark.parametrize("system", ["ubuntu-24.04", "rhel-9"])
 def test_a_port_in_the_tenant_of_another_is_found(system: str) -> None:
-    ib = planned(spec(system))
+    ib = plan_subnets(spec(system))
     files = files_of(ib, "su001-host04")
     tenants = tenants_by_host(ib)["su001-host04"]
     for path in [path for path in files if "ib0.8003" in path]:
@@ -90,8 +90,8 @@ def test_a_port_in_the_tenant_of_another_is_found(system: str) -> None:
 
 @pytest.mark.parametrize("rail", [0, 7])
 def test_a_member_that_lacks_one_port_is_found(rail: int) -> None:
-    ib = planned(spec())
-    files = rendered(ib)
+    ib = plan_subnets(spec())
+    files = render_subnet(ib)
     assert list(prove_subnet(Subnet(ib, 0), files)) == []
     port = host(ib, "su001-host01").ports[rail]
     line = f"\n  0x{port.guid:016x}"
@@ -127,6 +127,6 @@ def test_one_section_describes_partitions() -> None:
 
 @needs_opensm
 def test_opensm_isolates_the_tenants() -> None:
-    ib = planned(spec(rest={"hosts": ["su001-host04"], "gpus": ["4-7"]}))
-    report = simulate_subnet(ib, rendered(ib))
+    ib = plan_subnets(spec(rest={"hosts": ["su001-host04"], "gpus": ["4-7"]}))
+    report = simulate_subnet(ib, render_subnet(ib))
     assert report.findings == []

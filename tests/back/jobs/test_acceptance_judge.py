@@ -254,7 +254,7 @@ def test_a_file_that_is_no_result_of_this_plan_is_named(tmp_path: Path, text: st
     tree = write_tree("rails", tmp_path)
     (tree / "results").mkdir()
     (tree / "results/1-x.json").write_text(text)
-    done = refused(tree)
+    done = judge_refusal(tree)
     assert "1-x.json" in done
     assert reported in done
 
@@ -265,11 +265,11 @@ def test_a_table_of_counters_that_is_none_is_named(tmp_path: Path, table: str | 
     World("rails").write(tree)
     if table is not None:
         (tree / "switches.csv").write_text(table)
-    assert "switches.csv:" in refused(tree, "--before", "switches.csv", "--after", "switches.csv")
-    assert "go together" in refused(tree, "--before", "switches.csv")
+    assert "switches.csv:" in judge_refusal(tree, "--before", "switches.csv", "--after", "switches.csv")
+    assert "go together" in judge_refusal(tree, "--before", "switches.csv")
 
 
-def refused(tree: Path, *arguments: str) -> str:
+def judge_refusal(tree: Path, *arguments: str) -> str:
     """Return the message of the judge about files that it cannot judge."""
     call = [sys.executable, "acceptance/judge.py", "--results", "results", *arguments]
     done = subprocess.run(call, cwd=tree, capture_output=True, text=True, check=False)

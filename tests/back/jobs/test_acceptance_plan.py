@@ -59,7 +59,7 @@ def tors(name: str) -> dict[Port, str]:
     return {(host.name, port.name): port.peer.device for host in hosts for port in host.ports}
 
 
-def gated(name: str) -> list[tuple[str, tuple[Port, Port]]]:
+def gated_pairs(name: str) -> list[tuple[str, tuple[Port, Port]]]:
     plan = plan_of(name)
     return [
         (entry["kind"], pair)
@@ -71,7 +71,7 @@ def gated(name: str) -> list[tuple[str, tuple[Port, Port]]]:
 
 @pytest.mark.parametrize("name", SPECS)
 def test_every_host_link_is_crossed_both_ways(name: str) -> None:
-    pairs = [pair for _, pair in gated(name)]
+    pairs = [pair for _, pair in gated_pairs(name)]
     assert {sender for sender, _ in pairs} == {receiver for _, receiver in pairs} == set(tors(name))
 
 
@@ -79,7 +79,7 @@ def test_every_host_link_is_crossed_both_ways(name: str) -> None:
 def test_every_port_has_two_partners_each_way(name: str) -> None:
     """With one partner a fault could be at either end."""
     partners: dict[tuple[str, Port], set[Port]] = {}
-    for _, (sender, receiver) in gated(name):
+    for _, (sender, receiver) in gated_pairs(name):
         partners.setdefault(("to", sender), set()).add(receiver)
         partners.setdefault(("from", receiver), set()).add(sender)
     assert min(map(len, partners.values())) >= 2
@@ -102,7 +102,7 @@ def test_rounds_stay_where_they_are_meant_to(name: str) -> None:
     built, of = fabric(name), tors(name)
     pods = {host.name: host.unit // built.shape.units_per_pod for host in map(built.host, built.host_ids())}
     planes = {built.name(s): s.plane for s in built.switch_ids() if s.tier is TierName.TOR}
-    for kind, (sender, receiver) in gated(name):
+    for kind, (sender, receiver) in gated_pairs(name):
         same_pod = pods[sender[0]] == pods[receiver[0]]
         assert planes[of[sender]] == planes[of[receiver]]
         assert (of[sender] == of[receiver]) == (kind == "tor")
@@ -156,7 +156,7 @@ def test_hashed_flows_reach_every_uplink(name: str) -> None:
     """Every queue pair takes an uplink at random, in both directions, as ECMP does; twenty trials."""
     uplinks = fabric(name).shape.uplinks
     of, rng = tors(name), random.Random(1)
-    spine = [pair for kind, pair in gated(name) if kind == "spine"]
+    spine = [pair for kind, pair in gated_pairs(name) if kind == "spine"]
     missed = 0
     for _ in range(20):
         seen = set()
@@ -172,7 +172,7 @@ def test_rounds_between_pods_reach_every_link_of_the_cores() -> None:
     built, rng = fabric("pods"), random.Random(2)
     links = built.shape.spines * built.shape.spine_uplinks
     pods = {host.name: host.unit // built.shape.units_per_pod for host in map(built.host, built.host_ids())}
-    core = [pair for kind, pair in gated("pods") if kind == "core"]
+    core = [pair for kind, pair in gated_pairs("pods") if kind == "core"]
     seen = set()
     for sender, receiver in core:
         for _ in range(QUEUE_PAIRS):

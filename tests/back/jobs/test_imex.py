@@ -9,7 +9,7 @@ import pytest
 from tests.back.jobs.fabrics import SPECS, fabric, files
 
 
-def listed(name: str) -> dict[str, list[str]]:
+def domain_nodes(name: str) -> dict[str, list[str]]:
     return {
         PurePath(path).stem: text.splitlines()
         for path, text in files(name).items()
@@ -27,11 +27,11 @@ def test_every_domain_has_the_names_of_its_hosts(name: str) -> None:
             if domain := planned.domain(unit, host):
                 domains.setdefault(domain, []).append(host)
     assert domains
-    assert {name: sorted(each) for name, each in listed(name).items()} == {
+    assert {name: sorted(each) for name, each in domain_nodes(name).items()} == {
         name: sorted(each) for name, each in domains.items()
     }
 
 
 def test_hosts_whose_nvlink_ends_with_the_host_have_no_list() -> None:
     plain = next(name for name in SPECS if not name.startswith("nvl72"))
-    assert listed(plain) == {}
+    assert domain_nodes(plain) == {}

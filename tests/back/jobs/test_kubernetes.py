@@ -312,7 +312,7 @@ def test_objects_of_one_model_select_its_nodes() -> None:
     assert "fabricc/model" not in files("rails")[FOLDER + "label-nodes.sh"]
 
 
-def labeled(name: str) -> dict[str, dict[str, str]]:
+def node_labels(name: str) -> dict[str, dict[str, str]]:
     """Node -> its labels, as the script's commands state them."""
     found = {}
     for line in files(name)[FOLDER + "label-nodes.sh"].replace("\\\n", "").splitlines():
@@ -325,7 +325,7 @@ def labeled(name: str) -> dict[str, dict[str, str]]:
     return found
 
 
-def selected(below: dict[str, Any]) -> dict[str, dict[str, str]]:
+def selected_nodes(below: dict[str, Any]) -> dict[str, dict[str, str]]:
     """HyperNodes of nodes, and the labels that they select these by."""
     return {
         name: member["selector"]["labelMatch"]["matchLabels"]
@@ -347,7 +347,7 @@ def members_of(spec: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize("name", SPECS)
 def test_nodes_are_labeled_with_their_racks_and_domains(name: str) -> None:
     """Those of the plan, under names of their own: `nvidia.com/gpu.clique` is what a driver found."""
-    built, nodes = fabric(name), labeled(name)
+    built, nodes = fabric(name), node_labels(name)
     for at in built.host_ids():
         host = built.host(at)
         found = {key: value for key, value in nodes[host.name].items() if key != "fabricc/cluster"}
@@ -359,7 +359,7 @@ def test_nodes_are_labeled_with_their_racks_and_domains(name: str) -> None:
 
 @pytest.mark.parametrize("name", SPECS)
 def test_labels_kueue_and_volcano_agree_on_the_topology(name: str) -> None:
-    built, nodes = fabric(name), labeled(name)
+    built, nodes = fabric(name), node_labels(name)
     assert list(nodes) == [host for unit in built.units.values() for host in unit.hosts.values()]
     (topology,) = of_kind(name, "Topology")
     levels = [level["nodeLabel"] for level in topology["spec"]["levels"]]
@@ -371,7 +371,9 @@ def test_labels_kueue_and_volcano_agree_on_the_topology(name: str) -> None:
     assert len(levels) == 1 + len(built.tiers)
     below = {h["metadata"]["name"]: h["spec"] for h in of_kind(name, "HyperNode")}
     for host in hosts:
-        chosen = [at for at, wanted in selected(below).items() if wanted.items() <= nodes[host.name].items()]
+        chosen = [
+            at for at, wanted in selected_nodes(below).items() if wanted.items() <= nodes[host.name].items()
+        ]
         unit = built.units[host.unit].name
         parted = len({each.domain for each in hosts if each.unit == host.unit}) > 1
         assert chosen == [f"{unit}-{host.domain}" if parted else unit]
@@ -385,7 +387,7 @@ def test_labels_kueue_and_volcano_agree_on_the_topology(name: str) -> None:
 
 @pytest.mark.parametrize("name", SPECS)
 def test_topograph_reads_its_labels_before_and_after_their_change(name: str) -> None:
-    for labels in labeled(name).values():
+    for labels in node_labels(name).values():
         old = [
             labels[f"network.topology.nvidia.com/{tier}"]
             for tier in ("leaf", "spine", "core")[: len(fabric(name).tiers)]
@@ -396,7 +398,7 @@ def test_topograph_reads_its_labels_before_and_after_their_change(name: str) -> 
 
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not installed")
 def test_kubectl_takes_the_labels(tmp_path: Path) -> None:
-    node, labels = next(iter(labeled("pods").items()))
+    node, labels = next(iter(node_labels("pods").items()))
     (tmp_path / "node.yaml").write_text(f"apiVersion: v1\nkind: Node\nmetadata: {{name: {node}}}\n")
     call = ["kubectl", "label", "--local", "-o", "json", "-f", str(tmp_path / "node.yaml"), "--overwrite"]
     done = subprocess.run(

@@ -45,7 +45,7 @@ def with_management(switch: Switch, **changes: Any) -> Switch:
     return replace(switch, management=replace(switch.management, **changes))
 
 
-def watched(switch: Switch, watchdog: Watchdog) -> Switch:
+def with_watchdog(switch: Switch, watchdog: Watchdog) -> Switch:
     return replace(switch, qos=replace(switch.qos, watchdog=watchdog))
 
 

@@ -120,7 +120,7 @@ def _depth(line: str) -> int:
     return len(line) - len(line.lstrip(" -"))
 
 
-def named(read: Reader, planned: Facts, expected: Text, altered: Mapping[str, str]) -> list[Finding]:
+def check_altered(read: Reader, planned: Facts, expected: Text, altered: Mapping[str, str]) -> list[Finding]:
     """Return the findings of `check` about files that were altered after the build."""
     found = Text(altered, read(altered))
     mismatches = compare(planned, found.reading)
@@ -182,7 +182,7 @@ def tried(
     expected = Text(files, read(files))
     score = Score(len(mutants))
     for mutant in mutants:
-        found = named(read, planned, expected, {**files, mutant.file: mutant.text})
+        found = check_altered(read, planned, expected, {**files, mutant.file: mutant.text})
         meant = [finding for finding in found if finding.code != TEXT_ONLY]
         places = {(finding.file, finding.line) for finding in meant or found}
         place = nearness(mutant, files[mutant.file], places)

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from fabricc.back.nos.collected import Collected, Output
 
 
-def found(nos: str) -> Collected:
+def collect_outputs(nos: str) -> Collected:
     return back_ends.load(nos).found  # type: ignore[attr-defined, no-any-return]
 
 
 def output(nos: str, text: str) -> Output:
-    reported = found(nos).output(text)
+    reported = collect_outputs(nos).output(text)
     assert reported is not None
     return reported
 
@@ -384,7 +384,10 @@ def test_no_output_is_taken_for_a_configuration() -> None:
     texts = [EOS_DETAIL, NXOS_TABLE, NXOS_DETAIL, JUNOS_TABLE, JUNOS_DETAIL, LLDPCTL, SONIC_TABLE, NVUE, KEYS]
     texts += [json.dumps(answer) for _, answer in JSON.values()]
     taken = [
-        (nos, text) for nos in back_ends.BUILT_IN for text in texts if found(nos).takes("leaf1.txt", text)
+        (nos, text)
+        for nos in back_ends.BUILT_IN
+        for text in texts
+        if collect_outputs(nos).takes("leaf1.txt", text)
     ]
     assert not taken
 
@@ -394,7 +397,7 @@ def test_no_output_is_taken_for_a_configuration() -> None:
     "text", ["", "{", "[1, 2]", '{"lldp": 3}', '{"lldpNeighbors": null}', "no output", "\x00", "{" * 9999]
 )
 def test_no_text_is_too_odd(nos: str, text: str) -> None:
-    collected = found(nos)
+    collected = collect_outputs(nos)
     collected.takes("a", text)
     collected.output(text)
     collected.identity({"config_db.json": text, "frr.conf": text})

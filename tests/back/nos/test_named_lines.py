@@ -12,7 +12,7 @@ import pytest
 from fabricc.back import nos as back_ends
 from fabricc.proof.finding_places import Text
 from tests.back.nos.feature_table import FEATURES, LOSSLESS, MODELS, fabric_of
-from tests.back.nos.mutation import KINDS, TEXT_ONLY, changed_words, deleted_lines, named, tried
+from tests.back.nos.mutation import KINDS, TEXT_ONLY, changed_words, check_altered, deleted_lines, tried
 
 MOST = 1200
 """Mutants of one kind that are tried per NOS, spread evenly over the files."""
@@ -91,7 +91,7 @@ def test_check_names_each_of_several_altered_lines(nos: str, model: str) -> None
         rows = removed.text.split("\n")
         for each in changed:
             rows[each.line - 1] = each.text.split("\n")[each.line - 1]
-        found = named(back_end.read, planned, expected, {**files, file: "\n".join(rows)})
+        found = check_altered(back_end.read, planned, expected, {**files, file: "\n".join(rows)})
         places = {finding.line for finding in found}
         wanted = [{each.line} for each in changed] + [{removed.line, removed.line - 1}]
         altered += len(wanted)

@@ -13,7 +13,7 @@ from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.external import External
 from tests.back.nos.mutation import KINDS, tried
 from tests.back.nos.test_named_lines import DEFAULT, REASONS, UNUSED
-from tests.inventories.test_shapes import BOXES, written
+from tests.inventories.test_shapes import BOXES, write_spec
 from tests.outward import SPINE, TOR, fabric
 
 if TYPE_CHECKING:
@@ -73,11 +73,11 @@ def test_ways_out(nos: str, name: str, most: int) -> None:
 @pytest.mark.parametrize("shape", ["one ToR", "rails without spines"])
 @pytest.mark.parametrize("nos", BOXES)
 def test_a_tor_without_spines(nos: str, shape: str, tmp_path: Path) -> None:
-    check_alterations(next(compile_spec(written(tmp_path, nos, shape)).switches()), {})
+    check_alterations(next(compile_spec(write_spec(tmp_path, nos, shape)).switches()), {})
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("nos", BOXES)
 def test_a_tor_of_hosts_without_gpus(nos: str, tmp_path: Path) -> None:
-    switches = compile_spec(written(tmp_path, nos, "more than GPUs")).switches()
+    switches = compile_spec(write_spec(tmp_path, nos, "more than GPUs")).switches()
     check_alterations(next(switch for switch in switches if switch.name.startswith("su003")), {})

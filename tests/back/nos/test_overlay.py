@@ -91,9 +91,9 @@ outlines = st.recursive(
 )
 
 
-def printed(tree: dict[str, object] | None, indent: int = 0) -> str:
+def format_tree(tree: dict[str, object] | None, indent: int = 0) -> str:
     return "".join(
-        " " * indent + key + "\n" + printed(below, indent + 3)  # type: ignore[arg-type]
+        " " * indent + key + "\n" + format_tree(below, indent + 3)  # type: ignore[arg-type]
         for key, below in (tree or {}).items()
     )
 
@@ -103,7 +103,7 @@ def printed(tree: dict[str, object] | None, indent: int = 0) -> str:
 def test_nothing_is_lost_and_all_of_an_overlay_is_found(
     tree: dict[str, object], more: dict[str, object]
 ) -> None:
-    text, overlay = printed(tree), printed(more)
+    text, overlay = format_tree(tree), format_tree(more)
     result = merge_text(text, overlay)
     remaining = iter(result.split("\n"))
     assert all(line in remaining for line in text.split("\n"))
@@ -204,7 +204,7 @@ interface Vlan1
 def test_stripping_an_overlay_removes_its_block(
     more: dict[str, object],
 ) -> None:
-    block = "own 1\n" + printed(more, 3)
+    block = "own 1\n" + format_tree(more, 3)
     assert strip_text(merge_text(CLI, block), "own 1\n") == (CLI, [])
 
 

@@ -20,7 +20,7 @@ RATIOS = {1: Ratio(Fraction(1))}
 """Without spines a ToR declares no ratio."""
 
 
-def added(nos: str) -> str:
+def diff_of_peer_links(nos: str) -> str:
     """Return what the links between two ToRs change in the files of the first one."""
     texts = [load(nos).render(switches(nos, **words)[0]) for words in ({"peers": 0, "wiring": APART}, {})]
     lines = []
@@ -35,7 +35,7 @@ def added(nos: str) -> str:
 
 @pytest.mark.parametrize("nos", sorted(BUILT_IN))
 def test_the_text_is_the_golden_one(nos: str) -> None:
-    golden, text = GOLDEN / f"{nos}-tor.diff", added(nos)
+    golden, text = GOLDEN / f"{nos}-tor.diff", diff_of_peer_links(nos)
     if os.environ.get("UPDATE_GOLDEN"):
         golden.parent.mkdir(parents=True, exist_ok=True)
         golden.write_text(text)

@@ -56,7 +56,7 @@ ROOMS = {
 """Module -> the systems that have it. Modules of one name have one topic."""
 
 
-def declared() -> dict[str, frozenset[str]]:
+def declared_systems() -> dict[str, frozenset[str]]:
     """Return module -> the systems that have it."""
     return {
         room: frozenset(BUILT_IN) if who == "all" else frozenset(who.split(", "))
@@ -73,12 +73,12 @@ def there(nos: str) -> set[str]:
 
 @pytest.mark.parametrize("nos", BUILT_IN)
 def test_every_module_of_a_back_end_is_a_room_of_the_table(nos: str) -> None:
-    assert there(nos) == {room for room, who in declared().items() if nos in who}
+    assert there(nos) == {room for room, who in declared_systems().items() if nos in who}
 
 
 def test_topics_are_rooms_of_all() -> None:
     assert {"words", "limits", *TOPICS} <= {
-        room for room, who in declared().items() if who == frozenset(BUILT_IN)
+        room for room, who in declared_systems().items() if who == frozenset(BUILT_IN)
     }
 
 

@@ -22,7 +22,7 @@ PASSED_ON = {"cumulus", "nxos", "sonic"}
 """Systems without segments whose switches between ToRs pass EVPN routes on."""
 
 
-def added(nos: str, name: str) -> str:
+def diff_of_segments(nos: str, name: str) -> str:
     """Return what segments change in the files of a switch, whose ports to hosts are routed without."""
     built = fabric(nos, dual=True)
     at = next(at for at in built.switch_ids() if built.name(at) == name)
@@ -36,7 +36,7 @@ def added(nos: str, name: str) -> str:
 
 @pytest.mark.parametrize(("nos", "name"), [(nos, name) for nos in EXPRESSED for name in (TOR, SPINE)])
 def test_the_text_is_the_golden_one(nos: str, name: str) -> None:
-    golden, text = GOLDEN / f"{nos}-{'tor' if name == TOR else 'spine'}.diff", added(nos, name)
+    golden, text = GOLDEN / f"{nos}-{'tor' if name == TOR else 'spine'}.diff", diff_of_segments(nos, name)
     if os.environ.get("UPDATE_GOLDEN"):
         golden.parent.mkdir(parents=True, exist_ok=True)
         golden.write_text(text)

@@ -26,7 +26,7 @@ KEEPS_CODE_POINTS = {"cumulus", "frr", "junos", "sonic"}
 """Systems that put what arrives from outside into the default class, if at all, and cannot change its code point."""
 
 
-def added(nos: str, name: str) -> str:
+def diff_of_ways_out(nos: str, name: str) -> str:
     """Return what the ways out of a switch change in its files."""
     built = fabric(nos)
     at = next(at for at in built.switch_ids() if built.name(at) == name)
@@ -43,7 +43,7 @@ def added(nos: str, name: str) -> str:
 
 @pytest.mark.parametrize(("nos", "name"), CASES)
 def test_the_text_is_the_golden_one(nos: str, name: str) -> None:
-    golden, text = GOLDEN / f"{nos}-{'tor' if name == TOR else 'spine'}.diff", added(nos, name)
+    golden, text = GOLDEN / f"{nos}-{'tor' if name == TOR else 'spine'}.diff", diff_of_ways_out(nos, name)
     if os.environ.get("UPDATE_GOLDEN"):
         golden.parent.mkdir(parents=True, exist_ok=True)
         golden.write_text(text)

@@ -92,7 +92,7 @@ def _part(lines: Sequence[str], chance: random.Random) -> slice:
     return slice(first, first + chance.choice((1, 3, 20)))
 
 
-def _typed(lines: list[str], _: random.Random) -> list[str]:
+def _type_lines(lines: list[str], _: random.Random) -> list[str]:
     return [line.strip() for line in lines]
 
 
@@ -101,7 +101,7 @@ def _deeper(lines: list[str], chance: random.Random) -> list[str]:
     return [by * ((len(line) - len(line.lstrip()) + 1) // 2) + line.lstrip() for line in lines]
 
 
-def _garbled(lines: list[str], chance: random.Random) -> list[str]:
+def _garble_lines(lines: list[str], chance: random.Random) -> list[str]:
     return [" " * chance.randrange(8) + line.lstrip() if chance.random() < 0.1 else line for line in lines]
 
 
@@ -110,12 +110,12 @@ def _cut(lines: list[str], chance: random.Random) -> list[str]:
     return lines[: part.start] + lines[part.stop :]
 
 
-def _moved(lines: list[str], chance: random.Random) -> list[str]:
+def _move_lines(lines: list[str], chance: random.Random) -> list[str]:
     part, to = lines[_part(lines, chance)], chance.randrange(len(lines) + 1)
     return lines[:to] + part + lines[to:]
 
 
-def _returned(lines: list[str], _: random.Random) -> list[str]:
+def _add_carriage_returns(lines: list[str], _: random.Random) -> list[str]:
     return [line + "\r" for line in lines]
 
 
@@ -127,7 +127,7 @@ def _left(lines: list[str], chance: random.Random) -> list[str]:
     return lines
 
 
-def _reworded(lines: list[str], chance: random.Random) -> list[str]:
+def _reword_lines(lines: list[str], chance: random.Random) -> list[str]:
     at = chance.randrange(len(lines))
     return [*lines[:at], re.sub(r"\w+$", "x9", lines[at]), *lines[at + 1 :]]
 
@@ -151,11 +151,12 @@ def _commands(lines: list[str], _: random.Random) -> list[str]:
 
 
 CHANGES: Sequence[Change] = (
-    _typed, _deeper, _garbled, _cut, _moved, _returned, _left, _left, _reworded, _commands,
+    _type_lines, _deeper, _garble_lines, _cut, _move_lines, _add_carriage_returns, _left, _left, _reword_lines,
+    _commands,
 )  # fmt: skip
 
 
-def changed(files: Files, chance: random.Random) -> Files:
+def change_files(files: Files, chance: random.Random) -> Files:
     """A copy with one or two changes to one file."""
     name = chance.choice(sorted(files))
     lines = files[name].split("\n")
@@ -180,7 +181,7 @@ def list_reading(reading: Reading) -> object:
 def check_repeated_reads(system: str, pool: Sequence[Files], chance: random.Random) -> None:
     """Texts of which some are others with changes, each read several times, in any order."""
     family = chance.choices(pool, k=chance.choice((1, 2)))
-    family += [changed(chance.choice(family), chance) for _ in range(3)]
+    family += [change_files(chance.choice(family), chance) for _ in range(3)]
     alone = []
     for files in family:
         forget()
@@ -213,7 +214,7 @@ def test_threads_that_share_readers_read_as_one_alone(system: str) -> None:
         with ThreadPoolExecutor(4) as threads:
             for _ in range(20):
                 family = chance.choices(pool, k=2)
-                family += [changed(each, chance) for each in family]
+                family += [change_files(each, chance) for each in family]
                 alone = [read_everything(system, files) for files in family]
                 forget()
                 order = chance.choices(range(len(family)), k=4 * len(family))

@@ -535,7 +535,7 @@ group y {
 """
 
 
-def related(document: Document) -> None:
+def relate_lines(document: Document) -> None:
     groups = document.scope.each("group")
     document.put_all(agreed_facts("kind", dict(group.values["kind"] for group in groups.values())))
     for word, (_, line) in groups["x"].table("use").items():
@@ -550,7 +550,7 @@ def test_of_a_tree_statements_are_rejected_with_the_words_above_them_each_once()
         Fact("host name <word>", "name"),
         Block("group <word>", "group", (Entry("use <word>", "use"), Keep("kind <word>", "kind"))),
     )
-    reading = Reader((Topic(rows, related),), {}, tree.braces, once=True).read({"f": ONCE})
+    reading = Reader((Topic(rows, relate_lines),), {}, tree.braces, once=True).read({"f": ONCE})
     assert reading.facts == {"name": "b", "kind": "new,old", "kind[new]": "new", "kind[old]": "old"}
     assert reading.lines["kind"] == reading.lines["kind[old]"] == ("f", 11)
     assert [(line, words) for _, line, words in reading.unknown] == [
@@ -647,8 +647,8 @@ def test_last_of_duplicate_keys_counts_and_both_lines_are_reported() -> None:
         assert [line for _, line, _ in reading.unknown] == [1, 2]
 
 
-def shown(nodes: Sequence[Node] | None) -> list[object]:
-    return [(node.key, node.line, shown(node.children)) for node in nodes or ()]
+def show_nodes(nodes: Sequence[Node] | None) -> list[object]:
+    return [(node.key, node.line, show_nodes(node.children)) for node in nodes or ()]
 
 
 @pytest.mark.parametrize(
@@ -662,7 +662,7 @@ def shown(nodes: Sequence[Node] | None) -> list[object]:
 def test_lines_of_yaml_give_the_nodes_that_a_yaml_library_gives(text: str) -> None:
     quick, slow = block_style(text), tree.structured(text)
     assert quick is not None
-    assert (shown(quick.nodes), quick.faults) == (shown(slow.nodes), slow.faults)
+    assert (show_nodes(quick.nodes), quick.faults) == (show_nodes(slow.nodes), slow.faults)
 
 
 @given(st.text(st.sampled_from("ab:- \n'\"#{}[],?|>&*!%~0\t"), max_size=40) | st.text(max_size=30))
@@ -670,7 +670,7 @@ def test_lines_of_yaml_are_never_taken_for_what_a_yaml_library_does_not_see(text
     quick = block_style(text)
     if quick is not None:
         slow = tree.structured(text)
-        assert (shown(quick.nodes), quick.faults) == (shown(slow.nodes), slow.faults)
+        assert (show_nodes(quick.nodes), quick.faults) == (show_nodes(slow.nodes), slow.faults)
 
 
 def test_cached_typed_lines_do_not_affect_other_texts() -> None:

@@ -11,18 +11,18 @@ from fabricc.base.diagnostics import TITLES
 PACKAGE = Path(fabricc.__file__).parent
 
 
-def used() -> dict[str, str]:
+def codes_in_use() -> dict[str, str]:
     """Code -> a file that names it."""
     files = sorted(PACKAGE.rglob("*.py"))
     return {code: path.name for path in files for code in re.findall(r"FAB[0-9]{4}", path.read_text("utf-8"))}
 
 
 def test_every_code_used_has_a_title() -> None:
-    assert {code: file for code, file in used().items() if code not in TITLES} == {}
+    assert {code: file for code, file in codes_in_use().items() if code not in TITLES} == {}
 
 
 def test_every_title_is_of_a_code_used() -> None:
-    assert TITLES.keys() - used().keys() == set()
+    assert TITLES.keys() - codes_in_use().keys() == set()
 
 
 def test_each_code_has_one_line_in_order_and_a_title_of_its_own() -> None:

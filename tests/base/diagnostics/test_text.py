@@ -14,7 +14,7 @@ from fabricc.base.foreign.text import visible_text
 from tests.base.diagnostics.samples import ALL, NASTY, NOTE, PLAIN, WARNING, render
 
 
-def shown(line: str, column: int) -> tuple[str, str]:
+def source_and_caret(line: str, column: int) -> tuple[str, str]:
     """The source line and the caret line of a finding at that column."""
     each = Diagnostic("FAB1001", Severity.ERROR, "here", Position("f", 1, column))
     _, source, caret, *_ = render([each], "text", {"f": line}).splitlines()
@@ -40,11 +40,11 @@ def cells(text: str) -> int:
     ],
 )
 def test_the_caret_stands_under_the_column(line: str, column: int, source: str, caret: str) -> None:
-    assert shown(line, column) == (source, caret)
+    assert source_and_caret(line, column) == (source, caret)
 
 
 def test_a_very_long_line_is_cut_around_the_column() -> None:
-    source, caret = shown("a" * 5000 + "X" + "b" * 5_000_000, 5001)
+    source, caret = source_and_caret("a" * 5000 + "X" + "b" * 5_000_000, 5001)
     assert len(source) == 102
     assert source[len(caret) - 1] == "X"
     assert (source[0], source[-1]) == ("…", "…")
@@ -52,7 +52,7 @@ def test_a_very_long_line_is_cut_around_the_column() -> None:
 
 @given(st.text(st.characters(exclude_characters="\r\n"), max_size=300), st.integers(1, 310))
 def test_the_caret_is_inside_what_is_shown(line: str, column: int) -> None:
-    _, caret = shown(line, column)
+    _, caret = source_and_caret(line, column)
     assert caret.endswith("^")
     assert len(caret) - 1 <= cells(visible_text(line)) + 1
 

@@ -76,7 +76,7 @@ def scopes(node: ast.AST) -> Iterator[list[ast.AST]]:
     yield outside
 
 
-def assigned(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
+def assigned_values(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
     """Name -> what it is given in a function."""
     named: dict[str, list[ast.expr]] = {}
     for node in nodes:
@@ -87,7 +87,7 @@ def assigned(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
 
 def said_in(nodes: list[ast.AST], place: str) -> Iterator[Text]:
     """Yield the texts next to a code: literals, and those of names that got them in the same function."""
-    named = assigned(nodes)
+    named = assigned_values(nodes)
     for node in nodes:
         given: list[tuple[str, ast.expr]] = []
         if isinstance(node, ast.Call):
@@ -160,7 +160,7 @@ def titles() -> list[Text]:
     return [Text(code, "title", title) for code, title in TITLES.items()]
 
 
-def explained() -> list[Text]:
+def explained_texts() -> list[Text]:
     """Every code's cause and remedy."""
     return [Text(code, "explained", text) for code, pair in code_causes().items() for text in pair]
 
@@ -184,7 +184,7 @@ def helps() -> list[Text]:
 
 def every() -> list[Text]:
     """All of it."""
-    return [*findings(), *titles(), *explained(), *helps()]
+    return [*findings(), *titles(), *explained_texts(), *helps()]
 
 
 def verbs() -> Iterator[tuple[str, click.Command]]:
@@ -206,7 +206,7 @@ def longest(text: str) -> int:
 
 def test_the_texts_are_found() -> None:
     assert len(findings()) > 1500
-    assert len(titles()) == len(TITLES) == len(explained()) / 2
+    assert len(titles()) == len(TITLES) == len(explained_texts()) / 2
     assert len(helps()) > 150
 
 
@@ -256,7 +256,7 @@ def test_titles_start_with_a_capital_and_have_no_final_stop() -> None:
 
 def test_causes_remedies_and_helps_end_with_a_full_stop() -> None:
     ends = re.compile(r"[.\])]$")
-    assert [each for each in explained() if not each.text.endswith(".")] == []
+    assert [each for each in explained_texts() if not each.text.endswith(".")] == []
     assert [each for each in helps() if each.text and not ends.search(each.text)] == []
     helped = [each for each in findings() if each.kind in ("help=", "help_", "remedy")]
     assert len(helped) > 200
@@ -273,7 +273,7 @@ def test_messages_have_no_final_stop() -> None:
 
 def remedies_in(nodes: list[ast.AST], place: str) -> Iterator[Text]:
     """Yield the remedy of each `Diagnostic` and of each error with a code: a literal, or what its name was assigned."""
-    named = assigned(nodes)
+    named = assigned_values(nodes)
     for node in nodes:
         name = getattr(getattr(node, "func", None), "id", "")
         if isinstance(node, ast.Call) and (name == "Diagnostic" or name.endswith("Error")):

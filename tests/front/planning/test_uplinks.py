@@ -35,7 +35,7 @@ RACKS = group("old", "dgx-h100", 8, 4), group("new", "dgx-b300", 8, 4)
 """16 and 32 uplinks of 800G; racks have one ToR each."""
 
 
-def mixed(*groups: dict[str, Any], wiring: str = "rail", **sections: Any) -> dict[str, Any]:
+def mixed_spec(*groups: dict[str, Any], wiring: str = "rail", **sections: Any) -> dict[str, Any]:
     """Host groups below switches of 64 ports of 800G, or 128 of 400G."""
     tiers = {tier: {"model": "sn5600", **sections.pop(tier, {})} for tier in ("tors", "spines")}
     gpus = {"groups": list(groups), "wiring": wiring, "model": None, "hosts": None, "hosts_per_unit": None}
@@ -65,7 +65,7 @@ def as_if_alike(fabric: Fabric) -> Fabric:
 
 
 def test_hosts_of_400g_and_800g_have_each_the_uplinks_of_their_own_ratio() -> None:
-    fabric = fabric_of(mixed(OLD, NEW))
+    fabric = fabric_of(mixed_spec(OLD, NEW))
     for tor in tors(fabric):
         new = fabric.units[tor.unit or 0].group == 1
         assert gbps(tor, Direction.HOST) == gbps(tor, Direction.UP) == (25_600 if new else 12_800)
@@ -76,7 +76,7 @@ def test_hosts_of_400g_and_800g_have_each_the_uplinks_of_their_own_ratio() -> No
 
 @pytest.mark.parametrize("ratio", [1.0, 1.5, 2.0, 3.0])
 def test_the_ratio_is_kept_by_the_fewest_whole_links(ratio: float) -> None:
-    fabric = fabric_of(mixed(OLD, NEW, tors={"oversubscription": ratio}))
+    fabric = fabric_of(mixed_spec(OLD, NEW, tors={"oversubscription": ratio}))
     spines = fabric.shape.spines
     for tor in tors(fabric):
         down, up = gbps(tor, Direction.HOST), gbps(tor, Direction.UP)
@@ -87,15 +87,15 @@ def test_the_ratio_is_kept_by_the_fewest_whole_links(ratio: float) -> None:
 
 
 def test_pinned_uplinks_are_those_of_every_tor() -> None:
-    fabric = fabric_of(mixed(OLD, NEW, tors={"uplinks": 32}))
+    fabric = fabric_of(mixed_spec(OLD, NEW, tors={"uplinks": 32}))
     assert {sum(above(tor).values()) for tor in tors(fabric)} == {32}
 
 
 def test_the_ratio_of_a_group_holds_with_a_spine_lost_where_that_is_requested() -> None:
     """Racks of two hosts need 8 uplinks, one to each of 8 spines; with a spine lost these are 7."""
     pair = group("small", "dgx-h100", 4, 2), group("large", "dgx-h100", 6, 3)
-    assert fabric_of(mixed(*pair, wiring="rack", spines={"count": 8})).tor_links == (1, 2)
-    fabric = fabric_of(mixed(*pair, wiring="rack", tors={"n_minus_1": True}, spines={"count": 8}))
+    assert fabric_of(mixed_spec(*pair, wiring="rack", spines={"count": 8})).tor_links == (1, 2)
+    fabric = fabric_of(mixed_spec(*pair, wiring="rack", tors={"n_minus_1": True}, spines={"count": 8}))
     assert fabric.tor_links == (2, 2)
     for tor in tors(fabric):
         lost = max(above(tor).values()) * fabric.shape.uplink_gbps
@@ -104,17 +104,17 @@ def test_the_ratio_of_a_group_holds_with_a_spine_lost_where_that_is_requested() 
 
 def test_uplinks_that_divide_badly_are_reported() -> None:
     odd = group("odd", "dgx-h100", 18, 18)
-    plan = planned(mixed(odd, group("new", "dgx-b300", 32, 32), spines={"count": 8}))
+    plan = planned(mixed_spec(odd, group("new", "dgx-b300", 32, 32), spines={"count": 8}))
     assert plan.fabric is not None
     assert plan.fabric.tor_links == (2, 4)
     (note,) = [each for each in plan.diagnostics if each.code == "FAB3030"]
     assert note.severity == "note"
     assert "host group odd needs 9 uplinks and gets 16: 2 links to each of 8 spines" in note.message
-    assert not [each for each in planned(mixed(OLD, NEW)).diagnostics if each.code == "FAB3030"]
+    assert not [each for each in planned(mixed_spec(OLD, NEW)).diagnostics if each.code == "FAB3030"]
 
 
 def test_buffers_are_made_for_the_positions_so_that_no_link_that_comes_or_goes_takes_a_reload() -> None:
-    own, pinned = (fabric_of(mixed(OLD, NEW, tors=more)) for more in ({}, {"uplinks": 32}))
+    own, pinned = (fabric_of(mixed_spec(OLD, NEW, tors=more)) for more in ({}, {"uplinks": 32}))
     assert own.counts()["spine_cables"] < pinned.counts()["spine_cables"]
     assert own.qos == pinned.qos
     assert own.profiles == pinned.profiles
@@ -130,7 +130,7 @@ def mixtures(draw: st.DrawFn) -> dict[str, Any]:
         ).items()
     ]
     planes = draw(st.sampled_from([1, 1, 2])) if all(g["model"] == "dgx-b300" for g in groups) else 1
-    return mixed(
+    return mixed_spec(
         *groups, wiring="rack", planes=planes,
         tors={"oversubscription": draw(st.sampled_from([0.8, 1.0, 1.5, 2.0])),
               "uplink_gbps": draw(st.sampled_from([400, 800]))},
@@ -176,7 +176,7 @@ def test_next_hops_are_those_that_the_policy_leads_to(cores: bool) -> None:
     above_them: dict[str, Any] = {"cores": {"model": "sn5600", "nos": "frr"}} if cores else {}
     racks = group("old", "dgx-h100", 6, 2), group("new", "dgx-b300", 6, 2)
     pods = {"units_per_pod": 3} if cores else {}
-    fabric = fabric_of(mixed(*racks, wiring="rack", spines={"count": 4, **pods}, **above_them))
+    fabric = fabric_of(mixed_spec(*racks, wiring="rack", spines={"count": 4, **pods}, **above_them))
     assert fabric.tor_links == (2, 4)
     widths = Widths.of(fabric)
     assert widths is not None
@@ -186,7 +186,7 @@ def test_next_hops_are_those_that_the_policy_leads_to(cores: bool) -> None:
 
 
 def test_the_acceptance_test_covers_the_uplinks_of_every_tor() -> None:
-    fabric = fabric_of(mixed(group("old", "dgx-h100", 8, 4), group("new", "dgx-b300", 8, 4)))
+    fabric = fabric_of(mixed_spec(group("old", "dgx-h100", 8, 4), group("new", "dgx-b300", 8, 4)))
     through = [
         entry for entry in plan_rounds(fabric, list_hosts(fabric, fabric.host)) if entry["kind"] == "spine"
     ]
@@ -201,10 +201,10 @@ def without_pin(lock: Lock) -> Lock:
 
 
 def test_a_lock_of_before_loses_cables_and_nothing_else() -> None:
-    plan = planned(mixed(OLD, NEW))
+    plan = planned(mixed_spec(OLD, NEW))
     assert plan.fabric is not None
     before = as_if_alike(plan.fabric)
-    after = fabric_of(mixed(OLD, NEW), without_pin(plan.lock))
+    after = fabric_of(mixed_spec(OLD, NEW), without_pin(plan.lock))
     assert after.tor_links == (1, 2)
     old, new = identity(before), identity(after)
     gone = old.keys() - new.keys()
@@ -217,25 +217,25 @@ def test_a_lock_of_before_loses_cables_and_nothing_else() -> None:
 
 def test_lock_of_uniform_hosts_has_no_uplink_pin() -> None:
     for spec in (
-        mixed(OLD),
-        mixed(OLD, group("more", "dgx-h100", 64, 32)),
-        mixed(OLD, NEW, tors={"uplinks": 32}),
+        mixed_spec(OLD),
+        mixed_spec(OLD, group("more", "dgx-h100", 64, 32)),
+        mixed_spec(OLD, NEW, tors={"uplinks": 32}),
     ):
         assert PIN not in format_lock(planned(spec).lock)
-    assert f"stride {PIN} 16" in format_lock(planned(mixed(OLD, NEW)).lock)
+    assert f"stride {PIN} 16" in format_lock(planned(mixed_spec(OLD, NEW)).lock)
 
 
-def grown(before: dict[str, Any], after: dict[str, Any]) -> tuple[Fabric, Fabric]:
+def grow_spec(before: dict[str, Any], after: dict[str, Any]) -> tuple[Fabric, Fabric]:
     first = planned(before)
     assert first.fabric is not None
     return first.fabric, fabric_of(after, first.lock)
 
 
 def test_a_group_that_becomes_faster_gets_links_next_to_those_it_has() -> None:
-    before = mixed(*RACKS, group("mid", "dgx-h100", 8, 4), wiring="rack")
+    before = mixed_spec(*RACKS, group("mid", "dgx-h100", 8, 4), wiring="rack")
     after = deepcopy(before)
     after["gpus"]["groups"][2]["model"] = "dgx-b300"
-    was, now = grown(before, after)
+    was, now = grow_spec(before, after)
     parallel = was.shape.links_per_spine
     assert was.tor_links == (parallel // 2, parallel, parallel // 2)
     assert now.tor_links == (parallel // 2, parallel, parallel)
@@ -253,9 +253,9 @@ def test_a_faster_group_that_joins_takes_no_link_from_those_that_are_there(
     first: tuple[dict[str, Any], ...],
 ) -> None:
     """Room was left on the ToRs for the hosts that come."""
-    before = mixed(*first, wiring="rack", tors={"reserved_ports": 32}, spines={"count": 8})
-    after = mixed(*first, RACKS[1], wiring="rack", spines={"count": 16})
-    was, now = grown(before, after)
+    before = mixed_spec(*first, wiring="rack", tors={"reserved_ports": 32}, spines={"count": 8})
+    after = mixed_spec(*first, RACKS[1], wiring="rack", spines={"count": 16})
+    was, now = grow_spec(before, after)
     assert now.shape.spines == 16
     old, new = identity(was), identity(now)
     assert {key: new.get(key) for key in old} == old
@@ -265,8 +265,8 @@ def test_a_faster_group_that_joins_takes_no_link_from_those_that_are_there(
 
 def test_more_spines_take_no_link_from_slower_hosts() -> None:
     ratio = {"oversubscription": 2}
-    few, more = (mixed(*RACKS, wiring="rack", tors=ratio, spines={"count": count}) for count in (4, 8))
-    was, now = grown(few, more)
+    few, more = (mixed_spec(*RACKS, wiring="rack", tors=ratio, spines={"count": count}) for count in (4, 8))
+    was, now = grow_spec(few, more)
     assert was.tor_links == now.tor_links == (2, 4)
     old, new = identity(was), identity(now)
     assert {key: new.get(key) for key in old} == old

@@ -26,7 +26,7 @@ METRES = st.integers(1, 3000)
 MTUS = st.integers(1500, 9216)
 
 
-def found(model: SwitchModel, speed: int, metres: int) -> list[QosFinding]:
+def floor_findings(model: SwitchModel, speed: int, metres: int) -> list[QosFinding]:
     return list(switch_qos(CLASSES, model, {(speed, metres): 8}, 9216, 7709)[1])
 
 
@@ -80,7 +80,7 @@ def test_no_headroom_that_is_planned_without_an_error_is_below_the_floor(
 def test_a_shipped_row_below_the_floor_gives_way_to_the_formula(name: str, speed: int, metres: int) -> None:
     model = LIBRARY.switch(name)
     row = next(r for r in model.buffers.rows if (r.speed_gbps, r.cable_m) == (speed, metres))
-    (finding,) = (f for f in found(model, speed, metres) if f.code.startswith("FAB565"))
+    (finding,) = (f for f in floor_findings(model, speed, metres) if f.code.startswith("FAB565"))
     assert (finding.code, finding.severity) == ("FAB5651", Severity.WARNING)
     assert f"{row.xoff_bytes:,}" in finding.message
     assert "pg_profile_lookup.ini" in finding.message
@@ -95,7 +95,7 @@ def test_a_row_below_the_floor_without_a_formula_is_an_error_with_both_figures()
     model = with_rows(
         LIBRARY.switch("z9664f"), HeadroomRow(400, 40, 9144, 9144, 90_000, 0, table="short"), formula=False
     )
-    (finding,) = (f for f in found(model, 400, 40) if f.code == "FAB5650")
+    (finding,) = (f for f in floor_findings(model, 400, 40) if f.code == "FAB5650")
     assert finding.severity is Severity.ERROR
     assert "90,000" in finding.message
     assert f"{floor_bytes(400, 40, 9216):,}" in finding.message
@@ -123,8 +123,8 @@ def test_every_published_row_is_above_the_floor_or_known_to_be_below(name: str) 
 
 def test_headroom_step_beyond_cable_growth_names_both_tables() -> None:
     model = LIBRARY.switch("z9864f")
-    assert [f.code for f in found(model, 800, 40)] == []
-    steps = [f for f in found(model, 10, 40) if f.code == "FAB5652"]
+    assert [f.code for f in floor_findings(model, 800, 40)] == []
+    steps = [f for f in floor_findings(model, 10, 40) if f.code == "FAB5652"]
     assert len(steps) == 1
     assert steps[0].severity is Severity.WARNING
     assert all(word in steps[0].message for word in ("94,742", "258,572", "300 m", "dell-z9864f"))
@@ -134,9 +134,9 @@ def test_contradicting_sibling_table_is_named() -> None:
     model = LIBRARY.switch("sn4700")
     mine = HeadroomRow(400, 300, 420_864, 37_888, 373_760, 0, table="nvidia-sn4700")
     other = replace(mine, xoff_bytes=600_000, table="sibling")
-    assert [f.code for f in found(with_rows(model, mine), 400, 300)] == []
+    assert [f.code for f in floor_findings(with_rows(model, mine), 400, 300)] == []
     buffers = replace(with_rows(model, mine).buffers, siblings=(other,))
-    (step,) = (f for f in found(replace(model, buffers=buffers), 400, 300) if f.code == "FAB5652")
+    (step,) = (f for f in floor_findings(replace(model, buffers=buffers), 400, 300) if f.code == "FAB5652")
     assert "sibling" in step.message
     assert "nvidia-sn4700" in step.message
 

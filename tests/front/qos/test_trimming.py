@@ -31,12 +31,12 @@ management:
 """
 
 
-def wished(**trimming: Any) -> dict[str, Any]:
+def trimming_spec(**trimming: Any) -> dict[str, Any]:
     return document(congestion={"trimming": {"class": "cnp", **trimming}})
 
 
 def test_trimmed_packets_use_the_configured_class() -> None:
-    fabric = fabric_of(wished(size_bytes=512))
+    fabric = fabric_of(trimming_spec(size_bytes=512))
     for at in fabric.kinds():
         switch = fabric.switch(at)
         assert switch.qos.trimming == Trimming(512, 48, 6, (0,))
@@ -50,7 +50,7 @@ def test_trimmed_packets_use_the_configured_class() -> None:
 
 
 def test_a_switch_that_uses_fewer_profiles_than_its_kind_trims_as_well() -> None:
-    fabric = fabric_of(wished(size_bytes=512))
+    fabric = fabric_of(trimming_spec(size_bytes=512))
     spare = replace(fabric.qos["spine"].profiles[0], name="of-no-port")
     qos = {key: replace(each, profiles=(*each.profiles, spare)) for key, each in fabric.qos.items()}
     for at in fabric.kinds():
@@ -77,7 +77,7 @@ def test_lossless_and_strict_classes_are_not_trimmed() -> None:
 
 
 def test_a_size_that_the_chip_does_not_have_is_refused_with_its_range() -> None:
-    text = wished(size_bytes=128)
+    text = trimming_spec(size_bytes=128)
     result = planned(text)
     assert result.fabric is None
     (wrong,) = result.diagnostics

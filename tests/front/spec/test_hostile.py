@@ -43,23 +43,23 @@ def paths(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | 
         yield from paths(part, (*path, key))
 
 
-def replaced(whole: Any, path: tuple[str | int, ...], value: Any) -> Any:
+def replace_value(whole: Any, path: tuple[str | int, ...], value: Any) -> Any:
     if not path:
         return value
     copy = dict(whole) if isinstance(whole, dict) else list(whole)
-    copy[path[0]] = replaced(whole[path[0]], path[1:], value)
+    copy[path[0]] = replace_value(whole[path[0]], path[1:], value)
     return copy
 
 
-def renamed(whole: Any, path: tuple[str | int, ...], key: str) -> Any:
+def rename_key(whole: Any, path: tuple[str | int, ...], key: str) -> Any:
     if len(path) == 1:
         return {key if name == path[0] else name: part for name, part in whole.items()}
     copy = dict(whole) if isinstance(whole, dict) else list(whole)
-    copy[path[0]] = renamed(whole[path[0]], path[1:], key)
+    copy[path[0]] = rename_key(whole[path[0]], path[1:], key)
     return copy
 
 
-def dumped(value: Any) -> bytes:
+def dump_value(value: Any) -> bytes:
     """As JSON, which is YAML too, but for the numbers that are none."""
     return json.dumps(value, indent=1).replace("NaN", ".nan").replace("Infinity", ".inf").encode()
 
@@ -71,7 +71,7 @@ def wrong_values() -> Iterator[bytes]:
             if not (
                 value == [] and path[-1] in ("catalog", "ntp", "dns", "syslog", "access", "users", "accept")
             ):
-                yield dumped(replaced(whole, path, value))
+                yield dump_value(replace_value(whole, path, value))
 
 
 def wrong_keys() -> Iterator[bytes]:
@@ -87,7 +87,7 @@ def wrong_keys() -> Iterator[bytes]:
         keys = ["../x", "a\nb", "$(x)", "\u00dcnder"]
         keys += [] if path[:-1] in named_by_users else ["unknown"]
         for key in keys if isinstance(path[-1], str) else ():
-            yield dumped(renamed(whole, path, key))
+            yield dump_value(rename_key(whole, path, key))
 
 
 def bad_names() -> Iterator[bytes]:
@@ -104,7 +104,7 @@ def bad_names() -> Iterator[bytes]:
     for path in texts:
         for name in NOT_NAMES:
             if not (path[-1] == "location" and name == "UPPER"):
-                yield dumped(replaced(whole, path, name))
+                yield dump_value(replace_value(whole, path, name))
     for path in [
         ("priorities", "rdma"),
         ("overrides", "tor-a01"),
@@ -112,7 +112,7 @@ def bad_names() -> Iterator[bytes]:
     ]:
         for name in NOT_NAMES:
             if not (path[-1] == "Ethernet8" and name == "UPPER"):
-                yield dumped(renamed(whole, path, name))
+                yield dump_value(rename_key(whole, path, name))
 
 
 def bombs() -> Iterator[bytes]:

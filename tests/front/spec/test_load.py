@@ -114,14 +114,14 @@ def test_spines_below_cores_are_non_blocking_by_default() -> None:
     assert spec.assumptions["spines.oversubscription"] == 1.0
 
 
-def _shuffled(value: Any, order: random.Random) -> Any:
+def _shuffle_value(value: Any, order: random.Random) -> Any:
     if isinstance(value, list):
-        return [_shuffled(item, order) for item in value]
+        return [_shuffle_value(item, order) for item in value]
     if not isinstance(value, dict):
         return value
     entries = list(value.items())
     order.shuffle(entries)
-    return {key: _shuffled(part, order) for key, part in entries}
+    return {key: _shuffle_value(part, order) for key, part in entries}
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -129,7 +129,7 @@ def _shuffled(value: Any, order: random.Random) -> Any:
 def test_the_order_of_mappings_means_nothing(text: str, seed: int) -> None:
     plain = load(text).spec
     shuffled = load(
-        yaml.safe_dump(_shuffled(yaml.safe_load(text), random.Random(seed)), sort_keys=False)
+        yaml.safe_dump(_shuffle_value(yaml.safe_load(text), random.Random(seed)), sort_keys=False)
     ).spec
     assert plain is not None
     assert shuffled == plain

@@ -10,7 +10,7 @@ from tests.front.spec.samples import SHORT, format_findings, load
 RAIL = "  hosts: 128\n  model: dgx-b200\n  wiring: rail\n  hosts_per_unit: 32\n"
 
 
-def changed(old: str, new: str) -> str:
+def change_spec(old: str, new: str) -> str:
     assert old in SHORT
     return SHORT.replace(old, new, 1)
 
@@ -45,87 +45,87 @@ CASES = {
         ],
     ),
     "a key misspelt": (
-        changed("wiring", "wirng"),
+        change_spec("wiring", "wirng"),
         ["5:3 FAB1001 unknown key 'wirng' in gpus | Did you mean 'wiring'?"],
     ),
     "a section misspelt": (
-        changed("spines:", "spine:"),
+        change_spec("spines:", "spine:"),
         [
             "11:1 FAB1001 unknown key 'spine' | Did you mean 'spines'?",
         ],
     ),
     "a word misspelt": (
-        changed("rail\n", "rails\n"),
+        change_spec("rail\n", "rails\n"),
         [
             "5:11 FAB1004 gpus.wiring cannot be 'rails' | Did you mean 'rail'? Allowed: 'rail', 'rail-only' or 'rack'."
         ],
     ),
     "a number in quotes": (
-        changed("128", '"128"'),
+        change_spec("128", '"128"'),
         [
             "3:10 FAB1003 gpus.hosts must be a number of hosts or a list of host names, not '128' | "
             "Write 128, without quotes or leading zeros."
         ],
     ),
     "yes for true": (
-        changed("lossless: true", "lossless: yes"),
+        change_spec("lossless: true", "lossless: yes"),
         [
             "15:33 FAB1003 priorities.rdma.lossless must be true or false, not 'yes' | Write true, without quotes."
         ],
     ),
     "thresholds of a class": (
-        changed("lossless: true", "lossless: true, ecn: {min_kb: 100}"),
+        change_spec("lossless: true", "lossless: true, ecn: {min_kb: 100}"),
         [
             "15:39 FAB1003 priorities.rdma.ecn must be true or false, not a mapping | "
             "Thresholds are the same for all classes: write them under `congestion.ecn`."
         ],
     ),
     "off for false": (
-        changed("mtu:", "routing: {bfd: off}\nmtu:"),
+        change_spec("mtu:", "routing: {bfd: off}\nmtu:"),
         [
             "18:16 FAB1003 routing.bfd must be a mapping such as {interval_ms: 300, multiplier: 3} or false, "
             "not 'off' | Write false, without quotes."
         ],
     ),
     "a fraction of a host": (
-        changed("_unit: 32", "_unit: 32.0"),
+        change_spec("_unit: 32", "_unit: 32.0"),
         ["6:19 FAB1003 gpus.hosts_per_unit must be a whole number, not 32.0 | Write 32."],
     ),
     "a code point by name": (
-        changed("26", "ef"),
+        change_spec("26", "ef"),
         [
             "15:19 FAB1003 priorities.rdma.dscp must be a code point (0 to 63) or a list of code points, not 'ef' | "
             "ef is code point 46: write 46."
         ],
     ),
     "a code point out of range": (
-        changed("26", "64"),
+        change_spec("26", "64"),
         [
             "15:19 FAB1005 priorities.rdma.dscp cannot be 64 | It ranges from 0 to 63; the nearest that fits is 63."
         ],
     ),
     "a speed that does not exist": (
-        changed("oversubscription: 1.0", "uplink_gbps: 300"),
+        change_spec("oversubscription: 1.0", "uplink_gbps: 300"),
         [
             "10:16 FAB1004 tors.uplink_gbps cannot be 300 | "
             "The nearest that fits is 200. Allowed: 10, 25, 40, 50, 100, 200, 400, 800 or 1600."
         ],
     ),
     "no oversubscription at all": (
-        changed("1.0", "0"),
+        change_spec("1.0", "0"),
         [
             "10:21 FAB1005 tors.oversubscription cannot be 0 | It ranges from 0.1 to 64; the nearest that fits is 0.1."
         ],
     ),
     "a name that no file can have": (
-        changed("zone-a", "Zone A"),
+        change_spec("zone-a", "Zone A"),
         [
             "1:10 FAB1006 cluster cannot be 'Zone A': it must be 1 to 32 lower-case letters, digits and inner "
             "hyphens | Did you mean 'zone-a'?"
         ],
     ),
     "a log server with scheme and port": (
-        changed("mtu:", "management: {syslog: ['tls://172.16.0.3:6514']}\nmtu:"),
+        change_spec("mtu:", "management: {syslog: ['tls://172.16.0.3:6514']}\nmtu:"),
         [
             "18:23 FAB1006 management.syslog[0] cannot be 'tls://172.16.0.3:6514': it must be an address, or a host "
             "name in lower case | Write the address alone: '172.16.0.3'. For other settings write an overlay: "
@@ -133,7 +133,7 @@ CASES = {
         ],
     ),
     "what others call a setting of management": (
-        changed("mtu:", "management: {ldap: {}, motd: Hi}\nmtu:"),
+        change_spec("mtu:", "management: {ldap: {}, motd: Hi}\nmtu:"),
         [
             "18:14 FAB1001 unknown key 'ldap' in management | For other settings write an overlay: "
             "`fabricc docs company-standards`.",
@@ -141,55 +141,55 @@ CASES = {
         ],
     ),
     "planes in stages in one value": (
-        changed("mtu:", "planes: 4 of 8\nmtu:"),
+        change_spec("mtu:", "planes: 4 of 8\nmtu:"),
         [
             "18:9 FAB1003 planes must be a whole number, not '4 of 8' | "
             "Write `planes: 8` and `planes_present: 4`."
         ],
     ),
     "the word of a mapping without its key": (
-        changed("mtu:", "load_balancing: packet\nmtu:"),
+        change_spec("mtu:", "load_balancing: packet\nmtu:"),
         ["18:17 FAB1003 load_balancing must be a mapping, not 'packet' | Write {mode: packet}."],
     ),
     "a class without its braces": (
-        changed("default: {}", "default:"),
+        change_spec("default: {}", "default:"),
         [
             "17:11 FAB1003 priorities.default must be a mapping, not nothing | "
             "Write {} for an empty mapping, or indent its entries below the key."
         ],
     ),
     "a host name that YAML reads as a number": (
-        changed("128", "[gpu1, 2]"),
+        change_spec("128", "[gpu1, 2]"),
         ['3:17 FAB1003 gpus.hosts[1] must be a text, not 2 | Put it in quotes to make it a text: "2".'],
     ),
     "a key twice": (
-        changed("  nos: sonic-202505\n  over", "  nos: eos\n  nos: sonic-202505\n  over"),
+        change_spec("  nos: sonic-202505\n  over", "  nos: eos\n  nos: sonic-202505\n  over"),
         ["10:3 FAB0009 duplicate key 'nos': first at 9:3 | Keep one of the two."],
     ),
     "a tab": (
-        changed("  model: dgx", "\tmodel: dgx"),
+        change_spec("  model: dgx", "\tmodel: dgx"),
         ["4:1 FAB0008 a tab in the indentation | YAML indents with spaces only."],
     ),
     "a brace not closed": (
-        changed("lossless: true}", "lossless: true"),
+        change_spec("lossless: true}", "lossless: true"),
         [
             "15:12 FAB0007 the mapping opened with `{` is not closed, or a `,` is missing | "
             "Separate the entries with `,` and close the mapping with `}`."
         ],
     ),
     "a quote not closed": (
-        changed("zone-a", '"zone-a'),
+        change_spec("zone-a", '"zone-a'),
         ["1:10 FAB0007 the quote opened here is never closed | Close it on the same line."],
     ),
     "a line indented to nowhere": (
-        changed("  model: dgx", " model: dgx"),
+        change_spec("  model: dgx", " model: dgx"),
         [
             "4:2 FAB0007 this line does not continue the mapping above it: its indentation fits none | "
             "Indent it exactly like the other keys of its mapping."
         ],
     ),
     "a value that needs quotes": (
-        changed("zone-a", "@zone"),
+        change_spec("zone-a", "@zone"),
         ["1:10 FAB0007 a value cannot begin with `@` | Put the value in quotes."],
     ),
     "a pool off its boundary": (
@@ -228,24 +228,24 @@ CASES = {
         ],
     ),
     "host MTU above switch MTU": (
-        changed("host: 9000", "host: 9200"),
+        change_spec("host: 9000", "host: 9200"),
         [
             "19:9 FAB2050 mtu.host 9200 is larger than mtu.switch 9100 | The largest host MTU that fits is 9100."
         ],
     ),
     "neither hosts nor racks": (
-        changed("  hosts: 128\n", ""),
+        change_spec("  hosts: 128\n", ""),
         [
             "2:1 FAB2001 gpus has neither 'hosts' nor 'racks' | "
             "Give one: `hosts: 128` (or names), or `racks: 16` (or names) with wiring: rack."
         ],
     ),
     "a capacity below what is there": (
-        changed("hosts: 128", "hosts: 128\n  capacity: 100"),
+        change_spec("hosts: 128", "hosts: 128\n  capacity: 100"),
         ["4:13 FAB2007 gpus.capacity 100 is less than the 128 hosts present | The least that fits is 128."],
     ),
     "two classes on one code point": (
-        changed("48", "26"),
+        change_spec("48", "26"),
         [
             "15:19 FAB2010 code point 26 belongs to 'cnp' and to 'rdma' | "
             "A packet has one class. Nearest free: 25, 27 or 24.",
@@ -254,29 +254,29 @@ CASES = {
         ],
     ),
     "a key without its colon": (
-        changed("wiring: rail", "wiring rail"),
+        change_spec("wiring: rail", "wiring rail"),
         ["5:3 FAB0007 a key without `:` | Write `key: value`, or `- item` in a list."],
     ),
     "a value glued to its key": (
-        changed("hosts: 128", "hosts:128"),
+        change_spec("hosts: 128", "hosts:128"),
         ["3:3 FAB0007 a key without `:` | Add a space after the colon: `hosts: 128`."],
     ),
     "a no-break space after the colon": (
-        changed("hosts: 128", "hosts:\u00a0128"),
+        change_spec("hosts: 128", "hosts:\u00a0128"),
         ["3:3 FAB0007 a key without `:` | Add a space after the colon: `hosts: 128`."],
     ),
     "a value glued to a later key": (
-        changed("_unit: 32", "_unit:32"),
+        change_spec("_unit: 32", "_unit:32"),
         ["6:3 FAB0007 a key without `:` | Add a space after the colon: `hosts_per_unit: 32`."],
     ),
     "a key in the wrong section": (
-        changed("nos: sonic-202505\n  over", "nos: sonic-202505\n  wiring: rail\n  over"),
+        change_spec("nos: sonic-202505\n  over", "nos: sonic-202505\n  wiring: rail\n  over"),
         [
             "10:3 FAB1001 unknown key 'wiring' in tors | 'wiring' is a key of `gpus` or `network`: write it there."
         ],
     ),
     "a setting of management that only an overlay can have": (
-        changed(
+        change_spec(
             "spines:", "management: {syslog: [{server: 10.9.0.1, tls: true}], snmp: {traps: []}}\nspines:"
         ),
         [
@@ -287,7 +287,7 @@ CASES = {
         ],
     ),
     "a section indented into another": (
-        changed(
+        change_spec(
             "spines:\n  model: sn5600\n  nos: sonic-202505\n",
             "  spines: {model: sn5600, nos: sonic-202505}\n",
         ),
@@ -296,14 +296,14 @@ CASES = {
         ],
     ),
     "a NOS by its product name": (
-        changed("nos: sonic-202505\n  over", "nos: Cumulus Linux 5.11\n  over"),
+        change_spec("nos: sonic-202505\n  over", "nos: Cumulus Linux 5.11\n  over"),
         [
             "9:8 FAB1006 tors.nos cannot be 'Cumulus Linux 5.11': it must be `name` or `name-release`, the name in "
             "lower case | Write `cumulus-5.11`."
         ],
     ),
     "a NOS with the name of its branch": (
-        changed("nos: sonic-202505\n  over", "nos: junos-evo-24.4\n  over"),
+        change_spec("nos: sonic-202505\n  over", "nos: junos-evo-24.4\n  over"),
         [
             "9:8 FAB1006 tors.nos cannot be 'junos-evo-24.4': it must be `name` or `name-release`, the name in "
             "lower case | Write `junos-24.4`."
@@ -325,7 +325,7 @@ CASES = {
         ],
     ),
     "everything at once": (
-        changed("hosts: 128", "host: 128").replace("dscp: 26", "dscp: x").replace("9000", "nine"),
+        change_spec("hosts: 128", "host: 128").replace("dscp: 26", "dscp: x").replace("9000", "nine"),
         [
             "3:3 FAB1001 unknown key 'host' in gpus | Did you mean 'hosts'?",
             "15:19 FAB1003 priorities.rdma.dscp must be a code point (0 to 63) or a list of code points, not 'x' | "
@@ -343,12 +343,12 @@ def test_the_message(name: str) -> None:
 
 
 def test_rules_run_on_the_sections_that_fit_the_schema() -> None:
-    codes = [each.code for each in load(changed("wiring", "wirng").replace("9000", "9200")).diagnostics]
+    codes = [each.code for each in load(change_spec("wiring", "wirng").replace("9000", "9200")).diagnostics]
     assert codes == ["FAB1001", "FAB2050"]
 
 
 def test_the_whole_text_for_people() -> None:
-    text = changed("wiring", "wirng").replace("9000", "9200")
+    text = change_spec("wiring", "wirng").replace("9000", "9200")
     shown = render(load(text).diagnostics, "text", {"cluster.yaml": text})
     assert shown == (
         "cluster.yaml:5:3: error FAB1001: unknown key 'wirng' in gpus\n"

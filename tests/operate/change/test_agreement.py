@@ -34,7 +34,7 @@ from fabricc.review.diff.figures import fabric_figures
 from fabricc.review.diff.model import Impact
 from fabricc.review.report.failures import single_failures
 from tests.operate.push.test_plant import SMALL as LARGE
-from tests.review.diff.edits import HARMFUL, SYSTEMS, reviewed, spec_with_services
+from tests.review.diff.edits import HARMFUL, SYSTEMS, review_edit, spec_with_services
 from tests.review.report import specs
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ TEXTS = [(kind, nos) for kind, edits in HARMFUL.items() for nos in edits]
 @pytest.mark.parametrize(("kind", "nos"), TEXTS)
 def test_diff_and_push_give_a_changed_line_the_same_impact(kind: str, nos: str, tmp_path: Path) -> None:
     """A changed line counts in a push as in a review, also where no statement describes it."""
-    review = reviewed(nos, HARMFUL[kind][nos], tmp_path)
+    review = review_edit(nos, HARMFUL[kind][nos], tmp_path)
     assert review is not None
     rated = {name: group.impact for group in review.groups for name in group.devices}
     fabric = compiled(spec_with_services(nos)).fabric

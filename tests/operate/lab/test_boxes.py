@@ -76,7 +76,7 @@ mount --bind /tmp /lib64
 """
 
 
-def planted(fabric: Fabric) -> Blueprint:
+def plant_lines(fabric: Fabric) -> Blueprint:
     """The lab of a fabric, each switch with lines of somebody else's in every file but two, which are refused."""
     plan = build_blueprint(fabric)
     return replace(plan, switches=tuple(
@@ -120,7 +120,7 @@ def spec(folder: Path) -> Path:
 def test_lab_files_cannot_affect_the_host(
     tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lifecycle, "build_blueprint", planted)
+    monkeypatch.setattr(lifecycle, "build_blueprint", plant_lines)
     monkeypatch.setenv("FABRICC_CANARY", "of the user's environment")
     before, name = settings(), socket.gethostname()
     lab, source = lifecycle.boot_lab(spec(tmp_path), place, ssh=True)

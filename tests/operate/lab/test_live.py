@@ -39,7 +39,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
         lifecycle.take_down_lab(place)
 
 
-def booted(spec: Path, folder: Path) -> Network:
+def boot_network(spec: Path, folder: Path) -> Network:
     lab, source = lifecycle.boot_lab(spec, folder)
     network = Network.of(lab, source.fabric)
     assert observe.wait_until_settled(lab, network.predict(), LIMIT_S) is not None
@@ -56,7 +56,7 @@ def gone(lab: Lab) -> bool:
 
 
 def test_smallest_lab_agrees_with_its_plan_and_leaves_nothing(tmp_path: Path, folder: Path) -> None:
-    network = booted(specs.two_tiers(tmp_path / "spec"), folder)
+    network = boot_network(specs.two_tiers(tmp_path / "spec"), folder)
     lab = network.lab
     agrees(try_out(lab, network, quick=True))
 
@@ -115,7 +115,7 @@ def test_a_lab_that_stopped_half_made_is_taken_away(
 
 @pytest.mark.slow
 def test_a_fabric_of_three_tiers_agrees_in_every_failure_and_a_drain(tmp_path: Path, folder: Path) -> None:
-    network = booted(specs.write(tmp_path / "spec", specs.THREE_TIERS), folder)
+    network = boot_network(specs.write(tmp_path / "spec", specs.THREE_TIERS), folder)
     trial = try_out(network.lab, network)
     agrees(trial)
     kinds = {
@@ -130,7 +130,7 @@ def test_a_fabric_of_three_tiers_agrees_in_every_failure_and_a_drain(tmp_path: P
 @pytest.mark.parametrize("wiring", [paired.RAILS, paired.RACKS])
 def test_two_tors_without_spines_agree_in_every_failure(tmp_path: Path, folder: Path, wiring: str) -> None:
     spec = specs.write(tmp_path / "spec", paired.spec_text("frr", wiring=wiring, hosts=2))
-    network = booted(spec, folder)
+    network = boot_network(spec, folder)
     trial = try_out(network.lab, network)
     agrees(trial)
     kinds = {event.name.partition(" su")[0] for event in trial.events}
@@ -139,7 +139,7 @@ def test_two_tors_without_spines_agree_in_every_failure(tmp_path: Path, folder: 
 
 @pytest.mark.slow
 def test_a_live_fabric_grows_without_losing_a_datagram(tmp_path: Path, folder: Path) -> None:
-    network = booted(specs.two_tiers(tmp_path / "v1"), folder)
+    network = boot_network(specs.two_tiers(tmp_path / "v1"), folder)
     step = growth.plan_step(network, specs.two_tiers(tmp_path / "v2", hosts=8), None)
     assert step.reloaded == ("spine01a", "spine02a")
     trial = trial_of(step.after.lab)
@@ -153,7 +153,7 @@ def test_a_live_fabric_grows_without_losing_a_datagram(tmp_path: Path, folder: P
 
 @pytest.mark.slow
 def test_a_fabric_that_shrinks_is_no_growth(tmp_path: Path, folder: Path) -> None:
-    network = booted(specs.two_tiers(tmp_path / "v1", hosts=8), folder)
+    network = boot_network(specs.two_tiers(tmp_path / "v1", hosts=8), folder)
     with pytest.raises(LabError, match="not a growth"):
         growth.plan_step(network, specs.two_tiers(tmp_path / "v2"), None)
 
@@ -162,7 +162,7 @@ def test_a_fabric_that_shrinks_is_no_growth(tmp_path: Path, folder: Path) -> Non
 @pytest.mark.parametrize("links", ["numbered", "unnumbered"])
 def test_both_families_run_on_both_kinds_of_link(tmp_path: Path, folder: Path, links: str) -> None:
     more = f"addressing: {{family: dual, fabric_links: {links}}}"
-    network = booted(specs.two_tiers(tmp_path / "spec", more=more), folder)
+    network = boot_network(specs.two_tiers(tmp_path / "spec", more=more), folder)
     agrees(try_out(network.lab, network, quick=True))
 
 
@@ -188,7 +188,7 @@ def test_a_wrong_cable_is_seen(tmp_path: Path, folder: Path) -> None:
 @pytest.mark.slow
 def test_two_labs_of_one_cluster_are_independent(tmp_path: Path, folder: Path) -> None:
     spec = specs.two_tiers(tmp_path / "spec")
-    network = booted(spec, folder)
+    network = boot_network(spec, folder)
     other, _ = lifecycle.boot_lab(spec, tmp_path / "other")
     try:
         assert not {*other.record.namespaces} & {*network.lab.record.namespaces}

@@ -33,13 +33,13 @@ def spec(where: Path, nos: str, *, dual: bool = False) -> Path:
     return path
 
 
-def planned(where: Path, nos: str) -> Network:
+def plan_network(where: Path, nos: str) -> Network:
     return Network.of(None, read_source(spec(where, nos), None, "8.4").fabric)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("nos", ["frr", "sonic", "eos"])
 def test_every_party_has_a_box_and_cables_to_ports_by_frrs_names(tmp_path: Path, nos: str) -> None:
-    network = planned(tmp_path / "spec", nos)
+    network = plan_network(tmp_path / "spec", nos)
     plan = build_blueprint(network.fabric)
     assert [node.name for node in plan.outside] == [CORE, FILER]
     ends = {(c.a_device, c.b_device, c.b_port) for c in plan.cables if c.kind == "external"}
@@ -53,7 +53,7 @@ def test_every_party_has_a_box_and_cables_to_ports_by_frrs_names(tmp_path: Path,
 
 
 def test_hosts_reach_what_a_party_is_accepted_with_until_its_last_link_is_gone(tmp_path: Path) -> None:
-    network = planned(tmp_path / "spec", "frr")
+    network = plan_network(tmp_path / "spec", "frr")
     core = next(each for each in endpoints.outside_endpoints(network.fabric) if each.node == CORE)
     filer = next(each for each in endpoints.outside_endpoints(network.fabric) if each.node == FILER)
     rails = network.rails()
@@ -71,7 +71,7 @@ def test_hosts_reach_what_a_party_is_accepted_with_until_its_last_link_is_gone(t
 def test_a_prefix_that_a_party_hears_a_little_later_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    network = planned(tmp_path / "spec", "frr")
+    network = plan_network(tmp_path / "spec", "frr")
     lab = SimpleNamespace(record=SimpleNamespace(namespace=str))
     aggregates = {prefix: 1 for switch in network.switches for prefix in switch.bgp.aggregates}
     _, *rest = aggregates

@@ -26,7 +26,7 @@ def _records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state, "DEFAULT", tmp_path / "run")
 
 
-def rejected(folder: Path) -> LabError:
+def lab_error(folder: Path) -> LabError:
     with pytest.raises(LabError) as found:
         running.claim(folder)
     assert found.value.diagnostic.code == "FAB0086"
@@ -55,21 +55,21 @@ def test_a_folder_that_holds_anything_is_no_state_folder(tmp_path: Path, plant: 
     folder.mkdir()
     plant(folder)  # type: ignore[operator]
     before = sorted(folder.iterdir())
-    rejected(folder)
+    lab_error(folder)
     assert sorted(folder.iterdir()) == before, "nothing is written either"
 
 
 def test_a_link_to_an_empty_folder_is_no_state_folder(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "lab").symlink_to(tmp_path / "real")
-    assert "link" in rejected(tmp_path / "lab").diagnostic.message
+    assert "link" in lab_error(tmp_path / "lab").diagnostic.message
 
 
 def test_a_folder_that_others_can_write_is_no_state_folder(tmp_path: Path) -> None:
     folder = tmp_path / "lab"
     folder.mkdir()
     folder.chmod(0o777)
-    assert "another user" in rejected(folder).diagnostic.message
+    assert "another user" in lab_error(folder).diagnostic.message
 
 
 @pytest.mark.parametrize("there", [True, False])

@@ -47,7 +47,7 @@ def network(tmp_path: Path) -> Network:
     """The lab of a plan in which two cables of a spine are plugged into each other's ports."""
     found = specs.network(specs.two_tiers(tmp_path / "spec"))
     planned = state.cable_ends(found.fabric.cables())
-    one, other = crossed(planned)
+    one, other = cross_cables(planned)
     cables = tuple({one: wrong(one, other), other: wrong(other, one)}.get(each, each) for each in planned)
     record = state.Record(
         cluster="small", prefix="small-1", spec="cluster.yaml", origin="", units=None, switches=(), hosts=(),
@@ -56,7 +56,7 @@ def network(tmp_path: Path) -> Network:
     return replace(found, lab=Lab(tmp_path, record))
 
 
-def crossed(cables: Iterable[Cable]) -> tuple[Cable, Cable]:
+def cross_cables(cables: Iterable[Cable]) -> tuple[Cable, Cable]:
     one, other, *_ = sorted(cable for cable in cables if cable[2] == "spine01a")
     return one, other
 
@@ -66,7 +66,7 @@ def wrong(cable: Cable, other: Cable) -> Cable:
 
 
 def rows(network: Network, *rounds: int) -> list[Row]:
-    pair = crossed(state.cable_ends(network.fabric.cables()))
+    pair = cross_cables(state.cable_ends(network.fabric.cables()))
     return [
         Row(number, wrong(one, other), one)
         for number, one, other in zip(rounds, pair, pair[::-1], strict=True)

@@ -59,7 +59,7 @@ def network(tmp_path: Path) -> Iterator[Network]:
             lifecycle.take_down_lab(tmp_path / "lab")
 
 
-def reloaded(network: Network, name: str, wanted: Prediction, stream: Stream) -> Outage:
+def reload_switch(network: Network, name: str, wanted: Prediction, stream: Stream) -> Outage:
     """Return what the traffic saw of a switch that takes its configuration of a network."""
     switch = next(switch for switch in network.switches if switch.name == name)
     stream.start()
@@ -83,7 +83,7 @@ def test_maintenance_window_loses_no_datagram(
     off = drained.predict(frozenset(faults.ends_of(lab, name)))
     whole = [(a, b) for a, b in scenarios.surviving_pairs(network, network.predict(), near=frozenset({name}))]
     with Stream(lab, whole) as stream:
-        outages = [reloaded(drained, name, drained.predict(), stream)]
+        outages = [reload_switch(drained, name, drained.predict(), stream)]
     with Stream(lab, scenarios.surviving_pairs(network, drained.predict(), off)) as stream:
         stream.start()
         scenarios.while_running(lambda: faults.break_target(lab, name), stream)
@@ -93,7 +93,7 @@ def test_maintenance_window_loses_no_datagram(
         stream.recover(LIMIT_S)
         outages.append(stream.outage())
     with Stream(lab, whole) as stream:
-        outages.append(reloaded(back, name, network.predict(), stream))
+        outages.append(reload_switch(back, name, network.predict(), stream))
     for outage in outages:
         print(f"{name}: {outage.lost} of {outage.sent} lost, longest gap {outage.worst_s * 1000:.0f} ms")
     assert [(outage.lost, outage.silent) for outage in outages] == [(0, 0)] * 3

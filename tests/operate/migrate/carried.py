@@ -122,7 +122,7 @@ def under_traffic(
     return Seen(outage.lost, outage.sent, outage.worst_s, widths.least, widths.looks)
 
 
-def pushed(
+def push_spec(
     live: Live,
     spec: Path,
     *options: str,

@@ -15,7 +15,7 @@ import pytest
 from fabricc.operate.lab import demands, faults, lifecycle, observe, state
 from fabricc.operate.lab.steady import Network
 from tests.operate.lab import specs
-from tests.operate.migrate.carried import LIMIT_S, Seen, hosts_turned, pushed, under_traffic
+from tests.operate.migrate.carried import LIMIT_S, Seen, hosts_turned, push_spec, under_traffic
 from tests.operate.push.live import Live
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def test_every_mark_of_a_step_to_another_class_arrives_as_sent(
 ) -> None:
     way = steps(live, fabricc, "dscp: 26", change)
     for sent, (name, step) in zip(marks, way.items(), strict=True):
-        seen = pushed(live, step.spec, "--adopt", marks=sent)
+        seen = push_spec(live, step.spec, "--adopt", marks=sent)
         print_result(name, step.rating, seen)
         assert (seen.lost, seen.least) == (0, 1)
         assert seen.sent > 1000
@@ -128,13 +128,13 @@ def test_one_family_takes_the_place_of_the_other_and_what_is_sent_in_each_arrive
     way = steps(live, fabricc, "priorities:", "addressing: {family: ipv6}\npriorities:")
     assert list(way) == ["both-families", "wanted"]
     first = live.network
-    seen = [pushed(live, way["both-families"].spec, "--adopt")]
+    seen = [push_spec(live, way["both-families"].spec, "--adopt")]
     print_result("ipv6 beside ipv4 on switches", way["both-families"].rating, seen[0])
     assert set(live.states().values()) == {"confirmed"}, "no switch is drained for it"
     dual, live.network = live.network, first
     seen.append(under_traffic(live, dual, lambda: hosts_turned(live, dual)))
     print_result("ipv6 beside ipv4 on hosts", way["both-families"].rating, seen[1])
-    seen.append(pushed(live, way["wanted"].spec, version=6))
+    seen.append(push_spec(live, way["wanted"].spec, version=6))
     print_result("ipv6 alone on switches", way["wanted"].rating, seen[2])
     six, live.network = live.network, dual
     seen.append(under_traffic(live, six, lambda: hosts_turned(live, six), version=6))
@@ -151,7 +151,7 @@ def test_another_release_goes_in_its_steps_with_every_switch_drained(
     way = steps(live, fabricc, "nos: frr-8.4", "nos: frr-9.1")
     assert list(way) == ["spine-first", "spines", "tor-first", "tor-half", "tors", "wanted"]
     for name, step in way.items():
-        seen = pushed(live, step.spec, "--adopt")
+        seen = push_spec(live, step.spec, "--adopt")
         print_result(name, step.rating, seen)
         assert seen.lost == 0
         assert seen.least >= step.kept
@@ -162,7 +162,7 @@ def test_a_spine_of_another_name_forwards_on(live: Live, fabricc: Callable[..., 
     known = live.network
     way = steps(live, fabricc, "priorities:", "moved: {spine01a: spine-east}\npriorities:")
     (step,) = way.values()
-    seen = pushed(live, step.spec, "--adopt", named=known)
+    seen = push_spec(live, step.spec, "--adopt", named=known)
     print_result("renamed", step.rating, seen)
     assert (step.rating, seen.lost, seen.least) == ("hitless", 0, 1)
     assert seen.sent > 1000
@@ -187,7 +187,7 @@ def test_renumbering_one_spine_at_a_time_loses_no_packets(
     way = steps(live, fabricc, "priorities:", f"{change}\npriorities:")
     assert list(way) == [*names, "wanted"]
     for name, step in way.items():
-        seen = pushed(live, step.spec, "--adopt")
+        seen = push_spec(live, step.spec, "--adopt")
         print_result(f"{change}: {name}", step.rating, seen)
         assert seen.lost == 0
         assert seen.least >= step.kept == (1 if name in ("pools", "wanted") else KEPT)
@@ -216,7 +216,7 @@ def test_tors_get_other_numbers_and_only_their_own_hosts_lose_anything(
         out = [host.name for host in live.network.hosts if host.name.startswith(unit)]
         assert bool(out) == name.startswith("tors")
         after = Network.of(live.lab, specs.source(step.spec).fabric)
-        seen = pushed(live, step.spec, "--adopt", first=partial(hosts_turned, live, after), out=out)
+        seen = push_spec(live, step.spec, "--adopt", first=partial(hosts_turned, live, after), out=out)
         print_result(f"{change or pins}: {name}", step.rating, seen)
         assert seen.lost == 0
         assert step.kept >= KEPT
@@ -234,7 +234,7 @@ def test_a_retired_rack_leaves_and_the_others_forward_on(live: Live, fabricc: Ca
     gone = ("priorities:", "retired: [rack03]\npriorities:")
     way = steps(live, fabricc, ", rack03: 2}", "}", gone)
     (step,) = way.values()
-    seen = pushed(live, step.spec, "--adopt")
+    seen = push_spec(live, step.spec, "--adopt")
     print_result("retired", step.rating, seen)
     assert seen.lost == 0
     assert seen.least >= step.kept
@@ -246,7 +246,7 @@ def test_another_box_takes_the_place_of_a_drained_spine(live: Live, fabricc: Cal
     name, window, known = "spine01a", live.folder / "window", live.network
     ran = fabricc("maintain", name, "--window", "10m", "--write", str(window), str(live.spec))
     assert ran.status == 0, ran.err
-    seen = [pushed(live, window / "drain" / "cluster.yaml", "--adopt")]
+    seen = [push_spec(live, window / "drain" / "cluster.yaml", "--adopt")]
     off = live.network.predict(frozenset(faults.ends_of(live.lab, name)))
     box = live.folder / "box" / "cluster.yaml"
     box.parent.mkdir()
@@ -262,7 +262,7 @@ def test_another_box_takes_the_place_of_a_drained_spine(live: Live, fabricc: Cal
         assert ran.returncode == 0, ran.stderr
         faults.heal_target(live.lab, name)
 
-    seen.append(pushed(live, box, "--adopt", named=known, first=exchanged))
+    seen.append(push_spec(live, box, "--adopt", named=known, first=exchanged))
     print_result("another box", "drained already", seen[1])
     assert [each.lost for each in seen] == [0, 0]
     assert "router bgp" in live.runs(name)
@@ -275,13 +275,13 @@ def test_a_spine_drained_by_push_goes_off_comes_back_and_no_datagram_is_lost(
     name, window = "spine01a", live.folder / "window"
     ran = fabricc("maintain", name, "--window", "10m", "--write", str(window), str(live.spec))
     assert ran.status == 0, ran.err
-    seen = [pushed(live, window / "drain" / "cluster.yaml", "--adopt")]
+    seen = [push_spec(live, window / "drain" / "cluster.yaml", "--adopt")]
     print_result("drained", "hitless", seen[0])
     drained = live.network
     off = drained.predict(frozenset(faults.ends_of(live.lab, name)))
     seen.append(under_traffic(live, drained, lambda: gone_and_back(live, name, off)))
     print_result("off and back", "drained already", seen[1])
-    seen.append(pushed(live, window / "undrain" / "cluster.yaml"))
+    seen.append(push_spec(live, window / "undrain" / "cluster.yaml"))
     print_result("undrained", "hitless", seen[2])
     assert [each.lost for each in seen] == [0, 0, 0]
     assert [each.least for each in seen] == [KEPT, Fraction(1), KEPT]

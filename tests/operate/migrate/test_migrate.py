@@ -77,7 +77,9 @@ def cables(fabric: Fabric) -> set[Ends]:
     return {((c.a_device, c.a_port), (c.b_device, c.b_port)) for c in fabric.cables()}
 
 
-def migrated(folder: Path, *changes: tuple[str, str], base: str = SPEC, keep: Fraction = ROOM) -> Migration:
+def migrate_specs(
+    folder: Path, *changes: tuple[str, str], base: str = SPEC, keep: Fraction = ROOM
+) -> Migration:
     old, new = pair(folder, *changes, base=base)
     return prepare_migration(old, new, keep, folder / "steps", lambda *_: None)
 
@@ -90,7 +92,7 @@ def list_stages(found: Migration) -> list[tuple[str, str, int]]:
 
 @pytest.mark.slow
 def test_another_code_point_is_lossless_everywhere_before_anybody_sends_it(tmp_path: Path) -> None:
-    found = migrated(tmp_path, ("dscp: 26", "dscp: 34, priority: 3"))
+    found = migrate_specs(tmp_path, ("dscp: 26", "dscp: 34, priority: 3"))
     assert list_stages(found) == [
         ("rdma-both-code-points", "hitless", 0),
         ("rdma-senders", "hitless", 0),
@@ -114,7 +116,7 @@ def test_another_code_point_is_lossless_everywhere_before_anybody_sends_it(tmp_p
 def test_a_code_point_that_another_class_has_is_no_way_round(tmp_path: Path) -> None:
     taken = ("  default: {}", "  bulk: {dscp: 34}\n  default: {}")
     base = SPEC.replace(*taken)
-    found = migrated(
+    found = migrate_specs(
         tmp_path, ("dscp: 26", "dscp: 35, priority: 3"), ("dscp: 34}", "dscp: 26, priority: 4}"), base=base
     )
     assert [name for name, _, _ in list_stages(found)] == ["wanted"]
@@ -122,7 +124,7 @@ def test_a_code_point_that_another_class_has_is_no_way_round(tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_another_priority_takes_a_class_of_its_own_and_ends_at_the_code_point(tmp_path: Path) -> None:
-    found = migrated(tmp_path, ("dscp: 26", "dscp: 26, priority: 4"))
+    found = migrate_specs(tmp_path, ("dscp: 26", "dscp: 26, priority: 4"))
     assert [name for name, _, _ in list_stages(found)] == [
         "rdma-both-priorities",
         "rdma-senders",
@@ -152,7 +154,7 @@ def test_another_priority_takes_a_class_of_its_own_and_ends_at_the_code_point(tm
 
 @pytest.mark.slow
 def test_another_family_stands_next_to_the_first_for_a_time(tmp_path: Path) -> None:
-    found = migrated(tmp_path, ("priorities:", "addressing: {family: ipv6}\npriorities:"), base=NARROW)
+    found = migrate_specs(tmp_path, ("priorities:", "addressing: {family: ipv6}\npriorities:"), base=NARROW)
     assert [name for name, _, _ in list_stages(found)] == ["both-families", "wanted"]
     spec = found.stages[0].spec
     assert spec is not None
@@ -166,7 +168,7 @@ def test_another_family_stands_next_to_the_first_for_a_time(tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_another_release_goes_from_one_switch_to_a_half_to_all_from_the_top_down(tmp_path: Path) -> None:
-    found = migrated(tmp_path, ("sonic-202505", "sonic-202511"))
+    found = migrate_specs(tmp_path, ("sonic-202505", "sonic-202511"))
     names = [name for name, _, _ in list_stages(found)]
     assert names == ["spine-first", "spine-half", "spines", "tor-first", "tor-half", "tors", "wanted"]
     changed = [[name for group in stage.review.groups for name in group.devices] for stage in found.stages]
@@ -187,7 +189,7 @@ def test_another_release_goes_from_one_switch_to_a_half_to_all_from_the_top_down
 def test_settings_of_both_link_ends_change_a_few_spines_at_a_time(
     tmp_path: Path, change: tuple[str, str]
 ) -> None:
-    found = migrated(tmp_path, change, keep=Fraction(3, 4), base=NARROW)
+    found = migrate_specs(tmp_path, change, keep=Fraction(3, 4), base=NARROW)
     *parts, wanted = found.stages
     assert len(parts) == 4
     assert wanted.review.impact.label in ("none", "hitless")
@@ -206,7 +208,7 @@ def test_settings_of_both_link_ends_change_a_few_spines_at_a_time(
 @pytest.mark.slow
 def test_spines_of_another_model_are_drained_exchanged_and_cabled_a_few_at_a_time(tmp_path: Path) -> None:
     other = ("spines: {model: sn5400, nos: sonic-202505", "spines: {model: 7060dx5-64s, nos: eos-4.32")
-    found = migrated(tmp_path, other, base=FOUR, keep=HALF)
+    found = migrate_specs(tmp_path, other, base=FOUR, keep=HALF)
     assert list_stages(found) == [
         ("spine-box-1-drain", "hitless", 0),
         ("spine-box-1", "reload", 0),
@@ -244,7 +246,7 @@ def test_a_model_of_a_catalog_file_that_comes_with_the_wanted_spec_is_known_to_e
         (tmp_path / side / "switches").mkdir(parents=True)
         (tmp_path / side / "switches" / "boxes.yaml").write_text(texts["box-b" if side == "new" else "box-a"])
     change = ("spines: {model: linux-16x100", f"{'' if known else named}spines: {{model: box-b")
-    found = migrated(tmp_path, change, base=(named if known else "") + lab, keep=HALF)
+    found = migrate_specs(tmp_path, change, base=(named if known else "") + lab, keep=HALF)
     kinds = ["spine-box-1-drain", "spine-box-1", "spine-box-2-drain", "spine-box-2", "wanted"]
     assert [stage.step.name for stage in found.stages] == kinds
 
@@ -261,7 +263,7 @@ def test_a_model_that_cannot_stand_among_the_others_comes_at_once(tmp_path: Path
 def test_one_number_for_spines_that_had_their_own_is_one_step(tmp_path: Path) -> None:
     """No table gives one AS number to switches that have numbers of their own."""
     own = NARROW.replace("priorities:", "routing: {spine_asn: unique}\npriorities:")
-    found = migrated(tmp_path, ("routing: {spine_asn: unique}\n", ""), base=own)
+    found = migrate_specs(tmp_path, ("routing: {spine_asn: unique}\n", ""), base=own)
     assert [name for name, _, _ in list_stages(found)] == ["wanted"]
 
 
@@ -279,7 +281,7 @@ def test_links_lose_and_get_addresses_with_a_few_spines_at_a_time(tmp_path: Path
     bare = FOUR.replace("priorities:", "addressing: {fabric_links: unnumbered}\npriorities:")
     change = ("addressing: {fabric_links: unnumbered}\n", "")
     ways = {False: (FOUR, ("priorities:", f"{change[0]}priorities:")), True: (bare, change)}
-    found = migrated(tmp_path, ways[back][1], base=ways[back][0], keep=HALF)
+    found = migrate_specs(tmp_path, ways[back][1], base=ways[back][0], keep=HALF)
     assert list_stages(found) == [
         ("links-1", "session-reset", 0),
         ("links-2", "session-reset", 0),
@@ -300,7 +302,7 @@ def test_links_lose_and_get_addresses_with_a_few_spines_at_a_time(tmp_path: Path
 
 @pytest.mark.slow
 def test_tors_get_their_asns_a_few_units_at_a_time_between_two_halves_of_the_spines(tmp_path: Path) -> None:
-    found = migrated(tmp_path, ASNS, base=FOUR, keep=HALF)
+    found = migrate_specs(tmp_path, ASNS, base=FOUR, keep=HALF)
     assert [name for name, _, _ in list_stages(found)] == [
         "devices-1",
         "devices-2",
@@ -339,7 +341,7 @@ def test_migrate_names_links_whose_ends_must_change_together(
 
 @pytest.mark.slow
 def test_asns_of_tors_that_carry_half_of_a_rail_have_no_order_that_keeps_more(tmp_path: Path) -> None:
-    *_, stage, _ = migrated(tmp_path, ASNS, base=FOUR.replace("hosts: 4,", "hosts: 2,")).stages
+    *_, stage, _ = migrate_specs(tmp_path, ASNS, base=FOUR.replace("hosts: 4,", "hosts: 2,")).stages
     (order,) = stage.orders
     assert "no order keeps 75 %" in order.refused
     assert order.waves == ()
@@ -432,7 +434,7 @@ def test_a_rack_that_leaves_lets_a_round_keep_what_the_others_have(tmp_path: Pat
     racks = "wiring: rack, hosts_per_rack: 2, racks: {rack01: 2, rack02: 2, rack03: 2}"
     base = SPEC.replace("hosts: 8, hosts_per_unit: 4", racks)
     gone = (", rack03: 2}", "}"), ("priorities:", "retired: [rack03]\npriorities:")
-    (stage,) = migrated(tmp_path, *gone, base=base, keep=HALF).stages
+    (stage,) = migrate_specs(tmp_path, *gone, base=base, keep=HALF).stages
     assert all(move.was and not move.now for move in stage.moves)
     assert {move.keeps for move in stage.moves} == {HALF}
     rounds = {
@@ -445,7 +447,7 @@ def test_a_rack_that_leaves_lets_a_round_keep_what_the_others_have(tmp_path: Pat
 @pytest.mark.slow
 def test_another_name_of_a_switch_moves_no_cable(tmp_path: Path) -> None:
     names = "moved: {spine01a: spine-east, su001-tor1a: tor-east}\npriorities:"
-    (stage,) = migrated(tmp_path, ("priorities:", names)).stages
+    (stage,) = migrate_specs(tmp_path, ("priorities:", names)).stages
     assert (stage.review.impact.label, stage.moves) == ("hitless", ())
 
 
@@ -455,7 +457,7 @@ def test_another_name_of_a_switch_moves_no_cable(tmp_path: Path) -> None:
 )
 @pytest.mark.spread(2)
 def test_change_that_needs_one_step_has_one_step(tmp_path: Path, change: tuple[str, str]) -> None:
-    assert [name for name, _, _ in list_stages(migrated(tmp_path, change))] == ["wanted"]
+    assert [name for name, _, _ in list_stages(migrate_specs(tmp_path, change))] == ["wanted"]
 
 
 def test_a_step_without_room_is_refused_with_its_own_errors(

@@ -152,7 +152,7 @@ def with_another_address(network: Network) -> Network:
     return replace(network, hosts=(moved, *others))
 
 
-def taken(daemons: Daemons, wanted: Network, version: int) -> Seen:
+def apply_files(daemons: Daemons, wanted: Network, version: int) -> Seen:
     """The files of a state are taken while datagrams of a version run between all addresses that stay."""
     live = daemons.network
     ports = [port for host in wanted.hosts for port in host.ports]
@@ -178,10 +178,10 @@ def test_networkd_takes_a_second_family_and_drops_the_first(network: Network, tm
     with Daemons(network, tmp_path / "hosts").running() as daemons:
         daemons.take(four)
         seen = {
-            "the same again": taken(daemons, four, 4),
-            "IPv6 beside IPv4": taken(daemons, network, 4),
-            "another address on a port": taken(daemons, with_another_address(network), 4),
-            "IPv6 alone": taken(daemons, six, 6),
+            "the same again": apply_files(daemons, four, 4),
+            "IPv6 beside IPv4": apply_files(daemons, network, 4),
+            "another address on a port": apply_files(daemons, with_another_address(network), 4),
+            "IPv6 alone": apply_files(daemons, six, 6),
         }
         for what, each in seen.items():
             print(f"networkctl reload, {what}: {each}")

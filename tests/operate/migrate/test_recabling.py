@@ -116,7 +116,7 @@ def push(live: Live, spec: Path, *options: str) -> None:
     assert status == 0, output
 
 
-def drained(live: Live, spec: Path, *options: str) -> None:
+def push_drain(live: Live, spec: Path, *options: str) -> None:
     push(live, spec, *options)
     time.sleep(DRAIN_S)
 
@@ -162,16 +162,16 @@ def test_more_spines_join_a_full_fabric_and_no_datagram_is_lost(
         assert kept == Fraction(1, 2)
         drain = beside(old, name, f"{live.text}overrides: {{{name}: {{drain: true}}}}\n")
 
-        under_traffic(live, f"{name} drained", kept, partial(drained, live, drain, "--only", name))
+        under_traffic(live, f"{name} drained", kept, partial(push_drain, live, drain, "--only", name))
         under_traffic(live, f"cables of {name} moved", kept, partial(move, number))
         under_traffic(live, f"{name} pushed", kept, partial(push, live, new, "--only", name))
         settled = cabled.predict(cabled.miswired_ports())
         assert number < 2 or observe.wait_until_settled(live.lab, settled, LIMIT_S) is not None
     under_traffic(live, "ToRs pushed", Fraction(1), partial(push, live, new))
-    sound(cabled)
+    require_sound(cabled)
 
 
-def sound(cabled: Network) -> None:
+def require_sound(cabled: Network) -> None:
     """Every cable is where the plan has it, and every switch has the routes and sessions of the plan."""
     assert not cabled.unplugged_cables()
     assert observe.wait_until_settled(cabled.lab, cabled.predict(), LIMIT_S) is not None
@@ -229,7 +229,7 @@ def test_spines_of_another_model_take_the_places_and_no_datagram_is_lost(
         assert step["review"]["gpus"] == 0
         assert {order["refused"] for order in step["waves"].values()} <= {None}
         if step["name"].endswith("-drain"):
-            under_traffic(live, step["name"], promised, partial(drained, live, new))
+            under_traffic(live, step["name"], promised, partial(push_drain, live, new))
             continue
         for turn in step["rounds"]:
             (name,) = turn["switches"]
@@ -242,4 +242,4 @@ def test_spines_of_another_model_take_the_places_and_no_datagram_is_lost(
         assert observe.wait_until_settled(cabled.lab, cabled.predict(), LIMIT_S) is not None
     ports = [{port.name for port in switch.ports if port.enabled} for switch in cabled.switches[-2:]]
     assert ports == [{"swp1s0", "swp1s1", "swp2s0", "swp2s1"}] * 2
-    sound(cabled)
+    require_sound(cabled)

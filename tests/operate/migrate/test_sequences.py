@@ -93,7 +93,7 @@ CHANGES = st.one_of(
 )
 
 
-def deployed(compiled: Compiled) -> dict[str, Mapping[str, str]]:
+def deployed_files(compiled: Compiled) -> dict[str, Mapping[str, str]]:
     """Every file of every switch and host."""
     fabric = compiled.fabric
     assert isinstance(fabric, Fabric)
@@ -102,7 +102,7 @@ def deployed(compiled: Compiled) -> dict[str, Mapping[str, str]]:
     return found | {host.name: hosts.render(host) for host in map(fabric.host, fabric.host_ids())}
 
 
-def written(folder: Path, state: State, pins: str) -> Compiled:
+def write_pins(folder: Path, state: State, pins: str) -> Compiled:
     """The spec with some pins, and those that it needs besides."""
     folder.mkdir()
     spec = folder / "cluster.yaml"
@@ -115,10 +115,10 @@ def written(folder: Path, state: State, pins: str) -> Compiled:
 
 def carried_out(folder: Path, states: list[State]) -> None:
     """Take every change in its steps: all prove, and what is deployed is what the spec gives with the same pins."""
-    runs = written(folder / "first", states[0], "")
+    runs = write_pins(folder / "first", states[0], "")
     pins = runs.lock_text
     for number, (_, after) in enumerate(pairwise(states)):
-        fresh = written(folder / f"fresh{number}", after, pins)
+        fresh = write_pins(folder / f"fresh{number}", after, pins)
         found = prepare_migration(runs, fresh, ROOM, folder / f"steps{number}", lambda *_: None)
         assert [stage.number for stage in found.stages] == list(range(1, len(found.stages) + 1))
         last = found.stages[-1].spec
@@ -126,7 +126,7 @@ def carried_out(folder: Path, states: list[State]) -> None:
         runs, pins = check_migration(last), fresh.lock_text
         assert last.read_text() == after.text
         assert runs.lock_text == pins
-        assert deployed(runs) == deployed(fresh)
+        assert deployed_files(runs) == deployed_files(fresh)
 
 
 def sequence(changes: list[dict[str, object]]) -> list[State]:

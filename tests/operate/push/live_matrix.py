@@ -90,7 +90,7 @@ def play(live: Live, case: Case) -> Row:
         wrong = [] if killed else _untrue(live, texts)
         after = live.states().get(VICTIM, "no run")
         _mend(live)
-        wrong += _broken(live)
+        wrong += _broken_sessions(live)
         resumed = killed or (after == "unknown" and case.fault == "down")
         if after == "unknown" and not resumed:
             back, back_said = live.push(*ONLY, "--rollback", "1")
@@ -101,7 +101,7 @@ def play(live: Live, case: Case) -> Row:
         wrong += _untrue(live, texts)
         then = live.states().get(VICTIM, "no run")
         wrong += [f"in the end it is {then}"] if then not in NEW else []
-        wrong += _broken(live)
+        wrong += _broken_sessions(live)
         if wrong:
             wrong.append(output[-300:])
         return Row(case, status, after, then, "; ".join(" ".join(one.split()) for one in wrong))
@@ -159,7 +159,7 @@ def _untrue(live: Live, texts: Mapping[str, str]) -> list[str]:
         time.sleep(1)
 
 
-def _broken(live: Live) -> list[str]:
+def _broken_sessions(live: Live) -> list[str]:
     """Sessions of the fabric that are not as planned."""
     wanted, until = live.network.predict(), time.monotonic() + WHOLE_S
     while wrong := observe.session_differences(live.lab, wanted):

@@ -41,7 +41,7 @@ def device(nos: str) -> Device:
     return Device("spine01a", "spine", nos, "", "192.0.2.1")
 
 
-def stated(folder: Path, **file: object) -> Path:
+def write_access_file(folder: Path, **file: object) -> Path:
     path = folder / "access.yaml"
     path.write_text(yaml.safe_dump(file))
     return path
@@ -50,7 +50,7 @@ def stated(folder: Path, **file: object) -> Path:
 def code(folder: Path, system: str, /, **file: object) -> str:
     """The code with which a login is refused, "" where it is taken."""
     try:
-        read_access(stated(folder, **file)).login(device(system))
+        read_access(write_access_file(folder, **file)).login(device(system))
     except DeviceError as error:
         return error.code
     return ""
@@ -84,7 +84,7 @@ def test_unverified_transport_requires_verify_false(tmp_path: Path, nos: str, tr
 
 
 def test_disabled_verification_warns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = stated(tmp_path, nos={"eos": {"verify": False, "options": {"transport": "http"}}})
+    path = write_access_file(tmp_path, nos={"eos": {"verify": False, "options": {"transport": "http"}}})
     assert logins.access(tmp_path / "cluster.yaml", path).login(device("eos")).options == {
         "transport": "http"
     }
@@ -148,7 +148,7 @@ def test_a_value_of_another_kind_is_refused(tmp_path: Path, value: object) -> No
 
 def test_the_message_lists_what_may_be_set(tmp_path: Path) -> None:
     with pytest.raises(DeviceError) as error:
-        read_access(stated(tmp_path, nos={"junos": {"options": {"ssh_config_file": "sc"}}}))
+        read_access(write_access_file(tmp_path, nos={"junos": {"options": {"ssh_config_file": "sc"}}}))
     assert error.value.diagnostic.help == (f"It may set {', '.join(sorted(RULES['fabricc_junos'].options))}.")
 
 

@@ -50,7 +50,7 @@ def hook(network: Network, more: str = "") -> Path:
     return path
 
 
-def called(network: Network) -> list[dict[str, Any]]:
+def hook_calls(network: Network) -> list[dict[str, Any]]:
     log = network.folder / "called"
     return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
@@ -68,10 +68,10 @@ def test_every_switch_is_drained_while_its_image_is_installed_and_called_once(up
     table = images(upgrading)
     options = ("--hook", str(hook(upgrading)), "--images", str(table))
     assert "spine01a" in upgrading.push(*options, "--plan", status=0).stdout
-    assert called(upgrading) == []
+    assert hook_calls(upgrading) == []
     ran = upgrading.push(*options, status=0)
     assert "6 of 6 switches to change, 6 disruptively" in ran.stderr
-    reported = called(upgrading)
+    reported = hook_calls(upgrading)
     assert sorted(one["switch"] for one in reported) == sorted(upgrading.source.devices)
     assert reported[0]["switch"] == "spine01a", "the canary"
     assert all(one["drained"] for one in reported)
@@ -84,7 +84,7 @@ def test_every_switch_is_drained_while_its_image_is_installed_and_called_once(up
     assert "FAB9433" in upgrading.push("--rollback", "1", status=1).stderr
     before = len(reported)
     upgrading.push(*options, "--rollback", "1", status=0)
-    reported = called(upgrading)[before:]
+    reported = hook_calls(upgrading)[before:]
     assert {one["action"] for one in reported} == {"return"}
     assert len(reported) == 6
 
@@ -94,7 +94,7 @@ def test_a_hook_that_fails_ends_the_push_with_the_switch_back_in_service(upgradi
     ran = upgrading.push("--hook", str(failing), status=3)
     assert "FAB9430" in ran.stderr
     assert "spine01a: hook install ended with status 4: no space" in ran.stderr
-    assert [(one["switch"], one["action"]) for one in called(upgrading)] == [
+    assert [(one["switch"], one["action"]) for one in hook_calls(upgrading)] == [
         ("spine01a", "install"),
         ("spine01a", "return"),
     ]
@@ -127,7 +127,7 @@ def test_a_push_killed_while_an_image_is_installed_is_ended_by_resume(upgrading:
     assert upgrading.states()["spine01a"] == "drained (image)"
     assert "FAB9433" in upgrading.push("--resume", status=1).stderr
     upgrading.push(*options, "--resume", status=0)
-    assert [one["action"] for one in called(upgrading) if one["switch"] == "spine01a"] == [
+    assert [one["action"] for one in hook_calls(upgrading) if one["switch"] == "spine01a"] == [
         "install",
         "return",
         "install",
@@ -144,7 +144,7 @@ def test_image_with_a_wrong_checksum_is_not_installed(upgrading: Network) -> Non
     assert (
         "FAB9424" in upgrading.push("--hook", str(hook(upgrading)), "--images", str(table), status=1).stderr
     )
-    assert called(upgrading) == []
+    assert hook_calls(upgrading) == []
     (upgrading.folder / "hook").chmod(0o644)
     ran = upgrading.push("--hook", str(upgrading.folder / "hook"), status=3)
     assert "FAB9432" in ran.stderr

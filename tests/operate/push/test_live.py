@@ -81,7 +81,7 @@ def test_frr_itself_checks_a_candidate_refuses_planted_lines_and_runs_on_as_it_w
     timers = next(at for at, line in enumerate(lines) if line.strip().startswith("timers bgp"))
     lines[timers] = " timers bgp 3 99999999"
     lines.append("of nobody's grammar")
-    digest = vouched(live, "\n".join(lines) + "\n")
+    digest = vouch_for_text(live, "\n".join(lines) + "\n")
     status, output = live.push("--try", "--only", VICTIM, "--tree-digest", digest)
     reported = " ".join(output.split())
     assert status == 1, output
@@ -99,7 +99,7 @@ def test_frr_itself_checks_a_candidate_refuses_planted_lines_and_runs_on_as_it_w
     assert live.push("--adopt", "--dry-run", "--tree-digest", digest)[0] != 0
 
 
-def vouched(live: Live, text: str) -> str:
+def vouch_for_text(live: Live, text: str) -> str:
     """Replace a switch's configuration in the tree by a text, and return the tree's digest."""
     path, manifest = live.source.tree / "switches" / VICTIM / "frr.conf", live.source.tree / "manifest.json"
     path.write_text(text)

@@ -63,7 +63,7 @@ def find_lockouts(
     return start_checks.require_login(setting, [NAME])
 
 
-def refused(source: BuiltTree, **login: Any) -> str:
+def lockout_refusal(source: BuiltTree, **login: Any) -> str:
     with pytest.raises(PushRefusedError) as error:
         find_lockouts(source, **login)
     assert {one.code for one in error.value.diagnostics} == {"FAB9160"}
@@ -78,12 +78,12 @@ def key(folder: Path, name: str = "key", passphrase: str = "") -> Path:
 
 @pytest.mark.parametrize("nos", STATING)
 def test_an_account_that_the_configuration_does_not_have_is_refused(made: Made, nos: str) -> None:
-    assert "no account operator" in refused(made(nos), username="operator", password=PASSWORD)
+    assert "no account operator" in lockout_refusal(made(nos), username="operator", password=PASSWORD)
 
 
 @pytest.mark.parametrize("nos", STATING)
 def test_a_password_fits_no_account_of_a_key_alone(made: Made, nos: str) -> None:
-    assert "a key alone" in refused(made(nos), username="netops", password=PASSWORD)
+    assert "a key alone" in lockout_refusal(made(nos), username="netops", password=PASSWORD)
 
 
 @pytest.mark.parametrize("nos", STATING)
@@ -118,8 +118,8 @@ def test_the_account_is_let_in_by_its_own_key_and_by_no_other(made: Made, nos: s
     assert find_lockouts(source, username="netops", ssh_key=str(other), options=agent) == (), (
         "an agent may have it"
     )
-    assert "another key" in refused(source, username="netops", ssh_key=str(own))
-    assert "another key" in refused(source, username="netops", ssh_key=str(other))
+    assert "another key" in lockout_refusal(source, username="netops", ssh_key=str(own))
+    assert "another key" in lockout_refusal(source, username="netops", ssh_key=str(other))
     (tmp_path / "fitting").touch()
     (tmp_path / "fitting.pub").write_text(f"{text} ann@home\n")
     assert find_lockouts(source, username="netops", ssh_key=str(tmp_path / "fitting")) == ()
@@ -144,17 +144,17 @@ def test_invalid_private_key_has_no_public_key(tmp_path: Path, content: bytes) -
 
 
 def test_a_login_without_any_proof_is_refused(made: Made) -> None:
-    assert "no credential" in refused(made("eos"), username="netops", ssh_key="/nowhere")
-    assert "no credential" in refused(made("junos"), username="netops")
+    assert "no credential" in lockout_refusal(made("eos"), username="netops", ssh_key="/nowhere")
+    assert "no credential" in lockout_refusal(made("junos"), username="netops")
 
 
 def test_a_transport_that_the_configuration_does_not_serve_is_refused(made: Made) -> None:
     good = {"username": "operator", "password": PASSWORD}
     for nos, options in (("eos", {"transport": "http"}), ("nxos", {"transport": "http"})):
-        assert "over http" in refused(made(nos, SERVERS), **good, options=options)
+        assert "over http" in lockout_refusal(made(nos, SERVERS), **good, options=options)
     find_lockouts(made("eos", SERVERS), **good, options={"transport": "ssh"})
-    assert "on port 443" in refused(made("eos", SERVERS), **good, port=8443)
-    assert "on port 830" in refused(made("junos", SERVERS), **good, port=2222)
+    assert "on port 443" in lockout_refusal(made("eos", SERVERS), **good, port=8443)
+    assert "on port 830" in lockout_refusal(made("junos", SERVERS), **good, port=2222)
     find_lockouts(made("junos", SERVERS), **good, port=22)
     find_lockouts(made("eos", SERVERS), **good, port=8443, address="192.0.2.1")
 
@@ -197,7 +197,9 @@ def test_a_configuration_without_accounts_takes_those_of_the_switch_away(made: M
     text = source.files(NAME)["running-config.cfg"]
     bare = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("username "))
     held = replace(source.held, packed={NAME: {"running-config.cfg": zlib.compress(bare.encode())}})
-    assert "no account admin" in refused(replace(source, held=held), username="admin", password=PASSWORD)
+    assert "no account admin" in lockout_refusal(
+        replace(source, held=held), username="admin", password=PASSWORD
+    )
 
 
 @pytest.mark.parametrize("mode", [(), ("--dry-run",), ("--plan",)])

@@ -251,7 +251,7 @@ def test_resume_is_suggested_only_when_possible(network: Network) -> None:
     network.truthful(NEW)
 
 
-def guarded(network: Network) -> set[str]:
+def guarded_switches(network: Network) -> set[str]:
     return {name for name in network.source.devices if network.ask("guarded", name)}
 
 
@@ -267,13 +267,13 @@ def test_a_switch_that_a_killed_push_leaves_drained_goes_back_in_service_by_itse
     network.push("--adopt", "--only", "spine01a", status=-9)
     network.direct = True
     assert network.interval("spine01a").endswith("+shut"), what
-    assert guarded(network) == {"spine01a"}
+    assert guarded_switches(network) == {"spine01a"}
     if network.ask("pending", "spine01a"):
         network.ask("revert", "spine01a")
     network.ask("expire", "spine01a")
     assert network.interval("spine01a") == "first"
     network.push("--resume", status=0)
-    assert guarded(network) == set()
+    assert guarded_switches(network) == set()
     network.truthful(matrix.NEW[DISRUPTIVE])
 
 
@@ -281,11 +281,11 @@ def test_no_guard_stays_behind_whichever_way_a_push_ends(network: Network) -> No
     network.edit(DISRUPTIVE)
     network.fault("spine01a", "commit_config", 2, "after", "sick")
     network.push("--adopt", "--only", "spine01a", status=3)
-    assert guarded(network) == set()
+    assert guarded_switches(network) == set()
     network.push("--adopt", status=0)
-    assert guarded(network) == set()
+    assert guarded_switches(network) == set()
     network.push("--rollback", "2", status=0)
-    assert guarded(network) == set()
+    assert guarded_switches(network) == set()
 
 
 def test_dry_run_reports_drained_switches(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:

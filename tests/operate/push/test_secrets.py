@@ -46,7 +46,7 @@ PLACES = "secrets: {tacacs: {env: LAB_TACACS}, snmp: {env: LAB_SNMP}}\n"
 ONE = ("--only", "spine01a")
 
 
-def filled(text: str) -> str:
+def fill_references(text: str) -> str:
     return text.replace("FABRICC-SECRET-tacacs", KEY).replace("FABRICC-SECRET-snmp", COMMUNITY)
 
 
@@ -54,7 +54,7 @@ def filled(text: str) -> str:
 def network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Network]:
     monkeypatch.setenv("LAB_TACACS", KEY)
     monkeypatch.setenv("LAB_SNMP", COMMUNITY)
-    found = Network.start(tmp_path, SPEC, filled)
+    found = Network.start(tmp_path, SPEC, fill_references)
     found.direct = True
     yield found
     found.stop()
@@ -100,7 +100,7 @@ def test_a_value_reaches_the_switch_and_nothing_else(
         assert value not in read_remains(network), "the journal and the tree have references"
 
 
-def stored(network: Network) -> str:
+def stored_configurations(network: Network) -> str:
     """Every configuration in the journal, as it is stored."""
     with closing(sqlite3.connect(network.journal)) as base:
         rows = base.execute("SELECT before, after FROM device").fetchall()
@@ -122,13 +122,13 @@ def test_earlier_secret_is_stored_until_the_next_change_of_the_switch(
     network.push("--adopt", *ONE, status=0)
     monkeypatch.setenv("LAB_TACACS", NEXT_KEY)
     network.push(*ONE, status=0)
-    assert KEY not in stored(network)
+    assert KEY not in stored_configurations(network)
     assert KEY in apart(network)
     assert (network.folder / "journal.sqlite.secrets").stat().st_mode & 0o777 == 0o600
 
     network.push("--rollback", "2", status=0)
     assert KEY in network.runs("spine01a"), "the switch runs exactly what it ran before"
-    assert KEY not in stored(network)
+    assert KEY not in stored_configurations(network)
     network.push(*ONE, status=0)
     network.push(*ONE, status=0)
     assert network.states() == {"spine01a": "unchanged"}

@@ -55,7 +55,7 @@ def steps(network: Network, fabricc: Callable[..., Ran]) -> list[Path]:
     return [way / each / "cluster.yaml" for each in STEPS]
 
 
-def turned(network: Network, spec: Path) -> None:
+def turn_session(network: Network, spec: Path) -> None:
     network.spec, network.source = spec, built(spec, network.folder / "out")
 
 
@@ -66,7 +66,7 @@ def test_unsent_code_point_changes_class_without_a_drain(
     network.push(status=0)
     both, senders, wanted = steps(network, fabricc)
     for spec, changed in ((both, "confirmed"), (senders, "unchanged"), (wanted, "confirmed")):
-        turned(network, spec)
+        turn_session(network, spec)
         assert "0 of them disruptively" in network.push(status=0).stderr
         assert set(network.states().values()) == {changed}
     network.push("--rollback", "4", status=0)
@@ -76,7 +76,7 @@ def test_unsent_code_point_changes_class_without_a_drain(
 @pytest.mark.slow
 def test_a_code_point_that_may_be_sent_is_drained_for(network: Network, fabricc: Callable[..., Ran]) -> None:
     both, *_ = steps(network, fabricc)
-    turned(network, both)
+    turn_session(network, both)
     network.push("--adopt", status=0)
     assert set(network.states().values()) == {"undrained"}, "no push tells what is sent"
 
@@ -87,21 +87,21 @@ def test_a_step_before_its_turn_is_reported_before_anything_is_touched(
 ) -> None:
     network.push(status=0)
     both, senders, wanted = steps(network, fabricc)
-    turned(network, wanted)
+    turn_session(network, wanted)
     for options in ([], ["--dry-run"], ["--plan"]):
         output = network.push(*options, status=1).stderr
         assert "FAB9460" in output
         assert "the step wanted comes after rdma-senders, which was not pushed to" in output
     assert set(network.states().values()) == {"unchanged"}, "of the first push: no run was begun"
 
-    turned(network, both)
+    turn_session(network, both)
     network.push("--only", "spine01a", status=0)
-    turned(network, senders)
+    turn_session(network, senders)
     assert "brought to su001-tor1a and" in network.push(status=1).stderr
-    turned(network, both)
+    turn_session(network, both)
     network.push(status=0)
     for spec in (senders, wanted, wanted):
-        turned(network, spec)
+        turn_session(network, spec)
         network.push(status=0)
     network.push("--rollback", "6", status=0)
     network.push(status=0)
@@ -113,7 +113,7 @@ def test_adopted_configuration_counts_as_the_previous_step(
 ) -> None:
     network.push(status=0)
     *_, wanted = steps(network, fabricc)
-    turned(network, wanted)
+    turn_session(network, wanted)
     assert "warning[FAB9460]" in network.push("--adopt", status=0).stderr
 
 
@@ -124,7 +124,7 @@ def test_a_spec_that_goes_on_from_the_last_step_has_no_turn(
     network.push(status=0)
     *_, wanted = steps(network, fabricc)
     wanted.write_text(wanted.read_text() + "routing: {bfd: {interval_ms: 500}}\n")
-    turned(network, wanted)
+    turn_session(network, wanted)
     network.push(status=0)
 
 
@@ -140,6 +140,6 @@ def test_a_damaged_word_about_the_order_is_reported(
     *_, wanted = steps(network, fabricc)
     stated = json.loads(wanted.with_name(FILE).read_text())
     assert stated["name"] == "wanted"
-    turned(network, wanted)
+    turn_session(network, wanted)
     wanted.with_name(FILE).write_text(text)
     assert "FAB9461" in network.push(status=1).stderr

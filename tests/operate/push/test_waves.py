@@ -115,7 +115,7 @@ def fabrics(draw: st.DrawFn) -> Clos:
     )  # fmt: skip
 
 
-def walked(clos: Clos, waves: list[Wave]) -> list[tuple[Wave, frozenset[str], frozenset[str]]]:
+def walk_waves(clos: Clos, waves: list[Wave]) -> list[tuple[Wave, frozenset[str], frozenset[str]]]:
     """Each wave with what changed before it and after it."""
     new: frozenset[str] = frozenset()
     found = []
@@ -150,7 +150,7 @@ def test_every_device_changes_once_and_every_part_keeps_its_share(clos: Clos, ke
         return
     counts = Counter(name for wave in waves for name in wave.members)
     assert counts == dict.fromkeys(clos.changing, 1)
-    for wave, before, after in walked(clos, waves):
+    for wave, before, after in walk_waves(clos, waves):
         out = frozenset(wave.members) & clos.disruptive
         during = clos.shares(out, before)
         assert min(during) >= keep, (wave, during)
@@ -247,7 +247,7 @@ def test_drained_tors_change_at_both_ends_of_every_link_while_the_others_keep_th
     keep = min(1 - Fraction(1, spines), Fraction(1, 2))
     waves = compute_waves(replace(clos.plant(), drained=out), keep)
     assert Counter(name for wave in waves for name in wave.members) == dict.fromkeys(names, 1)
-    for wave, before, after in walked(clos, waves):
+    for wave, before, after in walk_waves(clos, waves):
         gone = frozenset(wave.members)
         rest = [clos.uplinks(tor, gone, before) for tor in blank.tors if tor not in out]
         assert min([*rest, wave.kept]) >= keep, wave

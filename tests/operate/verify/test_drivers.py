@@ -165,7 +165,7 @@ DEVICES: dict[str, tuple[str, Callable[..., Any]]] = {
 }
 
 
-def announced(source: BuiltTree, nos: str, device: str, port: str) -> str:
+def lldp_port_name(source: BuiltTree, nos: str, device: str, port: str) -> str:
     """Return what a switch of this system calls its port over LLDP: SONiC its alias, the others its name."""
     from fabricc.back import nos as back_ends
 
@@ -194,7 +194,7 @@ def test_crossed_cables_are_found_through_the_driver(
             (
                 port,
                 f"{peer.device}.example.net",
-                announced(source, nos, peer.device, peer.port),
+                lldp_port_name(source, nos, peer.device, peer.port),
                 "to somewhere",
             )
             for port, peer in seen

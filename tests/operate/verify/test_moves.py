@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 PORTS: list[End] = [(f"d{n % 3}", f"p{n}") for n in range(7)]
 
 
-def applied(found: Iterable[Cable], moves: Iterable[Move]) -> set[Cable]:
+def apply_moves(found: Iterable[Cable], moves: Iterable[Move]) -> set[Cable]:
     """The cabling after the moves, lower end first.
 
     Raises:
@@ -77,7 +77,7 @@ def neighbors(cables: frozenset[Cable]) -> set[frozenset[Cable]]:
         acts += [Move(Act.MOVE, b, a)] if b in taken and a not in taken else []
         acts += [Move(Act.LAY, a, b)] if not {a, b} & taken else []
         acts += [Move(Act.REMOVE, a, b)] if (a, b) in cables else []
-        found |= {frozenset(applied(cables, [act])) for act in acts}
+        found |= {frozenset(apply_moves(cables, [act])) for act in acts}
     return found
 
 
@@ -102,7 +102,7 @@ def test_no_fewer_moves_do_for_any_cabling_of_seven_ports() -> None:
         assert len(far) == len(cabling(PORTS)) == 232
         for found, least in far.items():
             moves = flat(planned, set(found))
-            assert applied(found, moves) == planned
+            assert apply_moves(found, moves) == planned
             assert len(moves) == least, (planned, found, moves)
 
 
@@ -122,9 +122,9 @@ LARGER: list[End] = [(f"d{n // 6}", f"p{n}") for n in range(30)]
 @given(cablings(LARGER), cablings(LARGER))
 def test_the_moves_give_the_plan(planned: set[Cable], found: set[Cable]) -> None:
     moves = find_fewest_moves(sorted(planned), sorted(found))
-    assert applied(found, [move for group in moves for move in group]) == planned
+    assert apply_moves(found, [move for group in moves for move in group]) == planned
     for group in reversed(moves):
-        found = applied(found, group)
+        found = apply_moves(found, group)
     assert found == planned, "disturbances are independent of each other"
 
 

@@ -48,7 +48,7 @@ def files_of(tree: Path) -> dict[str, str]:
     return {str(p.relative_to(subnet)): p.read_text() for p in subnet.rglob("*") if p.is_file()}
 
 
-def simulated(files: dict[str, str], folder: Path) -> SimulatedSubnet:
+def simulate_subnet(files: dict[str, str], folder: Path) -> SimulatedSubnet:
     """A subnet whose manager has these files; opensm runs at the last adapter."""
     write_inputs(folder, files)
     topology = read_topology(files["topology.net"])
@@ -80,7 +80,7 @@ def verify(tree: Path, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[
     return status, json.loads(capsys.readouterr().out)
 
 
-def found(report: dict[str, Any]) -> list[tuple[str, str, str]]:
+def finding_rows(report: dict[str, Any]) -> list[tuple[str, str, str]]:
     return [(each["aspect"], each["device"], each["code"]) for each in report["findings"]]
 
 
@@ -89,10 +89,10 @@ def found(report: dict[str, Any]) -> list[tuple[str, str, str]]:
 def test_a_subnet_as_planned_has_no_finding(
     tree: Path, tmp_path: Path, attached: Any, capsys: pytest.CaptureFixture[str], format_: str
 ) -> None:
-    with simulated(files_of(tree), tmp_path / "sim") as running:
+    with simulate_subnet(files_of(tree), tmp_path / "sim") as running:
         attached(running)
         status, report = verify(tree, capsys)
-        assert (status, found(report), report["not_asked"]) == (0, [], {})
+        assert (status, finding_rows(report), report["not_asked"]) == (0, [], {})
         counts = {aspect: sum(devices.values()) for aspect, devices in report["compared"].items()}
         assert counts == {"cabling": 2 * 64, "tenants": 32, "interfaces": 2 * 64 + 49}
         assert run(["verify", str(tree), "--format", format_]) == 0
@@ -110,7 +110,7 @@ def test_other_partitions_lids_and_cables_than_planned_are_found(
     guid = row.split()[0]
     lids = files[LIDS].replace(row, f"{guid} 0x0100 0x0100")
     altered = {**files, PARTITIONS: "\n".join(moved) + "\n", LIDS: lids}
-    with simulated(altered, tmp_path / "sim") as running:
+    with simulate_subnet(altered, tmp_path / "sim") as running:
         attached(running)
         status, report = verify(tree, capsys)
         leaf = next(n for n in read_topology(files["topology.net"]).switches() if n.name == "su001-tor1a")
@@ -118,14 +118,14 @@ def test_other_partitions_lids_and_cables_than_planned_are_found(
         running.console(f'Unlink "{leaf.id}"[3]')
         running.wait_for_sweep(sweeps)
         pulled = verify(tree, capsys, "--only", "cabling")
-    codes = found(report)
+    codes = finding_rows(report)
     assert status == 1
     assert [each for each in codes if each[0] == "tenants"] == [
         ("tenants", "su001-host01 mlx5_r0", "FAB9226")
     ]
     assert {each[2] for each in codes if each[0] == "interfaces"} == {"FAB9235"}
     assert len(codes) == 2
-    assert (pulled[0], found(pulled[1])) == (1, [("cabling", "su001-tor1a", "FAB6330")])
+    assert (pulled[0], finding_rows(pulled[1])) == (1, [("cabling", "su001-tor1a", "FAB6330")])
 
 
 def test_a_machine_without_a_port_in_the_subnet_reads_nothing(

@@ -45,10 +45,10 @@ class Bench:
 
     def review(self, inventory: str, *edits: Edit, more: str = "") -> Review:
         """Return what the edits do to the inventory."""
-        return compared(self.spec(inventory, "base"), self.spec(inventory, "head", *edits, more=more))
+        return compare_specs(self.spec(inventory, "base"), self.spec(inventory, "head", *edits, more=more))
 
 
-def compared(base: Path, head: Path) -> Review:
+def compare_specs(base: Path, head: Path) -> Review:
     with open_inputs(base, head, None, None) as sides:
         return compare_sides(sides.base, sides.head, sides.context, 1)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from tests.review.diff.edits import lines, routed
+from tests.review.diff.edits import frr_edits, lines
 
 if TYPE_CHECKING:
     from tests.review.diff.edits import Edit
@@ -39,28 +39,28 @@ DISGUISED: dict[str, dict[str, Edit]] = {
         "eos": lines((r"^   (neighbor \S+ activate|   neighbor \S+ activate)", r"!  \1")),
         "nxos": lines((r"^  (service-policy type qos input)", r"  ! \1")),
         "junos": lines((r"^( +)(export \[ .*TO-.*;)$", r"\1/* \2 */")),
-        **routed((r"^  (neighbor \S+ activate)", r"  ! \1")),
+        **frr_edits((r"^  (neighbor \S+ activate)", r"  ! \1")),
         "cumulus": lines((r"^( +)(pfc-watchdog:)\n( +)(state: enable)$", r"\1# \2" + "\n" + r"\3# \4")),
     },
     "a name in small letters": {
         "eos": lines((r"route-map TO-(\S+) out", r"route-map to-\1 out")), "nxos": lines((r"route-map TO-(\S+) out", r"route-map to-\1 out")),
-        **routed((r"route-map TO-(\S+) out", r"route-map to-\1 out")),
+        **frr_edits((r"route-map TO-(\S+) out", r"route-map to-\1 out")),
         "junos": lines((r"(export \[ .*)TO-", r"\1to-")), "cumulus": lines((r"route-map: TO-", "route-map: to-")),
     },
     "a letter that looks like another": {
         "eos": lines((r"route-map TO-(\S+)AM out", "route-map TO-\\1\u0410M out")), "nxos": lines((r"route-map TO-(\S+)AM out", "route-map TO-\\1\u0410M out")),
-        **routed((r"route-map TO-(\S+)AM out", "route-map TO-\\1\u0410M out")),
+        **frr_edits((r"route-map TO-(\S+)AM out", "route-map TO-\\1\u0410M out")),
         "junos": lines((r"(export \[ .*TO-\S+)AM", "\\1\u0410M")), "cumulus": lines((r"(route-map: TO-\S+)AM$", "\\1\u0410M")),
     },
     "an entry before all others": {
         "eos": lines((r"^(ip prefix-list FABRIC-V4\n)", r"\1   seq 1 deny 0.0.0.0/0 le 32" + "\n")),
         "nxos": lines((r"^(ip prefix-list FABRIC-V4 seq 10)", r"ip prefix-list FABRIC-V4 seq 1 deny 0.0.0.0/0 le 32" + "\n" + r"\1")),
-        **routed((r"^(ip prefix-list FABRIC-V4 seq 5)", r"ip prefix-list FABRIC-V4 seq 1 deny 0.0.0.0/0 le 32" + "\n" + r"\1")),
+        **frr_edits((r"^(ip prefix-list FABRIC-V4 seq 5)", r"ip prefix-list FABRIC-V4 seq 1 deny 0.0.0.0/0 le 32" + "\n" + r"\1")),
     },
     "numbers of a route map exchanged": {
         "eos": lines((r"^route-map TO-UPSTREAM deny 10", "route-map TO-UPSTREAM deny 130"), (r"^route-map TO-DOWNSTREAM permit 10$", "route-map TO-DOWNSTREAM deny 10")),
         "nxos": lines((r"^route-map TO-UPSTREAM deny 10", "route-map TO-UPSTREAM deny 130"), (r"^route-map TO-DOWNSTREAM permit 10$", "route-map TO-DOWNSTREAM deny 10")),
-        **routed((r"^route-map TO-UPSTREAM deny 10", "route-map TO-UPSTREAM deny 130"), (r"^route-map TO-DOWNSTREAM permit 10$", "route-map TO-DOWNSTREAM deny 10")),
+        **frr_edits((r"^route-map TO-UPSTREAM deny 10", "route-map TO-UPSTREAM deny 130"), (r"^route-map TO-DOWNSTREAM permit 10$", "route-map TO-DOWNSTREAM deny 10")),
         "junos": _exchange(r"^        term [^\n]*\{\n(?:(?!        \}).*\n)*?.*community FROM-ABOVE.*\n(?:(?!        \}).*\n)*        \}\n", r"^        term [^\n]*\{\n(?:(?!        \}).*\n)*        \}\n"),
     },
     "policies in another order": {"junos": lines((r"export \[ CONNECTED STATIC (TO-\S+) \]", r"export [ \1 CONNECTED STATIC ]"), (r"export \[ CONNECTED (TO-\S+) \]", r"export [ \1 CONNECTED ]"))},

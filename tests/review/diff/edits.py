@@ -24,7 +24,7 @@ from fabricc.review.diff.run import Context, compare_sides
 from fabricc.review.diff.trees import tree_side
 from fabricc.tree.manifest import NAME
 from tests.outward import spec_text
-from tests.review.diff.conftest import compared
+from tests.review.diff.conftest import compare_specs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -82,13 +82,13 @@ def edited_tree(nos: str, edit: Edit, folder: Path) -> tuple[Path, int]:
     return tree, changed
 
 
-def reviewed(nos: str, edit: Edit, folder: Path, *, rules: bool = False) -> Review | None:
+def review_edit(nos: str, edit: Edit, folder: Path, *, rules: bool = False) -> Review | None:
     """The review of the edit, with the findings of the rules if wanted; None where no switch has what it edits."""
     tree, changed = edited_tree(nos, edit, folder)
     if not changed:
         return None
     if rules:
-        return compared(built_tree(nos), tree)
+        return compare_specs(built_tree(nos), tree)
     return compare_sides(tree_side(built_tree(nos)), tree_side(tree), Context(), 1)
 
 
@@ -150,7 +150,7 @@ def of(added: str) -> dict[str, Edit]:
     return dict.fromkeys(("frr", "sonic"), more(added, "frr.conf"))
 
 
-def routed(*edits: tuple[str, str]) -> dict[str, Edit]:
+def frr_edits(*edits: tuple[str, str]) -> dict[str, Edit]:
     """Lines that FRR and SONiC share."""
     return dict.fromkeys(("frr", "sonic"), lines(*edits, file="frr.conf"))
 
@@ -170,98 +170,98 @@ def junos_block(name: str) -> str:
 
 ROUTING: dict[str, dict[str, Edit]] = {
     "own prefixes replaced": {
-        **routed((r"(prefix-list OWN-V4 seq \d+ permit) \S+", r"\1 203.0.113.128/25")),
+        **frr_edits((r"(prefix-list OWN-V4 seq \d+ permit) \S+", r"\1 203.0.113.128/25")),
         "eos": lines((r"(ip prefix-list OWN-V4\n   seq 10 permit) \S+", r"\1 203.0.113.128/25")),
         "nxos": lines((r"(prefix-list OWN-V4 seq \d+ permit) \S+", r"\1 203.0.113.128/25")),
         "junos": lines((r"(route-filter-list OWN-V4 \{\n\s+)\S+ exact", r"\g<1>203.0.113.128/25 exact")),
         "cumulus": lines((r"(OWN-V4:\n\s+rule:\n\s+'10':\n\s+action: permit\n\s+match:\n\s+)\S+: ", r"\g<1>203.0.113.128/25: ")),
     },
     "own prefixes gone": {
-        **routed((r"^ip prefix-list OWN-V4 .*\n", "")),
+        **frr_edits((r"^ip prefix-list OWN-V4 .*\n", "")),
         "eos": lines((r"^ip prefix-list OWN-V4\n(?: .*\n)*!\n", "")),
         "nxos": lines((r"^ip prefix-list OWN-V4 .*\n", "")),
         "junos": lines((junos_block("route-filter-list OWN-V4 "), "")),
         "cumulus": lines((block("OWN-V4:", 10), "")),
     },
     "accepted prefixes replaced": {
-        **routed((r"(prefix-list FABRIC-V4 seq \d+ permit) \S+", r"\1 203.0.113.0/24")),
+        **frr_edits((r"(prefix-list FABRIC-V4 seq \d+ permit) \S+", r"\1 203.0.113.0/24")),
         "eos": lines((r"(ip prefix-list FABRIC-V4\n   seq 10 permit) \S+( \S+ \d+)?", r"\1 203.0.113.0/24")),
         "nxos": lines((r"(prefix-list FABRIC-V4 seq \d+ permit) \S+", r"\1 203.0.113.0/24")),
         "junos": lines((r"(route-filter-list FABRIC-V4 \{\n\s+)\S+", r"\g<1>203.0.113.0/24")),
         "cumulus": lines((r"(FABRIC-V4:\n\s+rule:\n\s+'10':\n\s+action: permit\n\s+match:\n\s+)\S+:", r"\g<1>203.0.113.0/24:")),
     },
     "accepted prefixes widened": {
-        **routed((r"(prefix-list FABRIC-V4 seq \d+ permit) \S+", r"\1 0.0.0.0/0")),
+        **frr_edits((r"(prefix-list FABRIC-V4 seq \d+ permit) \S+", r"\1 0.0.0.0/0")),
         "eos": lines((r"(ip prefix-list FABRIC-V4\n   seq 10 permit) \S+", r"\1 0.0.0.0/0")),
         "nxos": lines((r"(prefix-list FABRIC-V4 seq \d+ permit) \S+", r"\1 0.0.0.0/0")),
         "junos": lines((r"(route-filter-list FABRIC-V4 \{\n\s+)\S+", r"\g<1>0.0.0.0/0")),
         "cumulus": lines((r"(FABRIC-V4:\n\s+rule:\n\s+'10':\n\s+action: permit\n\s+match:\n\s+)\S+:", r"\g<1>0.0.0.0/0:")),
     },
     "export denied": {
-        **routed((r"^route-map TO-(UP|DOWN)STREAM permit", r"route-map TO-\1STREAM deny")),
+        **frr_edits((r"^route-map TO-(UP|DOWN)STREAM permit", r"route-map TO-\1STREAM deny")),
         "eos": lines((r"^route-map TO-(UP|DOWN)STREAM permit", r"route-map TO-\1STREAM deny")),
         "nxos": lines((r"^route-map TO-(UP|DOWN)STREAM permit", r"route-map TO-\1STREAM deny")),
         "junos": lines((r"(policy-statement TO-(?:UP|DOWN)STREAM \{\n(?:(?!    policy-statement).*\n)*?.*route-filter-list.*\n(?:.*\n)*?\s+)accept;", r"\1reject;")),
         "cumulus": lines((r"(TO-(?:UP|DOWN)STREAM:\n\s+rule:\n(?:.*\n){0,12}?\s+'[2]0':\n\s+action:\n\s+)permit", r"\1deny")),
     },
     "import denied": {
-        **routed((r"^route-map FROM-(UP|DOWN)STREAM permit", r"route-map FROM-\1STREAM deny")),
+        **frr_edits((r"^route-map FROM-(UP|DOWN)STREAM permit", r"route-map FROM-\1STREAM deny")),
         "eos": lines((r"^route-map FROM-(UP|DOWN)STREAM permit", r"route-map FROM-\1STREAM deny")),
         "nxos": lines((r"^route-map FROM-(UP|DOWN)STREAM permit", r"route-map FROM-\1STREAM deny")),
         "junos": lines((r"(policy-statement FROM-(?:UP|DOWN)STREAM \{\n(?:.*\n)*?\s+)accept;", r"\1reject;")),
         "cumulus": lines((r"(FROM-(?:UP|DOWN)STREAM:\n\s+rule:\n\s+'\d+':\n\s+action:\n\s+)permit", r"\1deny")),
     },
     "export policy taken off": {
-        **routed((r"^ +neighbor \S+ route-map TO-\S+ out\n", "")),
+        **frr_edits((r"^ +neighbor \S+ route-map TO-\S+ out\n", "")),
         "eos": lines((r"^ +neighbor \S+ route-map TO-\S+ out\n", "")),
         "nxos": lines((r"^ +route-map TO-\S+ out\n", "")),
         "junos": lines((r"^ +export \[ .*TO-.*\n", "")),
         "cumulus": lines((r"^ +outbound:\n +route-map: TO-\S+\n", "")),
     },
     "import policy taken off": {
-        **routed((r"^ +neighbor \S+ route-map FROM-\S+ in\n", "")),
+        **frr_edits((r"^ +neighbor \S+ route-map FROM-\S+ in\n", "")),
         "eos": lines((r"^ +neighbor \S+ route-map FROM-\S+ in\n", "")),
         "nxos": lines((r"^ +route-map FROM-\S+ in\n", "")),
         "junos": lines((r"^ +import FROM-.*\n", "")),
         "cumulus": lines((r"^ +inbound:\n +route-map: FROM-\S+\n", "")),
     },
     "another export policy": {
-        **routed((r"route-map TO-\S+ out", "route-map NONE out")),
+        **frr_edits((r"route-map TO-\S+ out", "route-map NONE out")),
         "eos": lines((r"route-map TO-\S+ out", "route-map NONE out")),
         "nxos": lines((r"route-map TO-\S+ out", "route-map NONE out")),
         "junos": lines((r"export \[ (.*)TO-\S+ \]", r"export [ \1NONE ]")),
         "cumulus": lines((r"route-map: TO-\S+", "route-map: NONE")),
     },
     "a session less": {
-        **routed((r"^ neighbor 10\.64\.0\.[02] .*\n", "")),
+        **frr_edits((r"^ neighbor 10\.64\.0\.[02] .*\n", "")),
         "eos": lines((r"^ +neighbor 10\.64\.0\.[01] .*\n", "")),
         "nxos": lines((r"^  neighbor 10\.64\.0\.[01]\n(?:    .*\n)*", "")),
         "junos": lines((junos_block(r"neighbor 10\.64\.0\.[01] "), "")),
         "cumulus": lines((block(r"10\.64\.0\.[01]:", 14), "")),
     },
     "sessions shut": {
-        **routed((r"^( neighbor (?:UP|DOWN)STREAM-V4 peer-group)$", r"\1\n neighbor UPSTREAM-V4 shutdown")),
+        **frr_edits((r"^( neighbor (?:UP|DOWN)STREAM-V4 peer-group)$", r"\1\n neighbor UPSTREAM-V4 shutdown")),
         "eos": lines((r"^(   neighbor (\S+) peer group)$", r"\1\n   neighbor \2 shutdown")),
         "nxos": lines((r"^(  neighbor 10\S+)$", r"\1\n    shutdown")),
         "junos": lines((r"^( +)(type external;)$", r"\1\2\n\1shutdown;")),
         "cumulus": lines((r"^( +)(peer-group: \S+)$", r"\1\2\n\1shutdown: 'on'")),
     },
     "family off": {
-        **routed((r"^ +neighbor \S+ activate\n", "")),
+        **frr_edits((r"^ +neighbor \S+ activate\n", "")),
         "eos": lines((r"^ +neighbor \S+ activate\n", "")),
         "nxos": lines((r"^(  template peer (?:UP|DOWN)STREAM\n.*\n)    address-family ipv4 unicast\n(?:      .*\n)*", r"\1")),
         "junos": lines((r"^( +)family inet \{\n\1    unicast \{\n(?:\1     +.*\n)*\1    \}\n\1\}\n", "")),
         "cumulus": lines((r"(ipv4-unicast:\n(?:.*\n){0,12}?\s+enable: )'on'", r"\1'off'")),
     },
     "static route gone": {
-        **routed((r"^ip route 198\S+ .*\n", "")),
+        **frr_edits((r"^ip route 198\S+ .*\n", "")),
         "eos": lines((r"^ip route 198\S+ .*\n", "")),
         "nxos": lines((r"^ip route 198\S+ .*\n", "")),
         "junos": lines((r"^ +route 198\S+ .*\n", "")),
         "cumulus": lines((block(r"198\.51\.100\.0/24:", 12), "")),
     },
     "static route to nowhere": {
-        **routed((r"^(ip route 198\S+) .*", r"\1 blackhole")),
+        **frr_edits((r"^(ip route 198\S+) .*", r"\1 blackhole")),
         "eos": lines((r"^(ip route 198\S+) .*", r"\1 Null0")),
         "nxos": lines((r"^(ip route 198\S+) .*", r"\1 Null0")),
         "junos": lines((r"^( +route 198\S+) .*", r"\1 discard;")),
@@ -297,35 +297,35 @@ ROUTING: dict[str, dict[str, Edit]] = {
         "cumulus": lines((r"^( +)(10\.128\.0\.0/12:\n +address)", r"\g<1>0.0.0.0/0:\n\1  address-family: ipv4-unicast\n\1  via:\n\1    blackhole:\n\1      type: blackhole\n\1\2")),
     },
     "connected routes stay out": {
-        **routed((r"^ +redistribute connected .*\n", "")),
+        **frr_edits((r"^ +redistribute connected .*\n", "")),
         "eos": lines((r"^ +redistribute connected .*\n", "")),
         "nxos": lines((r"^ +redistribute direct .*\n", "")),
         "junos": lines((r"export \[ CONNECTED", "export [")),
         "cumulus": lines((r"^ +connected:\n +enable: 'on'\n +route-map: CONNECTED\n", "")),
     },
     "static routes stay out": {
-        **routed((r"^ +redistribute static .*\n", "")),
+        **frr_edits((r"^ +redistribute static .*\n", "")),
         "eos": lines((r"^ +redistribute static .*\n", "")),
         "nxos": lines((r"^ +redistribute static .*\n", "")),
         "junos": lines((r"export \[ CONNECTED STATIC", "export [ CONNECTED")),
         "cumulus": lines((r"^ +static:\n +enable: 'on'\n +route-map: STATIC\n", "")),
     },
     "connected map refers to no list": {
-        **routed((r"prefix-list CONNECTED-V4$", "prefix-list NONE")),
+        **frr_edits((r"prefix-list CONNECTED-V4$", "prefix-list NONE")),
         "eos": lines((r"prefix-list CONNECTED-V4$", "prefix-list NONE"), (r"^ip prefix-list NONE", "ip prefix-list CONNECTED-V4")),
         "nxos": lines((r"address prefix-list CONNECTED-V4$", "address prefix-list NONE")),
         "junos": lines((r"route-filter-list CONNECTED-V4;", "route-filter-list NONE;")),
         "cumulus": lines((r"ip-prefix-list: CONNECTED-V4", "ip-prefix-list: NONE")),
     },
     "aggregate gone": {
-        **routed((r"^ +aggregate-address .*\n", "")),
+        **frr_edits((r"^ +aggregate-address .*\n", "")),
         "eos": lines((r"^ +aggregate-address .*\n", "")),
         "nxos": lines((r"^ +aggregate-address .*\n", "")),
         "junos": lines((junos_block("aggregate "), "")),
         "cumulus": lines((r"^( +)aggregate-route:\n(?:\1 +.*\n)*", "")),
     },
     "one path": {
-        **routed((r"^( +maximum-paths) 64", r"\1 1")),
+        **frr_edits((r"^( +maximum-paths) 64", r"\1 1")),
         "eos": lines((r"maximum-paths 64 ecmp 64", "maximum-paths 1")),
         "nxos": lines((r"maximum-paths 64", "maximum-paths 1")),
         "junos": lines((r"^( +)multipath \{\n\1 +multiple-as;\n\1\}\n", "")),
@@ -338,28 +338,28 @@ ROUTING: dict[str, dict[str, Edit]] = {
         "cumulus": lines((r"^ +multipaths:\n +ebgp: 64\n", "")),
     },
     "no multipath across ASNs": {
-        **routed((r"^ bgp bestpath as-path multipath-relax\n", "")),
+        **frr_edits((r"^ bgp bestpath as-path multipath-relax\n", "")),
         "eos": lines((r"^ +bgp bestpath as-path multipath-relax\n", "   no bgp bestpath as-path multipath-relax\n")),
         "nxos": lines((r"^ +bestpath as-path multipath-relax\n", "")),
         "junos": lines((r"^ +multiple-as;\n", "")),
         "cumulus": lines((r"^ +path-selection:\n +multipath:\n +aspath-ignore: 'on'\n", "")),
     },
     "marks of routes replaced": {
-        **routed((r"(community-list standard FROM-ABOVE seq \d+ permit) \S+", r"\1 65000:9")),
+        **frr_edits((r"(community-list standard FROM-ABOVE seq \d+ permit) \S+", r"\1 65000:9")),
         "eos": lines((r"(ip community-list FROM-ABOVE permit) \S+", r"\1 65000:9")),
         "nxos": lines((r"(community-list standard FROM-ABOVE seq 10 permit) \S+", r"\1 65000:9")),
         "junos": lines((r"(community FROM-ABOVE members) \S+;", r"\1 65000:9;")),
         "cumulus": lines((r"(FROM-ABOVE:\n(?:.*\n){4,5}?\s+)'65000:1'", r"\1'65000:9'")),
     },
     "own ASN accepted": {
-        **routed((r"^( +)neighbor (\S+) activate", r"\1neighbor \2 activate\n\1neighbor \2 allowas-in 9")),
+        **frr_edits((r"^( +)neighbor (\S+) activate", r"\1neighbor \2 activate\n\1neighbor \2 allowas-in 9")),
         "eos": lines((r"^(   neighbor (\S+) peer group)$", r"\1\n   neighbor \2 allowas-in 9")),
         "nxos": lines((r"^( +)send-community$", r"\1send-community\n\1allowas-in 9")),
         "junos": lines((r"^( +)(type external;)$", r"\1\2\n\1local-as 4200000001 loops 9;")),
         "cumulus": lines((r"^( +)(enable: 'on'\n\1policy:)", r"\1aspath:\n\1  allow-my-asn:\n\1    enable: 'on'\n\1\2"), (r"^( +)policy:\n( +)inbound:", r"\1aspath:\n\2allow-my-asn:\n\2  enable: 'on'\n\1policy:\n\2inbound:")),
     },
     "no BFD": {
-        **routed((r"^ neighbor \S+ bfd.*\n", "")),
+        **frr_edits((r"^ neighbor \S+ bfd.*\n", "")),
         "eos": lines((r"^ +neighbor \S+ bfd\n", "")),
         "nxos": lines((r"^ +bfd\n", "")),
         "junos": lines((junos_block("bfd-liveness-detection "), "")),
@@ -371,14 +371,14 @@ ROUTING: dict[str, dict[str, Edit]] = {
         "junos": lines((r"minimum-interval 1000;", "minimum-interval 10000;")),
     },
     "a prefix limit of one": {
-        **routed((r"maximum-prefix \d+", "maximum-prefix 1")),
+        **frr_edits((r"maximum-prefix \d+", "maximum-prefix 1")),
         "eos": lines((r"maximum-routes \d+", "maximum-routes 1")),
         "nxos": lines((r"maximum-prefix \d+", "maximum-prefix 1")),
         "junos": lines((r"maximum \d+;", "maximum 1;")),
         "cumulus": lines((r"maximum: \d+", "maximum: 1")),
     },
     "outside unreachable": {
-        **routed((r"^ip prefix-list OUTSIDE-V4 seq \d+ permit 0.*\n", "")),
+        **frr_edits((r"^ip prefix-list OUTSIDE-V4 seq \d+ permit 0.*\n", "")),
         "eos": lines((r"^   seq 10 permit 0\.0\.0\.0/0\n", "")),
         "nxos": lines((r"^ip prefix-list OUTSIDE-V4 seq \d+ permit 0.*\n", "")),
         "junos": lines((r"^ +0\.0\.0\.0/0 exact;\n", "")),
@@ -766,7 +766,7 @@ def caught(review: Review) -> bool:
     return review.risk in ("medium", "high")
 
 
-def tried(
+def try_edits(
     nos: str, kinds: Iterable[tuple[str, dict[str, Edit]]], *, rules: bool = False
 ) -> Iterable[tuple[str, Review | None]]:
     """Each kind that the system has, and its review; None where the edit fits no switch."""
@@ -774,7 +774,7 @@ def tried(
         if nos in systems:
             folder = Path(mkdtemp(prefix="fabricc-edit-"))
             try:
-                yield kind, reviewed(nos, systems[nos], folder, rules=rules)
+                yield kind, review_edit(nos, systems[nos], folder, rules=rules)
             finally:
                 shutil.rmtree(folder)
 
@@ -783,7 +783,7 @@ def main(systems: Iterable[str]) -> None:
     for nos in systems or SYSTEMS:
         counts: Counter[str] = Counter()
         for title, kinds in (("harmful", HARMFUL), ("harmless", HARMLESS)):
-            for kind, review in tried(nos, kinds.items()):
+            for kind, review in try_edits(nos, kinds.items()):
                 if review is None:
                     verdict, subjects = "no edit", ""
                 else:

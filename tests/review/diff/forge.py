@@ -95,7 +95,7 @@ def git(folder: Path, *arguments: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def parsed(path: Path) -> dict[str, Any]:
+def parse_yaml(path: Path) -> dict[str, Any]:
     found: dict[str, Any] = yaml.safe_load(path.read_text("utf-8"))
     return found
 
@@ -142,7 +142,7 @@ class Forge:
 
         `label` is the one whose setting by `setter` starts the run.
         """
-        workflow = parsed(self.trusted / ".github" / "workflows" / "fabricc.yml")
+        workflow = parse_yaml(self.trusted / ".github" / "workflows" / "fabricc.yml")
         known = {
             "${{ runner.temp }}/fabricc": str(self.work), "${{ github.token }}": "t0ken",
             "refs/remotes/origin/${{ github.base_ref }}": "refs/remotes/origin/main",
@@ -222,7 +222,7 @@ def load_module(path: Path) -> Any:
     return module
 
 
-def edited(author: Path) -> None:
+def edit_spec(author: Path) -> None:
     path = author / TREE / "switches" / "spine01a" / "frr.conf"
     path.write_text(path.read_text("utf-8") + "! rogue\n", "utf-8")
     git(author, "add", "-A")
@@ -230,7 +230,7 @@ def edited(author: Path) -> None:
 
 def own_ci(author: Path) -> None:
     """A bad tree, with a workflow and scripts that would let it through."""
-    edited(author)
+    edit_spec(author)
     for path in (author / "ci").glob("*.sh"):
         path.write_text("exit 0\n", "utf-8")
     (author / ".github" / "workflows" / "fabricc.yml").write_text("on: push\njobs: {}\n", "utf-8")

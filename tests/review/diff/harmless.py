@@ -7,7 +7,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from tests.review.diff.edits import before_end, lines, more, routed, rows
+from tests.review.diff.edits import before_end, frr_edits, lines, more, rows
 
 if TYPE_CHECKING:
     from tests.review.diff.edits import Edit
@@ -84,7 +84,7 @@ LAYOUT: dict[str, dict[str, Edit]] = {
     "numbered entries in another order": {
         "eos": lines((r"^(   seq \d+ permit .*\n)(   seq \d+ permit .*\n)", r"\2\1")),
         "nxos": lines((r"^(ip prefix-list FABRIC-V4 seq 10 .*\n)(ip prefix-list FABRIC-V4 seq 20 .*\n)", r"\2\1")),
-        **routed((r"^(ip prefix-list FABRIC-V4 seq 5 .*\n)(ip prefix-list FABRIC-V4 seq 10 .*\n)", r"\2\1")),
+        **frr_edits((r"^(ip prefix-list FABRIC-V4 seq 5 .*\n)(ip prefix-list FABRIC-V4 seq 10 .*\n)", r"\2\1")),
     },
     "route maps in another order": {
         "eos": reorder(r"^route-map CONNECTED .*\n(?:   .*\n)*!\n|^route-map TO-\S+ permit 20\n(?:   .*\n)*!\n"),
@@ -139,7 +139,7 @@ TEXTS: dict[str, dict[str, Edit]] = {
     "descriptions of neighbors": {
         "eos": lines((r"^(   neighbor 10\S+ description) .*", r"\1 see the cabling plan")),
         "nxos": lines((r"^(  neighbor 10\S+\n(?:    .*\n)*?    description) .*", r"\1 see the cabling plan")),
-        **routed((r"^( neighbor 10\S+ description) .*", r"\1 see the cabling plan")),
+        **frr_edits((r"^( neighbor 10\S+ description) .*", r"\1 see the cabling plan")),
         "junos": lines((r"^(            neighbor 10\S+ \{\n                description) .*;", r'\1 "see the cabling plan";')),
         "cumulus": lines((r"^(              10\.64\S+:\n                description:) .*", r"\1 see the cabling plan")),
     },
@@ -179,11 +179,11 @@ TEXTS: dict[str, dict[str, Edit]] = {
     "a description of a route map": {
         "eos": lines((r"^(route-map TO-\S+ permit 20\n)", r"\1   description own prefixes" + "\n")),
         "nxos": lines((r"^(route-map TO-\S+ permit 20\n)", r"\1  description own prefixes" + "\n")),
-        **routed((r"^(route-map TO-\S+ permit 20\n)", r"\1 description own prefixes" + "\n")),
+        **frr_edits((r"^(route-map TO-\S+ permit 20\n)", r"\1 description own prefixes" + "\n")),
     },
     "a description of a prefix list": {
         "nxos": lines((r"^(ip prefix-list OWN-V4 seq 10)", r"ip prefix-list OWN-V4 description own prefixes" + "\n" + r"\1")),
-        **routed((r"^(ip prefix-list OWN-V4 seq 5)", r"ip prefix-list OWN-V4 description own prefixes" + "\n" + r"\1")),
+        **frr_edits((r"^(ip prefix-list OWN-V4 seq 5)", r"ip prefix-list OWN-V4 description own prefixes" + "\n" + r"\1")),
     },
     "a remark in the access list": {
         "eos": lines((r"^(ip access-list (?:standard )?FABRICC-ACCESS\n)", r"\1   5 remark hosts of the operators" + "\n")),
@@ -216,11 +216,11 @@ SETTINGS: dict[str, dict[str, Edit]] = {
     },
     "the time of log lines": {
         "eos": before_end("logging format timestamp high-resolution\n!\n"), "nxos": lines((r"^hostname", "logging timestamp milliseconds\nhostname")),
-        "junos": lines((r"^(    syslog \{\n)", r"\1        time-format millisecond;" + "\n")), **routed((r"^(log syslog .*\n)", r"\1log timestamp precision 6" + "\n")),
+        "junos": lines((r"^(    syslog \{\n)", r"\1        time-format millisecond;" + "\n")), **frr_edits((r"^(log syslog .*\n)", r"\1log timestamp precision 6" + "\n")),
     },
     "the facility of log lines": {
         "eos": before_end("logging facility local5\n!\n"), "nxos": lines((r"^(logging server \S+ 6) (use-vrf .*)", r"\1 \2 facility local5")),
-        "junos": lines((r"^(        host 192\S+ \{\n)", r"\1            facility-override local5;" + "\n")), **routed((r"^(log syslog .*\n)", r"\1log facility local5" + "\n")),
+        "junos": lines((r"^(        host 192\S+ \{\n)", r"\1            facility-override local5;" + "\n")), **frr_edits((r"^(log syslog .*\n)", r"\1log facility local5" + "\n")),
     },
     "the interval of LLDP": {
         "eos": before_end("lldp timer 20\n!\n"), "nxos": lines((r"^(feature lldp\n)", r"\1lldp timer 20" + "\n")),

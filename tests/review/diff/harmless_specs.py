@@ -50,7 +50,7 @@ def base_folder(folder: Path, nos: str) -> Path:
     return path
 
 
-def replaced(*edits: tuple[str, str], file: str = "cluster.yaml") -> Edit:
+def replace_matches(*edits: tuple[str, str], file: str = "cluster.yaml") -> Edit:
     """Replace what expressions match in a file; each must match."""
 
     def edit(folder: Path) -> None:
@@ -79,7 +79,7 @@ def _write_block_style(folder: Path) -> None:
 def _rename_overlay(folder: Path) -> None:
     (overlay,) = folder.glob("o.*")
     overlay.rename(folder / f"company{overlay.suffix}")
-    replaced((r"file: o\.", "file: company."))(folder)
+    replace_matches((r"file: o\.", "file: company."))(folder)
 
 
 def _comment_overlay(folder: Path) -> None:
@@ -95,10 +95,10 @@ def _split_overlay(folder: Path) -> None:
     """Name the overlay twice: lines that are there are not repeated."""
     (overlay,) = folder.glob("o.*")
     (folder / f"again{overlay.suffix}").write_text(overlay.read_text("utf-8"), "utf-8")
-    replaced((r"^(  - \{file: )o(\..*)$", r"\1o\2" + "\n" + r"\1again\2"))(folder)
+    replace_matches((r"^(  - \{file: )o(\..*)$", r"\1o\2" + "\n" + r"\1again\2"))(folder)
 
 
-def written(name: str, text: str) -> Edit:
+def write_file(name: str, text: str) -> Edit:
     """Write a file next to the spec."""
 
     def edit(folder: Path) -> None:
@@ -109,40 +109,40 @@ def written(name: str, text: str) -> Edit:
 
 
 HARMLESS: dict[str, Edit] = {
-    "a comment in the spec": replaced((r"\A", "# owned by the network team\n")),
-    "blank lines in the spec": replaced((r"^(spines:)", r"\n\n\1")),
+    "a comment in the spec": replace_matches((r"\A", "# owned by the network team\n")),
+    "blank lines in the spec": replace_matches((r"^(spines:)", r"\n\n\1")),
     "sections in another order": _reorder_sections,
     "block style": _write_block_style,
-    "quotes in the spec": replaced((r"^cluster: outward$", 'cluster: "outward"'), (r"(medium): dac", r"\1: 'dac'")),
-    "keys of an entry in another order": replaced((r"\{dscp: 26, lossless: true\}", "{lossless: true, dscp: 26}")),
-    "a default stated": replaced((r"^(routing: \{)", r"\1keepalive_s: 3, hold_s: 9, ")),
-    "a reason in other words": replaced((r"a lab without PFC", "a lab, PFC comes later")),
-    "one host network written long": replaced((r"^  access: \[10\.250\.0\.0/24\]", "  access:\n    - 10.250.0.0/24")),
-    "a README": written("README.md", "# Zone A\n\nCabling: see the plan.\n"),
-    "pages for the operators": written("docs/runbook.md", "# Runbook\n"),
+    "quotes in the spec": replace_matches((r"^cluster: outward$", 'cluster: "outward"'), (r"(medium): dac", r"\1: 'dac'")),
+    "keys of an entry in another order": replace_matches((r"\{dscp: 26, lossless: true\}", "{lossless: true, dscp: 26}")),
+    "a default stated": replace_matches((r"^(routing: \{)", r"\1keepalive_s: 3, hold_s: 9, ")),
+    "a reason in other words": replace_matches((r"a lab without PFC", "a lab, PFC comes later")),
+    "one host network written long": replace_matches((r"^  access: \[10\.250\.0\.0/24\]", "  access:\n    - 10.250.0.0/24")),
+    "a README": write_file("README.md", "# Zone A\n\nCabling: see the plan.\n"),
+    "pages for the operators": write_file("docs/runbook.md", "# Runbook\n"),
     "an overlay file renamed": _rename_overlay,
     "a comment in an overlay": _comment_overlay,
     "an overlay named twice": _split_overlay,
-    "the title of a model": replaced((r"title: Our host", "title: Our new host"), file="own.yaml"),
-    "a source of the catalog": replaced((r"data sheet of 2025", "data sheet of 2026"), file="own.yaml"),
-    "a comment in the catalog": replaced((r"\A", "# models of our own\n"), file="own.yaml"),
-    "a model that nobody uses": replaced((r"\Z", "  other-host: {extends: dgx-b200, title: Another host}\n"), file="own.yaml"),
-    "a time server more": replaced((r"^  ntp: \[", "  ntp: [192.0.2.100, ")),
-    "a log server more": replaced((r"^  syslog: \[", "  syslog: [192.0.2.99, ")),
-    "a name server more": replaced((r"^  dns: \[", "  dns: [192.0.2.98, ")),
-    "a location and a contact": replaced((r"^  snmp: \{", "  snmp: {location: hall-3, contact: noc@example.net, ")),
+    "the title of a model": replace_matches((r"title: Our host", "title: Our new host"), file="own.yaml"),
+    "a source of the catalog": replace_matches((r"data sheet of 2025", "data sheet of 2026"), file="own.yaml"),
+    "a comment in the catalog": replace_matches((r"\A", "# models of our own\n"), file="own.yaml"),
+    "a model that nobody uses": replace_matches((r"\Z", "  other-host: {extends: dgx-b200, title: Another host}\n"), file="own.yaml"),
+    "a time server more": replace_matches((r"^  ntp: \[", "  ntp: [192.0.2.100, ")),
+    "a log server more": replace_matches((r"^  syslog: \[", "  syslog: [192.0.2.99, ")),
+    "a name server more": replace_matches((r"^  dns: \[", "  dns: [192.0.2.98, ")),
+    "a location and a contact": replace_matches((r"^  snmp: \{", "  snmp: {location: hall-3, contact: noc@example.net, ")),
 }  # fmt: skip
 """Edits of the folder that change neither traffic nor access nor losslessness."""
 
 HARMFUL: dict[str, Edit] = {
-    "a name commented out with its line": replaced((r"^(  access: .*)$", r"# \1")),
-    "another network that may connect": replaced((r"10\.250\.0\.0/24", "10.0.0.0/8")),
-    "a log server swapped": replaced((r"^  syslog: \[192\.0\.2\.104, 192\.0\.2\.105\]", "  syslog: [192.0.2.204]")),
-    "a code point moved by a reordering": replaced((r"\{dscp: 26, lossless: true\}", "{lossless: true, dscp: 24}")),
-    "a class lossless no more": replaced((r"dscp: 26, lossless: true", "dscp: 26, lossless: false")),
-    "a key exchanged in a reformatted list": replaced((r"AAAAC3NzaC1lZDI1NTE5AAAAIGcN", "AAAAC3NzaC1lZDI1NTE5AAAAIBcN")),
-    "a wider way out": replaced((r"203\.0\.113\.0/24 le 28", "192.168.0.0/16 le 28")),
-    "BFD off beside a default": replaced((r"^(routing: \{)", r"\1keepalive_s: 3, bfd: false, ")),
-    "a TACACS+ server exchanged": replaced((r"192\.0\.2\.106", "192.0.2.206")),
+    "a name commented out with its line": replace_matches((r"^(  access: .*)$", r"# \1")),
+    "another network that may connect": replace_matches((r"10\.250\.0\.0/24", "10.0.0.0/8")),
+    "a log server swapped": replace_matches((r"^  syslog: \[192\.0\.2\.104, 192\.0\.2\.105\]", "  syslog: [192.0.2.204]")),
+    "a code point moved by a reordering": replace_matches((r"\{dscp: 26, lossless: true\}", "{lossless: true, dscp: 24}")),
+    "a class lossless no more": replace_matches((r"dscp: 26, lossless: true", "dscp: 26, lossless: false")),
+    "a key exchanged in a reformatted list": replace_matches((r"AAAAC3NzaC1lZDI1NTE5AAAAIGcN", "AAAAC3NzaC1lZDI1NTE5AAAAIBcN")),
+    "a wider way out": replace_matches((r"203\.0\.113\.0/24 le 28", "192.168.0.0/16 le 28")),
+    "BFD off beside a default": replace_matches((r"^(routing: \{)", r"\1keepalive_s: 3, bfd: false, ")),
+    "a TACACS+ server exchanged": replace_matches((r"192\.0\.2\.106", "192.0.2.206")),
 }  # fmt: skip
 """Edits that look like those above, each of which a reviewer has to see."""

@@ -261,7 +261,7 @@ def test_a_conflict_in_another_file_is_a_warning(repository: Repository, fabricc
     assert "warning FAB9033" in ran[1]
 
 
-def diverged(repository: Repository) -> Path:
+def clone_diverged(repository: Repository) -> Path:
     """A clone of one commit of each branch, after main and topic moved on."""
     repository.git("checkout", "-qb", "topic")
     repository.edit("cluster.yaml", "    rack03: 4\n", "    rack03: 4\n    rack06: 4\n")
@@ -281,7 +281,7 @@ def diverged(repository: Repository) -> Path:
 def test_a_shallow_clone_stops_and_names_the_command(
     repository: Repository, fabricc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clone = diverged(repository)
+    clone = clone_diverged(repository)
     monkeypatch.chdir(clone)
     for head in ([], ["--head", "origin/topic"]):
         status, out, err = fabricc("diff", "cluster.yaml", "--base", "origin/main", *head)

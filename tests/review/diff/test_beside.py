@@ -18,7 +18,7 @@ from fabricc.review.diff import wording
 from fabricc.review.diff.control_files import role_of
 from fabricc.review.diff.fact_impact import is_access
 from fabricc.review.diff.review_policy import Policy, as_policies_write, own_labels, policy_violations
-from tests.review.diff.conftest import INVENTORIES, compared
+from tests.review.diff.conftest import INVENTORIES, compare_specs
 
 if TYPE_CHECKING:
     from tests.review.diff.conftest import Bench
@@ -204,7 +204,7 @@ def test_an_account_in_an_overlay_is_access_also_next_to_another_change(bench: B
     head = bench.spec("lab-smallest", "head", more="overlays: [{file: o.conf, nos: frr, into: frr.conf}]\n")
     (base.parent / "o.conf").write_text("hostname-note a\n", "utf-8")
     (head.parent / "o.conf").write_text("agentx\n", "utf-8")
-    found = compared(base, head)
+    found = compare_specs(base, head)
     assert found.access_changes == {"lines that fabricc does not interpret, changed": 6}
     assert (found.risk, wording.review_labels(found)) == (
         "high",
@@ -237,7 +237,7 @@ def test_a_figure_of_a_copied_model_is_shown_with_its_sources_and_its_reach(benc
     head = bench.spec("lab-smallest", "head", ("linux-16x100, nos: frr, uplinks", "own-box, nos: frr, uplinks"),
                       more="catalog: [own.yaml]\n")  # fmt: skip
     (head.parent / "own.yaml").write_text(own, "utf-8")
-    found = compared(base, head)
+    found = compare_specs(base, head)
     figures = {each.figure: each for each in found.model_figures}
     figure = figures["buffers.cell_bytes"]
     assert (figure.model, figure.before, figure.after, figure.reach) == ("own-box", "254", "256", ("4 ToRs",))
@@ -248,7 +248,7 @@ def test_a_figure_of_a_copied_model_is_shown_with_its_sources_and_its_reach(benc
     again = bench.spec("lab-smallest", "again", ("linux-16x100, nos: frr, uplinks", "own-box, nos: frr, uplinks"),
                        more="catalog: [own.yaml]\n")  # fmt: skip
     (again.parent / "own.yaml").write_text(own.replace("value: 256, source", "value: 512, source"), "utf-8")
-    changed = compared(head, again)
+    changed = compare_specs(head, again)
     assert [(each.figure, each.before, each.after) for each in changed.model_figures] == [
         ("buffers.cell_bytes", "256", "512")
     ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.review.diff.markdown import FORGES, render
-from tests.review.diff.conftest import compared
+from tests.review.diff.conftest import compare_specs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,7 @@ def add_a_unit(bench: Bench) -> Review:
     pin(base)
     head = bench.spec(POD, "head", ("hosts: 128", "hosts: 160\n  capacity: 160"))
     (head.parent / "fabricc.lock").write_text((base.parent / "fabricc.lock").read_text("utf-8"), "utf-8")
-    return compared(base, head)
+    return compare_specs(base, head)
 
 
 def pin(spec: Path) -> None:
@@ -80,7 +80,7 @@ def remove_a_rack(bench: Bench) -> Review:
     pin(base)
     head = bench.spec(ZONE, "head", ("  racks: 32\n", racks(7)))
     (head.parent / "fabricc.lock").write_text((base.parent / "fabricc.lock").read_text("utf-8"), "utf-8")
-    return compared(base, head)
+    return compare_specs(base, head)
 
 
 CHANGES: list[Callable[[Bench], Review]] = [

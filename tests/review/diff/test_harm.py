@@ -15,7 +15,7 @@ from fabricc.review.diff.review_json import as_json
 from fabricc.review.diff.review_policy import Policy, policy_violations
 from fabricc.review.diff.terminal import as_diagnostics
 from tests.outward import spec_text
-from tests.review.diff.conftest import compared
+from tests.review.diff.conftest import compare_specs
 from tests.review.diff.edits import (
     ACCESS,
     HARMFUL,
@@ -24,8 +24,8 @@ from tests.review.diff.edits import (
     SERVICES,
     SYSTEMS,
     lines,
-    reviewed,
-    tried,
+    review_edit,
+    try_edits,
 )
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ SPREAD = 4
 @pytest.mark.parametrize("nos", SYSTEMS)
 def test_a_harmful_change_of_all_switches_is_never_low(nos: str, share: int) -> None:
     kinds = list(HARMFUL.items())[(SYSTEMS.index(nos) + share) % SPREAD :: SPREAD]
-    found = dict(tried(nos, kinds))
+    found = dict(try_edits(nos, kinds))
     assert len(found) >= len(kinds) // 2
     assert [kind for kind, review in found.items() if review is None] == []
     missed = {
@@ -58,7 +58,7 @@ def test_a_harmful_change_of_all_switches_is_never_low(nos: str, share: int) -> 
 @pytest.mark.parametrize("nos", SYSTEMS)
 @pytest.mark.spread(2)
 def test_a_harmless_change_is_never_red(nos: str) -> None:
-    risks = {kind: review.risk for kind, review in tried(nos, HARMLESS.items()) if review}
+    risks = {kind: review.risk for kind, review in try_edits(nos, HARMLESS.items()) if review}
     assert len(risks) >= 6
     assert set(risks.values()) <= {"none", "low"}, risks
 
@@ -90,7 +90,7 @@ SAME = {
 @pytest.mark.spread(4)
 @pytest.mark.parametrize("kind", SAME)
 def test_one_change_has_the_same_class_and_words_on_every_system(kind: str, tmp_path: Path) -> None:
-    found = {nos: effect(reviewed(nos, edit, tmp_path / nos)) for nos, edit in SAME[kind].items()}
+    found = {nos: effect(review_edit(nos, edit, tmp_path / nos)) for nos, edit in SAME[kind].items()}
     assert len(found) >= 4
     first = next(iter(found.values()))
     assert {nos: each for nos, each in found.items() if each != first} == {}
@@ -98,7 +98,7 @@ def test_one_change_has_the_same_class_and_words_on_every_system(kind: str, tmp_
 
 def test_sessions_reset_only_where_some_go_down(tmp_path: Path) -> None:
     for nos, edit in ROUTING["a session less"].items():
-        review = reviewed(nos, edit, tmp_path / nos)
+        review = review_edit(nos, edit, tmp_path / nos)
         assert review is not None
         assert (review.impact, review.sessions > 0) == (Impact.SESSION_RESET, True), nos
         subjects = [line.statement.subject for group in review.groups for line in group.lines]
@@ -108,7 +108,7 @@ def test_sessions_reset_only_where_some_go_down(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["access for all", "access lists gone"])
 def test_management_opened_to_all_is_access_on_every_system(kind: str, tmp_path: Path) -> None:
     for nos, edit in ACCESS[kind].items():
-        review = reviewed(nos, edit, tmp_path / nos)
+        review = review_edit(nos, edit, tmp_path / nos)
         assert review is not None
         assert review.risk in ("medium", "high"), nos
         assert "fabric:access" in wording.review_labels(review)
@@ -130,7 +130,7 @@ ACCEPTED = "".join(
 )
 
 
-def overlaid(folder: Path, nos: str, text: str = "", *, removes: str = "", accept: str = "") -> Path:
+def write_overlay(folder: Path, nos: str, text: str = "", *, removes: str = "", accept: str = "") -> Path:
     """A spec with an overlay, and one that takes lines away."""
     folder.mkdir()
     path, entries = folder / "cluster.yaml", []
@@ -148,7 +148,9 @@ def overlaid(folder: Path, nos: str, text: str = "", *, removes: str = "", accep
 
 @pytest.mark.parametrize("nos", LINES)
 def test_uninterpreted_overlay_line_has_the_highest_impact(nos: str, tmp_path: Path) -> None:
-    review = compared(overlaid(tmp_path / "base", nos), overlaid(tmp_path / "head", nos, LINES[nos][1]))
+    review = compare_specs(
+        write_overlay(tmp_path / "base", nos), write_overlay(tmp_path / "head", nos, LINES[nos][1])
+    )
     assert (review.risk, review.impact) == ("high", Impact.RELOAD)
     assert wording.verdict_line(review).startswith("HIGH risk, ")
     assert "not interpret change on 4 devices (effect unknown)" in wording.verdict_line(review).split(", ")[1]
@@ -163,20 +165,24 @@ def test_uninterpreted_overlay_line_has_the_highest_impact(nos: str, tmp_path: P
 def test_a_spec_vouches_for_a_line_and_the_comment_repeats_the_reason(tmp_path: Path) -> None:
     entry = '{code: FAB9065, line: "cli alias name *", reason: "an alias of the help desk"}, '
     line = LINES["nxos"][1]
-    before = overlaid(tmp_path / "base", "nxos")
-    brought = compared(before, overlaid(tmp_path / "head", "nxos", line, accept=entry))
+    before = write_overlay(tmp_path / "base", "nxos")
+    brought = compare_specs(before, write_overlay(tmp_path / "head", "nxos", line, accept=entry))
     assert (brought.risk, brought.impact, brought.unknown_lines) == ("medium", Impact.HITLESS, {})
     comment = render(brought, FORGES["github"])
     assert (
         "`cli alias name *`: an alias of the help desk (4 devices, the entry comes with this change)"
         in comment
     )
-    known = compared(overlaid(tmp_path / "known", "nxos", accept=entry), tmp_path / "head" / "cluster.yaml")
+    known = compare_specs(
+        write_overlay(tmp_path / "known", "nxos", accept=entry), tmp_path / "head" / "cluster.yaml"
+    )
     assert (known.risk, "an alias of the help desk (4 devices)" in render(known, FORGES["github"])) == (
         "low",
         True,
     )
-    other = compared(before, overlaid(tmp_path / "other", "nxos", "alias exec-time on\n", accept=entry))
+    other = compare_specs(
+        before, write_overlay(tmp_path / "other", "nxos", "alias exec-time on\n", accept=entry)
+    )
     assert other.risk == "high"
 
 
@@ -191,19 +197,21 @@ REMOVALS = {
 @pytest.mark.parametrize("nos", REMOVALS)
 def test_the_review_lists_what_the_proof_of_the_newer_side_alone_finds(nos: str, tmp_path: Path) -> None:
     text, code = REMOVALS[nos]
-    before, after = overlaid(tmp_path / "base", nos), overlaid(tmp_path / "head", nos, removes=text)
-    review = compared(before, after)
+    before, after = write_overlay(tmp_path / "base", nos), write_overlay(tmp_path / "head", nos, removes=text)
+    review = compare_specs(before, after)
     assert code in {d.code for d in review.findings}
     assert review.risk in ("medium", "high")
     assert "that the older side lacks" in wording.verdict_line(review)
     assert code in render(review, FORGES["github"])
-    again = compared(after, overlaid(tmp_path / "again", nos, removes=f"{text}"))
+    again = compare_specs(after, write_overlay(tmp_path / "again", nos, removes=f"{text}"))
     assert not again.proof_findings
 
 
 def test_a_removal_that_the_build_refuses_is_an_error_of_the_review(tmp_path: Path) -> None:
-    removed = overlaid(tmp_path / "head", "eos", removes="qos profile ROCE*\n   priority-flow-control on\n")
-    review = compared(overlaid(tmp_path / "base", "eos"), removed)
+    removed = write_overlay(
+        tmp_path / "head", "eos", removes="qos profile ROCE*\n   priority-flow-control on\n"
+    )
+    review = compare_specs(write_overlay(tmp_path / "base", "eos"), removed)
     assert any(d.severity is Severity.ERROR for d in review.proof_findings)
     assert review.risk == "high"
 
@@ -211,11 +219,11 @@ def test_a_removal_that_the_build_refuses_is_an_error_of_the_review(tmp_path: Pa
 def test_an_overlay_that_undoes_a_drain_is_no_hitless_change(tmp_path: Path) -> None:
     drain = "overrides: {spine01a: {drain: true}}\n"
     removal = "route-map TO-DOWNSTREAM permit *\n   set community GSHUT additive\n"
-    before = overlaid(tmp_path / "base", "eos")
-    after = overlaid(tmp_path / "head", "eos", removes=removal)
+    before = write_overlay(tmp_path / "base", "eos")
+    after = write_overlay(tmp_path / "head", "eos", removes=removal)
     for path in (before, after):
         path.write_text(path.read_text("utf-8") + drain, "utf-8")
-    review = compared(before, after)
+    review = compare_specs(before, after)
     assert review.risk != "low"
     assert "FAB6007" in {d.code for d in review.findings}
 
@@ -225,11 +233,11 @@ def test_an_entry_with_a_line_and_another_code_is_refused(tmp_path: Path) -> Non
 
     entry = '{code: FAB5202, line: "cli alias", reason: "an alias of the help desk"}, '
     assert "FAB9066" in {
-        d.code for d in compile_spec(overlaid(tmp_path / "a", "nxos", accept=entry)).diagnostics
+        d.code for d in compile_spec(write_overlay(tmp_path / "a", "nxos", accept=entry)).diagnostics
     }
     bare = '{code: FAB9065, reason: "an alias of the help desk"}, '
     assert "FAB9066" in {
-        d.code for d in compile_spec(overlaid(tmp_path / "b", "nxos", accept=bare)).diagnostics
+        d.code for d in compile_spec(write_overlay(tmp_path / "b", "nxos", accept=bare)).diagnostics
     }
 
 
@@ -241,7 +249,7 @@ ACCOUNTS = {
 
 @pytest.mark.parametrize("nos", ACCOUNTS)
 def test_an_account_with_a_password_is_access_and_no_traffic(nos: str, tmp_path: Path) -> None:
-    review = reviewed(nos, ACCOUNTS[nos], tmp_path)
+    review = review_edit(nos, ACCOUNTS[nos], tmp_path)
     assert review is not None
     assert (review.impact, review.risk) == (Impact.NONE, "medium")
     assert [*review.access_changes] == ["accounts, new"]

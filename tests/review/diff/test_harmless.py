@@ -9,10 +9,10 @@ import pytest
 
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.wording import drain_steps
-from tests.review.diff.conftest import compared
+from tests.review.diff.conftest import compare_specs
 from tests.review.diff.disguised import DISGUISED
 from tests.review.diff.edits import HARMLESS as EDITS
-from tests.review.diff.edits import SYSTEMS, lines, reviewed, tried
+from tests.review.diff.edits import SYSTEMS, lines, review_edit, try_edits
 from tests.review.diff.harmless import HARMLESS as TEXTS
 from tests.review.diff.harmless_specs import HARMFUL as HARMFUL_SPECS
 from tests.review.diff.harmless_specs import HARMLESS as SPECS
@@ -43,7 +43,7 @@ def test_there_are_forty_harmless_kinds() -> None:
 @pytest.mark.parametrize("nos", SYSTEMS)
 def test_layout_comments_and_descriptions_are_never_red(nos: str, share: int) -> None:
     kinds = [each for each in TEXTS.items() if nos in each[1]]
-    found = dict(tried(nos, kinds[(SYSTEMS.index(nos) + share) % SPREAD :: SPREAD], rules=share > 0))
+    found = dict(try_edits(nos, kinds[(SYSTEMS.index(nos) + share) % SPREAD :: SPREAD], rules=share > 0))
     assert [kind for kind, review in found.items() if review is None] == []
     assert {
         kind: review.risk for kind, review in found.items() if review and review.risk not in ("none", "low")
@@ -63,7 +63,7 @@ def _cases(kinds: dict[str, object]) -> list[object]:
 def _reviewed_spec(folder: Path, nos: str, edits: dict[str, object], kind: str) -> Review:
     base, head = (base_folder(folder / side / "zone", nos) for side in ("base", "head"))
     edits[kind](head.parent)  # type: ignore[operator]
-    return compared(base, head)
+    return compare_specs(base, head)
 
 
 @pytest.mark.parametrize(("kind", "nos"), _cases({**SPECS}))
@@ -84,7 +84,7 @@ def test_a_harmful_edit_of_a_spec_among_harmless_ones_is_seen(kind: str, nos: st
     ("kind", "nos"), [(kind, nos) for kind, systems in DISGUISED.items() for nos in systems]
 )
 def test_harm_in_the_shape_of_layout_is_seen(kind: str, nos: str, tmp_path: Path) -> None:
-    review = reviewed(nos, DISGUISED[kind][nos], tmp_path)
+    review = review_edit(nos, DISGUISED[kind][nos], tmp_path)
     assert review is not None
     assert review.risk in ("medium", "high")
 
@@ -92,7 +92,7 @@ def test_harm_in_the_shape_of_layout_is_seen(kind: str, nos: str, tmp_path: Path
 def test_a_review_of_trees_has_the_findings_of_the_rules(tmp_path: Path) -> None:
     """The rules judge all switches of both trees: a fault that each of them has is no outlier."""
     edit = lines((r"^route-map CONNECTED permit 10", "route-map CONNECTED deny 10"), file="frr.conf")
-    review = reviewed("frr", edit, tmp_path, rules=True)
+    review = review_edit("frr", edit, tmp_path, rules=True)
     assert review is not None
     found = review.proof_findings
     assert {each.code for each in found} == {"FAB9676"}
@@ -103,7 +103,7 @@ def test_a_review_of_trees_has_the_findings_of_the_rules(tmp_path: Path) -> None
 
 def test_an_error_of_the_rules_is_never_without_effect(tmp_path: Path) -> None:
     keep = "destination-port [ 3784 3785 4784 ];"
-    review = reviewed("junos", lines((re.escape(keep), keep.replace("3784 ", ""))), tmp_path, rules=True)
+    review = review_edit("junos", lines((re.escape(keep), keep.replace("3784 ", ""))), tmp_path, rules=True)
     assert review is not None
     assert {each.code for each in review.proof_findings} == {"FAB9662"}
     assert (review.impact, review.risk) == (Impact.TRAFFIC_LOSS, "high")

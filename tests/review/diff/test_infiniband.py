@@ -107,7 +107,7 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def changed(repo: Path, folder: Path, change: Callable[[Spec], object]) -> Path:
+def change_spec(repo: Path, folder: Path, change: Callable[[Spec], object]) -> Path:
     words = copy.deepcopy(BASE)
     change(words)
     spec = folder / "cluster.yaml"
@@ -126,7 +126,7 @@ def test_a_change_has_the_same_review_from_specs_and_from_trees(
     repo: Path, tmp_path: Path, name: str
 ) -> None:
     change, risk, impact, gpus, words = CHANGES[name]
-    spec = changed(repo, tmp_path, change)
+    spec = change_spec(repo, tmp_path, change)
     review = review_change(repo / "cluster.yaml", spec)
     assert (review.risk, review.impact, review.gpus_affected) == (risk, impact, gpus)
     assert words in words_of(review)
@@ -142,7 +142,7 @@ def test_a_change_has_the_same_review_from_specs_and_from_trees(
 
 
 def test_hosts_that_go_to_another_tenant_break_a_policy(repo: Path, tmp_path: Path) -> None:
-    spec = changed(repo, tmp_path, lambda s: with_partition(s, HOSTS[:1], HOSTS[1:]))
+    spec = change_spec(repo, tmp_path, lambda s: with_partition(s, HOSTS[:1], HOSTS[1:]))
     policy = tmp_path / "fabricc-policy.yaml"
     policy.write_text("forbid_tenant_moves: true\n")
     review = review_change(repo / "cluster.yaml", spec, policy=policy)
@@ -161,7 +161,7 @@ def test_real_guids_in_place_of_placeholders_are_hitless_and_others_are_not(
     for folder, guid in ((first, "0x506b4b0300a1b2c4"), (second, "0x506b4b0300a1b2c5")):
         folder.mkdir()
         (folder / "guids.yaml").write_text(f"su001-tor1a: {guid}\nsu001-host01/rail0: 0c42:a103:00ab:cde0\n")
-        changed(repo, folder, lambda s: s["infiniband"].update(guids="guids.yaml"))
+        change_spec(repo, folder, lambda s: s["infiniband"].update(guids="guids.yaml"))
     specs = [each / "cluster.yaml" for each in (first, second)]
     assert review_change(repo / "cluster.yaml", specs[0]).risk == "low"
     review = review_change(specs[0], specs[1])
@@ -214,7 +214,7 @@ def test_lines_of_own_templates_are_reviewed(
 def test_every_format_prints_the_review(
     repo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], format_: str
 ) -> None:
-    spec = changed(repo, tmp_path, lambda s: with_partition(s, HOSTS[:1], HOSTS[1:]))
+    spec = change_spec(repo, tmp_path, lambda s: with_partition(s, HOSTS[:1], HOSTS[1:]))
     arguments = ["diff", str(repo / "cluster.yaml"), str(spec), "--format", format_, "--detailed-exitcode"]
     assert run(arguments) == 2
     text = capsys.readouterr().out

@@ -21,7 +21,7 @@ def review(tmp_path_factory: pytest.TempPathFactory) -> Review:
     return Bench(tmp_path_factory.mktemp("review")).review("superpod-b200-4su", ("dscp: 26", "dscp: 34"))
 
 
-def enlarged(review: Review, groups: int, lines: int) -> Review:
+def enlarge_review(review: Review, groups: int, lines: int) -> Review:
     """The review with many groups, each with a long diff."""
     diff = FileDiff("big.cfg", "\n".join(f"+{i:>60}" for i in range(lines)), lines, 0)
     first = review.groups[0]
@@ -58,7 +58,7 @@ def test_a_comment_keeps_the_limit_in_whole_sections(
     review: Review, forge: str, groups: int, lines: int
 ) -> None:
     where = FORGES[forge]
-    text = render(enlarged(review, groups, lines), where)
+    text = render(enlarge_review(review, groups, lines), where)
     assert where.limit is not None
     assert len(text.encode()) <= where.limit
     assert whole(text)
@@ -67,7 +67,7 @@ def test_a_comment_keeps_the_limit_in_whole_sections(
 
 
 def test_shortened_comment_links_to_the_full_review(review: Review) -> None:
-    text = render(enlarged(review, 3, 2000), FORGES["bitbucket"], "https://example.org/run/1")
+    text = render(enlarge_review(review, 3, 2000), FORGES["bitbucket"], "https://example.org/run/1")
     assert "Left out to fit" in text
     assert "[the whole review](https://example.org/run/1)" in text
     assert "Left out" not in render(review, FORGES["none"])

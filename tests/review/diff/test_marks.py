@@ -8,7 +8,7 @@ import pytest
 
 from fabricc.review.diff.model import Impact
 from tests.outward import MODELS, spec_text
-from tests.review.diff.conftest import compared
+from tests.review.diff.conftest import compare_specs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +19,7 @@ MARKED = "{code: FAB5725, reason: the far end clears code points}"
 RDMA = "rdma: {dscp: 26, lossless: true"
 
 
-def reviewed(folder: Path, nos: str, before: str, after: str) -> Review:
+def review_class(folder: Path, nos: str, before: str, after: str) -> Review:
     """Return what becomes of a fabric whose class for RDMA changes."""
     paths = []
     for side, dscp in (("base", before), ("head", after)):
@@ -29,7 +29,7 @@ def reviewed(folder: Path, nos: str, before: str, after: str) -> Review:
         assert RDMA in text
         path.write_text(text.replace(RDMA, f"rdma: {{dscp: {dscp}, priority: 3, lossless: true"))
         paths.append(path)
-    return compared(paths[0], paths[1])
+    return compare_specs(paths[0], paths[1])
 
 
 @pytest.mark.spread(4)
@@ -44,7 +44,7 @@ def reviewed(folder: Path, nos: str, before: str, after: str) -> Review:
     ],
 )
 def test_unsent_code_points_are_hitless(tmp_path: Path, nos: str, before: str, after: str) -> None:
-    review = reviewed(tmp_path, nos, before, after)
+    review = review_class(tmp_path, nos, before, after)
     assert review.differs
     assert (review.impact, review.gpus_affected) == (Impact.HITLESS, 0)
 
@@ -60,5 +60,5 @@ def test_unsent_code_points_are_hitless(tmp_path: Path, nos: str, before: str, a
     ],
 )
 def test_sent_code_points_are_rated_as_traffic_loss(tmp_path: Path, before: str, after: str) -> None:
-    review = reviewed(tmp_path, "sonic", before, after)
+    review = review_class(tmp_path, "sonic", before, after)
     assert (review.impact, review.gpus_affected) == (Impact.TRAFFIC_LOSS, 16)

@@ -16,7 +16,7 @@ from fabricc.compiler.driver import build_tree
 from fabricc.review.diff import markdown, review_json, terminal
 from fabricc.review.diff.model import Impact, SpecChange
 from fabricc.review.diff.wording import drain_steps, find_renamed_racks, verdict_line
-from tests.review.diff.conftest import compared
+from tests.review.diff.conftest import compare_specs
 
 if TYPE_CHECKING:
     from fabricc.review.diff.model import Review
@@ -60,7 +60,7 @@ def test_diff_of_trees_reports_a_rename_once(bench: Bench, tmp_path: Path) -> No
     for side in (base, head):
         assert build_tree(side, side.parent / "out", jobs=1)[0].exit_status == 0
     trees = [side.parent / "out" / "lab-smallest" for side in (base, head)]
-    review = compared(*trees)
+    review = compare_specs(*trees)
     assert review.renamed == (("spine02a", "spine-east"),)
     finding = Diagnostic(
         "FAB2113", Severity.WARNING, "no such line", Position("a.cfg", 3), "Remove the line."
@@ -72,7 +72,7 @@ def test_diff_of_trees_reports_a_rename_once(bench: Bench, tmp_path: Path) -> No
     shutil.copytree(head.parent, later)
     spec = later / "cluster.yaml"
     spec.write_text(spec.read_text().replace("moved: {spine02a: spine-east}\n", ""))
-    assert not compared(head, spec).differs
+    assert not compare_specs(head, spec).differs
 
 
 def test_a_replaced_host_is_drained_swapped_and_brought_up(bench: Bench) -> None:
@@ -92,11 +92,11 @@ def test_a_replaced_host_is_drained_swapped_and_brought_up(bench: Bench) -> None
 def test_a_box_of_the_same_name_is_another_by_its_serial_number(bench: Bench) -> None:
     base = bench.spec(LAB, "base")
     head = bench.spec(LAB, "head", more="replaced: {spine01a: {serial: SN8}}\n")
-    review = compared(base, head)
+    review = compare_specs(base, head)
     assert [(box.former, box.name) for box in review.replaced] == [("spine01a", "spine01a")]
     assert review.groups == ()
     again = bench.spec(LAB, "again", more="replaced: {spine01a: {serial: SN8}}\n")
-    assert not compared(head, again).differs
+    assert not compare_specs(head, again).differs
 
 
 def test_the_host_to_drain_is_the_one_that_runs(bench: Bench) -> None:

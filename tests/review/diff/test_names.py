@@ -10,7 +10,7 @@ from fabricc.base.diagnostics.wording import ranges
 from fabricc.review.diff.phrases import fold_names
 
 
-def expanded(text: str) -> set[str]:
+def expand_names(text: str) -> set[str]:
     """Every name of folded text."""
     found = set()
     for part in text.split(", "):
@@ -39,7 +39,7 @@ def test_fold_names_counts_omitted_names() -> None:
 @given(st.sets(st.tuples(st.integers(1, 20), st.integers(1, 9)), min_size=1))
 def test_folding_loses_and_invents_no_name(pairs: set[tuple[int, int]]) -> None:
     names = {f"rack{a:03d}-tor{b}a" for a, b in pairs}
-    assert expanded(fold_names(sorted(names), 1000)) == names
+    assert expand_names(fold_names(sorted(names), 1000)) == names
 
 
 def test_numbers_are_listed_in_runs() -> None:

@@ -10,7 +10,7 @@ from fabricc.review.diff import wording
 from fabricc.review.diff.fact_impact import judge_statement
 from fabricc.review.diff.model import Impact
 from tests.outward import MODELS, spec_text
-from tests.review.diff.conftest import compared
+from tests.review.diff.conftest import compare_specs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ MARKED = "{code: FAB5725, reason: the far end clears code points}"
 ACCEPTED = "[0.0.0.0/0, 203.0.113.0/24 le 28]"
 
 
-def reviewed(folder: Path, nos: str, accept: str, before: str = ACCEPTED) -> Review:
+def review_party(folder: Path, nos: str, accept: str, before: str = ACCEPTED) -> Review:
     """Return what becomes of the fabric when the party that BGP leads to is accepted with other prefixes."""
     paths = []
     for side, prefixes in (("base", before), ("head", accept)):
@@ -31,7 +31,7 @@ def reviewed(folder: Path, nos: str, accept: str, before: str = ACCEPTED) -> Rev
             spec_text(nos).replace(ACCEPTED, prefixes).replace("accept: [{", f"accept: [{MARKED}, {{")
         )
         paths.append(path)
-    return compared(paths[0], paths[1])
+    return compare_specs(paths[0], paths[1])
 
 
 def list_statements(review: Review) -> set[tuple[str, str, str | None, str | None]]:
@@ -41,7 +41,7 @@ def list_statements(review: Review) -> set[tuple[str, str, str | None, str | Non
 
 @pytest.mark.parametrize("nos", MODELS)
 def test_a_prefix_more_is_a_route_more_on_every_host_and_disturbs_none(tmp_path: Path, nos: str) -> None:
-    review = reviewed(tmp_path, nos, "[0.0.0.0/0, 198.18.0.0/16, 203.0.113.0/24 le 28]")
+    review = review_party(tmp_path, nos, "[0.0.0.0/0, 198.18.0.0/16, 203.0.113.0/24 le 28]")
     assert (review.impact, review.risk, review.gpus_affected) == (Impact.HITLESS, "low", 0)
     assert {group.kind for group in review.groups} == {"tor", "spine", "host"}
     assert {(s[1], s[2], s[3]) for s in list_statements(review)} == {
@@ -53,7 +53,7 @@ def test_a_prefix_more_is_a_route_more_on_every_host_and_disturbs_none(tmp_path:
 
 @pytest.mark.parametrize("nos", MODELS)
 def test_a_prefix_that_leaves_is_lost_to_every_host(tmp_path: Path, nos: str) -> None:
-    review = reviewed(tmp_path, nos, "[0.0.0.0/0]")
+    review = review_party(tmp_path, nos, "[0.0.0.0/0]")
     assert (review.impact, review.risk, review.gpus_affected) == (Impact.TRAFFIC_LOSS, "high", 16)
     assert {(s[1], s[2]) for s in list_statements(review)} == {("-", "203.0.113.0/24 le 28"), ("-", None)}
     (step,) = wording.drain_steps(review)
@@ -62,7 +62,7 @@ def test_a_prefix_that_leaves_is_lost_to_every_host(tmp_path: Path, nos: str) ->
 
 @pytest.mark.parametrize("nos", MODELS)
 def test_a_default_route_that_leaves_is_lost_too_though_no_host_has_it(tmp_path: Path, nos: str) -> None:
-    review = reviewed(tmp_path, nos, "[203.0.113.0/24 le 28]")
+    review = review_party(tmp_path, nos, "[203.0.113.0/24 le 28]")
     assert (review.impact, review.risk, review.gpus_affected) == (Impact.TRAFFIC_LOSS, "high", 16)
     assert {group.kind for group in review.groups} == {"tor", "spine"}
     assert {(s[1], s[2]) for s in list_statements(review)} == {("-", "0.0.0.0/0")}
@@ -82,13 +82,13 @@ def test_a_default_route_that_leaves_is_lost_too_though_no_host_has_it(tmp_path:
 def test_longer_prefixes_in_it_count_as_they_come_or_go(
     tmp_path: Path, before: str, after: str, impact: Impact
 ) -> None:
-    review = reviewed(tmp_path, "frr", f"[0.0.0.0/0, {after}]", f"[0.0.0.0/0, {before}]")
+    review = review_party(tmp_path, "frr", f"[0.0.0.0/0, {after}]", f"[0.0.0.0/0, {before}]")
     assert review.impact is impact
     assert {(s[1], s[2], s[3]) for s in list_statements(review)} == {("~", before, after)}
 
 
 def test_order_of_accepted_prefixes_is_no_change(tmp_path: Path) -> None:
-    review = reviewed(tmp_path, "frr", "[203.0.113.0/24 le 28, 0.0.0.0/0]")
+    review = review_party(tmp_path, "frr", "[203.0.113.0/24 le 28, 0.0.0.0/0]")
     assert review.impact <= Impact.HITLESS
     assert all("prefix_list" not in subject for subject, *_ in list_statements(review))
 

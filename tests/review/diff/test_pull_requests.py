@@ -20,7 +20,7 @@ from fabricc.review.diff.model import BESIDE, Impact
 from fabricc.review.diff.review_policy import Policy, policy_violations
 from fabricc.review.diff.wording import review_labels
 from fabricc.tree.manifest import NAME
-from tests.review.diff.conftest import INVENTORIES, compared
+from tests.review.diff.conftest import INVENTORIES, compare_specs
 from tests.tenanted import UNVERIFIED, spec_text
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _lab_tree() -> Path:
     return result.tree
 
 
-def _edited(folder: Path, files: tuple[str, ...], pattern: str, new: str) -> Path:
+def _edit_copy(folder: Path, files: tuple[str, ...], pattern: str, new: str) -> Path:
     """Return a copy of the tree with an edit of files, or new ones, and a manifest that agrees."""
     tree = folder / _lab_tree().name
     shutil.copytree(_lab_tree(), tree)
@@ -102,8 +102,8 @@ def _edited(folder: Path, files: tuple[str, ...], pattern: str, new: str) -> Pat
 
 def _review_hosts(folder: Path, file: str, pattern: str, new: str) -> Review:
     hosts = sorted(path.name for path in (_lab_tree() / "hosts").iterdir())
-    return compared(
-        _lab_tree(), _edited(folder, tuple(f"hosts/{host}/{file}" for host in hosts), pattern, new)
+    return compare_specs(
+        _lab_tree(), _edit_copy(folder, tuple(f"hosts/{host}/{file}" for host in hosts), pattern, new)
     )
 
 
@@ -123,7 +123,7 @@ def test_a_harmless_edit_of_a_host_file_is_not_red(kind: str, tmp_path: Path) ->
 @pytest.mark.parametrize("kind", JOB_FILES)
 def test_two_trees_that_differ_beside_their_devices_say_so(kind: str, tmp_path: Path) -> None:
     path, role = JOB_FILES[kind]
-    review = compared(_lab_tree(), _edited(tmp_path, (path,), r"\Z", "# x\n"))
+    review = compare_specs(_lab_tree(), _edit_copy(tmp_path, (path,), r"\Z", "# x\n"))
     assert [each.role for each in review.control_files] == [role]
     assert "fabric:control-files" in review_labels(review)
     assert "fabric:no-change" not in review_labels(review)
@@ -220,7 +220,7 @@ def _spec(folder: Path, edit: Edit | None, nos: str) -> Path:
 
 
 def _review_tenants(folder: Path, edit: Edit) -> Review:
-    return compared(_spec(folder / "base", None, edit.nos), _spec(folder / "head", edit, edit.nos))
+    return compare_specs(_spec(folder / "base", None, edit.nos), _spec(folder / "head", edit, edit.nos))
 
 
 @pytest.mark.spread(11)

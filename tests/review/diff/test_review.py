@@ -10,7 +10,7 @@ from fabricc.review.diff.causes import find_causes
 from fabricc.review.diff.model import Impact, SpecChange
 from fabricc.review.diff.phrases import theme_phrases
 from fabricc.review.diff.wording import drain_steps, review_labels, verdict_line
-from tests.review.diff.conftest import compared
+from tests.review.diff.conftest import compare_specs
 
 if TYPE_CHECKING:
     from fabricc.review.diff.model import Review
@@ -34,7 +34,7 @@ def test_reordering_keys_and_comments_changes_nothing(bench: Bench) -> None:
         else:
             blocks.append(line)
     head.write_text("# another comment\n" + "".join(reversed(blocks)), "utf-8")
-    review = compared(base, head)
+    review = compare_specs(base, head)
     assert not review.differs
     assert review.spec_changes == ()
     assert verdict_line(review) == "no device changes, 0 numbers change"
@@ -51,7 +51,7 @@ def test_a_default_written_out_has_no_consequence(bench: Bench) -> None:
 def test_a_unit_more_is_hitless_and_one_line_for_all_spines(bench: Bench) -> None:
     base = bench.spec(POD, "base", ("hosts: 128", "hosts: 128\n  capacity: 160"), lock=False)
     head = bench.spec(POD, "head", ("hosts: 128", "hosts: 160\n  capacity: 160"), lock=False)
-    review = compared(base, head)
+    review = compare_specs(base, head)
     assert review.risk == "low"
     assert review.renumbering.total == 0
     assert {kind: len(names) for kind, names in review.added.names.items()} == {"tor": 8, "host": 32}
@@ -119,7 +119,7 @@ def test_one_port_shut_is_one_gpu(bench: Bench) -> None:
 
 def test_a_port_that_comes_back_costs_nothing(bench: Bench) -> None:
     shut = "overrides: {rack003-tor1a: {ports: {Ethernet0: {shutdown: true}}}}\n"
-    review = compared(bench.spec(ZONE, "base", more=shut), bench.spec(ZONE, "head"))
+    review = compare_specs(bench.spec(ZONE, "base", more=shut), bench.spec(ZONE, "head"))
     assert (review.risk, review.gpus_affected) == ("low", 0)
 
 
@@ -131,7 +131,7 @@ def test_an_up_link_shut_ends_a_session_of_each_family_and_no_rail(bench: Bench)
     head = bench.spec(
         ZONE, "head", more=f"overrides: {{rack003-tor1a: {{ports: {{{port}: {{shutdown: true}}}}}}}}\n"
     )
-    review = compared(base, head)
+    review = compare_specs(base, head)
     assert (review.gpus_affected, review.sessions) == (0, 2)
 
 
@@ -174,7 +174,7 @@ def test_removed_rack_renumbers_no_other_device(bench: Bench) -> None:
     head = bench.spec(ZONE, "head", named_racks(bench, "head", without=7), lock=False)
     for spec in (base, head):
         (spec.parent / "fabricc.lock").write_text(front.lock_text, "utf-8")
-    review = compared(base, head)
+    review = compare_specs(base, head)
     assert dict(review.removed.names) == {"tor": ("r07-tor1a",), "host": ("gpu07a", "gpu07b")}
     assert (review.removed.gpus, review.renumbering.total, review.risk) == (16, 0, "high")
     assert [(g.kind, len(g.devices)) for g in review.groups] == [("spine", 8)]
@@ -185,7 +185,7 @@ def test_removed_rack_renumbers_no_other_device(bench: Bench) -> None:
 def test_overrides_alone_are_found_without_looking_at_the_rest(bench: Bench) -> None:
     base = bench.spec(ZONE, "base")
     head = bench.spec(ZONE, "head", more="overrides: {rack003-tor1a: {drain: true}}\n")
-    with_suspects = compared(base, head)
+    with_suspects = compare_specs(base, head)
     from fabricc.review.diff.inputs import open_inputs
     from fabricc.review.diff.run import compare_device
 
@@ -201,7 +201,7 @@ def test_rules_of_access_lists_are_reported_by_their_numbers(bench: Bench) -> No
     """Their numbers are not a device's own, as the prefixes of a host's routes are."""
     edit = ("\nmanagement:", "\nmanagement:\n  access: [172.16.8.0/24]")
     cumulus = ("nos: sonic-202505", "nos: cumulus-5.11")
-    review = compared(
+    review = compare_specs(
         bench.spec(POD, "base", cumulus, edit),
         bench.spec(POD, "head", cumulus, (edit[0], edit[1].replace("]", ", 172.16.9.0/24]"))),
     )

@@ -24,12 +24,12 @@ from tests.review.diff.forge import (
     TOP,
     TREE,
     Forge,
-    edited,
+    edit_spec,
     git,
     load_module,
     needs_shell,
     own_ci,
-    parsed,
+    parse_yaml,
     recode,
     with_policy,
 )
@@ -361,13 +361,13 @@ def ignored_and_removed(author: Path) -> None:
     git(author, "add", "-A")
 
 
-def added(author: Path) -> None:
+def add_template(author: Path) -> None:
     (author / TREE / "switches" / "rogue").mkdir()
     (author / TREE / "switches" / "rogue" / "frr.conf").write_text("router bgp 1\n", "utf-8")
     git(author, "add", "-A")
 
 
-def linked(author: Path) -> None:
+def add_link(author: Path) -> None:
     path = author / TREE / "switches" / "spine01a" / "frr.conf"
     path.unlink()
     path.symlink_to("/etc/passwd")
@@ -383,10 +383,10 @@ def without_lock(author: Path) -> None:
     "attack",
     [
         gitlink,
-        added,
+        add_template,
         without_lock,
         own_ci,
-        *(pytest.param(each, marks=pytest.mark.slow) for each in (ignored_and_removed, linked, edited)),
+        *(pytest.param(each, marks=pytest.mark.slow) for each in (ignored_and_removed, add_link, edit_spec)),
     ],
     ids=lambda a: a.__name__,
 )
@@ -534,7 +534,7 @@ def wheel(folder: Path, name: str, version: str, text: str) -> Path:
     return path
 
 
-def installed(forge: Forge, index: Path) -> subprocess.CompletedProcess[str]:
+def run_install(forge: Forge, index: Path) -> subprocess.CompletedProcess[str]:
     shutil.rmtree(forge.work, ignore_errors=True)
     env = forge.environment(WORK=str(forge.work), PIP_NO_INDEX="1", PIP_FIND_LINKS=str(index))
     return subprocess.run(
@@ -547,7 +547,7 @@ def test_only_what_is_pinned_by_hash_is_installed(forge: Forge) -> None:
     index = forge.folder / "index"
     index.mkdir()
     pins = forge.trusted / "ci" / "requirements.txt"
-    done = installed(forge, index)
+    done = run_install(forge, index)
     assert done.returncode == 1
     assert "does not pin fabricc by hash" in done.stderr
 
@@ -562,11 +562,11 @@ def test_only_what_is_pinned_by_hash_is_installed(forge: Forge) -> None:
         "fabricc==0.1.0 --hash=md5:0\n",
     ):
         pins.write_text(wrong, "utf-8")
-        assert installed(forge, index).returncode == 1
+        assert run_install(forge, index).returncode == 1
     for trap in ("pip", "venv", "ensurepip"):
         (forge.trusted / f"{trap}.py").write_text(f"open({str(forge.folder / 'hacked')!r}, 'w')\n", "utf-8")
     pins.write_text(f"fabricc==0.1.0 --hash=sha256:{right}\n", "utf-8")
-    done = installed(forge, index)
+    done = run_install(forge, index)
     assert done.returncode == 0, done.stderr
     python = str(forge.work / "python" / "bin" / "python")
     reported = subprocess.run(
@@ -576,7 +576,7 @@ def test_only_what_is_pinned_by_hash_is_installed(forge: Forge) -> None:
     assert not (forge.folder / "hacked").exists()
 
     wheel(index, "fabricc", "0.1.0", "print('of the same name')")
-    done = installed(forge, index)
+    done = run_install(forge, index)
     assert done.returncode != 0
     assert "DO NOT MATCH THE HASHES" in done.stderr
 
@@ -596,13 +596,13 @@ def test_pinned_wheels_are_installed(forge: Forge) -> None:
     lines = (forge.trusted / "ci" / "requirements.txt").read_text("utf-8").splitlines()
     assert [line.split("==")[0] for line in lines[1:]] == ["fabricc", "setuptools", "wheel"]
     assert all(re.fullmatch(r"[a-z]+==[\d.]+ --hash=sha256:[0-9a-f]{64}", line) for line in lines[1:])
-    done = installed(forge, index)
+    done = run_install(forge, index)
     assert done.returncode == 0, done.stderr
 
 
 def test_every_action_is_pinned_by_commit_and_no_script_takes_an_expression(forge: Forge) -> None:
-    workflow = parsed(forge.trusted / ".github" / "workflows" / "fabricc.yml")
-    action = parsed(TOP / "action.yml")
+    workflow = parse_yaml(forge.trusted / ".github" / "workflows" / "fabricc.yml")
+    action = parse_yaml(TOP / "action.yml")
     steps = [step for job in workflow["jobs"].values() for step in job["steps"]] + action["runs"]["steps"]
     used = {step["uses"] for step in steps if "uses" in step}
     assert len(used) == 4
@@ -611,7 +611,7 @@ def test_every_action_is_pinned_by_commit_and_no_script_takes_an_expression(forg
 
 
 def test_a_token_is_in_no_step_that_reads_what_is_proposed(forge: Forge) -> None:
-    workflow = parsed(forge.trusted / ".github" / "workflows" / "fabricc.yml")
+    workflow = parse_yaml(forge.trusted / ".github" / "workflows" / "fabricc.yml")
     assert "pull_request" not in workflow[True]
     assert workflow["permissions"] == {}
     prove, post = workflow["jobs"]["prove"], workflow["jobs"]["post"]
@@ -664,7 +664,7 @@ def test_a_review_uses_no_verdict_on_the_tree_of_another_commit(forge: Forge) ->
     recode(forge.author, 34)
     good = forge.propose()
     assert forge.job("prove", good, "fetch", "prove")["prove"].returncode == 0
-    edited(forge.author)
+    edit_spec(forge.author)
     bad = forge.propose()
     forge.job("prove", bad, "fetch", "review")
     review = json.loads((forge.work / "out" / "review.json").read_text("utf-8"))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.cli.init import STARTER
-from tests.review.diff.forge import Forge, needs_shell, parsed, recode
+from tests.review.diff.forge import Forge, needs_shell, parse_yaml, recode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,7 +120,7 @@ def test_the_review_of_a_commit_that_is_no_longer_the_head_is_not_posted(
 
 @pytest.mark.slow
 def test_the_steps_prove_and_review_an_honest_change(forge: Forge) -> None:
-    pipeline = parsed(STARTER / "azure-pipelines.yml")
+    pipeline = parse_yaml(STARTER / "azure-pipelines.yml")
     (job,) = pipeline["jobs"]
     steps = {step["displayName"]: step for step in job["steps"] if "bash" in step}
     assert [name for name, step in steps.items() if "SYSTEM_ACCESSTOKEN" in step.get("env", {})] == ["post"]

@@ -22,7 +22,7 @@ from tests.review.diff.forge import (
     load_module,
     needs_shell,
     own_ci,
-    parsed,
+    parse_yaml,
     recode,
 )
 
@@ -153,7 +153,7 @@ def gitlab() -> Iterator[GitLab]:
 
 def gitlab_job(forge: Forge, name: str, server: GitLab, **more: str) -> subprocess.CompletedProcess[str]:
     """Run a job of the GitLab file as it stands, but for the installation."""
-    pipeline = parsed(forge.trusted / "ci" / "fabricc.gitlab-ci.yml")
+    pipeline = parse_yaml(forge.trusted / "ci" / "fabricc.gitlab-ci.yml")
     template, job = pipeline[".fabricc"], pipeline[name]
     lines = [line for line in job["script"] if not line.endswith('/install.sh"')]
     begin = "set -eo pipefail\n" + "\n".join([*template["before_script"], *lines])
@@ -171,7 +171,7 @@ def gitlab_job(forge: Forge, name: str, server: GitLab, **more: str) -> subproce
     return done
 
 
-def scheduled(forge: Forge, server: GitLab) -> None:
+def run_schedule(forge: Forge, server: GitLab) -> None:
     for name in ("fabric-list", "fabric-review-all", "fabric-post"):
         done = gitlab_job(forge, name, server)
         assert done.returncode == 0, (name, done.stderr)
@@ -183,7 +183,7 @@ def test_gitlab_keeps_one_note_and_takes_no_other_for_its_own(forge: Forge, gitl
     for dscp in (34, 35):
         recode(forge.author, dscp)
         gitlab.merge_requests = [{"iid": 7, "sha": forge.propose(), "labels": ["x", "--policy=y"]}]
-        scheduled(forge, gitlab)
+        run_schedule(forge, gitlab)
         assert len(gitlab.notes) == 2
         assert gitlab.notes[0]["body"] == f"LGTM\n\n{MARKER}"
         assert f"`26` → `{dscp}`" in gitlab.notes[1]["body"]
@@ -219,7 +219,7 @@ def test_gitlab_proves_a_merge_request_with_the_scripts_of_the_default_branch(
 
 
 def test_gitlab_gets_one_code_quality_report_of_a_job(forge: Forge, gitlab: GitLab, tmp_path: Path) -> None:
-    pipeline = parsed(forge.trusted / "ci" / "fabricc.gitlab-ci.yml")
+    pipeline = parse_yaml(forge.trusted / "ci" / "fabricc.gitlab-ci.yml")
     for name in ("fabric-prove", "fabric-review"):
         assert (
             pipeline[name]["artifacts"]["reports"]["codequality"] == ".fabricc-ci/gl-code-quality-report.json"
@@ -270,7 +270,7 @@ def test_gitlab_takes_the_token_to_no_other_place(
 
 
 def test_the_token_of_gitlab_is_of_an_environment_that_only_posting_has(forge: Forge) -> None:
-    pipeline = parsed(forge.trusted / "ci" / "fabricc.gitlab-ci.yml")
+    pipeline = parse_yaml(forge.trusted / "ci" / "fabricc.gitlab-ci.yml")
     having = {name for name, job in pipeline.items() if "environment" in job}
     assert having == {"fabric-list", "fabric-post"}
     for name in having:

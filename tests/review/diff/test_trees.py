@@ -11,7 +11,7 @@ import pytest
 from fabricc.compiler.driver import build_tree
 from fabricc.proof.tree import TreeError
 from tests.outward import spec_text
-from tests.review.diff.conftest import compared
+from tests.review.diff.conftest import compare_specs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ EDITS = [
 ]
 
 
-def built(spec: Path) -> Path:
+def build_spec(spec: Path) -> Path:
     result, _ = build_tree(spec, spec.parent / "out", jobs=1)
     assert result.tree is not None
     return result.tree
@@ -42,7 +42,7 @@ def built(spec: Path) -> Path:
 @pytest.mark.parametrize(("inventory", "old", "new"), EDITS)
 def test_diff_of_trees_equals_diff_of_specs(bench: Bench, inventory: str, old: str, new: str) -> None:
     base, head = bench.spec(inventory, "base"), bench.spec(inventory, "head", (old, new))
-    of_specs, of_trees = compared(base, head), compared(built(base), built(head))
+    of_specs, of_trees = compare_specs(base, head), compare_specs(build_spec(base), build_spec(head))
     assert of_trees.differs
     reported = [
         {(g.kind, g.devices, g.impact, g.gpus, g.sessions, g.lines, g.files) for g in review.groups}
@@ -58,10 +58,10 @@ def test_diff_of_trees_equals_diff_of_specs(bench: Bench, inventory: str, old: s
 )
 def test_a_tree_and_its_own_spec_do_not_differ(bench: Bench, inventory: str) -> None:
     spec = bench.spec(inventory, "base")
-    tree = built(spec)
-    assert not compared(tree, spec).differs
-    assert not compared(spec, tree).differs
-    assert not compared(tree, tree).differs
+    tree = build_spec(spec)
+    assert not compare_specs(tree, spec).differs
+    assert not compare_specs(spec, tree).differs
+    assert not compare_specs(tree, tree).differs
 
 
 def test_trees_with_ways_out_compare_like_specs(tmp_path: Path) -> None:
@@ -70,9 +70,9 @@ def test_trees_with_ways_out_compare_like_specs(tmp_path: Path) -> None:
         specs.append(tmp_path / folder / "cluster.yaml")
         specs[-1].parent.mkdir()
         specs[-1].write_text(spec_text("frr").replace("peer: core-2", f"peer: {device}"))
-    trees = [built(spec) for spec in specs]
-    assert not compared(trees[0], specs[0]).differs
-    of_specs, of_trees = compared(*specs), compared(*trees)
+    trees = [build_spec(spec) for spec in specs]
+    assert not compare_specs(trees[0], specs[0]).differs
+    of_specs, of_trees = compare_specs(*specs), compare_specs(*trees)
     reported = [
         {(g.kind, g.devices, g.impact, g.sessions, g.lines) for g in each.groups}
         for each in (of_specs, of_trees)
@@ -85,7 +85,7 @@ def test_trees_with_ways_out_compare_like_specs(tmp_path: Path) -> None:
 def test_only_hosts_with_gpus_count_in_trees_and_in_specs(bench: Bench) -> None:
     edit = ("dscp: 34", "dscp: 36")
     base, head = bench.spec("storage-zone", "base"), bench.spec("storage-zone", "head", edit)
-    for review in (compared(base, head), compared(built(base), built(head))):
+    for review in (compare_specs(base, head), compare_specs(build_spec(base), build_spec(head))):
         assert (review.gpus_total, review.gpus_affected) == (128, 128)
         assert len(review.drain_hosts) == 16
         assert all("-host" in host and not host.startswith("su003") for host in review.drain_hosts)
@@ -93,7 +93,7 @@ def test_only_hosts_with_gpus_count_in_trees_and_in_specs(bench: Bench) -> None:
 
 def test_a_folder_that_is_no_tree_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TreeError) as raised:
-        compared(tmp_path, tmp_path)
+        compare_specs(tmp_path, tmp_path)
     assert [d.code for d in raised.value.diagnostics] == ["FAB6013"]
 
 
@@ -106,7 +106,7 @@ overrides:
 def test_trees_compare_a_switch_by_the_system_of_its_override(bench: Bench) -> None:
     base = bench.spec("lab-smallest", "base", more=OVERRIDES % "10.0")
     head = bench.spec("lab-smallest", "head", more=OVERRIDES % "8.4")
-    of_specs, of_trees = compared(base, head), compared(built(base), built(head))
+    of_specs, of_trees = compare_specs(base, head), compare_specs(build_spec(base), build_spec(head))
     reported = [
         {(g.kind, g.devices, g.impact, g.lines) for g in each.groups} for each in (of_specs, of_trees)
     ]
@@ -116,16 +116,16 @@ def test_trees_compare_a_switch_by_the_system_of_its_override(bench: Bench) -> N
 
 def test_a_tree_and_a_spec_with_overrides_do_not_differ(bench: Bench) -> None:
     spec = bench.spec("lab-smallest", "base", more=OVERRIDES % "8.4")
-    tree = built(spec)
+    tree = build_spec(spec)
     plan = json.loads((tree / "plan" / "fabric.json").read_text())
     assert plan["systems"] == {"spine01a": {"nos": "frr", "release": "8.4"}}
-    assert not compared(tree, spec).differs
-    assert not compared(spec, tree).differs
+    assert not compare_specs(tree, spec).differs
+    assert not compare_specs(spec, tree).differs
 
 
 @pytest.mark.parametrize("nos", ["vax", 5, None])
 def test_plan_with_an_unknown_system_is_rejected(bench: Bench, nos: object) -> None:
-    tree = built(bench.spec("lab-smallest", "base", more=OVERRIDES % "8.4"))
+    tree = build_spec(bench.spec("lab-smallest", "base", more=OVERRIDES % "8.4"))
     place = tree / "plan" / "fabric.json"
     plan = json.loads(place.read_text())
     plan["systems"]["spine01a"]["nos"] = nos
@@ -134,5 +134,5 @@ def test_plan_with_an_unknown_system_is_rejected(bench: Bench, nos: object) -> N
     manifest["files"]["plan/fabric.json"] = sha256(place.read_bytes()).hexdigest()
     (tree / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(TreeError) as raised:
-        compared(tree, tree)
+        compare_specs(tree, tree)
     assert [d.code for d in raised.value.diagnostics] == ["FAB9021"]

@@ -54,7 +54,7 @@ def known_of(document: dict[str, Any]) -> PlanSources:
         return known_of_front(compile_spec(path, gaps=False))
 
 
-def computed(text: str) -> int:
+def compute_formula(text: str) -> int:
     """Return what the numbers of a closed form come to; addresses count as the numbers that they are."""
     plain = _ADDRESS.sub(lambda found: str(int(ip_address(found[0]))), text).replace("^", "**")
     return _value(ast.parse(plain, mode="eval").body)
@@ -76,4 +76,4 @@ def assert_formulas_hold(statement: Statement) -> None:
     for formula in statement.formulas:
         value = formula.value
         expected = int(value) if value.isdigit() else int(ip_address(value))
-        assert computed(formula.numbers) == expected, formula
+        assert compute_formula(formula.numbers) == expected, formula

@@ -70,7 +70,7 @@ def uneven(per_unit: int) -> dict[str, Any]:
     return {"groups": groups, "model": None, "hosts": None, "hosts_per_unit": None}
 
 
-def known(text: dict[str, Any]) -> PlanSources:
+def plan_document(text: dict[str, Any]) -> PlanSources:
     """The plan of a document; one that cannot be planned is no example."""
     fabric = planned(text).fabric
     assume(fabric is not None)
@@ -109,7 +109,7 @@ def details(explanation: Explanation) -> dict[str, str]:
 def test_an_assigned_address_is_that_of_the_port_that_has_it(
     text: dict[str, Any], data: st.DataObject
 ) -> None:
-    plan = known(text)
+    plan = plan_document(text)
     everyone = owners(plan.fabric)
     for address in data.draw(st.lists(st.sampled_from(sorted(everyone)), min_size=8, max_size=20)):
         device, port = everyone[address]
@@ -126,7 +126,7 @@ def test_an_assigned_address_is_that_of_the_port_that_has_it(
 @settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(documents(), st.data())
 def test_unassigned_addresses_have_no_owner(text: dict[str, Any], data: st.DataObject) -> None:
-    plan = known(text)
+    plan = plan_document(text)
     everyone = owners(plan.fabric)
     for found in list_pools(plan.fabric):
         for offset in data.draw(st.lists(st.integers(0, (1 << min(found.pool.bits, 40)) - 1), max_size=12)):
@@ -137,7 +137,7 @@ def test_unassigned_addresses_have_no_owner(text: dict[str, Any], data: st.DataO
 @settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(documents(), st.data())
 def test_an_asn_is_that_of_the_switches_that_have_it(text: dict[str, Any], data: st.DataObject) -> None:
-    plan = known(text)
+    plan = plan_document(text)
     switches: dict[int, list[str]] = {}
     for at in plan.fabric.switch_ids():
         switch = plan.fabric.switch(at)
@@ -163,7 +163,7 @@ def test_an_asn_is_that_of_the_switches_that_have_it(text: dict[str, Any], data:
 @settings(max_examples=examples(30), suppress_health_check=[HealthCheck.too_slow])
 @given(documents(), st.data())
 def test_an_aggregate_is_that_of_the_tor_that_announces_it(text: dict[str, Any], data: st.DataObject) -> None:
-    plan = known(text)
+    plan = plan_document(text)
     tors = [at for unit in plan.fabric.units for at in plan.fabric.tor_ids(unit)]
     switch = plan.fabric.switch(data.draw(st.sampled_from(tors)))
     for aggregate in switch.bgp.aggregates:

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from fabricc.review.explain.model import Explanation
 
 
-def explained(name: str) -> Explanation:
+def explain_group(name: str) -> Explanation:
     return explain_name(plan_sources(tenanted.compiled("cumulus")), name)
 
 
 def test_a_unit_has_its_tors_and_hosts() -> None:
-    reported = explained("rack002")
+    reported = explain_group("rack002")
     assert (reported.kind, reported.title) == ("unit", "a unit")
     assert dict(reported.details) == {
         "coordinates": "unit 1",
@@ -34,7 +34,7 @@ def test_a_unit_has_its_tors_and_hosts() -> None:
 
 
 def test_a_tenant_has_its_numbers_hosts_and_keys() -> None:
-    reported = explained("shared")
+    reported = explain_group("shared")
     details = dict(reported.details)
     assert (details["VNI"], details["route target"]) == ("20003", "65000:20003")
     assert (details["host ports"], details["names"]) == ("4", "rack002-host02")
@@ -42,13 +42,13 @@ def test_a_tenant_has_its_numbers_hosts_and_keys() -> None:
 
 
 def test_a_class_has_its_priority_and_code_points() -> None:
-    details = dict(explained("rdma").details)
+    details = dict(explain_group("rdma").details)
     assert (details["priority"], details["code points"], details["lossless"]) == ("3", "26", "yes")
 
 
 def test_a_part_of_a_name_lists_the_names_that_have_it() -> None:
     with pytest.raises(SubjectError) as refused:
-        explained("tor1")
+        explain_group("tor1")
     assert refused.value.diagnostics[0].help == "Near: rack001-tor1a, rack002-tor1a."
 
 

@@ -53,7 +53,7 @@ def explained_by(explainer: Explainer, subject: Subject, texts: Texts, place: Pl
     return explain_line(subject.device.name, texts, place, f"{place.file}:{place.line}", explain_fact)
 
 
-def found(subject: Subject, texts: Texts, text: str) -> Explanation:
+def explain_text(subject: Subject, texts: Texts, text: str) -> Explanation:
     """The explanation of the first line that has some text."""
     for file, content in texts.found.items():
         for number, line in enumerate(content.splitlines(), 1):
@@ -102,7 +102,7 @@ def test_explain_describes_every_line(nos: str) -> None:
 )
 def test_an_address_or_asn_is_traced_from_its_line(nos: str, text: str, path: str) -> None:
     subject = subject_on(nos)
-    statement = found(subject, texts_of(subject, nos), text).statements[0]
+    statement = explain_text(subject, texts_of(subject, nos), text).statements[0]
     assert statement.name == path
     assert statement.formulas
     assert statement.origins
@@ -113,7 +113,7 @@ def test_a_line_that_was_edited_shows_what_is_planned() -> None:
     texts = texts_of(subject, "eos")
     file, content = next(iter(texts.found.items()))
     edited = texts._replace(found={file: content.replace("mtu 9100", "mtu 9000", 1)})
-    explanation = found(subject, edited, "mtu 9000")
+    explanation = explain_text(subject, edited, "mtu 9000")
     assert (explanation.statements[0].value, explanation.statements[0].planned) == ("9000", "9100")
     assert dict(explanation.details)["build"].startswith("a build of the spec as it is now does not write")
 
@@ -123,18 +123,18 @@ def test_explain_marks_unknown_lines() -> None:
     texts = texts_of(subject, "eos")
     file, content = next(iter(texts.found.items()))
     edited = texts._replace(found={file: content + "daemon Other\n"})
-    details = dict(found(subject, edited, "daemon Other").details)
+    details = dict(explain_text(subject, edited, "daemon Other").details)
     assert details["meaning"] == "the line is unknown, so `check` refuses it"
 
 
 def test_lines_without_facts_are_distinguished() -> None:
     eos, sonic = subject_on("eos"), subject_on("sonic")
-    comment = found(eos, texts_of(eos, "eos"), "!")
+    comment = explain_text(eos, texts_of(eos, "eos"), "!")
     assert dict(comment.details)["meaning"] == "none for the device: a comment or a separator"
-    opening = found(sonic, texts_of(sonic, "sonic"), '"BUFFER_PROFILE": {')
+    opening = explain_text(sonic, texts_of(sonic, "sonic"), '"BUFFER_PROFILE": {')
     assert "structure" in dict(opening.details)["meaning"]
     assert "pool/lossy_queue_alpha" in dict(opening.details)["its block"]
-    part = found(eos, texts_of(eos, "eos"), "bandwidth percent 90")
+    part = explain_text(eos, texts_of(eos, "eos"), "bandwidth percent 90")
     assert dict(part.details)["within"].endswith("> uc-tx-queue 3")
     assert part.statements[0].value == "dwrr 90"
 

@@ -55,7 +55,7 @@ def test_every_declared_fact_has_a_rule(nos: str) -> None:
     assert silent - OF_REVIEWS == set()
 
 
-def shown(statement: Statement) -> bool:
+def has_rule_and_origin(statement: Statement) -> bool:
     """Return whether a statement has its rule and its origin."""
     return bool(
         statement.rule
@@ -78,7 +78,7 @@ def test_every_fact_of_an_inventory_is_explained(name: str) -> None:
     for subject in subjects(known):
         for path, value in subject.planned.items():
             statement = explainer.fact(subject, path)
-            assert shown(statement), statement
+            assert has_rule_and_origin(statement), statement
             assert (statement.value, statement.planned) == (str(value), None)
             assert_formulas_hold(statement)
             for origin in statement.origins:

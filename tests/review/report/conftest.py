@@ -44,7 +44,7 @@ class Planned:
             return list(csv.DictReader(file))
 
 
-def planned(folder: Path) -> Planned:
+def plan_report(folder: Path) -> Planned:
     spec = folder / "cluster.yaml"
     status, text = run_command("plan", str(spec), "--format", "json", "--qos", "--csv", str(folder / "csv"))
     assert status == 0
@@ -62,4 +62,4 @@ def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         folder.mkdir()
         text = {**SMALL, "mixed": MIXED, "unnumbered": UNNUMBERED}[request.param]
         (folder / "cluster.yaml").write_text(text)
-    return planned(folder)
+    return plan_report(folder)

@@ -23,7 +23,7 @@ class Mutant(NamedTuple):
     text: str
 
 
-def altered(text: str) -> str:
+def alter_text(text: str) -> str:
     """Another text of the same kind: the other word of a pair, the next number, else one letter more."""
     quoted = text.startswith("'")
     inner = text.strip("'")
@@ -48,7 +48,7 @@ def mutants(text: str) -> Iterator[Mutant]:
             word = found[part]
             if word is None or word == "{}":
                 continue
-            changed = line[: found.start(part)] + altered(word) + line[found.end(part) :]
+            changed = line[: found.start(part)] + alter_text(word) + line[found.end(part) :]
             yield Mutant(at + 1, line.strip(), part, "\n".join([*lines[:at], changed, *lines[at + 1 :]]))
 
 

@@ -81,7 +81,7 @@ def arms(annotation: Any) -> list[Any]:
     return [annotation]
 
 
-def modeled(annotation: Any, keys: tuple[str, ...]) -> bool:
+def has_model_path(annotation: Any, keys: tuple[str, ...]) -> bool:
     """Return whether an object model has a path, keys of one's own where that has `*`."""
     if not keys:
         return True
@@ -94,7 +94,7 @@ def modeled(annotation: Any, keys: tuple[str, ...]) -> bool:
             found += [fields[keys[0]]] if keys[0] in fields else []
         elif arm is Any:
             return True
-    return any(modeled(each, keys[1:]) for each in found)
+    return any(has_model_path(each, keys[1:]) for each in found)
 
 
 def order(release: str) -> int:
@@ -134,7 +134,7 @@ def test_the_releases_of_every_path_are_those_of_nvidia_s_object_models() -> Non
         if importlib.util.find_spec(f"nvueschema.models.v{release.replace('.', '_')}")  # 5.19 has none yet
     }
     for row in PATHS:
-        has = [release for release in roots if modeled(roots[release], row.keys)]
+        has = [release for release in roots if has_model_path(roots[release], row.keys)]
         last = row.until or RELEASES[-1]
         expected = RELEASES[order(row.since) : order(last) + 1]
         assert has == [release for release in expected if release in roots], row.keys
@@ -159,7 +159,7 @@ def settings(release: str) -> str:
     return CUMULUS.render(variant("settings", release))["startup.yaml"]
 
 
-def edited(text: str, pattern: str, into: str) -> str:
+def edit_text(text: str, pattern: str, into: str) -> str:
     changed = re.sub(pattern, into, text, count=1, flags=re.MULTILINE)
     assert changed != text, pattern
     return changed
@@ -188,7 +188,7 @@ ROCE = "RoCE's own profile is on"
 def test_a_condition_that_does_not_hold_is_a_finding_at_its_line(
     release: str, pattern: str, into: str, path: str, why: str
 ) -> None:
-    text = edited(settings(release), pattern, into)
+    text = edit_text(settings(release), pattern, into)
     found = unread(text)
     assert found[path][0] == why
     assert {reported for reported, _ in found.values()} == {why}

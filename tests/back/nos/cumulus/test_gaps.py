@@ -23,7 +23,7 @@ PLAIN = tor()
 OPEN_MANAGEMENT = "FAB5843"  # of every switch without access networks
 
 
-def found(switch: Switch) -> dict[str, Gap]:
+def gaps_by_code(switch: Switch) -> dict[str, Gap]:
     return {gap.code: gap for gap in CUMULUS.gaps(switch) if gap.code != OPEN_MANAGEMENT}
 
 
@@ -87,7 +87,7 @@ def test_the_samples_have_none(name: str, release: str) -> None:
     keyed = switch.management.ntp_key is not None and release_of(switch.release).ntp != "system"
     unaccounted = switch.management.radius is not None and release in ("5.9", "5.10")
     expected = {"FAB5841": keyed, "FAB5842": unaccounted}
-    assert found(switch).keys() == {code for code, holds in expected.items() if holds}
+    assert gaps_by_code(switch).keys() == {code for code, holds in expected.items() if holds}
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_the_samples_have_none(name: str, release: str) -> None:
     ],
 )
 def test_unsupported_settings_are_fatal_gaps(switch: Switch, code: str) -> None:
-    assert found(switch)[code].fatal
+    assert gaps_by_code(switch)[code].fatal
 
 
 @pytest.mark.parametrize(
@@ -144,8 +144,8 @@ def test_unsupported_settings_are_fatal_gaps(switch: Switch, code: str) -> None:
     ],
 )
 def test_approximated_settings_warn_and_read_back(switch: Switch, code: str) -> None:
-    assert [gap.fatal for gap in found(switch).values()] == [False]
-    assert code in found(switch)
+    assert [gap.fatal for gap in gaps_by_code(switch).values()] == [False]
+    assert code in gaps_by_code(switch)
     assert CUMULUS.read(CUMULUS.render(switch)).facts == CUMULUS.planned(switch)
 
 
@@ -161,20 +161,20 @@ def test_requested_settings_are_expressed_or_rejected_once(release: str) -> None
 def test_a_community_that_would_drop_others_is_a_warning() -> None:
     switch = VARIANTS["drained"]
     lists = (*switch.bgp.community_lists, CommunityList("OTHER", "65000:1"))
-    gap = found(replace(switch, bgp=replace(switch.bgp, community_lists=lists)))["FAB5717"]
+    gap = gaps_by_code(replace(switch, bgp=replace(switch.bgp, community_lists=lists)))["FAB5717"]
     assert not gap.fatal
 
 
 def test_more_paths_come_with_the_asic_and_with_the_release() -> None:
     older = replace(PLAIN.model, nos={"cumulus": {**PLAIN.model.nos["cumulus"], "ecmp_paths": 64}})
     wide = with_bgp(maximum_paths=128)
-    assert "FAB5712" not in found(wide)
-    assert "FAB5712" in found(replace(wide, model=older))
+    assert "FAB5712" not in gaps_by_code(wide)
+    assert "FAB5712" in gaps_by_code(replace(wide, model=older))
 
 
 def test_gaps_are_found_once_for_each_kind_of_port() -> None:
     switch = replace(PLAIN, ports=tuple(replace(port, speed_gbps=1600) for port in PLAIN.ports))
-    assert list(found(switch)) == ["FAB5702"]
+    assert list(gaps_by_code(switch)) == ["FAB5702"]
 
 
 def test_port_names() -> None:

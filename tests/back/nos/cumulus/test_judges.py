@@ -50,7 +50,7 @@ def judge(release: str, files: Iterable[Path]) -> subprocess.CompletedProcess[st
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
-def written(folder: Path, switches: dict[str, Switch], release: str) -> list[Path]:
+def write_switches(folder: Path, switches: dict[str, Switch], release: str) -> list[Path]:
     files = []
     for name, switch in switches.items():
         files.append(folder / f"{name}.yaml")
@@ -106,7 +106,7 @@ def test_every_variant_way_out_and_family_of_asics_is_valid(release: str, tmp_pa
     switches |= of_catalog(lambda name: name in of_family)
     # The walk takes every list for a mistake; this one is a list in the model, as the test below shows.
     but = "error: system.aaa.authentication.order: YAML list" if release == "5.15" else ""
-    assert_accepted(release, written(tmp_path, switches, release), but)
+    assert_accepted(release, write_switches(tmp_path, switches, release), but)
 
 
 @needs_models
@@ -125,7 +125,7 @@ def test_the_order_of_login_methods_is_a_list_in_the_model_of_5_15() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("release", WORDED)
 def test_every_model_of_the_catalog_is_valid(release: str, tmp_path: Path) -> None:
-    assert_accepted(release, written(tmp_path, of_catalog(lambda _: True), release))
+    assert_accepted(release, write_switches(tmp_path, of_catalog(lambda _: True), release))
 
 
 @needs_models
@@ -134,7 +134,7 @@ def test_every_model_of_the_catalog_is_valid(release: str, tmp_path: Path) -> No
     [pytest.param("5.14", "5.15", marks=pytest.mark.slow), ("5.15", "5.14"), ("5.12", "5.13")],
 )
 def test_the_judge_knows_the_renames(written_for: str, judged_by: str, tmp_path: Path) -> None:
-    files = written(tmp_path, {"dual": VARIANTS["dual"]}, written_for)
+    files = write_switches(tmp_path, {"dual": VARIANTS["dual"]}, written_for)
     assert judge(judged_by, files).returncode == 1
 
 

@@ -108,7 +108,7 @@ def test_any_switch_reads_back(switch: Switch) -> None:
     assert_reads_back(switch)
 
 
-def loaded(text: str) -> Any:
+def load_yaml(text: str) -> Any:
     return yaml.load(text, Loader=yaml.BaseLoader)
 
 
@@ -120,7 +120,7 @@ def reversed_keys(tree: Any) -> Any:
 
 @pytest.mark.parametrize("indent", [None, 1, 4])
 def test_json_is_yaml_too(indent: int | None) -> None:
-    text = json.dumps(loaded(TEXT), indent=indent).replace('""', "{}")
+    text = json.dumps(load_yaml(TEXT), indent=indent).replace('""', "{}")
     reading = CUMULUS.read({FILE: text})
     assert reading.facts == PLANNED
     assert reading.unknown == []
@@ -128,7 +128,7 @@ def test_json_is_yaml_too(indent: int | None) -> None:
 
 @pytest.mark.parametrize("options", [{}, {"indent": 4}, {"default_flow_style": True}, {"default_style": '"'}])
 def test_order_and_layout_do_not_change_the_facts(options: dict[str, Any]) -> None:
-    text = yaml.dump(reversed_keys(loaded(TEXT)), sort_keys=False, **options)
+    text = yaml.dump(reversed_keys(load_yaml(TEXT)), sort_keys=False, **options)
     reading = CUMULUS.read({FILE: text})
     assert reading.facts == PLANNED
     assert reading.unknown == []
@@ -147,7 +147,7 @@ def test_comments_blank_lines_and_bare_words_do_not_matter() -> None:
 
 
 def test_keys_with_ranges_are_written_out() -> None:
-    tree = loaded(TEXT)
+    tree = load_yaml(TEXT)
     content = tree[1]["set"]
     for pool in content["qos"]["traffic-pool"].values():
         priorities = pool["switch-priority"]
@@ -182,7 +182,7 @@ def commands(tree: Any, above: str = "nv set") -> list[str]:
 @pytest.mark.parametrize("release", ["5.10", "5.14", "5.15"])
 def test_commands_have_the_facts_of_the_file(name: str, release: str) -> None:
     switch = variant(name, release)
-    lines = commands(loaded(CUMULUS.render(switch)[FILE])[1]["set"])
+    lines = commands(load_yaml(CUMULUS.render(switch)[FILE])[1]["set"])
     reading = CUMULUS.read({FILE: "\n".join(lines) + "\n"})
     assert reading.unknown == []
     planned = CUMULUS.planned(switch)

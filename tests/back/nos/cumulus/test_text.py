@@ -195,7 +195,7 @@ def test_gnmi_answers_on_the_management_address_from_5_13_on() -> None:
     assert "gnmi-server" not in content("settings", "5.12")["system"]
 
 
-def admitted(rules: dict[str, Any], protocol: str, port: str) -> list[tuple[str, str]]:
+def port_actions(rules: dict[str, Any], protocol: str, port: str) -> list[tuple[str, str]]:
     """Return what the rules about a port do, in their order: the word and the source."""
     found = []
     for number in sorted(rules, key=int):
@@ -214,10 +214,10 @@ def test_only_access_networks_reach_management_services(protocol: str, port: str
         "acl-default-dos", "acl-default-whitelist", "FABRICC-ACCESS", "FABRICC-ACCESS-V6",
     }  # fmt: skip
     lists = tree["acl"]
-    assert admitted(lists["FABRICC-ACCESS"]["rule"], protocol, port) == [
+    assert port_actions(lists["FABRICC-ACCESS"]["rule"], protocol, port) == [
         ("permit", "127.0.0.0/8"), ("permit", "172.16.9.0/24"), ("permit", "172.16.8.0/24"), ("deny", "any"),
     ]  # fmt: skip
-    assert admitted(lists["FABRICC-ACCESS-V6"]["rule"], protocol, port) == [
+    assert port_actions(lists["FABRICC-ACCESS-V6"]["rule"], protocol, port) == [
         ("permit", "::1/128"),
         ("deny", "any"),
     ]
@@ -230,7 +230,7 @@ def test_no_rule_drops_everything_which_the_control_plane_would_not_survive() ->
 
 
 def test_a_gnmi_port_that_the_default_list_does_not_open_is_opened() -> None:
-    assert admitted(content("open-gnmi", "5.14")["acl"]["FABRICC-GNMI"]["rule"], "tcp", "50051") == [
+    assert port_actions(content("open-gnmi", "5.14")["acl"]["FABRICC-GNMI"]["rule"], "tcp", "50051") == [
         ("permit", "any")
     ]
     assert "acl" not in content("open-gnmi", "5.12")

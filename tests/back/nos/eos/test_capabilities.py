@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
 
 
-def balanced(name: str, release: str, balancing: LoadBalancing) -> Switch:
+def with_balancing(name: str, release: str, balancing: LoadBalancing) -> Switch:
     return replace(variant(name), release=release, load_balancing=balancing)
 
 
@@ -28,22 +28,22 @@ def fatal(switch: Switch) -> set[str]:
 
 def test_the_sand_family_hashes_queue_pairs_from_4_33() -> None:
     wanted = LoadBalancing(queue_pairs=True)
-    refused = {r for r in RELEASES if "FAB5119" in fatal(balanced("sand-numbered", r, wanted))}
+    refused = {r for r in RELEASES if "FAB5119" in fatal(with_balancing("sand-numbered", r, wanted))}
     assert refused == {"4.30", "4.31", "4.32"}
-    assert not any("FAB5119" in fatal(balanced("trident-numbered", r, wanted)) for r in RELEASES)
+    assert not any("FAB5119" in fatal(with_balancing("trident-numbered", r, wanted)) for r in RELEASES)
 
 
 @pytest.mark.parametrize("mode", [Spreading.FLOWLET, Spreading.PACKET])
 def test_dynamic_load_balancing_is_the_trident_family_s(mode: Spreading) -> None:
-    assert fatal(balanced("trident-numbered", "4.34", LoadBalancing(mode))) == set()
-    assert fatal(balanced("sand-numbered", "4.34", LoadBalancing(mode))) == {"FAB5117"}
+    assert fatal(with_balancing("trident-numbered", "4.34", LoadBalancing(mode))) == set()
+    assert fatal(with_balancing("sand-numbered", "4.34", LoadBalancing(mode))) == {"FAB5117"}
 
 
 @pytest.mark.parametrize("name", ["trident-numbered", "sand-numbered"])
 def test_cluster_load_balancing_is_written_on_tors_from_4_34(name: str) -> None:
     wanted = LoadBalancing(Spreading.CLUSTER)
-    assert {r for r in RELEASES if "FAB5117" in fatal(balanced(name, r, wanted))} == set(RELEASES[:4])
-    switch = balanced(name, "4.34", wanted)
+    assert {r for r in RELEASES if "FAB5117" in fatal(with_balancing(name, r, wanted))} == set(RELEASES[:4])
+    switch = with_balancing(name, "4.34", wanted)
     text = EOS.render(switch)[FILE]
     block = text[text.index("load-balance cluster\n") :]
     hosts = [port.name for port in switch.ports if port.direction is Direction.HOST]
@@ -67,13 +67,13 @@ def test_access_networks_do_not_guard_an_ipv6_management_address() -> None:
 
 def test_packet_spraying_warns_that_it_is_untested() -> None:
     before = EOS.gaps(variant("trident-numbered"))
-    gaps = EOS.gaps(balanced("trident-numbered", "", LoadBalancing(Spreading.PACKET)))
+    gaps = EOS.gaps(with_balancing("trident-numbered", "", LoadBalancing(Spreading.PACKET)))
     assert [(gap.code, gap.fatal) for gap in gaps if gap not in before] == [("FAB5121", False)]
 
 
 def test_a_flowlet_pause_is_written_where_there_is_dynamic_load_balancing() -> None:
     wanted = LoadBalancing(Spreading.FLOWLET, flowlet_idle_us=64)
-    switch = balanced("trident-numbered", "4.34", wanted)
+    switch = with_balancing("trident-numbered", "4.34", wanted)
     start = "\nip hardware fib load-balance distribution dynamic"
     text = EOS.render(switch)[FILE]
     assert f"{start}{start} inactivity-threshold 64 microseconds\n" in text
@@ -82,7 +82,7 @@ def test_a_flowlet_pause_is_written_where_there_is_dynamic_load_balancing() -> N
     assert reading.facts["load_balancing/flowlet_idle_us"] == 64
     assert ("FAB5121", False) in [(gap.code, gap.fatal) for gap in EOS.gaps(switch)]
     assert fatal(switch) == set()
-    assert fatal(balanced("sand-numbered", "4.34", wanted)) == {"FAB5117", "FAB5118"}
+    assert fatal(with_balancing("sand-numbered", "4.34", wanted)) == {"FAB5117", "FAB5118"}
     alone = EOS.read({FILE: text.replace(start, "", 1)})
     assert alone.unknown
 

@@ -10,7 +10,14 @@ import pytest
 from fabricc.back.nos.eos import EOS, FILE
 from fabricc.fabric.model import LoginServers
 from fabricc.fabric.qos import Watchdog
-from tests.back.nos.changed import watched, with_bgp, with_class, with_management, with_port, with_profile
+from tests.back.nos.changed import (
+    with_bgp,
+    with_class,
+    with_management,
+    with_port,
+    with_profile,
+    with_watchdog,
+)
 from tests.back.nos.eos.variants import VARIANTS, variant
 
 if TYPE_CHECKING:
@@ -33,7 +40,7 @@ FATAL = {
 
 def fitting() -> Switch:
     """A switch EOS expresses fully: the sample with servers that check passwords."""
-    switch = watched(variant("trident-numbered"), Watchdog(200, 400, 100, "drop"))
+    switch = with_watchdog(variant("trident-numbered"), Watchdog(200, 400, 100, "drop"))
     tacacs = LoginServers(("172.16.0.5",), "FABRICC-SECRET-tacacs")
     return replace(switch, management=replace(switch.management, tacacs=tacacs))
 
@@ -64,10 +71,10 @@ CASES = {
     "FAB5106": with_profile(fitting(), ecn={"max_percent": 0}),
     "FAB5107": variant("sand-numbered"),
     "FAB5108": with_profile(fitting(), headroom={"dynamic_th": 4}),
-    "FAB5109": watched(variant("trident-numbered"), Watchdog(61_000, 400, 100, "drop")),
-    "FAB5110": watched(variant("trident-numbered"), Watchdog(200, 400, 4, "drop")),
-    "FAB5111": watched(variant("trident-numbered"), Watchdog(200, 400, 200, "drop")),
-    "FAB5112": watched(variant("trident-numbered"), Watchdog(200, 400, 100, "forward")),
+    "FAB5109": with_watchdog(variant("trident-numbered"), Watchdog(61_000, 400, 100, "drop")),
+    "FAB5110": with_watchdog(variant("trident-numbered"), Watchdog(200, 400, 4, "drop")),
+    "FAB5111": with_watchdog(variant("trident-numbered"), Watchdog(200, 400, 200, "drop")),
+    "FAB5112": with_watchdog(variant("trident-numbered"), Watchdog(200, 400, 100, "forward")),
     "FAB5113": with_class(fitting(), "rdma", strict=True, weight_percent=0),
     "FAB5114": with_bgp(fitting(), maximum_paths=601),
     "FAB5115": with_management(fitting(), users=()),
@@ -112,7 +119,7 @@ def test_no_sample_has_a_fatal_gap(name: str) -> None:
 
 
 def test_the_watchdog_polls_at_most_at_half_of_its_shorter_timer() -> None:
-    facts = EOS.planned(watched(variant("trident-numbered"), Watchdog(205, 400, 200, "drop")))
+    facts = EOS.planned(with_watchdog(variant("trident-numbered"), Watchdog(205, 400, 200, "drop")))
     assert facts["watchdog/detect_ms"] == 210
     assert facts["watchdog/poll_ms"] == 105
 

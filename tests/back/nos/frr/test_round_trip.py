@@ -143,7 +143,7 @@ INERT = re.compile(r"exit|!.*|#.*|MAX_FDS=.*|[a-z]+_options=.*")
 SEQUENCE = re.compile(r"(?<=seq )\d+")
 
 
-def named(reading: Reading, intact: Reading, file: str, number: int) -> bool:
+def names_line(reading: Reading, intact: Reading, file: str, number: int) -> bool:
     """Return whether the changed line is pointed at: as unknown, or by a fact of its file that differs."""
     if any((f, n) == (file, number) for f, n, _ in reading.unknown):
         return True
@@ -173,7 +173,7 @@ def test_changing_any_token_of_any_line_is_noticed() -> None:
                 mutant = line[: token.start()] + changed + line[token.end() :]
                 altered = "\n".join([*lines[:index], mutant, *lines[index + 1 :]]) + "\n"
                 tried += 1
-                if not named(FRR.read({**files, file: altered}), intact, file, index + 1):
+                if not names_line(FRR.read({**files, file: altered}), intact, file, index + 1):
                     missed.append(f"{file}:{index + 1}: {mutant}")
     assert missed == []
     assert tried > 300

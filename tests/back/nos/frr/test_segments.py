@@ -200,7 +200,7 @@ while fetching.recv(65536):
 """
 
 
-def fetched(site: Site, client: str, server: str, family: str) -> bool:
+def fetches_file(site: Site, client: str, server: str, family: str) -> bool:
     """Return whether a host fetches half a megabyte from another over TCP."""
     address = str(getattr(site.hosts[server][1], family)).partition("/")[0]
     within = ["ip", "netns", "exec"]
@@ -220,7 +220,7 @@ def fetched(site: Site, client: str, server: str, family: str) -> bool:
 @pytest.mark.parametrize("family", ["ipv4", "ipv6"])
 @pytest.mark.parametrize("server", ["rack002-host01", "rack003-host01"])
 def test_hosts_reach_each_other_in_a_segment_and_across_two(whole: Site, server: str, family: str) -> None:
-    assert fetched(whole, "rack001-host01", server, family)
+    assert fetches_file(whole, "rack001-host01", server, family)
 
 
 @needs_frr
@@ -228,8 +228,8 @@ def test_a_spine_is_lost_and_hosts_still_reach_each_other(whole: Site) -> None:
     for port in whole[OTHER_SPINE].switch.ports:
         if port.enabled:
             run(["ip", "-n", whole[OTHER_SPINE].name, "link", "set", port.name, "down"])
-    assert fetched(whole, "rack001-host01", "rack004-host01", "ipv4")
-    assert fetched(whole, "rack002-host01", "rack001-host01", "ipv4")
+    assert fetches_file(whole, "rack001-host01", "rack004-host01", "ipv4")
+    assert fetches_file(whole, "rack002-host01", "rack001-host01", "ipv4")
 
 
 @needs_frr
@@ -240,4 +240,4 @@ def test_a_tor_that_is_lost_takes_its_hosts_along_and_no_others(whole: Site) -> 
             run(["ip", "-n", gone.name, "link", "set", port.name, "down"])
     vteps = {str(gone.switch.loopback4)}
     assert until(lambda: not vteps & set(str(whole[TOR].show("evpn vni 10110")).split("'")), 30)
-    assert fetched(whole, "rack001-host01", "rack003-host01", "ipv4")
+    assert fetches_file(whole, "rack001-host01", "rack003-host01", "ipv4")

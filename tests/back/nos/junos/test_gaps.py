@@ -16,7 +16,14 @@ from fabricc.compiler.render.overlays import find_unexpressed
 from fabricc.fabric.model import Account, LoginServers
 from fabricc.fabric.qos import Ecn, Watchdog
 from fabricc.fabric.routing import LoadBalancing, PrefixList, PrefixRule
-from tests.back.nos.changed import watched, with_bgp, with_class, with_management, with_port, with_profile
+from tests.back.nos.changed import (
+    with_bgp,
+    with_class,
+    with_management,
+    with_port,
+    with_profile,
+    with_watchdog,
+)
 from tests.back.nos.junos.variants import VARIANTS, variant
 
 if TYPE_CHECKING:
@@ -31,10 +38,10 @@ ALWAYS = {"FAB5505", "FAB5507", "FAB5843"}  # of every lossless switch without a
 
 def fitting() -> Switch:
     """The sample with timers that Junos can hold: polls twice as frequent as detection, BFD once a second."""
-    return timed(watched(variant("evo-numbered"), Watchdog(200, 400, 100, "drop")))
+    return with_timers(with_watchdog(variant("evo-numbered"), Watchdog(200, 400, 100, "drop")))
 
 
-def timed(switch: Switch) -> Switch:
+def with_timers(switch: Switch) -> Switch:
     """A switch with timers of BGP and BFD that Junos can hold."""
     return replace(switch, bgp=replace(switch.bgp, keepalive_s=3, hold_s=9, bfd_interval_ms=1000))
 
@@ -45,7 +52,7 @@ def with_users(*keys: str) -> Switch:
     return replace(switch, management=replace(switch.management, users=users))
 
 
-def assumed(switch: Switch) -> Switch:
+def with_assumed_figures(switch: Switch) -> Switch:
     """A switch whose headroom figures are those of another maker's box."""
     sources = {"buffers.formula": "assumed: those of another box"}
     return replace(switch, model=replace(switch.model, sources=sources))
@@ -63,9 +70,9 @@ CASES = {
     "FAB5508": variant("classic-numbered"),
     "FAB5509": with_profile(fitting(), headroom={"dynamic_th": -2}),
     "FAB5510": with_profile(fitting(), headroom={"xoff_bytes": 30_000_000}),
-    "FAB5524": assumed(with_profile(fitting(), headroom={"xoff_bytes": 30_000_000})),
-    "FAB5511": watched(variant("evo-numbered"), Watchdog(200, 400, 50, "drop")),
-    "FAB5512": watched(variant("evo-numbered"), Watchdog(250, 400, 100, "drop")),
+    "FAB5524": with_assumed_figures(with_profile(fitting(), headroom={"xoff_bytes": 30_000_000})),
+    "FAB5511": with_watchdog(variant("evo-numbered"), Watchdog(200, 400, 50, "drop")),
+    "FAB5512": with_watchdog(variant("evo-numbered"), Watchdog(250, 400, 100, "drop")),
     "FAB5513": with_users(),
     "FAB5514": with_users("ssh-dss AAAA"),
     "FAB5515": with_bgp(fitting(), maximum_paths=513),
@@ -90,7 +97,7 @@ CASES = {
 
 def test_a_switch_that_fits_has_only_the_gaps_of_every_lossless_switch() -> None:
     assert {gap.code for gap in JUNOS.gaps(fitting())} == ALWAYS
-    assert {gap.code for gap in JUNOS.gaps(timed(variant("evo-lossy")))} == {"FAB5843"}
+    assert {gap.code for gap in JUNOS.gaps(with_timers(variant("evo-lossy")))} == {"FAB5843"}
 
 
 @pytest.mark.parametrize("code", CASES)

@@ -23,7 +23,7 @@ NAMES = [
 WORD = re.compile(r'"[^"]*"|[^\s{};\[\]"]+')
 
 
-def mutated(word: str) -> str:
+def mutate_word(word: str) -> str:
     """Another word of the same kind."""
     if re.fullmatch(r"[01]{6}|[01]{3}", word):
         return f"{(int(word, 2) ^ 1):0{len(word)}b}"
@@ -38,7 +38,7 @@ def mutants(text: str) -> list[tuple[int, int, str]]:
     found = []
     for at, line in enumerate(lines):
         for word in WORD.finditer(line):
-            changed = line[: word.start()] + mutated(word[0]) + line[word.end() :]
+            changed = line[: word.start()] + mutate_word(word[0]) + line[word.end() :]
             found.append((at, word.start(), "\n".join([*lines[:at], changed, *lines[at + 1 :]])))
     return found
 
@@ -48,7 +48,7 @@ def shows(text: str, planned: object) -> bool:
     return reading.facts != planned or bool(reading.unknown)
 
 
-def named(text: str, planned: Facts) -> set[int]:
+def named_lines(text: str, planned: Facts) -> set[int]:
     """The lines that the findings about a text point at; empty when there are none."""
     reading = JUNOS.read({FILE: text})
     places = {mismatch.line for mismatch in compare(planned, reading)}
@@ -74,7 +74,7 @@ def test_no_changed_word_survives_and_its_line_is_named(name: str, step: int) ->
     lines = text.split("\n")
     survivors, elsewhere = [], []
     for at, start, changed in mutants(text)[::step]:
-        places = named(changed, planned)
+        places = named_lines(changed, planned)
         if not places:
             survivors.append((lines[at].strip(), start))
         elif not places & set(range(at + 1, end(lines, at) + 2)):

@@ -14,8 +14,15 @@ from fabricc.fabric.facts import SETTINGS
 from fabricc.fabric.model import Account, NtpKey, Switch
 from fabricc.fabric.qos import Ecn, Watchdog
 from fabricc.fabric.routing import LoadBalancing, Spreading
-from tests.back.nos.changed import watched, with_bgp, with_class, with_management, with_port, with_profile
-from tests.back.nos.nxos.variants import PAUSE, VARIANTS, cabled, variant
+from tests.back.nos.changed import (
+    with_bgp,
+    with_class,
+    with_management,
+    with_port,
+    with_profile,
+    with_watchdog,
+)
+from tests.back.nos.nxos.variants import PAUSE, VARIANTS, variant, with_cable_length
 
 NOT_FATAL = {"FAB9045", "FAB5411", "FAB5412", "FAB5415", "FAB5416", "FAB5417", "FAB5419", "FAB5685"}
 
@@ -35,7 +42,7 @@ def with_users(*users: Account) -> Switch:
     return replace(switch, management=replace(switch.management, users=users))
 
 
-def balanced(name: str, balancing: LoadBalancing) -> Switch:
+def with_balancing(name: str, balancing: LoadBalancing) -> Switch:
     return replace(variant(name), load_balancing=balancing)
 
 
@@ -47,21 +54,21 @@ CASES = {
     "FAB5405": with_class(fitting(), "default", weight_percent=11),
     "FAB5406": with_profile(fitting(), ecn=Ecn(1000, 999, 10)),
     "FAB5407": with_pause(resume_bytes=900_001),
-    "FAB5410": watched(fitting(), Watchdog(10_001, 400, 200, "drop")),
-    "FAB5411": watched(fitting(), Watchdog(250, 400, 200, "drop")),
-    "FAB5412": watched(fitting(), Watchdog(200, 400, 200, "forward")),
+    "FAB5410": with_watchdog(fitting(), Watchdog(10_001, 400, 200, "drop")),
+    "FAB5411": with_watchdog(fitting(), Watchdog(250, 400, 200, "drop")),
+    "FAB5412": with_watchdog(fitting(), Watchdog(200, 400, 200, "forward")),
     "FAB5413": with_bgp(fitting(), maximum_paths=65),
     "FAB5414": with_bgp(fitting(), bfd_interval_ms=1000),
     "FAB5415": with_users(),
     "FAB5416": replace(variant("silicon-one/numbered"), release="10.4"),
     "FAB5417": with_users(Account("ann", "sk-ssh-ed25519@openssh.com AAAAa")),
-    "FAB5418": balanced("cloudscale/numbered", LoadBalancing(Spreading.PACKET)),
-    "FAB5419": balanced("cloudscale/settings", LoadBalancing(Spreading.FLOWLET)),
-    "FAB5420": balanced("cloudscale/numbered", LoadBalancing(queue_pairs=True)),
+    "FAB5418": with_balancing("cloudscale/numbered", LoadBalancing(Spreading.PACKET)),
+    "FAB5419": with_balancing("cloudscale/settings", LoadBalancing(Spreading.FLOWLET)),
+    "FAB5420": with_balancing("cloudscale/numbered", LoadBalancing(queue_pairs=True)),
     "FAB5421": with_management(fitting(), lldp_interval_s=64),
     "FAB5422": with_management(fitting(), access=("172.16.8.0/24",), address="2001:db8::b/64"),
     "FAB5685": fitting(),
-    "FAB5686": cabled(fitting(), 301),
+    "FAB5686": with_cable_length(fitting(), 301),
     "FAB9045": fitting(),
 }
 
@@ -111,10 +118,10 @@ def test_settings_with_warnings_read_back_as_planned(code: str) -> None:
     ],
 )
 def test_the_watchdog_acts_no_earlier_than_requested(requested: Watchdog, held: tuple[int, int, int]) -> None:
-    facts = NXOS.planned(watched(fitting(), requested))
+    facts = NXOS.planned(with_watchdog(fitting(), requested))
     names = ("detect_ms", "restore_ms", "poll_ms")
     assert tuple(facts[f"watchdog/{name}"] for name in names) == held
-    assert "FAB5410" not in {gap.code for gap in NXOS.gaps(watched(fitting(), requested))}
+    assert "FAB5410" not in {gap.code for gap in NXOS.gaps(with_watchdog(fitting(), requested))}
 
 
 @pytest.mark.parametrize(
@@ -128,7 +135,9 @@ def test_the_watchdog_acts_no_earlier_than_requested(requested: Watchdog, held: 
     ],
 )
 def test_dynamic_load_balancing_is_there_from_a_release_on(name: str, release: str, has: bool) -> None:
-    switch = replace(balanced(name, LoadBalancing(Spreading.FLOWLET, flowlet_idle_us=500)), release=release)
+    switch = replace(
+        with_balancing(name, LoadBalancing(Spreading.FLOWLET, flowlet_idle_us=500)), release=release
+    )
     refused = [gap.feature for gap in NXOS.gaps(switch) if gap.code == "FAB5418"]
     assert refused == (
         [] if has else [SETTINGS["load_balancing/mode"], SETTINGS["load_balancing/flowlet_idle_us"]]
@@ -139,7 +148,7 @@ def test_dynamic_load_balancing_is_there_from_a_release_on(name: str, release: s
 
 def test_every_setting_is_expressed_or_has_its_own_gap() -> None:
     for name in ("cloudscale/settings", "silicon-one/settings"):
-        switch = balanced(name, LoadBalancing(Spreading.FLOWLET, queue_pairs=True, flowlet_idle_us=500))
+        switch = with_balancing(name, LoadBalancing(Spreading.FLOWLET, queue_pairs=True, flowlet_idle_us=500))
         assert list(find_unexpressed(switch, NXOS, NXOS.gaps(switch))) == []
 
 

@@ -16,7 +16,7 @@ from fabricc.back.reading.rows import parse_numbers as listed
 from fabricc.fabric.qos import TrafficClass
 from fabricc.proof.invariants import Survey
 from fabricc.proof.invariants.view import make_view
-from tests.back.nos.nxos.variants import cabled, variant
+from tests.back.nos.nxos.variants import variant, with_cable_length
 
 
 def traffic_class(priority: int, *, strict: bool = False, lossless: bool = False) -> TrafficClass:
@@ -68,7 +68,7 @@ def pausing(text: str) -> dict[str, str]:
 @pytest.mark.parametrize("family", ["cloudscale", "silicon-one"])
 @pytest.mark.parametrize("cable_m", [3, 100])
 def test_up_to_a_hundred_metres_the_platform_s_own_buffers_are_left_alone(family: str, cable_m: int) -> None:
-    switch = cabled(variant(f"{family}/numbered"), cable_m)
+    switch = with_cable_length(variant(f"{family}/numbered"), cable_m)
     text = NXOS.render(switch)[FILE]
     assert "pause buffer-size" not in text
     assert "queuing input" not in text
@@ -84,7 +84,7 @@ def test_up_to_a_hundred_metres_the_platform_s_own_buffers_are_left_alone(family
     ("cable_m", "policy"), [(101, "PM-IN-400G-200M"), (200, "PM-IN-400G-200M"), (201, "PM-IN-400G-300M")]
 )
 def test_beyond_that_the_catalog_s_figures_of_the_next_length_are_written(cable_m: int, policy: str) -> None:
-    switch = cabled(variant("cloudscale/numbered"), cable_m)
+    switch = with_cable_length(variant("cloudscale/numbered"), cable_m)
     text = NXOS.render(switch)[FILE]
     assert pausing(text) == dict.fromkeys(("Ethernet1/3/1", "Ethernet1/4/1"), policy)
     facts = NXOS.read({FILE: text}).facts
@@ -95,11 +95,11 @@ def test_beyond_that_the_catalog_s_figures_of_the_next_length_are_written(cable_
 
 
 def test_without_figures_a_long_cable_is_refused() -> None:
-    reported = [gap for gap in NXOS.gaps(cabled(variant("cloudscale/numbered"), 301)) if gap.fatal]
+    reported = [gap for gap in NXOS.gaps(with_cable_length(variant("cloudscale/numbered"), 301)) if gap.fatal]
     assert [(gap.code, gap.feature) for gap in reported] == [
         ("FAB5686", "a lossless class over 301 m at 400 Gb/s")
     ]
-    assert not any(gap.fatal for gap in NXOS.gaps(cabled(variant("cloudscale/lossy"), 301)))
+    assert not any(gap.fatal for gap in NXOS.gaps(with_cable_length(variant("cloudscale/lossy"), 301)))
 
 
 def test_a_moved_class_keeps_its_pause_priority() -> None:
@@ -125,7 +125,7 @@ def test_range_lists_round_trip(numbers: set[int]) -> None:
 
 def test_the_proof_holds_the_platform_s_own_buffers_to_their_length() -> None:
     def find_own_buffers(cable_m: int) -> list[tuple[str, str]]:
-        switch = cabled(variant("cloudscale/numbered"), cable_m)
+        switch = with_cable_length(variant("cloudscale/numbered"), cable_m)
         bare = replace(switch.model, nos={"nxos": {**switch.model.nos["nxos"], "pause": []}})
         reading = NXOS.read(NXOS.render(replace(switch, model=bare)))
         found = Survey().add_switch(make_view(switch, reading), "tor")

@@ -69,11 +69,11 @@ def variant(name: str) -> Switch:
         return with_radius(tor(PORTS, model=model, nos="nxos", release="10.4"))
     switch = tor(PORTS, model=model, nos="nxos", release=RELEASES[family], **CHOICES[choice])
     if choice == "long":
-        switch = cabled(switch, 150)
+        switch = with_cable_length(switch, 150)
     return whole_uplinks(switch) if family == "silicon-one" else switch
 
 
-def cabled(switch: Switch, cable_m: int) -> Switch:
+def with_cable_length(switch: Switch, cable_m: int) -> Switch:
     """The switch with uplinks of that length."""
     ports = (replace(p, cable_m=cable_m) if p.direction is Direction.UP else p for p in switch.ports)
     return replace(switch, ports=tuple(ports))

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 EACH = [(name, release) for name in VARIANTS for release in RELEASES]
 
 
-def rendered(name: str, release: str) -> tuple[Switch, dict[str, str]]:
+def render_variant(name: str, release: str) -> tuple[Switch, dict[str, str]]:
     switch = replace(VARIANTS[name], release=release)
     return switch, SONIC.render(switch)
 
 
-def written(files: dict[str, str]) -> Iterator[tuple[str, str, str | None]]:
+def written_fields(files: dict[str, str]) -> Iterator[tuple[str, str, str | None]]:
     """Table, row and field of everything in `config_db.json`; without a field the row itself."""
     for table, rows in json.loads(files["config_db.json"]).items():
         for row, fields in rows.items():
@@ -38,11 +38,11 @@ def written(files: dict[str, str]) -> Iterator[tuple[str, str, str | None]]:
 
 @pytest.mark.parametrize(("name", "release"), EACH)
 def test_every_field_that_is_written_has_a_reader_or_a_finding(name: str, release: str) -> None:
-    switch, files = rendered(name, release)
+    switch, files = render_variant(name, release)
     gaps = {gap.code for gap in SONIC.gaps(switch)}
     if any(gap.fatal for gap in SONIC.gaps(switch)):
         pytest.skip("the release refuses it")
-    for table, row, field in written(files):
+    for table, row, field in written_fields(files):
         reader = load_consumers().of(table, row, field, release)
         assert reader is not None, f"{table}|{row} {field or ''}"
         assert not reader.gap or reader.gap in gaps, f"{table}: {reader.gap} is not told"
@@ -50,7 +50,7 @@ def test_every_field_that_is_written_has_a_reader_or_a_finding(name: str, releas
 
 @pytest.mark.parametrize(("name", "release"), EACH)
 def test_every_line_of_frr_conf_has_a_reader_in_the_release(name: str, release: str) -> None:
-    _, files = rendered(name, release)
+    _, files = render_variant(name, release)
     for line in files["frr.conf"].splitlines():
         assert load_consumers().of_line(line).is_in(release), line
 
@@ -58,13 +58,13 @@ def test_every_line_of_frr_conf_has_a_reader_in_the_release(name: str, release: 
 def test_every_reader_is_of_something_that_is_written() -> None:
     used = set()
     for name, release in EACH:
-        _, files = rendered(name, release)
-        used |= {load_consumers().of(*one, release) for one in written(files)}
+        _, files = render_variant(name, release)
+        used |= {load_consumers().of(*one, release) for one in written_fields(files)}
         used |= {load_consumers().of_line(line) for line in files["frr.conf"].splitlines()}
     used |= {
         load_consumers().of(*one, switch.release)
         for switch in tenanted.switches("sonic")
-        for one in written(SONIC.render(switch))
+        for one in written_fields(SONIC.render(switch))
     }
     assert [one for every in load_consumers().tables.values() for one in every if one not in used] == []
 
@@ -81,9 +81,9 @@ def test_every_reader_has_a_source_and_every_condition_a_use() -> None:
     assert not known.found.keys() & known.tables.keys()
 
 
-def changed(name: str, release: str = "202505", **rows: dict[str, dict[str, str]]) -> dict[str, Any]:
+def changed_facts(name: str, release: str = "202505", **rows: dict[str, dict[str, str]]) -> dict[str, Any]:
     """The facts that differ from the plan when a device has these rows."""
-    switch, files = rendered(name, release)
+    switch, files = render_variant(name, release)
     tables = json.loads(files["config_db.json"])
     for table, more in rows.items():
         for row, fields in more.items():
@@ -96,7 +96,7 @@ def changed(name: str, release: str = "202505", **rows: dict[str, dict[str, str]
 def test_a_device_that_has_all_services_on_differs_in_nothing() -> None:
     features = {name: {"state": "enabled"} for name in ("bgp", "snmp", "gnmi", "swss")}
     counters = {name: {"FLEX_COUNTER_STATUS": "enable"} for name in ("PFCWD", "QUEUE", "PORT")}
-    assert changed("settings", FEATURE=features, FLEX_COUNTER_TABLE=counters) == {}
+    assert changed_facts("settings", FEATURE=features, FLEX_COUNTER_TABLE=counters) == {}
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,9 @@ def test_a_device_that_has_all_services_on_differs_in_nothing() -> None:
 def test_a_condition_that_does_not_hold_is_a_finding(
     rows: dict[str, dict[str, dict[str, str]]], unread: set[str]
 ) -> None:
-    found = {path: why for path, why in changed("settings", **rows).items() if path.startswith("unread[")}
+    found = {
+        path: why for path, why in changed_facts("settings", **rows).items() if path.startswith("unread[")
+    }
     assert set(found) == {f"unread[{name}]" for name in unread}
     ((table, ((row, fields),)),) = ((table, tuple(more.items())) for table, more in rows.items())
     ((field, value),) = fields.items()
@@ -138,7 +140,7 @@ def test_a_condition_that_does_not_hold_is_a_finding(
 
 
 def test_bfd_of_frr_without_a_bfdd_is_a_finding_on_its_line() -> None:
-    _, files = rendered("dual", "202505")
+    _, files = render_variant("dual", "202505")
     tables = json.loads(files["config_db.json"])
     del tables["SYSTEM_DEFAULTS"]
     reading = SONIC.read({**files, "config_db.json": json.dumps(tables, indent=4)})
@@ -149,7 +151,7 @@ def test_bfd_of_frr_without_a_bfdd_is_a_finding_on_its_line() -> None:
 
 
 def test_settings_that_an_older_release_ignores_are_findings() -> None:
-    _, files = rendered("trimming", "202505")
+    _, files = render_variant("trimming", "202505")
     older = files["config_db.json"].replace("version_202505_01", "version_202411_01")
     facts = SONIC.read({**files, "config_db.json": older}).facts
     assert {path: why for path, why in facts.items() if path.startswith("unread[")} == {

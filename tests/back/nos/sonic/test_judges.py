@@ -69,7 +69,7 @@ def of_catalog(name: str) -> Switch:
     return replace(switch, ports=tuple(replace(port, profile=profile) for port in switch.ports))
 
 
-def written(folder: Path, release: str, switches: dict[str, Switch]) -> list[Path]:
+def write_switches(folder: Path, release: str, switches: dict[str, Switch]) -> list[Path]:
     """Files of switches, as of a release."""
     files = []
     for name, switch in switches.items():
@@ -90,14 +90,14 @@ def test_every_variant_way_out_and_family_of_asics_is_valid(release: str, tmp_pa
     switches |= {f"outward-{at}": switch for at, switch in enumerate(outward.switches("sonic"))}
     switches |= {f"tenants-{at}": switch for at, switch in enumerate(tenanted.switches("sonic"))}
     switches |= {name: of_catalog(name) for name in FAMILIES.values()}
-    assert judge(release, *written(tmp_path, release, switches)) == []
+    assert judge(release, *write_switches(tmp_path, release, switches)) == []
 
 
 @needs_yang
 @pytest.mark.slow
 def test_every_model_of_the_catalog_is_valid(tmp_path: Path) -> None:
     every = {name: of_catalog(name) for name in BREAKOUTS}
-    assert judge(SONIC.releases[-1], *written(tmp_path, SONIC.releases[-1], every)) == []
+    assert judge(SONIC.releases[-1], *write_switches(tmp_path, SONIC.releases[-1], every)) == []
 
 
 @needs_yang

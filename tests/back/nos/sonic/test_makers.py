@@ -27,7 +27,7 @@ SOFTWARE_BFD = "202505"
 """The first release in which bgpcfgd starts bfdd."""
 
 
-def rendered(name: str, release: str) -> tuple[Switch, dict[str, str]]:
+def render_variant(name: str, release: str) -> tuple[Switch, dict[str, str]]:
     """Return a variant for a release, without a key of time servers and a banner that the release refuses."""
     needs_sources()
     switch = replace(VARIANTS[name], release=release)
@@ -42,7 +42,7 @@ def rendered(name: str, release: str) -> tuple[Switch, dict[str, str]]:
 @pytest.mark.parametrize(("name", "release"), EACH)
 def test_bgpcfgd_pushes_only_lines_that_the_plan_has(name: str, release: str, tmp_path: Path) -> None:
     """A line that it pushed besides would be a difference at each comparison, and go with each reload of FRR."""
-    _, files = rendered(name, release)
+    _, files = render_variant(name, release)
     pushed, started = bgpcfgd(release, tmp_path, files)
     planned = [line.strip() for line in files["frr.conf"].splitlines()]
     assert any("RM_SET_SRC" in line for line in pushed), "its managers ran"
@@ -53,7 +53,7 @@ def test_bgpcfgd_pushes_only_lines_that_the_plan_has(name: str, release: str, tm
 
 @pytest.mark.parametrize(("name", "release"), EACH)
 def test_the_bgp_container_starts_with_our_frr_conf_as_it_is(name: str, release: str, tmp_path: Path) -> None:
-    _, files = rendered(name, release)
+    _, files = render_variant(name, release)
     if not has_jq():
         pytest.skip("the start script needs jq")
     etc = start_bgp(release, tmp_path, files)
@@ -122,20 +122,20 @@ def wrong_verdicts(switch: Switch, commands: list[str]) -> set[str]:
 def test_caclmgrd_lets_bfd_in_on_each_link_and_keeps_hosts_out(
     name: str, release: str, tmp_path: Path
 ) -> None:
-    switch, files = rendered(name, release)
+    switch, files = render_variant(name, release)
     assert switch.bgp.sessions
     tables = json.loads(files["config_db.json"])
     assert wrong_verdicts(switch, caclmgrd(release, tmp_path, tables)) == set()
 
 
 def test_without_the_lists_caclmgrd_drops_bfd_at_even_addresses_and_answers_hosts(tmp_path: Path) -> None:
-    switch, files = rendered("numbered", "202505")
+    switch, files = render_variant("numbered", "202505")
     tables = {**json.loads(files["config_db.json"]), "ACL_TABLE": {}}
     found = wrong_verdicts(switch, caclmgrd("202505", tmp_path, tables))
     assert {one for one in found if one.endswith("ssh")} == {f"Ethernet{number} ssh" for number in (0, 4, 8)}
     even = replace(
         switch,
-        ports=tuple(replace(port, ipv4=flipped(port.ipv4) if port.ipv4 else None) for port in switch.ports),
+        ports=tuple(replace(port, ipv4=other_end(port.ipv4) if port.ipv4 else None) for port in switch.ports),
     )
     tables = {**json.loads(SONIC.render(even)["config_db.json"]), "ACL_TABLE": {}}
     folder = tmp_path / "even"
@@ -149,11 +149,11 @@ def test_bfdd_comes_up_behind_the_rules_of_caclmgrd(name: str, release: str, tmp
     """The even address is the one that caclmgrd takes for a network and drops."""
     if reason := bfd_link.missing():
         pytest.skip(reason)
-    switch, _ = rendered(name, release)
+    switch, _ = render_variant(name, release)
     session = next(one for one in switch.bgp.sessions if ":" not in one.remote)
     port = next(one for one in switch.ports if one.name == session.port)
     assert port.ipv4
-    own, far = sorted((port.ipv4, flipped(port.ipv4)), key=lambda text: int(ipaddress.ip_interface(text)))
+    own, far = sorted((port.ipv4, other_end(port.ipv4)), key=lambda text: int(ipaddress.ip_interface(text)))
     even = replace(
         switch,
         ports=tuple(replace(one, ipv4=own) if one.name == port.name else one for one in switch.ports),
@@ -172,7 +172,7 @@ def test_bfdd_comes_up_behind_the_rules_of_caclmgrd(name: str, release: str, tmp
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_hostcfgd_takes_each_row_of_a_first_push(release: str, tmp_path: Path) -> None:
-    switch, files = rendered("settings", release)
+    switch, files = render_variant("settings", release)
     tables = json.loads(files["config_db.json"])
     found = hostcfgd(release, tmp_path, tables)
     assert found["errors"] == []
@@ -207,7 +207,7 @@ def test_hostcfgd_takes_each_row_of_a_first_push(release: str, tmp_path: Path) -
 def test_hostcfgd_asks_radius_servers_in_order_and_local_accounts_after_them(
     release: str, tmp_path: Path
 ) -> None:
-    switch, files = rendered("radius", release)
+    switch, files = render_variant("radius", release)
     tables = json.loads(files["config_db.json"])
     found = hostcfgd(release, tmp_path, tables)
     assert found["errors"] == []
@@ -227,14 +227,14 @@ def test_hostcfgd_asks_radius_servers_in_order_and_local_accounts_after_them(
 
 
 def test_a_priority_that_is_no_number_ends_hostcfgd(tmp_path: Path) -> None:
-    _, files = rendered("settings", "202505")
+    _, files = render_variant("settings", "202505")
     tables = json.loads(files["config_db.json"])
     tables["TACPLUS_SERVER"]["172.16.0.5"]["priority"] = "first"
     with pytest.raises(AssertionError, match="invalid literal"):
         hostcfgd("202505", tmp_path, tables)
 
 
-def flipped(address: str) -> str:
+def other_end(address: str) -> str:
     """Return the other end's address of a link."""
     own = ipaddress.ip_interface(address)
     return f"{next(one for one in own.network if one != own.ip)}/{own.network.prefixlen}"
@@ -243,7 +243,7 @@ def flipped(address: str) -> str:
 @pytest.mark.parametrize("release", ["202305", "202605"])
 def test_tsa_of_bgpcfgd_changes_nothing(release: str, tmp_path: Path) -> None:
     """It isolates route maps with V4 or V6 in their names; `fabricc maintain` drains instead (docs/nos-sonic.md)."""
-    _, files = rendered("numbered", release)
+    _, files = render_variant("numbered", release)
     tables = json.loads(files["config_db.json"])
     tables["BGP_DEVICE_GLOBAL"] = {"STATE": {"tsa_enabled": "true", "wcmp_enabled": "false"}}
     isolated = {**files, "config_db.json": json.dumps(tables)}

@@ -113,13 +113,13 @@ def test_any_switch_reads_back(switch: Switch) -> None:
     assert_reads_back(switch)
 
 
-def noticed(name: str, tables: dict[str, Any]) -> bool:
+def is_noticed(name: str, tables: dict[str, Any]) -> bool:
     files = {**FILES[name], "config_db.json": json.dumps(tables, indent=4)}
     reading = SONIC.read(files)
     return bool(reading.unknown) or reading.facts != PLANNED[name]
 
 
-def _altered(value: Any) -> Any:
+def _alter_value(value: Any) -> Any:
     if isinstance(value, list):
         return value[1:]
     if value in ("true", "false"):
@@ -130,7 +130,7 @@ def _altered(value: Any) -> Any:
 EVERY = [False, pytest.param(True, marks=pytest.mark.slow)]
 
 
-def sampled(rows: dict[str, dict[str, Any]], every: bool) -> list[str]:
+def sample_rows(rows: dict[str, dict[str, Any]], every: bool) -> list[str]:
     """One row of each set of fields, or every row of a table."""
     return list(rows) if every else list({tuple(row): key for key, row in rows.items()}.values())
 
@@ -142,11 +142,11 @@ def test_a_change_of_any_field_is_noticed(name: str, every: bool) -> None:
     tables = json.loads(SONIC.render(VARIANTS[name])["config_db.json"])
     unnoticed = []
     for table, rows in tables.items():
-        for key in sampled(rows, every):
+        for key in sample_rows(rows, every):
             row = rows[key]
             for field, value in list(row.items()):
-                row[field] = _altered(value)
-                if not noticed(name, tables):
+                row[field] = _alter_value(value)
+                if not is_noticed(name, tables):
                     unnoticed.append((table, field))
                 row[field] = value
     assert sorted(set(unnoticed)) == IRRELEVANT
@@ -160,11 +160,11 @@ def test_a_missing_field_is_noticed(name: str, every: bool) -> None:
     tables = json.loads(SONIC.render(VARIANTS[name])["config_db.json"])
     unnoticed = []
     for table, rows in tables.items():
-        for key in sampled(rows, every):
+        for key in sample_rows(rows, every):
             row = rows[key]
             for field in row:
                 rows[key] = {other: value for other, value in row.items() if other != field}
-                if row[field] != "down" and not noticed(name, tables):
+                if row[field] != "down" and not is_noticed(name, tables):
                     unnoticed.append((table, field))
             rows[key] = row
     assert sorted(set(unnoticed)) == IRRELEVANT
@@ -176,10 +176,10 @@ def test_a_missing_row_or_table_is_noticed(name: str, every: bool) -> None:
     tables = json.loads(SONIC.render(VARIANTS[name])["config_db.json"])
     unnoticed = []
     for table, rows in list(tables.items()):
-        for gone in (*([key] for key in sampled(rows, every)), list(rows)):
+        for gone in (*([key] for key in sample_rows(rows, every)), list(rows)):
             left = {key: row for key, row in rows.items() if key not in gone}
             changed = {t: left if t == table else r for t, r in tables.items() if left or t != table}
-            if not noticed(name, changed):
+            if not is_noticed(name, changed):
                 unnoticed.append((table, *gone))
     assert sorted(set(unnoticed)) == [("VERSIONS", "DATABASE")]
 
