@@ -103,7 +103,21 @@ def _slower_bfd(switch: Switch) -> Iterator[dict[str, Any]]:
     if held_ms is not None and held_ms != bgp.bfd_interval_ms:
         detection_ms = held_ms * bgp.bfd_multiplier
         in_time = detection_ms < 1000 * bgp.hold_s
-        yield {"bgp": bgp, "held_ms": held_ms, "detection_ms": detection_ms, "in_time": in_time}
+        whose = "QFX5000 switches" + (", and by assumption this one," if _is_ptx(switch) else "")
+        yield {
+            "bgp": bgp, "held_ms": held_ms, "detection_ms": detection_ms, "in_time": in_time, "whose": whose,
+        }  # fmt: skip
+
+
+def _is_ptx(switch: Switch) -> bool:
+    """Return whether a switch is one of Juniper's routers with its own ASICs, as the PTX10002."""
+    return switch.model.asic_family == "express"
+
+
+def _strict_queues(switch: Switch) -> list[str]:
+    """Return the strict classes of a switch that has one `strict-high` queue, if there are several."""
+    strict = [each.name for each in switch.qos.classes if each.strict] if _is_ptx(switch) else []
+    return [", ".join(strict)] if len(strict) > 1 else []
 
 
 def _find_hidden(prefix_list: PrefixList) -> tuple[str, str] | None:
@@ -146,7 +160,7 @@ def _against_global(switch: Switch) -> Iterator[str]:
 
 
 _TIMER_RANGES = Range(*words.POLL_RANGE_MS), Range(*words.DETECTION_RANGE), Range(*words.RECOVERY_RANGE_MS)
-_SLOW = "QFX5000 switches support no interval below {held_ms} ms"
+_SLOW = "{whose} support no interval below {held_ms} ms"
 _SLOW_SOURCE = "Juniper, BFD for OSPF and for RIP"
 QUEUE_PAIRS = Limit("FAB5523", setting="load_balancing/queue_pairs",
     since={words.CLASSIC: None, words.EVOLVED: "23.4"}, words="no statement: hashed by default",
@@ -261,6 +275,10 @@ LIMITS = (
         ],
         reason="Junos takes ECDSA, Ed25519 and RSA keys",
         remedy="use a key of kind " + ", ".join(words.KEY_STATEMENTS)),
+    Reservation("FAB5527", feature="strict priority of {it}", requested=_strict_queues,
+        reason="a PTX has one `strict-high` queue per interface; its commit may refuse a second",
+        source="Juniper, Class of Service User Guide, strict-priority scheduling on a PTX Series router",
+        remedy="make one class strict, and give the other a weight"),
     limits.paths_limit("FAB5515", lambda _: words.MAXIMUM_ECMP[-1], "`chassis maximum-ecmp` goes up to {most}"),
     limits.bfd_limit("FAB5516", "Junos", words.BFD_INTERVAL_RANGE_MS, words.BFD_MULTIPLIER_RANGE),
     Reservation("FAB5680", feature="BFD every {bgp.bfd_interval_ms} ms", requested=_slower_bfd,

@@ -58,6 +58,11 @@ def with_assumed_figures(switch: Switch) -> Switch:
     return replace(switch, model=replace(switch.model, sources=sources))
 
 
+def on_express(switch: Switch) -> Switch:
+    """A switch with the ASIC of a PTX10002."""
+    return replace(switch, model=replace(switch.model, asic_family="express"))
+
+
 OVERLAPPING = PrefixList("POOL", 4, (PrefixRule("10.1.0.0/16", 24, 24), PrefixRule("10.0.0.0/8", 32, 32)))
 CASES = {
     "FAB5501": with_port(fitting(), speed_gbps=1600),
@@ -90,6 +95,7 @@ CASES = {
     ),
     "FAB5522": replace(fitting(), load_balancing=LoadBalancing(queue_pairs=True)),
     "FAB5523": replace(variant("classic-settings"), release="21.4"),
+    "FAB5527": on_express(with_class(fitting(), "default", strict=True, weight_percent=0)),
     "FAB5680": with_bgp(fitting(), bfd_interval_ms=300),
     "FAB5681": with_bgp(fitting(), bfd_interval_ms=300, keepalive_s=1, hold_s=3),
 }
@@ -98,6 +104,14 @@ CASES = {
 def test_a_switch_that_fits_has_only_the_gaps_of_every_lossless_switch() -> None:
     assert {gap.code for gap in JUNOS.gaps(fitting())} == ALWAYS
     assert {gap.code for gap in JUNOS.gaps(with_timers(variant("evo-lossy")))} == {"FAB5843"}
+
+
+def test_an_interval_that_is_assumed_for_a_ptx_is_reported_as_assumed() -> None:
+    slow = with_bgp(fitting(), bfd_interval_ms=300)
+    reasons = [
+        gap.reason for each in (slow, on_express(slow)) for gap in JUNOS.gaps(each) if gap.code == "FAB5680"
+    ]
+    assert ["by assumption this one" in reason for reason in reasons] == [False, True]
 
 
 @pytest.mark.parametrize("code", CASES)
