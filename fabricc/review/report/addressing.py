@@ -16,6 +16,7 @@ from fabricc.fabric.infiniband import MOST_LIDS, InfinibandFabric
 from fabricc.fabric.management import address_owners, management_place
 from fabricc.fabric.out_of_band import OtherDevices
 from fabricc.fabric.shape import TierName
+from fabricc.fabric.tenants import NOBODY
 from fabricc.front.planning.topology.layout import stride_rooms
 from fabricc.review.report.values import NONE, Row, Section, Table, format_count
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.tenants import Tenancy
+    from fabricc.front.spec.model import ClusterSpec
 
 _WORDS = {
     "hosts": "links between hosts and ToRs, both ends",
@@ -74,6 +77,56 @@ def addressing_section(fabric: Fabric, where: str) -> Section:
         note="Private AS numbers of 32 bits (RFC 6996).",
     )
     return Section("addresses", "Addresses and AS numbers", lead, (pools, growth, asns))
+
+
+def tenants_section(spec: ClusterSpec, fabric: Fabric, tenancy: Tenancy) -> Section:
+    """Return the section on tenants: their hosts, ports, numbers and links outside."""
+    lead = f"{plural(len(tenancy.tenants), 'tenant')}, each in a VRF of its own; "
+    lead += (
+        "VXLAN joins ToRs, whose links to others carry loopbacks alone."
+        if tenancy.tunnels
+        else "no tunnel joins ToRs."
+    )
+    head = ("tenant", "hosts", "ports", "reaches")
+    numbers = ("VNI", "route target", "route distinguisher") if tenancy.tunnels else ()
+    parts = [
+        Table(
+            "tenants",
+            "Tenants",
+            (*head, *numbers),
+            tuple(_tenant_rows(spec, tenancy)),
+            codes=(0,),
+            right=(1, 2),
+        )
+    ]
+    exits = tuple(
+        (
+            party.name,
+            tenancy.tenants[at].name,
+            link.at,
+            link.port,
+            ", ".join(rule.prefix for rule in party.accept),
+        )
+        for party in fabric.external.outsiders
+        if (at := tenancy.exits.get(party.name)) is not None
+        for link in party.links
+    )
+    if exits:
+        columns = ("party", "tenant", "switch", "port", "static routes to")
+        parts.append(Table("exits", "Links outside", columns, exits, codes=(0, 1, 2, 3)))
+    return Section("tenants", "Tenants", lead, tuple(parts))
+
+
+def _tenant_rows(spec: ClusterSpec, tenancy: Tenancy) -> Iterator[Row]:
+    hosts: Counter[int] = Counter()
+    ports: Counter[int] = Counter()
+    for rails in tenancy.of_host.values():
+        ports.update(at for at in rails if at != NOBODY)
+        hosts.update({*rails} - {NOBODY})
+    for at, (tenant, request) in enumerate(zip(tenancy.tenants, spec.tenants, strict=True)):
+        row: Row = (tenant.name, hosts[at], ports[at], ", ".join(request.reach) or NONE)
+        numbers = (str(tenant.vni), tenant.route_target, tenant.distinguisher("LOOPBACK"))
+        yield (*row, *numbers) if tenancy.tunnels else row
 
 
 def used_addresses(fabric: Fabric, kind: str) -> int:

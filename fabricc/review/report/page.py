@@ -31,7 +31,7 @@ from fabricc.front.planning.quality import QosWorksheet, list_worksheets
 from fabricc.front.planning.topology.layout import list_rooms, report_full
 from fabricc.front.spec.document import join_words
 from fabricc.review.report import addressing, materials, quality, topology
-from fabricc.review.report.addressing import addressing_section
+from fabricc.review.report.addressing import addressing_section, tenants_section
 from fabricc.review.report.failures import Failure, hardest_single, kept_text, single_failures
 from fabricc.review.report.materials import materials_section
 from fabricc.review.report.values import (
@@ -171,6 +171,7 @@ def compose_page(compiled: Compiled, found: Sequence[Diagnostic] | None = None) 
         switch = fabric.switch(next(iter(fabric.switch_ids())))
         sections += [
             addressing_section(fabric, f"{tree}/addresses.csv"),
+            *([tenants_section(spec, fabric, fabric.tenancy)] if fabric.tenancy else ()),
             quality.classes_section(fabric, switch),
             quality.buffers_section(fabric, kinds, sheets, f"{tree}/worksheet.csv"),
         ]

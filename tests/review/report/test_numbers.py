@@ -9,6 +9,9 @@ from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
 from fabricc.cli.entry import run
+from fabricc.review.report.page import render_report
+from fabricc.review.report.values import NONE
+from tests import tenanted
 from tests.fabric.capacity.test_capacity import STORAGE
 from tests.review.report.conftest import ROOT, run_command
 from tests.review.report.reading import Page, number
@@ -85,6 +88,18 @@ def test_pools_hold_the_addresses_that_devices_have(both: Planned) -> None:
         if holds == "BGP router IDs of switches":  # of a fabric without IPv4, they are no addresses
             inside = counts["tors"] + counts["spines"] + counts["cores"]
         assert number(used) == inside, name
+
+
+def test_tenants_are_listed_with_their_numbers_and_links_outside() -> None:
+    page = Page(render_report(tenanted.compiled_exits("frr")))
+    assert page.tables["tenants"].rows == [
+        ["acme", "1", "8", "filer, internet", "20001", "65000:20001", "LOOPBACK:20001"],
+        ["globex", "1", "8", "vault", "20002", "65000:20002", "LOOPBACK:20002"],
+    ]
+    parties = [row[:3] for row in page.tables["exits"].rows]
+    assert parties[1] == ["internet", "acme", "border01a"]
+    plain = Page(render_report(tenanted.compiled("frr", spines=False)))
+    assert plain.tables["tenants"].rows[0] == ["acme", "1", "8", NONE]
 
 
 def test_as_numbers_are_those_of_the_sessions(both: Planned) -> None:
