@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.fabric.evpn import VXLAN_BYTES, route_distinguisher, route_target
 
 if TYPE_CHECKING:
@@ -117,6 +117,13 @@ class Tenancy:
         """Return the outside parties that a tenant of a host reaches."""
         own = self.of_host.get(host, ()) if self.exits else ()
         return frozenset(party for party, index in self.exits.items() if index in own)
+
+    def without_hosts(self) -> Tenancy:
+        """Return it as it is where no host of a tenant has a port: the tenants with exits alone."""
+        own = sorted({*self.exits.values()})
+        places = {index: at for at, index in enumerate(own)}
+        exits = {party: places[index] for party, index in self.exits.items()}
+        return replace(self, tenants=tuple(self.tenants[at] for at in own), of_host={}, exits=exits)
 
     def moved_hosts(self, other: Tenancy) -> set[str]:
         """Return the hosts that have a rail in another tenant, or in the same one by another number."""

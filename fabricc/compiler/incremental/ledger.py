@@ -52,7 +52,7 @@ def fabric_outline(fabric: Fabric) -> Outline:
     """Return the fabric's outline; of further networks it has which hosts are in them."""
     others = [(each.network, each.guests) for each in fabric.networks]
     tenancy = fabric.tenancy
-    without = replace(tenancy, tenants=(), of_host={}) if tenancy else None
+    without = tenancy.without_hosts() if tenancy else None
     bare = replace(fabric, changes={}, qos={}, profiles={}, networks=(), tenancy=without)
     return Outline(
         _text_digest((bare, others)),

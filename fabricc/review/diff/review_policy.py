@@ -39,7 +39,7 @@ class Policy:
             does must have.
         forbid_removal: whether devices may not leave.
         forbid_access_changes: whether who can log in may not change.
-        forbid_tenant_moves: whether no GPU may go from one tenant to another.
+        forbid_tenant_moves: whether no GPU and no outside party may go from one tenant to another.
         file: where it stands, for people.
     """
 
@@ -193,7 +193,7 @@ def _broken_rules(policy: Policy, review: Review, labels: AbstractSet[str]) -> I
         yield (
             "FAB9048",
             message,
-            "Take the hosts out of one tenant first, and add them to the other one later.",
+            "Take them out of one tenant first, and add them to the other one later.",
         )
     if policy.forbid_removal and review.removed.count:
         message = f"the policy forbids removal: {plural(review.removed.count, 'device')} would leave"

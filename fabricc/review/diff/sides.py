@@ -214,7 +214,7 @@ def _as_written(view: DeviceView, switch: Switch) -> DeviceView:
 def _without_overrides(fabric: Fabric) -> tuple[Fabric, list[object]]:
     """Return the part that overrides and tenants leave unchanged, including the hosts of further networks."""
     others: list[object] = [(each.network, each.guests) for each in fabric.networks]
-    tenancy = replace(fabric.tenancy, tenants=(), of_host={}) if fabric.tenancy else None
+    tenancy = fabric.tenancy.without_hosts() if fabric.tenancy else None
     return replace(fabric, changes={}, networks=(), tenancy=tenancy), others
 
 

@@ -84,14 +84,20 @@ def _tenants_of_exits(fabric: Fabric) -> dict[str, str]:
 
 
 def find_moves(base: Fabric, head: Fabric) -> tuple[str, ...]:
-    """Return the hosts with GPUs that go from one tenant to another, with both."""
+    """Return the hosts with GPUs, and the outside parties, that go from one tenant to another, with both."""
     before, after = _tenants_of_rails(base), _tenants_of_rails(head)
     moved = sorted(
         (host, before[host, rail], tenant)
         for (host, rail), tenant in after.items()
         if before.get((host, rail), tenant) != tenant
     )
-    return tuple(dict.fromkeys(f"{host} from {old} to {new}" for host, old, new in moved))
+    exits = _tenants_of_exits(base)
+    moved += sorted(
+        (f"links to {party}", exits[party], tenant)
+        for party, tenant in _tenants_of_exits(head).items()
+        if exits.get(party, tenant) != tenant
+    )
+    return tuple(dict.fromkeys(f"{what} from {old} to {new}" for what, old, new in moved))
 
 
 def describe_partitions(base: Side, head: Side) -> tuple[str, ...]:

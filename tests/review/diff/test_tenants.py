@@ -8,13 +8,15 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.incremental.ledger import altered_devices, fabric_outline
+from fabricc.fabric.shape import SwitchId
 from fabricc.review.diff.model import Impact, Review
 from fabricc.review.diff.review_json import as_json
 from fabricc.review.diff.review_policy import Policy, policy_violations
 from fabricc.review.diff.run import Context, compare_sides
 from fabricc.review.diff.sides import SpecSide
 from fabricc.review.diff.terminal import review_lines
-from tests.tenanted import EXPRESSED, TENANTS, spec_text
+from tests.tenanted import EXPRESSED, TENANTS, exits_text, spec_text
 
 MOVED = TENANTS.replace("[rack001-host01, rack002-host01]", "[rack001-host01]").replace(
     "[rack001-host02]", "[rack001-host02, rack002-host01]"
@@ -25,9 +27,14 @@ assert len({MOVED, ADDED, TENANTS}) == 3
 
 def side(nos: str, tenants: str, lock: str = "", hosts: int = 4) -> SpecSide:
     """Return a side of a review; `lock`: the lock that it continues."""
+    return side_of(spec_text(nos, tenants=tenants, hosts=hosts), lock)
+
+
+def side_of(text: str, lock: str = "") -> SpecSide:
+    """Return a side of a review by the text of its spec."""
     with TemporaryDirectory() as folder:
         spec = Path(folder, "cluster.yaml")
-        spec.write_text(spec_text(nos, tenants=tenants, hosts=hosts))
+        spec.write_text(text)
         if lock:
             Path(folder, "fabricc.lock").write_text(lock)
         found = compile_spec(spec, gaps=False)
@@ -77,6 +84,30 @@ def test_the_policy_forbids_moves_and_not_new_hosts() -> None:
         "tenant globex gains 8 GPUs: 8 ports on 1 ToR, no session of another tenant resets",
     )
     assert grown.impact <= Impact.TRAFFIC_LOSS
+
+
+def test_the_policy_forbids_that_links_outside_change_their_tenant() -> None:
+    text = exits_text("frr")
+    moved = text.replace(", internet]", "]").replace("[vault]", "[vault, internet]")
+    base = side_of(text)
+    found = compare_sides(base, side_of(moved, base.compiled.lock_text), Context(), jobs=1)
+    reported = policy_violations([Policy(forbid_tenant_moves=True)], found, frozenset(), "s")
+    assert [each.message for each in reported] == [
+        "the policy forbids moves between tenants: links to internet from acme to globex"
+    ]
+
+
+def test_another_number_of_a_tenant_changes_every_switch_with_its_vrf() -> None:
+    """The border leaf has a link outside and no host of the tenant."""
+    text = exits_text("frr")
+    base = side_of(text)
+    head = side_of(text.replace("acme: {hosts", "acme: {vni: 5010, hosts"), base.compiled.lock_text)
+    assert compare_sides(base, head, Context(), jobs=1).changed == 2
+    outlines = [fabric_outline(each.fabric) for each in (base, head)]
+    altered = altered_devices(*outlines, head.fabric)
+    assert altered is None or {"border01a"} <= {
+        head.fabric.name(at) for at in altered if isinstance(at, SwitchId)
+    }
 
 
 def test_diff_without_tenant_changes_has_no_tenant_section() -> None:
