@@ -103,15 +103,15 @@ def spine_too_small(
         remedies.append(f"`tors.uplink_gbps: {max(slower)}` gives the spine {ports_slower} ports.")
     if fitting := spines_that_reach(catalog, tors, bottom.up_gbps):
         shown = ", ".join(f"{name} ({count} ports)" for name, count in fitting[:6])
-        remedies.append(f"A spine of at least {tors} ports at {bottom.up_gbps}G: {shown}.")
+        remedies.append(f"A spine of at least {tors:,} ports at {bottom.up_gbps}G: {shown}.")
     else:
-        remedies.append(f"No spine of the catalog has {tors} ports at {bottom.up_gbps}G.")
+        remedies.append(f"No spine of the catalog has {tors:,} ports at {bottom.up_gbps}G.")
     remedies.append("Or a third tier: add `cores`.")
     largest = reach // bottom.sides
-    remedies.append(f"The largest that fits is {largest} units ({largest * bottom.slots} hosts).")
+    remedies.append(f"The largest that fits is {largest:,} units ({largest * bottom.slots:,} hosts).")
     message = (
-        f"{tors} ToRs per plane cannot be one flat mesh: {spine.model.title} has {reach} ports at {bottom.up_gbps}G, "
-        f"and a spine needs a link to every ToR"
+        f"{tors:,} ToRs per plane cannot be one flat mesh: {spine.model.title} has {reach:,} ports at "
+        f"{bottom.up_gbps}G, and a spine needs a link to every ToR"
     )
     return spec.error("FAB3009", message, "spines", "model", help=" ".join(remedies))
 
