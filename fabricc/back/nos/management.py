@@ -96,7 +96,8 @@ def state_keys(
     ]
     lines = [enforced or 0, *(line for _, line in servers.values()), *(line for *_, line in keys.values())]
     text = f"{used} {', '.join(missing)}".strip() if missing else f"{used} for all servers"
-    put("management/ntp_key/use", text, max(lines))
+    odd = [line for key, line in servers.values() if (str(key) == used) is (used not in keys)]
+    put("management/ntp_key/use", text, odd[0] if odd else max(lines))
 
 
 _SERVED: Mapping[str, Mapping[str, str]] = {
