@@ -48,7 +48,7 @@ def line_with(device: Device, file: str, line: int, words: Iterable[str]) -> int
     return next(found, line)
 
 
-_NEAR = 5
+_NEAR = 8
 """Lines to either side of a clause of a policy, at most."""
 _BLOCK = 12
 """Lines of one block, as far as one is looked through."""

@@ -174,7 +174,7 @@ def _report_unresolved(fabric: Switches) -> Iterator[Report]:
             message = f"{name} {subject}, which is in the subnet of no port: {effect}"
             severity = Severity.WARNING if learned else Severity.ERROR
             remedy = "Correct the next hop or the address of the port, or remove the static route."
-            yield Report(NEXT_HOP, name, (path,), message, "next hop", severity, remedy)
+            yield Report(NEXT_HOP, name, (path,), message, "next hop", severity, remedy, hop)
             if idle:
                 message = f"{name} {idle} has an unused subnet, and the next hop {hop} is in no subnet"
                 paths = (f"{PORT}{idle}]/ipv{ip_address(hop).version}", path)

@@ -54,6 +54,7 @@ class Report(NamedTuple):
     Attributes:
         paths: facts to point at; the first that the switch states counts.
         group: findings of one code and group are printed together.
+        word: a word of the exact line, where several lines make the fact.
     """
 
     code: str
@@ -63,6 +64,7 @@ class Report(NamedTuple):
     group: str
     severity: Severity
     remedy: str
+    word: str = ""
 
 
 @dataclass(frozen=True, slots=True)

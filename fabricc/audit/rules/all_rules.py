@@ -279,8 +279,8 @@ def _of_sessions(
         subnets=lambda: digests.subnets,
     )
     for each in run_fabric_rules(switches):
-        device = found.devices[each.device]
-        yield finding_at(each.code, device, each.paths, each.message, each.group, each.severity, each.remedy)
+        code, name, paths, message, group, severity, remedy, word = each
+        yield finding_at(code, found.devices[name], paths, message, group, severity, remedy, word=word)
 
 
 def _of_rdma(

@@ -115,8 +115,8 @@ def find_plan_findings(plan: PlannedSpec, names: Collection[str] = ()) -> Iterat
 
 
 def _locate(report: Report, device: Device) -> Finding:
-    code, _, paths, message, group, severity, remedy = report
-    return finding_at(code, device, paths, message, group, severity, remedy)
+    code, _, paths, message, group, severity, remedy, word = report
+    return finding_at(code, device, paths, message, group, severity, remedy, word=word)
 
 
 def planned_switches(

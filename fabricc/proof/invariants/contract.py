@@ -10,6 +10,7 @@ every link composes to the identity in both directions, and no pair of boxes has
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import field
 from typing import TYPE_CHECKING
@@ -22,7 +23,7 @@ from fabricc.proof.invariants.view import CODE_POINTS, SwitchView, as_int, leads
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from fabricc.fabric.facts import FileContents
+    from fabricc.fabric.facts import FileContents, Value
     from fabricc.fabric.model import Host
     from fabricc.proof.compare import Finding
 
@@ -31,7 +32,10 @@ NONE = 255
 
 
 def switch_contracts(seen: SwitchView) -> dict[bytes, str]:
-    """Packed function of each kind of port -> path of the first such port's priorities; empty without classes."""
+    """Return the packed function of each kind of port -> a path for findings about it; empty without classes.
+
+    It is a map of a class or priority to a queue or group of another number, else the priorities of the first port.
+    """
     classes = seen.code_points()
     if classes is None:
         return {}
@@ -39,7 +43,19 @@ def switch_contracts(seen: SwitchView) -> dict[bytes, str]:
     for link in seen.links:
         if link.enabled and link.pfc is not None and (link.pfc or not leads_out(link)):
             kinds.setdefault(link.pfc, link.path + "pfc")
-    return {_compose_functions(seen, classes, pfc): path for pfc, path in kinds.items()}
+    found = {_compose_functions(seen, classes, pfc): path for pfc, path in kinds.items()}
+    if any(packed[:CODE_POINTS] != packed[CODE_POINTS:] for packed in found):
+        moved = [path for path, value in seen.facts.items() if _moves(path, value)]
+        return {packed: moved[0] if moved else path for packed, path in found.items()}
+    return found
+
+
+_MAPPED = re.compile(r"qos/(?:traffic_class|pfc_priority)\[(\d+)\]/(?:queue|priority_group)")
+
+
+def _moves(path: str, value: Value) -> bool:
+    """Return whether a fact maps a class or a priority to a queue or group of another number."""
+    return (match := _MAPPED.fullmatch(path)) is not None and str(value) != match[1]
 
 
 def _compose_functions(seen: SwitchView, classes: tuple[int, ...], pfc: tuple[int, ...]) -> bytes:

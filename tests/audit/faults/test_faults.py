@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from fabricc.base.diagnostics import Severity
-from tests.audit.faults.fabric import SYSTEMS, audit_altered
+from tests.audit.faults.fabric import SYSTEMS, audit_altered, built
 from tests.audit.faults.seeds import KINDS, WITH_HOSTS, name_findings, plant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 CASES = [(kind, system) for kind, (_, edits) in KINDS.items() for system in SYSTEMS if system in edits]
 QUICK = [case for number, case in enumerate(CASES) if number % 5 == 0]
@@ -39,3 +44,28 @@ def test_every_fault_is_found(kind: str, system: str, scope: str) -> None:
     if plant(kind, system, scope) is None:
         pytest.skip("a fault of several tiers")
     assert is_found(kind, system, scope)
+
+
+PLACED = [
+    ("announced without export", "frr"), ("BFD is not started", "frr"), ("a next hop that nobody has", "sonic"),
+    ("import rejects all", "eos"), ("RDMA in a queue without PFC", "eos"), ("export rejects all", "nxos"),
+]  # fmt: skip
+"""Faults whose finding is not at the statement that has the wrong effect, but at the line that causes it."""
+
+
+@pytest.mark.spread(3)
+@pytest.mark.parametrize(("kind", "system"), PLACED)
+def test_a_fault_on_all_switches_is_found_at_its_line(kind: str, system: str) -> None:
+    planted = plant(kind, system, "all")
+    assert planted is not None
+    places = {(each.file, each.line) for each in name_findings(planted, audit_altered(system, planted.texts))}
+    assert places & set(changed_lines(system, planted.texts))
+
+
+def changed_lines(system: str, texts: dict[str, dict[str, str]]) -> Iterator[tuple[str, int]]:
+    """Yield file and number of the lines that the untouched files do not have."""
+    for name, files in texts.items():
+        for file, text in files.items():
+            known = {line.strip() for line in built(system)[name].get(file, "").split("\n")}
+            numbered = enumerate(text.split("\n"), 1)
+            yield from ((f"{name}/{file}", number) for number, line in numbered if line.strip() not in known)

@@ -133,7 +133,8 @@ def _state_stopped(reading: Reading) -> None:
     )  # FRR's own file has every one
     for daemon, path in (("bgpd", "bgp/asn"), ("bfdd", next(detected, ""))):
         if facts.get(f"daemon[{daemon}]", unstated) == "no" and path in facts:
-            reading.put(f"unread[{FILE}/{daemon}]", f"{daemons.FILE} does not start {daemon}", *lines[path])
+            place = lines.get(f"daemon[{daemon}]", lines[path])
+            reading.put(f"unread[{FILE}/{daemon}]", f"{daemons.FILE} does not start {daemon}", *place)
 
 
 COMMANDS = services.COMMANDS[FILE]
