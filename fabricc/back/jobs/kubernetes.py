@@ -264,7 +264,8 @@ def _nic_template(kind: Host) -> Object:
     """Return the settings of an adapter.
 
     The operator's own defaults for notifications (DSCP 4) and for congestion control (all priorities) are overridden
-    (`ConstructNvParamMapFromTemplate` in `pkg/configuration/configvalidation.go`). Not `ecn`: it takes one priority,
+    (`ConstructNvParamMapFromTemplate` in `pkg/configuration/configvalidation.go`). `qos` is always stated: without it
+    the operator turns PFC on for priority 3 (`CalculateDesiredRuntimeConfig` there). Not `ecn`: it takes one priority,
     needs a folder of the vendor's driver, and that driver has it on at first. `cableLen` and `pauseFrames` are of
     network operator 26.7 and later.
     """
@@ -273,12 +274,13 @@ def _nic_template(kind: Host) -> Object:
     raw: list[Object] = []
     ports = sorted({port.nic_port + 1 for port in kind.ports})
     marked = [priority for priority in PRIORITIES if qos.ecn[priority]]
+    pfc = ",".join("1" if qos.pfc[priority] else "0" for priority in PRIORITIES)
+    roce["qos"] = {"trust": "dscp", "pfc": pfc}
     if qos.rdma_dscp is not None:
-        pfc = ",".join("1" if qos.pfc[priority] else "0" for priority in PRIORITIES)
-        roce["qos"] = {"trust": "dscp", "pfc": pfc, "tos": tos_byte(qos.rdma_dscp)}
-        if any(qos.pfc):
-            roce["qos"]["cableLen"] = max(port.cable_m for port in kind.ports)
-        roce["qos"]["pauseFrames"] = {"enabled": False}
+        roce["qos"]["tos"] = tos_byte(qos.rdma_dscp)
+    if any(qos.pfc):
+        roce["qos"]["cableLen"] = max(port.cable_m for port in kind.ports)
+    roce["qos"]["pauseFrames"] = {"enabled": False}
     for port in ports:
         raw.append({"name": f"ROCE_CC_PRIO_MASK_P{port}", "value": str(sum(1 << each for each in marked))})
         if qos.cnp:

@@ -278,14 +278,15 @@ def test_nic_operators_have_the_priorities_of_the_fabric(name: str) -> None:
     raw = {entry["name"]: entry["value"] for entry in template["rawNvConfig"]}
     marked = sum(1 << priority for priority, on in enumerate(qos.ecn) if on)
     assert raw["ROCE_CC_PRIO_MASK_P1"] == str(marked)
-    if qos.rdma_dscp is None:
-        assert "qos" not in template["roceOptimized"]
-        return
     stated = template["roceOptimized"]["qos"]
-    assert stated["tos"] >> 2 == qos.rdma_dscp
     assert [bit == "1" for bit in stated["pfc"].split(",")] == list(qos.pfc)
-    assert stated["cableLen"] == max(port.cable_m for port in built.host(next(iter(built.host_ids()))).ports)
     assert stated["pauseFrames"] == {"enabled": False}
+    if qos.rdma_dscp is None:
+        assert "tos" not in stated
+        assert "cableLen" not in stated
+        return
+    assert stated["tos"] >> 2 == qos.rdma_dscp
+    assert stated["cableLen"] == max(port.cable_m for port in built.host(next(iter(built.host_ids()))).ports)
     assert qos.cnp
     assert (raw["CNP_DSCP_P1"], raw["CNP_802P_PRIO_P1"]) == tuple(map(str, qos.cnp))
     assert ("CNP_DSCP_P2" in raw) == (built.shape.nic_ports == 2)
