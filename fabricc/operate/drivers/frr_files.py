@@ -5,10 +5,16 @@ from __future__ import annotations
 MAIN = "frr.conf"
 _RULES = "/etc/nftables.conf"
 _INCLUDE = 'include "/etc/nftables.d/fabricc*.conf"'
+_INCLUDED = (
+    f"sed -n 's/^[[:space:]]*//; /^flush  *ruleset/p; \\|^{_INCLUDE.replace('*', '[*]')}|p' {_RULES} 2> /dev/null | "
+    "tail -n 1 | grep -q ^include"
+)
+"""Whether the file of all rules includes that of the login list, and flushes nothing after it."""
 _LOGIN_LIST = (
-    "if [ -e {path} ]; then nft -f {path} && { "
-    f"grep -qsF '{_INCLUDE}' {_RULES} || "
-    f"{{ [ -s {_RULES} ] || echo 'flush ruleset' > {_RULES}; echo '{_INCLUDE}' >> {_RULES}; }}; }}; "
+    f"if [ -e {{path}} ]; then nft -f {{path}} && {{ {_INCLUDED} || {{ "
+    f"[ -s {_RULES} ] || echo 'flush ruleset' > {_RULES}; "
+    f'[ -z "$(tail -c 1 {_RULES})" ] || echo >> {_RULES}; '
+    f"echo '{_INCLUDE}' >> {_RULES}; }}; }}; "
     "else nft 'add table inet fabricc; delete table inet fabricc'; "
     f"! grep -qs '^table inet fabricc' {_RULES} || nft -f {_RULES}; fi"
 )

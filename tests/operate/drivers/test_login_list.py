@@ -57,6 +57,29 @@ def test_rules_of_others_stay_and_come_back_with_a_restart(etc: Path) -> None:
     assert tables_after(etc, RESTART) == both[:1], "an include without a file is no error"
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        FOREIGN.removesuffix("\n"),
+        f"{FOREIGN}# {INCLUDE}\n",
+        f"{INCLUDE}\n{FOREIGN}",
+        f"{FOREIGN}define port = 22 # last",
+        f'{FOREIGN}include "/etc/nftables.d/*.conf"\n',
+    ],
+    ids=[
+        "no final line feed",
+        "commented",
+        "flushed afterwards",
+        "comment without a line feed",
+        "includes all",
+    ],
+)
+def test_the_list_comes_back_with_rules_of_any_form(etc: Path, before: str) -> None:
+    (etc / NAME).write_text(before)
+    assert tables_after(etc, ACTIVATE, ACTIVATE, RESTART) == ["table ip guard", "table inet fabricc"]
+    assert (etc / NAME).read_text().startswith(before)
+
+
 @pytest.mark.parametrize("empty", [False, True])
 def test_a_switch_without_rules_gets_a_file_that_loads_at_boot(etc: Path, empty: bool) -> None:
     if empty:
