@@ -252,7 +252,9 @@ class ReadableFolder:
         """
         try:
             real = None if "\0" in text or not text else Path(os.path.realpath(self.root / text))
-        except ValueError:  # no name that a file can have
+            if real is not None:
+                real.exists()  # raises OSError for a name that is too long
+        except (OSError, ValueError):  # no name that a file can have
             real = None
         if real is None or not real.is_relative_to(self.root):
             message = f"'{clip(text)}' is not below the folder that this server may read"

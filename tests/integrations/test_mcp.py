@@ -100,6 +100,7 @@ async def few(root: Path) -> None:
             assert "FAB0071" in await refused(client, "explain", subject=path, about="spine01a")
         assert "FAB0071" in await refused(client, "explain", subject="/etc/passwd:1")
         assert "FAB0071" in await refused(client, "plan", spec="cluster\0.yaml")
+        assert "FAB0071" in await refused(client, "explain", subject="a" * 5000, about="spine01a")
         assert "FAB0072" in await refused(client, "diff", before="cluster.yaml", base="main\0")
         assert "FAB0071" in await refused(client, "diff", before="cluster.yaml", after="link.yaml")
         assert "spec" in await refused(client, "plan", spec=["cluster.yaml"])

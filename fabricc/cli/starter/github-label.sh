@@ -13,7 +13,7 @@ own=null
 present="$(gh api "repos/$GITHUB_REPOSITORY/pulls/$PULL" --jq .head.sha)"
 [ "$present" = "$HEAD" ] || exit 0
 if [ -s "$review" ] && [ ! -L "$review" ]; then
-  own="$(jq -c '[.labels[] | strings]' "$review" 2>/dev/null)" || own=null
+  own="$(jq -c -s 'if length == 1 then [.[0].labels[] | strings] else null end' "$review" 2>/dev/null)" || own=null
 fi
 joined() {
   gh api --paginate "$issue/comments" --jq '.[]' | jq -s -f "$here/github-comments.jq" |

@@ -22,7 +22,7 @@ issue="repos/$GITHUB_REPOSITORY/issues/$PULL"
 reviews="$(gh api --paginate "$issue/comments" --jq '.[]' | jq -s -f "$here/github-comments.jq")"
 labels=null
 if [ -s "$review" ] && [ ! -L "$review" ]; then
-  labels="$(jq -c '[.labels[] | strings | .[:50]][:20]' "$review" 2>/dev/null)" || labels=null
+  labels="$(jq -c -s 'if length == 1 then [.[0].labels[] | strings | .[:50]][:20] else null end' "$review" 2>/dev/null)" || labels=null
 fi
 id="$(jq -r --arg marker "$marker" 'map(select(.marker == $marker))[0].id // empty' <<<"$reviews")"
 approved="$(bash "$here/github-approvals.sh")"

@@ -138,7 +138,7 @@ def read_review(folder: Path, marker: str) -> str | None:
     path = folder / "comment.md"
     if path.is_symlink() or not path.is_file() or path.stat().st_size > LARGEST:
         return None
-    text = path.read_text("utf-8")
+    text = path.read_bytes().decode("utf-8", "replace")
     return text if line_from_end(text) == marker else None
 
 
@@ -153,16 +153,24 @@ def review_labels(folder: Path) -> list[str] | None:
     path = folder / "review.json"
     if path.is_symlink() or not path.is_file() or not 0 < path.stat().st_size <= LARGEST:
         return None
-    stated = json.loads(path.read_text("utf-8")).get("labels")
-    return [name for name in LABELS if name in stated] if isinstance(stated, list) else None
+    return labels_in(path.read_bytes())
+
+
+def labels_in(text: bytes) -> list[str] | None:
+    """Return the labels, out of `LABELS`, that the JSON of a review has; None if it has none in this form."""
+    try:
+        stated = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    found = stated.get("labels") if isinstance(stated, dict) else None
+    return [name for name in LABELS if name in found] if isinstance(found, list) else None
 
 
 def stated_labels(note: str, commit: str) -> list[str]:
     """Return the labels that a note of an earlier run or of another pipeline gives."""
     match = STATE.fullmatch(line_from_end(note, 2))
-    found = json.loads(base64.b64decode(match[2])).get("labels") if match else None
-    labels = [name for name in LABELS if name in found] if isinstance(found, list) else []
-    return labels if match and match[1] == commit and found is not None else [*labels, NOT_COMPARED]
+    labels = labels_in(base64.b64decode(match[2])) if match else None
+    return labels if match and match[1] == commit and labels is not None else [*(labels or ()), NOT_COMPARED]
 
 
 def merge_labels(reviews: list[list[str]]) -> list[str]:
@@ -267,7 +275,7 @@ def main(verb: str, file: str, folder: str = "") -> int:
         iid = int(each["iid"])
         try:
             done = post_reviews(project, own, iid, str(each["sha"]), folders_of(Path(folder) / str(iid)))
-        except (HTTPError, ValueError, KeyError) as error:
+        except (OSError, ValueError, KeyError, TypeError) as error:
             print(f"!{iid}: {type(error).__name__}", file=sys.stderr)
             done = False
         status = status or (0 if done else 1)

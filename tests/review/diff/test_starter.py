@@ -504,6 +504,11 @@ def test_an_artifact_gives_no_approval(forge: Forge) -> None:
     forge.store.write_text('{"comments": [], "labels": ["mine", "risk:high"]}', "utf-8")
     assert forge.job("post", "0" * 40)["label"].returncode == 0
     assert sorted(forge.state["labels"]) == ["mine", "risk:low"]
+    for forged in ('{"labels": ["risk:low"]}\n{"labels": []}', "[]", '{"labels": "risk:low"}', "[" * 500_000):
+        (out / "review.json").write_text(forged, "utf-8")
+        set_labels(forge, "risk:low", "mine")
+        assert forge.job("post", "0" * 40, "label")["label"].returncode == 0, forged[:50]
+        assert sorted(forge.state["labels"]) == ["fabric:not-compared", "mine"], forged[:50]
 
 
 @pytest.mark.slow

@@ -422,6 +422,14 @@ def test_gitlab_reviews_a_fork_and_one_broken_merge_request_stops_no_other(
     assert gitlab_job(forge, "fabric-post", gitlab).returncode == 1
     assert [note["iid"] for note in gitlab.notes] == [7]
     assert [added for added, _ in gitlab.labels] == ["fabric:not-compared", "risk:high"]
+    for forged in (b"[]", b"[" * 500_000, b'{"labels": []}{"labels": []}', b'{"labels": {}}', b"\xff"):
+        (reviews / "7" / "review.json").write_bytes(forged)
+        gitlab.labels.clear()
+        assert gitlab_job(forge, "fabric-post", gitlab).returncode == 1
+        assert [added for added, _ in gitlab.labels] == ["fabric:not-compared"] * 2, forged[:50]
+    (reviews / "7" / "comment.md").write_bytes(b"\xff\n<!-- fabricc:diff:cluster.yaml -->\n")
+    assert gitlab_job(forge, "fabric-post", gitlab).returncode == 1
+    assert [added for added, _ in gitlab.labels] == ["fabric:not-compared"] * 4
 
 
 def test_a_job_of_gitlab_works_in_a_new_folder_and_leaves_none(
