@@ -47,6 +47,8 @@ class Store:
         self.product, self.page = product, page
         self.lists: dict[str, dict[str, dict[str, Any]]] = {}
         self.requests: list[tuple[str, str]] = []
+        self.read: list[tuple[str, str]] = []
+        """Path and identifier of each object that a list returned."""
         self.faults: list[tuple[str, int]] = []
         """Method (and path) and status: the next such request gets the status, and is not carried out."""
         self.meeting: tuple[str, threading.Barrier] | None = None
@@ -129,8 +131,8 @@ class Store:
         return found
 
     def _fits(self, path: str, each: dict[str, Any], name: str, values: list[str]) -> bool:
-        if name == "tag__n":
-            return not self._fits(path, each, "tag", values)
+        if name in ("tag__n", "tags__n"):
+            return not self._fits(path, each, name.removesuffix("__n"), values)
         if name in ("tag", "tags"):
             tags = [
                 self.lists["extras/tags"][str(t["id"] if isinstance(t, dict) else t)] for t in each["tags"]
@@ -231,6 +233,7 @@ class Handler(BaseHTTPRequestHandler):
         part = found[begin : begin + limit]
         more = f"http://x/?offset={begin + limit}" if begin + limit < len(found) else None
         results = [self.store.shown(path, each, nested=nested) for each in part]
+        self.store.read += [(path, str(each["id"])) for each in part]
         if fields := query.get("fields"):
             results = [{name: each[name] for name in fields.split(",") if name in each} for each in results]
         self._answer(200, {"count": len(found), "next": more, "previous": None, "results": results})

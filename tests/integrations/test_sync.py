@@ -85,8 +85,13 @@ def test_a_dry_run_changes_nothing_and_a_second_run_neither(case: Case) -> None:
     assert case.count("dcim/devices") == 4 + 2 + 4
     assert case.count("dcim/cables") == 8 + 8, "eight host links, eight between switches"
     case.store.requests.clear()
+    case.store.read.clear()
     status, out, _ = case.sync("--apply")
     assert (status, out, case.written()) == (0, f"{case.product}: no changes\n", [])
+    tagged = [
+        each for each in case.store.read if each[0] in ("dcim/interfaces", "ipam/ip-addresses", "dcim/cables")
+    ]
+    assert len(tagged) == len(set(tagged)), "each object of ours is read once"
 
 
 def test_growth_creates_and_a_smaller_fabric_deletes_what_is_ours(case: Case) -> None:

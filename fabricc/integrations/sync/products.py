@@ -33,7 +33,7 @@ class Product:
         device_filter: query that names devices of interfaces and cables by identifier.
         inside: query for the addresses of a prefix.
         tag_query: query for the objects with a tag.
-        untagged: query for the objects without a tag; empty where all objects are read.
+        untagged: query for the objects without a tag.
         field_query: query for the custom field `asn`.
         location_query: query for the devices of a location; names of devices are unique there, not on the server.
         slugs: kinds that others may have under another spelling of the name: their slugs must be unique.
@@ -59,8 +59,8 @@ class Product:
     tags: Callable[[tuple[Any, ...]], list[Any]]
 
     def without_tag(self, tag: str) -> tuple[tuple[str, str], ...]:
-        """Return the query that leaves out the objects with a tag, if the product has one."""
-        return ((self.untagged, self.tag_query[1](tag)),) if self.untagged else ()
+        """Return the query that leaves out the objects with a tag."""
+        return ((self.untagged, self.tag_query[1](tag)),)
 
     def read(self, kind: str, answer: Mapping[str, Any], keys: Keys) -> tuple[Key, dict[str, Value]] | None:
         """Return key and fields of an object of the server; None where it is nothing that the plan could have."""
@@ -329,7 +329,7 @@ NAUTOBOT = Product(
     device_filter={"interface": "device", "cable": "device_id"},
     inside="prefix",
     tag_query=("tags", str),
-    untagged="",
+    untagged="tags__n",
     field_query=(),  # its key is no filter; servers have few custom fields
     location_query=("location", str),
     slugs=(),
