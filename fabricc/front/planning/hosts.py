@@ -18,7 +18,8 @@ from fabricc.front.planning.topology.models import UnfitError
 from fabricc.front.planning.topology.units import largest_rack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from fractions import Fraction
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.fabric.fabric import Fabric
@@ -103,7 +104,19 @@ def lane_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
         ours, theirs = (" and ".join(f"{float(speed):g}G" for speed in sorted(each)) for each in (near, far))
         message = f"ports of {attached.gbps}G have lanes of {ours}, those of {tor.title} {theirs}: no part joins them"
         help_ = f"Name ToRs with lanes of {ours}, or accept this with a maker's part; `plan --bom` lists the links."
+        if uses := _list_uses_with_lanes(tor, attached.gbps, near):
+            help_ = (
+                f"A model of your own that `extends: {tor.name}` with `{uses[0]}` as its only {attached.gbps}G "
+                "breakout fits (`fabricc docs catalog`); or accept this with a maker's part."
+            )
         yield spec.warning("FAB3354", message, *group.path, "model", help=help_)
+
+
+def _list_uses_with_lanes(tor: SwitchModel, gbps: int, lanes: Collection[Fraction]) -> list[str]:
+    """Return the uses of cages that have ports of a speed on lanes of some speeds, most ports first."""
+    uses = {use for group in tor.cages for use in group.breakouts if use.speed_gbps == gbps}
+    ordered = sorted(uses, key=lambda use: -use.children)
+    return [f"{use.children}x{use.speed_gbps}/{use.lanes}" for use in ordered if lane_gbps(use) in lanes]
 
 
 MEDIUM = ("cables", "host", "medium")

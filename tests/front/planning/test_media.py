@@ -59,23 +59,30 @@ def test_every_reach_has_a_source() -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "tor", "nos", "warned"),
+    ("host", "tor", "nos", "remedy"),
     [
-        ("hgx-h200", "7220-h6-64", "sonic-202605", True),
-        ("gb300-nvl72-2x400", "sn6600", "sonic-202605", True),
-        ("hgx-h200", "7220-h6-128", "sonic-202605", False),
-        ("hgx-h200", "sn4700", "sonic-202505", False),
-        ("lab-host", "linux-16x100", "frr", False),
+        ("hgx-h200", "7220-h6-64", "sonic-202605", "`2x400/4` as its only 400G breakout"),
+        ("hgx-h200", "own", "sonic-202605", ""),
+        ("gb300-nvl72-2x400", "sn6600", "sonic-202605", "`extends: sn6600`"),
+        ("hgx-h200", "7220-h6-128", "sonic-202605", ""),
+        ("hgx-h200", "sn4700", "sonic-202505", ""),
+        ("lab-host", "linux-16x100", "frr", ""),
     ],
 )
 def test_lanes_of_other_speeds_without_a_part_between_them_are_reported(
-    tmp_path: Path, host: str, tor: str, nos: str, warned: bool
+    tmp_path: Path, host: str, tor: str, nos: str, remedy: str
 ) -> None:
+    cages = "[{first: 1, count: 64, lanes: 8, breakouts: [1x800/8, 2x400/4], assumed: true}]"
+    (tmp_path / "own.yaml").write_text(
+        f"switches: {{own: {{extends: 7220-h6-64, title: Own, cages: {cages}}}}}\n"
+    )
     path = tmp_path / "cluster.yaml"
     path.write_text(
         f"cluster: z\ngpus: {{model: {host}, hosts: 4, hosts_per_unit: 4, rails_per_tor: 0}}\n"
-        f"tors: {{model: {tor}, nos: {nos}}}\npriorities: {{default: {{}}}}\n"
+        f"tors: {{model: {tor}, nos: {nos}}}\npriorities: {{default: {{}}}}\ncatalog: [own.yaml]\n"
     )
-    found = [each for each in compile_spec(path, gaps=False).diagnostics if each.code == "FAB3354"]
-    assert [each.severity for each in found] == ([Severity.WARNING] if warned else [])
-    assert all("100G" in each.help for each in found)
+    planned = compile_spec(path, gaps=False)
+    found = [each for each in planned.diagnostics if each.code == "FAB3354"]
+    assert planned.fabric is not None
+    assert [each.severity for each in found] == ([Severity.WARNING] if remedy else [])
+    assert all(remedy in each.help for each in found)
