@@ -277,8 +277,9 @@ def name_models(printed: str, names: Iterable[str]) -> tuple[str, ...]:
 
 def explain_no_model(names: Iterable[str]) -> str:
     """Return a remedy for a name that nothing comes near: servers of all makers are planned by their board of GPUs."""
-    boards = [name for name in names if name in _BOARDS]
-    if not boards:
+    known = set(names)
+    boards = [name for name in _BOARDS if name in known]
+    if not boards or not known.isdisjoint(list_built_in("switches")):
         return "`fabricc catalog` lists the models."
     return f"Name its GPU board: {', '.join(boards)} …; `fabricc catalog` lists the models."
 
@@ -306,6 +307,20 @@ def explain_unlisted(printed: str) -> str:
     """Return what to do about a product that the catalog does not have on purpose; else ""."""
     text = _keep_letters_and_digits(printed)
     return next((instead for name, instead in load_unlisted_names().items() if text.startswith(name)), "")
+
+
+_FEW = 12
+"""Names that a remedy lists one by one."""
+
+
+def suggest_name(printed: str, names: Iterable[str]) -> str:
+    """Return what to write for an unknown name: what to do instead, the nearest names, or the known ones."""
+    known = tuple(names)
+    if unlisted := explain_unlisted(printed):
+        return unlisted
+    if near := name_models(printed, known):
+        return f"Did you mean {' or '.join(near)}?"
+    return f"Known: {', '.join(sorted(known))}." if len(known) <= _FEW else explain_no_model(known)
 
 
 def find_titled_name(word: str, titles: Mapping[str, str]) -> str:

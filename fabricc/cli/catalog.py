@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,7 @@ from fabricc.catalog.figures import (
 from fabricc.catalog.importing import import_switch
 from fabricc.catalog.importing.draft import ImportOptions
 from fabricc.catalog.importing.sonic_branches import Branch, compare_branch
-from fabricc.catalog.library import ModelFileError
+from fabricc.catalog.library import ModelFileError, suggest_name
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import CageGroup, Catalog, HeadroomRow, HostModel, NicModel, SwitchModel
 from fabricc.cli import options, output
@@ -134,9 +133,7 @@ def command(name: str | None, extra: tuple[Path, ...], format_: str) -> int:
         return exit_status(found)  # the file that defines it may be the one that was left out
     if model is None:
         known = [*catalog.switches, *catalog.hosts, *catalog.nics]
-        near = get_close_matches(name, known, 1)
-        hint = f" Did you mean '{near[0]}'?" if near else ""
-        raise click.UsageError(f"no model '{name}' in the catalog.{hint} `fabricc catalog` lists them.")
+        raise click.UsageError(f"no model '{name}' in the catalog. {suggest_name(name, known)}")
     if format_ == "json":
         rows = [
             {"figure": path, "value": value, "source": cite_commit(source)}

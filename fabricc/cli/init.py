@@ -18,7 +18,7 @@ from fabricc.base.foreign.git_process import GitError
 from fabricc.base.foreign.shell import shell_path
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass, replace
-from fabricc.catalog.library import did_you_mean
+from fabricc.catalog.library import suggest_name
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.nos_names import explain_release, explain_system
 from fabricc.catalog.support import find_flavor, nearest_release
@@ -323,8 +323,7 @@ def _switch_model(text: str, catalog: Catalog) -> str:
 
 
 def _report_unknown(kind: str, text: str, names: Mapping[str, object]) -> str:
-    near = did_you_mean(text, names)
-    return f"no {kind} model {text!a} in the catalog. {near or 'Run `fabricc catalog` for the list.'}"
+    return f"no {kind} model {text!a} in the catalog. {suggest_name(text, names)}"
 
 
 def _cluster(text: str) -> str:

@@ -179,7 +179,9 @@ def test_a_unit_takes_the_size_that_fits(fabricc: Fabricc, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("options", "output"),
     [
-        (["--hosts", "dgx-b30"], "Did you mean `dgx-b300`"),
+        (["--hosts", "dgx-b30"], "Did you mean dgx-b300"),
+        (["--hosts", "PowerEdge XE9780"], "Did you mean hgx-b300-2x400 or hgx-b300?"),
+        (["--hosts", "abc"], "Name its GPU board: hgx-b200"),
         (["--hosts", "storage-2x400"], "has no GPUs"),
         (["--switches", "sn6810"], "no system of fabricc runs on sn6810"),
         (["--network", "storage=qm9700"], "has a spec of its own"),

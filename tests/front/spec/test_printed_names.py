@@ -14,9 +14,9 @@ from fabricc.catalog.library import (
     find_printed_name,
     list_built_in,
     name_models,
+    suggest_name,
 )
 from fabricc.compiler.compiled import compile_spec
-from fabricc.front.planning.topology.models import suggest_name
 
 if TYPE_CHECKING:
     from pathlib import Path

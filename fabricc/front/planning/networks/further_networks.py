@@ -11,13 +11,13 @@ from netaddr import IPNetwork
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
+from fabricc.catalog.library import suggest_name
 from fabricc.fabric import links
 from fabricc.fabric.addresses import ASN_BLOCK, Pool
 from fabricc.fabric.naming import host_port_name
 from fabricc.fabric.shape import HostId
 from fabricc.front.planning.networks.external import shared_ends
 from fabricc.front.planning.networks.tenants import with_closed_ports
-from fabricc.front.planning.topology.models import suggest_name
 from fabricc.front.spec.document import format_path
 from fabricc.front.spec.evpn import SECTION, list_subnets
 from fabricc.front.spec.external import UsedNetworks, own_networks

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fabricc.base.values import dataclass, replace
-from fabricc.catalog.library import explain_no_model, explain_unlisted, find_titled_name, name_models
+from fabricc.catalog.library import find_titled_name, suggest_name
 from fabricc.catalog.model import CARD_MODE, DPU_MODE, Catalog, HostModel, SwitchModel
 from fabricc.catalog.nos_names import explain_release, explain_system
 from fabricc.catalog.optics import Reach, find_reach, load_reaches, longest_reach
@@ -206,14 +206,6 @@ def _known_switch(spec: ClusterSpec, catalog: Catalog, name: str, *path: str) ->
             spec.error("FAB3013", f"the catalog has no switch model {name!r}", *path, "model", help=help_)
         )
     return model
-
-
-def suggest_name(name: str, names: tuple[str, ...]) -> str:
-    """Return "Did you mean …", or where the names are listed."""
-    if unlisted := explain_unlisted(name):
-        return unlisted
-    near = name_models(name, names)
-    return f"Did you mean {' or '.join(near)}?" if near else explain_no_model(names)
 
 
 def tiers_of(
