@@ -311,7 +311,7 @@ stage present sh "$folder/tree/apply" --check
     assert "jobs open their sockets" not in seen["present"]
 
 
-def test_translated_addresses_are_a_note_on_hosts_with_gpus(tmp_path: Path) -> None:
+def test_translated_addresses_and_devices_without_a_library_are_notes(tmp_path: Path) -> None:
     """NVIDIA's page of GPUDirect RDMA, section IOMMUs: they must be off or pass addresses through."""
     script = """
 printf '#!/bin/sh\n[ $1 = -m ] && echo x86_64 || echo su001-host01\n' | tool uname
@@ -324,6 +324,8 @@ mkdir -p "$folder/sys/bus/pci/devices/0000:1b:00.0"
 cd "$folder/sys/bus/pci/devices/0000:1b:00.0" && echo 0x10de > vendor && echo 0x030200 > class
 stage both sh "$folder/tree/apply" --check
 echo identity > "$folder/sys/class/net/rail0/device/iommu_group/type"
+mkdir -p "$folder/sys/class/net/rail0/device/infiniband/mlx5_r0" "$folder/sys/class/net/rail1/device/infiniband/mlx5_r1"
+printf '#!/bin/sh\n[ "$2" = mlx5_r0 ]\n' | tool ibv_devinfo
 stage one sh "$folder/tree/apply" --check
 """
     seen = run(WORLD + TOOL + script, tmp_path, "rhel-9", RHEL)
@@ -333,6 +335,8 @@ stage one sh "$folder/tree/apply" --check
         in seen["both"]
     )
     assert "the IOMMU translates addresses of rail1:" in seen["one"]
+    assert "note: libibverbs opens no mlx5_r1 of rail1, so jobs find no RDMA" in seen["one"]
+    assert "opens no mlx5_r0" not in seen["one"]
 
 
 @pytest.mark.slow
