@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,11 @@ otherwise. A kind that the device does not report is absent.
 """
 
 
+_UNITS = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
+_ROUNDED = re.compile(r"(\d{1,6}\.\d{1,6}) ([KMGT]B)")
+"""A count that a device rounds, as NVUE's tables do: without it, the more is dropped, the less would be counted."""
+
+
 class CounterTotals:
     """Counters as they are read, answer by answer."""
 
@@ -40,12 +46,20 @@ class CounterTotals:
         self._found.setdefault(kind, defaultdict(dict))
 
     def add(self, kind: str, port: str, traffic_class: object, count: object) -> None:
-        """Add a count: a number, its digits, or digits and a unit (`0 Bytes`); what is none (`-`) is left out."""
+        """Add a count: a number, its digits, digits and a unit (`0 Bytes`), or a rounded one (`75.19 KB`).
+
+        What is none (`-`) is left out.
+        """
         words = str(count).replace(",", "").split()
         if words and is_number(words[0]):
-            self.state(kind)
-            counts = self._found[kind][port]
-            counts[str(traffic_class)] = counts.get(str(traffic_class), 0) + int(words[0])
+            number = int(words[0])
+        elif rounded := _ROUNDED.fullmatch(" ".join(words)):
+            number = int(float(rounded[1]) * _UNITS[rounded[2]])
+        else:
+            return
+        self.state(kind)
+        counts = self._found[kind][port]
+        counts[str(traffic_class)] = counts.get(str(traffic_class), 0) + number
 
     def has(self, kind: str, port: str) -> bool:
         """Return whether anything of a kind was added for a port."""
