@@ -29,6 +29,9 @@ _NETMIKO: Mapping[str, Kind] = {
     "global_delay_factor": float, "fast_cli": bool,
 }  # fmt: skip
 _SSH: Mapping[str, bool] = {"ssh": True}
+_PORTS = 1, 65_535
+_DAY_S = 86_400
+"""The longest time of an option in seconds: with a longer one, a silent switch would keep a push from its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +63,14 @@ class DriverRules:
         kind = self.options.get(name)
         if kind is None:
             return "is not one that an access file may set"
-        fits = isinstance(value, int | float if kind is float else kind)
-        return "" if fits and (kind is bool or not isinstance(value, bool)) else f"is no {kind.__name__}"
+        if not isinstance(value, int | float if kind is float else kind) or (
+            kind is not bool and isinstance(value, bool)
+        ):
+            return f"is no {kind.__name__}"
+        if isinstance(value, int | float) and kind is not bool:
+            least, most = _PORTS if name.endswith("port") else (int(name == "commit_timeout"), _DAY_S)
+            return "" if least <= value <= most else f"is not between {least} and {most}"
+        return ""
 
     @property
     def names(self) -> list[str]:

@@ -140,6 +140,16 @@ def test_harmless_access_options_are_accepted(tmp_path: Path, nos: str, options:
     assert code(tmp_path, other, nos={other: {"options": options}}) == "FAB9170"
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("port", 0), ("port", -1), ("ssh_port", 70_000), ("commit_timeout", -5), ("commit_timeout", 0),
+     ("commit_timeout", 1e300), ("conn_timeout", -0.5), ("keepalive", 86_401)],
+)  # fmt: skip
+def test_a_number_that_no_driver_can_use_is_refused(tmp_path: Path, name: str, value: float) -> None:
+    assert code(tmp_path, "nxos", options={name: value}) == "FAB9170"
+    assert code(tmp_path, "nxos", options={name: 60}) == ""
+
+
 @pytest.mark.parametrize("value", ["yes", 1, None, [], {}])
 def test_a_value_of_another_kind_is_refused(tmp_path: Path, value: object) -> None:
     assert code(tmp_path, "frr", options={"system_host_keys": value}) == "FAB9170"
