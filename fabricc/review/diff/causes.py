@@ -192,9 +192,18 @@ def _model_figures(model: Model) -> Figures:
         for nos, settings in model.nos.items():
             source = model.sources.get(f"nos.{nos}", "")
             found.update(
-                {f"nos.{nos}.{key}": (str(value), source) for key, value in settings.items() if key != "sku"}
+                {
+                    f"nos.{nos}.{key}": (_setting_text(value), source)
+                    for key, value in settings.items()
+                    if key != "sku"
+                }
             )
     return found
+
+
+def _setting_text(value: object) -> str:
+    """Return a setting as text; the order of its keys has no effect."""
+    return str(dict(sorted(value.items())) if isinstance(value, dict) else value)
 
 
 def _own_figures(model: Model | NicModel) -> Figures:

@@ -13,8 +13,10 @@ import pytest
 
 from fabricc import catalog
 from fabricc.back import nos as back_ends
+from fabricc.base.values import replace
+from fabricc.catalog.load import load_catalog
 from fabricc.cli.entry import run
-from fabricc.review.diff import wording
+from fabricc.review.diff import causes, wording
 from fabricc.review.diff.control_files import role_of
 from fabricc.review.diff.fact_impact import is_access
 from fabricc.review.diff.review_policy import Policy, as_policies_write, own_labels, policy_violations
@@ -225,6 +227,18 @@ def test_an_account_in_the_spec_is_access(bench: Bench) -> None:
 def test_a_label_that_ci_sets_is_no_approval() -> None:
     (wrong,) = own_labels([Policy(require_label_for_access="Fabric:Access"), Policy()], "cluster.yaml")
     assert wrong.code == "FAB9044"
+
+
+def test_the_order_of_keys_in_a_copied_model_is_no_figure() -> None:
+    model = load_catalog([])[0].switches["sn5600"]
+    turned = {
+        nos: {
+            key: dict(reversed(each.items())) if isinstance(each, dict) else each for key, each in own.items()
+        }
+        for nos, own in model.nos.items()
+    }
+    assert any(str(turned[nos]) != str(own) for nos, own in model.nos.items())
+    assert causes._model_figures(replace(model, nos=turned)) == causes._model_figures(model)
 
 
 def test_a_figure_of_a_copied_model_is_shown_with_its_sources_and_its_reach(bench: Bench) -> None:
