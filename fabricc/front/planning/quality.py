@@ -113,7 +113,7 @@ def _vendor_policy(
             found[nos] = policy
             continue
         others_with = [name for name in naming.names() if naming.vendor_policy(name) is not None]
-        message = f"{place}: no source documents a command of {nos} that sets a whole lossless policy"
+        message = f"{place}: fabricc has no command of {nos} that sets a whole lossless policy"
         help_ = (
             "Leave `qos: vendor` out: the computed policy uses published buffer tables. "
             f"Systems with such a command: {join_words(others_with, 'and')}."
