@@ -42,6 +42,7 @@ def test_every_flavor_is_of_a_system_and_names_its_differences_with_a_source() -
         ("4.3.0-Enterprise_Standard", "sonic-enterprise-4.3"),
         ("sonic-4.5.0", "sonic-enterprise-4.5"),
         ("SONiC.20251110.05", "sonic-202511"),
+        ("sonic-20261130", "sonic-202611"),
         ("20241110.kw.24", "sonic-202411"),
         ("SONiC Software Version: SONiC.202505.1-abcdef", "sonic-202505"),
         ("SONiC.202411_RC.33-2f37a8a15_Internal", "sonic-202411"),
