@@ -15,13 +15,13 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.statement import Statement, session_path
+from fabricc.proof.compare import Finding
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import INTERFACES, OTHER, POLICY, SwitchRule
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from fabricc.proof.compare import Finding
     from fabricc.rules.sessions import Sessions
 
 UNDEFINED = "FAB9605"
@@ -225,7 +225,55 @@ def _unread_settings(statement: Statement, _: Sessions) -> Iterator[Finding]:
         )
 
 
+_UNREAD_LIST = re.compile(r"access list (\S+)")
+"""A reference to a list without rules, as back ends name it among the lines that no row reads."""
+
+
+def _undefined_guards(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report access lists in front of management services that a switch does not define."""
+    for file, line, text in statement.device.unknown:
+        match = _UNREAD_LIST.fullmatch(text)
+        if match is None or statement.facts_below(f"access_list[{match[1]}]"):
+            continue
+        defined = re.compile(rf"access-list (?:\S+ )?{re.escape(match[1])}\s*$", re.M)
+        if not any(map(defined.search, statement.device.files.values())):
+            message = f"{statement.name} uses the access list {match[1]}, which is nowhere defined"
+            place = statement.device.paths.get(file, file)
+            yield Finding(
+                UNDEFINED,
+                message,
+                place,
+                line,
+                "undefined access list",
+                Severity.WARNING,
+                "Define it, or remove the reference.",
+            )
+
+
+def _idle_clauses(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report clauses that match a community list which only denies, so that they never apply."""
+    lists = statement.facts_below("community_list[")
+    closed = {
+        _DEFINED.sub(r"\2", path): path
+        for path, value in lists.items()
+        if value and all(entry.startswith("deny ") for entry in str(value).split(", "))
+    }
+    for path, value in statement.facts_below("route_map[").items() if closed else ():
+        for word, name in pairwise(str(value).split()):
+            if word == "community_list" and (list_path := closed.pop(name, "")):
+                where = path.removeprefix("route_map[").replace("]/", " ")
+                message = (
+                    f"{statement.name}: clause {where} has no effect: the community list {name} only denies"
+                )
+                remedy = "Permit the communities in the list, or remove the clause."
+                yield finding_at(
+                    UNREAD, statement.device, list_path, message, "idle clause", Severity.WARNING, remedy
+                )
+
+
 RULES = (
+    SwitchRule(UNREAD, POLICY, (), _idle_clauses),
+    SwitchRule(UNDEFINED, OTHER, (), _undefined_guards),
     SwitchRule(UNDEFINED, POLICY, (), _undefined_names),
     SwitchRule(UNDEFINED, INTERFACES, (), _undefined_vlans),
     SwitchRule(UNREAD, OTHER, (), _unread_settings),

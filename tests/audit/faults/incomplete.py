@@ -94,6 +94,18 @@ KINDS: dict[str, tuple[str, Fault]] = {
         "junos": replace(r"destination-port \[ 3784 3785 4784 \];", "destination-port [ 3785 4784 ];"),
     }),
     "BGP and BFD policed to nothing": ("all", {"nxos": replace(r"\Z", _POLICER)}),
+    "community list that only denies": ("tor", {
+        "eos": replace(r"^(ip community-list GRACEFUL-SHUTDOWN) permit", r"\1 deny"),
+        "nxos": replace(r"^(ip community-list standard GRACEFUL-SHUTDOWN seq 10) permit", r"\1 deny"),
+        "frr": replace(r"^(bgp community-list standard GRACEFUL-SHUTDOWN seq 5) permit", r"\1 deny"),
+        "sonic": replace(
+            r"^(bgp community-list standard GRACEFUL-SHUTDOWN seq 5) permit", r"\1 deny", file="frr.conf"
+        ),
+        "cumulus": replace(r"(GRACEFUL-SHUTDOWN:\n +rule:\n +'\d+':\n +action: )permit", r"\1deny"),
+    }),
+    "undefined list in front of management": ("all", {
+        "nxos": replace(r"^(  ipv6 access-class \S+)( in)", r"\1-X\2"),
+    }),
     "no login over SSH": ("all", {"eos": replace(r"^(   vrf MGMT\n      )no shutdown", r"\1shutdown")}),
     "ports not split": ("tor", {
         "nxos": replace(r"^interface breakout .*\n", ""),
