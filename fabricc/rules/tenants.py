@@ -268,16 +268,17 @@ def _compare_vrf(
         others = {other: at for other, at in holders[kind, value].items() if other != vrf.name}
         if others and next(iter(holders[kind, value])) != vrf.name:
             other, at = next(iter(others.items()))
-            yield _report(
-                JOINED, name, vrf.path, f"VRF {vrf.name} has the {kind} {value} of VRF {other} on {at}"
-            )
+            message = f"VRF {vrf.name} has the {kind} {value} of VRF {other} on {at}"
+            paths = (vrf.path,) if kind == "VNI" else _target_paths(vrf, "import")
+            yield _report(JOINED, name, vrf.path, message)._replace(paths=paths)
     for target in sorted(vrf.exports ^ vrf.imports):
         others = {o: at for o, at in holders.get(("route target", target), {}).items() if o != vrf.name}
         if others:
             other, at = next(iter(others.items()))
             way = "takes routes of" if target in vrf.imports else "announces its routes to"
             message = f"VRF {vrf.name} {way} VRF {other} on {at} (route target {target})"
-            yield _report(JOINED, name, vrf.path, message)
+            paths = _target_paths(vrf, "import" if target in vrf.imports else "export")
+            yield _report(JOINED, name, vrf.path, message)._replace(paths=paths)
     address = vrf.distinguisher.rpartition(":")[0]
     owners = [each for each in fabric.owners(address) if each != name] if is_address(address) else []
     shared = any(  # which `segments` reports
@@ -291,6 +292,11 @@ def _compare_vrf(
         )
         paths = (f"evpn/vrf[{vrf.name}]/distinguisher", f"vrf[{vrf.name}]/distinguisher", vrf.path)
         yield _report(JOINED, name, vrf.path, message)._replace(paths=paths)
+
+
+def _target_paths(vrf: Vrf, way: str) -> tuple[str, ...]:
+    """Return the facts that may state a route target of a VRF in one direction."""
+    return f"vrf[{vrf.name}]/{way}", f"evpn/vrf[{vrf.name}]/route_target", vrf.path
 
 
 def _compare_tunnels(fabric: Switches) -> Iterator[Report]:

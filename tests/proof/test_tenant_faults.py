@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from difflib import SequenceMatcher
 from fractions import Fraction
 from typing import NamedTuple
 
 import pytest
 
+from fabricc.back.nos import load
 from fabricc.proof.invariants.rules import Ratio
 from tests.proof.fabrics import Fault, change_files, judge
 from tests.proof.test_tenants import OTHER, found
-from tests.tenanted import EXPRESSED, SPINE, TOR, compiled_exits
+from tests.tenanted import EXPRESSED, SPINE, TOR, compiled_exits, fabric
 
 RATIOS = {0: Ratio(Fraction(8, 7))}
 
@@ -443,6 +446,32 @@ def test_a_fault_is_found_on_each_system(name: str, nos: str) -> None:
     pattern, into, device = plants[nos]
     reported = found(nos, change_files(device, (pattern, into)))
     assert any(message in each for each in reported), reported
+
+
+def changed_lines(before: str, after: str) -> list[tuple[str, int, int, int, int]]:
+    """Return the operations that make one text of another, but for what stays."""
+    matcher = SequenceMatcher(None, before.splitlines(), after.splitlines(), autojunk=False)
+    return [each for each in matcher.get_opcodes() if each[0] != "equal"]
+
+
+ONE_WAY = [name for name, (message, _) in FAULTS.items() if "has the route targets import" in message]
+
+
+@pytest.mark.spread(2)
+@pytest.mark.parametrize(("name", "nos"), [(name, nos) for name in ONE_WAY for nos in EXPRESSED])
+def test_a_foreign_route_target_is_found_at_its_line(name: str, nos: str) -> None:
+    _, plants = FAULTS[name]
+    pattern, into, device = plants[nos]
+    built = fabric(nos)
+    switch = next(each for each in map(built.switch, built.switch_ids()) if each.name == device)
+    changed = {
+        (f"switches/{device}/{file}", number)
+        for file, text in load(nos).render(switch).items()
+        for _, _, _, first, last in changed_lines(text, re.sub(pattern, into, text))
+        for number in range(first + 1, last + 1)
+    }
+    reported = judge(built, change_files(device, (pattern, into)), RATIOS)
+    assert {(each.file, each.line) for each in reported if "has the route targets" in each.message} <= changed
 
 
 def test_every_fault_of_isolation_is_planted_on_every_system() -> None:

@@ -26,6 +26,7 @@ from fabricc.back.nos.cumulus.startup import (
     table_entries_at,
     table_part,
 )
+from fabricc.back.nos.route_targets import put_targets
 from fabricc.back.reading import Keep, Row, Scope
 from fabricc.fabric.facts import Facts, Value, evpn_facts, neighbor_key, static_text
 
@@ -368,11 +369,8 @@ def _put_targets(file: File, prefix: str, process: Scope) -> None:
         table_entries_at(process, *words, "route-target")
         for words in (("route-import", "from-evpn"), ("route-export", "to-evpn"))
     ]
-    imports, exports = (",".join(sorted(map(str, each))) for each in tables)
-    lines = [scope.line for each in tables for scope in each.values()]
-    if lines:
-        value = imports if imports == exports else f"import {imports} export {exports}"
-        file.put(prefix + "route_target", value, max(lines))
+    imports, exports = ({str(target): scope.line for target, scope in table.items()} for table in tables)
+    put_targets(file.put, prefix, imports, exports, file.facts.get(prefix + "vni"))
 
 
 def is_without_evpn(neighbor: Scope) -> bool:

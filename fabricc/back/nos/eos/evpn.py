@@ -14,6 +14,7 @@ from fabricc.back.nos.cli_dialect import static_lines
 from fabricc.back.nos.eos.foreign import peering, switching
 from fabricc.back.nos.eos.tenants import TUNNEL_ROWS, UDP_PORT, put_isolated, put_prefixes, state_tenants
 from fabricc.back.nos.eos.words import DISCARD, default_rows, kept_rows, setting_rows
+from fabricc.back.nos.route_targets import put_targets
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Scope, Topic
 from fabricc.base.values import dataclass
 from fabricc.fabric.evpn import Segment, Vrf, route_target
@@ -369,11 +370,8 @@ def _put_instance(document: Document, at: str, scope: Scope) -> None:
 def _put_targets(document: Document, prefix: str, scope: Scope) -> None:
     both = scope.table("both")
     tables = [scope.table(name) | both for name in ("import", "export")]
-    imports, exports = (",".join(sorted(map(str, table))) for table in tables)
-    lines = [line for table in tables for _, line in table.values()]
-    if lines:
-        value = imports if imports == exports else f"import {imports} export {exports}"
-        document.put(prefix + "route_target", value, max(lines))
+    imports, exports = ({str(target): line for target, (_, line) in table.items()} for table in tables)
+    put_targets(document.put, prefix, imports, exports, document.reading.facts.get(prefix + "vni"))
 
 
 def finish(document: Document) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.cli_dialect import static_lines
 from fabricc.back.nos.frr.sessions import of_family
 from fabricc.back.nos.frr.words import DISCARD, FIRST_TABLE, put_settings, setting_rows
+from fabricc.back.nos.route_targets import put_targets
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Scope, Silent
 from fabricc.fabric.evpn import Segment, Vrf, Vtep, route_target
 from fabricc.fabric.facts import Facts, Reading, evpn_facts, neighbor_key
@@ -430,11 +431,8 @@ def _put_targets(document: Document, prefix: str, scope: Scope) -> None:
     """State distinguisher and route targets: one where what is imported is what is exported."""
     document.put_leaves(prefix, scope.values, ("distinguisher",))
     tables = [{**scope.table(name), **scope.table("both")} for name in ("imports", "exports")]
-    imports, exports = (",".join(sorted(map(str, table))) for table in tables)
-    lines = [line for table in tables for _, line in table.values()]
-    if lines:
-        value = imports if imports == exports else f"import {imports} export {exports}"
-        document.put(prefix + "route_target", value, max(lines))
+    imports, exports = ({str(target): line for target, (_, line) in table.items()} for table in tables)
+    put_targets(document.put, prefix, imports, exports, document.reading.facts.get(prefix + "vni"))
 
 
 def _vlans_of(reading: Reading) -> dict[object, str]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.back.nos.junos.bgp import static_views
 from fabricc.back.nos.junos.bgp_rows import CHAINED
 from fabricc.back.nos.junos.words import quote_text
+from fabricc.back.nos.route_targets import put_targets
 from fabricc.fabric.facts import neighbor_key
 
 if TYPE_CHECKING:
@@ -234,15 +235,18 @@ def _put_vrf(document: Document, path: str, facts: Facts, lines: Mapping[str, in
     if (distinguisher := facts.get(vrf + "distinguisher")) is not None:
         document.put(own + "distinguisher", distinguisher, lines.get(vrf + "distinguisher", line))
     imports, exports = (
-        str(facts.get(vrf + way, "none")).replace(_TARGET, "") for way in ("import", "export")
+        {
+            target: lines.get(vrf + way, line)
+            for target in str(facts.get(vrf + way, "none")).replace(_TARGET, "").split(",")
+        }
+        for way in ("import", "export")
     )
     static = (str(facts.get(f"route_map[{POLICY}]/{number}", "")) for number in (20, 30))
     if any(each.startswith(f"{vrf}static_route[") for each in facts):
         for each in static:
             if each.startswith(_STATIC):
                 document.put(f"{vrf}bgp/redistribute_static", each.rpartition(" ")[2], line)
-    value = imports if imports == exports else f"import {imports} export {exports}"
-    document.put(own + "route_target", value, lines.get(vrf + "import", line))
+    put_targets(document.put, own, imports, exports, facts[path])
     stated = {vrf[:-1]: "present", vrf + "kind": VRF, setting + "export]": POLICY}
     stated |= {f"{setting}advertise]": "direct-nexthop", f"{setting}encapsulation]": "vxlan"}
     if all(facts.get(each) == wanted for each, wanted in stated.items()):

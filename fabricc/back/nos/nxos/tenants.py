@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect import static_lines
 from fabricc.back.nos.nxos.words import DISCARD, FAMILY_SUFFIXES, state_defined
+from fabricc.back.nos.route_targets import put_targets
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import Facts, Value, evpn_facts, neighbor_key
 from fabricc.fabric.tenants import STATIC_MAP
@@ -162,10 +163,8 @@ def put_tenant(document: Document, name: str, vrf: Scope, members: Container[obj
         document.put(path + "distinguisher", *vrf.values["distinguisher"])
     both = vrf.table("both")
     tables = [{**both, **vrf.table(way)} for way in ("import", "export")]
-    imports, exports = (",".join(sorted(map(str, table))) for table in tables)
-    if lines := [line for table in tables for _, line in table.values()]:
-        value = imports if imports == exports else f"import {imports} export {exports}"
-        document.put(path + "route_target", value, max(lines))
+    imports, exports = ({str(target): line for target, (_, line) in table.items()} for table in tables)
+    put_targets(document.put, path, imports, exports, vrf.values["vni"][0])
     instance = _instances(document).get(name)
     families = instance.each("family") if instance else {}
     announced = {
