@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from fabricc.front.spec.document import Findings
     from fabricc.front.spec.model import ClusterSpec
 
-KINDS = {"networks": "network", "groups": "host group", "racks": "rack", "hosts": "host", "parties": "party"}
+KINDS = {"networks": "network", "groups": "host group", "racks": "rack", "hosts": "host", "parties": "party",
+         "tenants": "tenant"}  # fmt: skip
 """Kinds of things that the spec names, as `Kinds` has them -> in words."""
 
 
@@ -28,6 +29,7 @@ class Kinds:
     racks: Mapping[str, str] = field(default_factory=dict)
     hosts: Mapping[str, str] = field(default_factory=dict)
     parties: Mapping[str, str] = field(default_factory=dict)
+    tenants: Mapping[str, str] = field(default_factory=dict)
     devices: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -90,6 +92,7 @@ def names_of(spec: ClusterSpec) -> dict[str, frozenset[str]]:
         "parties": frozenset(
             party.name for each in (spec, *spec.networks.values()) for party in each.external
         ),
+        "tenants": frozenset(each.name for each in spec.tenants),
     }
 
 

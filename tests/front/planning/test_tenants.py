@@ -15,7 +15,7 @@ from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.model import Direction
 from fabricc.fabric.tenants import Tenant, assign_numbers
 from tests import tenanted
-from tests.tenanted import RAIL_TENANTS, TOR, compiled, compiled_exits, exits_text, fabric, switch
+from tests.tenanted import RAIL_TENANTS, TOR, compiled, compiled_exits, exits_text, fabric, spec_text, switch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,6 +110,20 @@ def test_the_lock_has_the_numbers() -> None:
     assert [line for line in found.lock_text.splitlines() if line.startswith("tenant ")] == [
         "tenant acme 1", "tenant globex 2", "tenant initech 4", "tenant shared 3",
     ]  # fmt: skip
+
+
+def test_a_tenant_with_another_name_keeps_its_number(tmp_path: Path) -> None:
+    before = compiled("frr")
+    text = spec_text(
+        "frr", tenants=tenanted.TENANTS.replace("globex:", "newco:"), more="\nmoved: {globex: newco}"
+    )
+    (tmp_path / "cluster.yaml").write_text(text)
+    (tmp_path / "fabricc.lock").write_text(before.lock_text)
+    found = compile_spec(tmp_path / "cluster.yaml", gaps=False)
+    assert [each.message for each in found.diagnostics if each.code.startswith("FAB34")] == []
+    assert found.lock_text == before.lock_text.replace("tenant globex 2", "").replace("\n\n", "\n").replace(
+        "tenant initech 4\n", "tenant initech 4\ntenant newco 2\n"
+    )
 
 
 def test_the_underlay_has_loopbacks_alone() -> None:

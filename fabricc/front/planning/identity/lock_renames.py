@@ -102,6 +102,7 @@ def _rename_lines(lock: Lock, kinds: Kinds, network: str = "") -> Lock:
         units=_rekey_items(lock.units, unit),
         hosts=_rekey_items(lock.hosts, lambda host: kinds.hosts.get(host, host)),
         names=_rekey_items(lock.names, computed_key),
+        tenants=_rekey_items(lock.tenants, lambda tenant: kinds.tenants.get(tenant, tenant)),
     )
 
 
@@ -206,6 +207,7 @@ def _known_names(lock: Lock) -> dict[str, frozenset[str]]:
         "groups": frozenset(group for group, _, _ in keys),
         "racks": frozenset(own for _, _, own in keys if not is_number(own)),
         "hosts": frozenset(lock.hosts),
+        "tenants": frozenset(lock.tenants),
     }
 
 

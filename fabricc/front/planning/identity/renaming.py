@@ -214,7 +214,7 @@ def report_unknown_names(spec: ClusterSpec, fabrics: Iterable[Fabric], lock: Loc
     every = tuple(fabrics)
     kinds = kinds_of(spec)
     settled = {old for fabric in every for old in fabric.moves.settled}
-    settled |= {*kinds.networks, *kinds.groups, *kinds.racks, *kinds.hosts, *kinds.parties}
+    settled |= {*kinds.networks, *kinds.groups, *kinds.racks, *kinds.hosts, *kinds.parties, *kinds.tenants}
     left = {
         name
         for part in (lock, *lock.networks.values())
