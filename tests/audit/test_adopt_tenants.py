@@ -13,7 +13,7 @@ from fabricc.base.values import replace
 from fabricc.fabric.facts import Reading
 from fabricc.facts.frame import Contents
 from tests import tenanted
-from tests.audit.adopted import adopted
+from tests.audit.adopted import adopt_compiled
 from tests.audit.fabrics import collected, disguise, found_of
 from tests.audit.test_adopted import assert_the_same, slow_but
 
@@ -43,7 +43,7 @@ def assert_without_overlays(adoption: Adoption) -> None:
 
 @pytest.mark.parametrize("nos", slow_but([*tenanted.EXPRESSED], ("frr",)))
 def test_tenants_return_with_their_numbers(nos: str) -> None:
-    adoption = adopted(tenanted.compiled(nos, tenants=TENANTS))
+    adoption = adopt_compiled(tenanted.compiled(nos, tenants=TENANTS))
     assert_without_overlays(adoption)
     section = yaml.safe_load(adoption.files["cluster.yaml"])["tenants"]
     shared = section.pop("shared")
@@ -58,7 +58,7 @@ def test_tenants_return_with_their_numbers(nos: str) -> None:
 def test_tenants_return_with_other_names_of_devices(nos: str) -> None:
     compiled = tenanted.compiled(nos, tenants=TENANTS)
     names = disguise(compiled)
-    adoption = adopted(compiled, renamed=names)
+    adoption = adopt_compiled(compiled, renamed=names)
     assert_without_overlays(adoption)
     section = yaml.safe_load(adoption.files["cluster.yaml"])["tenants"]
     assert section["globex"]["hosts"] == [names["rack001-host02"]]
@@ -68,7 +68,7 @@ def test_tenants_return_with_other_names_of_devices(nos: str) -> None:
 @pytest.mark.parametrize("spines", [True, False])
 @pytest.mark.parametrize("nos", tenanted.EXPRESSED)
 def test_exits_of_tenants_return(nos: str, spines: bool) -> None:
-    adoption = adopted(tenanted.compiled_exits(nos, dual=True, spines=spines))
+    adoption = adopt_compiled(tenanted.compiled_exits(nos, dual=True, spines=spines))
     assert_without_overlays(adoption)
     words = yaml.safe_load(adoption.files["cluster.yaml"])
     reached = {name: len(tenant["reach"]) for name, tenant in words["tenants"].items()}
