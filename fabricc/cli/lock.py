@@ -62,7 +62,7 @@ def command(
             (wrong if exit_status((lost,)) else found).append(lost)
         if not wrong and check:
             wrong = _stale_lock(compiled, spec)
-            lines += [] if wrong else [f"{compiled.lock_path}: as it has to be"]
+            lines += [] if wrong else [f"{compiled.lock_path}: complete, nothing to write"]
         elif not wrong:
             try:
                 if format_ == "text":
@@ -88,4 +88,5 @@ def _stale_lock(compiled: Compiled, spec: Path) -> list[Diagnostic]:
 
 
 def _write_lock(compiled: Compiled) -> str:
-    return f"{compiled.lock_path}: {'written, commit it with the spec' if write_lock(compiled) else 'as it has to be'}"
+    outcome = "written, commit it with the spec" if write_lock(compiled) else "complete, nothing to write"
+    return f"{compiled.lock_path}: {outcome}"

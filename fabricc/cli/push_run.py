@@ -73,7 +73,7 @@ def _make_setting(chosen: dict[str, Any], mode: str | None) -> Setting:
     access = Access(Login()) if unasked else logins.access(source.spec, chosen["access_file"])
     if mode != "status" and (allowed := chosen["allowed"] or access.allowed):
         who = signatures.signer_of(source.tree, source.digest, allowed, chosen["signature"])
-        output.err(f"{source.tree}: as {who} signed it")
+        output.err(f"{source.tree}: signed by {who}")
     path = chosen["journal"] or get_default_path(_journal_name(source.fabric))
     options, consents = (
         Options(**{name: requested[name] for name in _OPTIONS}),

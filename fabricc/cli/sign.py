@@ -32,7 +32,7 @@ def command(
     if (out and allowed) or (signature and key):
         raise click.UsageError("--out needs --key, and --signature needs --verify.")
     if allowed is not None:
-        output.out(f"{tree}: as {signatures.verify_signer(tree, allowed, signature)} signed it")
+        output.out(f"{tree}: signed by {signatures.verify_signer(tree, allowed, signature)}")
     elif key is not None:
         kind, made = signatures.sign_tree(tree, key)
         place = out or signatures.signature_path(tree, kind)

@@ -38,7 +38,7 @@ _FAULTS = {
 
 
 class SignedError(FindingsError):
-    """A tree that is not signed as it has to be, or cannot be signed."""
+    """A tree has no acceptable signature, or cannot be signed."""
 
     @property
     def status(self) -> int | None:

@@ -103,7 +103,7 @@ def test_signed_tree_passes_and_names_the_signer(
     assert {path: path.read_bytes() for path in tree.rglob("*") if path.is_file()} == before
     assert signatures.verify_signer(tree, signer.allowed) == signer.name
     assert run(["sign", str(tree), "--verify", str(signer.allowed)]) == 0
-    assert f"{tree}: as {signer.name} signed it" in capsys.readouterr().out
+    assert f"{tree}: signed by {signer.name}" in capsys.readouterr().out
 
 
 def test_it_is_the_signature_that_the_programs_themselves_prove(tree: Path, signer: Signer) -> None:

@@ -53,7 +53,7 @@ def test_only_a_signed_tree_is_pushed(network: Network, key: Path) -> None:
     aside = signature.rename(network.folder / "elsewhere")
     assert "FAB0050" in network.push(*required, status=1).stderr
     output = network.push(*required, "--only", "spine01a", "--signature", str(aside), status=0)
-    assert "as ci@example.org signed it" in output.stderr
+    assert "signed by ci@example.org" in output.stderr
     assert network.states() == {"spine01a": "confirmed"}
 
 
