@@ -10,8 +10,11 @@ test-all` tries all of them.
 import gc
 import inspect
 import sys
+import tempfile
+import time
 from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 from zlib import crc32
 
 import pytest
@@ -35,6 +38,21 @@ def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[
     return [] if ordinary and any(mark.name == "slow" for mark in marks) else None
 
 
+def pytest_collection(session: pytest.Session) -> None:
+    """Let the first worker collect alone: it compiles all test modules, which each worker would do at the same time."""
+    worker = getattr(session.config, "workerinput", {})
+    deadline = time.monotonic() + 120
+    while worker.get("workerid", "gw0") != "gw0" and time.monotonic() < deadline:
+        if _collected(worker).exists():
+            break
+        time.sleep(0.2)
+
+
+def _collected(worker: dict[str, str]) -> Path:
+    """Return the file that the first worker of a run writes when it has collected."""
+    return Path(tempfile.gettempdir(), f"fabricc-collected-{worker['testrunuid']}")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as slow what `spread(n)` leaves out: all cases but every n-th, from one that the name decides."""
@@ -50,11 +68,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 case.add_marker(pytest.mark.slow)
 
 
-def pytest_collection_finish() -> None:
-    """From here on garbage is looked for among what tests make alone, and less often: that was a tenth of all time."""
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Collect garbage less often, and only objects that tests make: that was a tenth of all time."""
     gc.freeze()
     gc.set_threshold(5000, 10, 10)
     gc.enable()
+    if (worker := getattr(session.config, "workerinput", {})).get("workerid") == "gw0":
+        _collected(worker).touch()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if worker := getattr(session.config, "workerinput", {}):
+        _collected(worker).unlink(missing_ok=True)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -186,7 +186,7 @@ def test_no_folder_is_too_garbled(
 
 
 @pytest.mark.skipif(not CORPORA.is_dir(), reason="no corpora here")
-@pytest.mark.parametrize("share", [4, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("share", [8, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("nos", sorted(MODELS))
 def test_audit_reads_foreign_collections_without_defects(nos: str, share: int) -> None:
     """Every so many-th collection of a system."""

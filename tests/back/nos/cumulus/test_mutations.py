@@ -20,7 +20,7 @@ FILE = "startup.yaml"
 SLOW = pytest.mark.slow
 CASES = [
     pytest.param("whole-cages", "5.9", 3),
-    pytest.param("settings", "5.14", 5),
+    pytest.param("settings", "5.14", 11),
     *(pytest.param(name, release, 1, marks=SLOW) for name, release in (
         ("whole-cages", "5.9"), ("settings", "5.14"), ("dual", "5.14"), ("dual-unnumbered", "5.15"),
         ("settings", "5.15"), ("settings", "5.11"))),
