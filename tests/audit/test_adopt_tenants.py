@@ -14,7 +14,7 @@ from fabricc.fabric.facts import Reading
 from fabricc.facts.frame import Contents
 from tests import tenanted
 from tests.audit.adopted import adopt_compiled
-from tests.audit.fabrics import collected, disguise, found_of
+from tests.audit.fabrics import collect_devices, disguise, found_of
 from tests.audit.test_adopted import assert_the_same, slow_but
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ CHANGES = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_vrfs_that_no_tenant_describes_are_named(change: str) -> None:
     words, path, renamed, value = CHANGES[change]
-    devices = collected(tenanted.compiled("frr"))
+    devices = collect_devices(tenanted.compiled("frr"))
     tors = [name for name in devices if "tor" in name]
     for name in tors if renamed or value == "1:1,1:2" else tors[:1]:
         devices[name] = _with_change(devices[name], path, renamed, value)
