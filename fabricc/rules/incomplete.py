@@ -236,7 +236,7 @@ def _without_login(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report that SSH is shut in the default VRF and enabled in no other one."""
     if statement.rest.get(f"{_SSH}[default]") == "off" and _SSH not in statement.rest:
         shut = [*statement.facts_below(f"{_SSH}[")]
-        message = f"{statement.name} shuts SSH in every VRF: nobody logs in over the network"
+        message = f"{statement.name} shuts SSH in every VRF, so nobody logs in with it"
         remedy = "Enable SSH in the VRF of the management port."
         yield finding_at(MISSING, statement.device, shut[::-1], message, "no login", Severity.WARNING, remedy)
 
