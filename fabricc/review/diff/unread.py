@@ -201,7 +201,7 @@ def _join_lines(lines: list[str]) -> str | None:
         return None
     shown = [mask_secrets(line)[:_LONGEST] for line in lines[:_SHOWN]]
     if rest := lines[_SHOWN:]:
-        digest = hashlib.sha256("\n".join(rest).encode("utf-8", "surrogateescape")).hexdigest()[:8]
+        digest = hashlib.sha256("\n".join(rest).encode("utf-8", "surrogatepass")).hexdigest()[:8]
         shown.append(f"{len(rest)} more lines ({digest})")
     return "; ".join(shown)
 

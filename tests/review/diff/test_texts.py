@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from fabricc.review.diff.run import differ_in_text, file_diffs
+from fabricc.review.diff.unread import text_changes
 
 TEXT = "".join(f"line {i}\n" for i in range(1, 200))
 
@@ -26,3 +27,11 @@ def test_order_is_a_difference_in_a_diff_and_none_where_facts_agree() -> None:
 def test_new_and_gone_files_are_shown_whole() -> None:
     diffs = file_diffs({"old": "a\n"}, {"new": "b\n"})
     assert [(d.path, d.added, d.removed) for d in diffs] == [("new", 1, 0), ("old", 0, 1)]
+
+
+def test_half_a_character_in_a_line_is_compared_as_any_other() -> None:
+    many = [f"TABLE|row field{i}: x" for i in range(20)]
+    texts = {
+        text_changes("sonic", [], [*many, f"TABLE|row odd: {odd}"])[0].after for odd in ("\ud800", "\ud801")
+    }
+    assert len(texts) == 2
