@@ -164,6 +164,7 @@ INSIDE = {
     ),
     "fabricc.operate.devices.secrets": (1, "keyring is an extra"),
     "fabricc.base.documents.schema": (2, "jsonschema explains what does not fit; most documents do"),
+    "fabricc.review.diff.inputs": (1, "the rules of `audit`, which only a review of built trees runs"),
     "fabricc.tree.state": (1, "a build that finds nothing to do removes no folder"),
     "fabricc.base.installation": (1, "yaml, for files that few verbs read"),
     "fabricc.base.diagnostics.text": (1, "text for people needs no XML"),
