@@ -479,7 +479,7 @@ def _open_file(arena: Arena, data: bytes) -> None:
     head, _, content = data.partition(b"\n")
     lab, _, path = head.decode("utf-8", "replace").partition(" ")
     tree = arena.labs.get(lab, arena.labs["frr"]) / "build" / "lab"
-    if len(path) < 200 and "\x00" not in path and ".." not in path and (tree / path).is_file():
+    if len(path.encode()) < 200 and "\x00" not in path and ".." not in path and (tree / path).is_file():
         gone = content == b"" and crc32(head) % 2 == 0
         _alter_tree(arena, tree, path, None if gone else content, signed=crc32(content) % 4 != 0)
 
