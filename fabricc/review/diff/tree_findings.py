@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.audit.model import Evidence, FoundFabric, Link
 from fabricc.audit.places import places_of
 from fabricc.audit.rules import find_all
-from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.compiler.prove.finding_groups import FindingGroups
 from fabricc.facts.statement import NOWHERE, End, Place, Tier
 from fabricc.review.diff.sides import parts_of
@@ -17,7 +17,6 @@ from fabricc.review.diff.trees import TreeSide
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from fabricc.base.diagnostics import Diagnostic
     from fabricc.facts.statement import Device
     from fabricc.proof.compare import Finding
     from fabricc.review.diff.sides import Side
@@ -35,26 +34,41 @@ def find_new(base: Side, head: Side) -> tuple[Diagnostic, ...]:
         head: the newer side.
     """
     groups, before = FindingGroups(), parts_of(base)
+    partial: list[Diagnostic] = []
     for network, side in parts_of(head).items():
         if not isinstance(side, TreeSide):
             continue
         older = before.get(network)
         older = older if isinstance(older, TreeSide) else None
-        chosen = _choose_switches(older, side)
+        changed = _changed_switches(older, side)
+        chosen = _choose_switches(side, changed)
+        if missed := len(set(changed).difference(chosen)):
+            partial.append(_note_partial(network, missed, len(changed)))
         found = _find_all(side, chosen) if chosen else []
         if not found:
             continue
         known = {(each.code, each.message) for each in (_find_all(older, chosen) if older else ())}
         groups.add(each for each in found if (each.code, each.message) not in known)
-    return tuple(groups.diagnostics(head.label))
+    return (*groups.diagnostics(head.label), *partial)
 
 
-def _choose_switches(base: TreeSide | None, head: TreeSide) -> Collection[str]:
+def _note_partial(network: str, missed: int, changed: int) -> Diagnostic:
+    where = f"network {network}: " if network else ""
+    message = f"{where}no rule ran on {missed:,} of {changed:,} changed switches"
+    remedy = "`fabricc check` of the newer tree runs the rules on all of them."
+    return Diagnostic("FAB9054", Severity.WARNING, message, None, remedy)
+
+
+def _changed_switches(base: TreeSide | None, head: TreeSide) -> list[str]:
+    switches = (name for name, kind in head.kinds.items() if kind in _TIERS)
+    return [name for name in switches if base is None or not _is_same(base, head, name)]
+
+
+def _choose_switches(head: TreeSide, changed: Collection[str]) -> Collection[str]:
     """Return all switches of a small fabric, else some that changed with their neighbors; none without a change."""
-    switches = [name for name, kind in head.kinds.items() if kind in _TIERS]
-    changed = [name for name in switches if base is None or not _is_same(base, head, name)]
     if not changed:
         return ()
+    switches = [name for name, kind in head.kinds.items() if kind in _TIERS]
     if len(switches) <= _MOST:
         return switches
     first = [[name for name in changed if head.kinds[name] == tier][:_OF_A_TIER] for tier in _TIERS]

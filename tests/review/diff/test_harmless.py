@@ -110,3 +110,14 @@ def test_an_error_of_the_rules_is_never_without_effect(tmp_path: Path) -> None:
     assert drain_steps(review) == [
         "Correct the new findings first: they show what happens to traffic afterwards."
     ]
+
+
+def test_a_review_counts_the_switches_on_which_no_rule_ran(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fabricc.review.diff.tree_findings._MOST", 1)
+    edit = lines((r"^route-map CONNECTED permit 10", "route-map CONNECTED deny 10"), file="frr.conf")
+    review = review_edit("frr", edit, tmp_path, rules=True)
+    assert review is not None
+    (partial,) = (each for each in review.findings if each.code == "FAB9054")
+    assert re.fullmatch(r"no rule ran on \d+ of \d+ changed switches", partial.message)
