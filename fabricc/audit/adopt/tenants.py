@@ -13,6 +13,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics.wording import join_words, plural
+from fabricc.base.numbers import whole_number
 from fabricc.base.values import dataclass
 from fabricc.fabric.tenants import MOST, VNI_BASE, Tenant, TenantNumbers
 from fabricc.facts.statement import Tier
@@ -223,7 +224,7 @@ def _numbers_on_tor(facts: Facts, vrf: str) -> Iterator[object]:
     value = str(facts.get(f"evpn/vrf[{vrf}]/distinguisher", facts.get(f"vrf[{vrf}]/distinguisher", "")))
     address, _, number = value.rpartition(":")
     own = {str(facts.get(path, "")).partition("/")[0] for path in ("loopback/ipv4", "evpn/source")}
-    yield int(number) if address in own and number.isdecimal() else None
+    yield whole_number(number) if address in own else None
 
 
 def _list_own_numbers(vrf: str, number: int, stated: TenantNumbers) -> TenantNumbers:

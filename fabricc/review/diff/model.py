@@ -394,11 +394,6 @@ class Review:
         )
 
     @property
-    def has_faults(self) -> bool:
-        """Return whether only the newer side has faults of its configuration."""
-        return any(each.code != LOCK_LOST for each in self.proof_findings)
-
-    @property
     def steering_files(self) -> tuple[ControlFile, ...]:
         """The control files, without a committed tree that is proved: each honest change of a spec has one."""
         if self.trees_fail:

@@ -295,7 +295,7 @@ def drain_steps(review: Review) -> list[str]:
         most = plural(review.gpus_per_step, "GPU")
         steps.append(f"Then apply the {tors:,} ToRs one at a time: at most {most} at once.")
     steps += map(_describe_swap, review.replaced)
-    if review.has_faults:
+    if any(each.code != LOCK_LOST for each in review.proof_findings):
         if not steps and review.differs:
             steps.append("Correct the new findings first: they show what happens to traffic afterwards.")
     elif not steps and review.sessions and not review.removed.count:
