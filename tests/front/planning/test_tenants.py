@@ -141,6 +141,10 @@ WRONG = {
     "  acme: {racks: [rack001]}\n  globex: {hosts: [rack001-host02]}\n": "FAB3314 rack001-host02 belongs to acme and "
     "to globex: a port can be in only one tenant",
     "  acme: {hosts: [rack001-host01], gpus: [7, 8]}\n": "FAB3316 acme: rack001-host01 has 8 GPUs, and no GPU 8",
+    "  acme: {racks: [rack001], hosts: [rack001-host01], gpus: [0-3]}\n": "FAB3316 acme has single GPUs of "
+    "rack001-host01 by `gpus`, and all of them by the rack rack001",
+    "  acme: {racks: [rack001], hosts: [rack001-host01], gpus: {rack001-host01: [0]}}\n": "FAB3316 acme has single "
+    "GPUs of rack001-host01 by `gpus`, and all of them by the rack rack001",
     "  acme: {hosts: [rack001-host01], reach: [storage]}\n": "FAB3317 acme reaches storage, which is no "
     "further network and no party of `external`",
 }

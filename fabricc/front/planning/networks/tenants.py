@@ -67,7 +67,7 @@ def assign_rails(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) 
     found: dict[str, list[int]] = {}
     for index, request in enumerate(spec.tenants):
         wanted = dict.fromkeys(request.hosts, (SECTION, request.name, "hosts"))
-        whole: set[str] = set()
+        whole: dict[str, str] = {}
         for rack in request.racks:
             if rack not in racks:
                 message = f"{request.name}: no rack or unit is named {rack}"
@@ -75,14 +75,24 @@ def assign_rails(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) 
                 findings.append(spec.error("FAB3313", message, SECTION, request.name, "racks", help=help_))
             for host in racks.get(rack, ()):
                 wanted.setdefault(host, (SECTION, request.name, "racks"))
-                whole.add(host)
+                whole[host] = rack
         for host, path in wanted.items():
             if (unit := seats.get(host)) is None:
                 message = f"{request.name}: no host is named {host}"
                 help_ = f"There are for example {', '.join(list(seats)[:_NAMED])}."
                 findings.append(spec.error("FAB3313", message, *path, help=help_))
                 continue
-            gpus = None if host in whole else request.parts.get(host, request.gpus)
+            gpus = request.parts.get(host, request.gpus) if path[-1] == "hosts" else None
+            if host in whole:
+                if gpus is not None and len({*gpus}) < fabric.host_models[unit.group].gpus:
+                    where = (SECTION, request.name, "gpus", *([host] if host in request.parts else []))
+                    message = (
+                        f"{request.name} has single GPUs of {host} by `gpus`, and all of them by the rack "
+                        f"{whole[host]}"
+                    )
+                    help_ = "Remove the host from `hosts` and `gpus`, or the rack from `racks`."
+                    findings.append(spec.error("FAB3316", message, *where, help=help_))
+                gpus = None
             rails = _rails_of(spec, fabric, unit, host, request, gpus, findings)
             own = found.setdefault(host, [NOBODY] * fabric.attachments[unit.group].rails)
             taken = sorted({own[rail] for rail in rails} - {NOBODY, index})
