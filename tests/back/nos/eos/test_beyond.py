@@ -114,6 +114,12 @@ def test_a_vlan_is_a_segment_where_bgp_speaks_of_it() -> None:
     assert facts["evpn/port[Ethernet1]"] == 10
 
 
+@pytest.mark.parametrize("word", ["backup-link Ethernet5", "backup interface Ethernet5"])
+def test_a_backup_of_a_port_is_read(word: str) -> None:
+    facts = read(f"interface Ethernet1\n   switchport {word} prefer vlan 10\n")
+    assert any("backup" in path or "backup" in str(value) for path, value in facts.items())
+
+
 def test_a_range_of_vlans_has_a_range_of_vnis() -> None:
     facts = read("interface Vxlan1\n   vxlan vlan 10-12 vni 20010-20012\n")
     assert [facts[f"vxlan/vlan[{vlan}]/vni"] for vlan in (10, 11, 12)] == [20010, 20011, 20012]

@@ -54,7 +54,7 @@ PORT_ROWS: Sequence[Row] = (
         "switchport trunk group <word>", "switchport trunk native vlan tag", "switchport trunk private-vlan <rest>",
         "switchport phone ...", "switchport vlan translation ...", "switchport vlan forwarding <rest>",
         "switchport dot1q ...", "switchport source-interface <rest>", "switchport pvlan mapping ...",
-        "switchport backuplink <rest>", "switchport backup ...", "switchport port-security",
+        "switchport backup-link <rest>", "switchport backup ...", "switchport port-security",
         "switchport port-security ...", "switchport private-vlan <rest>", "switchport voice <rest>",
         "lacp timer <rest>", "lacp rate <rest>", "lacp port-priority <rest>", "lacp system-id <rest>",
         "lacp rate-limit <rest>", "port-channel <word> ...", "port-channel lacp fallback",
@@ -111,7 +111,7 @@ ROWS: Sequence[Row] = (
     *setting_rows("platform/setting", 0, (
         "vlan internal order <rest>", "vlan internal allocation policy <rest>", "port-channel load-balance ...",
         "port-channel lacp <rest>", "port-channel min-links <rest>", "lacp system-priority <rest>",
-        "mac address-table aging-time <rest>", "mac address-table <word> ...", "switchport backuplink <rest>",
+        "mac address-table aging-time <rest>", "mac address-table <word> ...", "switchport backup-link <rest>",
         "vlan tag native <rest>", "errdisable <word> ...", "link tracking group <rest>",
     )),
     Block("link tracking group <word>", "", setting_rows("platform/setting", 1, ("links <rest>", "recovery <rest>"))),
