@@ -218,7 +218,7 @@ def digest_statements(text: str) -> str:
     Secrets that the switch encrypts are left out.
     """
     known = ((secret_owner(line) or line for line in one) for one in _list_statements(text))
-    return hashlib.sha256("\n".join(sorted(map("\t".join, known))).encode()).hexdigest()
+    return hashlib.sha256("\n".join(sorted(map("\t".join, known))).encode("utf-8", "replace")).hexdigest()
 
 
 def _list_statements(text: str) -> Iterator[tuple[str, ...]]:

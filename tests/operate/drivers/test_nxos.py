@@ -310,6 +310,7 @@ def test_the_digest_of_a_candidate_ignores_order_and_keys_that_the_switch_encryp
     turned = "\n".join(line for lines in reversed(blocks) for line in lines)
     assert digest_statements(turned) == digest_statements(PLAN)
     assert digest_statements(PLAN.replace("use-link", "of-link")) != digest_statements(PLAN)
+    assert digest_statements(f"{PLAN}username \ud800\n") != digest_statements(PLAN)  # half a surrogate pair
 
 
 def test_a_time_that_does_not_get_shorter_is_no_running_timer(switch: NxosSwitch, driver: Any) -> None:
