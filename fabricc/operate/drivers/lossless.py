@@ -31,7 +31,7 @@ otherwise. A kind that the device does not report is absent.
 
 
 _UNITS = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
-_ROUNDED = re.compile(r"(\d{1,6}\.\d{1,6}) ([KMGT]B)")
+_ROUNDED = re.compile(r"(\d{1,6}(?:\.\d{1,6})?) ([KMGT]B)")
 """A count that a device rounds, as NVUE's tables do: without it, the more is dropped, the less would be counted."""
 
 
@@ -51,10 +51,10 @@ class CounterTotals:
         What is none (`-`) is left out.
         """
         words = str(count).replace(",", "").split()
-        if words and is_number(words[0]):
-            number = int(words[0])
-        elif rounded := _ROUNDED.fullmatch(" ".join(words)):
+        if rounded := _ROUNDED.fullmatch(" ".join(words)):
             number = int(float(rounded[1]) * _UNITS[rounded[2]])
+        elif words and is_number(words[0]):
+            number = int(words[0])
         else:
             return
         self.state(kind)

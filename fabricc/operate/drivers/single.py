@@ -88,10 +88,11 @@ def _list_reports(error: BaseException) -> list[str]:
     if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
         return []
     keys = ("edit_path", "bad_element", "message")
-    return [
+    texts = (
         ": ".join(filter(None, (" ".join(str(each.get(key) or "").split()) for key in keys)))
         for each in found
-    ]
+    )
+    return [text for text in texts if text]
 
 
 @contextmanager

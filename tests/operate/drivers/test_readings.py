@@ -184,9 +184,9 @@ def test_a_nexus_qos_group_is_reported_as_the_priority_that_it_pauses(tmp_path: 
 def test_frames_that_nvue_counts_are_read_in_full() -> None:
     """A table has `75.19 KB` for these 76,993 frames; what is rounded counts all the same, and `-` does not."""
     tally = CounterTotals()
-    for count in ("75.19 KB", "1.5 MB", "-", "n/a", "1.2.3 KB", "9.1 parsecs"):
+    for count in ("75.19 KB", "1.5 MB", "2 KB", "3 Bytes", "-", "n/a", "1.2.3 KB", "9.1 parsecs"):
         tally.add(DROPPED, "swp9", 0, count)
-    assert tally.counters() == {DROPPED: {"swp9": {"0": 76994 + 1572864}}}
+    assert tally.counters() == {DROPPED: {"swp9": {"0": 76994 + 1572864 + 2048 + 3}}}
     tally = CounterTotals()
     queues = {"3": {"tx-frames": 9, "tx-uc-buffer-discards": 76993, "ecn-marked-frames": 12}}
     answer = json.dumps({"egress-queue-stats": queues, "pfc-stats": {"3": {"rx-pause-frames": "7"}}})
