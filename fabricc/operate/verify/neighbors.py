@@ -128,8 +128,8 @@ def _resolve_end(
             if port := _find_port(word.strip(_PADDING), ports):
                 return system, port
         if system and (other := names(system)) is not None:
-            port = next((one for one in (neighbor.port, neighbor.text) if one in other), "")
-            return system, other.get(port, shorten_word(neighbor.port))
+            words = (_find_port(word.strip(_PADDING), other) for word in (neighbor.port, neighbor.text))
+            return system, other.get(next(filter(None, words), ""), shorten_word(neighbor.port))
         if ports:
             return system, shorten_word(neighbor.port)
     return shorten_word(neighbor.system) or "an unnamed device", shorten_word(neighbor.port)

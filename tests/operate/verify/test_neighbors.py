@@ -79,6 +79,8 @@ def test_ports_are_known_by_alias_and_by_description() -> None:
     tor["h1"] = ("host1", "00:00:5e:00:53:02", "rail0")
     cabling = compare_announced({"tor1": tor})
     assert (words(cabling), codes(cabling)) == ([], [])
+    padded = compare_announced({"tor1": {**tor, "p1": ("spine1", "ETP1\0", "tor1 p1")}})
+    assert (words(padded), codes(padded)) == ([], [])
     assert cabling.silent == 1
 
 
