@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.back.nos import load
+from fabricc.back.nos.defaults import lacks_vtep_source
 from fabricc.base.diagnostics import Severity
 from fabricc.interface import audit_folder
 from tests.proof.test_tenant_faults import FAULTS, Plant
@@ -116,6 +117,13 @@ def test_a_route_into_the_vrf_of_another_tenant_is_found(nos: str, tmp_path: Pat
 
 
 @pytest.mark.spread(3)
+def test_only_the_source_of_a_tunnel_is_one() -> None:
+    other = "aaa group server tacacs+ T\n  source-interface mgmt0\ninterface nve1\n"
+    held = "  source-interface hold-down-time 30\n"
+    assert lacks_vtep_source("nxos", [f"{other}  no shutdown\n{held}interface mgmt0\n"])
+    assert not lacks_vtep_source("nxos", [f"{other}  no shutdown\n{held}  source-interface loopback0\n"])
+
+
 @pytest.mark.parametrize(("nos", "part"), INCOMPLETE)
 def test_a_part_that_no_switch_has_is_found(nos: str, part: str, tmp_path: Path) -> None:
     found = audited(tmp_path, nos, Plant(f"(?m){INCOMPLETE[nos, part]}", "", ""))

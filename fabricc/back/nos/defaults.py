@@ -170,7 +170,9 @@ def derives_distinguishers(system: str) -> bool:
 
 _VTEP_SOURCES = {
     "eos": re.compile(r"^\s*vxlan source-interface \S", re.M),
-    "nxos": re.compile(r"^\s+source-interface \S", re.M),
+    "nxos": re.compile(
+        r"^interface nve\d+\n(?:[ \t]+.*\n)*?[ \t]+source-interface (?!hold-down-time)\S", re.M
+    ),
 }
 
 
