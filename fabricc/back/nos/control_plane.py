@@ -115,6 +115,8 @@ def dropping_policers(
             section, part = "", found[1]
         elif found := _POLICY.fullmatch(text):
             section, part = found[1], ""
+        elif text.startswith(("class-map ", "policy-map ")):
+            section = part = ""
         elif not section and part and (found := _MATCH.fullmatch(text)):
             matches.setdefault(part, []).append(found[1])
         elif section and (found := _PART.fullmatch(text)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fabricc.back import nos as back_ends
-from fabricc.back.nos.control_plane import filters_before_cpu
+from fabricc.back.nos.control_plane import dropping_policers, filters_before_cpu
 from fabricc.back.nos.packet_filters import dropped_services
 
 DROPPED = {
@@ -113,3 +113,16 @@ def test_a_term_of_junos_with_an_unknown_condition_drops_nothing_for_certain() -
             }
         )
         assert list(dropped_services([text for _, text in found.rules], "junos")) == []
+
+
+def test_only_the_policy_of_the_cpu_drops_what_arrives_for_it() -> None:
+    facts = {"access_list[BGP]/0": "permit tcp any any eq bgp"}
+    lines = [
+        "class-map type control-plane match-any BGP", "match access-group name BGP",
+        "policy-map type control-plane OWN", "class BGP", "police cir 4 kbps conform transmit violate drop",
+        "policy-map type police OTHER", "class BGP", "police cir 4 kbps conform drop violate drop",
+        "service-policy input OWN",
+    ]  # fmt: skip
+    unknown = [("running", number, line) for number, line in enumerate(lines, 1)]
+    assert list(dropping_policers(facts, unknown)) == []
+    assert {each.line for each in dropping_policers(facts, [*unknown[:4], *unknown[7:]])} == {8}
