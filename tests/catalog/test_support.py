@@ -246,6 +246,7 @@ def test_figures_of_two_skus_are_refused_until_accepted(tmp_path: Path) -> None:
     assert {d.severity for d in whole} == {Severity.ERROR}
     assert "Arista-7060X6-64PE-O128S2" in whole[0].message
     assert "tomahawk5-beyond-7060x6" in whole[0].message
+    assert re.search("Use a .* that the table lists", whole[0].help)
     accepted = found(tmp_path, "FAB5655", "7060x6-64pe", "sonic-202505", accept="FAB5655")
     assert {d.severity for d in accepted} == {Severity.NOTE}
     assert found(tmp_path, "FAB5655", "7060x6-64pe", "sonic-202505", ", uplink_gbps: 400") == []

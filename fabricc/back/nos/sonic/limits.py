@@ -143,6 +143,7 @@ def _profile_figures(switch: Switch) -> Iterator[dict[str, Any]]:
             "way_out": _name_listed_rows(listed, profile.speed_gbps)
             if listed
             else "accept it with a reason: the platform has no table",
+            "own_row": f"use {_name_listed_rows(listed, profile.speed_gbps)}, or " if listed else "",
             "as_listed": own is None
             or (own.size_bytes, own.xoff_bytes) == (headroom.size_bytes, headroom.xoff_bytes),
             "borrowed": row is not None and own is None and _is_borrowed_row(switch.model, row),
@@ -269,7 +270,7 @@ LIMITS = (
         allowed={"borrowed": (False,)},
         reason="the switch starts with hwsku {nos[hwsku]}, whose own table is {nos[sku][lookup]}: its pools and its "
         "SDK file ({nos[sku][sdk]}) are made for that one",
-        remedy="use {way_out}, or accept it with a reason"),
+        remedy="{own_row}accept it with a reason"),
     Reservation("FAB5321", feature="headroom of {profile.name} other than in pg_profile_lookup.ini",
         requested=_profile_figures, allowed={"as_listed": (True,)},
         reason="the image's table has {row.size_bytes} bytes for {pg_profile}, this configuration has "

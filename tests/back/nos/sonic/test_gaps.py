@@ -106,6 +106,15 @@ def test_a_missing_row_has_a_remedy_of_its_platform(tabled: bool, gbps: int, rem
     assert found.startswith(remedy)
 
 
+def test_a_borrowed_row_without_any_of_its_own_table_can_only_be_accepted() -> None:
+    sku = {"lookup": "of-another-name", "sdk": "sai.xml"}
+    rows = {f"buffers.rows.{row.speed_gbps}.{row.cable_m}": "assumed" for row in PLAIN.model.buffers.rows}
+    nos = {**PLAIN.model.nos, "sonic": {**PLAIN.model.nos["sonic"], "sku": sku}}
+    model = replace(PLAIN.model, nos=nos, sources={**PLAIN.model.sources, **rows})
+    found = [gap for gap in SONIC.gaps(replace(PLAIN, model=model)) if gap.code == "FAB5655"]
+    assert {gap.remedy for gap in found} == {"accept it with a reason"}
+
+
 def test_lossy_traffic_keeps_a_priority_group() -> None:
     classes = tuple(replace(PLAIN.qos.classes[1], priority=priority) for priority in range(8))
     assert "FAB5317" in codes(replace(PLAIN, qos=replace(PLAIN.qos, classes=classes)))
