@@ -6,6 +6,7 @@ Each verb runs in its own process, on files below one folder, with limits.
 from __future__ import annotations
 
 import asyncio
+import errno
 import functools
 import json
 import os
@@ -253,8 +254,10 @@ class ReadableFolder:
         try:
             real = None if "\0" in text or not text else Path(os.path.realpath(self.root / text))
             if real is not None:
-                real.exists()  # raises OSError for a name that is too long
-        except (OSError, ValueError):  # no name that a file can have
+                real.stat()
+        except OSError as error:
+            real = None if error.errno == errno.ENAMETOOLONG else real
+        except ValueError:  # no name that a file can have
             real = None
         if real is None or not real.is_relative_to(self.root):
             message = f"'{clip(text)}' is not below the folder that this server may read"
