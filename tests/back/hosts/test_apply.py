@@ -144,7 +144,7 @@ def stages_of(
     tools(root)
     done = subprocess.run(
         ["unshare", "-n", "-m", "-u", "sh", "-c", script, "sh", str(root), release, *ports],
-        capture_output=True, text=True, timeout=400, check=False,
+        capture_output=True, text=True, timeout=1500, check=False,
     )  # fmt: skip
     assert "=== " in done.stdout, done.stderr
     found = re.findall(r"=== (\w+)\n((?:(?!=== ).*\n)*)", done.stdout)
