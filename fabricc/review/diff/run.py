@@ -18,6 +18,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.numbers import group_pairs
 from fabricc.base.values import dataclass, shared_attributes
 from fabricc.compiler.write.workers import spread_work, usable_cpus
+from fabricc.front.spec.moves import kinds_of
 from fabricc.review.diff.causes import find_causes
 from fabricc.review.diff.closed_links import with_cut_rails
 from fabricc.review.diff.compare import compare_views, with_application
@@ -217,8 +218,8 @@ def _tenant_changes(base: Side, head: Side, totals: _Totals) -> tuple[tuple[str,
     if isinstance(old, RenamedSide):
         old = old.side
     if isinstance(old, SpecSide) and isinstance(new, SpecSide):
-        fabrics = old.fabric, new.fabric
-        return describe_tenants(*fabrics, totals.reach, len(totals.sessions)), find_moves(*fabrics)
+        sides = old.fabric, new.fabric, kinds_of(new.compiled.spec).tenants
+        return describe_tenants(*sides, totals.reach, len(totals.sessions)), find_moves(*sides)
     if old is None or new is None:
         return (), ()
     return describe_partitions(old, new), find_partition_moves(old, new)

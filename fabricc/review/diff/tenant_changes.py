@@ -10,7 +10,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.fabric.shape import HostId
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator, Mapping
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.review.diff.model import Rail
@@ -27,17 +27,22 @@ class _Share(NamedTuple):
     tors: int
 
 
-def describe_tenants(base: Fabric, head: Fabric, reach: Iterable[Rail], sessions: int) -> tuple[str, ...]:
+def describe_tenants(
+    base: Fabric, head: Fabric, renamed: Mapping[str, str], reach: Iterable[Rail], sessions: int
+) -> tuple[str, ...]:
     """Return a sentence for each tenant that gains or loses GPUs or an exit, and one about others that lose service.
 
     Args:
         base: the fabric before the change.
         head: the fabric after it.
+        renamed: former name of a tenant -> the present one, as the newer spec states.
         reach: rails that lose service while the change is applied.
         sessions: BGP sessions that go down.
     """
-    before, after = _tenants_of_rails(base), _tenants_of_rails(head)
-    lines = [*_describe_exits(base, head)]
+    names = _PresentNames(base, head, renamed)
+    before, after = names.tenants_of_rails(), _tenants_of_rails(head)
+    lines = [f"tenant {old} becomes {new}" for old, new in sorted(names.tenants.items())]
+    lines += _describe_exits(names.tenants_of_exits(), _tenants_of_exits(head))
     if before == after:
         return tuple(lines)
     moves: dict[tuple[str, str], list[_RailOfHost]] = defaultdict(list)
@@ -53,7 +58,7 @@ def describe_tenants(base: Fabric, head: Fabric, reach: Iterable[Rail], sessions
     )
     for (tenant, verb), rails in sorted(moves.items()):
         if tenant:
-            share = _share(head if verb == "gains" else base, rails)
+            share = _share(head, rails) if verb == "gains" else _share(base, names.former_rails(rails))
             lines.append(
                 f"tenant {tenant} {verb} {plural(round(share.gpus), 'GPU')}: {plural(share.ports, 'port')} on "
                 f"{plural(share.tors, 'ToR')}, {resets}"
@@ -65,9 +70,54 @@ def describe_tenants(base: Fabric, head: Fabric, reach: Iterable[Rail], sessions
     return tuple(lines)
 
 
-def _describe_exits(base: Fabric, head: Fabric) -> Iterator[str]:
+class _PresentNames:
+    """The tenants, hosts and outside parties of the older fabric under the names that the newer one has for them."""
+
+    def __init__(self, base: Fabric, head: Fabric, renamed: Mapping[str, str]) -> None:
+        self._rails, self._exits = _tenants_of_rails(base), _tenants_of_exits(base)
+        boxes = {name: box.name for name, box in head.moves.replaced.items()}
+        hosts = {old: new for new, old in {**head.moves.renamed, **boxes}.items()}
+        parties = {old: new for new, old in head.moves.parties.items()}
+        self.tenants = _choose_renames(renamed, _name_tenants(base), _name_tenants(head))
+        self._hosts = _choose_renames(
+            hosts, {host for host, _ in self._rails}, {host for host, _ in _tenants_of_rails(head)}
+        )
+        self._parties = _choose_renames(parties, self._exits, _tenants_of_exits(head))
+
+    def tenants_of_rails(self) -> dict[_RailOfHost, str]:
+        return {
+            (self._hosts.get(host, host), rail): self.tenants.get(tenant, tenant)
+            for (host, rail), tenant in self._rails.items()
+        }
+
+    def tenants_of_exits(self) -> dict[str, str]:
+        return {
+            self._parties.get(party, party): self.tenants.get(tenant, tenant)
+            for party, tenant in self._exits.items()
+        }
+
+    def former_rails(self, rails: Iterable[_RailOfHost]) -> list[_RailOfHost]:
+        former = {new: old for old, new in self._hosts.items()}
+        return [(former.get(host, host), rail) for host, rail in rails]
+
+
+def _choose_renames(
+    stated: Mapping[str, str], before: Container[str], after: Container[str]
+) -> dict[str, str]:
+    """Return the renames of things that each side has under one of the two names alone; nothing joins another."""
+    return {
+        old: new
+        for old, new in stated.items()
+        if old in before and new not in before and old not in after and new in after
+    }
+
+
+def _name_tenants(fabric: Fabric) -> set[str]:
+    return {each.name for each in fabric.tenancy.tenants} if fabric.tenancy else set()
+
+
+def _describe_exits(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
     """Yield a sentence for each outside party that a tenant reaches from now on, or no longer."""
-    before, after = _tenants_of_exits(base), _tenants_of_exits(head)
     for party in sorted(before.keys() | after.keys()):
         old, new = before.get(party), after.get(party)
         if old != new:
@@ -83,15 +133,19 @@ def _tenants_of_exits(fabric: Fabric) -> dict[str, str]:
     return {party: tenancy.tenants[at].name for party, at in tenancy.exits.items()} if tenancy else {}
 
 
-def find_moves(base: Fabric, head: Fabric) -> tuple[str, ...]:
-    """Return the hosts with GPUs, and the outside parties, that go from one tenant to another, with both."""
-    before, after = _tenants_of_rails(base), _tenants_of_rails(head)
+def find_moves(base: Fabric, head: Fabric, renamed: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the hosts with GPUs, and the outside parties, that go from one tenant to another, with both.
+
+    What has another name is the same; `renamed`: former name of a tenant -> the present one.
+    """
+    names = _PresentNames(base, head, renamed)
+    before, after = names.tenants_of_rails(), _tenants_of_rails(head)
     moved = sorted(
         (host, before[host, rail], tenant)
         for (host, rail), tenant in after.items()
         if before.get((host, rail), tenant) != tenant
     )
-    exits = _tenants_of_exits(base)
+    exits = names.tenants_of_exits()
     moved += sorted(
         (f"links to {party}", exits[party], tenant)
         for party, tenant in _tenants_of_exits(head).items()

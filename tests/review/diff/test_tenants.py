@@ -86,6 +86,33 @@ def test_the_policy_forbids_moves_and_not_new_hosts() -> None:
     assert grown.impact <= Impact.TRAFFIC_LOSS
 
 
+RENAMED = TENANTS.replace("  globex:", "  newco:")
+
+
+def test_a_tenant_that_has_another_name_is_no_move() -> None:
+    base = side("frr", TENANTS)
+    found = {}
+    for tenants in (RENAMED, MOVED.replace("  globex:", "  newco:")):
+        text = spec_text("frr", tenants=tenants, more="\nmoved: {globex: newco}")
+        head = side_of(text, base.compiled.lock_text)
+        found[tenants] = compare_sides(base, head, Context(), jobs=1)
+    renamed, moved = found.values()
+    assert (renamed.tenant_moves, renamed.tenants) == ((), ("tenant globex becomes newco",))
+    assert moved.tenant_moves == ("rack002-host01 from acme to newco",)
+    unstated = compare_sides(base, side("frr", RENAMED), Context(), jobs=1)
+    assert unstated.tenant_moves == ("rack001-host02 from globex to newco",)
+
+
+def test_a_host_that_has_another_name_moves_all_the_same() -> None:
+    base = side("frr", TENANTS)
+    moves = []
+    for tenants in (TENANTS, MOVED):
+        text = spec_text("frr", tenants=tenants).replace("rack002", "rack009")
+        head = side_of(text + "\nmoved: {rack002: rack009}\n", base.compiled.lock_text)
+        moves.append(compare_sides(base, head, Context(), jobs=1).tenant_moves)
+    assert moves == [(), ("rack009-host01 from acme to globex",)]
+
+
 def test_the_policy_forbids_that_links_outside_change_their_tenant() -> None:
     text = exits_text("frr")
     moved = text.replace(", internet]", "]").replace("[vault]", "[vault, internet]")
