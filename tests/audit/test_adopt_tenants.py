@@ -77,6 +77,8 @@ def test_exits_of_tenants_return(nos: str, spines: bool) -> None:
 
 CHANGES = {
     "another name": (r"VRF Acme has no name that a tenant can have", "evpn/vrf[acme]/", "evpn/vrf[Acme]/", None),
+    "a reserved name": ("VRF mgmt has no name that a tenant can have", "evpn/vrf[acme]/", "evpn/vrf[mgmt]/", None),
+    "a wide target": ("VRF acme has the route target 70000:1, which no", "evpn/vrf[acme]/route_target", "", "70000:1"),
     "another VNI": ("VRF acme has another vni on another ToR", "evpn/vrf[acme]/vni", "", 77),
     "two targets": ("VRF acme has no route target that all ToRs share", "evpn/vrf[acme]/route_target", "", "1:1,1:2"),
     "no VRF": ("1 port to hosts (rack001-tor1a", "interface[", "", ""),
@@ -88,7 +90,7 @@ def test_vrfs_that_no_tenant_describes_are_named(change: str) -> None:
     words, path, renamed, value = CHANGES[change]
     devices = collect_devices(tenanted.compiled("frr"))
     tors = [name for name in devices if "tor" in name]
-    for name in tors if renamed or value == "1:1,1:2" else tors[:1]:
+    for name in tors if renamed or path.endswith("target") else tors[:1]:
         devices[name] = _with_change(devices[name], path, renamed, value)
     found = found_of(devices)
     tenants = find_tenants(found, order_of(found), ())
@@ -101,7 +103,8 @@ def _with_change(device: Device, path: str, renamed: str, value: object) -> Devi
     facts = dict(device.reading.facts)
     if renamed:
         facts = {each.replace(path, renamed): held for each, held in facts.items()}
-        facts = {each: "Acme" if held == "acme" else held for each, held in facts.items()}
+        name = renamed.removeprefix("evpn/vrf[").removesuffix("]/")
+        facts = {each: name if held == "acme" else held for each, held in facts.items()}
     elif value == "":
         port = next(each for each in facts if each.startswith(path) and each.endswith("/vrf"))
         del facts[port]

@@ -13,11 +13,13 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics.wording import join_words, plural
+from fabricc.base.documents.schema import fits_schema
 from fabricc.base.numbers import whole_number
 from fabricc.base.values import dataclass
 from fabricc.fabric.tenants import MOST, VNI_BASE, Tenant, TenantNumbers
 from fabricc.facts.statement import Tier
-from fabricc.front.spec.tenants import fold_gpus, fold_names, list_names
+from fabricc.front.spec.document import cluster_schema
+from fabricc.front.spec.tenants import SECTION, fold_gpus, fold_names, list_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,8 +31,6 @@ if TYPE_CHECKING:
     from fabricc.audit.model import FoundFabric
     from fabricc.fabric.facts import Facts
 
-_NAME = re.compile(r"[a-z](?:[a-z0-9-]{0,10}[a-z0-9])?")
-"""VRFs that a spec accepts as tenants."""
 _TARGET = re.compile(r"[0-9]{1,5}:[0-9]{1,10}")
 _JUNOS_TARGET = "target:"
 
@@ -190,9 +190,21 @@ def _has_vrf(facts: Facts, vrf: str) -> bool:
 
 def _check_name(vrf: str) -> str:
     """Return why a VRF cannot have the name of a tenant."""
-    if _NAME.fullmatch(vrf):
+    schema = cluster_schema()
+    rule = schema["$defs"]["vrf_name"]
+    if fits_schema(vrf, rule, schema):
         return ""
-    return f"VRF {vrf} has no name that a tenant can have (12 lower-case letters, digits and inner hyphens)"
+    return f"VRF {vrf} has no name that a tenant can have ({rule['patternErrorMessage']})"
+
+
+def _find_misfit(numbers: TenantNumbers) -> str:
+    """Return the key of a number that a spec does not accept for a tenant, "" for none."""
+    schema = cluster_schema()
+    rules = schema["properties"][SECTION]["additionalProperties"]["properties"]
+    stated = zip(TenantNumbers._fields, numbers, strict=True)
+    return next(
+        (key for key, value in stated if value is not None and not fits_schema(value, rules[key], schema)), ""
+    )
 
 
 def _read_numbers(vrf: str, tors: Sequence[Facts], *, spines: bool) -> tuple[TenantNumbers, str]:
@@ -210,6 +222,8 @@ def _read_numbers(vrf: str, tors: Sequence[Facts], *, spines: bool) -> tuple[Ten
     if spines and (missing or not tors):
         lacking = missing[0].replace("_", " ") if missing else "statement"
         return numbers, f"VRF {vrf} has no {lacking} that all ToRs share"
+    if key := _find_misfit(numbers):
+        return numbers, f"VRF {vrf} has the {key.replace('_', ' ')} {made[key]}, which no tenant can have"
     return numbers, ""
 
 
