@@ -143,7 +143,11 @@ def _list_missing_parts(
     if vrfs and not encapsulates and lacks_vtep_source(system, statement.device.files.values()):
         yield TUNNEL, "its VNIs have no source interface of VXLAN, so no tunnel is up", vrfs[0].path
     for vrf in vrfs:
-        if not vrf.distinguisher and (vrf.exports or vrf.imports) and not derives_distinguishers(system):
+        if (
+            not vrf.distinguisher
+            and (vrf.exports or vrf.imports)
+            and not derives_distinguishers(system, statement.rest)
+        ):
             path = f"evpn/vrf[{vrf.name}]/route_target"
             yield TUNNEL, f"VRF {vrf.name} has no route distinguisher and announces nothing", path
     for name in sorted(plain) if encapsulates else ():

@@ -124,6 +124,15 @@ def test_only_the_source_of_a_tunnel_is_one() -> None:
     assert not lacks_vtep_source("nxos", [f"{other}  no shutdown\n{held}  source-interface loopback0\n"])
 
 
+def test_junos_derives_distinguishers_from_an_address_of_its_own(tmp_path: Path) -> None:
+    derived = r"\1    route-distinguisher-id 10.0.0.1;\n"
+    found = audited(tmp_path, "junos", Plant(r"(?m)(^ *)route-distinguisher \S+\n", "", ""))
+    assert "FAB9693" in found[TOR]
+    for path in tmp_path.rglob("*.conf"):
+        path.write_text(re.sub(r"(?m)(^routing-options \{\n)", derived, path.read_text()))
+    assert "FAB9693" not in {each.code for each in audit_folder(tmp_path, jobs=1).findings}
+
+
 @pytest.mark.parametrize(("nos", "part"), INCOMPLETE)
 def test_a_part_that_no_switch_has_is_found(nos: str, part: str, tmp_path: Path) -> None:
     found = audited(tmp_path, nos, Plant(f"(?m){INCOMPLETE[nos, part]}", "", ""))

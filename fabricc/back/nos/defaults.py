@@ -157,15 +157,17 @@ def sends_route_targets(system: str, stated: Iterable[str]) -> bool:
 
 
 _STATED_DISTINGUISHERS = frozenset({"eos", "nxos", "junos"})
+_DERIVES_DISTINGUISHERS = re.compile(r"routing/setting\[route-distinguisher-id(-use-router-id)?\]")
 
 
-def derives_distinguishers(system: str) -> bool:
+def derives_distinguishers(system: str, facts: Iterable[str]) -> bool:
     """Return whether a VRF without a route distinguisher gets one.
 
     FRR derives it (FRR user guide, "EVPN"). EOS and NX-OS announce nothing of a VRF without `rd` (their EVPN
-    configuration guides), and Junos rejects a `vrf` instance without `route-distinguisher`.
+    configuration guides), and Junos rejects a `vrf` instance without `route-distinguisher`, unless
+    `route-distinguisher-id` has it derive one (Junos CLI reference).
     """
-    return system not in _STATED_DISTINGUISHERS
+    return system not in _STATED_DISTINGUISHERS or any(map(_DERIVES_DISTINGUISHERS.fullmatch, facts))
 
 
 _VTEP_SOURCES = {
