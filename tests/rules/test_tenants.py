@@ -116,7 +116,6 @@ def test_a_route_into_the_vrf_of_another_tenant_is_found(nos: str, tmp_path: Pat
     assert "FAB9692" in audited(tmp_path, nos, plant).get(plant.device, ())
 
 
-@pytest.mark.spread(3)
 def test_only_the_source_of_a_tunnel_is_one() -> None:
     other = "aaa group server tacacs+ T\n  source-interface mgmt0\ninterface nve1\n"
     held = "  source-interface hold-down-time 30\n"
@@ -133,6 +132,7 @@ def test_junos_derives_distinguishers_from_an_address_of_its_own(tmp_path: Path)
     assert "FAB9693" not in {each.code for each in audit_folder(tmp_path, jobs=1).findings}
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize(("nos", "part"), INCOMPLETE)
 def test_a_part_that_no_switch_has_is_found(nos: str, part: str, tmp_path: Path) -> None:
     found = audited(tmp_path, nos, Plant(f"(?m){INCOMPLETE[nos, part]}", "", ""))
