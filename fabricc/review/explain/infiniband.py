@@ -166,9 +166,10 @@ class InfinibandExplainer:
         found = _LID.fullmatch(name)
         if found is None:
             return None
-        number = int(found[1], 0)
+        is_hex = found[1].lower().startswith("0x")
+        number = int(found[1], 16 if is_hex else 10)
         keys = {each.pkey: each for each in self.ib.partitions}
-        if found[1].lower().startswith("0x") and number & 0x7FFF in keys:
+        if is_hex and number & 0x7FFF in keys:
             return self._explain_partition(keys[number & 0x7FFF])
         return self._explain_lid(number)
 

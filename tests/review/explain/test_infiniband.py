@@ -137,8 +137,8 @@ def test_facts_of_files_are_chosen_by_their_names(tree: Path) -> None:
     ("words", "code"),
     [
         (["AS65001"], "FAB9273"), (["nobody"], "FAB9270"), (["su001-tor1a:99"], "FAB9270"),
-        (["su001-host01:rail9"], "FAB9270"), (["49000"], "FAB9270"), (["0x02fab40000ffff00"], "FAB9270"),
-        (["203.0.113.7"], "FAB9270"), (["su001-host01", "watchdog"], "FAB9274"),
+        (["su001-host01:rail9"], "FAB9270"), (["49000"], "FAB9270"), (["09000"], "FAB9270"),
+        (["0x02fab40000ffff00"], "FAB9270"), (["203.0.113.7"], "FAB9270"), (["su001-host01", "watchdog"], "FAB9274"),
     ],
 )  # fmt: skip
 def test_what_a_fabric_has_not_is_refused(tree: Path, words: list[str], code: str) -> None:
