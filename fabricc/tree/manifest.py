@@ -18,6 +18,7 @@ FORMAT = 1
 LIMIT = 1 << 30
 """Bytes; the manifest of eight million files."""
 _MARK = b'"made_by": "fabricc"'
+_KEYS = {"format", "made_by", "cluster", "version", "spec", "inputs", "files"}
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _LONGEST = 300
 _LINES = 4096
@@ -53,8 +54,7 @@ class Manifest:
         """Yield the bytes of `manifest.json`: sorted, one file per line, the same on every machine.
 
         The digest of the spec is computed from the typed values, so comments and the order of keys do not change it.
-        All lines of
-        a large tree at once would take four times the memory.
+        All lines of a large tree at once would take four times the memory.
         """
         lines = self._entry_lines()
         while part := "".join(islice(lines, _LINES)):
@@ -90,6 +90,8 @@ class Manifest:
             raise ManifestError("not written by fabricc")
         if stated.get("format") != FORMAT:
             raise ManifestError(f"format {ascii(stated.get('format'))[:40]}, this version reads {FORMAT}")
+        if unknown := stated.keys() - _KEYS:
+            raise ManifestError(f"unknown key {ascii(min(unknown))[:80]}")
         cluster, version, spec = (_text_value(stated, key) for key in ("cluster", "version", "spec"))
         if not is_cluster(cluster):
             raise ManifestError(f"{ascii(cluster)[:80]} is no cluster's name", _line_of(content, cluster))

@@ -95,6 +95,7 @@ def test_no_verb_reads_or_prints_it(clone: Clone, name: str, verb: tuple[str, ..
         lambda stated: stated.update(version="\ud800"),
         lambda stated: stated.update(files=[CONF]),
         lambda stated: stated.update(format=2),
+        lambda stated: stated.update(more=float("nan")),
         lambda stated: stated.update(format="\x1b[2J" * 1000),
     ],
 )
