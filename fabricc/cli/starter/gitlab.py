@@ -31,7 +31,8 @@ LABELS = (
 )  # fmt: skip
 NO_CHANGE, NOT_COMPARED = LABELS[:2]
 RISKS = ("risk:low", "risk:medium", "risk:high")
-STATE = re.compile("<!-- fabricc:state:([0-9a-f]{40,64}):([A-Za-z0-9+/=]*) -->")
+BASE64 = "(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?"
+STATE = re.compile(f"<!-- fabricc:state:([0-9a-f]{{40,64}}):({BASE64}) -->")
 NAMED = re.compile("(.+)@([0-9a-f]{16,64})")
 DEVELOPER = 30
 """The access level from which a member may write."""

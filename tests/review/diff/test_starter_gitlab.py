@@ -15,6 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from fabricc.cli.starter.gitlab import NOT_COMPARED, stated_labels
 from tests.review.diff.forge import (
     STAND_IN,
     Forge,
@@ -175,6 +176,12 @@ def run_schedule(forge: Forge, server: GitLab) -> None:
     for name in ("fabric-list", "fabric-review-all", "fabric-post"):
         done = gitlab_job(forge, name, server)
         assert done.returncode == 0, (name, done.stderr)
+
+
+@pytest.mark.parametrize("state", ["A", "AAAAA", "=", "A===", "QUJD=", "AAAA", ""])
+def test_a_note_with_a_damaged_state_counts_as_not_compared(state: str) -> None:
+    note = f"text\n<!-- fabricc:state:{'a' * 40}:{state} -->\n<!-- marker -->"
+    assert stated_labels(note, "a" * 40) == [NOT_COMPARED]
 
 
 @pytest.mark.slow
