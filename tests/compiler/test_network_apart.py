@@ -99,7 +99,7 @@ def test_the_hosts_have_the_same_names(trees: dict[str, Path]) -> None:
     assert hosts["rails"] < hosts["parallel"]
 
 
-@pytest.mark.parametrize(("one", "other"), combinations(("rails", "store", "front", "parallel"), 2))
+@pytest.mark.parametrize(("one", "other"), [*combinations(("rails", "store", "front", "parallel"), 2)])
 def test_no_file_address_or_device_is_in_two_trees(one: str, other: str, trees: dict[str, Path]) -> None:
     mine, theirs = host_files(trees[one]), host_files(trees[other])
     assert mine

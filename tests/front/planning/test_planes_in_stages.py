@@ -54,7 +54,7 @@ def fabric(present: int, *, cores: bool = False) -> Fabric:
     return found.fabric
 
 
-@pytest.mark.parametrize(("present", "cores"), product((1, 2, 3), (False, True)))
+@pytest.mark.parametrize(("present", "cores"), [*product((1, 2, 3), (False, True))])
 def test_every_switch_and_port_is_as_with_all_planes(present: int, cores: bool) -> None:
     some, whole = fabric(present, cores=cores), fabric(0, cores=cores)
     assert [at for at in whole.switch_ids() if at.plane < present] == list(some.switch_ids())
