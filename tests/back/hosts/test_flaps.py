@@ -88,14 +88,17 @@ def plain(state: str) -> list[str]:
     return [" ".join(re.sub(words, "", line).split()) for line in state.splitlines()]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
+on_both_managers = pytest.mark.parametrize(
     ("script", "variant", "release"),
     [
         pytest.param(NETWORKD, "dual-stack", UBUNTU, marks=needs_networkd),
         pytest.param(MANAGED, "rhel-9-dual-stack", RHEL, marks=needs_networkmanager),
     ],
 )
+
+
+@pytest.mark.slow
+@on_both_managers
 def test_a_rail_keeps_its_addresses_rules_and_routes_without_a_carrier(
     tmp_path: Path, script: str, variant: str, release: str
 ) -> None:
@@ -111,13 +114,7 @@ def test_a_rail_keeps_its_addresses_rules_and_routes_without_a_carrier(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("script", "variant", "release"),
-    [
-        pytest.param(NETWORKD, "dual-stack", UBUNTU, marks=needs_networkd),
-        pytest.param(MANAGED, "rhel-9-dual-stack", RHEL, marks=needs_networkmanager),
-    ],
-)
+@on_both_managers
 def test_a_port_that_a_pod_returned_is_configured_again(
     tmp_path: Path, script: str, variant: str, release: str
 ) -> None:
