@@ -313,6 +313,8 @@ class NicModel:
         infiniband: fastest InfiniBand generation of a port, e.g. `NDR`; empty for a NIC without InfiniBand.
         ethernet_gbps: fastest Ethernet port; None where every port of its splits may be Ethernet.
         out_of_order: whether it places packets of a message that arrive out of order; None where no source states it.
+        queue_pairs: of a connection, for the speed of a port.
+        needs_flow_control: whether RoCE needs flow control for its speed.
         plane_splits: how the NIC itself can spread a transfer over planes: `software`, `hardware`.
         transport: `rocev2`, or `iwarp` (RDMA over TCP, RFC 5040 to 5044), which needs no lossless class.
         traffic_classes: classes that it schedules; `lossless_classes`: how many of them PFC may protect.
@@ -343,6 +345,8 @@ class NicModel:
     cages: tuple[NicCage, ...] = ()
     ethernet_gbps: int | None = None
     out_of_order: bool | None = None
+    queue_pairs: int = 1
+    needs_flow_control: bool = False
     plane_splits: tuple[str, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 

@@ -164,7 +164,7 @@ def expand_host(fabric: Design, coordinate: int, slot: int) -> Host:
         fabric_prefixes6=evpn.reachable_prefixes(unit.group, 6) if evpn else _pool_prefix(addresses.hosts6),
         outside4=outward(4, parties) if addresses.hosts4 else (),
         outside6=outward(6, parties) if addresses.hosts6 else (),
-        recommended_qps=queue_pairs(fabric.paths(unit.group), fabric.load_balancing),
+        recommended_qps=queue_pairs(fabric.paths(unit.group), fabric.load_balancing, model.nic.queue_pairs),
         planes=fabric.fabrics,
         spreads_packets=fabric.load_balancing.mode is Spreading.PACKET,
         os=fabric.host_systems[unit.group],
@@ -197,7 +197,7 @@ memory in the NIC for each peer: the manual of Ascend's HCCL, for the same setti
 """
 
 
-def queue_pairs(paths: int, balancing: LoadBalancing) -> int:
+def queue_pairs(paths: int, balancing: LoadBalancing, least: int = 1) -> int:
     """Queue pairs per connection, for NCCL_IB_QPS_PER_CONNECTION and UCX_IB_NUM_PATHS.
 
     A queue pair has one UDP source port, and so takes one path where switches hash flows or flowlets: there are as
@@ -206,5 +206,6 @@ def queue_pairs(paths: int, balancing: LoadBalancing) -> int:
     Args:
         paths: equal-cost ways from the host's ToRs to others, see `Fabric.paths`.
         balancing: how switches spread.
+        least: queue pairs that the NIC needs for the speed of a port.
     """
-    return 1 if balancing.mode is Spreading.PACKET else min(MOST, paths)
+    return max(least, 1 if balancing.mode is Spreading.PACKET else min(MOST, paths))

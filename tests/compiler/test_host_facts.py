@@ -334,6 +334,26 @@ def test_findings_about_hosts_on_infiniband_have_no_words_of_ethernet(tmp_path: 
     assert "PFC" not in message
 
 
+@pytest.mark.parametrize(
+    ("nic", "key", "warned"),
+    [
+        ("e810", "ecn: true", True),
+        ("e810", "lossless: true", False),
+        ("e830", "ecn: true", True),
+        ("e810-iwarp", "ecn: true", False),
+        ("connectx-7", "ecn: true", False),
+    ],
+)
+def test_intel_nics_use_several_queue_pairs_and_need_pfc(
+    tmp_path: Path, nic: str, key: str, warned: bool
+) -> None:
+    classes = f"priorities: {{rdma: {{dscp: 34, priority: 5, {key}}}}}\nload_balancing: {{mode: packet}}\n"
+    tiers = "tors: {model: sn5600, nos: cumulus, uplink_gbps: 400}\nspines: {model: sn5600, nos: cumulus}\n"
+    spec = compiled(tmp_path, f"model: lab-host, class: rdma, nic: {nic}", classes, tiers)
+    assert bool(found(spec, "FAB3355")) is warned
+    assert next(spec.hosts()).recommended_qps == (1 if nic == "connectx-7" else 3)
+
+
 def test_plan_lists_what_host_files_assume_until_the_spec_leaves_it_out(tmp_path: Path) -> None:
     def assumed(key: str) -> set[str]:
         spec = compiled(tmp_path, f"model: dgx-h100{key}")

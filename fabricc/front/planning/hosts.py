@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import CableKind
     from fabricc.fabric.shape import Attachment, PortLayout, Unit
     from fabricc.front.planning.topology.models import Models
-    from fabricc.front.spec.model import ClusterSpec
+    from fabricc.front.spec.model import ClusterSpec, HostGroup
 
 
 def refuse_plane_split(spec: ClusterSpec, fabric: Fabric) -> None:
@@ -53,8 +53,13 @@ def _unread_split(model: HostModel, attached: Attachment) -> str:
     return f"{source[0].upper()}{source[1:]}" if split and source.startswith("assumed") else ""
 
 
+def _has_flow_control(spec: ClusterSpec, group: HostGroup) -> bool:
+    """Return whether the class of the group's RDMA is lossless; without a name it is the first lossless one."""
+    return any(each.lossless and each.name == (group.rdma_class or each.name) for each in spec.priorities)
+
+
 def nic_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
-    """FAB3350 for ports faster than the NIC's, FAB3351 for NICs that may not reorder packets, FAB3353 for splits."""
+    """FAB3350 for faster ports than the NIC's, FAB3351 for reordering, FAB3353 for splits, FAB3355 for missing PFC."""
     if spec.infiniband is not None:
         return
     for group, model, attached in zip(spec.gpus.groups, fabric.host_models, fabric.attachments, strict=False):
@@ -73,6 +78,10 @@ def nic_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
             )
             help_ = f"Ask the maker, then state `ports` of the NIC in a catalog file. {unread}."
             yield spec.note("FAB3353", message, *group.path, "model", help=help_)
+        if model.nic.needs_flow_control and not _has_flow_control(spec, group):
+            help_ = "Set `lossless: true` of its class, or state `needs_flow_control` of the NIC in a catalog file."
+            message = f"RDMA has no PFC, which {model.nic.title} needs for its speed"
+            yield spec.warning("FAB3355", message, *group.path, "model", help=help_)
         if not model.gpus or model.nic.out_of_order:
             continue
         help_ = "state `out_of_order` of the NIC in a catalog file."

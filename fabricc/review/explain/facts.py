@@ -341,9 +341,11 @@ def _host_group(subject: Subject, path: str) -> int:
 def _queue_pairs(subject: Subject, _path: str, _value: Value) -> ClosedForm:
     fabric, unit = subject.plan.fabric, subject.device.unit
     group = fabric.units[unit].group if unit is not None else 0
+    least = fabric.host_models[group].nic.queue_pairs
     rows = (
         Row("equal-cost paths", fabric.paths(group), "", "plan"),
         Row("most", MOST, "", "assumed; more cost NIC memory for each peer"),
+        *((Row("least", least, "", "NIC: what a port needs for its speed"),) if least > 1 else ()),
     )
     return ClosedForm((), rows)
 
