@@ -55,7 +55,7 @@ LIMITS = (
         remedy="split the cages once when the switch is installed; names follow as swp3s0, swp3s1"),
     Reservation("FAB5204", feature="local accounts", requested=lambda switch: bool(switch.management.users),
         reason="accounts and their keys belong to the Debian installation, not to FRR",
-        remedy="create them with the installer, for instance preseed or cloud-init"),
+        remedy="create them with the installer, for instance preseed or cloud-init", section="management"),
     distinguishers_limit(),
     Reservation("FAB5832", feature="VXLAN in hardware",
         requested=lambda switch: switch.vtep is not None or bool(switch.tenants and switch.tenants.source),

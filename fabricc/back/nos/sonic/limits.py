@@ -342,7 +342,7 @@ LIMITS = (
     Reservation("FAB5310", feature="local accounts ({it})",
         requested=lambda s: [", ".join(u.name for u in s.management.users)] if s.management.users else [],
         reason="CONFIG_DB has no table for accounts or SSH keys",
-        remedy="create them with the image, by ZTP or over AAA (tacacs+, radius, ldap)"),
+        remedy="create them with the image, by ZTP or over AAA (tacacs+, radius, ldap)", section="management"),
     Reservation("FAB5842", setting="management/radius/", feature="accounting by RADIUS",
         reason="hostcfgd takes authorization and accounting from TACACS+ and local accounts alone",
         source="sonic-host-services scripts/hostcfgd", remedy="use TACACS+ if commands have to be recorded"),
