@@ -45,6 +45,15 @@ _MOST_SPEEDS = 2
 """Number of speeds of such links to try."""
 _TOO_LARGE = ("FAB3009", "FAB3010")
 """Errors that fewer hosts or a third tier can repair."""
+_PASSWORD_LOGIN = ("FAB5672", "FAB9045")
+"""Warnings that an account with a key alone cannot log in over an API that takes passwords."""
+_SLOW_BFD = ("FAB5680",)
+"""The warning that a platform detects failures more slowly than planned."""
+_SLOW_BFD_MS = 1000
+"""The shortest interval of BFD on the platforms that have one, in milliseconds."""
+_ACCOUNT_SECRET = "account-hash"
+"""Secret of the first account where `NAME-hash` is no name of a secret."""
+_SECRET_NAME = re.compile(r"[a-z][a-z0-9-]{0,14}[a-z0-9]")
 _INFINIBAND_PRIORITIES = "  rdma: {priority: 1}  # the service level\n  default: {}\n"
 
 
@@ -132,6 +141,7 @@ def fit_spec(starter: str, answers: Answers, catalog: Catalog) -> tuple[str, tup
         if wanted.has_cores and attempt.has_code("FAB5686"):
             attempt = _fit_sizes(starter, replace(wanted, core_m=_SHORT_M), catalog)
         if attempt.fits:
+            attempt = _settle_warnings(attempt, answers)
             return attempt.text, attempt.found
         is_too_large = attempt.has_code(*_TOO_LARGE)
         closest = attempt if closest is None or not is_too_large else closest
@@ -169,6 +179,40 @@ class _Attempt(NamedTuple):
     def has_code(self, *codes: str) -> bool:
         """Return whether one of its errors has such a code."""
         return any(each.code in codes for each in self.errors)
+
+    def warns_of(self, codes: tuple[str, ...]) -> bool:
+        """Return whether one of its findings has such a code."""
+        return any(each.code in codes for each in self.found)
+
+
+def _settle_warnings(attempt: _Attempt, answers: Answers) -> _Attempt:
+    """Return the spec with keys that settle its warnings, where the compiled spec shows that they do."""
+    for codes, write in ((_PASSWORD_LOGIN, _with_password), (_SLOW_BFD, _with_slow_bfd)):
+        if not attempt.warns_of(codes):
+            continue
+        text, _ = format_spec(write(attempt.text, answers), "cluster.yaml")
+        settled = _Attempt(text, _findings(text))
+        if settled.fits and not settled.warns_of(codes) and len(settled.found) < len(attempt.found):
+            attempt = settled
+    return attempt
+
+
+def _with_password(text: str, answers: Answers) -> str:
+    """Return the spec with a reference to the hashed password of its account."""
+    own = f"{answers.user}-hash"
+    secret = own if _SECRET_NAME.fullmatch(own) else _ACCOUNT_SECRET
+    systems = (answers.nos, *(nos for _, nos in answers.networks.values()))
+    option = "-5" if any(nos.startswith("nxos") for nos in systems) else "-6"
+    why = f"APIs take no key: `openssl passwd {option}` prints the hash, the access file names it"
+    line = f"      ssh_key: {answers.ssh_key}\n"
+    return text.replace(line, f"{line}      password: {{secret: {secret}}}  # {why}\n", 1)
+
+
+def _with_slow_bfd(text: str, answers: Answers) -> str:
+    """Return the spec with the interval of BFD that every platform supports."""
+    del answers
+    why = "the switches support no shorter interval"
+    return f"{text}\nrouting:\n  bfd: {{interval_ms: {_SLOW_BFD_MS}}}  # {why}\n"
 
 
 def _fit_sizes(starter: str, answers: Answers, catalog: Catalog) -> _Attempt:

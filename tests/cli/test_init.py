@@ -129,6 +129,34 @@ def test_links_have_a_speed_and_a_length_with_headroom(
     assert written == keys
 
 
+@pytest.mark.parametrize(
+    ("switches", "nos", "user", "codes", "password"),
+    [
+        ("7060x6-64pe", "eos-4.32", "netops", set(), ("netops-hash", "passwd -6")),
+        ("9364d-gx2a", "nxos-10.4", "net_ops", {"FAB5685"}, ("account-hash", "passwd -5")),
+        ("qfx5240-64od", "junos-24.4", "netops", {"FAB5505", "FAB5507", "FAB5524"}, None),
+    ],
+)
+def test_keys_that_settle_a_warning_are_written(
+    switches: str, nos: str, user: str, codes: set[str], password: tuple[str, str] | None
+) -> None:
+    answers = replace(
+        DEFAULTS, count=32, capacity=32, switches=switches, nos=nos, hosts_per_unit=32, user=user, ssh_key=KEY
+    )
+    text, found = fit_spec(STATED, answers, load_catalog()[0])
+    assert {each.code for each in found} == codes, "what is left has no key"
+    spec = yaml.safe_load(text)
+    (account,) = spec["management"]["users"]
+    if password is None:
+        assert "password" not in account, "Junos logs in with a key"
+        assert spec["routing"] == {"bfd": {"interval_ms": 1000}}
+    else:
+        secret, command = password
+        assert account["password"] == {"secret": secret}
+        assert command in text
+        assert "routing" not in spec
+
+
 def test_room_to_grow_gives_way_to_two_tiers(fabricc: Fabricc, tmp_path: Path) -> None:
     options = ["--hosts", "xe9680", "--count", "60", "--switches", "z9432f", "--nos", "sonic-enterprise-4.5"]
     gpus = spec_of(fabricc, tmp_path / "a", *options)["gpus"]
