@@ -36,7 +36,7 @@ BOX = {"model": "sn5600", "nos": "sonic-202505"}
 ARISTA = {"model": "7060x6-64pe", "nos": "eos"}
 
 
-def small(box: dict[str, Any] = ARISTA, **more: Any) -> dict[str, Any]:
+def small_spec(box: dict[str, Any] = ARISTA, **more: Any) -> dict[str, Any]:
     """Eight hosts of eight rails behind two spines; what is given goes before."""
     return {
         "cluster": "zone",
@@ -51,7 +51,7 @@ def small(box: dict[str, Any] = ARISTA, **more: Any) -> dict[str, Any]:
 
 def host_groups(*groups: dict[str, Any], **more: Any) -> dict[str, Any]:
     """Host groups on SONiC, with uplinks by the default ratio."""
-    return small(gpus={"groups": list(groups)}, tors=BOX, spines=BOX, **more)
+    return small_spec(gpus={"groups": list(groups)}, tors=BOX, spines=BOX, **more)
 
 
 GPU = {"name": "gpu", "model": "dgx-h100", "hosts": 8, "hosts_per_unit": 4}
@@ -79,31 +79,33 @@ SHAPES: dict[str, dict[str, Any]] = {
     "groups of one model": host_groups(GPU, {**GPU, "name": "old", "hosts": 4}),
     "groups beside": host_groups(GPU, LOGIN),
     "groups of three kinds": host_groups(GPU, {**STORE, "class": "storage"}, LOGIN, priorities=STORAGE_CLASS),
-    "a network": small(networks={"storage": NETWORK}),
-    "two networks": small(networks={"storage": NETWORK, "frontend": {**NETWORK, "hosts_per_unit": 4}}),
-    "a network of its own words": small(
+    "a network": small_spec(networks={"storage": NETWORK}),
+    "two networks": small_spec(networks={"storage": NETWORK, "frontend": {**NETWORK, "hosts_per_unit": 4}}),
+    "a network of its own words": small_spec(
         networks={"nvme": {**NETWORK, "ports": "storage", "wiring": "rail", "priorities": STORAGE_CLASS}}
     ),
-    "hosts of networks alone": small(
+    "hosts of networks alone": small_spec(
         networks={
             "storage": {**NETWORK, "groups": [{"name": "store", "model": "storage-2x400", "hosts": 4}]},
             "frontend": {**NETWORK, "groups": [{"name": "store"}]},
         }
     ),
-    "spines by rail": small(spines={**ARISTA, "count": 2, "rails": 4}),
-    "spines by rail and cores": small(
+    "spines by rail": small_spec(spines={**ARISTA, "count": 2, "rails": 4}),
+    "spines by rail and cores": small_spec(
         spines={**ARISTA, "count": 2, "rails": 4, "uplinks": 4, "units_per_pod": 1}, cores={**ARISTA, "count": 2}
     ),
-    "out-of-band networks": small(
+    "out-of-band networks": small_spec(
         management={"networks": [{"network": "172.20.0.0/19", "prefix_length": 24, "units": 1},
                                  {"tier": "spine", "network": "172.21.0.0/21"}]}),
-    "border leaves, RADIUS": small(
+    "border leaves, RADIUS": small_spec(
         tors={**ARISTA, "uplinks": 4, "border": 2},
         management={"radius": {"servers": ["172.16.0.6", "172.16.0.5"], "key": {"secret": "radius"}}},
     ),
-    "moved": small(moved={"spine01a": "spine-east", "su001": "hall-a"}),
-    "named hosts": small(gpus={"model": "dgx-h100", "hosts": ["ada", "bob", "cy", "di", "eve"], "hosts_per_unit": 4}),
-    "services": small(management={
+    "moved": small_spec(moved={"spine01a": "spine-east", "su001": "hall-a"}),
+    "named hosts": small_spec(gpus={
+        "model": "dgx-h100", "hosts": ["ada", "bob", "cy", "di", "eve"], "hosts_per_unit": 4,
+    }),
+    "services": small_spec(management={
         "access": ["172.16.9.0/24"], "ntp": ["172.16.0.2"], "banner": "Authorized use only.",
         "ntp_authentication": {"key_id": 4, "key": {"secret": "ntp"}},
         "tacacs": {"servers": ["172.16.0.5"], "key": {"secret": "tacacs"}},
@@ -114,7 +116,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def specs() -> dict[str, dict[str, Any] | Path]:
+def specs_to_try() -> dict[str, dict[str, Any] | Path]:
     """Everything that is tried: what -> the spec's words, or its file."""
     found: dict[str, dict[str, Any] | Path] = {**SHAPES}
     for nos in ("eos", "sonic", "frr", "cumulus", "nxos", "junos"):
@@ -194,7 +196,7 @@ def row_of(words: dict[str, Any] | Path) -> Row | str:
 
 def main(words: list[str]) -> None:
     print(f"{'spec':44} {'devices':>8} {'same':>6} {'facts':>7} {'left':>5}  {'s':>5}")
-    for name, spec in specs().items():
+    for name, spec in specs_to_try().items():
         if words and not any(word in name for word in words):
             continue
         row = row_of(spec)

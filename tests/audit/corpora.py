@@ -68,7 +68,7 @@ def statements(text: str, nos: str) -> int:
     return sum(1 for line in lines if line.strip("{}[],; ") and line[0] not in comment)
 
 
-def share(nos: str, files: dict[str, str]) -> tuple[Share, list[str]]:
+def measure_share(nos: str, files: dict[str, str]) -> tuple[Share, list[str]]:
     """Return what one device comes to, and its unknown lines."""
     back_end = back_ends.load(nos)
     reading = back_end.read(files)
@@ -78,7 +78,7 @@ def share(nos: str, files: dict[str, str]) -> tuple[Share, list[str]]:
     return Share(1, len(reading.facts), count, len(left), len(reading.unknown) - len(left)), left
 
 
-def alike(line: str) -> str:
+def mask_numbers(line: str) -> str:
     line = re.sub(r"\d+\.\d+\.\d+\.\d+(/\d+)?", "<ip>", line)
     return re.sub(r"\d+", "#", line)
 
@@ -87,10 +87,10 @@ def main(nos: str, source: str = "*") -> None:
     by_source: dict[str, Share] = {}
     often: Counter[str] = Counter()
     for path, files in devices(nos, source).items():
-        found, left = share(nos, files)
+        found, left = measure_share(nos, files)
         name = path.split("/")[1]
         by_source[name] = by_source.get(name, Share()).plus(found)
-        often.update(map(alike, left))
+        often.update(map(mask_numbers, left))
     every = Share()
     for each in by_source.values():
         every = every.plus(each)

@@ -40,7 +40,7 @@ _NAMES = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 @cache
-def inventory(name: str) -> Compiled:
+def compile_inventory(name: str) -> Compiled:
     """An inventory, or one of `PARTS`."""
     whole, *edits = PARTS.get(name, (name,))
     spec = INVENTORIES / whole / "cluster.yaml"
@@ -56,10 +56,10 @@ def inventory(name: str) -> Compiled:
 
 
 @cache
-def anonymous(name: str) -> tuple[Compiled, Mapping[str, str], Mapping[str, Device]]:
+def read_anonymous(name: str) -> tuple[Compiled, Mapping[str, str], Mapping[str, Device]]:
     """An inventory, other names for its devices, and these under them without a description."""
-    compiled = inventory(name)
-    names = disguise(compiled)
+    compiled = compile_inventory(name)
+    names = make_disguise(compiled)
     return compiled, names, collect_devices(compiled, renamed=names, descriptions=False)
 
 
@@ -86,11 +86,11 @@ def collect_devices(
     """
     found: dict[str, Device] = {}
     names = renamed or {}
-    for network, each in everything(compiled, hosts=hosts):
+    for network, each in each_device(compiled, hosts=hosts):
         system = getattr(each, "nos", "host")
         files = {file: with_names(text, names) for file, text in network.files(each).items()}
         made = device(names.get(each.name, each.name), system, files)
-        found[made.name] = made if descriptions else without(made, r".*/description")
+        found[made.name] = made if descriptions else drop_facts(made, r".*/description")
     return found
 
 
@@ -100,7 +100,7 @@ def found_of(devices: Mapping[str, Device]) -> FoundFabric:
     return FoundFabric(devices, links, places_of(devices, links))
 
 
-def everything(compiled: Compiled, *, hosts: bool = True) -> Iterator[tuple[Compiled, Switch | Host]]:
+def each_device(compiled: Compiled, *, hosts: bool = True) -> Iterator[tuple[Compiled, Switch | Host]]:
     """Every device of all networks, each once, with the network whose it is; a host with the first that it is in."""
     for network in (compiled, *compiled.networks.values()):
         yield from ((network, switch) for switch in network.switches())
@@ -112,14 +112,14 @@ def with_names(text: str, names: Mapping[str, str]) -> str:
     return _NAMES.sub(lambda match: names.get(match[0], match[0]), text) if names else text
 
 
-def disguise(compiled: Compiled, seed: int = 1) -> dict[str, str]:
+def make_disguise(compiled: Compiled, seed: int = 1) -> dict[str, str]:
     """A name without meaning for each device."""
-    planned = [each.name for _, each in everything(compiled)]
+    planned = [each.name for _, each in each_device(compiled)]
     numbers = random.Random(seed).sample(range(10_000, 99_999), len(planned))
     return {name: f"x{number}" for name, number in zip(planned, numbers, strict=True)}
 
 
-def without(device: Device, path: str) -> Device:
+def drop_facts(device: Device, path: str) -> Device:
     """The device without the facts that an expression matches whole."""
     known = re.compile(path)
     reading = device.reading
@@ -130,13 +130,13 @@ def without(device: Device, path: str) -> Device:
     )  # fmt: skip
 
 
-def cables(
+def planned_cables(
     compiled: Compiled, *, hosts: bool = True, renamed: Mapping[str, str] | None = None
 ) -> set[tuple[End, End]]:
     """The links that the plan has, an end before the other."""
     names = renamed or {}
     found = set()
-    for _, switch in everything(compiled, hosts=False):
+    for _, switch in each_device(compiled, hosts=False):
         for port in switch.ports:
             if (
                 port.peer is None

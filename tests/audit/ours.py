@@ -82,7 +82,7 @@ def found_in(
         places[name] = Place(Tier(switch.tier.value), switch.unit, switch.plane, switch.pod)
         for port in switch.ports:
             if port.peer and port.direction in (Direction.UP, Direction.HOST):
-                a, b = sorted((End(name, port.name), End(*_of(port.peer))))
+                a, b = sorted((End(name, port.name), End(*_end_of(port.peer))))
                 links.append(Link(a, b, (Evidence.LLDP,)))
     for host in map(fabric.host, fabric.host_ids()) if hosts else ():
         texts = other.get(host.name) or host_files.render(host)
@@ -107,7 +107,7 @@ _NAMES = (
 )  # fmt: skip
 
 
-def foreign(path: Path) -> FoundFabric:
+def disguise_spec(path: Path) -> FoundFabric:
     """Return the spec's switches under foreign names, with the links and places from their facts."""
     devices: dict[str, Device] = {}
     for switch in switches_of(path):
@@ -132,5 +132,5 @@ def infer_fabric(devices: Mapping[str, Device]) -> FoundFabric:
     return join_fabric(devices, links, places_of(devices, links))
 
 
-def _of(peer: object) -> tuple[str, str]:
+def _end_of(peer: object) -> tuple[str, str]:
     return peer.device, peer.port  # type: ignore[attr-defined]

@@ -153,7 +153,7 @@ def alter_line(found: FoundFabric, kind: str, system: str, rng: random.Random) -
     for name, file, line in every[:50]:
         texts = dict(found.devices[name].files)
         lines = texts[file].split("\n")
-        nearby = _near(lines, line - 1, edits[system][0])
+        nearby = _find_near(lines, line - 1, edits[system][0])
         if nearby is not None:
             lines[nearby] = re.sub(*edits[system], lines[nearby], count=1)
             texts[file] = "\n".join(lines)
@@ -177,7 +177,7 @@ def _to_hosts(found: FoundFabric) -> set[tuple[str, str]]:
     }
 
 
-def _near(lines: list[str], at: int, pattern: str) -> int | None:
+def _find_near(lines: list[str], at: int, pattern: str) -> int | None:
     """The line itself, or one just below it, which an edit fits."""
     for step in (*range(7), -1, -2, -3, -4):
         if 0 <= at + step < len(lines) and re.search(pattern, lines[at + step]):
@@ -185,7 +185,7 @@ def _near(lines: list[str], at: int, pattern: str) -> int | None:
     return None
 
 
-def twice(found: FoundFabric, kind: str, system: str, rng: random.Random) -> Planted | None:
+def duplicate_address(found: FoundFabric, kind: str, system: str, rng: random.Random) -> Planted | None:
     """A port gets the address of a port elsewhere."""
     places = [
         (name, path, *device.reading.lines[path])
@@ -198,7 +198,7 @@ def twice(found: FoundFabric, kind: str, system: str, rng: random.Random) -> Pla
     stolen = str(found.devices[other].reading.facts[its])
     texts = dict(found.devices[name].files)
     lines = texts[file].split("\n")
-    at = _near(lines, line - 1, re.escape(address))
+    at = _find_near(lines, line - 1, re.escape(address))
     if at is None or name == other:
         return None
     lines[at] = lines[at].replace(address, stolen)
@@ -273,7 +273,7 @@ TO_HOSTS = " to hosts"
 
 KINDS: dict[str, Callable[[FoundFabric, str, str, random.Random], Planted | None]] = {
     **dict.fromkeys((*ALTERED, f"MTU{TO_HOSTS}", f"PFC off{TO_HOSTS}"), alter_line),
-    "address twice": twice, "no session": no_session, "no filter": no_filter,
+    "address twice": duplicate_address, "no session": no_session, "no filter": no_filter,
 }  # fmt: skip
 
 
@@ -316,7 +316,7 @@ def try_seeds(
     with TemporaryDirectory() as folder:
         path = Path(folder, "cluster.yaml")
         path.write_text(text or ours.spec_of(system))
-        found = ours.foreign(path)
+        found = ours.disguise_spec(path)
         for kind in kinds:
             for number in range(start, start + times):
                 planted = KINDS[kind](found, kind, system, random.Random(f"{system} {kind} {number}"))

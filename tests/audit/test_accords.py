@@ -9,7 +9,7 @@ import pytest
 
 from fabricc.rules import sessions
 from fabricc.rules.session_pairs import SessionTable
-from tests.audit.test_rules import device, find_all_in
+from tests.audit.test_rules import find_all_in, make_device
 
 NAMES = range(5)
 LEAVES = {
@@ -19,7 +19,7 @@ LEAVES = {
 }  # fmt: skip
 
 
-def fabric() -> list[dict[str, str | int]]:
+def make_fabric() -> list[dict[str, str | int]]:
     """The facts of five switches with a link and a session between each two."""
     every: list[dict[str, str | int]] = [
         {"bgp/asn": 65001 + number, "bgp/router_id": f"10.9.9.{number}"} for number in NAMES
@@ -55,10 +55,10 @@ def alter_switch(every: list[dict[str, str | int]], chance: random.Random) -> No
 def test_the_findings_are_those_of_all_sessions(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     chance, different = random.Random(seed), set()
     for _ in range(12):
-        every = fabric()
+        every = make_fabric()
         for _ in range(chance.randrange(5)):
             alter_switch(every, chance)
-        devices = [device(f"s{number}", facts) for number, facts in enumerate(every)]
+        devices = [make_device(f"s{number}", facts) for number, facts in enumerate(every)]
         quick = find_all_in(*devices)
         with monkeypatch.context() as patch:
             patch.setattr(sessions, "_session_digest", lambda *_: b"")

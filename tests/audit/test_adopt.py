@@ -19,7 +19,7 @@ from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import computed_name
 from fabricc.proof.compare import Mismatch
 from fabricc.proof.invariants.rules import CODES
-from tests.audit.fabrics import collect_devices, disguise, everything, found_of, inventory
+from tests.audit.fabrics import collect_devices, compile_inventory, each_device, found_of, make_disguise
 
 MODELS = {
     "eos": "7060x6-64pe", "nxos": "9364d-gx2a", "junos": "qfx5240-64od", "cumulus": "sn5600", "sonic": "sn5600",
@@ -30,7 +30,7 @@ GAPS = {"junos": ("FAB5510", "FAB5513"), "frr": ("FAB5201", "FAB5202")}
 WHY = "what the system cannot say is no part of this test"
 
 
-def spec(nos, gpus=None, spines=None, **more):
+def small_spec(nos, gpus=None, spines=None, **more):
     """Eight hosts of eight rails; what is given goes before."""
     words = {
         "cluster": "zone",
@@ -46,7 +46,7 @@ def spec(nos, gpus=None, spines=None, **more):
     return words
 
 
-def cores(nos):
+def add_cores(nos):
     return {
         "spines": {"uplinks": 4, "units_per_pod": 1},
         "cores": {"model": MODELS[nos], "nos": nos, "count": 2},
@@ -73,27 +73,27 @@ WEIGHTS = {
 }
 OTHER_BGP = {"spine_asn": "unique", "bfd": {"interval_ms": 200, "multiplier": 4}, "asn_base": 4210000000}
 QUICK = {
-    "numbers of its own": spec("eos", **OWN_NUMBERS),
-    "racks": spec("nxos", gpus=RACKS),
-    "cumulus, unnumbered": spec("cumulus", addressing={"fabric_links": "unnumbered"}),
-    "cores": spec("eos", **cores("eos")),
-    "changes of single switches": spec(
+    "numbers of its own": small_spec("eos", **OWN_NUMBERS),
+    "racks": small_spec("nxos", gpus=RACKS),
+    "cumulus, unnumbered": small_spec("cumulus", addressing={"fabric_links": "unnumbered"}),
+    "cores": small_spec("eos", **add_cores("eos")),
+    "changes of single switches": small_spec(
         "eos", overrides={"spine01a": {"drain": True}, "su001-tor2a": {"cable_m": 20},
                           "su002-tor1a": {"ports": {"Ethernet1/1": {"shutdown": True}}}}),
 }  # fmt: skip
 SLOW = {
-    **{f"{nos}, plain": spec(nos) for nos in MODELS},
-    **{f"{nos}, unnumbered": spec(nos, addressing={"fabric_links": "unnumbered"}) for nos in MODELS},
-    **{f"{nos}, dual stack": spec(nos, addressing={"family": "dual"}) for nos in MODELS},
-    "IPv6": spec("eos", addressing={"family": "ipv6"}),
-    "unique ASNs": spec("sonic", routing=OTHER_BGP),
-    "planes": spec("sonic", gpus={"model": "hgx-2x200"}, planes=2),
-    "planes and cores": spec("sonic", gpus={"model": "hgx-2x200"}, planes=2, **cores("sonic")),
-    "rails apart": spec("eos", gpus={"wiring": "rail-only"}),
-    "two lossless classes": spec("eos", priorities=TWO_LOSSLESS),
-    "marking said": spec("eos", congestion={"ecn": {"min_kb": 400, "max_kb": 1200, "max_percent": 10}}),
-    "PFC alone": spec("sonic", congestion={"profile": "pfc-only"}),
-    "weights": spec("junos", priorities=WEIGHTS),
+    **{f"{nos}, plain": small_spec(nos) for nos in MODELS},
+    **{f"{nos}, unnumbered": small_spec(nos, addressing={"fabric_links": "unnumbered"}) for nos in MODELS},
+    **{f"{nos}, dual stack": small_spec(nos, addressing={"family": "dual"}) for nos in MODELS},
+    "IPv6": small_spec("eos", addressing={"family": "ipv6"}),
+    "unique ASNs": small_spec("sonic", routing=OTHER_BGP),
+    "planes": small_spec("sonic", gpus={"model": "hgx-2x200"}, planes=2),
+    "planes and cores": small_spec("sonic", gpus={"model": "hgx-2x200"}, planes=2, **add_cores("sonic")),
+    "rails apart": small_spec("eos", gpus={"wiring": "rail-only"}),
+    "two lossless classes": small_spec("eos", priorities=TWO_LOSSLESS),
+    "marking said": small_spec("eos", congestion={"ecn": {"min_kb": 400, "max_kb": 1200, "max_percent": 10}}),
+    "PFC alone": small_spec("sonic", congestion={"profile": "pfc-only"}),
+    "weights": small_spec("junos", priorities=WEIGHTS),
 }  # fmt: skip
 
 
@@ -151,8 +151,8 @@ def test_a_fabric_comes_back_without_a_difference(words, tmp_path):
 )
 @pytest.mark.slow
 def test_an_inventory_comes_back_behind_other_names(name):
-    compiled = inventory(name)
-    names = disguise(compiled)
+    compiled = compile_inventory(name)
+    names = make_disguise(compiled)
     adoption = adopt_compiled(compiled, renamed=names)
     assert_the_same(adoption, len(names))
     assert {row["name"] for row in adoption.adopted.draft.devices} == {
@@ -195,15 +195,15 @@ def given_at_random(compiled, seed=7):
     ["eos", pytest.param("sonic", marks=pytest.mark.slow), pytest.param("junos", marks=pytest.mark.slow)],
 )
 def test_names_asns_and_addresses_that_follow_no_rule_stay(nos, tmp_path):
-    plain = compiled_in(tmp_path, spec(nos))
-    compiled = compiled_in(tmp_path, spec(nos), given_at_random(plain))
+    plain = compiled_in(tmp_path, small_spec(nos))
+    compiled = compiled_in(tmp_path, small_spec(nos), given_at_random(plain))
     adoption = adopt_compiled(compiled)
     assert_the_same(adoption, compiled.counts()["hosts"] + sum(1 for _ in compiled.switches()))
 
 
 @pytest.mark.parametrize("name", ["lab-smallest", pytest.param("rack-zone-512", marks=pytest.mark.slow)])
 def test_adopt_infers_hosts_without_files_from_ports(name):
-    compiled = inventory(name)
+    compiled = compile_inventory(name)
     adoption = adopt_compiled(compiled, hosts=False)
     assert_the_same(adoption, sum(1 for _ in compiled.switches()))
     assert adoption.adopted.compiled.counts()["hosts"] == compiled.counts()["hosts"]
@@ -211,7 +211,7 @@ def test_adopt_infers_hosts_without_files_from_ports(name):
 
 
 def test_adopted_files_build_and_are_never_overwritten(tmp_path):
-    adoption = adopt_compiled(inventory("lab-smallest"))
+    adoption = adopt_compiled(compile_inventory("lab-smallest"))
     reports = {report.TEXT: report.as_text(adoption), report.JSON: str(report.as_json(adoption))}
     target = tmp_path / "out"
     assert run.write_adoption(adoption, target, reports) == [
@@ -230,8 +230,8 @@ def test_adopted_files_build_and_are_never_overwritten(tmp_path):
 
 
 def test_a_file_that_is_not_read_is_reported(tmp_path):
-    compiled = inventory("lab-smallest")
-    for network, each in everything(compiled):
+    compiled = compile_inventory("lab-smallest")
+    for network, each in each_device(compiled):
         for file, text in network.files(each).items():
             (tmp_path / each.name / file).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / each.name / file).write_text(text, "utf-8")

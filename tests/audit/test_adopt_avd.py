@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 LEAVES, SPINES = (1, 2, 3, 4), (1, 2)
 
 
-def inputs(overlay):
+def avd_inputs(overlay):
     """A plain L3 leaf-spine underlay by eBGP: four leaves with routed host ports, uplinks on the last two cages."""
     spines = {
         "defaults": {"platform": "7060X6-64PE", "loopback_ipv4_pool": "10.255.0.0/27", "bgp_as": 65100},
@@ -57,7 +57,7 @@ def inputs(overlay):
 
 @pytest.fixture(scope="module", params=["none", "ebgp"], ids=["underlay", "EVPN"])
 def adoption(request):
-    every = inputs(request.param)
+    every = avd_inputs(request.param)
     for each in every.values():
         pyavd.validate_inputs(each)
     facts = pyavd.get_avd_facts(every)

@@ -27,7 +27,7 @@ SYSTEMS = {
 }
 
 
-def topology(platform, plain):
+def make_topology(platform, plain):
     """Return an eBGP fabric of four leaves with a host on each of two ports, below two spines, for netlab.
 
     `plain`: as short as possible, so with netlab's pools, /30 between switches, a LAN for each host, and uplinks on the
@@ -59,7 +59,7 @@ def generate_configurations(platform, folder, plain):
     netlab = str(beside) if beside.exists() else shutil.which("netlab")
     if netlab is None:
         pytest.skip("netlab is not installed: pip install -e '.[judges]'")
-    (folder / "topology.yml").write_text(topology(platform, plain))
+    (folder / "topology.yml").write_text(make_topology(platform, plain))
     made = subprocess.run(
         [netlab, "create"], cwd=folder, capture_output=True, text=True, timeout=120, check=False
     )
@@ -72,14 +72,14 @@ def generate_configurations(platform, folder, plain):
             initial = initial.partition("<<CONFIG\n")[2].partition("\nCONFIG\n")[0]
             bgp = bgp.partition("\n")[2]
         text = f"{initial}\n{bgp}".replace("\ndo write", "\n")
-        found[name] = braces(text) if platform == "vjunos-switch" else print_configuration(text)
+        found[name] = format_braces(text) if platform == "vjunos-switch" else print_configuration(text)
     return found
 
 
-def braces(text):
+def format_braces(text):
     """As Junos prints what it merged: each block once, units below their ports, no `delete:`."""
     tokens = iter(re.findall(r'"[^"]*"|[{};]|[^\s{};]+', text))
-    tree = block(tokens)
+    tree = parse_block(tokens)
     ports = {}
     for name, below in tree["interfaces"].items():
         port, _, unit = name.partition(".")
@@ -87,13 +87,13 @@ def braces(text):
     return "".join(f"{line}\n" for line in format_tree(tree | {"interfaces": ports}))
 
 
-def block(tokens):
+def parse_block(tokens):
     tree, words = {}, []
     for token in tokens:
         if token not in "{};":
             words.append(token)
             continue
-        below = block(tokens) if token == "{" else {}
+        below = parse_block(tokens) if token == "{" else {}
         if words and words[0] != "delete:":
             merge(tree.setdefault(" ".join(words), {}), below)
         words = []

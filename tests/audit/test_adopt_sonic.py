@@ -12,7 +12,7 @@ from fabricc.audit.adopt.run import adopted_of
 from fabricc.back.nos.overlay import merge_overlay
 from fabricc.base.diagnostics import Severity
 from fabricc.fabric.model import Overlay
-from tests.audit.adopted import BOX, compiled_of, small
+from tests.audit.adopted import BOX, compiled_of, small_spec
 from tests.audit.fabrics import collect_devices, device, found_of
 
 FILE = "config_db.json"
@@ -96,7 +96,7 @@ def test_overlays_contain_no_irrelevant_or_secret_lines():
 def adoption(tmp_path_factory):
     """A fabric on SONiC with a VLAN that all switches have, and a route that each has for itself."""
     gpus = {"model": "dgx-h100", "hosts": 4, "hosts_per_unit": 4}
-    words = small(BOX, gpus=gpus, tors={**BOX, "uplinks": 8})
+    words = small_spec(BOX, gpus=gpus, tors={**BOX, "uplinks": 8})
     devices = collect_devices(compiled_of(words, tmp_path_factory.mktemp("zone")))
     switches = [name for name, each in devices.items() if each.system == "sonic"]
     for number, name in enumerate(switches):

@@ -14,7 +14,7 @@ from fabricc.fabric.facts import Reading
 from fabricc.facts.frame import Contents
 from tests import tenanted
 from tests.audit.adopted import adopt_compiled
-from tests.audit.fabrics import collect_devices, disguise, found_of
+from tests.audit.fabrics import collect_devices, found_of, make_disguise
 from tests.audit.test_adopted import assert_the_same, slow_but
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def test_tenants_return_with_their_numbers(nos: str) -> None:
 @pytest.mark.parametrize("nos", tenanted.EXPRESSED)
 def test_tenants_return_with_other_names_of_devices(nos: str) -> None:
     compiled = tenanted.compiled(nos, tenants=TENANTS)
-    names = disguise(compiled)
+    names = make_disguise(compiled)
     adoption = adopt_compiled(compiled, renamed=names)
     assert_without_overlays(adoption)
     section = yaml.safe_load(adoption.files["cluster.yaml"])["tenants"]

@@ -14,11 +14,11 @@ import yaml
 from fabricc import compile_spec
 from fabricc.audit.adopt import run
 from fabricc.base.diagnostics import Severity
-from tests.audit.adopted import GAPS, adopt_compiled, compiled_of, specs
-from tests.audit.fabrics import disguise
+from tests.audit.adopted import GAPS, adopt_compiled, compiled_of, specs_to_try
+from tests.audit.fabrics import make_disguise
 from tests.audit.test_adopt import compiled_in, given_at_random
 
-SPECS = specs()
+SPECS = specs_to_try()
 QUICK = ("groups, small", "a network", "segments, frr", "ways out, junos")
 OTHERS = {
     "quantum2-512": "InfiniBand",
@@ -41,7 +41,7 @@ def assert_the_same(adoption):
 
 
 @cache
-def plain(name):
+def adopt_plain(name):
     """A fabric and what adopting it comes to."""
     with TemporaryDirectory() as folder:
         compiled = compiled_of(SPECS[name], Path(folder))
@@ -106,8 +106,8 @@ def words_of(adoption):
     ),
 )  # fmt: skip
 def test_names_decide_nothing(name):
-    compiled, same = plain(name)
-    names = disguise(compiled)
+    compiled, same = adopt_plain(name)
+    names = make_disguise(compiled)
     other = adopt_compiled(compiled, renamed=names)
     assert_the_same(other)
     assert words_of(other) == words_of(same)
@@ -119,10 +119,10 @@ def test_names_decide_nothing(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["spines by rail", "border leaves, RADIUS", "groups, small"])
 def test_asns_and_addresses_that_follow_no_rule_stay_in_every_shape(name, tmp_path):
-    compiled, _ = plain(name)
+    compiled, _ = adopt_plain(name)
     accept = [{"code": code, "reason": "no part of what is tried"} for code in GAPS]
     given = compiled_in(tmp_path, {**SPECS[name], "accept": accept}, given_at_random(compiled))
-    assert_the_same(adopt_compiled(given, renamed=disguise(given)))
+    assert_the_same(adopt_compiled(given, renamed=make_disguise(given)))
 
 
 RAIL_HOSTS = [f"h{number}" for number in range(1, 9)]
@@ -167,7 +167,7 @@ def test_removed_hosts_leave_their_slots_empty(what, tmp_path):
     assert adoption.adopted.compiled.counts()["hosts"] == compiled.counts()["hosts"]
 
 
-def state(compiled):
+def pinned_state(compiled):
     """Return the numbers and links of a switch, which must never change."""
     found = {}
     for network in (compiled, *compiled.networks.values()):
@@ -187,7 +187,7 @@ def assert_grown(adoption, folder, grow):
     (folder / "cluster.yaml").write_text(yaml.safe_dump(words))
     after = compile_spec(folder / "cluster.yaml")
     assert after.sound, [found.message for found in after.diagnostics if found.severity is Severity.ERROR]
-    old, new = state(before), state(after)
+    old, new = pinned_state(before), pinned_state(after)
     assert len(new) > len(old)
     for name, (numbers, links) in old.items():
         assert new[name][0] == numbers
@@ -200,7 +200,7 @@ def test_an_adopted_fabric_grows_and_nothing_renumbers(tmp_path):
         groups["gpus"]["hosts"] += groups["gpus"]["hosts_per_unit"]
         groups["login"]["hosts"] += 1
 
-    assert_grown(plain("groups, small")[1], tmp_path / "out", grow)
+    assert_grown(adopt_plain("groups, small")[1], tmp_path / "out", grow)
 
 
 @pytest.mark.slow
@@ -213,4 +213,4 @@ def test_a_fabric_with_other_names_and_a_network_grows_and_nothing_renumbers(tmp
         chance = random.Random(1)
         words["gpus"]["hosts"] += [f"new{chance.randrange(10_000)}-{number}" for number in range(4)]
 
-    assert_grown(adopt_compiled(compiled, renamed=disguise(compiled)), tmp_path / "out", grow)
+    assert_grown(adopt_compiled(compiled, renamed=make_disguise(compiled)), tmp_path / "out", grow)

@@ -19,7 +19,7 @@ POLICIES = {
 }
 
 
-def frr(name: str, asn: int, links: dict[str, tuple[str, str, int]], policy: str) -> str:
+def frr_text(name: str, asn: int, links: dict[str, tuple[str, str, int]], policy: str) -> str:
     """Return an FRR configuration: port -> own address, address and AS number of the neighbor."""
     lines = ["frr version 10.1", f"hostname {name}", f"bgp as-path access-list LOCAL seq 5 {policy}"]
     for port, (own, _, _) in links.items():
@@ -41,7 +41,7 @@ def write_fabric(folder: Path, policy: str) -> None:
         spine = {f"swp{t}": (f"10.0.{t}.{at * 2 + 1}", f"10.0.{t}.{at * 2}", 65000 + t) for t in (1, 2)}
         for name, asn, links in ((f"leaf{at}", 65000 + at, leaf), (f"spine{at}", 65100 + at, spine)):
             (folder / name).mkdir()
-            (folder / name / "frr.conf").write_text(frr(name, asn, links, policy))
+            (folder / name / "frr.conf").write_text(frr_text(name, asn, links, policy))
 
 
 @pytest.mark.parametrize(("policy", "leaks"), POLICIES.values(), ids=POLICIES)
@@ -97,7 +97,7 @@ PROTOCOLS = {
 }
 
 
-def junos(name: str, ports: dict[str, str], routing: str) -> str:
+def junos_text(name: str, ports: dict[str, str], routing: str) -> str:
     """Return a Junos configuration: port -> address."""
     text = "".join(
         f"{port} {{ unit 0 {{ family inet{'6' if ':' in address else ''} {{ address {address}; }} }} }}\n"
@@ -119,10 +119,10 @@ def test_a_junos_port_without_passive_shows_a_link_state_protocol(protocol: str,
         outside = "group ext { type external; neighbor 10.5.2.1 { peer-as 65200; } }" if name == "r1" else ""
         routing = f"protocols {{ bgp {{ {inside} {outside} }} {running} }}"
         (tmp_path / f"{name}.conf").write_text(
-            junos(name, ports, f"routing-options {{ autonomous-system 65100; }}\n{routing}")
+            junos_text(name, ports, f"routing-options {{ autonomous-system 65100; }}\n{routing}")
         )
     (tmp_path / "x1.conf").write_text(
-        junos(
+        junos_text(
             "x1",
             {"et-0/0/0": "10.5.2.1/31"},
             "routing-options { autonomous-system 65200; }\n"
@@ -137,7 +137,7 @@ def test_a_junos_port_without_passive_shows_a_link_state_protocol(protocol: str,
 @pytest.mark.parametrize("family", ["", "family inet { unicast; }"], ids=["default", "IPv4 alone"])
 def test_a_junos_session_without_a_family_carries_that_of_its_address(family: str, tmp_path: Path) -> None:
     (tmp_path / "j.conf").write_text(
-        junos(
+        junos_text(
             "j",
             {"et-0/0/0": "2001:db8:7::/127"},
             "routing-options { router-id 10.7.7.1; autonomous-system 65001; }\n"

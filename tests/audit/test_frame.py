@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fabricc.facts.frame import Parts
 
 
-def _tors(tmp_path: Path) -> tuple[list[Reading], list[Parts]]:
+def _read_tors(tmp_path: Path) -> tuple[list[Reading], list[Parts]]:
     path = tmp_path / "cluster.yaml"
     path.write_text(ours.spec_of("eos"))
     tors = [each for each in ours.switches_of(path) if each.tier is TierName.TOR]
@@ -25,7 +25,7 @@ def _tors(tmp_path: Path) -> tuple[list[Reading], list[Parts]]:
 
 
 def test_similar_devices_share_one_frame_and_keep_their_own_facts(tmp_path: Path) -> None:
-    readings, parts = _tors(tmp_path)
+    readings, parts = _read_tors(tmp_path)
     assert len(parts) == 16
     assert len({id(each.frame) for each in parts}) == 1
     assert [list(each.facts().items()) for each in parts] == [list(each.facts.items()) for each in readings]
@@ -55,7 +55,7 @@ def test_facts_are_sorted_by_what_they_are_about() -> None:
 
 
 def test_a_setting_that_differs_is_another_frame(tmp_path: Path) -> None:
-    (one, *_), (parts, *_) = _tors(tmp_path)
+    (one, *_), (parts, *_) = _read_tors(tmp_path)
     path = next(path for path in one.facts if path.endswith("/mtu"))
     other = split_facts(Reading(one.facts | {path: 1500}, one.lines))
     assert other.frame is not parts.frame

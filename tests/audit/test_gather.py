@@ -55,7 +55,7 @@ def specs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @cache
-def rendered(spec: Path) -> Mapping[str, Mapping[str, str]]:
+def render_some(spec: Path) -> Mapping[str, Mapping[str, str]]:
     """Files of the first ToR, a spine and a host."""
     fabric = compile_spec(spec).fabric
     ids = list(fabric.switch_ids())
@@ -72,7 +72,7 @@ def folder_of(path: Path, texts: Mapping[str, str | bytes]) -> Path:
     return path
 
 
-def codes(gathered: FolderContents) -> list[tuple[str, str]]:
+def find_codes(gathered: FolderContents) -> list[tuple[str, str]]:
     """Return the findings, except those about models."""
     boxes = ("FAB9506", "FAB9507")
     return sorted((finding.code, finding.file) for finding in gathered.findings if finding.code not in boxes)
@@ -80,11 +80,11 @@ def codes(gathered: FolderContents) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("nos", sorted(MODELS))
 def test_a_built_tree_is_read_as_a_folder_of_others(nos: str, specs: Path, tmp_path: Path) -> None:
-    devices = rendered(specs / f"{nos}.yaml")
+    devices = render_some(specs / f"{nos}.yaml")
     texts = {f"{name}/{file}": text for name, files in devices.items() for file, text in files.items()}
     found = gather_devices(folder_of(tmp_path, texts), jobs=1)
     assert found.devices.keys() == devices.keys()
-    assert not codes(found)
+    assert not find_codes(found)
     for name, files in devices.items():
         device = found.devices[name]
         own = "host" if device.kind is Kind.HOST else nos
@@ -113,14 +113,14 @@ def test_of_a_tree_only_the_devices_are_read(specs: Path, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("nos", sorted(MODELS))
 def test_the_name_of_a_file_does_not_affect_its_system(nos: str, specs: Path, tmp_path: Path) -> None:
-    name, files = next(iter(rendered(specs / f"{nos}.yaml").items()))
+    name, files = next(iter(render_some(specs / f"{nos}.yaml").items()))
     main = max(files.values(), key=len)
     found = gather_devices(folder_of(tmp_path, {"some/where/a7.txt": main}), jobs=1)
     assert [(each.name, each.system) for each in found.devices.values()] == [(name, nos)]
 
 
 def test_workers_hand_back_the_same_devices(specs: Path, tmp_path: Path) -> None:
-    texts = {f"{nos}-{file}": text for nos in MODELS for _, files in rendered(specs / f"{nos}.yaml").items()
+    texts = {f"{nos}-{file}": text for nos in MODELS for _, files in render_some(specs / f"{nos}.yaml").items()
              for file, text in files.items() if "/" not in file}  # fmt: skip
     alone, together = (gather_devices(folder_of(tmp_path, texts), jobs=jobs) for jobs in (1, 2))
     assert alone.devices == together.devices
@@ -190,7 +190,7 @@ VERSION = "Arista DCS-7060X6-64PE-F\nHardware version: 01.00\n\nSoftware image v
 )
 def test_outputs_stand_next_to_a_configuration_or_with_it(texts: dict[str, str], tmp_path: Path) -> None:
     found = gather_devices(folder_of(tmp_path, texts), jobs=1)
-    assert not codes(found)
+    assert not find_codes(found)
     (device,) = found.devices.values()
     assert (device.name, device.box, device.model, device.release) == (
         "leaf1", "DCS-7060X6-64PE-F", "7060x6-64pe", "4.33.1F",
@@ -213,7 +213,7 @@ def test_version_output_adds_model_and_release(tmp_path: Path) -> None:
 
 
 def test_tables_and_routing_of_sonic_are_one_device(specs: Path, tmp_path: Path) -> None:
-    name, files = next(iter(rendered(specs / "sonic.yaml").items()))
+    name, files = next(iter(render_some(specs / "sonic.yaml").items()))
     found = gather_devices(
         folder_of(tmp_path, {"tables/a.json": files["config_db.json"], "routing/a.conf": files["frr.conf"]})
     )
@@ -230,7 +230,7 @@ def test_unknown_files_are_reported(tmp_path: Path) -> None:
              "ios.cfg": "version 15.2\nservice timestamps debug\ninterface GigabitEthernet0/0\n mtu 9\n"}  # fmt: skip
     found = gather_devices(folder_of(tmp_path, texts), jobs=1)
     assert set(found.devices) == {"leaf1"}
-    assert codes(found) == [("FAB9501", name) for name in ("ios.cfg", "notes.txt", "picture.png")]
+    assert find_codes(found) == [("FAB9501", name) for name in ("ios.cfg", "notes.txt", "picture.png")]
     assert (found.files, found.used) == (4, 1)
 
 
@@ -238,7 +238,7 @@ def test_two_devices_of_one_name_are_reported_and_both_kept(tmp_path: Path) -> N
     other = EOS.replace("10.0.0.1/31", "10.9.0.1/31").replace("10.255.0.1", "10.255.9.1")
     found = gather_devices(folder_of(tmp_path, {"dc1/leaf1.cfg": EOS, "dc2/leaf1.cfg": other}), jobs=1)
     assert set(found.devices) == {"leaf1", "dc2/leaf1.cfg"}
-    assert codes(found) == [("FAB9504", "dc2/leaf1.cfg")]
+    assert find_codes(found) == [("FAB9504", "dc2/leaf1.cfg")]
 
 
 @pytest.mark.parametrize("copy", ["backup/leaf1.cfg", "leaf1.old/running-config.cfg", "a-copy-of-it.cfg"])
@@ -248,16 +248,16 @@ def test_a_copy_of_a_device_is_reported_and_not_compared(tmp_path: Path, copy: s
     assert {name: set(device.paths.values()) for name, device in found.devices.items()} == {
         "leaf1": {"leaf1.cfg"}
     }
-    assert codes(found) == [("FAB9504", copy)]
+    assert find_codes(found) == [("FAB9504", copy)]
 
 
 def test_outputs_without_a_configuration_are_reported(tmp_path: Path) -> None:
     found = gather_devices(folder_of(tmp_path, {"leaf1.cfg": EOS, "leaf2-lldp.txt": LLDP}), jobs=1)
-    assert codes(found) == [("FAB9505", "leaf2-lldp.txt")]
+    assert find_codes(found) == [("FAB9505", "leaf2-lldp.txt")]
 
 
 def test_a_folder_without_configurations_is_an_error(tmp_path: Path) -> None:
-    assert codes(gather_devices(folder_of(tmp_path, {"README": "nothing here\n"}), jobs=1)) == [
+    assert find_codes(gather_devices(folder_of(tmp_path, {"README": "nothing here\n"}), jobs=1)) == [
         ("FAB9500", ""), ("FAB9501", "README"),
     ]  # fmt: skip
 
@@ -271,7 +271,7 @@ def test_links_are_not_followed_and_large_files_not_read(tmp_path: Path) -> None
         huge.truncate(33 << 20)
     found = gather_devices(folder, jobs=1)
     assert set(found.devices) == {"leaf9"}
-    assert codes(found) == [("FAB9502", name) for name in ("huge.cfg", "leaf1.cfg", "more")]
+    assert find_codes(found) == [("FAB9502", name) for name in ("huge.cfg", "leaf1.cfg", "more")]
 
 
 def test_a_merge_conflict_in_a_configuration_is_an_error(tmp_path: Path) -> None:
@@ -282,7 +282,7 @@ def test_a_merge_conflict_in_a_configuration_is_an_error(tmp_path: Path) -> None
         )
         found = gather_devices(folder, jobs=1)
         assert set(found.devices) == {"leaf9"}
-        assert codes(found) == [("FAB0032", "leaf1.cfg")]
+        assert find_codes(found) == [("FAB0032", "leaf1.cfg")]
         with pytest.raises(FindingsError) as refused:
             adopt(folder, "x", jobs=1)
         assert [each.code for each in refused.value.diagnostics] == ["FAB0032"]
@@ -363,7 +363,7 @@ def test_the_system_of_whole_devices_is_recognized_by_their_text() -> None:
 @pytest.mark.parametrize("nos", sorted(MODELS))
 def test_nothing_that_is_cut_ends_in_a_traceback(nos: str, specs: Path, tmp_path: Path) -> None:
     texts: dict[str, str | bytes] = {}
-    for files in rendered(specs / f"{nos}.yaml").values():
+    for files in render_some(specs / f"{nos}.yaml").values():
         for file, text in files.items():
             for cut in range(1, 6):
                 half = text[: len(text) * cut // 6]

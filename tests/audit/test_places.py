@@ -16,14 +16,22 @@ from fabricc.audit.places import places_of
 from fabricc.fabric.model import Host
 from fabricc.facts.statement import End, Kind, Tier
 from tests.audit import corpora
-from tests.audit.fabrics import PARTS, anonymous, collect_devices, device, disguise, inventory, planned
+from tests.audit.fabrics import (
+    PARTS,
+    collect_devices,
+    compile_inventory,
+    device,
+    make_disguise,
+    planned,
+    read_anonymous,
+)
 
 INVENTORIES = (
     "lab-smallest", *PARTS, *(pytest.param(whole, marks=pytest.mark.slow) for whole, *_ in PARTS.values()),
 )  # fmt: skip
 
 
-def groups(numbers):
+def find_groups(numbers):
     found = {}
     for name, number in numbers.items():
         found.setdefault(number, set()).add(name)
@@ -34,7 +42,7 @@ def groups(numbers):
 @pytest.mark.parametrize("name", [*INVENTORIES, "tenant-front-end"])
 @pytest.mark.parametrize("hosts", [True, False], ids=["hosts", "switches alone"])
 def test_tiers_are_found_behind_other_names(name, hosts):
-    compiled, names, devices = anonymous(name)
+    compiled, names, devices = read_anonymous(name)
     devices = {key: each for key, each in devices.items() if hosts or each.kind is Kind.SWITCH}
     places = places_of(devices, links_of(devices))
     want = {names[each.name]: each.tier.value for each in compiled.switches()}
@@ -44,12 +52,12 @@ def test_tiers_are_found_behind_other_names(name, hosts):
 
 @pytest.mark.parametrize("name", [each for each in INVENTORIES if "storage" not in str(each)])
 def test_units_and_rails_are_those_of_common_hosts(name):
-    compiled, names, devices = anonymous(name)
+    compiled, names, devices = read_anonymous(name)
     places = places_of(devices, links_of(devices))
     tors = {
         names[name]: each for name, each in planned(compiled).items() if getattr(each, "tier", "") == "tor"
     }
-    assert groups({name: places[name].unit for name in tors}) == groups(
+    assert find_groups({name: places[name].unit for name in tors}) == find_groups(
         {name: tor.unit for name, tor in tors.items()}
     )
     served = {}
@@ -61,10 +69,10 @@ def test_units_and_rails_are_those_of_common_hosts(name):
 
 
 def test_units_are_recognized_by_descriptions_where_hosts_have_no_files():
-    compiled = inventory("lab-smallest")
+    compiled = compile_inventory("lab-smallest")
     devices = collect_devices(compiled, hosts=False)
     places = places_of(devices, links_of(devices))
-    assert groups({name: places[name].unit for name in places if places[name].tier is Tier.TOR}) == [
+    assert find_groups({name: places[name].unit for name in places if places[name].tier is Tier.TOR}) == [
         ["su001-tor1a", "su001-tor2a"], ["su002-tor1a", "su002-tor2a"]
     ]  # fmt: skip
 
@@ -72,8 +80,8 @@ def test_units_are_recognized_by_descriptions_where_hosts_have_no_files():
 @pytest.mark.slow
 @pytest.mark.parametrize("hosts", [True, False], ids=["hosts", "switches alone"])
 def test_planes_pods_and_cores_are_found(hosts):
-    compiled = inventory("hpn-dual-plane-pod")
-    names = disguise(compiled)
+    compiled = compile_inventory("hpn-dual-plane-pod")
+    names = make_disguise(compiled)
     devices = collect_devices(compiled, hosts=hosts, renamed=names, descriptions=False)
     places = places_of(devices, links_of(devices))
     switches = {names[name]: each for name, each in planned(compiled).items() if not isinstance(each, Host)}
@@ -116,7 +124,7 @@ RACKS = ("rack7", "rack07", "rack007", "rack0007", "rack00007", "7", "7²", "²"
 TOLD = "from tests.audit.test_places import racks; print(racks())"
 
 
-def racks():
+def find_racks():
     """The unit of a ToR with a host of its own, for each name."""
     switches = {name: device(name, "eos", {}) for name in RACKS}
     hosts = {f"{name}-host": device(f"{name}-host", "host", {}) for name in RACKS}
@@ -133,4 +141,4 @@ def test_names_that_differ_in_zeros_and_odd_digits_come_in_one_order():
         for seed in seeds
     }
     assert len(reported) == 1
-    assert sorted(unit for _, unit in racks()) == list(range(len(RACKS)))
+    assert sorted(unit for _, unit in find_racks()) == list(range(len(RACKS)))

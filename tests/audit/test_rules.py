@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Finding
 
 
-def device(name: str, facts: Facts, system: str = "eos") -> Device:
+def make_device(name: str, facts: Facts, system: str = "eos") -> Device:
     """A switch that states these facts, each on a line of its own."""
     lines = {path: ("config", number) for number, path in enumerate(facts, 1)}
     text = "\n".join(f"{path} {value}" for path, value in facts.items())
@@ -32,7 +32,7 @@ def device(name: str, facts: Facts, system: str = "eos") -> Device:
     )
 
 
-def folder(*devices: Device) -> FoundFabric:
+def make_folder(*devices: Device) -> FoundFabric:
     """Return the devices with the links and places from their facts."""
     every = {each.name: each for each in devices}
     links = links_of(every)
@@ -40,7 +40,7 @@ def folder(*devices: Device) -> FoundFabric:
 
 
 def find_all_in(*devices: Device) -> list[Finding]:
-    return find_all(folder(*devices))
+    return find_all(make_folder(*devices))
 
 
 def one(found: list[Finding], code: str) -> Finding:
@@ -49,7 +49,7 @@ def one(found: list[Finding], code: str) -> Finding:
     return only[0]
 
 
-def end(number: int, other: str, more: Mapping[str, str | int] | None = None) -> Facts:
+def link_end(number: int, other: str, more: Mapping[str, str | int] | None = None) -> Facts:
     """One end of a link of two, with a session."""
     port = "interface[Ethernet1]/"
     facts: Facts = {
@@ -61,17 +61,21 @@ def end(number: int, other: str, more: Mapping[str, str | int] | None = None) ->
     return {**facts, **(more or {})}
 
 
-def pair(mine: Mapping[str, str | int], theirs: Mapping[str, str | int] | None = None) -> list[Finding]:
+def compare_pair(
+    mine: Mapping[str, str | int], theirs: Mapping[str, str | int] | None = None
+) -> list[Finding]:
     """Return the findings about two switches with a link of which one states something more."""
-    return find_all_in(device("leaf", end(0, "spine", mine)), device("spine", end(1, "leaf", theirs)))
+    return find_all_in(
+        make_device("leaf", link_end(0, "spine", mine)), make_device("spine", link_end(1, "leaf", theirs))
+    )
 
 
 def test_a_sound_link_is_not_reported() -> None:
-    assert [each for each in pair({}) if each.severity is not Severity.NOTE] == []
+    assert [each for each in compare_pair({}) if each.severity is not Severity.NOTE] == []
 
 
 def test_mtu() -> None:
-    found = one(pair({"interface[Ethernet1]/mtu": 1500}), "FAB9600")
+    found = one(compare_pair({"interface[Ethernet1]/mtu": 1500}), "FAB9600")
     assert (found.file, found.line, found.severity) == ("leaf", 4, Severity.ERROR)
     assert "1500" in found.message
     assert "9214" in found.message
@@ -85,14 +89,14 @@ def test_pfc_at_one_end() -> None:
     }
     marked = {"interface[Ethernet1]/queue[3]/ecn_min_bytes": 1000, "interface[Ethernet1]/queue[3]/ecn_max_bytes": 2000,
               "interface[Ethernet1]/queue[3]/ecn_max_percent": 10}  # fmt: skip
-    found = pair({**lossless, **marked}, {"qos/dscp[26]/traffic_class": 3})
+    found = compare_pair({**lossless, **marked}, {"qos/dscp[26]/traffic_class": 3})
     assert one(found, "FAB9600").file == "spine"
     assert not [each for each in found if each.code == "FAB9606"]
 
 
 def test_no_watchdog_and_no_marking() -> None:
     lossless = {"interface[Ethernet1]/pfc": "3", "qos/dscp[26]/traffic_class": 3}
-    found = [each for each in pair(lossless, lossless) if each.code == "FAB9606"]
+    found = [each for each in compare_pair(lossless, lossless) if each.code == "FAB9606"]
     assert {(each.group, each.file) for each in found} == {
         (group, file) for group in ("no watchdog", "no ECN") for file in ("leaf", "spine")
     }
@@ -100,17 +104,17 @@ def test_no_watchdog_and_no_marking() -> None:
 
 def test_pauses_for_all_traffic() -> None:
     both = {"interface[Ethernet1]/pfc": "3", "interface[Ethernet1]/flow_control": "both"}
-    assert one(pair(both, {"interface[Ethernet1]/pfc": "3"}), "FAB9608").file == "leaf"
+    assert one(compare_pair(both, {"interface[Ethernet1]/pfc": "3"}), "FAB9608").file == "leaf"
 
 
 def test_pfc_for_a_class_that_nothing_is_mapped_to() -> None:
     lossless: Facts = {"interface[Ethernet1]/pfc": "4", "qos/dscp[26]/traffic_class": 3}
-    found = [each for each in pair(lossless, lossless) if each.code == "FAB9607"]
+    found = [each for each in compare_pair(lossless, lossless) if each.code == "FAB9607"]
     assert {each.file for each in found} == {"leaf", "spine"}
 
 
 def test_remote_as() -> None:
-    found = one(pair({"bgp/neighbor[10.0.0.1]/remote_asn": 65009}), "FAB9601")
+    found = one(compare_pair({"bgp/neighbor[10.0.0.1]/remote_asn": 65009}), "FAB9601")
     assert (found.file, found.line) == ("leaf", 6)
 
 
@@ -120,70 +124,75 @@ def test_own_as_is_reported_where_all_neighbors_name_another() -> None:
     for number in range(3):
         port, near, far = f"interface[Ethernet{number}]/", f"10.0.{number}.0", f"10.0.{number}.1"
         spine |= {f"{port}ipv4": f"{near}/31", f"bgp/neighbor[{far}]/remote_asn": 65000 + number}
-        leaves.append(device(f"leaf{number}", {
+        leaves.append(make_device(f"leaf{number}", {
             "bgp/asn": 65000 + number, "bgp/router_id": f"10.9.9.{number}", "interface[Ethernet1]/ipv4": f"{far}/31",
             f"bgp/neighbor[{near}]/remote_asn": 65501,
         }))  # fmt: skip
-    found = one(find_all_in(device("spine", spine), *leaves), "FAB9601")
+    found = one(find_all_in(make_device("spine", spine), *leaves), "FAB9601")
     assert (found.file, found.line) == ("spine", 1)
     assert "leaf0, leaf1 and 1 more" in found.message
 
 
 def test_a_session_at_one_end() -> None:
-    facts = {path: value for path, value in end(0, "spine").items() if "neighbor" not in path}
-    found = one(find_all_in(device("leaf", facts), device("spine", end(1, "leaf"))), "FAB9601")
+    facts = {path: value for path, value in link_end(0, "spine").items() if "neighbor" not in path}
+    found = one(find_all_in(make_device("leaf", facts), make_device("spine", link_end(1, "leaf"))), "FAB9601")
     assert found.file == "leaf"
     assert "no session with spine" in found.message
 
 
 def test_a_session_that_the_far_end_takes_from_a_range() -> None:
-    facts = {path: value for path, value in end(0, "spine").items() if "neighbor" not in path}
+    facts = {path: value for path, value in link_end(0, "spine").items() if "neighbor" not in path}
     found = find_all_in(
-        device("leaf", {**facts, "bgp/listen[10.0.0.0/24]": "SPINES"}), device("spine", end(1, "leaf"))
+        make_device("leaf", {**facts, "bgp/listen[10.0.0.0/24]": "SPINES"}),
+        make_device("spine", link_end(1, "leaf")),
     )
     assert [each for each in found if each.code == "FAB9601"] == []
 
 
 def test_a_neighbor_that_several_devices_could_be() -> None:
     """Two fabrics with the same addresses in one folder: the end of the link has the address that is named."""
-    facts: Facts = {path: value for path, value in end(1, "leaf").items() if "bgp" not in path}
-    found = find_all_in(device("leaf", end(0, "spine")), device("spine", facts), device("other", facts))
+    facts: Facts = {path: value for path, value in link_end(1, "leaf").items() if "bgp" not in path}
+    found = find_all_in(
+        make_device("leaf", link_end(0, "spine")), make_device("spine", facts), make_device("other", facts)
+    )
     assert [each for each in found if each.code == "FAB9601"] == []
 
 
 def test_bfd_timers_and_password_at_one_end() -> None:
     near = "bgp/neighbor[10.0.0.1]/"
     found = [
-        each for each in pair({f"{near}bfd": "true", f"{near}password": "[set]"}) if each.code == "FAB9601"
+        each
+        for each in compare_pair({f"{near}bfd": "true", f"{near}password": "[set]"})
+        if each.code == "FAB9601"
     ]
     assert {each.group for each in found} == {"session BFD", "session password"}
 
 
 def test_no_common_subnet() -> None:
-    found = [e for e in pair({"interface[Ethernet1]/ipv4": "10.0.0.2/31"}) if e.code == "FAB9602"]
+    found = [e for e in compare_pair({"interface[Ethernet1]/ipv4": "10.0.0.2/31"}) if e.code == "FAB9602"]
     assert {each.file for each in found} == {"leaf", "spine"}
 
 
 def test_vlans_of_a_trunk() -> None:
     trunk = {"interface[Ethernet1]/switchport": "trunk", "interface[Ethernet1]/vlans": "10,20"}
-    found = one(pair(trunk, {**trunk, "interface[Ethernet1]/vlans": "10"}), "FAB9603")
+    found = one(compare_pair(trunk, {**trunk, "interface[Ethernet1]/vlans": "10"}), "FAB9603")
     assert "VLANs 10" in found.message
 
 
 def test_an_address_twice_and_a_loopback_of_several() -> None:
     shared = {"interface[Loopback1]/ipv4": "10.1.1.1/32", "interface[Vlan10]/ipv4": "10.2.0.1/24"}
-    assert [each for each in pair(shared, shared) if each.code == "FAB9604"] == []
+    assert [each for each in compare_pair(shared, shared) if each.code == "FAB9604"] == []
     twice = {"interface[Ethernet9]/ipv4": "10.3.0.1/24"}
-    found = [each for each in pair(twice, twice) if each.code == "FAB9604"]
+    found = [each for each in compare_pair(twice, twice) if each.code == "FAB9604"]
     assert {each.file for each in found} == {"leaf", "spine"}
 
 
 def test_a_name_without_a_definition() -> None:
     near = "bgp/neighbor[10.0.0.1]/"
-    found = one(pair({f"{near}import": "NOWHERE"}), "FAB9605")
+    found = one(compare_pair({f"{near}import": "NOWHERE"}), "FAB9605")
     assert (found.file, found.line) == ("leaf", 8)
     defined = {f"{near}import": "SOME", "route_map[SOME]/10": "permit"}
-    assert [each for each in pair(defined) if each.code == "FAB9605"] == []
+    assert [each for each in compare_pair(defined) if each.code == "FAB9605"] == []
 
 
 def test_a_name_that_is_an_address_is_defined_by_its_own_device_alone() -> None:
@@ -192,41 +201,42 @@ def test_a_name_that_is_an_address_is_defined_by_its_own_device_alone() -> None:
     """
     near, far = "bgp/neighbor[10.0.0.1]/prefix_list_in", "bgp/neighbor[10.0.0.0]/prefix_list_in"
     mine, other = {"prefix_list[10.7.0.0/16]/0": "10.7.0.0/16"}, {"prefix_list[10.8.0.0/16]/0": "10.8.0.0/16"}
-    found = one(pair({**mine, near: "10.7.0.0/16"}, {**other, far: "10.7.0.0/16"}), "FAB9605")
+    found = one(compare_pair({**mine, near: "10.7.0.0/16"}, {**other, far: "10.7.0.0/16"}), "FAB9605")
     assert found.file == "spine"
-    found = one(pair({**other, near: "10.7.0.0/16"}, {**mine, far: "10.7.0.0/16"}), "FAB9605")
+    found = one(compare_pair({**other, near: "10.7.0.0/16"}, {**mine, far: "10.7.0.0/16"}), "FAB9605")
     assert found.file == "leaf"
 
 
 def test_a_description_that_names_another_port() -> None:
-    odd = device("leaf", end(0, "spine", {"interface[Ethernet1]/description": "spine Ethernet7"}))
+    odd = make_device("leaf", link_end(0, "spine", {"interface[Ethernet1]/description": "spine Ethernet7"}))
     found = one(
-        find_all_in(odd, device("spine", end(1, "leaf", {"interface[Ethernet7]/mtu": 9214}))), "FAB9609"
+        find_all_in(odd, make_device("spine", link_end(1, "leaf", {"interface[Ethernet7]/mtu": 9214}))),
+        "FAB9609",
     )
     assert "spine Ethernet7" in found.message
 
 
 def test_designs_are_notes() -> None:
-    found = pair({"ospf[1]/router_id": "1.1.1.1", "vxlan/source": "Loopback1"})
+    found = compare_pair({"ospf[1]/router_id": "1.1.1.1", "vxlan/source": "Loopback1"})
     assert [each.severity for each in found if each.code == "FAB9611"] == [Severity.NOTE, Severity.NOTE]
 
 
-def outlier(odd: int, size: int = 6) -> list[Finding]:
+def find_outlier(odd: int, size: int = 6) -> list[Finding]:
     every = {}
     for number in range(size):
         value = odd if number == 0 else 3
-        every[f"leaf{number}"] = device(
+        every[f"leaf{number}"] = make_device(
             f"leaf{number}", {"qos/dscp[26]/traffic_class": value, "bgp/asn": 65000 + number}
         )
-    return find_all(folder(*every.values()))
+    return find_all(make_folder(*every.values()))
 
 
 def test_an_outlier_and_its_peers() -> None:
-    found = one(outlier(0), "FAB9610")
+    found = one(find_outlier(0), "FAB9610")
     assert (found.file, found.line) == ("leaf0", 1)
     assert "0 here, 3 on 5" in found.message
-    assert one(outlier(0, 4), "FAB9610").file == "leaf0"
-    assert [each for each in outlier(0, 3) if each.code == "FAB9610"] == []
+    assert one(find_outlier(0, 4), "FAB9610").file == "leaf0"
+    assert [each for each in find_outlier(0, 3) if each.code == "FAB9610"] == []
 
 
 def open_port(number: int, more: Mapping[str, str | int] | None = None) -> Facts:
@@ -250,8 +260,12 @@ def test_few_ports_of_few_devices_are_compared_together() -> None:
     ):
         sound: Facts = {**open_port(1), **open_port(2), **open_port(3)}
         spoiled: Facts = {**open_port(1), **open_port(2), **open_port(3, odd)}
-        assert [e for e in find_all_in(device("a", sound), device("b", sound)) if e.code == "FAB9610"] == []
-        found = [e for e in find_all_in(device("a", spoiled), device("b", sound)) if e.code == "FAB9610"]
+        assert [
+            e for e in find_all_in(make_device("a", sound), make_device("b", sound)) if e.code == "FAB9610"
+        ] == []
+        found = [
+            e for e in find_all_in(make_device("a", spoiled), make_device("b", sound)) if e.code == "FAB9610"
+        ]
         assert any(f"a Ethernet3: {word}" in each.message for each in found), found
         assert {each.file for each in found} == {"a"}
 
@@ -260,11 +274,11 @@ def test_a_port_that_lost_its_headroom_with_its_pfc() -> None:
     port = "interface[Ethernet2]/"
     lost = dict.fromkeys((f"{port}{leaf}" for leaf in ("pfc", "watchdog", "headroom/cable_m")), "")
     sound = {**open_port(1), **open_port(2)}
-    peers = [device(f"leaf{number}", sound) for number in range(5)]
+    peers = [make_device(f"leaf{number}", sound) for number in range(5)]
     assert [e for e in find_all_in(*peers) if e.code == "FAB9610"] == []
     found = [
         e
-        for e in find_all_in(*peers, device("odd", {**open_port(1), **open_port(2, lost)}))
+        for e in find_all_in(*peers, make_device("odd", {**open_port(1), **open_port(2, lost)}))
         if e.code == "FAB9610"
     ]
     assert ["odd Ethernet2: pfc: nothing here, 3 on 6 switches" in each.message for each in found] == [
@@ -276,7 +290,9 @@ def test_a_port_that_lost_its_headroom_with_its_pfc() -> None:
 def test_few_devices_that_differ_by_design_are_not_reported() -> None:
     small = open_port(1, {"interface[Ethernet1]/mtu": 1500})
     large: Facts = {path: value for number in range(1, 6) for path, value in open_port(number).items()}
-    assert [e for e in find_all_in(device("a", small), device("b", large)) if e.code == "FAB9610"] == []
+    assert [
+        e for e in find_all_in(make_device("a", small), make_device("b", large)) if e.code == "FAB9610"
+    ] == []
 
 
 def test_nothing_raises_on_odd_values() -> None:
@@ -285,8 +301,8 @@ def test_nothing_raises_on_odd_values() -> None:
         "bgp/neighbor[what]/remote_asn": "two", "route_map[/5": "permit", "bgp/listen[x/y]": "z",
         "interface[Ethernet1]/secondary[300.1.1.1/99]": "x", "qos/dscp[26]/traffic_class": "three",
     }  # fmt: skip
-    find_all_in(device("a", odd), device("b", {**odd, "bgp/neighbor[300.1.1.1]/remote_asn": 1}))
-    first = device("a", odd)
+    find_all_in(make_device("a", odd), make_device("b", {**odd, "bgp/neighbor[300.1.1.1]/remote_asn": 1}))
+    first = make_device("a", odd)
     find_all(FoundFabric({}, (), {}))
     find_all_in(replace(first, files={}, paths={}))
 
@@ -298,9 +314,13 @@ def test_a_watchdog_on_ports_of_no_known_speed_is_held_against_no_pause() -> Non
         "interface[Ethernet1]/watchdog": "true",
         "watchdog/detect_ms": 100,
     }
-    assert not [each for each in pair(guarded, guarded) if "legal pause" in each.message]
+    assert not [each for each in compare_pair(guarded, guarded) if "legal pause" in each.message]
     slow = {**guarded, "interface[Ethernet1]/speed_gbps": 1, "watchdog/detect_ms": 10}
-    assert [each for each in pair(slow, slow) if "a legal pause lasts up to 33.55 ms at 1G" in each.message]
+    assert [
+        each
+        for each in compare_pair(slow, slow)
+        if "a legal pause lasts up to 33.55 ms at 1G" in each.message
+    ]
 
 
 def test_the_ends_of_a_session_are_of_one_family() -> None:
@@ -318,10 +338,16 @@ def test_the_ends_of_a_session_are_of_one_family() -> None:
 
     one, two = both(1), both(2)
     assert not [
-        each for each in find_all_in(device("one", one), device("two", two)) if each.code == "FAB9601"
+        each
+        for each in find_all_in(make_device("one", one), make_device("two", two))
+        if each.code == "FAB9601"
     ]
     two["bgp/neighbor[fd00::1]/families"] = "ipv4"
-    found = [each for each in find_all_in(device("one", one), device("two", two)) if each.code == "FAB9601"]
+    found = [
+        each
+        for each in find_all_in(make_device("one", one), make_device("two", two))
+        if each.code == "FAB9601"
+    ]
     assert ["two: neighbor fd00::1: carries no ipv6" in each.message for each in found] == [True]
 
 
@@ -332,7 +358,7 @@ def test_bridged_lossless_ports_are_reported_once_a_switch() -> None:
         for n in range(2, 6)
         for leaf, value in (("pfc", "3"), ("switchport", "access"), ("routed", "false"))
     }
-    found = one(pair(ports), "FAB6211")
+    found = one(compare_pair(ports), "FAB6211")
     assert found.message.startswith("leaf: Ethernet2, Ethernet3 and 2 more")
     assert "Route" in found.help
     assert "announcement" not in found.help
@@ -340,53 +366,55 @@ def test_bridged_lossless_ports_are_reported_once_a_switch() -> None:
 
 def test_an_outlier_is_reported_in_words_and_not_by_a_path() -> None:
     paths = {"qos/priority[3]/traffic_class": 3, "qos/dscp[26]/traffic_class": 3}
-    alike = [device(f"leaf{n}", {"qos/dscp[26]/traffic_class": 3}) for n in range(6)]
-    found = one(find_all_in(*alike, device("odd", paths)), "FAB9610")
+    alike = [make_device(f"leaf{n}", {"qos/dscp[26]/traffic_class": 3}) for n in range(6)]
+    found = one(find_all_in(*alike, make_device("odd", paths)), "FAB9610")
     assert found.message == "odd qos priority 3 traffic class: 3 here, nothing on 6 switches"
 
 
 def test_an_empty_value_is_reported_in_a_word() -> None:
-    alike = [device(f"leaf{n}", {"qos/pfc": ""}) for n in range(6)]
-    found = one(find_all_in(*alike, device("odd", {"qos/pfc": "3"})), "FAB9610")
+    alike = [make_device(f"leaf{n}", {"qos/pfc": ""}) for n in range(6)]
+    found = one(find_all_in(*alike, make_device("odd", {"qos/pfc": "3"})), "FAB9610")
     assert found.message == "odd qos pfc: 3 here, none on 6 switches"
 
 
 def test_switches_without_a_known_link_are_reported_once() -> None:
     """No link means that nothing of tiers, ends and paths was compared: silence would look like praise."""
-    alone = [device(f"leaf{n}", {"bgp/asn": 65000 + n, "bgp/router_id": f"10.9.9.{n}"}) for n in range(3)]
+    alone = [
+        make_device(f"leaf{n}", {"bgp/asn": 65000 + n, "bgp/router_id": f"10.9.9.{n}"}) for n in range(3)
+    ]
     (found,) = [each for each in find_all_in(*alone) if each.code == "FAB9511"]
     assert found.severity is Severity.NOTE
     assert found.message.startswith("no link of 3 of 3 switches is known")
     assert "LLDP" in found.help or "lldp" in found.help
-    assert [each for each in pair({}) if each.code == "FAB9511"] == []
+    assert [each for each in compare_pair({}) if each.code == "FAB9511"] == []
     assert [each for each in find_all_in(alone[0]) if each.code == "FAB9511"] == [], (
         "one switch may be all there is"
     )
 
 
 def test_a_fabric_without_a_lossless_class_is_reported() -> None:
-    (found,) = [each for each in pair({}) if each.code == "FAB9621"]
+    (found,) = [each for each in compare_pair({}) if each.code == "FAB9621"]
     assert (found.severity, found.message.partition(":")[0]) == (
         Severity.NOTE, "no port of 2 switches has PFC"
     )  # fmt: skip
-    assert [each for each in pair({"interface[Ethernet1]/pfc": "3"}) if each.code == "FAB9621"] == []
+    assert [each for each in compare_pair({"interface[Ethernet1]/pfc": "3"}) if each.code == "FAB9621"] == []
 
 
 def test_ports_may_borrow_the_address_of_a_loopback() -> None:
     mine, theirs = {"interface[Ethernet1]/ipv4": "10.7.0.1/32"}, {"interface[Ethernet1]/ipv4": "10.7.0.2/32"}
-    assert [each for each in pair(mine, theirs) if each.code == "FAB9602"] == []
+    assert [each for each in compare_pair(mine, theirs) if each.code == "FAB9602"] == []
 
 
 def test_addresses_of_the_host_itself_stand_everywhere() -> None:
     mine = {"loopback/ipv4": "127.0.0.1/8", "loopback/ipv6": "::1/128"}
-    assert [each for each in pair(mine, mine) if each.code == "FAB9604"] == []
+    assert [each for each in compare_pair(mine, mine) if each.code == "FAB9604"] == []
 
 
 def test_vlans_are_compared_in_any_order() -> None:
     trunk = {"interface[Ethernet1]/switchport": "trunk"}
     mine = {**trunk, "interface[Ethernet1]/vlans": "70,31-33"}
     theirs = {**trunk, "interface[Ethernet1]/vlans": "31-33,70"}
-    assert [each for each in pair(mine, theirs) if each.code == "FAB9603"] == []
+    assert [each for each in compare_pair(mine, theirs) if each.code == "FAB9603"] == []
 
 
 def test_a_member_bridges_as_its_bundle_does() -> None:
@@ -395,7 +423,7 @@ def test_a_member_bridges_as_its_bundle_does() -> None:
         "interface[Port-Channel1]/switchport": "trunk",
     }  # fmt: skip
     theirs = {**mine, "interface[Ethernet1]/switchport": "trunk"}
-    assert [each for each in pair(mine, theirs) if each.code == "FAB9603"] == []
+    assert [each for each in compare_pair(mine, theirs) if each.code == "FAB9603"] == []
 
 
 def test_a_few_hops_for_one_group_are_no_matter_of_the_others() -> None:
@@ -413,7 +441,7 @@ def _overlay_end(number: int, more: Facts | None = None) -> Device:
     """One end of a link below an IGP, with an EVPN session between loopbacks within an AS."""
     other = f"10.9.9.{1 - number}"
     facts = {
-        **end(number, f"leaf{1 - number}"),
+        **link_end(number, f"leaf{1 - number}"),
         "loopback/ipv4": f"10.9.9.{number}/32",
         "interface[Ethernet1]/ospf[1]/area": "0.0.0.0",
         f"bgp/neighbor[{other}]/remote_asn": 65100,
@@ -423,7 +451,7 @@ def _overlay_end(number: int, more: Facts | None = None) -> Device:
         "bgp/asn": 65100,
     }
     plain = {path: value for path, value in facts.items() if "neighbor[10.0.0." not in path}
-    return device(f"leaf{number}", {**plain, **(more or {})})
+    return make_device(f"leaf{number}", {**plain, **(more or {})})
 
 
 def test_a_session_with_an_address_of_the_switch_itself_is_an_error() -> None:
@@ -469,7 +497,7 @@ def test_a_link_that_two_other_switches_have_too_is_a_warning() -> None:
     facts: dict[str, Facts] = {
         name: {"interface[Ethernet1]/ipv4": f"10.0.0.{number % 2}/31"} for number, name in enumerate(names)
     }
-    devices = {name: device(name, facts[name]) for name in names}
+    devices = {name: make_device(name, facts[name]) for name in names}
 
     def severities(chosen: str) -> set[Severity]:
         owned = {

@@ -60,7 +60,7 @@ def test_faults_are_named_in_fabrics_of_other_shapes(system: str, shape: str) ->
 def test_a_sound_fabric_is_reported_as_sound(system: str, hosts: bool, tmp_path: Path) -> None:
     spec = tmp_path / "cluster.yaml"
     spec.write_text(ours.spec_of(system))
-    reported = find_all(ours.found_in(spec, hosts=hosts) if hosts else ours.foreign(spec))
+    reported = find_all(ours.found_in(spec, hosts=hosts) if hosts else ours.disguise_spec(spec))
     assert [each for each in reported if each.severity is not Severity.NOTE] == []
 
 
@@ -72,7 +72,7 @@ def test_a_sound_fabric_is_reported_as_sound(system: str, hosts: bool, tmp_path:
 @pytest.mark.spread(3)
 def test_inventories_are_sound(name: str) -> None:
     spec = Path(__file__).parents[2] / "inventories" / name / "cluster.yaml"
-    for found in (ours.found_in(spec, hosts=True), ours.foreign(spec)):
+    for found in (ours.found_in(spec, hosts=True), ours.disguise_spec(spec)):
         reported = find_all(found)
         odd = {each.code for each in reported if each.severity is not Severity.NOTE}
         assert odd == ({"FAB9601", "FAB9665"} if name == WITHOUT_BFD else set())
@@ -83,7 +83,7 @@ def test_inventories_are_sound(name: str) -> None:
     "name", ["8 hosts of whole-cluster-256", pytest.param("superpod-four-networks", marks=pytest.mark.slow)]
 )
 def test_networks_of_one_folder_are_apart(name: str, hosts: bool) -> None:
-    found = fabrics.found_of(fabrics.collect_devices(fabrics.inventory(name), hosts=hosts))
+    found = fabrics.found_of(fabrics.collect_devices(fabrics.compile_inventory(name), hosts=hosts))
     assert [each for each in find_all(found) if each.severity is not Severity.NOTE] == []
 
 
@@ -94,7 +94,7 @@ def test_one_path_between_two_tors_is_reported(tmp_path: Path) -> None:
     spec.write_text(
         text.replace("hosts: 8, hosts_per_unit: 4", "hosts: 4, hosts_per_unit: 4, rails_per_tor: 4")
     )
-    devices = ours.foreign(spec).devices
+    devices = ours.disguise_spec(spec).devices
     assert find_all(ours.infer_fabric(devices)) == []
     device = devices["p001-r1"]
     path = next(iter(device.files))

@@ -11,7 +11,7 @@ from fabricc.audit.rules import invariant_progress
 from fabricc.interface import audit_folder
 from fabricc.rules.rule import ECN, INTERFACES, PFC, Input
 from tests.audit import ours
-from tests.audit.faults.fabric import built
+from tests.audit.faults.fabric import build_texts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def audit_switches(folder: Path, names: list[str]) -> Audit:
     """Audit these switches of a fabric of SONiC."""
     for name in names:
-        for file, text in built("sonic")[name].items():
+        for file, text in build_texts("sonic")[name].items():
             path = folder / name / file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
@@ -32,7 +32,7 @@ def audit_switches(folder: Path, names: list[str]) -> Audit:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Audit:
     """Return the audit of the whole fabric."""
-    return audit_switches(tmp_path_factory.mktemp("whole"), list(built("sonic")))
+    return audit_switches(tmp_path_factory.mktemp("whole"), list(build_texts("sonic")))
 
 
 def test_a_topic_is_proved_if_no_input_of_its_rules_is_missing(whole: Audit) -> None:
@@ -43,7 +43,7 @@ def test_a_topic_is_proved_if_no_input_of_its_rules_is_missing(whole: Audit) -> 
 
 
 def test_a_switch_alone_has_no_links_so_its_topics_are_not_proved(tmp_path: Path) -> None:
-    name = next(iter(built("sonic")))
+    name = next(iter(build_texts("sonic")))
     one = audit_switches(tmp_path, [name]).coverage.devices[name]
     assert one.unchecked[PFC] == Input.LINKS.value
     assert one.topics[PFC] is State.UNPROVED

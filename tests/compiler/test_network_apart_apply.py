@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.back.hosts.test_apply import WORLD, needs_networkd
-from tests.back.hosts.test_peers import namespaces
+from tests.back.hosts.test_peers import can_isolate
 from tests.compiler.test_network_apart import IB_STORAGE, RAILS, STORAGE, build
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(not namespaces(), reason="no root, or namespaces are not allowed here")
+pytestmark = pytest.mark.skipif(not can_isolate(), reason="no root, or namespaces are not allowed here")
 
 OTHERS = {"store": STORAGE, "parallel": IB_STORAGE}
 RULES = {"store": "70-fabricc-roce-storage.rules", "parallel": "70-fabricc-ib-parallel.rules"}

@@ -14,7 +14,7 @@ from fabricc.back.nos.cumulus.limits import RELEASES
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.compiled import compile_spec
 from fabricc.proof.compare import compare
-from tests.back.nos.cumulus.test_judges import judge, needs_models
+from tests.back.nos.cumulus.test_judges import needs_models, run_judge
 from tests.compiler.test_marked_lossy import compile_tree, errors, spec_of
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def test_every_alteration_shows(old: str, new: str, built: tuple[Any, Path]) -> 
 def test_object_models_of_the_maker_accept_it(release: str, built: tuple[Any, Path], tmp_path: Path) -> None:
     file = tmp_path / "switch.yaml"
     file.write_text(CUMULUS.render(replace(sample(built), release=release))["startup.yaml"])
-    found = judge(release, [file])
+    found = run_judge(release, [file])
     assert found.returncode == 0, found.stdout + found.stderr
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.proof.infiniband.sim import run
-from tests.back.infiniband.support import document
+from tests.back.infiniband.support import make_document
 
 if TYPE_CHECKING:
     from tests.trust.conftest import Clone
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def test_a_setting_of_opensm_that_no_build_writes_is_not_run(
     clone: Clone, monkeypatch: pytest.MonkeyPatch, line: str
 ) -> None:
-    (clone.top / "cluster.yaml").write_text(json.dumps(document(), indent=1))
+    (clone.top / "cluster.yaml").write_text(json.dumps(make_document(), indent=1))
     (clone.top / "fabricc.lock").unlink()
     assert clone.fabricc("build", "cluster.yaml")[0] == 0
     ran: list[object] = []

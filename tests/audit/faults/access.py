@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.audit.faults.edits import add, both, keys, replace, rows, walk
+from tests.audit.faults.edits import add, chain_edits, edit_nvue, edit_tables, replace, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,8 +20,10 @@ def _open() -> Fault:
         "eos": replace(r"10 permit 192\.0\.2\.0/24", "10 permit any"),
         "nxos": replace(r"10 permit ip 192\.0\.2\.0/24 any", "10 permit ip any any"),
         "junos": replace(r"192\.0\.2\.0/24;", "0.0.0.0/0;"),
-        "sonic": rows(lambda tables: tables["ACL_RULE"]["FABRICC_SSH|RULE_1"].update(SRC_IP="0.0.0.0/0")),
-        "cumulus": keys(
+        "sonic": edit_tables(
+            lambda tables: tables["ACL_RULE"]["FABRICC_SSH|RULE_1"].update(SRC_IP="0.0.0.0/0")
+        ),
+        "cumulus": edit_nvue(
             lambda tree: walk(tree, "acl", "FABRICC-ACCESS", "rule", "20", "match", "ip").update(
                 {"source-ip": "0.0.0.0/0"}
             )
@@ -34,23 +36,23 @@ def _remove_access_list() -> Fault:
     """Take away the list that limits access."""
     return {
         "eos": replace(r"^ +ip access-group FABRICC-ACCESS.*\n", ""),
-        "nxos": both(
+        "nxos": chain_edits(
             replace(r"^  access-class FABRICC-ACCESS in\n", ""),
             replace(r"^  ipv6 access-class FABRICC-ACCESS-V6 in\n", ""),
         ),
         "junos": replace(r"^ +filter \{\n +input PROTECT;\n +\}\n", ""),
-        "sonic": rows(
+        "sonic": edit_tables(
             lambda tables: [
                 tables["ACL_TABLE"].pop("FABRICC_SSH"),
                 [tables["ACL_RULE"].pop(k) for k in list(tables["ACL_RULE"]) if k.startswith("FABRICC_SSH")],
             ]
         ),
-        "cumulus": keys(lambda tree: walk(tree, "system", "control-plane", "acl").pop("FABRICC-ACCESS")),
+        "cumulus": edit_nvue(lambda tree: walk(tree, "system", "control-plane", "acl").pop("FABRICC-ACCESS")),
         "frr": replace(r"^        (?:iifname \"eth0\" )?tcp dport 22.*\n", "", file="nftables.conf"),
     }
 
 
-def _telnet() -> Fault:
+def _enable_telnet() -> Fault:
     return {
         "eos": add("management telnet\n   no shutdown\n   vrf MGMT\n      no shutdown\n", before="^end"),
         "nxos": add("feature telnet\n", before="^feature bgp"),
@@ -59,15 +61,15 @@ def _telnet() -> Fault:
     }
 
 
-def _community() -> Fault:
+def _add_community() -> Fault:
     return {
         "eos": add("snmp-server community public ro\n", before="^vrf instance"),
         "nxos": add("snmp-server community public group network-operator\n", before="^ntp server"),
         "junos": add(
             "snmp {\n    community public {\n        authorization read-only;\n    }\n}\n", before=r"^chassis"
         ),
-        "sonic": rows(lambda tables: tables.update(SNMP_COMMUNITY={"public": {"TYPE": "RO"}})),
-        "cumulus": keys(
+        "sonic": edit_tables(lambda tables: tables.update(SNMP_COMMUNITY={"public": {"TYPE": "RO"}})),
+        "cumulus": edit_nvue(
             lambda tree: walk(tree, "system", "snmp-server").update(
                 {
                     "state": "enabled",
@@ -84,7 +86,7 @@ def _no_password() -> Fault:
         "eos": add(
             "username eve privilege 15 role network-admin nopassword\n", before="^username netops privilege"
         ),
-        "cumulus": keys(
+        "cumulus": edit_nvue(
             lambda tree: walk(tree, "system", "aaa", "user").update(
                 eve={"hashed-password": "", "role": "system-admin"}
             )
@@ -97,8 +99,8 @@ def _no_ntp() -> Fault:
         "eos": replace(r"^ntp server.*\n", ""),
         "nxos": replace(r"^ntp server.*\n", ""),
         "junos": replace(r"^    ntp \{\n.*\n    \}\n", ""),
-        "sonic": rows(lambda tables: tables.pop("NTP_SERVER")),
-        "cumulus": keys(lambda tree: walk(tree, "service").pop("ntp")),
+        "sonic": edit_tables(lambda tables: tables.pop("NTP_SERVER")),
+        "cumulus": edit_nvue(lambda tree: walk(tree, "service").pop("ntp")),
         "frr": replace(r"^NTP=.*\n", "", file="timesyncd.conf"),
     }
 
@@ -108,8 +110,8 @@ def _no_syslog() -> Fault:
         "eos": replace(r"^logging vrf MGMT host.*\n", ""),
         "nxos": replace(r"^logging server.*\n", ""),
         "junos": replace(r"^        host 192\.0\.2\.20 \{\n(?:.*;\n)+        \}\n", ""),
-        "sonic": rows(lambda tables: tables.pop("SYSLOG_SERVER")),
-        "cumulus": keys(lambda tree: walk(tree, "system").pop("syslog")),
+        "sonic": edit_tables(lambda tables: tables.pop("SYSLOG_SERVER")),
+        "cumulus": edit_nvue(lambda tree: walk(tree, "system").pop("syslog")),
         "frr": replace(r"^\*\.\*.*\n", "", file="rsyslog.conf"),
     }
 
@@ -119,8 +121,8 @@ def _no_lldp() -> Fault:
         "eos": add("no lldp run\n", before="^vrf instance"),
         "nxos": replace(r"^feature lldp\n", ""),
         "junos": replace(r"^    lldp \{\n(?: {8}.*\n)+    \}\n", ""),
-        "sonic": rows(lambda tables: tables.update(FEATURE={"lldp": {"state": "disabled"}})),
-        "cumulus": keys(lambda tree: walk(tree, "service", "lldp").update(state="disabled")),
+        "sonic": edit_tables(lambda tables: tables.update(FEATURE={"lldp": {"state": "disabled"}})),
+        "cumulus": edit_nvue(lambda tree: walk(tree, "service", "lldp").update(state="disabled")),
         "frr": replace(
             r"^(configure lldp tx-interval)", r"configure lldp status disabled\n\1", file="lldpd.conf"
         ),
@@ -131,8 +133,8 @@ def _not_isolated() -> Fault:
     return {
         "eos": replace(r"(interface Management1\n)   vrf MGMT\n", r"\1"),
         "junos": replace(r"^    management-instance;\n", ""),
-        "sonic": rows(lambda tables: tables.pop("MGMT_VRF_CONFIG")),
-        "cumulus": keys(lambda tree: tree["interface"]["eth0"]["ip"].pop("vrf")),
+        "sonic": edit_tables(lambda tables: tables.pop("MGMT_VRF_CONFIG")),
+        "cumulus": edit_nvue(lambda tree: tree["interface"]["eth0"]["ip"].pop("vrf")),
         "frr": replace(r"^    (?:ip-forward off|ip6-forward off|up ip.*)\n", "", file="interfaces"),
     }
 
@@ -140,8 +142,8 @@ def _not_isolated() -> Fault:
 KINDS: dict[str, tuple[str, Fault]] = {
     "access from everywhere": ("tor", _open()),
     "access without a list": ("tor", _remove_access_list()),
-    "telnet": ("tor", _telnet()),
-    "SNMP community public": ("tor", _community()),
+    "telnet": ("tor", _enable_telnet()),
+    "SNMP community public": ("tor", _add_community()),
     "user without password": ("tor", _no_password()),
     "no NTP server": ("tor", _no_ntp()),
     "no syslog server": ("tor", _no_syslog()),

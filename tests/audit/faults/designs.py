@@ -20,8 +20,8 @@ from tests.audit.faults.planting import (
     inner_sessions,
     line_below,
     link_ports,
+    match_paths,
     number,
-    of,
     of_links,
     of_sessions,
     replace_lines,
@@ -94,7 +94,7 @@ def _of_gateway(found: FoundFabric, device: Device) -> list[str]:
     return shared_paths(r"evpn/segment\[\d+\]/ipv4|interface\[[^]]+\]/gateway\[[^]]+\]")(found, device)
 
 
-def _gateway(line: str, value: str) -> str:
+def _change_gateway(line: str, value: str) -> str:
     address = value.partition("/")[0]
     head, dot, last = address.rpartition(".")
     return line.replace(address, f"{head}.{'77' if last != '77' else '78'}") if dot else line
@@ -362,7 +362,7 @@ def _other_loopback_prefix(found: FoundFabric, device: Device, every: bool) -> T
 
 def _vlan_of_port(found: FoundFabric, device: Device, every: bool) -> Texts | None:
     """Give access ports a VLAN that the switch does not have."""
-    return at_fact(of(r"interface\[[^]]+\]/access_vlan"), number("3999"))(found, device, every)
+    return at_fact(match_paths(r"interface\[[^]]+\]/access_vlan"), number("3999"))(found, device, every)
 
 
 def _deny_discovery(found: FoundFabric, device: Device, every: bool) -> Texts | None:
@@ -394,7 +394,7 @@ def _wrong_group(found: FoundFabric, device: Device, every: bool) -> Texts | Non
     """Put sessions into a peer group that does not exist."""
     if device.system not in ("eos", "frr", "sonic", "nxos"):
         return None
-    groups = of(r"bgp/neighbor\[[\d.:a-z]+\]/group")(found, device)
+    groups = match_paths(r"bgp/neighbor\[[\d.:a-z]+\]/group")(found, device)
     if groups:
         return at_fact(
             lambda _, __: groups,
@@ -412,7 +412,7 @@ def _wrong_group(found: FoundFabric, device: Device, every: bool) -> Texts | Non
     )
 
 
-def _timers(hold: int, keep: int) -> Fault:
+def _set_timers(hold: int, keep: int) -> Fault:
     return to_session({
         "eos": f"neighbor {{0}} timers {keep} {hold}", "frr": f"neighbor {{0}} timers {keep} {hold}", "sonic": f"neighbor {{0}} timers {keep} {hold}",
         "nxos": f"  timers {keep} {hold}", **({"junos": "hold-time 0;"} if not hold else {}),
@@ -425,7 +425,7 @@ def _no_lossless_pair(found: FoundFabric, device: Device, every: bool) -> Texts 
 
 
 def _has_path(pattern: str) -> Callable[[FoundFabric, Device], bool]:
-    return lambda found, device: bool(of(pattern)(found, device))
+    return lambda found, device: bool(match_paths(pattern)(found, device))
 
 
 def _in_use(found: FoundFabric, device: Device) -> bool:
@@ -441,20 +441,20 @@ KINDS = {
     "another VNI of a VLAN": FaultKind(at_fact(shared_paths(_VNI), _first_number("7777")), _ONE),
     "another VNI of a VRF": FaultKind(at_fact(shared_paths(_VRF_VNI), _first_number("7777")), _ONE),
     "another route target": FaultKind(at_fact(shared_paths(_RT), _first_number("7777")), _ONE),
-    "another gateway": FaultKind(at_fact(_of_gateway, _gateway), _ONE),
+    "another gateway": FaultKind(at_fact(_of_gateway, _change_gateway), _ONE),
     "another anycast MAC": FaultKind(at_fact(shared_paths("evpn/anycast_mac"), lambda line, _: re.sub(r"[0-9a-f]{2}(?=\s*$)", "77", line)), _ONE),
-    "VTEP without an address": FaultKind(at_fact(of(r"(?:vrf\[[^]]+\]/)?(?:vxlan/source|evpn/source)"), _last_number)),
+    "VTEP without an address": FaultKind(at_fact(match_paths(r"(?:vrf\[[^]]+\]/)?(?:vxlan/source|evpn/source)"), _last_number)),
     "one VNI twice": FaultKind(_same_vni),
     "one route distinguisher twice": FaultKind(_same_distinguisher, ("one",)),
     "another UDP port of VXLAN": FaultKind(at_fact(shared_paths("evpn/udp_port|vxlan/port"), _first_number("4790")), _ONE),
-    "another next hop of the overlay": FaultKind(replace_lines(_CLI, (r"^ *(?:neighbor \S+ )?(?:next-hop-unchanged|set ip next-hop unchanged)\n", "")), fits=lambda found, device: found.places[device.name].tier is Tier.SPINE and not of(r"(?:evpn|vxlan)/source")(found, device)),
+    "another next hop of the overlay": FaultKind(replace_lines(_CLI, (r"^ *(?:neighbor \S+ )?(?:next-hop-unchanged|set ip next-hop unchanged)\n", "")), fits=lambda found, device: found.places[device.name].tier is Tier.SPINE and not match_paths(r"(?:evpn|vxlan)/source")(found, device)),
     "no room for VXLAN": FaultKind(_small_underlay, ("tier", "all")),
     "a port in the VRF of another tenant": FaultKind(_other_vrf, _ONE),
     "another host route of the VTEP": FaultKind(_other_loopback_prefix),
-    "no communities on sessions of the overlay": FaultKind(lambda found, device, _: first_of(replace_lines(("eos",), (r"^ *neighbor \S+ send-community.*\n", "")), replace_lines(("nxos",), (r"^ *send-community (?:extended|both)\n", "")))(found, device, True), fits=lambda found, device: bool(of(r"evpn/neighbor\[.*")(found, device)) or any("evpn" in str(v) for path, v in device.reading.facts.items() if path.endswith("]/families"))),
+    "no communities on sessions of the overlay": FaultKind(lambda found, device, _: first_of(replace_lines(("eos",), (r"^ *neighbor \S+ send-community.*\n", "")), replace_lines(("nxos",), (r"^ *send-community (?:extended|both)\n", "")))(found, device, True), fits=lambda found, device: bool(match_paths(r"evpn/neighbor\[.*")(found, device)) or any("evpn" in str(v) for path, v in device.reading.facts.items() if path.endswith("]/families"))),
     # Sessions.
-    "hold time 0": FaultKind(_timers(0, 0), fits=lambda found, device: set(inner_sessions(found, device)) == set(_without_bfd(found, device))),
-    "a hold time below the keepalive": FaultKind(_timers(10, 30)),
+    "hold time 0": FaultKind(_set_timers(0, 0), fits=lambda found, device: set(inner_sessions(found, device)) == set(_without_bfd(found, device))),
+    "a hold time below the keepalive": FaultKind(_set_timers(10, 30)),
     "sessions from another address": FaultKind(to_session({"eos": "neighbor {0} update-source Loopback0", "frr": "neighbor {0} update-source lo", "nxos": "  update-source loopback0", "sonic": "neighbor {0} update-source Loopback0"}), fits=lambda found, device: any(_is_on_link(found, device, each) for each in inner_sessions(found, device)[:1])),
     "nothing is exported": FaultKind(to_session({"eos": "neighbor {0} route-map NOTHING out", "frr": "neighbor {0} route-map NOTHING out"}, {"eos": "route-map NOTHING deny 10\n!\n", "frr": "route-map NOTHING deny 10\n!\n"})),
     "a route map that is not defined": FaultKind(to_session({"eos": "neighbor {0} route-map UNDEFINED in", "frr": "neighbor {0} route-map UNDEFINED in"})),
@@ -466,8 +466,8 @@ KINDS = {
     "the router identifier of another switch": FaultKind(_router_id, _ONE),
     "few prefixes end a session": FaultKind(first_of(at_fact(of_sessions("maximum_prefixes"), number("1")), to_session({"eos": "neighbor {0} maximum-routes 1", "frr": "neighbor {0} maximum-prefix 1"})), fits=lambda found, device: _has_other_tors(found, device)),
     # Ports.
-    "another native VLAN": FaultKind(at_fact(of(r"interface\[[^]]+\]/native_vlan"), number("3998")), _ONE, lambda f, d: bool(link_ports(f, d)) and all(f"interface[{end.port}]/native_vlan" in f.devices[end.device].reading.facts for link in f.links for end in (link.a, link.b) if d.name in (link.a.device, link.b.device) and end.device in f.devices)),
-    "VLANs of a trunk": FaultKind(at_fact(lambda found, device: [p for p in of(r"interface\[[^]]+\]/vlans")(found, device) if _leads_to_trunk(found, device, p)], lambda line, _: re.sub(r"(vlan |members )[\d,\-\[\] a-z]+", r"\g<1>3999", line)), _ONE),
+    "another native VLAN": FaultKind(at_fact(match_paths(r"interface\[[^]]+\]/native_vlan"), number("3998")), _ONE, lambda f, d: bool(link_ports(f, d)) and all(f"interface[{end.port}]/native_vlan" in f.devices[end.device].reading.facts for link in f.links for end in (link.a, link.b) if d.name in (link.a.device, link.b.device) and end.device in f.devices)),
+    "VLANs of a trunk": FaultKind(at_fact(lambda found, device: [p for p in match_paths(r"interface\[[^]]+\]/vlans")(found, device) if _leads_to_trunk(found, device, p)], lambda line, _: re.sub(r"(vlan |members )[\d,\-\[\] a-z]+", r"\g<1>3999", line)), _ONE),
     "a VLAN that the switch does not have": FaultKind(_vlan_of_port),
     "the loopback is shut": FaultKind(at_fact(lambda _, d: ["loopback/ipv4"] if d.system in ("eos", "nxos") or (d.system == "frr" and d.reading.lines.get("loopback/ipv4", ("",))[0] == "frr.conf") else [], lambda line, _: line_below(line, text="shutdown"))),
     "a bundle without LACP": FaultKind(replace_lines(("eos", "nxos"), (r"^(\s*channel-group \d+ mode )active", r"\g<1>on")), _SIDED, lambda found, device: any(f"interface[{port}]/bundle" in device.reading.facts for port in link_ports(found, device))),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tests.audit.faults.edits import add, both, keys, replace, rows, walk
-from tests.audit.faults.ports import _leads
-from tests.audit.faults.traffic import BGP, LINK, _static
+from tests.audit.faults.edits import add, chain_edits, edit_nvue, edit_tables, replace, walk
+from tests.audit.faults.ports import _leads_to
+from tests.audit.faults.traffic import BGP, LINK, _add_static
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,20 +20,22 @@ def _first_sonic(
     change: Callable[[dict[str, Any], str], object], word: str = "switch"
 ) -> Callable[[Files], Files]:
     """Change the first port of SONiC to a switch or a host."""
-    return rows(
+    return edit_tables(
         lambda tables: change(
             tables,
-            next(name for name, row in tables["PORT"].items() if _leads(word, row.get("description", ""))),
+            next(name for name, row in tables["PORT"].items() if _leads_to(word, row.get("description", ""))),
         )
     )
 
 
 def _first_nvue(change: Callable[[dict[str, Any]], object], word: str = "switch") -> Callable[[Files], Files]:
     """Change the first port of NVUE to a switch or a host."""
-    return keys(
+    return edit_nvue(
         lambda tree: change(
             next(
-                port for port in tree["interface"].values() if _leads(word, str(port.get("description", "")))
+                port
+                for port in tree["interface"].values()
+                if _leads_to(word, str(port.get("description", "")))
             )
         )
     )
@@ -106,18 +108,18 @@ def _other_subnet() -> Fault:
 def _host_profile_between() -> Fault:
     """Give links between switches the profile of the short and slow ports to hosts."""
     return {
-        "sonic": rows(
+        "sonic": edit_tables(
             lambda tables: [
                 row.update(profile="pg_lossless_400000_5m_profile")
                 for row in tables["BUFFER_PG"].values()
                 if row["profile"] == "pg_lossless_800000_40m_profile"
             ]
         ),
-        "cumulus": keys(
+        "cumulus": edit_nvue(
             lambda tree: [
                 port["qos"].update(pfc={"profile": "roce-400g-5m"})
                 for port in tree["interface"].values()
-                if _leads("switch", str(port.get("description", "")))
+                if _leads_to("switch", str(port.get("description", "")))
             ]
         ),
     }
@@ -130,7 +132,7 @@ def _map_of_one_port() -> Fault:
 
     return {
         "sonic": _first_sonic(other_map),
-        "nxos": both(
+        "nxos": chain_edits(
             replace(
                 r"^(policy-map type qos PM-CLASSIFY\n)",
                 r"policy-map type qos OTHER\n  class class-default\n    set qos-group 0\n\1",
@@ -141,7 +143,7 @@ def _map_of_one_port() -> Fault:
                 count=1,
             ),
         ),
-        "junos": both(
+        "junos": chain_edits(
             replace(
                 r"^(        dscp DSCP \{\n)",
                 r"        dscp OTHER {\n            forwarding-class FC-DEFAULT {\n"
@@ -159,12 +161,12 @@ def _all_lossless() -> Fault:
             r"^(   priority-flow-control priority 3 no-drop\n)",
             r"\1   priority-flow-control priority 0 no-drop\n",
         ),
-        "sonic": rows(
+        "sonic": edit_tables(
             lambda tables: [
                 row.update(pfc_enable="0,3") for row in tables["PORT_QOS_MAP"].values() if "pfc_enable" in row
             ]
         ),
-        "cumulus": keys(
+        "cumulus": edit_nvue(
             lambda tree: [
                 profile.update({"switch-priority": {"0": {}, "3": {}}})
                 for profile in walk(tree, "qos", "pfc").values()
@@ -227,11 +229,11 @@ def _no_forwarding() -> Fault:
 
 def _in_vrf() -> Fault:
     return {
-        "eos": both(
+        "eos": chain_edits(
             add("vrf instance OTHER\n", before="^vrf instance MGMT"),
             replace(rf"(interface Ethernet\S+\n   description {LINK}\n)", r"\1   vrf OTHER\n", count=1),
         ),
-        "nxos": both(
+        "nxos": chain_edits(
             add("vrf context OTHER\n", before="^vrf context management"),
             replace(rf"(interface Ethernet\S+\n  description {LINK}\n)", r"\1  vrf member OTHER\n", count=1),
         ),
@@ -277,7 +279,9 @@ def _limit_rate() -> Fault:
     return {
         "eos": _line_of_port("shape rate 1 percent", "", "")["eos"],
         "junos": replace(r"(S-RDMA-\S+ \{\n)", r"\1            shaping-rate percent 1;\n"),
-        "sonic": rows(lambda tables: tables["SCHEDULER"]["rdma"].update(pir="125000000", meter_type="bytes")),
+        "sonic": edit_tables(
+            lambda tables: tables["SCHEDULER"]["rdma"].update(pir="125000000", meter_type="bytes")
+        ),
         "nxos": replace(
             r"^(  class type queuing c-out-8q-q3\n    bandwidth remaining percent 90\n)",
             r"\1    shape min 1 gbps max 1 gbps\n",
@@ -313,7 +317,7 @@ def _private_rw() -> Fault:
             "snmp {\n    community private {\n        authorization read-write;\n    }\n}\n",
             before=r"^chassis",
         ),
-        "sonic": rows(lambda tables: tables.update(SNMP_COMMUNITY={"private": {"TYPE": "RW"}})),
+        "sonic": edit_tables(lambda tables: tables.update(SNMP_COMMUNITY={"private": {"TYPE": "RW"}})),
     }
 
 
@@ -327,7 +331,7 @@ def _own_as_in() -> Fault:
         "frr": add("  neighbor UPSTREAM-V4 allowas-in 2\n", after="neighbor UPSTREAM-V4 activate"),
         "sonic": add("  neighbor UPSTREAM-V4 allowas-in 2\n", after="neighbor UPSTREAM-V4 activate"),
         "junos": replace(r"(    autonomous-system \d+);", r"\1 loops 2;"),
-        "cumulus": keys(
+        "cumulus": edit_nvue(
             lambda tree: [
                 group["address-family"]["ipv4-unicast"].update(
                     {"aspath": {"allow-my-asn": {"enable": "on", "occurrences": 2}}}
@@ -396,7 +400,7 @@ KINDS: dict[str, tuple[str, Fault]] = {
     "packets do not fit into frames": ("tor", _small_frames()),
     "the aggregate is not exported": ("tor", _other_list()),
     "a wide aggregate suppresses the own one": ("tor", _suppressing_aggregate()),
-    "static route to nowhere": ("spine", _static("198.51.100.0/24", "192.0.2.77")),
+    "static route to nowhere": ("spine", _add_static("198.51.100.0/24", "192.0.2.77")),
     "one mask that covers other links": ("tor", _one_wide_mask()),
     "the subnet of a host on a link": ("tor", _other_subnet()),
     "MTU of one link": ("tor", _one_mtu()),

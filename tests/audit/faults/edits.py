@@ -22,7 +22,9 @@ class UnchangedError(Exception):
 
 def replace(pattern: str, text: str, *, file: str = "", count: int = 0) -> Callable[[Files], Files]:
     """Replace what an expression matches, `^` at the start of any line."""
-    return lambda files: _in(files, file, lambda old: re.sub(pattern, text, old, count=count, flags=re.M))
+    return lambda files: _edit_file(
+        files, file, lambda old: re.sub(pattern, text, old, count=count, flags=re.M)
+    )
 
 
 def add(
@@ -38,10 +40,10 @@ def add(
             lambda match: text + match[0] if before else match[0] + text, old, count=0 if every else 1
         )
 
-    return lambda files: _in(files, file, added)
+    return lambda files: _edit_file(files, file, added)
 
 
-def rows(change: Callable[[dict[str, Any]], object]) -> Callable[[Files], Files]:
+def edit_tables(change: Callable[[dict[str, Any]], object]) -> Callable[[Files], Files]:
     """Change the tables of SONiC's `config_db.json`."""
 
     def changed(old: str) -> str:
@@ -49,10 +51,10 @@ def rows(change: Callable[[dict[str, Any]], object]) -> Callable[[Files], Files]
         change(tables)
         return json.dumps(tables, indent=4) + "\n"
 
-    return lambda files: _in(files, "config_db.json", changed)
+    return lambda files: _edit_file(files, "config_db.json", changed)
 
 
-def keys(change: Callable[[dict[str, Any]], object]) -> Callable[[Files], Files]:
+def edit_nvue(change: Callable[[dict[str, Any]], object]) -> Callable[[Files], Files]:
     """Change what is set in NVUE's `startup.yaml`."""
 
     def changed(old: str) -> str:
@@ -60,10 +62,10 @@ def keys(change: Callable[[dict[str, Any]], object]) -> Callable[[Files], Files]
         change(parts[1]["set"])
         return str(yaml.safe_dump(parts, sort_keys=False, indent=2))
 
-    return lambda files: _in(files, "startup.yaml", changed)
+    return lambda files: _edit_file(files, "startup.yaml", changed)
 
 
-def both(*edits: Callable[[Files], Files]) -> Callable[[Files], Files]:
+def chain_edits(*edits: Callable[[Files], Files]) -> Callable[[Files], Files]:
     """Make one edit after another."""
 
     def made(files: Files) -> Files:
@@ -79,7 +81,7 @@ def remove(file: str) -> Callable[[Files], Files]:
     return lambda files: {name: text for name, text in files.items() if name != file}
 
 
-def _in(files: Files, file: str, change: Callable[[str], str]) -> Files:
+def _edit_file(files: Files, file: str, change: Callable[[str], str]) -> Files:
     name = file or next(name for name in (*MAIN.values(), "startup.yaml") if name in files)
     text = change(files.get(name, ""))
     if text == files.get(name, ""):

@@ -67,7 +67,7 @@ _GROUPS = (
 
 
 @cache
-def built(system: str, form: str = "plain") -> Mapping[str, Mapping[str, str]]:
+def build_texts(system: str, form: str = "plain") -> Mapping[str, Mapping[str, str]]:
     """Return the texts of every switch, under names that fabricc does not give."""
     texts: Texts = {}
     with TemporaryDirectory() as folder:
@@ -76,7 +76,7 @@ def built(system: str, form: str = "plain") -> Mapping[str, Mapping[str, str]]:
         fabric = compile_spec(path, gaps=form != "tenants").fabric
         for switch in map(fabric.switch, fabric.switch_ids()):
             files = back_ends.load(switch.nos).render(switch)
-            texts[_name(switch.name)] = {file: _name(text) for file, text in files.items()}
+            texts[_rename_device(switch.name)] = {file: _rename_device(text) for file, text in files.items()}
     return texts
 
 
@@ -88,12 +88,12 @@ def hosts_of(system: str) -> Mapping[str, Mapping[str, str]]:
         path.write_text(spec_of(system))
         fabric = compile_spec(path).fabric
         return {
-            host.name: {file: _name(text) for file, text in host_files.render(host).items()}
+            host.name: {file: _rename_device(text) for file, text in host_files.render(host).items()}
             for host in map(fabric.host, fabric.host_ids())
         }
 
 
-def _name(text: str) -> str:
+def _rename_device(text: str) -> str:
     text = ours.disguise_names(text).replace("-tor1a", "-leaf").replace("-tor1b", "-other")
     return _SECOND.sub(r"y\1", text)
 
@@ -102,14 +102,14 @@ _SECOND = re.compile(r"spine(\d+)b")
 """Names of the spines of a second plane."""
 
 
-def tors(system: str) -> list[str]:
+def tor_names(system: str) -> list[str]:
     """Return the names of the ToRs."""
-    return [name for name in built(system) if name.endswith("-leaf")]
+    return [name for name in build_texts(system) if name.endswith("-leaf")]
 
 
-def spines(system: str) -> list[str]:
+def spine_names(system: str) -> list[str]:
     """Return the names of the spines."""
-    return [name for name in built(system) if not name.endswith("-leaf")]
+    return [name for name in build_texts(system) if not name.endswith("-leaf")]
 
 
 class Sound(NamedTuple):
@@ -120,10 +120,10 @@ class Sound(NamedTuple):
 
 
 @cache
-def sound(system: str, hosts: bool = False, form: str = "plain") -> Sound:
+def read_sound(system: str, hosts: bool = False, form: str = "plain") -> Sound:
     """Read the switches, or the hosts, of the untouched fabric."""
     folder = TemporaryDirectory()
-    texts = hosts_of(system) if hosts else built(system, form)
+    texts = hosts_of(system) if hosts else build_texts(system, form)
     return Sound(_collect_texts(Path(folder.name), texts), folder)
 
 
@@ -138,9 +138,9 @@ def audit_altered(
         hosts: whether the folder also has the files of the hosts.
     """
     with TemporaryDirectory() as folder:
-        devices = {**sound(system).devices, **(_collect_texts(Path(folder), altered) if altered else {})}
+        devices = {**read_sound(system).devices, **(_collect_texts(Path(folder), altered) if altered else {})}
         if hosts:
-            devices |= sound(system, hosts=True).devices
+            devices |= read_sound(system, hosts=True).devices
         return find_all(ours.infer_fabric(devices))
 
 

@@ -12,7 +12,7 @@ from fabricc.base.diagnostics import Severity
 from tests.audit.faults import designs, fabric
 from tests.audit.faults.planting import (
     FaultKind,
-    always,
+    always_fault,
     at_fact,
     in_port,
     inner_sessions,
@@ -66,11 +66,11 @@ def _other_loopback(found: FoundFabric, device: Device, every: bool) -> Texts | 
     )
 
 
-def _address(line: str, value: str) -> str:
+def _change_address(line: str, value: str) -> str:
     return line.replace(value.partition("/")[0], "192.0.2.77")
 
 
-def _mask(line: str, value: str) -> str:
+def _change_mask(line: str, value: str) -> str:
     old = value.partition("/")[2]
     return line.replace(f"/{old}", "/28") if old in ("30", "31") else line
 
@@ -114,8 +114,8 @@ _FAULTS: dict[str, Fault] = {
     "another next hop of a static route": at_fact(_static_routes, lambda line, value: re.sub(rf"(?<![\d./]){re.escape(value)}(?![\d./])", "192.0.2.77", line)),
     "a static route to nowhere": on_top("ip route 198.51.100.0/24 192.0.2.77\n", _CLI),
     "another MTU on a link": at_fact(of_links("mtu"), number("1400")),
-    "another address on a link": at_fact(of_links("ipv4"), _address),
-    "another mask on a link": at_fact(of_links("ipv4"), _mask),
+    "another address on a link": at_fact(of_links("ipv4"), _change_address),
+    "another mask on a link": at_fact(of_links("ipv4"), _change_mask),
     "a link is shut": in_port("shutdown", ("eos", "frr")),
     "wrong AS of a peer": at_fact(of_sessions("remote_asn"), number("64999")),
     "another AS of its own": at_fact(lambda _, __: ["bgp/asn"], number("64998")),
@@ -155,7 +155,7 @@ KINDS = {
     name: FaultKind(
         fault,
         ("one", "tier") if name in ONE_SIDED else ("all",) if name in WIDE else ("one", "tier", "all"),
-        (lambda found, device: bool(inner_sessions(found, device))) if name in IN_SESSIONS else always,
+        (lambda found, device: bool(inner_sessions(found, device))) if name in IN_SESSIONS else always_fault,
     )
     for name, fault in _FAULTS.items()
 } | designs.KINDS

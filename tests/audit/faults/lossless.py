@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tests.audit.faults.edits import both, keys, replace, rows, walk
+from tests.audit.faults.edits import chain_edits, edit_nvue, edit_tables, replace, walk
 from tests.audit.faults.traffic import LINK
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ CLASSIFIER = (
 """The statement that binds Junos's classifier to a port."""
 
 
-def _between(tables: dict[str, Any]) -> list[str]:
+def _switch_ports(tables: dict[str, Any]) -> list[str]:
     """Return SONiC's ports between switches."""
     output = {name: row.get("description", "") for name, row in tables["PORT"].items()}
     return [name for name, text in output.items() if text.startswith("x0") or "-leaf" in text]
@@ -36,7 +36,7 @@ def _nvue_between(tree: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _no_pfc_between() -> Fault:
     return {
-        "eos": both(
+        "eos": chain_edits(
             replace(
                 r"(qos profile ROCE-800G-40M\n(?:.*\n)*?)   priority-flow-control on\n"
                 r"   priority-flow-control priority 3 no-drop\n",
@@ -48,10 +48,10 @@ def _no_pfc_between() -> Fault:
             r"\1  priority-flow-control mode off\n",
         ),
         "junos": replace(r"^            congestion-notification-profile PFC-800G-40M;\n", ""),
-        "sonic": rows(
-            lambda tables: [tables["PORT_QOS_MAP"][name].pop("pfc_enable") for name in _between(tables)]
+        "sonic": edit_tables(
+            lambda tables: [tables["PORT_QOS_MAP"][name].pop("pfc_enable") for name in _switch_ports(tables)]
         ),
-        "cumulus": keys(lambda tree: [port["qos"].pop("pfc") for port in _nvue_between(tree)]),
+        "cumulus": edit_nvue(lambda tree: [port["qos"].pop("pfc") for port in _nvue_between(tree)]),
     }
 
 
@@ -61,20 +61,20 @@ def _other_priority() -> Fault:
             "priority-flow-control priority 3 no-drop", "priority-flow-control priority 4 no-drop"
         ),
         "nxos": replace("pause pfc-cos 3", "pause pfc-cos 4"),
-        "junos": both(
+        "junos": chain_edits(
             replace("code-point 011010 {", "code-point 100010 {"),
             replace("code-point 011 {", "code-point 100 {"),
             replace("flow-control-queue 3", "flow-control-queue 4"),
             replace("pfc-priority 3", "pfc-priority 4"),
         ),
-        "sonic": rows(
+        "sonic": edit_tables(
             lambda tables: [
                 row.update(pfc_enable="4", pfcwd_sw_enable="4")
                 for row in tables["PORT_QOS_MAP"].values()
                 if "pfc_enable" in row
             ]
         ),
-        "cumulus": keys(
+        "cumulus": edit_nvue(
             lambda tree: [
                 profile.update({"switch-priority": {"4": {}}})
                 for profile in walk(tree, "qos", "pfc").values()
@@ -88,8 +88,10 @@ def _no_pfc() -> Fault:
         "eos": replace(r"^   priority-flow-control on\n", ""),
         "nxos": replace(r"^  priority-flow-control mode on\n", ""),
         "junos": replace(r"^                    pfc;\n", ""),
-        "sonic": rows(lambda tables: [row.pop("pfc_enable", 0) for row in tables["PORT_QOS_MAP"].values()]),
-        "cumulus": keys(
+        "sonic": edit_tables(
+            lambda tables: [row.pop("pfc_enable", 0) for row in tables["PORT_QOS_MAP"].values()]
+        ),
+        "cumulus": edit_nvue(
             lambda tree: [
                 port["qos"].pop("pfc") for port in tree["interface"].values() if "pfc" in port.get("qos", {})
             ]
@@ -102,8 +104,8 @@ def _lossy_class() -> Fault:
         "eos": replace("dscp 26 to traffic-class 3", "dscp 26 to traffic-class 0"),
         "nxos": replace("^  match dscp 26\n", "  match dscp 24\n"),
         "junos": replace(r"\[ 011010 \]", "[ 011001 ]"),
-        "sonic": rows(lambda tables: tables["DSCP_TO_TC_MAP"]["AZURE"].update({"26": "0"})),
-        "cumulus": keys(
+        "sonic": edit_tables(lambda tables: tables["DSCP_TO_TC_MAP"]["AZURE"].update({"26": "0"})),
+        "cumulus": edit_nvue(
             lambda tree: walk(tree, "qos", "mapping", "default-global", "dscp", "26").update(
                 {"switch-priority": 0}
             )
@@ -119,8 +121,10 @@ def _unbind_classifier() -> Fault:
             rf"^{CLASSIFIER}",
             "",
         ),
-        "sonic": rows(lambda tables: [row.pop("dscp_to_tc_map") for row in tables["PORT_QOS_MAP"].values()]),
-        "cumulus": keys(lambda tree: walk(tree, "qos", "mapping", "default-global").update(trust="l2")),
+        "sonic": edit_tables(
+            lambda tables: [row.pop("dscp_to_tc_map") for row in tables["PORT_QOS_MAP"].values()]
+        ),
+        "cumulus": edit_nvue(lambda tree: walk(tree, "qos", "mapping", "default-global").update(trust="l2")),
     }
 
 
@@ -131,8 +135,10 @@ def _unbound_between() -> Fault:
             r"  service-policy type qos input PM-CLASSIFY\n",
             r"\1",
         ),
-        "sonic": rows(
-            lambda tables: [tables["PORT_QOS_MAP"][name].pop("dscp_to_tc_map") for name in _between(tables)]
+        "sonic": edit_tables(
+            lambda tables: [
+                tables["PORT_QOS_MAP"][name].pop("dscp_to_tc_map") for name in _switch_ports(tables)
+            ]
         ),
         "eos": replace(r"(qos profile ROCE-800G-40M\n)   qos trust dscp\n", r"\1   qos trust cos\n"),
         "junos": replace(
@@ -144,7 +150,7 @@ def _unbound_between() -> Fault:
 
 def _lossy_profile() -> Fault:
     return {
-        "sonic": rows(
+        "sonic": edit_tables(
             lambda tables: [
                 row.update(profile="ingress_lossy_profile")
                 for key, row in tables["BUFFER_PG"].items()
@@ -153,7 +159,7 @@ def _lossy_profile() -> Fault:
         ),
         "nxos": replace("^    pause pfc-cos 3\n", ""),
         "junos": replace("^            no-loss;\n", ""),
-        "cumulus": keys(
+        "cumulus": edit_nvue(
             lambda tree: (
                 walk(tree, "qos", "traffic-pool", "default-lossless", "switch-priority").pop("3")
                 or walk(tree, "qos", "traffic-pool", "default-lossy", "switch-priority").update({"3": {}})
@@ -164,15 +170,15 @@ def _lossy_profile() -> Fault:
 
 def _no_headroom() -> Fault:
     return {
-        "sonic": rows(
+        "sonic": edit_tables(
             lambda tables: [
                 *[tables["BUFFER_PG"].pop(key) for key in list(tables["BUFFER_PG"]) if key.endswith("|3")],
                 tables.pop("CABLE_LENGTH"),
             ]
         ),
-        "eos": both(replace(r"^    ingress headroom bytes \d+\n", "    ingress headroom bytes 0\n")),
+        "eos": chain_edits(replace(r"^    ingress headroom bytes \d+\n", "    ingress headroom bytes 0\n")),
         "junos": replace(r"(lossless-headroom \{\n +percent )24", r"\g<1>0"),
-        "cumulus": keys(
+        "cumulus": edit_nvue(
             lambda tree: [
                 profile.update({"port-buffer": profile["xoff-threshold"]})
                 for profile in walk(tree, "qos", "pfc").values()
@@ -183,14 +189,14 @@ def _no_headroom() -> Fault:
 
 def _egress_drop() -> Fault:
     return {
-        "sonic": rows(
+        "sonic": edit_tables(
             lambda tables: [
                 row.update(profile="egress_lossy_profile")
                 for key, row in tables["BUFFER_QUEUE"].items()
                 if key.endswith("|3")
             ]
         ),
-        "cumulus": keys(
+        "cumulus": edit_nvue(
             lambda tree: walk(
                 tree, "qos", "advance-buffer-config", "default-global", "egress-lossless-buffer"
             ).update({"shared-alpha": "alpha_1"})
@@ -203,8 +209,10 @@ def _ecn_off() -> Fault:
         "eos": replace(r"^      random-detect ecn minimum.*\n", ""),
         "nxos": replace(r" weight 0 ecn$", " weight 0"),
         "junos": replace("^            explicit-congestion-notification;\n", ""),
-        "sonic": rows(lambda tables: [row.update(ecn="ecn_none") for row in tables["WRED_PROFILE"].values()]),
-        "cumulus": keys(
+        "sonic": edit_tables(
+            lambda tables: [row.update(ecn="ecn_none") for row in tables["WRED_PROFILE"].values()]
+        ),
+        "cumulus": edit_nvue(
             lambda tree: [
                 queue.update(ecn="disable")
                 for profile in walk(tree, "qos", "congestion-control").values()
@@ -216,10 +224,10 @@ def _ecn_off() -> Fault:
 
 def _ecn_no_color() -> Fault:
     return {
-        "sonic": rows(
+        "sonic": edit_tables(
             lambda tables: [row.pop("wred_green_enable") for row in tables["WRED_PROFILE"].values()]
         ),
-        "cumulus": keys(
+        "cumulus": edit_nvue(
             lambda tree: [
                 port["qos"].pop("congestion-control")
                 for port in tree["interface"].values()
@@ -234,10 +242,10 @@ def _no_watchdog() -> Fault:
         "eos": replace(r"^   priority-flow-control pause watchdog\n", ""),
         "nxos": replace(r"^priority-flow-control watch-dog-interval on\n", ""),
         "junos": replace(r"^        pfc-watchdog \{\n(?:.*;\n)+        \}\n", ""),
-        "sonic": rows(
+        "sonic": edit_tables(
             lambda tables: [row.pop("pfcwd_sw_enable", 0) for row in tables["PORT_QOS_MAP"].values()]
         ),
-        "cumulus": keys(
+        "cumulus": edit_nvue(
             lambda tree: [
                 port["qos"].pop("pfc-watchdog")
                 for port in tree["interface"].values()
@@ -251,9 +259,9 @@ def _one_seed() -> Fault:
     return {
         "eos": replace(r"^ip load-sharing trident \d+", "ip load-sharing trident 7"),
         "nxos": replace(r"universal-id \d+", "universal-id 77"),
-        "cumulus": keys(lambda tree: walk(tree, "system", "forwarding").update({"hash-seed": 77})),
+        "cumulus": edit_nvue(lambda tree: walk(tree, "system", "forwarding").update({"hash-seed": 77})),
         "junos": replace(r"(hash-seed )\d+", r"\g<1>77"),
-        "sonic": rows(lambda tables: walk(tables, "SWITCH", "switch").update(ecmp_hash_seed="77")),
+        "sonic": edit_tables(lambda tables: walk(tables, "SWITCH", "switch").update(ecmp_hash_seed="77")),
     }
 
 

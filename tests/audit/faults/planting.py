@@ -45,17 +45,17 @@ class Untouched(NamedTuple):
 
 
 @cache
-def untouched(folder: str) -> Untouched:
+def audit_untouched(folder: str) -> Untouched:
     """Read and audit a folder."""
     if folder.startswith(f"{OWN}/"):
         _, system, form = folder.split("/")
-        found = ours.infer_fabric(fabric.sound(system, form=form).devices)
+        found = ours.infer_fabric(fabric.read_sound(system, form=form).devices)
     else:
         found = ours.infer_fabric(gather_devices(corpora.ROOT / folder, jobs=1).devices)
-    return Untouched(found, frozenset(map(_key, find_all(found))))
+    return Untouched(found, frozenset(map(_finding_key, find_all(found))))
 
 
-def _key(finding: Finding) -> str:
+def _finding_key(finding: Finding) -> str:
     return f"{finding.code} {finding.severity} {finding.message}"
 
 
@@ -208,7 +208,7 @@ def on_top(text: str, systems: tuple[str, ...], before: str = r"^router bgp") ->
     return plant
 
 
-def of(pattern: str) -> Callable[[FoundFabric, Device], list[str]]:
+def match_paths(pattern: str) -> Callable[[FoundFabric, Device], list[str]]:
     """Return the paths of facts that match a pattern."""
     return lambda _, device: [path for path in device.reading.facts if re.fullmatch(pattern, path)]
 
@@ -245,7 +245,7 @@ def number(new: str) -> Callable[[str, str], str]:
     return lambda line, value: re.sub(rf"(?<![\d.]){re.escape(value)}(?![\d.])", new, line)
 
 
-def always(_: FoundFabric, __: Device) -> bool:
+def always_fault(_: FoundFabric, __: Device) -> bool:
     """Return that a change is a fault on every switch."""
     return True
 
@@ -261,12 +261,12 @@ class FaultKind(NamedTuple):
 
     plant: Fault
     scopes: tuple[str, ...] = ("one", "tier", "all")
-    fits: Callable[[FoundFabric, Device], bool] = always
+    fits: Callable[[FoundFabric, Device], bool] = always_fault
 
 
 def plant_fault(folder: str, kind: FaultKind, scope: str) -> dict[str, Texts]:
     """Return the texts of the switches that have the fault; empty where none can state it."""
-    found, texts = untouched(folder).found, dict[str, dict[str, str]]()
+    found, texts = audit_untouched(folder).found, dict[str, dict[str, str]]()
     if scope not in kind.scopes:
         return {}
     tiers = {place.tier for place in found.places.values()} & {Tier.TOR, Tier.SPINE}
@@ -288,7 +288,7 @@ def plant_fault(folder: str, kind: FaultKind, scope: str) -> dict[str, Texts]:
 
 def new_findings(folder: str, texts: dict[str, Texts]) -> list[Finding]:
     """Return what the audit reports of the changed folder and not of the untouched one."""
-    whole = untouched(folder)
+    whole = audit_untouched(folder)
     with TemporaryDirectory() as scratch:
         for name, files in texts.items():
             for file, text in files.items():
@@ -297,12 +297,12 @@ def new_findings(folder: str, texts: dict[str, Texts]) -> list[Finding]:
                 path.write_text(text)
         altered = gather_devices(Path(scratch), jobs=1).devices
         findings = find_all(ours.infer_fabric({**whole.found.devices, **altered}))
-        return [each for each in findings if _key(each) not in whole.findings]
+        return [each for each in findings if _finding_key(each) not in whole.findings]
 
 
 def changed_lines(folder: str, texts: dict[str, Texts]) -> dict[str, dict[int, str]]:
     """Return the changed lines of each file, by number in the new text."""
-    devices, found = untouched(folder).found.devices, dict[str, dict[int, str]]()
+    devices, found = audit_untouched(folder).found.devices, dict[str, dict[int, str]]()
     for name, files in texts.items():
         for file, text in files.items():
             old, new = devices[name].files[file].split("\n"), text.split("\n")
@@ -323,7 +323,8 @@ def is_at_line(folder: str, texts: dict[str, Texts], findings: list[Finding]) ->
     """Return whether a warning or an error is at a changed line, or names a changed switch and a changed value."""
     changed = changed_lines(folder, texts)
     old = {
-        name: set(_words("\n".join(untouched(folder).found.devices[name].files.values()))) for name in texts
+        name: set(_split_words("\n".join(audit_untouched(folder).found.devices[name].files.values())))
+        for name in texts
     }
     for each in findings:
         if each.severity is Severity.NOTE:
@@ -331,13 +332,13 @@ def is_at_line(folder: str, texts: dict[str, Texts], findings: list[Finding]) ->
         if each.line in changed.get(each.file, {}):
             return True
         for path, lines in changed.items():
-            name, words = path.partition("/")[0], set(_words(each.message))
-            new = set(_words("\n".join(lines.values()))) - old[name]
+            name, words = path.partition("/")[0], set(_split_words(each.message))
+            new = set(_split_words("\n".join(lines.values()))) - old[name]
             if name != each.file.partition("/")[0] and name.lower() in words and words & new:
                 return True
     return False
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     words = (word.strip(".:") for word in re.findall(r"[\w.:/-]+", text))
     return [part.lower() for word in words for part in (word, *word.split("/"))]

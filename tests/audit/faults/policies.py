@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.audit.faults.edits import add, keys, replace, rows, walk
+from tests.audit.faults.edits import add, edit_nvue, edit_tables, replace, walk
 from tests.audit.faults.traffic import LINK
 
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ def _other_queue() -> Fault:
         "eos": replace(
             "qos map traffic-class 3 to uc-tx-queue 3", "qos map traffic-class 3 to uc-tx-queue 0"
         ),
-        "sonic": rows(lambda tables: tables["TC_TO_QUEUE_MAP"]["AZURE"].update({"3": "0"})),
+        "sonic": edit_tables(lambda tables: tables["TC_TO_QUEUE_MAP"]["AZURE"].update({"3": "0"})),
         "junos": replace(
             r"(class FC-RDMA \{\n            pfc-priority 3;\n            no-loss;\n            queue-num )3",
             r"\g<1>4",
         ),
-        "cumulus": keys(
+        "cumulus": edit_nvue(
             lambda tree: walk(
                 tree, "qos", "egress-queue-mapping", "default-global", "switch-priority", "3"
             ).update({"traffic-class": 0})
@@ -36,11 +36,15 @@ def _other_queue() -> Fault:
 
 def _other_group() -> Fault:
     """Put RDMA's class into the priority group of lossy traffic."""
-    return {"sonic": rows(lambda tables: tables["TC_TO_PRIORITY_GROUP_MAP"]["AZURE"].update({"3": "0"}))}
+    return {
+        "sonic": edit_tables(lambda tables: tables["TC_TO_PRIORITY_GROUP_MAP"]["AZURE"].update({"3": "0"}))
+    }
 
 
 def _pause_of_another_queue() -> Fault:
-    return {"sonic": rows(lambda tables: tables["MAP_PFC_PRIORITY_TO_QUEUE"]["AZURE"].update({"3": "4"}))}
+    return {
+        "sonic": edit_tables(lambda tables: tables["MAP_PFC_PRIORITY_TO_QUEUE"]["AZURE"].update({"3": "4"}))
+    }
 
 
 def _default_announced() -> Fault:
@@ -128,7 +132,7 @@ def _tiny_thresholds() -> Fault:
     return {
         "eos": line,
         "nxos": line,
-        "sonic": rows(
+        "sonic": edit_tables(
             lambda tables: [
                 row.update(green_min_threshold="1", green_max_threshold="2")
                 for row in tables["WRED_PROFILE"].values()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tests.audit.faults.edits import keys, replace, rows, walk
+from tests.audit.faults.edits import edit_nvue, edit_tables, replace, walk
 from tests.audit.faults.traffic import LINK
 
 if TYPE_CHECKING:
@@ -19,30 +19,30 @@ HOST = r"rack\d+-host.*"
 
 def _nvue_ports(word: str, change: Callable[[dict[str, Any]], object]) -> Callable[[Files], Files]:
     """Change the ports of NVUE to switches (`x0`, `leaf`) or to hosts."""
-    return keys(
+    return edit_nvue(
         lambda tree: [
             change(port)
             for port in tree["interface"].values()
-            if _leads(word, str(port.get("description", "")))
+            if _leads_to(word, str(port.get("description", "")))
         ]
     )
 
 
 def _sonic_ports(word: str, change: Callable[[dict[str, Any], str], object]) -> Callable[[Files], Files]:
-    return rows(
+    return edit_tables(
         lambda tables: [
             change(tables, name)
             for name, row in list(tables["PORT"].items())
-            if _leads(word, row.get("description", ""))
+            if _leads_to(word, row.get("description", ""))
         ]
     )
 
 
-def _leads(word: str, text: str) -> bool:
+def _leads_to(word: str, text: str) -> bool:
     return ("-host" in text) if word == "host" else text.startswith("x0") or "-leaf" in text
 
 
-def _shut() -> Fault:
+def _shut_uplink() -> Fault:
     return {
         "eos": replace(rf"^(interface Ethernet\S+\n   description {LINK}\n)", r"\1   shutdown\n"),
         "nxos": replace(
@@ -85,7 +85,7 @@ def _swapped_thresholds() -> Fault:
             r"minimum-threshold \2 bytes maximum-threshold \1",
         ),
         "junos": replace(r"fill-level \[ (\d+) (\d+) \]", r"fill-level [ \2 \1 ]"),
-        "sonic": rows(
+        "sonic": edit_tables(
             lambda tables: [
                 row.update(
                     green_min_threshold=row["green_max_threshold"],
@@ -94,7 +94,7 @@ def _swapped_thresholds() -> Fault:
                 for row in tables["WRED_PROFILE"].values()
             ]
         ),
-        "cumulus": keys(_swap_all),
+        "cumulus": edit_nvue(_swap_all),
     }
 
 
@@ -123,13 +123,13 @@ def _late_marking() -> Fault:
     return {
         "eos": line,
         "nxos": line,
-        "sonic": rows(
+        "sonic": edit_tables(
             lambda tables: [
                 row.update(green_min_threshold=low, green_max_threshold=high)
                 for row in tables["WRED_PROFILE"].values()
             ]
         ),
-        "cumulus": keys(
+        "cumulus": edit_nvue(
             lambda tree: [
                 queue.update({"min-threshold": int(low), "max-threshold": int(high)})
                 for queue in _marked_queues(tree)
@@ -144,10 +144,10 @@ def _never_marked() -> Fault:
         "eos": replace(r"max-mark-probability \d+", "max-mark-probability 0"),
         "nxos": replace(r"drop-probability \d+", "drop-probability 0"),
         "junos": replace(r"drop-probability \[ 0 \d+ \]", "drop-probability [ 0 0 ]"),
-        "sonic": rows(
+        "sonic": edit_tables(
             lambda tables: [row.update(green_drop_probability="0") for row in tables["WRED_PROFILE"].values()]
         ),
-        "cumulus": keys(lambda tree: [queue.update(probability=0) for queue in _marked_queues(tree)]),
+        "cumulus": edit_nvue(lambda tree: [queue.update(probability=0) for queue in _marked_queues(tree)]),
     }
 
 
@@ -157,8 +157,8 @@ def _starve_rdma() -> Fault:
         "eos": replace(r"bandwidth percent 90", "bandwidth percent 1"),
         "nxos": replace(r"bandwidth remaining percent 90", "bandwidth remaining percent 1"),
         "junos": replace(r"transmit-rate percent 85;", "transmit-rate percent 1;"),
-        "sonic": rows(lambda tables: tables["SCHEDULER"]["rdma"].update(weight="1")),
-        "cumulus": keys(
+        "sonic": edit_tables(lambda tables: tables["SCHEDULER"]["rdma"].update(weight="1")),
+        "cumulus": edit_nvue(
             lambda tree: walk(tree, "qos", "egress-scheduler", "default-global", "traffic-class", "3").update(
                 {"bw-percent": 1}
             )
@@ -173,7 +173,7 @@ def _hash_of_addresses() -> Fault:
             r"ip load-sharing address source-destination port source-destination",
             "ip load-sharing address source-destination",
         ),
-        "sonic": rows(
+        "sonic": edit_tables(
             lambda tables: tables["SWITCH_HASH"]["GLOBAL"].update(
                 ecmp_hash=["SRC_IP", "DST_IP", "IP_PROTOCOL"]
             )
@@ -189,7 +189,7 @@ def _wrong_mask() -> Fault:
         "junos": replace(r"(address 10\.64\.\S+)/31", r"\1/30"),
         "frr": replace(r"(ip address 10\.64\.\S+)/31", r"\1/30"),
         "cumulus": replace(r"(10\.64\.\S+)/31", r"\1/30", file="startup.yaml"),
-        "sonic": rows(
+        "sonic": edit_tables(
             lambda tables: [
                 tables["INTERFACE"].update({key.replace("/31", "/30"): tables["INTERFACE"].pop(key)})
                 for key in list(tables["INTERFACE"])
@@ -217,7 +217,7 @@ def _no_fec() -> Fault:
 
 
 KINDS: dict[str, tuple[str, Fault]] = {
-    "links between switches are shut": ("tor", _shut()),
+    "links between switches are shut": ("tor", _shut_uplink()),
     "no PFC to hosts": ("tor", _no_pfc_to_hosts()),
     "marking ends before it begins": ("tor", _swapped_thresholds()),
     "marking begins too late": ("tor", _late_marking()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.audit.faults.edits import add, both, keys, replace, rows, walk
+from tests.audit.faults.edits import add, chain_edits, edit_nvue, edit_tables, replace, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,7 @@ _FIRST = r"10\.64\.2\.0"
 """The first neighbor of the second ToR."""
 
 
-def _clause(name: str, action: str, *, out: str = "") -> Fault:
+def _add_clause(name: str, action: str, *, out: str = "") -> Fault:
     """Give one uplink a route map of its own that also sets something."""
     way, group = ("out", "TO") if out else ("in", "FROM")
     prefixes = "OWN-V4" if out else "FABRIC-V4"
@@ -26,25 +26,25 @@ def _clause(name: str, action: str, *, out: str = "") -> Fault:
     eos = f"{head}   match ip address prefix-list {prefixes}\n   {action}\n!\n"
     other = f"{head} match ip address prefix-list {prefixes}\n {action}\nexit\n!\n"
     return {
-        "eos": both(
+        "eos": chain_edits(
             add(eos, before="^router bfd"),
             add(f"   neighbor 10.64.2.0 route-map {name} {way}\n", after=f"neighbor {_FIRST} description"),
         ),
-        "frr": both(
+        "frr": chain_edits(
             add(other, before="^bfd$"),
             add(
                 f"  neighbor 10.64.2.0 route-map {name} {way}\n",
                 after=f"neighbor UPSTREAM-V4 route-map {group}",
             ),
         ),
-        "sonic": both(
+        "sonic": chain_edits(
             add(other, before="^route-map FROM-UPSTREAM permit 10"),
             add(
                 f"  neighbor 10.64.2.0 route-map {name} {way}\n",
                 after=f"neighbor UPSTREAM-V4 route-map {group}",
             ),
         ),
-        "nxos": both(
+        "nxos": chain_edits(
             add(f"{head}  match ip address prefix-list {prefixes}\n  {action}\n", before="^vrf context"),
             replace(
                 rf"^(  neighbor {_FIRST}\n    inherit peer UPSTREAM\n(?:    .*\n)*)",
@@ -68,7 +68,7 @@ def _of_every_clause(
             rf"(policy-statement {name} \{{\n(?:.*\n)*?        term 20 \{{\n(?:.*\n)*?            then \{{\n)",
             rf"\1                {junos}\n",
         ),
-        "cumulus": keys(lambda tree: key(walk(
+        "cumulus": edit_nvue(lambda tree: key(walk(
             tree, "router", "policy", "route-map", f"{direction}-UPSTREAM", "rule", "20", "set"))),
     }  # fmt: skip
 
@@ -111,7 +111,7 @@ def _permit_all(direction: str) -> Fault:
             rf"(policy-statement {name} \{{\n(?:.*\n)*?        term DEFAULT \{{\n            then \{{\n                )reject;",
             r"\1accept;",
         ),
-        "cumulus": keys(lambda tree: walk(
+        "cumulus": edit_nvue(lambda tree: walk(
             tree, "router", "policy", "route-map", name, "rule").update({"30": {"action": {"permit": {}}}})),
     }  # fmt: skip
 
@@ -122,7 +122,7 @@ def _no_loopbacks() -> Fault:
     return {
         "eos": replace(r"^.*permit 10\.128\.0\.0/12.*\n", ""), "nxos": line, "frr": line, "sonic": line,
         "junos": replace(r"^        10\.128\.0\.0/12 prefix-length-range.*\n", ""),
-        "cumulus": keys(lambda tree: walk(
+        "cumulus": edit_nvue(lambda tree: walk(
             tree, "router", "policy", "prefix-list", "FABRIC-V4", "rule").pop("20")),
     }  # fmt: skip
 
@@ -130,14 +130,14 @@ def _no_loopbacks() -> Fault:
 def _statics_announced() -> Fault:
     """Announce static routes, one of which is a default route to a discard, without a policy."""
     return {
-        "eos": both(add("ip route 0.0.0.0/0 Null0\n!\n", before="^router bfd"),
+        "eos": chain_edits(add("ip route 0.0.0.0/0 Null0\n!\n", before="^router bfd"),
                     add("   redistribute static\n", before="^   redistribute connected")),
-        "nxos": both(add("ip route 0.0.0.0/0 Null0\n", before="^vrf context"),
+        "nxos": chain_edits(add("ip route 0.0.0.0/0 Null0\n", before="^vrf context"),
                      add("    redistribute static route-map ALL\n", before="redistribute direct"),
                      add("route-map ALL permit 10\n", before="^vrf context")),
-        "frr": both(add("ip route 0.0.0.0/0 blackhole\n!\n", before="^bfd$"),
+        "frr": chain_edits(add("ip route 0.0.0.0/0 blackhole\n!\n", before="^bfd$"),
                     add("  redistribute static\n", before="^  redistribute connected")),
-        "sonic": both(add("ip route 0.0.0.0/0 blackhole\n!\n", before="^route-map FROM"),
+        "sonic": chain_edits(add("ip route 0.0.0.0/0 blackhole\n!\n", before="^route-map FROM"),
                       add("  redistribute static\n", before="^  redistribute connected")),
     }  # fmt: skip
 
@@ -154,7 +154,9 @@ def _default_to_discard() -> Fault:
 def _notifications_in_the_class_of_rdma() -> Fault:
     return {
         "eos": replace(r"(qos map dscp 48 to traffic-class) 6", r"\1 3"),
-        "sonic": rows(lambda tables: next(iter(tables["DSCP_TO_TC_MAP"].values())).update({"48": "3"})),
+        "sonic": edit_tables(
+            lambda tables: next(iter(tables["DSCP_TO_TC_MAP"].values())).update({"48": "3"})
+        ),
     }
 
 
@@ -169,15 +171,15 @@ def _quiet_watchdog() -> Fault:
     """Let the watchdog report and not act."""
     return {
         "eos": replace(r"watchdog action drop", "watchdog action notify-only"),
-        "sonic": rows(lambda tables: [
+        "sonic": edit_tables(lambda tables: [
             row.update(action="alert") for row in tables["PFC_WD"].values() if "action" in row]),
     }  # fmt: skip
 
 
 KINDS: dict[str, tuple[str, Fault]] = {
-    "one uplink is preferred": ("tor-", _clause("PREFERRED", "set local-preference 500")),
-    "one uplink has another metric": ("tor-", _clause("FARTHER", "set metric 500")),
-    "a longer path to one spine": ("tor-", _clause("LONGER", "set as-path prepend 65001 65001", out="out")),
+    "one uplink is preferred": ("tor-", _add_clause("PREFERRED", "set local-preference 500")),
+    "one uplink has another metric": ("tor-", _add_clause("FARTHER", "set metric 500")),
+    "a longer path to one spine": ("tor-", _add_clause("LONGER", "set as-path prepend 65001 65001", out="out")),
     "weight of one uplink": ("tor-", _of_neighbor("weight 500", "weight 500")),
     "routes stay where they are": ("tor", _of_every_clause(
         "TO", "set community no-export", "community add NOWHERE;", lambda s: s.update({"community": {"no-export": {}}}))),

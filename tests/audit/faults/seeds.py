@@ -20,7 +20,7 @@ from tests.audit.faults import (
     traffic,
 )
 from tests.audit.faults.edits import UnchangedError
-from tests.audit.faults.fabric import SYSTEMS, audit_altered, built, spines, tors
+from tests.audit.faults.fabric import SYSTEMS, audit_altered, build_texts, spine_names, tor_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,15 +63,15 @@ def plant(kind: str, system: str, scope: str) -> Planted | None:
     tier, mark = place.rstrip("*-"), place[-1]
     if system not in edits or (mark, scope) in (("*", "one"), ("-", "all")):
         return None
-    every = list(built(system))
-    own = {"tor": tors(system), "spine": spines(system), "all": every}[tier]
+    every = list(build_texts(system))
+    own = {"tor": tor_names(system), "spine": spine_names(system), "all": every}[tier]
     names = {"one": own[1:2], "tier": own, "all": every}[scope]
     if tier == "all" and scope != "all":
         return None
     texts = {}
     for name in names:
         try:
-            texts[name] = edits[system](dict(built(system)[name]))
+            texts[name] = edits[system](dict(build_texts(system)[name]))
         except UnchangedError:
             if scope == "one":
                 raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.audit.faults.edits import add, both, keys, replace, rows, walk
+from tests.audit.faults.edits import add, chain_edits, edit_nvue, edit_tables, replace, walk
 from tests.audit.faults.traffic import ASN, BGP
 
 if TYPE_CHECKING:
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 _GROUP = r"((?:UP|DOWN)STREAM(?:-V4)?)"
 
 
-def _groups(change: Callable[[dict[str, Any]], object]) -> Callable[[Files], Files]:
+def _edit_groups(change: Callable[[dict[str, Any]], object]) -> Callable[[Files], Files]:
     """Change each group of NVUE's BGP sessions."""
-    return keys(lambda tree: [change(group) for group in walk(tree, *BGP, "peer-group").values()])
+    return edit_nvue(lambda tree: [change(group) for group in walk(tree, *BGP, "peer-group").values()])
 
 
-def _setting(eos: str, nxos: str, junos: str, frr: str, cumulus: dict[str, Any] | None = None) -> Fault:
+def _add_setting(eos: str, nxos: str, junos: str, frr: str, cumulus: dict[str, Any] | None = None) -> Fault:
     """Add a line to each group of sessions; an empty line is none."""
     found: Fault = {}
     if eos:
@@ -37,7 +37,7 @@ def _setting(eos: str, nxos: str, junos: str, frr: str, cumulus: dict[str, Any] 
             rf"^( neighbor {_GROUP} peer-group\n)", rf"\1 neighbor \2 {frr}\n"
         )
     if cumulus:
-        found["cumulus"] = _groups(lambda group: group.update(cumulus))
+        found["cumulus"] = _edit_groups(lambda group: group.update(cumulus))
     return found
 
 
@@ -47,7 +47,7 @@ def _not_activated() -> Fault:
         "eos": line,
         "frr": line,
         "sonic": line,
-        "cumulus": _groups(lambda group: group["address-family"]["ipv4-unicast"].update(enable="off")),
+        "cumulus": _edit_groups(lambda group: group["address-family"]["ipv4-unicast"].update(enable="off")),
     }
 
 
@@ -59,7 +59,7 @@ def _one_prefix() -> Fault:
         "frr": line,
         "sonic": line,
         "junos": replace(r"maximum \d+;", "maximum 1;"),
-        "cumulus": _groups(
+        "cumulus": _edit_groups(
             lambda group: walk(group, "address-family", "ipv4-unicast", "prefix-limits", "inbound").update(
                 maximum=1
             )
@@ -75,11 +75,11 @@ def _nothing_announced() -> Fault:
         "nxos": line,
         "frr": line,
         "sonic": line,
-        "junos": both(
+        "junos": chain_edits(
             replace(r"^    aggregate \{\n.*\n    \}\n", ""),
             replace(r"export \[ CONNECTED (\S+) \];", r"export \1;"),
         ),
-        "cumulus": keys(
+        "cumulus": edit_nvue(
             lambda tree: [
                 walk(tree, *BGP, "address-family", "ipv4-unicast").pop(key, None)
                 for key in ("aggregate-route", "redistribute")
@@ -101,7 +101,7 @@ def _too_large() -> Fault:
     }
 
 
-def _community(word: str) -> Fault:
+def _set_community(word: str) -> Fault:
     """Put a community on all that is announced, by which no neighbor announces it again."""
     line = replace(r"^(route-map TO-.*\n(?:   ?match .*\n| match .*\n)*)", rf"\1   set community {word}\n")
     frr = replace(r"^(route-map TO-.*\n(?: match .*\n)*)", rf"\1 set community {word}\n")
@@ -110,11 +110,11 @@ def _community(word: str) -> Fault:
         "nxos": replace(r"^(route-map TO-.*\n(?:  match .*\n)*)", rf"\1  set community {word}\n"),
         "frr": frr,
         "sonic": frr,
-        "junos": lambda files: both(
+        "junos": lambda files: chain_edits(
             replace(r"(policy-statement TO-[\s\S]*?then \{\n)", r"\1                community add STOP;\n"),
             add(f"    community STOP members {word};\n", after=r"^    community GRACEFUL-SHUTDOWN"),
         )(files),
-        "cumulus": keys(
+        "cumulus": edit_nvue(
             lambda tree: [
                 rule.setdefault("set", {}).update(community={word: {}})
                 for name, route_map in walk(tree, "router", "policy", "route-map").items()
@@ -134,14 +134,14 @@ def _drain_switch() -> Fault:
         "junos": replace(
             r"^(        log-updown;\n)", r"\1        graceful-shutdown {\n            sender;\n        }\n"
         ),
-        "cumulus": keys(lambda tree: walk(tree, *BGP).update({"graceful-shutdown": "on"})),
+        "cumulus": edit_nvue(lambda tree: walk(tree, *BGP).update({"graceful-shutdown": "on"})),
     }
 
 
 def _wrong_source() -> Fault:
     return {
-        **_setting("update-source Loopback0", "update-source loopback0", "", "update-source lo"),
-        "cumulus": _groups(lambda group: group.update({"update-source": "lo"})),
+        **_add_setting("update-source Loopback0", "update-source loopback0", "", "update-source lo"),
+        "cumulus": _edit_groups(lambda group: group.update({"update-source": "lo"})),
         "junos": replace(r"^(            type external;\n)", r"\1            local-address 10.128.0.0;\n"),
     }
 
@@ -168,7 +168,7 @@ def _one_loopback() -> Fault:
         "junos": line,
         "frr": replace(address, same, file="interfaces"),
         "cumulus": replace(address, same, file="startup.yaml"),
-        "sonic": rows(
+        "sonic": edit_tables(
             lambda tables: tables.update(LOOPBACK_INTERFACE={"Loopback0": {}, f"Loopback0|{same}": {}})
         ),
     }
@@ -194,24 +194,24 @@ def _no_bgp() -> Fault:
         "frr": replace(r"^router bgp [\s\S]*?^exit\n", ""),
         "sonic": replace(r"^router bgp [\s\S]*?^exit\n", ""),
         "junos": replace(r"^    bgp \{\n[\s\S]*?^    \}\n", ""),
-        "cumulus": keys(lambda tree: walk(tree, "vrf", "default", "router").pop("bgp")),
+        "cumulus": edit_nvue(lambda tree: walk(tree, "vrf", "default", "router").pop("bgp")),
     }
 
 
 KINDS: dict[str, tuple[str, Fault]] = {
-    "sessions are shut": ("tor", _setting("shutdown", "shutdown", "", "shutdown", {"shutdown": "on"})),
+    "sessions are shut": ("tor", _add_setting("shutdown", "shutdown", "", "shutdown", {"shutdown": "on"})),
     "sessions not activated": ("tor", _not_activated()),
     "every session waits": (
         "all",
-        _setting(
+        _add_setting(
             "passive", "transport connection-mode passive", "passive", "passive", {"passive-mode": "on"}
         ),
     ),
     "one prefix is the limit": ("tor", _one_prefix()),
     "nothing is announced": ("tor", _nothing_announced()),
     "an aggregate over other racks": ("tor", _too_large()),
-    "announced without export": ("tor", _community("no-export")),
-    "announced without advertisement": ("tor", _community("no-advertise")),
+    "announced without export": ("tor", _set_community("no-export")),
+    "announced without advertisement": ("tor", _set_community("no-advertise")),
     "left in graceful shutdown": ("tor", _drain_switch()),
     "sessions from the loopback": ("tor", _wrong_source()),
     "one router identifier": ("tor*", _one_router_id()),
@@ -220,11 +220,14 @@ KINDS: dict[str, tuple[str, Fault]] = {
     "no BGP": ("tor", _no_bgp()),
     "a password on one side": (
         "tor-",
-        _setting(
+        _add_setting(
             "password 0 Fabric1", "password 0 Fabric1", 'authentication-key "Fabric1"', "password Fabric1"
         ),
     ),
-    "a number of hops on one side": ("tor-", _setting("ttl maximum-hops 1", "", "", "ttl-security hops 1")),
+    "a number of hops on one side": (
+        "tor-",
+        _add_setting("ttl maximum-hops 1", "", "", "ttl-security hops 1"),
+    ),
 }
 """Kind of fault -> the tier on which it is planted on one switch, and the edit for each system.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.base.diagnostics import Severity
-from tests.audit.faults.fabric import SYSTEMS, audit_altered, built
+from tests.audit.faults.fabric import SYSTEMS, audit_altered, build_texts
 from tests.audit.faults.seeds import KINDS, WITH_HOSTS, name_findings, plant
 
 if TYPE_CHECKING:
@@ -66,6 +66,6 @@ def changed_lines(system: str, texts: dict[str, dict[str, str]]) -> Iterator[tup
     """Yield file and number of the lines that the untouched files do not have."""
     for name, files in texts.items():
         for file, text in files.items():
-            known = {line.strip() for line in built(system)[name].get(file, "").split("\n")}
+            known = {line.strip() for line in build_texts(system)[name].get(file, "").split("\n")}
             numbered = enumerate(text.split("\n"), 1)
             yield from ((f"{name}/{file}", number) for number, line in numbered if line.strip() not in known)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from tests.audit.faults.edits import UnchangedError, add, both, keys, replace, rows, walk
+from tests.audit.faults.edits import UnchangedError, add, chain_edits, edit_nvue, edit_tables, replace, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,9 +47,9 @@ JUNOS_GROUP = """\
 """
 
 
-def _groups(change: Callable[[dict[str, Any]], object]) -> Callable[[Files], Files]:
+def _edit_groups(change: Callable[[dict[str, Any]], object]) -> Callable[[Files], Files]:
     """Change what each group of NVUE's BGP sessions sets for IPv4."""
-    return keys(
+    return edit_nvue(
         lambda tree: [
             change(group["address-family"]["ipv4-unicast"])
             for group in walk(tree, *BGP, "peer-group").values()
@@ -57,7 +57,7 @@ def _groups(change: Callable[[dict[str, Any]], object]) -> Callable[[Files], Fil
     )
 
 
-def _static(prefix: str, hop: str) -> Fault:
+def _add_static(prefix: str, hop: str) -> Fault:
     drop = hop == "discard"
     frr = add(f"ip route {prefix} {'Null0' if drop else hop}\n", before="^router bgp")
     return {
@@ -69,7 +69,7 @@ def _static(prefix: str, hop: str) -> Fault:
             f"    static {{\n        route {prefix} {'discard' if drop else 'next-hop ' + hop};\n    }}\n",
             after=r"^routing-options",
         ),
-        "cumulus": keys(
+        "cumulus": edit_nvue(
             lambda tree: walk(tree, "vrf", "default", "router", "static").update(
                 {
                     prefix: {
@@ -84,7 +84,7 @@ def _static(prefix: str, hop: str) -> Fault:
     }
 
 
-def _prefixes(name: str, old: str, new: str) -> Fault:
+def _replace_prefixes(name: str, old: str, new: str) -> Fault:
     """Replace a prefix in the list of a name."""
     line = replace(rf"(prefix-list {name} (?:seq \d+ )?permit ){old}", rf"\g<1>{new}")
     return {
@@ -93,7 +93,7 @@ def _prefixes(name: str, old: str, new: str) -> Fault:
         "nxos": line,
         "eos": replace(rf"(ip prefix-list {name}\n(?:   seq .*\n)*?   seq \d+ permit ){old}", rf"\g<1>{new}"),
         "junos": replace(rf"(route-filter-list {name} \{{\n +){old}", rf"\g<1>{new}"),
-        "cumulus": keys(
+        "cumulus": edit_nvue(
             lambda tree: _rename_list(
                 walk(tree, "router", "policy", "prefix-list", name, "rule", "10", "match"), new
             )
@@ -108,7 +108,7 @@ def _rename_list(tree: dict[str, Any], new: str) -> None:
     tree[new] = tree.pop(old)
 
 
-def _deny(name: str) -> Fault:
+def _deny_clause(name: str) -> Fault:
     """Make the last clause of a route map (or all) reject."""
     line = replace(rf"^(route-map {name}-\S+) permit (\d+)", r"\1 deny \2")
     return {
@@ -125,7 +125,7 @@ def _deny(name: str) -> Fault:
                 flags=re.M,
             ),
         },
-        "cumulus": keys(
+        "cumulus": edit_nvue(
             lambda tree: [
                 rule.update(action={"deny": {}})
                 for key, route_map in walk(tree, "router", "policy", "route-map").items()
@@ -136,29 +136,29 @@ def _deny(name: str) -> Fault:
     }
 
 
-def _acl(protocol: str, port: int) -> Fault:
+def _bind_acl(protocol: str, port: int) -> Fault:
     """Bind a list that drops a destination port to every port between switches."""
     other = "tcp" if protocol == "tcp" else "udp"
     words = f"deny {other} any any eq {port}"
     junos = JUNOS_FILTER.replace("PROTOCOL", other).replace("PORT", str(port))
     return {
-        "eos": both(
+        "eos": chain_edits(
             add(f"ip access-list F1\n   10 {words}\n   20 permit ip any any\n", before="^ip routing"),
             replace(rf"(interface Ethernet\S+\n   description {LINK}\n)", r"\1   ip access-group F1 in\n"),
         ),
-        "nxos": both(
+        "nxos": chain_edits(
             add(f"ip access-list F1\n  10 {words}\n  20 permit ip any any\n", before="^class-map"),
             replace(rf"(interface Ethernet\S+\n  description {LINK}\n)", r"\1  ip access-group F1 in\n"),
         ),
-        "junos": both(
+        "junos": chain_edits(
             add(junos, after="^    family inet {"),
             replace(
                 rf"(description \"?{LINK}\"?;\n(?:.*\n)*?            family inet {{\n)",
                 r"\1                filter {\n                    input F1;\n                }\n",
             ),
         ),
-        "sonic": rows(lambda tables: _sonic_acl(tables, protocol, port)),
-        "cumulus": keys(lambda tree: _nvue_acl(tree, protocol, port)),
+        "sonic": edit_tables(lambda tables: _sonic_acl(tables, protocol, port)),
+        "cumulus": edit_nvue(lambda tree: _nvue_acl(tree, protocol, port)),
         "frr": add(
             f'        iifname "swp*" {other} dport {port} drop\n',
             after="type filter hook input",
@@ -204,21 +204,23 @@ def _no_policy() -> Fault:
     return {
         "frr": line,
         "sonic": line,
-        "eos": both(line, add("   bgp missing-policy direction in action deny\n", after="^router bgp")),
+        "eos": chain_edits(
+            line, add("   bgp missing-policy direction in action deny\n", after="^router bgp")
+        ),
         "nxos": replace(r"^ +route-map (?:FROM|TO)-\S+ (?:in|out)\n", ""),
         "junos": replace(r"^ +(?:import (?:FROM|TO)-|export \[).*\n", ""),
-        "cumulus": _groups(lambda family: family.pop("policy")),
+        "cumulus": _edit_groups(lambda family: family.pop("policy")),
     }
 
 
 def _unknown_peer() -> Fault:
     return {
-        "frr": both(
+        "frr": chain_edits(
             add(" neighbor 198.51.100.1 remote-as 65010\n", after="^ bgp router-id"),
             replace(r"^ bgp ebgp-requires-policy\n", " no bgp ebgp-requires-policy\n"),
             add("  neighbor 198.51.100.1 activate\n", after="^ address-family ipv4"),
         ),
-        "eos": both(
+        "eos": chain_edits(
             add("   neighbor 198.51.100.1 remote-as 65010\n", after="^   router-id"),
             add("      neighbor 198.51.100.1 activate\n", after="^   address-family ipv4"),
         ),
@@ -230,12 +232,12 @@ def _unknown_peer() -> Fault:
             JUNOS_GROUP,
             after="^        log-updown",
         ),
-        "cumulus": keys(
+        "cumulus": edit_nvue(
             lambda tree: walk(tree, *BGP, "neighbor").update(
                 {"198.51.100.1": {"remote-as": 65010, "type": "numbered"}}
             )
         ),
-        "sonic": both(
+        "sonic": chain_edits(
             add(" neighbor 198.51.100.1 remote-as 65010\n", after="^ bgp router-id"),
             replace(r"^ bgp ebgp-requires-policy\n", " no bgp ebgp-requires-policy\n"),
             add("  neighbor 198.51.100.1 activate\n", after="^ address-family ipv4"),
@@ -243,7 +245,7 @@ def _unknown_peer() -> Fault:
     }
 
 
-def _paths(number: int | None) -> Fault:
+def _limit_paths(number: int | None) -> Fault:
     """Set the number of equal paths, or leave it to the system."""
     value = "" if number is None else str(number)
     frr = replace(r"^  maximum-paths 64\n", f"  maximum-paths {value}\n") if value else None
@@ -258,7 +260,7 @@ def _paths(number: int | None) -> Fault:
     }
     if frr:
         found |= {"frr": frr, "sonic": frr}
-        found["cumulus"] = keys(
+        found["cumulus"] = edit_nvue(
             lambda tree: walk(tree, *BGP, "address-family", "ipv4-unicast", "multipaths").update(ebgp=number)
         )
     return found
@@ -285,23 +287,25 @@ def _loops_open() -> Fault:
             r"^(  template peer .*\n(?:.*\n)*?    address-family ipv4 unicast\n)", r"\1      allowas-in 3\n"
         ),
         "junos": replace(r"(    autonomous-system \d+);", r"\1 loops 3;"),
-        "cumulus": _groups(
+        "cumulus": _edit_groups(
             lambda family: family.update({"aspath": {"allow-my-asn": {"enable": "on", "occurrences": 3}}})
         ),
     }
 
 
-def _mtu(value: int) -> Fault:
+def _change_mtu(value: int) -> Fault:
     return {
         "eos": replace(r"^   mtu 9100", f"   mtu {value}"),
         "nxos": replace(r"^  mtu 9100", f"  mtu {value}"),
-        "junos": both(replace(r"mtu 9114;", f"mtu {value + 14};"), replace(r"mtu 9100;", f"mtu {value};")),
-        "sonic": rows(
+        "junos": chain_edits(
+            replace(r"mtu 9114;", f"mtu {value + 14};"), replace(r"mtu 9100;", f"mtu {value};")
+        ),
+        "sonic": edit_tables(
             lambda tables: [
                 row.update(mtu=str(value)) for row in tables["PORT"].values() if "description" in row
             ]
         ),
-        "cumulus": keys(
+        "cumulus": edit_nvue(
             lambda tree: [
                 port["link"].update(mtu=value)
                 for port in tree["interface"].values()
@@ -316,10 +320,10 @@ def _no_bfd() -> Fault:
     line = replace(r"^ neighbor \S+ bfd.*\n", "")
     return {
         "frr": line,
-        "sonic": both(line),
+        "sonic": chain_edits(line),
         "eos": replace(r"^   neighbor \S+ bfd\n", ""),
         "nxos": replace(r"^    bfd\n", ""),
-        "cumulus": keys(
+        "cumulus": edit_nvue(
             lambda tree: [
                 group["bfd"].update(enable="off") for group in walk(tree, *BGP, "peer-group").values()
             ]
@@ -331,7 +335,7 @@ def _bfd_off() -> Fault:
     return {
         "frr": replace("^bfdd=yes", "bfdd=no", file="daemons"),
         "nxos": replace("^feature bfd\n", ""),
-        "sonic": rows(lambda tables: tables.pop("SYSTEM_DEFAULTS")),
+        "sonic": edit_tables(lambda tables: tables.pop("SYSTEM_DEFAULTS")),
     }
 
 
@@ -368,9 +372,9 @@ def _peer_asn() -> Fault:
     }
 
 
-def _unread() -> Fault:
+def _drop_metadata() -> Fault:
     return {
-        "sonic": rows(
+        "sonic": edit_tables(
             lambda tables: tables["DEVICE_METADATA"]["localhost"].pop("docker_routing_config_mode")
         ),
         "frr": replace("^bgpd=yes", "bgpd=no", file="daemons"),
@@ -378,27 +382,27 @@ def _unread() -> Fault:
 
 
 KINDS: dict[str, tuple[str, Fault]] = {
-    "discard of a host prefix": ("spine", _static("10.0.0.64/27", "discard")),
-    "discard inside a host prefix": ("spine", _static("10.0.0.64/28", "discard")),
-    "static route to a wrong hop": ("spine", _static("10.0.0.64/28", "10.64.0.1")),
-    "import rejects all": ("tor", _deny("FROM")),
-    "export rejects all": ("tor", _deny("TO")),
-    "import loses prefixes": ("tor", _prefixes("FABRIC-V4", r"10\.0\.0\.0/10", "172.0.0.0/10")),
-    "export loses prefixes": ("tor", _prefixes("OWN-V4", r"10\.0\.0\.\d+/27", "172.31.0.0/27")),
+    "discard of a host prefix": ("spine", _add_static("10.0.0.64/27", "discard")),
+    "discard inside a host prefix": ("spine", _add_static("10.0.0.64/28", "discard")),
+    "static route to a wrong hop": ("spine", _add_static("10.0.0.64/28", "10.64.0.1")),
+    "import rejects all": ("tor", _deny_clause("FROM")),
+    "export rejects all": ("tor", _deny_clause("TO")),
+    "import loses prefixes": ("tor", _replace_prefixes("FABRIC-V4", r"10\.0\.0\.0/10", "172.0.0.0/10")),
+    "export loses prefixes": ("tor", _replace_prefixes("OWN-V4", r"10\.0\.0\.\d+/27", "172.31.0.0/27")),
     "sessions without policy": ("tor", _no_policy()),
     "session to an unknown peer": ("spine", _unknown_peer()),
-    "two equal paths": ("tor", _paths(2)),
-    "no equal paths": ("tor", _paths(None)),
-    "filter on BGP": ("tor", _acl("tcp", 179)),
-    "filter on BFD": ("tor", _acl("udp", 3784)),
-    "filter on RoCE": ("tor", _acl("udp", 4791)),
+    "two equal paths": ("tor", _limit_paths(2)),
+    "no equal paths": ("tor", _limit_paths(None)),
+    "filter on BGP": ("tor", _bind_acl("tcp", 179)),
+    "filter on BFD": ("tor", _bind_acl("udp", 3784)),
+    "filter on RoCE": ("tor", _bind_acl("udp", 4791)),
     "loops accepted": ("spine", _loops_open()),
-    "MTU 1500": ("tor", _mtu(1500)),
-    "MTU 4096": ("tor", _mtu(4096)),
+    "MTU 1500": ("tor", _change_mtu(1500)),
+    "MTU 4096": ("tor", _change_mtu(4096)),
     "BFD on no session": ("tor", _no_bfd()),
     "BFD is not started": ("tor", _bfd_off()),
     "one AS for all ToRs": ("tor", _one_asn(tor=True)),
     "wrong AS of a peer": ("tor", _peer_asn()),
-    "routing file not read": ("tor", _unread()),
+    "routing file not read": ("tor", _drop_metadata()),
 }
 """Kind of fault -> the tier on which it is planted on one switch, and the edit for each system."""

@@ -74,7 +74,7 @@ def mlnx_qos(state, arguments):
     return "\n".join(lines) + "\n"
 
 
-def dcb(state, arguments):
+def run_dcb(state, arguments):
     arguments = [word for word in arguments if word != "-N"]
     kind, verb, _, name, *rest = arguments
     port = state.setdefault(
@@ -107,7 +107,7 @@ def dcb(state, arguments):
     return ""
 
 
-def devlink(state, arguments):
+def run_devlink(state, arguments):
     verb, _, _, name = arguments[2:6]
     values = state.setdefault("devlink", {"enable_roce": "true", "enable_iwarp": "false"})
     if verb == "show":
@@ -117,7 +117,7 @@ def devlink(state, arguments):
     return ""
 
 
-def ethtool(state, arguments):
+def run_ethtool(state, arguments):
     flag, name, *rest = arguments
     driver = os.environ.get("DRIVER", "")
     port = state.setdefault(f"ethtool {name}", {"pause": "on", "fw-lldp-agent": "on"})
@@ -144,7 +144,7 @@ def ethtool(state, arguments):
     return ""
 
 
-def setpci(state, arguments):
+def run_setpci(state, arguments):
     _, device, register = arguments
     registers = state.setdefault(f"setpci {device}", {"CAP_EXP+08.w": "2910", "ECAP_ACS+6.w": "001d"})
     if "=" not in register:
@@ -160,7 +160,7 @@ MLXCONFIG = {"LINK_TYPE_P1": "1", "INTERNAL_CPU_OFFLOAD_ENGINE": "1", "CNP_DSCP_
     "ROCE_CC_PRIO_MASK_P1": "255", "ROCE_ADAPTIVE_ROUTING_EN": "0"}  # fmt: skip
 
 
-def mlxconfig(state, arguments):
+def run_mlxconfig(state, arguments):
     settings = state.setdefault("mlxconfig", dict(MLXCONFIG))
     lacks = os.environ.get("LACKS", "").split()
     if "ALL" in lacks:
@@ -181,7 +181,7 @@ def mlxconfig(state, arguments):
     return "\n".join(lines) + "\n"
 
 
-def mlxreg(state, arguments):
+def run_mlxreg(state, arguments):
     register = state.setdefault("mlxreg", {"adaptive_routing_forced_en": "0x0"})
     if "--set" in arguments:
         register.update([arguments[arguments.index("--set") + 1].split("=")])
@@ -201,7 +201,7 @@ DCQCN = {
 }  # fmt: skip
 
 
-def ranges(points):
+def format_ranges(points):
     """Show code points as `0-23, 25-45`."""
     text, points = [], sorted(points)
     while points:
@@ -250,7 +250,7 @@ def nicctl_show(state, arguments):
             lines.append(f"    DSCP bitmap               : 0x{bits:016x} ==> priority : {priority}")
         for priority in sorted(set(points.values())):
             own = [point for point, value in points.items() if value == priority]
-            lines.append(f"    DSCP                      : {ranges(own)} ==> priority : {priority}")
+            lines.append(f"    DSCP                      : {format_ranges(own)} ==> priority : {priority}")
         drops = kept.get("drops", [])
         lines += [
             "",
@@ -266,7 +266,7 @@ def nicctl_show(state, arguments):
     return "\n".join(lines) + "\n"
 
 
-def nicctl(state, arguments):
+def run_nicctl(state, arguments):
     if arguments[0] == "show":
         return nicctl_show(state, arguments)
     if os.environ.get("OFF_ALREADY") and arguments[-2:] == ["--no-drop", "disable"]:
@@ -303,8 +303,11 @@ try:
         state = marshal.load(stored)
 except FileNotFoundError:
     state = {}
-tools = {f.__name__: f for f in (mlnx_qos, dcb, devlink, ethtool, setpci, mlxconfig, mlxreg, nicctl)}
-text = {**tools, "mstconfig": mlxconfig}[TOOL](state, ARGUMENTS)
+tools = {
+    f.__name__: f
+    for f in (mlnx_qos, run_dcb, run_devlink, run_ethtool, run_setpci, run_mlxconfig, run_mlxreg, run_nicctl)
+}
+text = {**tools, "mstconfig": run_mlxconfig}[TOOL](state, ARGUMENTS)
 with open(STATE, "wb") as stored:  # noqa: PTH123
     marshal.dump(state, stored)
 requested = any(word in QUESTIONS for word in ARGUMENTS) or (TOOL == "mlnx_qos" and len(ARGUMENTS) == 2)

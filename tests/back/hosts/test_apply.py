@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.back.hosts import mode, render
-from tests.back.hosts.test_peers import NETWORKD, namespaces
-from tests.back.hosts.test_script import port, tools
+from tests.back.hosts.test_peers import NETWORKD, can_isolate
+from tests.back.hosts.test_script import make_tools, port
 from tests.back.hosts.variants import LOSSY, VARIANTS
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.model import Host
 
-pytestmark = pytest.mark.skipif(not namespaces(), reason="no root, or namespaces are not allowed here")
+pytestmark = pytest.mark.skipif(not can_isolate(), reason="no root, or namespaces are not allowed here")
 needs_networkmanager = pytest.mark.skipif(
     not all(map(shutil.which, ("NetworkManager", "nmcli", "dbus-daemon"))),
     reason="NetworkManager is not installed",
@@ -115,7 +115,7 @@ stage drift sh "$folder/tree/apply" --check
 )
 
 
-def stages(
+def run_stages(
     script: str, root: Path, variant: str, release: str, name: str = "su001-host01", *, storage: bool = False
 ) -> dict[str, str]:
     """Return the output of each stage, with `status N` unless it is 0; `storage`: a host of two networks."""
@@ -141,7 +141,7 @@ def stages_of(
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
         file.chmod(mode_of(path))
-    tools(root)
+    make_tools(root)
     done = subprocess.run(
         ["unshare", "-n", "-m", "-u", "sh", "-c", script, "sh", str(root), release, *ports],
         capture_output=True, text=True, timeout=1500, check=False,
@@ -187,7 +187,7 @@ stage scripts ls /usr/local/sbin
 def test_apply_configures_a_host_for_both_of_its_networks(
     tmp_path: Path, script: str, variant: str, release: str
 ) -> None:
-    seen = stages(script + SEEN, tmp_path, variant, release, storage=True)
+    seen = run_stages(script + SEEN, tmp_path, variant, release, storage=True)
     assert "differs: storage0: no address 10.208.0.1/31\n" in seen["before"]
     assert "differs: rail0: PFC is 0,0,0,0,0,0,0,0, planned 0,0,0,1,0,0,0,0\n" in seen["before"]
     assert "storage0: PFC is" not in seen["before"]  # lossy, as a NIC begins
@@ -208,7 +208,7 @@ RHEL = 'ID="rhel"\nVERSION_ID="9.4"'
 @needs_networkmanager
 @pytest.mark.parametrize("variant", ["rhel-9-dual-stack"])
 def test_apply_makes_networkmanager_match_its_keyfiles(tmp_path: Path, variant: str) -> None:
-    seen = stages(NETWORKMANAGER, tmp_path, variant, RHEL)
+    seen = run_stages(NETWORKMANAGER, tmp_path, variant, RHEL)
     assert "differs: rail0: no address 10.0.0.1/31\n" in seen["before"]
     assert "differs: rail0: PFC is 0,0,0,0,0,0,0,0, planned 0,0,0,1,0,0,0,0\n" in seen["before"]
     assert seen["before"].endswith("status 1\n")
@@ -238,7 +238,9 @@ def test_apply_makes_networkmanager_match_its_keyfiles(tmp_path: Path, variant: 
 @pytest.mark.spread(2)
 @pytest.mark.slow
 def test_networkd_files_are_those_of_netplan(tmp_path: Path, variant: str) -> None:
-    seen = stages(NETPLAN, tmp_path, variant, f'ID=ubuntu\nVERSION_ID="{variant.removeprefix("ubuntu-")}"')
+    seen = run_stages(
+        NETPLAN, tmp_path, variant, f'ID=ubuntu\nVERSION_ID="{variant.removeprefix("ubuntu-")}"'
+    )
     assert "differs: rail1: no rule from 10.1.0.1 to table 101\n" in seen["before"]
     assert "status" not in seen["apply"]
     assert seen["check"].endswith("as planned\n")
@@ -264,7 +266,7 @@ REFUSED = WORLD + '\nstage apply sh "$folder/tree/apply"\nstage written ls /usr/
 def test_another_host_or_system_is_refused_untouched(
     tmp_path: Path, release: str, name: str, reason: str
 ) -> None:
-    seen = stages(REFUSED, tmp_path, "rhel-9", release, name)
+    seen = run_stages(REFUSED, tmp_path, "rhel-9", release, name)
     assert reason in seen["apply"]
     assert seen["apply"].endswith("status 2\n")
     assert "fabricc-roce" not in seen["written"]
@@ -280,12 +282,12 @@ def test_nothing_of_a_keyfile_is_lost_on_its_own_parser(variant: str) -> None:
                 ["nmcli", "--offline", "connection", "modify", "connection.autoconnect", "yes"],
                 input=text, capture_output=True, text=True, timeout=60, check=True,
             )  # fmt: skip
-            assert settings(done.stdout) == settings(text) - {
+            assert parse_settings(done.stdout) == parse_settings(text) - {
                 ("connection", "autoconnect=true")
             }  # its default
 
 
-def settings(text: str) -> set[tuple[str, str]]:
+def parse_settings(text: str) -> set[tuple[str, str]]:
     section, found = "", set()
     for line in text.splitlines():
         if line.startswith("["):

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.back.hosts.test_apply import needs_networkd, stages
+from tests.back.hosts.test_apply import needs_networkd, run_stages
 from tests.back.hosts.test_apply_faults import RUNNING, UBUNTU
-from tests.back.hosts.test_peers import namespaces
+from tests.back.hosts.test_peers import can_isolate
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(not namespaces(), reason="no root, or namespaces are not allowed here")
+pytestmark = pytest.mark.skipif(not can_isolate(), reason="no root, or namespaces are not allowed here")
 
 # name -> (what breaks, what mends it, what is reported)
 BREAKAGES = {
@@ -148,7 +148,7 @@ stage clean sh "$folder/tree/apply" --check
     for name, (broken, mended, _) in BREAKAGES.items():
         script += f'{broken}\nstage {name} sh "$folder/tree/apply" --check\n{mended}\n'
     script += 'stage last sh "$folder/tree/apply" --check\n'
-    seen = stages(RUNNING + script, tmp_path, "connectx-7", UBUNTU)
+    seen = run_stages(RUNNING + script, tmp_path, "connectx-7", UBUNTU)
     for name in ("clean", "last"):
         assert seen[name].endswith("as planned\n"), seen[name]
     silent = [name for name, (_, _, line) in BREAKAGES.items() if f"differs: {line}" not in seen[name]]
@@ -181,7 +181,7 @@ stage relabeled sh "$folder/tree/apply"
 rm -r /run/systemd/system
 stage nosystemd sh "$folder/tree/apply" --check
 """
-    seen = stages(RUNNING + script, tmp_path, "ubuntu-24.04", UBUNTU)
+    seen = run_stages(RUNNING + script, tmp_path, "ubuntu-24.04", UBUNTU)
     assert seen["readonly"].endswith("apply: a step failed, see above\nstatus 3\n")
     assert "differs: /etc/udev/rules.d/70-fabricc-roce.rules\n" in seen["looked"]
     assert seen["looked"].endswith("status 1\n")
@@ -211,7 +211,7 @@ ip link set rail1 up
 stage late sh "$folder/tree/apply"
 stage clean sh "$folder/tree/apply" --check
 """
-    seen = stages(RUNNING + script, tmp_path, "ubuntu-24.04", UBUNTU)
+    seen = run_stages(RUNNING + script, tmp_path, "ubuntu-24.04", UBUNTU)
     assert "status 137" in seen["killed"]
     assert "differs: an earlier run left a step open: network\n" in seen["check"]
     assert seen["check"].endswith("status 1\n")
@@ -244,7 +244,7 @@ stage route ip route show default
 stage files ls /etc/netplan
 stage check sh "$folder/tree/apply" --check
 """
-    seen = stages(RUNNING + script, tmp_path, "ubuntu-24.04", UBUNTU)
+    seen = run_stages(RUNNING + script, tmp_path, "ubuntu-24.04", UBUNTU)
     assert "netplan apply failed, or took the default route away\n" in seen["apply"]
     assert "restored: /etc/netplan/60-fabricc.yaml\n" in seen["apply"]
     assert seen["apply"].endswith("status 3\n")

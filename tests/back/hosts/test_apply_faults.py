@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.back.hosts.test_apply import RHEL, WORLD, needs_networkd, stages
-from tests.back.hosts.test_peers import namespaces
+from tests.back.hosts.test_apply import RHEL, WORLD, needs_networkd, run_stages
+from tests.back.hosts.test_peers import can_isolate
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(not namespaces(), reason="no root, or namespaces are not allowed here")
+pytestmark = pytest.mark.skipif(not can_isolate(), reason="no root, or namespaces are not allowed here")
 
 UBUNTU = 'ID=ubuntu\nVERSION_ID="24.04"'
 TOOL = """
@@ -48,7 +48,7 @@ trap '[ ! -e /run/networkd.pid ] || kill "$(cat /run/networkd.pid)"' EXIT
 
 
 def run(script: str, root: Path, variant: str = "ubuntu-24.04", release: str = UBUNTU) -> dict[str, str]:
-    return stages(script, root, variant, release)
+    return run_stages(script, root, variant, release)
 
 
 @pytest.mark.slow
@@ -455,7 +455,7 @@ stage rails {check}
 printf '#!/bin/sh\\ncase $1 in --get-zone*) echo trusted ;; --get-default*) echo public ;; esac\\n' | tool firewall-cmd
 stage trusted {check}
 """
-    seen = stages(WORLD + TOOL + script, tmp_path, "connectx-7", UBUNTU)
+    seen = run_stages(WORLD + TOOL + script, tmp_path, "connectx-7", UBUNTU)
     reported = {name: re.findall(r"note: (\S+) .* guards (\w+):", text) for name, text in seen.items()}
     assert reported["open"] == reported["trusted"] == []
     assert reported["closed"] == [("nftables", name) for name in ("rail0", "rail1", "eno1")]

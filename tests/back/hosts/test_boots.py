@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.back.hosts.test_apply import needs_networkd, stages
+from tests.back.hosts.test_apply import needs_networkd, run_stages
 from tests.back.hosts.test_apply_faults import RUNNING, UBUNTU
-from tests.back.hosts.test_peers import namespaces
+from tests.back.hosts.test_peers import can_isolate
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = [
-    pytest.mark.skipif(not namespaces(), reason="no root, or namespaces are not allowed here"),
+    pytest.mark.skipif(not can_isolate(), reason="no root, or namespaces are not allowed here"),
     pytest.mark.slow,
     needs_networkd,
 ]
@@ -58,7 +58,7 @@ check() {
 )
 
 
-def differences(text: str) -> list[str]:
+def find_differences(text: str) -> list[str]:
     return [line.removeprefix("differs: ") for line in text.splitlines() if line.startswith("differs: ")]
 
 
@@ -81,7 +81,7 @@ EOF
 boot none
 check rewritten
 """
-    seen = stages(BOOT + script, tmp_path, "dual-stack", UBUNTU)
+    seen = run_stages(BOOT + script, tmp_path, "dual-stack", UBUNTU)
     for stage in ("dark", "lit"):
         words = (
             "10.0.0.1/31",
@@ -95,7 +95,7 @@ check rewritten
     assert "note: rail0 has no link\n" in seen["unlit"]
     assert seen["unlit"].endswith("as planned\n")
     assert seen["linked"].endswith("as planned\n")
-    assert differences(seen["rewritten"]) == [
+    assert find_differences(seen["rewritten"]) == [
         "/etc/netplan/70-cloud-init.yaml names rail1, its MAC address or its card as well; remove the port there"
     ]
 
@@ -119,9 +119,9 @@ ip route add blackhole 10.7.0.0/16 table 5000
 check before
 stage apply sh "$folder/tree/apply"
 """
-    seen = stages(BOOT + script, tmp_path, "dual-stack", UBUNTU)
+    seen = run_stages(BOOT + script, tmp_path, "dual-stack", UBUNTU)
     assert seen["beside"].endswith("as planned\n"), seen["beside"]
-    found = [line.partition(": 10.9.0.0 from")[0] for line in differences(seen["before"])]
+    found = [line.partition(": 10.9.0.0 from")[0] for line in find_differences(seen["before"])]
     assert sorted(found) == [
         "rail0: packets from 10.0.0.1 to 10.7.0.0 have no way",
         "rail0: packets from 10.0.0.1 to 10.9.0.0 take another way",
@@ -142,7 +142,7 @@ network:
 EOF
 stage apply sh "$folder/tree/apply"
 """
-    seen = stages(BOOT + script, tmp_path, "ubuntu-24.04", UBUNTU)
+    seen = run_stages(BOOT + script, tmp_path, "ubuntu-24.04", UBUNTU)
     for port in ("rail0", "rail1"):
         used = f"differs: {port}: networkd uses /run/systemd/network/10-netplan-all.network and not the planned file"
         assert used in seen["apply"]

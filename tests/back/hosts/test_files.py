@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 GOLDEN = Path(__file__).parent / "golden"
 
 
-def joined(files: dict[str, str]) -> str:
+def join_files(files: dict[str, str]) -> str:
     return "".join(f"=== {name}\n{text}" for name, text in sorted(files.items()) if name != services.APPLY)
 
 
@@ -45,7 +45,7 @@ def joined(files: dict[str, str]) -> str:
 )
 def test_text_equals_the_golden_file(name: str) -> None:
     golden = GOLDEN / f"{name}.txt"
-    text = joined(render(VARIANTS[name]))
+    text = join_files(render(VARIANTS[name]))
     if os.environ.get("UPDATE_GOLDEN"):
         golden.write_text(text, encoding="utf-8")
     assert text == golden.read_text(encoding="utf-8")
@@ -83,7 +83,7 @@ def statement_lines(files: dict[str, str]) -> list[tuple[str, int]]:
     ]
 
 
-def changed(files: dict[str, str], file: str, index: int, new: str | None) -> dict[str, str]:
+def change_line(files: dict[str, str], file: str, index: int, new: str | None) -> dict[str, str]:
     lines = files[file].splitlines()
     lines[index : index + 1] = [] if new is None else [new]
     return files | {file: "\n".join(lines) + "\n"}
@@ -92,7 +92,7 @@ def changed(files: dict[str, str], file: str, index: int, new: str | None) -> di
 FREE = re.compile(r"\s*echo 'usage:.*|Description=.*")  # text for people
 
 
-def unseen(host: Host, files: dict[str, str]) -> bool:
+def is_unseen(host: Host, files: dict[str, str]) -> bool:
     reading = read(files)
     return reading.facts == planned(host) and not reading.unknown
 
@@ -106,7 +106,7 @@ def test_no_line_can_be_lost_unseen(name: str) -> None:
             continue
         line = files[file].splitlines()[index]
         if not FREE.fullmatch(line):
-            assert not unseen(host, changed(files, file, index, None)), (file, line)
+            assert not is_unseen(host, change_line(files, file, index, None)), (file, line)
 
 
 @pytest.mark.parametrize("name", ["dual-stack", "two-lossless", "rhel-9-dual-stack"])
@@ -123,7 +123,7 @@ def test_no_number_can_change_unseen(name: str) -> None:
             new = f"{line[: number.start()]}{int(number[0]) + 4}{line[number.end() :]}"
             if FREE.fullmatch(line) or re.fullmatch(r"routing-rule\d+", line[: number.end()]):
                 continue
-            assert not unseen(host, changed(files, file, index, new)), (file, line, new)
+            assert not is_unseen(host, change_line(files, file, index, new)), (file, line, new)
             tried += 1
     assert tried >= 300
 
@@ -139,7 +139,7 @@ def test_no_word_can_change_unseen(name: str) -> None:
         for word in re.finditer(r"[A-Za-z]{2,}", line):
             new = f"{line[: word.start()]}{word[0]}x{line[word.end() :]}"
             if not FREE.fullmatch(line):
-                assert not unseen(host, changed(files, file, index, new)), (file, line, new)
+                assert not is_unseen(host, change_line(files, file, index, new)), (file, line, new)
 
 
 def test_ecn_bits_of_the_traffic_class_byte_make_no_difference() -> None:

@@ -14,16 +14,16 @@ from tests.back.hosts.test_apply import (
     WORLD,
     needs_networkd,
     needs_networkmanager,
-    stages,
+    run_stages,
     storage_part,
 )
-from tests.back.hosts.test_peers import namespaces
+from tests.back.hosts.test_peers import can_isolate
 from tests.back.hosts.variants import VARIANTS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(not namespaces(), reason="no root, or namespaces are not allowed here")
+pytestmark = pytest.mark.skipif(not can_isolate(), reason="no root, or namespaces are not allowed here")
 
 FLAP = """
 state() {
@@ -82,7 +82,7 @@ ip netns del pod
 UBUNTU = 'ID=ubuntu\nVERSION_ID="24.04"'
 
 
-def plain(state: str) -> list[str]:
+def plain_lines(state: str) -> list[str]:
     """Return the lines of a state without words about the link itself."""
     words = r"\b(UP|DOWN|LOWERLAYERDOWN|linkdown|tentative|dead)\b"
     return [" ".join(re.sub(words, "", line).split()) for line in state.splitlines()]
@@ -102,15 +102,15 @@ on_both_managers = pytest.mark.parametrize(
 def test_a_rail_keeps_its_addresses_rules_and_routes_without_a_carrier(
     tmp_path: Path, script: str, variant: str, release: str
 ) -> None:
-    seen = stages(script, tmp_path, variant, release)
+    seen = run_stages(script, tmp_path, variant, release)
     assert seen["check"].endswith("as planned\n"), seen["check"]
     assert "10.0.0.1/31" in seen["up"]
     assert "fd00::1/127" in seen["up"]
     assert seen["up"].count("lookup 100") == 2
     assert "10.0.0.0/10 via 10.0.0.0" in seen["up"]
     assert "LOWERLAYERDOWN" in seen["down"]
-    assert plain(seen["down"]) == plain(seen["up"])
-    assert plain(seen["again"]) == plain(seen["up"])
+    assert plain_lines(seen["down"]) == plain_lines(seen["up"])
+    assert plain_lines(seen["again"]) == plain_lines(seen["up"])
 
 
 @pytest.mark.slow
@@ -119,7 +119,7 @@ def test_a_port_that_a_pod_returned_is_configured_again(
     tmp_path: Path, script: str, variant: str, release: str
 ) -> None:
     """As the CNI plugin host-device does: a port goes to a pod, and comes back down and without its addresses."""
-    seen = stages(script.removesuffix(FLAP) + RETURNED, tmp_path, variant, release)
+    seen = run_stages(script.removesuffix(FLAP) + RETURNED, tmp_path, variant, release)
     assert "differs: there is no port rail0" in seen["away"]
     assert seen["back"].rstrip().endswith("as planned"), seen["back"]
 
@@ -127,7 +127,7 @@ def test_a_port_that_a_pod_returned_is_configured_again(
 @pytest.mark.slow
 @needs_networkd
 def test_a_port_with_routes_in_the_main_table_gives_them_up(tmp_path: Path) -> None:
-    seen = stages(NETWORKD, tmp_path, "dual-stack", UBUNTU, storage=True)
+    seen = run_stages(NETWORKD, tmp_path, "dual-stack", UBUNTU, storage=True)
     assert "10.208.0.1/31" in seen["up"]
     assert "10.208.0.1/31" not in seen["down"]
     assert "10.0.0.1/31" in seen["down"]

@@ -15,7 +15,7 @@ from fabricc.back.jobs.settings import mori_settings, nvshmem_settings
 from fabricc.catalog.library import MODELS
 from fabricc.catalog.load import load_catalog
 from fabricc.proof.invariants.contract import host_breaches, host_contracts
-from tests.back.hosts.variants import VARIANTS, amd, with_nic
+from tests.back.hosts.variants import VARIANTS, with_amd, with_nic
 from tests.front.planning.support import document
 from tests.front.planning.support import planned as planned_spec
 
@@ -28,7 +28,7 @@ NIC_NAMES = ("connectx-7", "thor2", "pollara")
 MODULES = "etc/modules-load.d/fabricc.conf"
 
 
-def words(text: str) -> set[str]:
+def setting_lines(text: str) -> set[str]:
     return {line for line in text.splitlines() if line and line[0] != "#"}
 
 
@@ -42,9 +42,9 @@ def job_tree(vendor: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("nic", NIC_NAMES)
 def test_a_host_with_amd_gpus_has_nothing_of_nvidias(nic: str) -> None:
-    host = amd(with_nic(nic))
+    host = with_amd(with_nic(nic))
     files = render(host)
-    assert words(files[MODULES]) == {"ib_umad", "rdma_cm", "rdma_ucm"}
+    assert setting_lines(files[MODULES]) == {"ib_umad", "rdma_cm", "rdma_ucm"}
     assert not [path for path, text in files.items() if "nvidia" in text.lower() and path != "apply"]
     assert "etc/nccl.conf" not in files
     assert "NCCL_DMABUF_ENABLE=1" in files["etc/rccl.conf"].splitlines()
@@ -54,7 +54,7 @@ def test_a_host_with_amd_gpus_has_nothing_of_nvidias(nic: str) -> None:
 
 def test_host_model_without_a_vendor_has_nvidia_gpus() -> None:
     files = render(VARIANTS["plain"])
-    assert words(files[MODULES]) == {"ib_umad", "rdma_cm", "rdma_ucm", "nvidia_peermem"}
+    assert setting_lines(files[MODULES]) == {"ib_umad", "rdma_cm", "rdma_ucm", "nvidia_peermem"}
     assert "etc/rccl.conf" not in files
     assert "DMABUF" not in files["etc/nccl.conf"]
     hosts = {name: model for name, model in load_catalog([])[0].hosts.items() if model.gpus}
@@ -68,7 +68,7 @@ def test_a_host_without_gpus_has_rdma_and_its_qos_and_nothing_of_gpus(nic: str) 
     host = with_nic(nic)
     host = replace(host, model=replace(host.model, gpus=0, gpu_vendor="none"))
     files = render(host)
-    assert words(files[MODULES]) == {"ib_umad", "rdma_cm", "rdma_ucm"}
+    assert setting_lines(files[MODULES]) == {"ib_umad", "rdma_cm", "rdma_ucm"}
     assert not {"etc/nccl.conf", "etc/rccl.conf"} & files.keys()
     assert "usr/local/sbin/fabricc-roce" in files
     reading = read(files)
@@ -102,18 +102,19 @@ def test_the_catalog_has_hosts_without_gpus() -> None:
 
 @pytest.mark.parametrize("host", [VARIANTS["plain"], VARIANTS["isolated"]], ids=["paths", "isolated"])
 def test_rccl_uses_pxn_only_where_nothing_else_joins_rails(host: Host) -> None:
-    reported = "NCCL_PXN_DISABLE=0" in render(amd(host))["etc/rccl.conf"].splitlines()
+    reported = "NCCL_PXN_DISABLE=0" in render(with_amd(host))["etc/rccl.conf"].splitlines()
     assert reported == host.rail_isolated
     assert "NCCL_PXN_DISABLE=0" in render(host)["etc/nccl.conf"].splitlines()
 
 
 def test_one_sided_libraries_follow_the_gpus() -> None:
     assert (
-        mori_settings(amd(VARIANTS["plain"])) == "MORI_RDMA_TC=106\nMORI_IO_TC=106\nMORI_SOCKET_IFNAME=eno1\n"
+        mori_settings(with_amd(VARIANTS["plain"]))
+        == "MORI_RDMA_TC=106\nMORI_IO_TC=106\nMORI_SOCKET_IFNAME=eno1\n"
     )
     assert (
-        mori_settings(amd(VARIANTS["lossy"]))
-        == mori_settings(amd(VARIANTS["e810-iwarp"]))
+        mori_settings(with_amd(VARIANTS["lossy"]))
+        == mori_settings(with_amd(VARIANTS["e810-iwarp"]))
         == nvshmem_settings(VARIANTS["lossy"])
         == ""
     )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 TEXTS = [netplan.render_text(host) for host in VARIANTS.values()]
 
 
-def shown(tree: Tree) -> tuple[list[tuple[int, tuple[str, ...]]], list[tuple[int, str]]]:
+def read_tree(tree: Tree) -> tuple[list[tuple[int, tuple[str, ...]]], list[tuple[int, str]]]:
     return list(leaf_paths(tree.nodes)), sorted(tree.faults)
 
 
@@ -29,7 +29,7 @@ def shown(tree: Tree) -> tuple[list[tuple[int, tuple[str, ...]]], list[tuple[int
 def test_both_ways_of_reading_agree_on_rendered_text(text: str) -> None:
     quick = block_style(text)
     assert quick is not None
-    assert shown(quick) == shown(structured(text))
+    assert read_tree(quick) == read_tree(structured(text))
 
 
 @given(st.sampled_from(TEXTS), st.randoms(use_true_random=False))
@@ -47,7 +47,7 @@ def test_damaged_text_is_read_the_same_both_ways(text: str, rng: random.Random) 
             lines.insert(index, lines[rng.randrange(len(lines))])
     damaged = "\n".join(lines)
     quick = block_style(damaged)
-    assert quick is None or shown(quick) == shown(structured(damaged))
+    assert quick is None or read_tree(quick) == read_tree(structured(damaged))
 
 
 def test_a_netplan_file_in_another_layout_has_the_same_facts() -> None:

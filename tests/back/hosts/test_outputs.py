@@ -11,7 +11,7 @@ from fabricc.audit import audit_fabric
 from fabricc.audit.gather import device_of
 from fabricc.back import hosts
 from fabricc.back.hosts import recognition
-from tests.back.nos.test_vocabulary import fits
+from tests.back.nos.test_vocabulary import fits_type
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,7 +62,7 @@ def read(name: str, text: str) -> dict[str, str | int]:
     for path, value in reading.facts.items():
         row = hosts.vocabulary().row(path)
         assert row.declared, path
-        assert fits(row.type, value), (path, value)
+        assert fits_type(row.type, value), (path, value)
     return reading.facts
 
 

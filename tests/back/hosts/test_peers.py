@@ -25,7 +25,7 @@ NETWORKD = Path("/lib/systemd/systemd-networkd")
 
 
 @cache
-def namespaces() -> bool:
+def can_isolate() -> bool:
     """Return whether this user may make network and mount namespaces with a /sys and /run of their own."""
     if os.geteuid() or not shutil.which("unshare") or not shutil.which("ip"):
         return False
@@ -37,11 +37,11 @@ def namespaces() -> bool:
     return done.returncode == 0
 
 
-needs_namespaces = pytest.mark.skipif(not namespaces(), reason="no root, or namespaces are not allowed here")
+needs_namespaces = pytest.mark.skipif(not can_isolate(), reason="no root, or namespaces are not allowed here")
 needs_netplan = pytest.mark.skipif(not shutil.which("netplan"), reason="netplan is not installed")
 
 
-def isolated(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_isolated(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a shell script in network and mount namespaces of its own, with an empty /run and its own /sys."""
     mounts = "set -e; mount -t tmpfs none /run; mount -t sysfs -o ro none /sys; ip link set lo up\n"
     return subprocess.run(
@@ -53,7 +53,7 @@ def isolated(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def generated(root: Path, variant: str) -> subprocess.CompletedProcess[str]:
+def generate_netplan(root: Path, variant: str) -> subprocess.CompletedProcess[str]:
     file = root / netplan.FILE
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(render(VARIANTS[variant])[netplan.FILE])
@@ -78,7 +78,7 @@ WITH_NETPLAN = {
 @needs_netplan
 @pytest.mark.parametrize("variant", [*reversed(WITH_NETPLAN.values())])
 def test_netplan_takes_the_file_without_a_word(tmp_path: Path, variant: str) -> None:
-    done = generated(tmp_path, variant)
+    done = generate_netplan(tmp_path, variant)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     units = list((tmp_path / "run/systemd/network").glob("*.network"))
     assert len(units) == len(VARIANTS[variant].ports)
@@ -95,7 +95,7 @@ def test_interfaces_of_networkmanager_stay_with_it(tmp_path: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"network:\n  version: 2\n{text}")
         file.chmod(0o600)
-    assert generated(tmp_path, "dual-stack").returncode == 0
+    assert generate_netplan(tmp_path, "dual-stack").returncode == 0
     assert (tmp_path / "run/NetworkManager/conf.d/10-globally-managed-devices.conf").exists()
     assert (tmp_path / "run/NetworkManager/system-connections/netplan-eno1.nmconnection").exists()
     units = {file.name for file in (tmp_path / "run/systemd/network").glob("*.network")}
@@ -133,7 +133,7 @@ sed 's/^/networkd: /' /run/log
 @pytest.mark.parametrize("variant", ["eight-rails", "dual-stack", "dual-port", "ipv6-only"])
 def test_networkd_sends_each_source_by_its_own_rail(tmp_path: Path, variant: str) -> None:
     host = VARIANTS[variant]
-    generated(tmp_path, variant)
+    generate_netplan(tmp_path, variant)
     units = tmp_path / "run/systemd/network"
     questions = []
     for port in host.ports:
@@ -142,7 +142,7 @@ def test_networkd_sends_each_source_by_its_own_rail(tmp_path: Path, variant: str
         if port.ipv6:
             questions.append((port.ipv6.partition("/")[0], "fd00:0:ffff::9", port.name))
     (units / "questions").write_text("".join(f"{source} {to}\n" for source, to, _ in questions))
-    done = isolated(APPLY, str(units), str(len(questions)), *[port.name for port in host.ports])
+    done = run_isolated(APPLY, str(units), str(len(questions)), *[port.name for port in host.ports])
     complaints = re.findall(r"networkd: .*(?:ignoring|Unknown|Invalid|Failed|Could not set).*", done.stdout)
     assert complaints == []
     assert "networkd: rail" in done.stdout
@@ -183,7 +183,7 @@ def test_kernel_settings_are_those_of_ports_that_share_a_subnet(tmp_path: Path) 
     assert not re.search(r"conf\.(all|default)\.", text)
     (tmp_path / "settings").write_text(text)
     ports = "for name in rail0 rail1; do ip link add $name type veth peer name p$name; done\n"
-    done = isolated(
+    done = run_isolated(
         ports + 'sysctl -p "$1"; sysctl -n net.ipv4.conf.all.arp_ignore', str(tmp_path / "settings")
     )
     assert (done.returncode, done.stderr) == (0, "")
@@ -224,12 +224,12 @@ def test_rdma_between_rails_of_a_host_leaves_by_the_rail_over_ipv6_too(tmp_path:
     """The lookup is that of a queue pair: source and device given (NVIDIA/nccl issue 1405)."""
     for name in ("rail0", "rail1"):
         test_script.port(tmp_path, name, f"mlx5_{name.replace('rail', 'r')}")
-    test_script.tools(tmp_path)
+    test_script.make_tools(tmp_path)
     script = tmp_path / "fabricc-roce"
     host = VARIANTS["dual-stack"]
     script.write_text(render(host)[qos.SCRIPT])
     settings = "export PATH=$2/bin:$PATH SYSFS=$2/sys STATE=$2/state RECORD=$2/record\n"
-    done = isolated(settings + LOOKUP, str(script), str(tmp_path))
+    done = run_isolated(settings + LOOKUP, str(script), str(tmp_path))
     assert done.returncode == 0, done.stderr
     seen = dict(line.split(": ", 1) for line in done.stdout.splitlines() if ": " in line)
     assert "before: rail0: first table of RDMA over IPv6 is local, planned own" in done.stdout
@@ -284,7 +284,7 @@ def test_udev_names_a_port_and_starts_its_unit(tmp_path: Path) -> None:
             own = text.replace("Path=pci-0000:18:00.0", "OriginalName=eth[78]")
             own = own.replace('ATTR{phys_port_name}=="*pf[0-9]*"', 'KERNEL=="eth8"')
             (tmp_path / Path(name).name).write_text(own)
-    done = isolated(UDEV, str(tmp_path))
+    done = run_isolated(UDEV, str(tmp_path))
     representor, _, port = done.stdout.partition("=== port")
     added, _, moved = port.partition("=== move")
     assert "FABRICC_REPRESENTOR=1" in representor

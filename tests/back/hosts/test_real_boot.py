@@ -12,14 +12,14 @@ import pytest
 
 from fabricc.back.hosts import mode, render
 from tests.back.hosts.test_apply import needs_networkd, needs_networkmanager
-from tests.back.hosts.test_peers import namespaces
+from tests.back.hosts.test_peers import can_isolate
 from tests.back.hosts.test_script import TOOLS, port
 from tests.back.hosts.variants import VARIANTS
 
 SYSTEMD = Path("/lib/systemd/systemd")
 pytestmark = [
     pytest.mark.skipif(
-        not namespaces() or not SYSTEMD.exists(), reason="no root, namespaces or systemd here"
+        not can_isolate() or not SYSTEMD.exists(), reason="no root, namespaces or systemd here"
     ),
     pytest.mark.slow,
 ]
@@ -110,7 +110,7 @@ UNITS = {
 }
 
 
-def boots(root: Path, variant: str, system: str, daemon: str) -> dict[str, str]:
+def boot_twice(root: Path, variant: str, system: str, daemon: str) -> dict[str, str]:
     """Return what each stage of two boots prints, with the number of the boot in its name."""
     host = replace(VARIANTS[variant], os=system)
     files = root / "files"
@@ -165,7 +165,7 @@ def boots(root: Path, variant: str, system: str, daemon: str) -> dict[str, str]:
     ],
 )
 def test_rails_are_as_planned_after_a_boot_and_a_flap(tmp_path: Path, system: str, daemon: str) -> None:
-    seen = boots(tmp_path, "dual-stack", system, daemon)
+    seen = boot_twice(tmp_path, "dual-stack", system, daemon)
     assert "differs" not in seen["apply0"], seen["apply0"]
     assert seen["units1"] == "active\nactive\n"
     for stage in ("again0", "again1"):

@@ -13,15 +13,15 @@ from tests.back.hosts.test_apply import (
     WORLD,
     needs_networkd,
     needs_networkmanager,
-    stages,
+    run_stages,
 )
-from tests.back.hosts.test_flaps import UBUNTU, plain
-from tests.back.hosts.test_peers import namespaces
+from tests.back.hosts.test_flaps import UBUNTU, plain_lines
+from tests.back.hosts.test_peers import can_isolate
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(not namespaces(), reason="no root, or namespaces are not allowed here")
+pytestmark = pytest.mark.skipif(not can_isolate(), reason="no root, or namespaces are not allowed here")
 
 STATE = """
 state() {
@@ -140,9 +140,9 @@ stage last sh "$folder/tree/apply" --check
 )
 
 
-def settled(state: str) -> list[str]:
+def settled_lines(state: str) -> list[str]:
     """Return the lines of a state without the far end of a link and NetworkManager's order of connections."""
-    return sorted(re.sub(r"@\S+| metric \d+", "", line) for line in plain(state))
+    return sorted(re.sub(r"@\S+| metric \d+", "", line) for line in plain_lines(state))
 
 
 @pytest.mark.slow
@@ -156,12 +156,12 @@ def settled(state: str) -> list[str]:
 def test_rails_come_back_after_a_restart_and_a_boot(
     tmp_path: Path, script: str, variant: str, release: str
 ) -> None:
-    seen = stages(script, tmp_path, variant, release)
+    seen = run_stages(script, tmp_path, variant, release)
     assert seen["check"].endswith("as planned\n"), seen["check"]
     for word in ("10.0.0.1/31", "fd00::1/127", "from 10.0.0.1 lookup 100", "oif rail0 lookup 100"):
         assert word in seen["planned"], word
-    assert settled(seen["restarted"]) == settled(seen["planned"])
+    assert settled_lines(seen["restarted"]) == settled_lines(seen["planned"])
     assert "10.0.0.1" not in seen["off"]
-    assert settled(seen["booted"]) == settled(seen["planned"])
+    assert settled_lines(seen["booted"]) == settled_lines(seen["planned"])
     assert "192.0.2.5/24" in seen["installer"]
     assert seen["last"].endswith("as planned\n"), seen["last"]

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.back.hosts.test_apply import RHEL, WORLD, needs_networkd, needs_networkmanager, stages
+from tests.back.hosts.test_apply import RHEL, WORLD, needs_networkd, needs_networkmanager, run_stages
 from tests.back.hosts.test_apply_faults import TOOL, UBUNTU
-from tests.back.hosts.test_boots import BOOT, differences
-from tests.back.hosts.test_peers import namespaces
+from tests.back.hosts.test_boots import BOOT, find_differences
+from tests.back.hosts.test_peers import can_isolate
 
 pytestmark = [
-    pytest.mark.skipif(not namespaces(), reason="no root, or namespaces are not allowed here"),
+    pytest.mark.skipif(not can_isolate(), reason="no root, or namespaces are not allowed here"),
     pytest.mark.slow,
 ]
 
@@ -84,9 +84,9 @@ method=disabled
 """
 
 
-def networkmanager(root: Path, path: str, text: str) -> dict[str, str]:
+def run_networkmanager(root: Path, path: str, text: str) -> dict[str, str]:
     """Return what the stages print where a file of another tool is there from the beginning."""
-    return stages(
+    return run_stages(
         f"{NETWORKMANAGER}\nwrite {path} << 'TEXT'\n{text}\nTEXT\n{RUNS}", root, "rhel-9-dual-stack", RHEL
     )
 
@@ -110,9 +110,9 @@ def networkmanager(root: Path, path: str, text: str) -> dict[str, str]:
     ids=["profile", "unmanaged", "carrier", "docker", "own-connection-of-networkmanager"],
 )
 def test_the_planned_connection_wins(tmp_path: Path, path: str, text: str) -> None:
-    seen = networkmanager(tmp_path, path, text)
+    seen = run_networkmanager(tmp_path, path, text)
     assert seen["booted"].endswith("as planned\n"), seen["booted"]
-    assert differences(seen["apply"]) == []
+    assert find_differences(seen["apply"]) == []
     assert "nothing to change" in seen["again"]
 
 
@@ -129,10 +129,10 @@ stage apply sh "$folder/tree/apply"
 sleep 1
 stage after sh "$folder/tree/apply" --check
 """
-    seen = stages(NETWORKMANAGER + script, tmp_path, "rhel-10", RHEL.replace("9", "10"))
+    seen = run_stages(NETWORKMANAGER + script, tmp_path, "rhel-10", RHEL.replace("9", "10"))
     assert "fabricc-rail0.nmconnection names rail0" in seen["check"]
     assert "fabricc-rail0.nmconnection is removed, which hid the planned one" in seen["apply"]
-    assert differences(seen["after"]) == []
+    assert find_differences(seen["after"]) == []
 
 
 @needs_networkmanager
@@ -151,12 +151,12 @@ stage after sh "$folder/tree/apply" --check
     ids=["equal-profile", "named-profile", "unmanaged", "carrier"],
 )  # fmt: skip
 def test_another_file_is_named_in_every_run(tmp_path: Path, path: str, text: str, reported: str) -> None:
-    seen = networkmanager(tmp_path, path, text)
+    seen = run_networkmanager(tmp_path, path, text)
     for stage in ("apply", "again", "booted"):
-        assert [line for line in differences(seen[stage]) if line.startswith(reported)], seen[stage]
+        assert [line for line in find_differences(seen[stage]) if line.startswith(reported)], seen[stage]
 
 
-def makes(kind: str) -> bool:
+def can_make(kind: str) -> bool:
     """Return whether this kernel makes links of a kind."""
     return not subprocess.run(
         ["unshare", "-n", "ip", "link", "add", "one", "type", kind], capture_output=True, check=False
@@ -184,7 +184,7 @@ LINKS = "/etc/systemd/network"
             "network: {version: 2, ethernets: {rail0: {}}, bonds: {bond0: {interfaces: [rail0]}}}",
             "rail0 is part of bond0, which takes its addresses",
             marks=pytest.mark.skipif(
-                not makes("bond"), reason="this kernel makes no bonds; a bridge takes the same decision"
+                not can_make("bond"), reason="this kernel makes no bonds; a bridge takes the same decision"
             ),
         ),
     ],
@@ -200,9 +200,9 @@ boot none
 check booted
 """
     write = f"mkdir -p $(dirname {path})\ncat > {path} << 'TEXT'\n{text}\nTEXT\nchmod 600 /etc/netplan/* || true\n"
-    seen = stages(BOOT + write + runs, tmp_path, "dual-stack", UBUNTU)
+    seen = run_stages(BOOT + write + runs, tmp_path, "dual-stack", UBUNTU)
     for stage in ("apply", "again", "booted"):
-        assert [line for line in differences(seen[stage]) if line.startswith(reported)], seen[stage]
+        assert [line for line in find_differences(seen[stage]) if line.startswith(reported)], seen[stage]
 
 
 # networkd and NetworkManager beside each other, with the udev, D-Bus and netplan of a host. `systemctl` starts and
@@ -308,7 +308,7 @@ def with_both(root: Path, variant: str, release: str, path: str, text: str) -> d
     script = f"{BOTH}\nmkdir -p {Path(path).parent}\ncat > {path} << 'TEXT'\n{text}\nTEXT\nchmod 600 {path}\n"
     if path.endswith(".network"):
         script += f"chmod 644 {path}\n"
-    return stages(script + BOTH_RUNS, root, variant, release)
+    return run_stages(script + BOTH_RUNS, root, variant, release)
 
 
 @needs_both
@@ -317,7 +317,7 @@ def with_both(root: Path, variant: str, release: str, path: str, text: str) -> d
 def test_networkmanager_leaves_the_rails_to_networkd_from_the_first_run(tmp_path: Path) -> None:
     everything = "network: {version: 2, renderer: NetworkManager}"
     seen = with_both(tmp_path, "dual-stack", UBUNTU, "/etc/netplan/01-network-manager-all.yaml", everything)
-    assert differences(seen["apply"]) == []
+    assert find_differences(seen["apply"]) == []
     assert "nothing to change" in seen["again"]
     for stage in ("flapped", "booted", "last"):
         assert seen[stage].endswith("as planned\n"), seen[stage]
@@ -347,7 +347,7 @@ def test_the_other_daemon_is_named_and_the_rails_survive(
 ) -> None:
     seen = with_both(tmp_path, variant, release, path, text)
     for stage in stages_of_it.split():
-        assert [line for line in differences(seen[stage]) if line.startswith(reported)], seen[stage]
+        assert [line for line in find_differences(seen[stage]) if line.startswith(reported)], seen[stage]
     for stage in ("flapped", "booted", "last"):
         assert "no address" not in seen[stage], seen[stage]
         assert "no route" not in seen[stage], seen[stage]

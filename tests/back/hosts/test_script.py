@@ -26,10 +26,10 @@ WRITTEN = (
 )
 
 
-def machine(root: Path, net: str, rdma: str) -> None:
+def make_machine(root: Path, net: str, rdma: str) -> None:
     """A /sys with one port, and the NIC's tools."""
     port(root, net, rdma)
-    tools(root)
+    make_tools(root)
 
 
 def port(root: Path, net: str, rdma: str, pci: str = "0000:18:00.0") -> None:
@@ -53,7 +53,7 @@ def port(root: Path, net: str, rdma: str, pci: str = "0000:18:00.0") -> None:
     (root / f"sys/class/net/{net}/ifindex").write_text("4\n")
 
 
-def tools(root: Path) -> None:
+def make_tools(root: Path) -> None:
     """The tools of every family, in a folder of their own."""
     (root / "bin").mkdir()
     text = f"#!{sys.executable} -IS\nimport sys\nsys.path.insert(0, {str(TOOLS.parent)!r})\nimport {TOOLS.stem}\n"
@@ -79,11 +79,11 @@ def run(root: Path, variant: str, *arguments: str, **environment: str) -> subpro
     )
 
 
-def recorded(root: Path) -> list[str]:
+def recorded_calls(root: Path) -> list[str]:
     return (root / "record").read_text().splitlines()
 
 
-def content(root: Path, file: str) -> str:
+def read_setting(root: Path, file: str) -> str:
     return (root / "sys" / file).read_text().strip()
 
 
@@ -91,11 +91,11 @@ PCI = ["setpci -s 0000:18:00.0 CAP_EXP+08.w=5000:7000", "setpci -s 0000:17:00.0 
 
 
 def test_commands_and_settings_are_the_contract(tmp_path: Path) -> None:
-    machine(tmp_path, "rail1", "mlx5_r1")
+    make_machine(tmp_path, "rail1", "mlx5_r1")
     done = run(tmp_path, "plain", "rail1")
     assert (done.returncode, done.stderr) == (0, "")
     pairs = " ".join(f"--dscp2prio=set,{d},{ {26: 3, 48: 6}.get(d, 0) }" for d in range(64))
-    assert recorded(tmp_path) == [
+    assert recorded_calls(tmp_path) == [
         "mlnx_qos -i rail1 -d os",
         "mlnx_qos -i rail1 --trust=dscp",
         f"mlnx_qos -i rail1 {pairs}",
@@ -107,37 +107,37 @@ def test_commands_and_settings_are_the_contract(tmp_path: Path) -> None:
     ]
     net, rdma = "class/net/rail1/ecn", "class/infiniband/mlx5_r1"
     for side in ("np", "rp"):
-        enabled = [content(tmp_path, f"{net}/roce_{side}/enable/{p}") for p in range(8)]
+        enabled = [read_setting(tmp_path, f"{net}/roce_{side}/enable/{p}") for p in range(8)]
         assert enabled == ["0", "0", "0", "1", "0", "0", "0", "0"]
-    assert content(tmp_path, f"{net}/roce_np/cnp_dscp") == "48"
-    assert content(tmp_path, f"{net}/roce_np/cnp_802p_prio") == "6"
-    assert content(tmp_path, f"{rdma}/tc/1/traffic_class") == "106"
+    assert read_setting(tmp_path, f"{net}/roce_np/cnp_dscp") == "48"
+    assert read_setting(tmp_path, f"{net}/roce_np/cnp_802p_prio") == "6"
+    assert read_setting(tmp_path, f"{rdma}/tc/1/traffic_class") == "106"
     port = "kernel/config/rdma_cm/mlx5_r1/ports/1"
-    assert content(tmp_path, f"{port}/default_roce_mode") == "RoCE v2"
-    assert content(tmp_path, f"{port}/default_roce_tos") == "106"
+    assert read_setting(tmp_path, f"{port}/default_roce_mode") == "RoCE v2"
+    assert read_setting(tmp_path, f"{port}/default_roce_tos") == "106"
 
 
 def test_a_second_run_touches_nothing(tmp_path: Path) -> None:
-    machine(tmp_path, "rail0", "mlx5_r0")
+    make_machine(tmp_path, "rail0", "mlx5_r0")
     assert run(tmp_path, "plain", "rail0").stdout == "rail0: configured\n"
-    once = recorded(tmp_path)
+    once = recorded_calls(tmp_path)
     again = run(tmp_path, "plain", "rail0")
-    assert (again.returncode, again.stdout, recorded(tmp_path)) == (0, "", once)
+    assert (again.returncode, again.stdout, recorded_calls(tmp_path)) == (0, "", once)
 
 
 def test_another_class_of_connections_leaves_the_nic_alone(tmp_path: Path) -> None:
     """Setting PFC anew empties buffers."""
-    machine(tmp_path, "rail0", "mlx5_r0")
+    make_machine(tmp_path, "rail0", "mlx5_r0")
     run(tmp_path, "plain", "rail0")
-    once = recorded(tmp_path)
+    once = recorded_calls(tmp_path)
     (tmp_path / "sys/kernel/config/rdma_cm/mlx5_r0/ports/1/default_roce_tos").write_text("0\n")
     run(tmp_path, "plain", "rail0")
-    assert recorded(tmp_path) == once
+    assert recorded_calls(tmp_path) == once
     assert run(tmp_path, "plain", "--check", "rail0").returncode == 0
 
 
 def test_pause_that_no_tool_shows_is_not_called_as_planned(tmp_path: Path) -> None:
-    machine(tmp_path, "rail0", "mlx5_r0")
+    make_machine(tmp_path, "rail0", "mlx5_r0")
     run(tmp_path, "plain", "rail0")
     (tmp_path / "bin/ethtool").unlink()
     done = run(tmp_path, "plain", "--check", "rail0", PATH=f"{tmp_path / 'bin'}:/usr/bin")
@@ -147,27 +147,27 @@ def test_pause_that_no_tool_shows_is_not_called_as_planned(tmp_path: Path) -> No
 
 
 def test_another_read_request_leaves_classes_and_pfc_alone(tmp_path: Path) -> None:
-    machine(tmp_path, "rail0", "mlx5_r0")
+    make_machine(tmp_path, "rail0", "mlx5_r0")
     run(tmp_path, "plain", "rail0")
-    once = recorded(tmp_path)
+    once = recorded_calls(tmp_path)
     subprocess.run([tmp_path / "bin/setpci", "-s", "0000:18:00.0", "CAP_EXP+08.w=2910"], check=True,
         env={"STATE": str(tmp_path / "state"), "RECORD": str(tmp_path / "other")})  # fmt: skip
     assert run(tmp_path, "plain", "rail0").stdout == "rail0: configured\n"
-    assert recorded(tmp_path) == once + PCI
+    assert recorded_calls(tmp_path) == once + PCI
 
 
 def test_a_kernel_locked_by_secure_boot_keeps_the_other_settings(tmp_path: Path) -> None:
     """It refuses writes to PCIe configuration (kernel_lockdown(7)); setpci of pciutils then only prints a warning."""
-    machine(tmp_path, "rail0", "mlx5_r0")
+    make_machine(tmp_path, "rail0", "mlx5_r0")
     lock = tmp_path / "sys/kernel/security/lockdown"
     lock.parent.mkdir()
     lock.write_text("none [integrity] confidentiality\n")
     assert run(tmp_path, "plain", "rail0").stdout == "rail0: configured\n"
-    once = recorded(tmp_path)
+    once = recorded_calls(tmp_path)
     assert not [call for call in once if "setpci" in call]
-    assert content(tmp_path, "kernel/config/rdma_cm/mlx5_r0/ports/1/default_roce_tos") == "106"
+    assert read_setting(tmp_path, "kernel/config/rdma_cm/mlx5_r0/ports/1/default_roce_tos") == "106"
     again = run(tmp_path, "plain", "rail0")
-    assert (again.stdout, recorded(tmp_path)) == ("", once)
+    assert (again.stdout, recorded_calls(tmp_path)) == ("", once)
     checked = run(tmp_path, "plain", "--check", "rail0")
     assert checked.returncode == 1
     assert "PCIe read request (code) is 2, planned 5" in checked.stdout
@@ -175,7 +175,7 @@ def test_a_kernel_locked_by_secure_boot_keeps_the_other_settings(tmp_path: Path)
 
 
 def test_a_refused_setting_fails_the_unit(tmp_path: Path) -> None:
-    machine(tmp_path, "rail0", "mlx5_r0")
+    make_machine(tmp_path, "rail0", "mlx5_r0")
     (tmp_path / "bin/setpci").write_text("#!/bin/sh\nexit 3\n")
     assert run(tmp_path, "plain", "rail0").returncode == 3
 
@@ -184,7 +184,7 @@ def test_a_refused_setting_fails_the_unit(tmp_path: Path) -> None:
 @pytest.mark.parametrize("variant", ["plain", "two-lossless", "lossy", "thor2", "e810", "e810-iwarp"])
 def test_a_check_is_clean_after_a_run_and_writes_nothing(tmp_path: Path, variant: str) -> None:
     rdma = VARIANTS[variant].ports[0].rdma
-    machine(tmp_path, "rail0", rdma)
+    make_machine(tmp_path, "rail0", rdma)
     cc = tmp_path / f"sys/kernel/config/bnxt_re/{rdma}/ports/1/cc"
     cc.mkdir(parents=True)
     for name in ("ecn_marking", "ecn_enable", "cc_mode", "cnp_prio", "cnp_dscp", "roce_prio", "roce_dscp"):
@@ -201,11 +201,11 @@ def test_a_check_is_clean_after_a_run_and_writes_nothing(tmp_path: Path, variant
         assert run(tmp_path, variant, "--firmware", "rail0").returncode == 0
     elif variant in ("two-lossless", "lossy"):
         run(tmp_path, variant, "--firmware", "rail0")
-    once = recorded(tmp_path)
+    once = recorded_calls(tmp_path)
     after = run(tmp_path, variant, "--check", "rail0")
     assert (after.returncode, after.stdout) == (0, "")
     assert run(tmp_path, variant, "rail0").stdout == ""
-    assert recorded(tmp_path) == once
+    assert recorded_calls(tmp_path) == once
 
 
 DRIFTS = {
@@ -223,7 +223,7 @@ DRIFTS = {
 @pytest.mark.slow
 def test_script_names_and_restores_changed_settings(tmp_path: Path) -> None:
     """One change after the other, on one host."""
-    machine(tmp_path, "rail0", "mlx5_r0")
+    make_machine(tmp_path, "rail0", "mlx5_r0")
     assert run(tmp_path, "connectx-7", "rail0").returncode == 0
     assert run(tmp_path, "connectx-7", "--firmware", "rail0").returncode == 0
     environment = {"STATE": str(tmp_path / "state"), "RECORD": str(tmp_path / "other")}
@@ -238,13 +238,13 @@ def test_script_names_and_restores_changed_settings(tmp_path: Path) -> None:
 
 
 def test_a_connectx_places_packets_in_any_order_where_switches_spread_them(tmp_path: Path) -> None:
-    machine(tmp_path, "rail0a", "mlx5_r0a")
+    make_machine(tmp_path, "rail0a", "mlx5_r0a")
     assert run(tmp_path, "spread", "--firmware", "rail0a").returncode == 0
-    (kept,) = recorded(tmp_path)
+    (kept,) = recorded_calls(tmp_path)
     assert "ROCE_ADAPTIVE_ROUTING_EN=1" in kept.split()
     assert run(tmp_path, "spread", "rail0a").returncode == 0
     forced = "mlxreg -d 0000:18:00.0 --yes --reg_name ROCE_ACCL --set adaptive_routing_forced_en=0x1"
-    assert forced in recorded(tmp_path)
+    assert forced in recorded_calls(tmp_path)
     assert run(tmp_path, "spread", "--check", "rail0a").returncode == 0
     state = {"STATE": str(tmp_path / "state"), "RECORD": str(tmp_path / "other")}
     undo = [tmp_path / "bin/mlxreg", *forced.replace("0x1", "0x0").split()[1:]]
@@ -253,37 +253,37 @@ def test_a_connectx_places_packets_in_any_order_where_switches_spread_them(tmp_p
 
 
 def test_firmware_follows_the_contract(tmp_path: Path) -> None:
-    machine(tmp_path, "rail0", "mlx5_r0")
+    make_machine(tmp_path, "rail0", "mlx5_r0")
     assert run(tmp_path, "connectx-7", "--firmware", "rail0").returncode == 0
-    assert recorded(tmp_path) == [
+    assert recorded_calls(tmp_path) == [
         "mlxconfig -y -d 0000:18:00.0 set CNP_802P_PRIO_P1=6 CNP_DSCP_P1=48 LINK_TYPE_P1=2 ROCE_CC_PRIO_MASK_P1=8"
     ]
 
 
 def test_broadcom_has_three_classes_and_one_lossless_priority(tmp_path: Path) -> None:
-    machine(tmp_path, "rail0", "bnxt_re_r0")
+    make_machine(tmp_path, "rail0", "bnxt_re_r0")
     cc = tmp_path / "sys/kernel/config/bnxt_re/bnxt_re_r0/ports/1/cc"
     cc.mkdir(parents=True)
     for name in ("ecn_enable", "cnp_prio", "cnp_dscp", "roce_prio", "roce_dscp"):
         (cc / name).write_text("")
     assert run(tmp_path, "thor2", "rail0").returncode == 0
-    assert recorded(tmp_path)[:4] == [
+    assert recorded_calls(tmp_path)[:4] == [
         "dcb ets set dev rail0 tc-tsa 0:ets 1:ets 2:strict tc-bw 0:10 1:90 prio-tc 0:0 1:0 2:0 3:1 4:0 5:0 6:2 7:0",
         "dcb pfc set dev rail0 prio-pfc 0:off 1:off 2:off 3:on 4:off 5:off 6:off 7:off delay 5",
         "dcb app flush dev rail0 dscp-prio",
         "dcb app add dev rail0 dscp-prio 26:3 48:6",
     ]
-    assert "dcb app add dev rail0 dgram-port-prio 4791:3" in recorded(tmp_path)
+    assert "dcb app add dev rail0 dgram-port-prio 4791:3" in recorded_calls(tmp_path)
     values = {
         name: int((cc / name).read_text(), 16) for name in ("cnp_prio", "cnp_dscp", "roce_prio", "roce_dscp")
     }
     assert values == {"cnp_prio": 6, "cnp_dscp": 48, "roce_prio": 3, "roce_dscp": 26}
-    assert content(tmp_path, "kernel/config/rdma_cm/bnxt_re_r0/ports/1/default_roce_tos") == "104"
+    assert read_setting(tmp_path, "kernel/config/rdma_cm/bnxt_re_r0/ports/1/default_roce_tos") == "104"
 
 
 def test_broadcom_settings_that_end_with_a_reloaded_driver_are_written_again(tmp_path: Path) -> None:
     """Its folder in configfs ends with the RDMA device, while the port and its classes stay."""
-    machine(tmp_path, "rail0", "bnxt_re_r0")
+    make_machine(tmp_path, "rail0", "bnxt_re_r0")
     cc = tmp_path / "sys/kernel/config/bnxt_re/bnxt_re_r0"
     cc.parent.mkdir(parents=True)
     mkdir = tmp_path / "bin/mkdir"  # configfs adds what is below
@@ -299,7 +299,7 @@ def test_broadcom_settings_that_end_with_a_reloaded_driver_are_written_again(tmp
 
 def test_broadcom_firmware_with_profiles_takes_classes_from_dcb(tmp_path: Path) -> None:
     """The driver refuses priorities and code points in its folder then, as bnxt_setupcc.sh of Broadcom knows."""
-    machine(tmp_path, "rail0", "bnxt_re_r0")
+    make_machine(tmp_path, "rail0", "bnxt_re_r0")
     cc = tmp_path / "sys/kernel/config/bnxt_re/bnxt_re_r0/ports/1/cc"
     cc.mkdir(parents=True)
     (cc / "ecn_enable").write_text("")
@@ -311,15 +311,15 @@ def test_broadcom_firmware_with_profiles_takes_classes_from_dcb(tmp_path: Path) 
     done = run(tmp_path, "thor2", "rail0")
     assert (done.returncode, done.stderr) == (0, "")
     assert (cc / "ecn_enable").read_text() == "0x1"
-    assert "dcb app add dev rail0 dscp-prio 26:3 48:6" in recorded(tmp_path)
+    assert "dcb app add dev rail0 dscp-prio 26:3 48:6" in recorded_calls(tmp_path)
     assert run(tmp_path, "thor2", "--check", "rail0").stdout == ""
 
 
 def test_broadcom_ports_with_eight_classes_get_all_of_them(tmp_path: Path) -> None:
     """As bnxt_setupcc.sh does where three are refused."""
-    machine(tmp_path, "rail0", "bnxt_re_r0")
+    make_machine(tmp_path, "rail0", "bnxt_re_r0")
     assert run(tmp_path, "thor2", "rail0", CLASSES="8").stdout == "rail0: configured\n"
-    (taken,) = (call for call in recorded(tmp_path) if call.startswith("dcb ets"))
+    (taken,) = (call for call in recorded_calls(tmp_path) if call.startswith("dcb ets"))
     assert " 1:ets 2:strict 3:strict 4:strict 5:strict 6:strict 7:strict tc-bw 0:" in taken
     assert run(tmp_path, "thor2", "--check", "rail0", CLASSES="8").stdout.count("scheduling") == 0
 
@@ -328,11 +328,11 @@ def test_broadcom_ports_with_eight_classes_get_all_of_them(tmp_path: Path) -> No
 def test_the_drivers_of_the_kernel_have_no_congestion_folder(tmp_path: Path, variant: str) -> None:
     """Makers' own drivers alone have one in configfs; the settings after it are still made."""
     rdma = VARIANTS[variant].ports[0].rdma
-    machine(tmp_path, "rail0", rdma)
+    make_machine(tmp_path, "rail0", rdma)
     done = run(tmp_path, variant, "rail0")
     assert (done.returncode, done.stdout) == (0, "rail0: configured\n")
-    assert PCI[0] in recorded(tmp_path)
-    assert content(tmp_path, f"kernel/config/rdma_cm/{rdma}/ports/1/default_roce_tos") == "104"
+    assert PCI[0] in recorded_calls(tmp_path)
+    assert read_setting(tmp_path, f"kernel/config/rdma_cm/{rdma}/ports/1/default_roce_tos") == "104"
     checked = run(tmp_path, variant, "--check", "rail0")
     assert checked.returncode == 4, checked.stdout
     assert [line.partition(": rail0: ")[0] for line in checked.stdout.splitlines()] == ["not looked at"]
@@ -340,7 +340,7 @@ def test_the_drivers_of_the_kernel_have_no_congestion_folder(tmp_path: Path, var
 
 def test_broadcom_firmware_that_runs_dcbx_is_named_before_it_refuses(tmp_path: Path) -> None:
     """The driver then refuses every setting of dcb with nothing but `Invalid argument` (bnxt_dcb.c)."""
-    machine(tmp_path, "rail0", "bnxt_re_r0")
+    make_machine(tmp_path, "rail0", "bnxt_re_r0")
     done = run(tmp_path, "thor2", "rail0", DCBX="lld-managed ieee")
     assert (done.returncode, (tmp_path / "record").exists()) == (5, False)
     assert "its firmware runs DCBX" in done.stderr
@@ -350,7 +350,7 @@ def test_broadcom_firmware_that_runs_dcbx_is_named_before_it_refuses(tmp_path: P
 
 def test_congestion_control_of_intel_is_turned_on_in_a_folder_of_the_device(tmp_path: Path) -> None:
     """The driver starts with it off and shows its switch only in a folder that somebody makes (README of irdma)."""
-    machine(tmp_path, "rail0", "irdma_r0")
+    make_machine(tmp_path, "rail0", "irdma_r0")
     switches = tmp_path / "sys/kernel/config/irdma"
     checked = run(tmp_path, "e810", "--check", "rail0")
     assert f"not looked at: rail0: DCQCN: this driver has no {switches}" in checked.stdout
@@ -364,13 +364,13 @@ def test_congestion_control_of_intel_is_turned_on_in_a_folder_of_the_device(tmp_
 
 @pytest.mark.parametrize(("variant", "on"), [("e810", "enable_roce"), ("e810-iwarp", "enable_iwarp")])
 def test_intel_nics_have_their_protocol_set(tmp_path: Path, variant: str, on: str) -> None:
-    machine(tmp_path, "rail0", "irdma_r0")
+    make_machine(tmp_path, "rail0", "irdma_r0")
     assert run(tmp_path, variant, "rail0").returncode == 0
-    calls = recorded(tmp_path)
+    calls = recorded_calls(tmp_path)
     assert calls[0] == "ethtool --set-priv-flags rail0 fw-lldp-agent off"
     assert calls[1] == "ethtool -A rail0 rx off tx off"  # its driver refuses this when PFC is on
     assert calls[3] == f"devlink dev param set pci/0000:18:00.0 name {on} value true cmode runtime"
-    tos = content(tmp_path, "kernel/config/rdma_cm/irdma_r0/ports/1/default_roce_tos")
+    tos = read_setting(tmp_path, "kernel/config/rdma_cm/irdma_r0/ports/1/default_roce_tos")
     assert tos == ("104" if variant == "e810" else "")  # TCP is ordinary traffic
     entries = next(call for call in calls if call.startswith("dcb app add")).split()[6:]
     assert "26:3" not in entries  # that is where the NIC puts it already
@@ -378,9 +378,9 @@ def test_intel_nics_have_their_protocol_set(tmp_path: Path, variant: str, on: st
 
 
 def test_an_event_of_a_pollara_port_configures_this_port_alone(tmp_path: Path) -> None:
-    machine(tmp_path, "rail0", "ionic_r0")
+    make_machine(tmp_path, "rail0", "ionic_r0")
     assert run(tmp_path, "pollara", "rail0").returncode == 0
-    calls = recorded(tmp_path)
+    calls = recorded_calls(tmp_path)
     qos, port = "nicctl update qos", "-p 04908170-1"
     assert calls[:2] == [
         f"nicctl update port {port} --pause-type pfc --rx-pause enable --tx-pause enable",
@@ -401,9 +401,9 @@ def test_an_event_of_a_pollara_port_configures_this_port_alone(tmp_path: Path) -
     assert dcqcn.startswith("nicctl update dcqcn -r ionic_r0 -i 1 --ai-rate 160 ")
     assert dcqcn.endswith("--cnp-dscp 48")
     assert f"{qos} dscp-to-purpose --dscp 46 --purpose none -b 0000:17:00.0" in calls
-    assert (run(tmp_path, "pollara", "rail0").stdout, recorded(tmp_path)) == ("", calls)
+    assert (run(tmp_path, "pollara", "rail0").stdout, recorded_calls(tmp_path)) == ("", calls)
     old = {"OLD_NICCTL": "1"}  # which shows no state, so that a stamp says what the device has
-    assert (run(tmp_path, "pollara", "rail0", **old).stdout, recorded(tmp_path)) == ("", calls)
+    assert (run(tmp_path, "pollara", "rail0", **old).stdout, recorded_calls(tmp_path)) == ("", calls)
     (tmp_path / "sys/class/net/rail0/ifindex").write_text("9\n")  # a reset of the NIC makes a new device
     assert run(tmp_path, "pollara", "rail0", **old).stdout == "rail0: configured\n"
 
@@ -421,7 +421,7 @@ POLLARA = {
 
 @pytest.mark.slow
 def test_script_repairs_changed_settings_on_a_pollara(tmp_path: Path) -> None:
-    machine(tmp_path, "rail0", "ionic_r0")
+    make_machine(tmp_path, "rail0", "ionic_r0")
     assert run(tmp_path, "pollara", "rail0").returncode == 0
     checked = run(tmp_path, "pollara", "--check", "rail0")
     assert (checked.returncode, checked.stdout) == (0, "")
@@ -435,15 +435,15 @@ def test_script_repairs_changed_settings_on_a_pollara(tmp_path: Path) -> None:
 
 
 def test_a_pollara_whose_priorities_are_off_already_is_configured(tmp_path: Path) -> None:
-    machine(tmp_path, "rail0", "ionic_r0")
+    make_machine(tmp_path, "rail0", "ionic_r0")
     done = run(tmp_path, "pollara", "rail0", OFF_ALREADY="1")
     assert (done.returncode, done.stdout) == (0, "rail0: configured\n")
     assert "PFC of priority 0 was off already, or stays on" in done.stderr
-    assert [call for call in recorded(tmp_path) if "scheduling" in call]
+    assert [call for call in recorded_calls(tmp_path) if "scheduling" in call]
 
 
 def test_a_pollara_check_does_not_pass_for_what_it_cannot_read(tmp_path: Path) -> None:
-    machine(tmp_path, "rail0", "ionic_r0")
+    make_machine(tmp_path, "rail0", "ionic_r0")
     old = {"OLD_NICCTL": "1"}
     before = run(tmp_path, "pollara", "--check", "rail0", **old)
     assert before.returncode == 1
@@ -457,7 +457,7 @@ def test_a_pollara_check_does_not_pass_for_what_it_cannot_read(tmp_path: Path) -
 
 
 def test_a_pollara_whose_card_is_not_found_is_left_alone(tmp_path: Path) -> None:
-    machine(tmp_path, "rail0", "ionic_r0")
+    make_machine(tmp_path, "rail0", "ionic_r0")
     device = tmp_path / "sys/class/net/rail0/device"
     device.unlink()
     (tmp_path / "sys/devices/pci0000:99/0000:99:00.0").mkdir(parents=True)
@@ -469,12 +469,12 @@ def test_a_pollara_whose_card_is_not_found_is_left_alone(tmp_path: Path) -> None
 
 
 def test_a_connectx_without_mlnx_qos_is_set_with_dcb(tmp_path: Path) -> None:
-    machine(tmp_path, "rail0", "mlx5_r0")
+    make_machine(tmp_path, "rail0", "mlx5_r0")
     (tmp_path / "bin/mlnx_qos").unlink()
     shutil.rmtree(tmp_path / "sys/class/net/rail0/ecn")
     done = run(tmp_path, "connectx-7", "rail0")
     assert (done.returncode, done.stdout) == (0, "rail0: configured\n"), done.stderr
-    calls = recorded(tmp_path)
+    calls = recorded_calls(tmp_path)
     assert calls[0] == "dcb dcbx set dev rail0 host cee ieee"
     assert "dcb pfc set dev rail0 prio-pfc 0:off 1:off 2:off 3:on 4:off 5:off 6:off 7:off delay 5" in calls
     entries = next(call for call in calls if call.startswith("dcb app add")).split()[6:]
@@ -486,23 +486,25 @@ def test_a_connectx_without_mlnx_qos_is_set_with_dcb(tmp_path: Path) -> None:
 
 
 def test_a_nic_without_a_link_type_keeps_the_other_settings(tmp_path: Path) -> None:
-    machine(tmp_path, "rail0", "mlx5_r0")
+    make_machine(tmp_path, "rail0", "mlx5_r0")
     lacks = {"LACKS": "LINK_TYPE_P1"}
     assert run(tmp_path, "connectx-7", "rail0", **lacks).returncode == 0
     assert run(tmp_path, "connectx-7", "--firmware", "rail0", **lacks).returncode == 0
-    assert recorded(tmp_path)[-1].endswith(" set CNP_802P_PRIO_P1=6 CNP_DSCP_P1=48 ROCE_CC_PRIO_MASK_P1=8")
+    assert recorded_calls(tmp_path)[-1].endswith(
+        " set CNP_802P_PRIO_P1=6 CNP_DSCP_P1=48 ROCE_CC_PRIO_MASK_P1=8"
+    )
     assert run(tmp_path, "connectx-7", "--check", "rail0", **lacks).returncode == 0
 
 
 def test_a_setting_that_the_firmware_lacks_does_not_stop_the_others(tmp_path: Path) -> None:
-    machine(tmp_path, "rail0", "mlx5_r0")
+    make_machine(tmp_path, "rail0", "mlx5_r0")
     lacks = {"LACKS": "CNP_DSCP_P1"}
     done = run(tmp_path, "connectx-7", "--firmware", "rail0", **lacks)
     assert (done.returncode, "CNP_DSCP_P1: this NIC or its firmware has no such setting" in done.stdout) == (
         0,
         True,
     )
-    assert recorded(tmp_path) == [
+    assert recorded_calls(tmp_path) == [
         "mlxconfig -y -d 0000:18:00.0 set CNP_802P_PRIO_P1=6 LINK_TYPE_P1=2 ROCE_CC_PRIO_MASK_P1=8"
     ]
     assert run(tmp_path, "connectx-7", "rail0").returncode == 0
@@ -511,7 +513,7 @@ def test_a_setting_that_the_firmware_lacks_does_not_stop_the_others(tmp_path: Pa
 
 
 def test_a_nic_that_mlxconfig_cannot_open_is_no_nic_without_a_link_type(tmp_path: Path) -> None:
-    machine(tmp_path, "rail0", "mlx5_r0")
+    make_machine(tmp_path, "rail0", "mlx5_r0")
     assert run(tmp_path, "connectx-7", "rail0").returncode == 0
     checked = run(tmp_path, "connectx-7", "--check", "rail0", LACKS="ALL")
     assert (checked.returncode, "mlxconfig cannot read 0000:18:00.0" in checked.stdout) == (4, True)
@@ -519,7 +521,7 @@ def test_a_nic_that_mlxconfig_cannot_open_is_no_nic_without_a_link_type(tmp_path
 
 
 def test_a_bluefield_in_dpu_mode_is_reported_and_not_configured(tmp_path: Path) -> None:
-    machine(tmp_path, "rail0", "mlx5_r0")
+    make_machine(tmp_path, "rail0", "mlx5_r0")
     state = {"STATE": str(tmp_path / "state"), "RECORD": str(tmp_path / "other")}
     dpu = [tmp_path / "bin/mlxconfig", "-y", "-d", "x", "set", "INTERNAL_CPU_OFFLOAD_ENGINE=0"]
     subprocess.run(dpu, env=os.environ | state, check=True)
@@ -539,10 +541,10 @@ def test_a_card_stays_in_dpu_mode_where_the_spec_states_it(
     kept = tuple((dict(host.nic.firmware) | {CARD_MODE: 0}).items())
     host = replace(host, model=replace(host.model, nic=replace(host.nic, firmware=kept)))
     monkeypatch.setitem(VARIANTS, "bluefield-3", host)
-    machine(tmp_path, "rail0", "mlx5_r0")
+    make_machine(tmp_path, "rail0", "mlx5_r0")
     assert run(tmp_path, "bluefield-3", "--firmware", "rail0").returncode == 0
     assert run(tmp_path, "bluefield-3", "rail0").returncode == 0
-    calls = recorded(tmp_path)
+    calls = recorded_calls(tmp_path)
     assert [call for call in calls if call.startswith("mlxconfig") and f"{CARD_MODE}=0" in call]
     assert not [call for call in calls if call.startswith(("mlnx_qos", "dcb", "ethtool"))]
     checked = run(tmp_path, "bluefield-3", "--check", "rail0")
@@ -554,10 +556,10 @@ def test_access_control_stays_where_the_spec_leaves_it_out(
 ) -> None:
     host = replace(VARIANTS["connectx-7"], leave_out=("access-control", "rdma_ucm"))
     monkeypatch.setitem(VARIANTS, "connectx-7", host)
-    machine(tmp_path, "rail0", "mlx5_r0")
+    make_machine(tmp_path, "rail0", "mlx5_r0")
     for words in (["rail0"], ["--firmware", "rail0"], ["--check", "rail0"]):
         assert run(tmp_path, "connectx-7", *words).returncode == 0
-    assert not [call for call in recorded(tmp_path) if "ACS" in call]
+    assert not [call for call in recorded_calls(tmp_path) if "ACS" in call]
 
 
 TOPOLOGIES = {
@@ -571,14 +573,14 @@ TOPOLOGIES = {
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 def test_access_control_that_a_platform_needs_is_left_to_the_kernel(tmp_path: Path, topology: str) -> None:
     """Without these bits a Direct NIC cannot reach its GPU (rdma-core, kernel-boot/rdma_topo)."""
-    machine(tmp_path, "rail0", "mlx5_r0")
+    make_machine(tmp_path, "rail0", "mlx5_r0")
     function = tmp_path / "sys/bus/pci/devices/0009:03:00.0"
     function.mkdir()
     for file, text in zip(("vendor", "device"), TOPOLOGIES[topology], strict=True):
         (function / file).write_text(text + "\n")
     for words in (["--firmware", "rail0"], ["rail0"]):
         assert run(tmp_path, "connectx-8", *words).returncode == 0
-    assert not [call for call in recorded(tmp_path) if "ACS" in call]
+    assert not [call for call in recorded_calls(tmp_path) if "ACS" in call]
     unseen = run(tmp_path, "connectx-8", "--check", "rail0")
     assert (unseen.returncode, "for want of rdma_topo" in unseen.stdout) == (4, True)
     tool = tmp_path / "bin/rdma_topo"
@@ -596,28 +598,28 @@ def test_access_control_that_a_platform_needs_is_left_to_the_kernel(tmp_path: Pa
 
 
 def test_access_control_stays_where_the_operator_leaves_it_out(tmp_path: Path) -> None:
-    machine(tmp_path, "rail0", "mlx5_r0")
+    make_machine(tmp_path, "rail0", "mlx5_r0")
     (tmp_path / "leave-out").write_text("access-control\n")
     leaves = {"LEAVE_OUT": str(tmp_path / "leave-out")}
     assert run(tmp_path, "connectx-7", "rail0", **leaves).returncode == 0
     assert run(tmp_path, "connectx-7", "--firmware", "rail0", **leaves).returncode == 0
-    assert not [call for call in recorded(tmp_path) if "ACS" in call]
+    assert not [call for call in recorded_calls(tmp_path) if "ACS" in call]
     assert run(tmp_path, "connectx-7", "--check", "rail0", **leaves).returncode == 0
     assert "access control" in run(tmp_path, "connectx-7", "--check", "rail0").stdout
 
 
 def test_the_tool_of_mstflint_does_for_mlxconfig(tmp_path: Path) -> None:
-    machine(tmp_path, "rail0", "mlx5_r0")
+    make_machine(tmp_path, "rail0", "mlx5_r0")
     (tmp_path / "bin/mlxconfig").rename(tmp_path / "bin/mstconfig")
     assert run(tmp_path, "connectx-7", "rail0").returncode == 0
     assert "LINK_TYPE_P1 is 1, planned 2" in run(tmp_path, "connectx-7", "--check", "rail0").stdout
     assert run(tmp_path, "connectx-7", "--firmware", "rail0").returncode == 0
-    assert recorded(tmp_path)[-1].startswith("mstconfig -y -d 0000:18:00.0 set ")
+    assert recorded_calls(tmp_path)[-1].startswith("mstconfig -y -d 0000:18:00.0 set ")
     assert run(tmp_path, "connectx-7", "--check", "rail0").returncode == 0
 
 
 def test_check_without_mlxconfig_lists_unread_settings(tmp_path: Path) -> None:
-    machine(tmp_path, "rail0", "mlx5_r0")
+    make_machine(tmp_path, "rail0", "mlx5_r0")
     (tmp_path / "bin/mlxconfig").unlink()
     assert run(tmp_path, "connectx-7", "rail0").returncode == 0
     checked = run(tmp_path, "connectx-7", "--check", "rail0")
@@ -638,23 +640,23 @@ def test_the_real_dcb_takes_the_code_points_and_finds_no_such_nic() -> None:
 
 
 def test_two_lossless_classes_share_pfc(tmp_path: Path) -> None:
-    machine(tmp_path, "rail0", "mlx5_r0")
+    make_machine(tmp_path, "rail0", "mlx5_r0")
     assert run(tmp_path, "two-lossless", "rail0").returncode == 0
-    commands = recorded(tmp_path)
+    commands = recorded_calls(tmp_path)
     assert "mlnx_qos -i rail0 --pfc=0,0,0,1,1,0,0,0" in commands
     assert any(command.endswith("-t 10,0,0,60,30,0,0,0") for command in commands)
 
 
 def test_a_lossy_fabric_turns_pfc_off_and_sets_no_traffic_class(tmp_path: Path) -> None:
-    machine(tmp_path, "rail0", "mlx5_r0")
+    make_machine(tmp_path, "rail0", "mlx5_r0")
     assert run(tmp_path, "lossy", "rail0").returncode == 0
-    assert "mlnx_qos -i rail0 --pfc=0,0,0,0,0,0,0,0" in recorded(tmp_path)
-    assert not any("cable_len" in call for call in recorded(tmp_path))
-    assert content(tmp_path, "class/infiniband/mlx5_r0/tc/1/traffic_class") == ""
+    assert "mlnx_qos -i rail0 --pfc=0,0,0,0,0,0,0,0" in recorded_calls(tmp_path)
+    assert not any("cable_len" in call for call in recorded_calls(tmp_path))
+    assert read_setting(tmp_path, "class/infiniband/mlx5_r0/tc/1/traffic_class") == ""
 
 
 def test_inbox_driver_is_reported_and_is_no_failure(tmp_path: Path) -> None:
-    machine(tmp_path, "rail0", "mlx5_r0")
+    make_machine(tmp_path, "rail0", "mlx5_r0")
     shutil.rmtree(tmp_path / "sys/class/net/rail0/ecn")
     shutil.rmtree(tmp_path / "sys/class/infiniband/mlx5_r0/tc")
     done = run(tmp_path, "plain", "rail0")
@@ -664,7 +666,7 @@ def test_inbox_driver_is_reported_and_is_no_failure(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("arguments", [[], ["rail9"], ["eno1"]])
 def test_other_interfaces_are_refused_untouched(tmp_path: Path, arguments: list[str]) -> None:
-    machine(tmp_path, "rail0", "mlx5_r0")
+    make_machine(tmp_path, "rail0", "mlx5_r0")
     done = run(tmp_path, "plain", *arguments)
     assert done.returncode == 2
     assert "rail0 rail1" in done.stderr

@@ -33,7 +33,7 @@ priorities:
 """
 
 
-def built(fabricc: Fabricc, tmp_path: Path, gpus: str, b: str = "") -> tuple[int, str, Path]:
+def build_hosts(fabricc: Fabricc, tmp_path: Path, gpus: str, b: str = "") -> tuple[int, str, Path]:
     spec = tmp_path / "cluster.yaml"
     spec.write_text(SPEC.format(gpus=gpus, b=b))
     done = fabricc("build", str(spec), "-o", str(tmp_path / "build"), "-j", "1")
@@ -42,7 +42,7 @@ def built(fabricc: Fabricc, tmp_path: Path, gpus: str, b: str = "") -> tuple[int
 
 @pytest.mark.parametrize("os", SYSTEMS)
 def test_a_build_checks_hosts_of_every_system(fabricc: Fabricc, tmp_path: Path, os: str) -> None:
-    status, text, hosts = built(fabricc, tmp_path, f"  os: {os}", ", nic: thor2")
+    status, text, hosts = build_hosts(fabricc, tmp_path, f"  os: {os}", ", nic: thor2")
     assert status == 0, text
     folders = sorted(hosts.iterdir())
     assert len(folders) == 4
@@ -53,7 +53,7 @@ def test_a_build_checks_hosts_of_every_system(fabricc: Fabricc, tmp_path: Path, 
 
 
 def test_a_group_has_its_own_system_and_the_others_the_common_one(fabricc: Fabricc, tmp_path: Path) -> None:
-    status, text, hosts = built(fabricc, tmp_path, "  nic: pollara", ", os: rhel-9")
+    status, text, hosts = build_hosts(fabricc, tmp_path, "  nic: pollara", ", os: rhel-9")
     assert status == 0, text
     assert "FAB5606" in text
     has = [(folder / "etc/NetworkManager").exists() for folder in sorted(hosts.iterdir())]
@@ -72,6 +72,6 @@ def test_a_group_has_its_own_system_and_the_others_the_common_one(fabricc: Fabri
 def test_unknown_or_unfit_models_are_rejected(
     fabricc: Fabricc, tmp_path: Path, gpus: str, b: str, code: str
 ) -> None:
-    status, text, _ = built(fabricc, tmp_path, gpus, b)
+    status, text, _ = build_hosts(fabricc, tmp_path, gpus, b)
     assert status == 1
     assert code in text

@@ -40,7 +40,7 @@ def ipv6_only() -> Host:
     return replace(base, ports=ports, fabric_prefixes4=())
 
 
-def amd(host: Host) -> Host:
+def with_amd(host: Host) -> Host:
     """The host with GPUs of AMD."""
     return replace(host, model=replace(host.model, gpu_vendor="amd"))
 
@@ -81,11 +81,11 @@ VARIANTS: dict[str, Host] = {
     "two-prefixes": replace(samples.host(), fabric_prefixes4=("10.0.0.0/16", "10.1.0.0/16")),
     "without-pci": without_pci(),
     "other-nic": other_nic(),
-    "amd": amd(samples.host()),
+    "amd": with_amd(samples.host()),
 }
 
 
-def on(os: str, host: Host | None = None) -> Host:
+def with_os(os: str, host: Host | None = None) -> Host:
     """The host with another operating system."""
     return replace(host or samples.host(), os=os)
 
@@ -107,9 +107,9 @@ NICS = (
 )  # fmt: skip
 
 VARIANTS |= {
-    f"rhel-9-{name}": on("rhel-9", VARIANTS[name]) for name in ("dual-stack", "dual-port", "ipv6-only")
+    f"rhel-9-{name}": with_os("rhel-9", VARIANTS[name]) for name in ("dual-stack", "dual-port", "ipv6-only")
 }
-VARIANTS |= {os: on(os) for os in SYSTEMS}
+VARIANTS |= {os: with_os(os) for os in SYSTEMS}
 VARIANTS |= {name: with_nic(name) for name in NICS}
 VARIANTS["spread"] = replace(
     with_nic("connectx-7", dual_port()), planes=2, spreads_packets=True, recommended_qps=1

@@ -21,7 +21,7 @@ CATALOG, _ = load_catalog()
 BOXES = {"dgx-a100": "qm8700", "dgx-h100": "qm9700", "dgx-b300": "q3400"}
 
 
-def document(model: str = "dgx-h100", hosts: int = 8, per_unit: int = 4, **more: Any) -> dict[str, Any]:
+def make_document(model: str = "dgx-h100", hosts: int = 8, per_unit: int = 4, **more: Any) -> dict[str, Any]:
     """A short spec; sections given replace the plain ones."""
     box = {"model": BOXES[model]}
     return {
@@ -50,7 +50,7 @@ def plan_subnets(
     return result.fabric
 
 
-def codes(spec: dict[str, Any]) -> set[str]:
+def find_codes(spec: dict[str, Any]) -> set[str]:
     """Return the codes of loading, or else planning, a spec, without those of placeholders."""
     loaded = read_spec(json.dumps(spec, indent=1).encode(), "cluster.yaml")
     reported = loaded.diagnostics if loaded.spec is None else plan_spec(spec).diagnostics

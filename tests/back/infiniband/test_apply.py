@@ -18,13 +18,13 @@ from tests.back.hosts.test_apply import (
     needs_networkmanager,
     stages_of,
 )
-from tests.back.hosts.test_peers import namespaces
-from tests.back.infiniband.support import CLASSES, TENANTS, document, plan_subnets
+from tests.back.hosts.test_peers import can_isolate
+from tests.back.infiniband.support import CLASSES, TENANTS, make_document, plan_subnets
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(not namespaces(), reason="no root, or namespaces are not allowed here")
+pytestmark = pytest.mark.skipif(not can_isolate(), reason="no root, or namespaces are not allowed here")
 
 UBUNTU = 'ID=ubuntu\nVERSION_ID="24.04"'
 SYSTEMS = {"rhel-9": RHEL, "ubuntu-24.04": UBUNTU}
@@ -60,7 +60,7 @@ stage again sh "$folder/tree/apply"
 )
 
 
-def adapter(root: Path, rdma: str, ipoib: str, lid: int) -> None:
+def make_adapter(root: Path, rdma: str, ipoib: str, lid: int) -> None:
     """An adapter below a bridge, as the kernel shows it."""
     values = {
         "link_layer": "InfiniBand",
@@ -83,12 +83,12 @@ def adapter(root: Path, rdma: str, ipoib: str, lid: int) -> None:
     (root / f"sys/class/infiniband/{rdma}/device").symlink_to(below)
 
 
-def stages(script: str, root: Path, system: str, **more: Any) -> dict[str, str]:
+def run_stages(script: str, root: Path, system: str, **more: Any) -> dict[str, str]:
     gpus = {"model": "dgx-h100", "hosts": 8, "hosts_per_unit": 4, "os": system}
-    ib = plan_subnets(document(gpus=gpus, **more))
+    ib = plan_subnets(make_document(gpus=gpus, **more))
     host = next(iter(expand_hosts(ib)))
     for port in host.ports:
-        adapter(root, port.rdma, port.name, port.lid)
+        make_adapter(root, port.rdma, port.name, port.lid)
     files = dict(HostFiles(ib).render(host))
     return stages_of(script, root, files, mode_of, SYSTEMS[system], [port.name for port in host.ports])
 
@@ -118,7 +118,7 @@ stage show nmcli -f infiniband,ipv4.addresses,connection.interface-name connecti
 @needs_networkd
 def test_networkd_reads_the_files_of_partitions_up_to_what_the_kernel_makes(tmp_path: Path) -> None:
     """The port stands in for an adapter: making the interface of a partition needs the kernel's ib_ipoib."""
-    seen = stages(PARTITIONS, tmp_path, "ubuntu-24.04", priorities=CLASSES, infiniband=TENANTS)
+    seen = run_stages(PARTITIONS, tmp_path, "ubuntu-24.04", priorities=CLASSES, infiniband=TENANTS)
     assert 'ib0.8010: loaded "ipoib"' in seen["log"]
     assert "ib0: Requested stacked netdev 'ib0.8010'" in seen["log"]
     complaints = [line for line in seen["log"].splitlines() if "60-fabricc" in line and "gnoring" in line]
@@ -128,7 +128,7 @@ def test_networkd_reads_the_files_of_partitions_up_to_what_the_kernel_makes(tmp_
 @pytest.mark.slow
 @needs_networkmanager
 def test_networkmanager_loads_the_connections_and_needs_an_adapter(tmp_path: Path) -> None:
-    seen = stages(CONNECTIONS, tmp_path, "rhel-9", priorities=CLASSES, infiniband=TENANTS)
+    seen = run_stages(CONNECTIONS, tmp_path, "rhel-9", priorities=CLASSES, infiniband=TENANTS)
     shown = dict(line.split(maxsplit=1) for line in seen["show"].splitlines() if ":" in line)
     assert shown["infiniband.transport-mode:"] == "datagram"
     assert shown["infiniband.p-key:"] == "0x8010"
@@ -140,10 +140,10 @@ def test_networkmanager_loads_the_connections_and_needs_an_adapter(tmp_path: Pat
 
 def test_an_adapter_whose_interface_has_another_name_is_reported(tmp_path: Path) -> None:
     """udev gives no name that another interface has, so after a boot two may have each other's (systemd.link(5))."""
-    ib = plan_subnets(document())
+    ib = plan_subnets(make_document())
     host = next(iter(expand_hosts(ib)))
     port = host.ports[0]
-    adapter(tmp_path, port.rdma, "ib0", port.lid)
+    make_adapter(tmp_path, port.rdma, "ib0", port.lid)
     interfaces = tmp_path / f"sys/class/infiniband/{port.rdma}/device/net"
     for name, kind in (("ib1", "32"), ("ib1.8010", "32"), ("eth0", "1")):
         (interfaces / name).mkdir(parents=True)
@@ -163,7 +163,7 @@ def test_an_adapter_whose_interface_has_another_name_is_reported(tmp_path: Path)
 
 def test_adapters_that_have_each_others_name_get_their_own(tmp_path: Path) -> None:
     """Real links, which one after the other gets its name; a name that a card outside the plan has stays there."""
-    ib = plan_subnets(document())
+    ib = plan_subnets(make_document())
     host = next(iter(expand_hosts(ib)))
     script = tmp_path / "fabricc-ib"
     script.write_text(dict(HostFiles(ib).render(host))["usr/local/sbin/fabricc-ib"])
@@ -208,7 +208,7 @@ def test_adapters_that_have_each_others_name_get_their_own(tmp_path: Path) -> No
 @needs_networkd
 @pytest.mark.slow
 def test_apply_configures_a_host_and_reads_it_back(tmp_path: Path) -> None:
-    seen = stages(WHOLE, tmp_path, "ubuntu-24.04")
+    seen = run_stages(WHOLE, tmp_path, "ubuntu-24.04")
     assert "differs: ib0: no address 10.0.0.1/13\n" in seen["before"]
     assert "differs: mlx5_r0: PCIe read request (code) is 2, planned 5\n" in seen["before"]
     assert "differs: mlx5_r0: PCIe access control of 0000:17:00.0 is 001d, planned 0000\n" in seen["before"]
@@ -237,7 +237,7 @@ def test_apply_configures_a_host_and_reads_it_back(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_host_without_ip_over_infiniband_is_looked_at_too(tmp_path: Path) -> None:
-    seen = stages(BARE, tmp_path, "rhel-9", infiniband={"ipoib": False})
+    seen = run_stages(BARE, tmp_path, "rhel-9", infiniband={"ipoib": False})
     assert "differs: mlx5_r7: PCIe read request (code) is 2, planned 5\n" in seen["before"]
     assert "status" not in seen["apply"]
     assert seen["check"].endswith("as planned\n")
@@ -247,7 +247,7 @@ def test_a_host_without_ip_over_infiniband_is_looked_at_too(tmp_path: Path) -> N
 @pytest.mark.slow
 def test_a_host_of_a_tenant_waits_for_networkd_to_make_its_interfaces(tmp_path: Path) -> None:
     script = BARE + "\nls /etc/systemd/network > /run/listed\nstage listed cat /run/listed\n"
-    seen = stages(script, tmp_path, "ubuntu-24.04", priorities=CLASSES, infiniband=TENANTS)
+    seen = run_stages(script, tmp_path, "ubuntu-24.04", priorities=CLASSES, infiniband=TENANTS)
     assert "note: systemd is not running here" in seen["apply"]
     assert "60-fabricc-ib0.8010.netdev" in seen["listed"]
     assert "differs: there is no port ib0.8010" in seen["check"]
@@ -268,7 +268,7 @@ stage check sh "$folder/tree/apply" --check
 """
     )
     tenants = {**TENANTS, "ipoib": False}
-    seen = stages(script, tmp_path, "rhel-9", priorities=CLASSES, infiniband=tenants)
+    seen = run_stages(script, tmp_path, "rhel-9", priorities=CLASSES, infiniband=tenants)
     for line in (
         "mlx5_r0: the link is 1: DOWN",
         "mlx5_r1: the link runs at 200 Gb/s, planned 400",

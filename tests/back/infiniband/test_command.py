@@ -9,7 +9,7 @@ import pytest
 
 from fabricc.cli.entry import run
 from fabricc.proof.infiniband.sim.processes import missing_programs
-from tests.back.infiniband.support import CLASSES, TENANTS, document
+from tests.back.infiniband.support import CLASSES, TENANTS, make_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,7 @@ def call(capsys: pytest.CaptureFixture[str]) -> Call:
 @pytest.fixture
 def spec(tmp_path: Path) -> Path:
     path = tmp_path / "cluster.yaml"
-    path.write_text(json.dumps(document(priorities=CLASSES, infiniband=TENANTS), indent=1))
+    path.write_text(json.dumps(make_document(priorities=CLASSES, infiniband=TENANTS), indent=1))
     return path
 
 
@@ -88,7 +88,7 @@ def test_check_runs_the_subnet_manager_on_request(call: Call, spec: Path, tmp_pa
 def test_connected_mode_is_built_once_it_is_accepted(call: Call, tmp_path: Path) -> None:
     accept = [{"code": "FAB5806", "reason": "Old storage clients need large datagrams."}]
     path = tmp_path / "cluster.yaml"
-    path.write_text(json.dumps(document(infiniband={"ipoib": {"mode": "connected"}}, accept=accept)))
+    path.write_text(json.dumps(make_document(infiniband={"ipoib": {"mode": "connected"}}, accept=accept)))
     status, output = call("build", path, "-o", tmp_path / "build")
     assert status == 0, output
     host = tmp_path / "build" / "test" / "hosts" / "su001-host01" / "etc"

@@ -20,14 +20,14 @@ from fabricc.proof.infiniband.sim.processes import (
     missing_programs,
     write_inputs,
 )
-from tests.back.infiniband.support import document, plan_subnets, render_subnet
+from tests.back.infiniband.support import make_document, plan_subnets, render_subnet
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.back.infiniband.sm_files import Node
 
-FILES = render_subnet(plan_subnets(document()))
+FILES = render_subnet(plan_subnets(make_document()))
 TEXT = FILES[sm_files.TOPOLOGY]
 PLANNED = read_topology(TEXT)
 UPLINKS = [
@@ -182,7 +182,7 @@ def test_reduction_nodes_inside_switches_are_nobodys_cables() -> None:
     assert find_differences(there) == []
 
 
-def tree(folder: Path) -> Path:
+def tree_path(folder: Path) -> Path:
     target = folder / "tree/subnets/a" / sm_files.TOPOLOGY
     target.parent.mkdir(parents=True)
     target.write_text(TEXT)
@@ -197,7 +197,7 @@ def test_files_are_judged(tmp_path: Path, text: str | None, code: str) -> None:
     file = tmp_path / "found.net"
     if text is not None:
         file.write_text(text)
-    (only,) = compare_files(tree(tmp_path), [file])
+    (only,) = compare_files(tree_path(tmp_path), [file])
     assert only.code == code
 
 

@@ -12,12 +12,12 @@ from fabricc.back.infiniband.sm_files import read_topology
 from fabricc.fabric.infiniband_wiring import Subnet
 from fabricc.proof.infiniband.sim.processes import net_file
 from fabricc.proof.infiniband.subnets import prove_subnet, top_switches
-from tests.back.infiniband.support import CLASSES, TENANTS, document, plan_subnets, render_subnet
+from tests.back.infiniband.support import CLASSES, TENANTS, make_document, plan_subnets, render_subnet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-IB = plan_subnets(document(hosts=12, priorities=CLASSES, infiniband=TENANTS))
+IB = plan_subnets(make_document(hosts=12, priorities=CLASSES, infiniband=TENANTS))
 FILES = render_subnet(IB)
 LEAF = "0x02fab30000000000"
 SPINE = "0x02fab20000000000"
@@ -37,7 +37,7 @@ def test_the_files_are_proved() -> None:
 def test_every_shape_is_proved(planes: int, cores: bool) -> None:
     box = {"model": "qm9700"}
     more = {"spines": {**box, "units_per_pod": 1}, "cores": box} if cores else {}
-    ib = plan_subnets(document(hosts=12, planes=planes, **more))
+    ib = plan_subnets(make_document(hosts=12, planes=planes, **more))
     for plane in range(planes):
         assert list(prove_subnet(Subnet(ib, plane), render_subnet(ib, plane))) == []
 
@@ -94,7 +94,7 @@ def test_a_planted_fault_is_found(change: Callable[[dict[str, str]], None], code
 
 
 def test_unequal_links_to_the_spines_are_found() -> None:
-    ib = plan_subnets(document("dgx-a100", 40, 20))
+    ib = plan_subnets(make_document("dgx-a100", 40, 20))
     files = render_subnet(ib)
     leaf = next(
         node for node in read_topology(files[sm_files.TOPOLOGY]).switches() if node.name == "su001-tor1a"
@@ -112,7 +112,7 @@ def test_unequal_links_to_the_spines_are_found() -> None:
 
 def test_the_top_of_the_tree_follows_from_the_cables() -> None:
     box = {"model": "qm9700"}
-    ib = plan_subnets(document(hosts=12, spines={**box, "units_per_pod": 1}, cores=box))
+    ib = plan_subnets(make_document(hosts=12, spines={**box, "units_per_pod": 1}, cores=box))
     topology = read_topology(render_subnet(ib)[sm_files.TOPOLOGY])
     assert {topology.nodes[node].name[:4] for node in top_switches(topology)} == {"core"}
 
@@ -134,5 +134,5 @@ def test_the_simulator_gets_node_guids_one_below_port_guids_and_no_lids() -> Non
 def test_a_fabric_whose_host_ports_are_all_shut_is_rendered() -> None:
     """`overrides` may shut every port; partitions then state no rate."""
     shut = {f"su001-tor{rail}a": {"ports": {"1/1": {"shutdown": True}}} for rail in range(1, 9)}
-    files = render_subnet(plan_subnets(document(hosts=1, per_unit=1, overrides=shut)))
+    files = render_subnet(plan_subnets(make_document(hosts=1, per_unit=1, overrides=shut)))
     assert "rate=" not in files[sm_files.PARTITIONS]

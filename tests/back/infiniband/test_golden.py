@@ -10,22 +10,22 @@ import pytest
 from fabricc.back.infiniband import host_files, sm_files
 from fabricc.back.infiniband.host_files import HostFiles
 from fabricc.fabric.infiniband_wiring import expand_hosts
-from tests.back.infiniband.support import CLASSES, TENANTS, document, plan_subnets, render_subnet
+from tests.back.infiniband.support import CLASSES, TENANTS, make_document, plan_subnets, render_subnet
 
 SHOWN = (host_files.NCCL, host_files.RULES, host_files.SCRIPT)
 GOLDEN = Path(__file__).parent / "golden"
 
 
-def texts() -> dict[str, str]:
+def golden_texts() -> dict[str, str]:
     """File name below `golden` -> text, of a small fabric with tenants on two operating systems and one without."""
     found = {}
-    plain = plan_subnets(document(hosts=2, per_unit=1))
+    plain = plan_subnets(make_document(hosts=2, per_unit=1))
     for path, text in render_subnet(plain).items():
         if path in (sm_files.CONF, sm_files.PARTITIONS):
             found[f"plain/{path.rsplit('/', 1)[1]}"] = text
     for system in ("ubuntu-24.04", "rhel-9"):
         gpus = {"model": "dgx-h100", "hosts": 2, "hosts_per_unit": 1, "os": system}
-        ib = plan_subnets(document(gpus=gpus, priorities=CLASSES, infiniband=TENANTS))
+        ib = plan_subnets(make_document(gpus=gpus, priorities=CLASSES, infiniband=TENANTS))
         if system == "rhel-9":
             found |= {
                 f"tenants/{path.rsplit('/', 1)[1]}": text
@@ -44,7 +44,7 @@ def texts() -> dict[str, str]:
     return found
 
 
-TEXTS = texts()
+TEXTS = golden_texts()
 
 
 @pytest.mark.parametrize("name", TEXTS)

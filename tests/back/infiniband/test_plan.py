@@ -15,7 +15,7 @@ from fabricc.fabric.infiniband import MOST_LIDS, is_placeholder
 from fabricc.fabric.infiniband_wiring import Subnet, expand_hosts
 from fabricc.front.planning.infiniband.plan import list_rooms
 from fabricc.front.planning.topology.clos import spine_layer
-from tests.back.infiniband.support import codes, document, plan_spec, plan_subnets
+from tests.back.infiniband.support import find_codes, make_document, plan_spec, plan_subnets
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.infiniband import InfinibandFabric
 
 
-def numbers(ib: InfinibandFabric) -> dict[str, tuple[int, int]]:
+def assigned_numbers(ib: InfinibandFabric) -> dict[str, tuple[int, int]]:
     """Name -> (LID, GUID) of everything that has them, over all subnets."""
     table = {}
     for plane in range(ib.planes):
@@ -43,7 +43,7 @@ def test_published_xdr_rows(row: str, nodes: int, leaves: int, spines: int) -> N
     The page prints 9,216 GPUs in the last row. Its cables are 10,368 = 1,296 nodes x 8, which is also 144 leaves of
     72 ports: the number of GPUs is the erratum, the cables are right.
     """
-    counts = plan_subnets(document("dgx-b300", nodes, 72)).counts()
+    counts = plan_subnets(make_document("dgx-b300", nodes, 72)).counts()
     assert [counts[key] for key in ("tors", "spines", "host_cables", "spine_cables")] == [
         leaves, spines, nodes * 8, nodes * 8,
     ]  # fmt: skip
@@ -67,13 +67,13 @@ def test_the_spine_count_divides_the_uplinks(leaves: int, ceiling: int, divisor:
 def test_two_full_tiers_hold_half_the_square_of_the_radix(
     model: str, hosts_: int, per_unit: int, leaves: int, spines: int
 ) -> None:
-    counts = plan_subnets(document(model, hosts_, per_unit)).counts()
+    counts = plan_subnets(make_document(model, hosts_, per_unit)).counts()
     assert (counts["tors"], counts["spines"]) == (leaves, spines)
 
 
 def test_three_tiers_have_both_ends_of_every_cable() -> None:
     box = {"model": "qm9700"}
-    ib = plan_subnets(document("dgx-h100", 96, 32, spines={**box, "units_per_pod": 1}, cores=box))
+    ib = plan_subnets(make_document("dgx-h100", 96, 32, spines={**box, "units_per_pod": 1}, cores=box))
     switches = {each.guid: each for each in Subnet(ib, 0).switches()}
     ends = {
         (each.guid, end.port): (end.peer_guid, end.peer_port)
@@ -89,29 +89,29 @@ def test_three_tiers_have_both_ends_of_every_cable() -> None:
 @settings(max_examples=15)
 @given(st.integers(1, 6), st.integers(1, 16), st.sampled_from([1, 2]))
 def test_every_lid_and_guid_is_its_own_within_a_subnet(units: int, per_unit: int, planes: int) -> None:
-    ib = plan_subnets(document("dgx-h100", units * per_unit, per_unit, planes=planes))
+    ib = plan_subnets(make_document("dgx-h100", units * per_unit, per_unit, planes=planes))
     for plane in range(planes):
         subnet = Subnet(ib, plane)
         lids = [s.lid for s in subnet.switches()] + [p.lid for p in subnet.host_ports()]
         assert len(set(lids)) == len(lids)
         assert 1 <= min(lids) <= max(lids) <= MOST_LIDS
-    guids = [guid for _, guid in numbers(ib).values()]
+    guids = [guid for _, guid in assigned_numbers(ib).values()]
     assert len(set(guids)) == len(guids)
     assert all(map(is_placeholder, guids))
 
 
 def test_growth_renumbers_nothing() -> None:
     gpus = {"model": "dgx-h100", "hosts_per_unit": 4, "capacity": 24}
-    small = plan_spec(document(gpus={**gpus, "hosts": 8}))
+    small = plan_spec(make_document(gpus={**gpus, "hosts": 8}))
     assert small.fabric is not None
-    before = numbers(small.fabric)
-    grown = numbers(plan_subnets(document(gpus={**gpus, "hosts": 24}), small.lock))
+    before = assigned_numbers(small.fabric)
+    grown = assigned_numbers(plan_subnets(make_document(gpus={**gpus, "hosts": 24}), small.lock))
     assert {name: grown[name] for name in before} == before
     assert len(grown) > len(before)
 
 
 def test_two_planes_are_two_subnets_with_lids_of_their_own() -> None:
-    ib = plan_subnets(document(planes=2))
+    ib = plan_subnets(make_document(planes=2))
     assert ib.counts()["subnets"] == 2
     one, two = (list(Subnet(ib, plane).host_ports()) for plane in (0, 1))
     assert [port.lid for port in one] == [port.lid for port in two]
@@ -122,7 +122,7 @@ def test_two_planes_are_two_subnets_with_lids_of_their_own() -> None:
 def test_more_lids_than_a_subnet_has_are_refused_with_what_fits() -> None:
     """49,151 unicast LIDs: a full three-tier fabric of 64-port switches needs 70,656."""
     box = {"model": "qm9700"}
-    result = plan_spec(document("dgx-h100", 8192, 32, cores=box))
+    result = plan_spec(make_document("dgx-h100", 8192, 32, cores=box))
     assert result.fabric is None
     (problem,) = [d for d in result.diagnostics if d.code == "FAB5807"]
     assert "49,151" in problem.message
@@ -130,7 +130,7 @@ def test_more_lids_than_a_subnet_has_are_refused_with_what_fits() -> None:
 
 
 def test_every_host_port_has_an_ipoib_address_in_the_subnet_of_its_rail() -> None:
-    ib = plan_subnets(document())
+    ib = plan_subnets(make_document())
     addresses: dict[int, set[str]] = {}
     for host in expand_hosts(ib):
         for port in host.ports:
@@ -154,7 +154,7 @@ def test_every_host_port_has_an_ipoib_address_in_the_subnet_of_its_rail() -> Non
     ],
 )
 def test_the_topology_chooses_the_engine(more: dict[str, Any], engine: tuple[str, ...], why: str) -> None:
-    chosen = plan_subnets(document(**more)).engine
+    chosen = plan_subnets(make_document(**more)).engine
     assert chosen.names == engine
     assert why in chosen.reason
 
@@ -163,9 +163,9 @@ def test_real_guids_replace_placeholders_and_nothing_else(tmp_path: Path) -> Non
     (tmp_path / "guids.yaml").write_text(
         "su001-tor1a: 0x506b4b0300a1b2c4\nsu001-host01/rail0: 0c42:a103:00ab:cde0\nspine01a: 50-6b-4b-03-00-a1-b2-c8\n"
     )
-    spec = document(infiniband={"guids": "guids.yaml"})
-    with_guids, without = plan_subnets(spec, folder=tmp_path), plan_subnets(document())
-    after, before = numbers(with_guids), numbers(without)
+    spec = make_document(infiniband={"guids": "guids.yaml"})
+    with_guids, without = plan_subnets(spec, folder=tmp_path), plan_subnets(make_document())
+    after, before = assigned_numbers(with_guids), assigned_numbers(without)
     changed = {name for name in before if before[name] != after[name]}
     assert changed == {"su001-tor1a", "su001-host01/rail0", "spine01a"}
     assert after["su001-host01/rail0"] == (before["su001-host01/rail0"][0], 0x0C42A10300ABCDE0)
@@ -185,30 +185,30 @@ def test_real_guids_replace_placeholders_and_nothing_else(tmp_path: Path) -> Non
 )
 def test_a_wrong_file_of_guids_is_reported(text: str, what: str, tmp_path: Path) -> None:
     (tmp_path / "guids.yaml").write_text(text)
-    result = plan_spec(document(infiniband={"guids": "guids.yaml"}), folder=tmp_path)
+    result = plan_spec(make_document(infiniband={"guids": "guids.yaml"}), folder=tmp_path)
     assert result.fabric is None
     assert what in next(d.message for d in result.diagnostics if d.code == "FAB5813")
 
 
 def test_placeholders_are_reported() -> None:
-    result = plan_spec(document())
+    result = plan_spec(make_document())
     (reported,) = [d for d in result.diagnostics if d.code != "FAB5623"]
     assert reported.code == "FAB5814"
     assert "81 of 81" in reported.message
 
 
 def test_a_lock_that_is_outgrown_is_reported() -> None:
-    first = plan_spec(document(per_unit=4))
+    first = plan_spec(make_document(per_unit=4))
     squeezed = replace(first.lock, strides={**first.lock.strides, "lid_slots": 2})
-    assert "FAB3020" in {d.code for d in plan_spec(document(), squeezed).diagnostics}
+    assert "FAB3020" in {d.code for d in plan_spec(make_document(), squeezed).diagnostics}
 
 
 def test_the_least_repin_of_lids_is_the_one_that_is_outgrown(tmp_path: Path) -> None:
     spec = tmp_path / "cluster.yaml"
-    spec.write_text(json.dumps(document(per_unit=2)))
+    spec.write_text(json.dumps(make_document(per_unit=2)))
     first = compile_spec(spec)
     (tmp_path / "fabricc.lock").write_text(first.lock_text)
-    spec.write_text(json.dumps(document(per_unit=4)))
+    spec.write_text(json.dumps(make_document(per_unit=4)))
     assert "FAB3020" in {d.code for d in compile_spec(spec).diagnostics}
     front = compile_spec(spec, repin=())
     assert front.infiniband is not None
@@ -227,5 +227,5 @@ def test_racks_that_a_unit_splits_and_trays_without_racks_are_reported_as_on_eth
     trays = {"model": "gb300-nvl72", "hosts_per_unit": 27}
     box = {"model": "q3400"}
     racked = {**trays, "racks": ["a01", "a02", "a03"], "hosts_per_rack": 18}
-    assert "FAB3057" in codes(document(gpus=racked, tors=box, spines=box))
-    assert "FAB3170" in codes(document(gpus={**trays, "hosts": 54}, tors=box, spines=box))
+    assert "FAB3057" in find_codes(make_document(gpus=racked, tors=box, spines=box))
+    assert "FAB3170" in find_codes(make_document(gpus={**trays, "hosts": 54}, tors=box, spines=box))

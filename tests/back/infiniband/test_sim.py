@@ -17,7 +17,7 @@ from fabricc.back.infiniband.sm_files import TOPOLOGY, read_topology
 from fabricc.proof.infiniband.sim.judge import read_tables, walk_routes
 from fabricc.proof.infiniband.sim.processes import adapter_id, missing_programs, write_inputs
 from fabricc.proof.infiniband.sim.run import simulate_subnet
-from tests.back.infiniband.support import CLASSES, TENANTS, document, plan_subnets, render_subnet
+from tests.back.infiniband.support import CLASSES, TENANTS, make_document, plan_subnets, render_subnet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,7 @@ needs_opensm = pytest.mark.skipif(
 @needs_opensm
 def test_512_adapters_and_two_tenants() -> None:
     """LIDs, engine, routes, credit loops, isolation, service levels and a pulled link, as in docs/infiniband.md."""
-    ib = plan_subnets(document("dgx-h100", 64, 32, priorities=CLASSES, infiniband=TENANTS))
+    ib = plan_subnets(make_document("dgx-h100", 64, 32, priorities=CLASSES, infiniband=TENANTS))
     report = simulate_subnet(ib, render_subnet(ib))
     assert report.findings == []
     assert (report.adapters, report.switches, report.engine, report.ibdm) == (512, 24, "ftree", True)
@@ -48,7 +48,7 @@ def test_leaves_of_slower_hosts_have_fewer_uplinks_and_ftree_balances_them() -> 
         {"name": name, "model": model, "hosts": 16, "hosts_per_unit": 8}
         for name, model in (("old", "dgx-a100"), ("new", "dgx-h100"))
     ]
-    ib = plan_subnets(document(gpus={"groups": groups}))
+    ib = plan_subnets(make_document(gpus={"groups": groups}))
     assert (ib.wiring.tor_links, ib.wiring.shape.spines) == ((1, 2), 4)
     assert ib.counts()["spine_cables"] == 16 * 4 + 16 * 8
     report = simulate_subnet(ib, render_subnet(ib))
@@ -70,7 +70,7 @@ def test_leaves_of_slower_hosts_have_fewer_uplinks_and_ftree_balances_them() -> 
 )
 @pytest.mark.spread(3)
 def test_the_engine_chosen_is_the_one_that_opensm_uses(more: dict[str, Any], engine: str) -> None:
-    ib = plan_subnets(document(hosts=12, **more))
+    ib = plan_subnets(make_document(hosts=12, **more))
     report = simulate_subnet(ib, render_subnet(ib))
     assert report.findings == []
     assert report.engine == engine
@@ -79,7 +79,7 @@ def test_the_engine_chosen_is_the_one_that_opensm_uses(more: dict[str, Any], eng
 @needs_opensm
 def test_two_leaves_with_links_between_them_balance_the_paths_over_these() -> None:
     """NVIDIA DGX BasePOD, RA-11127: eight hosts on two QM9700 with half of the rails each, joined by 16 links."""
-    words = document("dgx-h100", 8, 8, tors={"model": "qm9700", "peer_links": 16})
+    words = make_document("dgx-h100", 8, 8, tors={"model": "qm9700", "peer_links": 16})
     words["gpus"]["rails_per_tor"] = 4
     del words["spines"]
     ib = plan_subnets(words)
@@ -131,7 +131,7 @@ def other_level(files: dict[str, str]) -> None:
     ],
 )
 def test_opensm_finds_a_planted_fault(change: Callable[[dict[str, str]], None], code: str) -> None:
-    ib = plan_subnets(document(priorities=CLASSES, infiniband=TENANTS))
+    ib = plan_subnets(make_document(priorities=CLASSES, infiniband=TENANTS))
     files = render_subnet(ib)
     before = dict(files)
     change(files)
@@ -152,7 +152,7 @@ def test_opensm_finds_a_planted_fault(change: Callable[[dict[str, str]], None], 
     ids=["800 HDR", "2048 NDR", "2304 XDR", "2048 NDR in three tiers"],
 )
 def test_larger_fabrics(model: str, hosts: int, per_unit: int, cores: bool) -> None:
-    spec = document(model, hosts, per_unit)
+    spec = make_document(model, hosts, per_unit)
     if cores:
         spec = {**spec, "cores": spec["spines"]}
     ib = plan_subnets(spec)
@@ -161,7 +161,7 @@ def test_larger_fabrics(model: str, hosts: int, per_unit: int, cores: bool) -> N
     assert report.adapters == hosts * 8
 
 
-def straight(ib_files: dict[str, str]) -> tuple[Any, list[str]]:
+def straight_routes(ib_files: dict[str, str]) -> tuple[Any, list[str]]:
     """A topology and forwarding tables that are right: each leaf to the spine's first link, each spine down."""
     topology = read_topology(ib_files[sm_files.TOPOLOGY])
     lines = []
@@ -174,18 +174,18 @@ def straight(ib_files: dict[str, str]) -> tuple[Any, list[str]]:
                 out = min(
                     p
                     for p, (peer, _, _) in switch.ends.items()
-                    if peer[0] == "S" and peer in (leaf, top(topology))
+                    if peer[0] == "S" and peer in (leaf, top_node(topology))
                 )
             lines.append(f"0x{adapter.lid:04x} {out:03d} : (to {adapter.name})")
     return topology, lines
 
 
-def top(topology: Any) -> str:
+def top_node(topology: Any) -> str:
     return next(node.id for node in topology.switches() if node.name.startswith("spine"))
 
 
 def test_a_walk_finds_dead_ends_turns_and_cut_links() -> None:
-    topology, lines = straight(render_subnet(plan_subnets(document(hosts=8))))
+    topology, lines = straight_routes(render_subnet(plan_subnets(make_document(hosts=8))))
     most = max(node.lid for node in topology.nodes.values())
     good = walk_routes(topology, read_tables(lines, most))
     assert (good.lost_count, good.turns, good.routes) == (0, [], 16 * 64)
@@ -196,7 +196,7 @@ def test_a_walk_finds_dead_ends_turns_and_cut_links() -> None:
     cut = frozenset({(leaf.id, port)})
     assert walk_routes(topology, read_tables(lines, most), cut).lost_count == 60
     adapter = next(topology.adapters())
-    spine = topology.nodes[top(topology)]
+    spine = topology.nodes[top_node(topology)]
     begin = next(n for n, line in enumerate(lines) if spine.id[2:] in line)
     at = next(n for n in range(begin, len(lines)) if lines[n].startswith(f"0x{adapter.lid:04x}"))
     for wrong in (p for p, (peer, _, _) in spine.ends.items() if peer != adapter.ends[1][0]):
@@ -207,7 +207,7 @@ def test_a_walk_finds_dead_ends_turns_and_cut_links() -> None:
 @needs_opensm
 def test_a_killed_process_leaves_no_simulator_behind(tmp_path: Path) -> None:
     """ibsim would read the end of its input for ever, at a whole CPU."""
-    ib = plan_subnets(document("dgx-h100", 2, 2))
+    ib = plan_subnets(make_document("dgx-h100", 2, 2))
     files = render_subnet(ib)
     write_inputs(tmp_path, files)
     *_, last = read_topology(files[TOPOLOGY]).adapters()
@@ -233,13 +233,13 @@ def test_a_killed_process_leaves_no_simulator_behind(tmp_path: Path) -> None:
         begun.kill()
     assert len(started) == 2
     for _ in range(100):
-        if not any(map(_lives, started)):
+        if not any(map(_is_alive, started)):
             return
         time.sleep(0.05)
-    raise AssertionError([each.name for each in started if _lives(each)])
+    raise AssertionError([each.name for each in started if _is_alive(each)])
 
 
-def _lives(process: Path) -> bool:
+def _is_alive(process: Path) -> bool:
     try:
         return (process / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

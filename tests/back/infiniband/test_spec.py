@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from fabricc.front.spec.load import read_spec
-from tests.back.infiniband.support import CLASSES, TENANTS, codes, document, plan_subnets
+from tests.back.infiniband.support import CLASSES, TENANTS, find_codes, make_document, plan_subnets
 
 
 def test_five_lines_are_a_fabric() -> None:
-    assert codes(document()) == {"FAB5623"}
+    assert find_codes(make_document()) == {"FAB5623"}
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_five_lines_are_a_fabric() -> None:
     ],
 )
 def test_ethernet_keys_are_rejected_with_a_reason(section: dict[str, Any]) -> None:
-    loaded = read_spec(json.dumps({**document(), **section}).encode(), "cluster.yaml")
+    loaded = read_spec(json.dumps({**make_document(), **section}).encode(), "cluster.yaml")
     reported = [d for d in loaded.diagnostics if d.code == "FAB5801"]
     assert loaded.spec is None
     assert reported
@@ -43,7 +43,7 @@ def test_ethernet_keys_are_rejected_with_a_reason(section: dict[str, Any]) -> No
 
 def test_a_spec_of_ethernet_still_needs_its_nos_and_knows_no_infiniband_section() -> None:
     box = {"model": "sn5600"}
-    spec = {**document(tors=box, spines=box), "fabric": "roce", "infiniband": {}}
+    spec = {**make_document(tors=box, spines=box), "fabric": "roce", "infiniband": {}}
     loaded = read_spec(json.dumps(spec).encode(), "cluster.yaml")
     reported = [(d.code, d.message) for d in loaded.diagnostics]
     assert ("FAB1002", "tors needs 'nos'") in reported
@@ -85,11 +85,11 @@ def test_a_spec_of_ethernet_still_needs_its_nos_and_knows_no_infiniband_section(
     ],
 )
 def test_impossible_specs_are_reported(more: dict[str, Any], code: str) -> None:
-    assert code in codes(document(**more))
+    assert code in find_codes(make_document(**more))
 
 
 def test_classes_have_levels_and_lanes_in_their_order() -> None:
-    ib = plan_subnets(document(priorities=CLASSES, infiniband=TENANTS))
+    ib = plan_subnets(make_document(priorities=CLASSES, infiniband=TENANTS))
     assert [(each.name, each.sl) for each in ib.classes] == [("default", 0), ("rdma", 1), ("control", 2)]
     assert sum(each.weight_percent for each in ib.classes) == 100
     assert [(each.name, each.sl, len(each.hosts)) for each in ib.partitions] == [
@@ -98,7 +98,7 @@ def test_classes_have_levels_and_lanes_in_their_order() -> None:
 
 
 def test_assumptions_speak_of_infiniband_only() -> None:
-    loaded = read_spec(json.dumps(document()).encode(), "cluster.yaml")
+    loaded = read_spec(json.dumps(make_document()).encode(), "cluster.yaml")
     assert loaded.spec is not None
     sections = {path.split(".")[0] for path in loaded.spec.assumptions}
     assert "infiniband" in sections

@@ -15,7 +15,7 @@ from fabricc.proof.infiniband.sim.processes import missing_programs
 from fabricc.proof.infiniband.sim.run import simulate_subnet
 from fabricc.proof.infiniband.subnets import prove_subnet
 from tests.back.infiniband import support
-from tests.back.infiniband.support import document, render_subnet
+from tests.back.infiniband.support import make_document, render_subnet
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +45,7 @@ def fabric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> InfinibandFabric:
     assert problems == ()
     monkeypatch.setattr(support, "CATALOG", catalog)
     gpus = {"model": "hdr100", "hosts": 32, "hosts_per_unit": 16}
-    return support.plan_subnets(document("dgx-a100", gpus=gpus))
+    return support.plan_subnets(make_document("dgx-a100", gpus=gpus))
 
 
 def test_host_ports_are_halves_of_cages_and_uplinks_whole_ones(fabric: InfinibandFabric) -> None:
@@ -72,5 +72,7 @@ def test_opensm_routes_it(fabric: InfinibandFabric) -> None:
 
 
 def test_a_switch_that_is_not_split_counts_cages() -> None:
-    ports = [row[5:7] for row in cabling_rows(support.plan_subnets(document("dgx-a100"))) if row[0] == "host"]
+    ports = [
+        row[5:7] for row in cabling_rows(support.plan_subnets(make_document("dgx-a100"))) if row[0] == "host"
+    ]
     assert ports[0] == ("1", 1)

@@ -15,7 +15,7 @@ from fabricc.front.spec.lock import Lock
 from fabricc.proof.infiniband.sim.processes import missing_programs
 from fabricc.proof.infiniband.sim.run import simulate_subnet
 from fabricc.proof.infiniband.subnets import prove_host, prove_subnet
-from tests.back.infiniband.support import codes, document, plan_spec, plan_subnets, render_subnet
+from tests.back.infiniband.support import find_codes, make_document, plan_spec, plan_subnets, render_subnet
 
 if TYPE_CHECKING:
     from fabricc.fabric.infiniband import InfinibandFabric
@@ -31,21 +31,21 @@ WISHES = {
 }
 
 
-def spec(system: str = "ubuntu-24.04", **tenants: Any) -> dict[str, Any]:
+def make_spec(system: str = "ubuntu-24.04", **tenants: Any) -> dict[str, Any]:
     gpus = {"model": "dgx-h100", "hosts": 8, "hosts_per_unit": 4, "os": system}
-    return document(gpus=gpus, tenants={**WISHES, **tenants})
+    return make_document(gpus=gpus, tenants={**WISHES, **tenants})
 
 
-def host(ib: InfinibandFabric, name: str) -> Host:
+def find_host(ib: InfinibandFabric, name: str) -> Host:
     return next(each for each in expand_hosts(ib) if each.name == name)
 
 
 def files_of(ib: InfinibandFabric, name: str) -> dict[str, str]:
-    return dict(HostFiles(ib).render(host(ib, name)))
+    return dict(HostFiles(ib).render(find_host(ib, name)))
 
 
 def test_every_tenant_is_a_partition_of_its_ports() -> None:
-    rows = {name: (pkey, members) for name, pkey, _, _, members in partition_rows(plan_subnets(spec()))}
+    rows = {name: (pkey, members) for name, pkey, _, _, members in partition_rows(plan_subnets(make_spec()))}
     assert rows == {
         "acme": ("0x8001", "su001-host01 su001-host02 su001-host03"),
         "globex": ("0x8002", " ".join(f"su002-host0{number}" for number in range(1, 5))),
@@ -55,9 +55,9 @@ def test_every_tenant_is_a_partition_of_its_ports() -> None:
 
 
 def test_a_tenant_keeps_its_key_when_others_come_and_go() -> None:
-    first = plan_spec(spec())
+    first = plan_spec(make_spec())
     assert first.lock.tenants == {"acme": 1, "globex": 2, "shared": 3, "rest": 4}
-    later = document(tenants={"new": {"hosts": ["su001-host01"]}, "globex": {"racks": ["su002"]}})
+    later = make_document(tenants={"new": {"hosts": ["su001-host01"]}, "globex": {"racks": ["su002"]}})
     second = plan_spec(later, Lock(strides=first.lock.strides, tenants=first.lock.tenants))
     assert second.fabric is not None
     assert {each.name: each.pkey for each in second.fabric.partitions} == {"new": 5, "globex": 2}
@@ -65,7 +65,7 @@ def test_a_tenant_keeps_its_key_when_others_come_and_go() -> None:
 
 @pytest.mark.parametrize("system", ["ubuntu-24.04", "rhel-9"])
 def test_a_divided_host_has_each_port_in_its_tenant(system: str) -> None:
-    ib = plan_subnets(spec(system))
+    ib = plan_subnets(make_spec(system))
     files = files_of(ib, "su001-host04")
     keys = re.findall(r"^mlx5_r(\d)\).* pkeys=(\S*) ;;$", files["usr/local/sbin/fabricc-ib"], re.MULTILINE)
     assert [key for _, key in keys] == ["0x8003"] * 4 + ["0x8004"] * 3 + [""]
@@ -74,26 +74,26 @@ def test_a_divided_host_has_each_port_in_its_tenant(system: str) -> None:
     assert "NCCL_IB_PKEY" not in files["etc/nccl.conf"]  # a port without a tenant has no second P_Key
     assert "NCCL_IB_PKEY=1\n" in files_of(ib, "su001-host01")["etc/nccl.conf"]
     tenants = tenants_by_host(ib)["su001-host04"]
-    assert list(prove_host(ib, host(ib, "su001-host04"), files, tenants)) == []
+    assert list(prove_host(ib, find_host(ib, "su001-host04"), files, tenants)) == []
 
 
 @pytest.mark.parametrize("system", ["ubuntu-24.04", "rhel-9"])
 def test_a_port_in_the_tenant_of_another_is_found(system: str) -> None:
-    ib = plan_subnets(spec(system))
+    ib = plan_subnets(make_spec(system))
     files = files_of(ib, "su001-host04")
     tenants = tenants_by_host(ib)["su001-host04"]
     for path in [path for path in files if "ib0.8003" in path]:
         changed = {**files, path: re.sub(r"(p-key=|PartitionKey=)\S+", r"\g<1>0x8004", files[path])}
         if changed[path] != files[path]:
-            assert list(prove_host(ib, host(ib, "su001-host04"), changed, tenants)), path
+            assert list(prove_host(ib, find_host(ib, "su001-host04"), changed, tenants)), path
 
 
 @pytest.mark.parametrize("rail", [0, 7])
 def test_a_member_that_lacks_one_port_is_found(rail: int) -> None:
-    ib = plan_subnets(spec())
+    ib = plan_subnets(make_spec())
     files = render_subnet(ib)
     assert list(prove_subnet(Subnet(ib, 0), files)) == []
-    port = host(ib, "su001-host01").ports[rail]
+    port = find_host(ib, "su001-host01").ports[rail]
     line = f"\n  0x{port.guid:016x}"
     assert line in files[PARTITIONS]
     text = files[PARTITIONS].replace(f"{line},", "").replace(line, "")
@@ -102,8 +102,8 @@ def test_a_member_that_lacks_one_port_is_found(rail: int) -> None:
 
 
 def test_ports_of_no_tenant_are_reported() -> None:
-    assert "FAB5625" in codes(spec())
-    assert "FAB5625" not in codes(spec(rest={"hosts": ["su001-host04"], "gpus": ["4-7"]}))
+    assert "FAB5625" in find_codes(make_spec())
+    assert "FAB5625" not in find_codes(make_spec(rest={"hosts": ["su001-host04"], "gpus": ["4-7"]}))
 
 
 @pytest.mark.parametrize(
@@ -117,16 +117,16 @@ def test_ports_of_no_tenant_are_reported() -> None:
     ],
 )
 def test_impossible_partitions_are_rejected(tenants: dict[str, Any], code: str) -> None:
-    assert code in codes(spec(**tenants))
+    assert code in find_codes(make_spec(**tenants))
 
 
 def test_one_section_describes_partitions() -> None:
-    both = spec() | {"infiniband": {"partitions": {"one": {"pkey": 5, "units": ["su001"]}}}}
-    assert "FAB3320" in codes(both)
+    both = make_spec() | {"infiniband": {"partitions": {"one": {"pkey": 5, "units": ["su001"]}}}}
+    assert "FAB3320" in find_codes(both)
 
 
 @needs_opensm
 def test_opensm_isolates_the_tenants() -> None:
-    ib = plan_subnets(spec(rest={"hosts": ["su001-host04"], "gpus": ["4-7"]}))
+    ib = plan_subnets(make_spec(rest={"hosts": ["su001-host04"], "gpus": ["4-7"]}))
     report = simulate_subnet(ib, render_subnet(ib))
     assert report.findings == []

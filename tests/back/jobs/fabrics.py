@@ -96,7 +96,7 @@ def write_tree(name: str, folder: Path) -> Path:
     return folder
 
 
-def script(tree: Path, name: str) -> Any:
+def import_script(tree: Path, name: str) -> Any:
     """A module of `acceptance/`, as the emitted file is; imported anew, since other trees have files of its name."""
     folder = str(tree / "acceptance")
     sys.path.insert(0, folder)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.fabric.shape import TierName
-from tests.back.jobs.fabrics import fabric, script, write_tree
+from tests.back.jobs.fabrics import fabric, import_script, write_tree
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +43,7 @@ class World:
 
     def write(self, tree: Path) -> list[str]:
         """Results and counters of all rounds; the judge's arguments for them."""
-        pairs = script(tree, "pairs")
+        pairs = import_script(tree, "pairs")
         plan = pairs.load_plan(tree / "acceptance/plan.json")
         rng, octets = random.Random(7), {}
         uplinks, tors = self.uplinks()
@@ -115,7 +115,9 @@ class World:
             writer.writerows([*key, value] for key, value in sorted(values.items()))
 
 
-def judge(tree: Path, world: World, *, counters: bool = True, lines: str = "FAULT") -> tuple[int, list[str]]:
+def run_judge(
+    tree: Path, world: World, *, counters: bool = True, lines: str = "FAULT"
+) -> tuple[int, list[str]]:
     """Exit status and the lines of faults of the emitted script, run as users run it."""
     options = world.write(write_tree(world.name, tree))
     call = [sys.executable, "acceptance/judge.py", "--results", "results", *(options if counters else [])]
@@ -145,14 +147,14 @@ def first_uplink(name: str) -> tuple[Port, str]:
 
 @pytest.mark.parametrize("name", ["rails", "racks", "pods", "two-ports", "one-unit"])
 def test_a_sound_fabric_has_no_fault(tmp_path: Path, name: str) -> None:
-    assert judge(tmp_path, World(name)) == (0, [])
+    assert run_judge(tmp_path, World(name)) == (0, [])
 
 
 @pytest.mark.parametrize("name", ["rails", "racks", "pods", "two-ports", "one-unit"])
 @pytest.mark.parametrize("direction", ["sends", "receives"])
 def test_a_slow_host_link_is_named_with_its_direction(tmp_path: Path, name: str, direction: str) -> None:
     end, cable = first_port(name) if name != "one-unit" else first_port(name, 1)
-    status, faults = judge(tmp_path, World(name, slow={(end, direction)}))
+    status, faults = run_judge(tmp_path, World(name, slow={(end, direction)}))
     assert status == 1
     assert len(faults) == 1, faults
     assert cable in faults[0]
@@ -162,7 +164,7 @@ def test_a_slow_host_link_is_named_with_its_direction(tmp_path: Path, name: str,
 
 def test_two_faults_at_once_are_distinguished(tmp_path: Path) -> None:
     (one, first), (other, second) = first_port("rails", 1), first_port("rails", 2)
-    _, faults = judge(tmp_path, World("rails", slow={(one, "sends"), (other, "receives")}))
+    _, faults = run_judge(tmp_path, World("rails", slow={(one, "sends"), (other, "receives")}))
     assert len(faults) == 2
     assert first in faults[0] + faults[1]
     assert second in faults[0] + faults[1]
@@ -172,7 +174,7 @@ def test_two_faults_at_once_are_distinguished(tmp_path: Path) -> None:
 def test_an_uplink_that_drops_is_named_by_its_counters(tmp_path: Path, name: str) -> None:
     end, cable = first_uplink(name)
     world = World(name, broken={end}, counters={(*end, "fcs_errors"): 812})
-    status, faults = judge(tmp_path, world)
+    status, faults = run_judge(tmp_path, world)
     assert status == 1
     assert cable in faults[0]
     assert "fcs_errors +812" in faults[0]
@@ -181,19 +183,19 @@ def test_an_uplink_that_drops_is_named_by_its_counters(tmp_path: Path, name: str
 
 def test_an_uplink_without_errors_is_named_by_its_missing_traffic(tmp_path: Path) -> None:
     end, cable = first_uplink("rails")
-    _, faults = judge(tmp_path, World("rails", broken={end}))
+    _, faults = run_judge(tmp_path, World("rails", broken={end}))
     assert cable in faults[0]
 
 
 def test_without_switch_counters_the_switch_is_named(tmp_path: Path) -> None:
     end, _ = first_uplink("rails")
-    _, faults = judge(tmp_path, World("rails", broken={end}), counters=False)
+    _, faults = run_judge(tmp_path, World("rails", broken={end}), counters=False)
     assert f"uplinks of {end[0]}; switch counters would tell which" in faults[0]
 
 
 def test_errors_on_a_link_that_still_carries_are_a_fault(tmp_path: Path) -> None:
     end, cable = first_uplink("rails")
-    status, faults = judge(tmp_path, World("rails", counters={(*end, "symbol_errors"): 9}))
+    status, faults = run_judge(tmp_path, World("rails", counters={(*end, "symbol_errors"): 9}))
     assert (status, len(faults)) == (1, 1)
     assert cable in faults[0]
     assert "symbol_errors +9" in faults[0]
@@ -201,7 +203,7 @@ def test_errors_on_a_link_that_still_carries_are_a_fault(tmp_path: Path) -> None
 
 def test_a_late_port_is_named(tmp_path: Path) -> None:
     end, cable = first_port("rails")
-    _, faults = judge(tmp_path, World("rails", late={end}))
+    _, faults = run_judge(tmp_path, World("rails", late={end}))
     assert len(faults) == 1
     assert cable in faults[0]
 
@@ -217,7 +219,7 @@ def test_a_late_port_is_named(tmp_path: Path) -> None:
 )
 def test_the_hosts_own_counters_are_read(tmp_path: Path, counters: dict[str, int], word: str) -> None:
     end, _ = first_port("rails")
-    status, faults = judge(tmp_path, World("rails", host_counters={end: counters}))
+    status, faults = run_judge(tmp_path, World("rails", host_counters={end: counters}))
     assert status == 1
     assert word in faults[0]
     assert f"{end[0]} {end[1]}" in faults[0]
@@ -293,7 +295,7 @@ def test_a_slow_receiver_is_named_though_every_result_is_sound(tmp_path: Path, n
 
 def test_pauses_of_a_nic_that_counts_all_priorities_together_are_seen(tmp_path: Path) -> None:
     slow, _ = first_port("rails")
-    _, output = judge(tmp_path, World("rails", host_counters={slow: {"tx_prio_pause": PUBLISHED}}))
+    _, output = run_judge(tmp_path, World("rails", host_counters={slow: {"tx_prio_pause": PUBLISHED}}))
     assert [line for line in output if f"{slow[0]} {slow[1]} sent" in line and "a slow receiver" in line]
 
 
@@ -301,7 +303,9 @@ def test_evidence_that_no_driver_counts_is_a_note(tmp_path: Path) -> None:
     """Silence about a slow receiver or lost packets is no result where nothing counts them."""
     end, _ = first_port("rails")
     counted = {"tx_prio3_pause": 0, "out_of_sequence": 0}
-    status, notes = judge(tmp_path, World("rails", host_counters={end: counted}), lines="note: not looked")
+    status, notes = run_judge(
+        tmp_path, World("rails", host_counters={end: counted}), lines="note: not looked"
+    )
     ports = len(ports_of(tmp_path))
     assert status == 0
     assert [line.partition(" (")[0] for line in notes] == [
@@ -351,4 +355,6 @@ def ports_of(tree: Path) -> list[tuple[str, Any]]:
 
 def judged_with_pauses(tree: Path, name: str, pauses: dict[Port, int]) -> tuple[int, list[str]]:
     """The verdict where ports sent so many pauses in every round."""
-    return judge(tree, World(name, host_counters={end: {"tx_prio3_pause": n} for end, n in pauses.items()}))
+    return run_judge(
+        tree, World(name, host_counters={end: {"tx_prio3_pause": n} for end, n in pauses.items()})
+    )

@@ -26,7 +26,7 @@ from fabricc.back.jobs.acceptance import (
 )
 from fabricc.back.jobs.roster import list_hosts
 from fabricc.fabric.shape import TierName
-from tests.back.jobs.fabrics import SPECS, fabric, files, script, write_tree
+from tests.back.jobs.fabrics import SPECS, fabric, files, import_script, write_tree
 from tests.front.planning.support import document, planned
 
 Port = tuple[str, str]
@@ -35,7 +35,7 @@ Port = tuple[str, str]
 @cache
 def pairs_module() -> Any:
     with TemporaryDirectory() as folder:
-        return script(write_tree("rails", Path(folder)), "pairs")
+        return import_script(write_tree("rails", Path(folder)), "pairs")
 
 
 def plan_of(name: str) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def plan_of(name: str) -> dict[str, Any]:
     return plan
 
 
-def expand(plan: dict[str, Any], entry: dict[str, Any]) -> list[tuple[Port, Port]]:
+def expand_pairs(plan: dict[str, Any], entry: dict[str, Any]) -> list[tuple[Port, Port]]:
     module = pairs_module()
     return [
         tuple((module.host_of(plan, at), module.port_of(plan, at)["name"]) for at in pair)
@@ -52,7 +52,7 @@ def expand(plan: dict[str, Any], entry: dict[str, Any]) -> list[tuple[Port, Port
 
 
 @cache
-def tors(name: str) -> dict[Port, str]:
+def planned_tors(name: str) -> dict[Port, str]:
     """The ToR of every port of every host, from the fabric itself."""
     built = fabric(name)
     hosts = [built.host(at) for at in built.host_ids()]
@@ -65,14 +65,14 @@ def gated_pairs(name: str) -> list[tuple[str, tuple[Port, Port]]]:
         (entry["kind"], pair)
         for entry in plan["rounds"]
         if entry["kind"] in pairs_module().GATED
-        for pair in expand(plan, entry)
+        for pair in expand_pairs(plan, entry)
     ]
 
 
 @pytest.mark.parametrize("name", SPECS)
 def test_every_host_link_is_crossed_both_ways(name: str) -> None:
     pairs = [pair for _, pair in gated_pairs(name)]
-    assert {sender for sender, _ in pairs} == {receiver for _, receiver in pairs} == set(tors(name))
+    assert {sender for sender, _ in pairs} == {receiver for _, receiver in pairs} == set(planned_tors(name))
 
 
 @pytest.mark.parametrize("name", SPECS)
@@ -89,7 +89,7 @@ def test_every_port_has_two_partners_each_way(name: str) -> None:
 def test_in_a_round_each_port_sends_to_one_and_receives_from_one(name: str) -> None:
     plan = plan_of(name)
     for entry in plan["rounds"]:
-        pairs = expand(plan, entry)
+        pairs = expand_pairs(plan, entry)
         assert pairs
         assert all(sender[0] != receiver[0] for sender, receiver in pairs)
         assert max(Counter(sender for sender, _ in pairs).values()) == 1
@@ -99,7 +99,7 @@ def test_in_a_round_each_port_sends_to_one_and_receives_from_one(name: str) -> N
 
 @pytest.mark.parametrize("name", SPECS)
 def test_rounds_stay_where_they_are_meant_to(name: str) -> None:
-    built, of = fabric(name), tors(name)
+    built, of = fabric(name), planned_tors(name)
     pods = {host.name: host.unit // built.shape.units_per_pod for host in map(built.host, built.host_ids())}
     planes = {built.name(s): s.plane for s in built.switch_ids() if s.tier is TierName.TOR}
     for kind, (sender, receiver) in gated_pairs(name):
@@ -112,9 +112,9 @@ def test_rounds_stay_where_they_are_meant_to(name: str) -> None:
 @pytest.mark.parametrize("name", SPECS)
 def test_hashed_flows_hardly_ever_overload_an_uplink(name: str) -> None:
     """A flow is a sixteenth of its port; in a hundred trials of every round an uplink may be overloaded a few times."""
-    plan, of, rng = plan_of(name), tors(name), random.Random(3)
+    plan, of, rng = plan_of(name), planned_tors(name), random.Random(3)
     shape = fabric(name).shape
-    rounds = [expand(plan, entry) for entry in plan["rounds"] if entry["kind"] == "spine"]
+    rounds = [expand_pairs(plan, entry) for entry in plan["rounds"] if entry["kind"] == "spine"]
     ports = {port["speed_gbps"] for kind in plan["kinds"] for port in kind["ports"]}
     capacity, overloads = QUEUE_PAIRS * shape.uplink_gbps / max(ports), 0
     for pairs in rounds * 100:
@@ -148,14 +148,16 @@ def test_hosts_of_two_models_on_one_set_of_tors_are_tested_by_their_own_devices(
 def test_every_host_and_lane_has_its_turn() -> None:
     plan = plan_of("racks")
     entries = [{"kind": "spine", "turn": turn, "hosts": 2} for turn in range(8)]
-    assert {sender for entry in entries for sender, _ in expand(plan, entry)} == set(tors("racks"))
+    assert {sender for entry in entries for sender, _ in expand_pairs(plan, entry)} == set(
+        planned_tors("racks")
+    )
 
 
 @pytest.mark.parametrize("name", SPECS)
 def test_hashed_flows_reach_every_uplink(name: str) -> None:
     """Every queue pair takes an uplink at random, in both directions, as ECMP does; twenty trials."""
     uplinks = fabric(name).shape.uplinks
-    of, rng = tors(name), random.Random(1)
+    of, rng = planned_tors(name), random.Random(1)
     spine = [pair for kind, pair in gated_pairs(name) if kind == "spine"]
     missed = 0
     for _ in range(20):
@@ -212,10 +214,10 @@ def test_pairs_of_fabrics_of_any_size_are_partial_permutations(
     if len(units_of_pods) > 1:
         entries.append({"kind": "core", "turn": turn, "units": min(units_of_pods.values())})
     for entry in entries:
-        pairs = expand(plan, entry)
+        pairs = expand_pairs(plan, entry)
         assert len({sender for sender, _ in pairs}) == len({receiver for _, receiver in pairs}) == len(pairs)
         assert all(sender[0] != receiver[0] for sender, receiver in pairs)
-    inside = expand(plan, entries[0])
+    inside = expand_pairs(plan, entries[0])
     assert len(inside) == sum(size for size in sizes if size > 1) * len(ports)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.back.jobs.fabrics import fabric, files, script, write_tree
+from tests.back.jobs.fabrics import fabric, files, import_script, write_tree
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,7 +94,7 @@ def test_the_calls_name_the_class_and_the_devices(tree: Path, kind: str) -> None
 @pytest.mark.parametrize("kind", ["tor", "spine", "latency", "incast", "load"])
 def test_clients_and_servers_meet(tree: Path, kind: str) -> None:
     """Each client's device, port and peer has one server, with the same traffic and on the peer's own device."""
-    run, pairs = script(tree, "run"), script(tree, "pairs")
+    run, pairs = import_script(tree, "run"), import_script(tree, "pairs")
     entry = next(entry for entry in PLAN["rounds"] if entry["kind"] == kind)
     clients, servers = [], []
     for host in [name for unit in PLAN["units"] for name in unit["hosts"]]:
@@ -212,5 +212,5 @@ def test_counters_are_read_by_the_names_of_every_driver(
 
 
 def test_a_counter_that_started_anew_rose_from_zero(tree: Path) -> None:
-    run = script(tree, "run")
+    run = import_script(tree, "run")
     assert (run.rise(5, 9), run.rise(9, 5), run.rise(0, 0)) == (4, 5, 0)

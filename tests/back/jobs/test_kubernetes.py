@@ -44,42 +44,42 @@ LABEL = re.compile(
 
 
 @cache
-def objects(name: str) -> list[dict[str, Any]]:
+def kubernetes_objects(name: str) -> list[dict[str, Any]]:
     texts = [text for path, text in files(name).items() if path.startswith(FOLDER) and path.endswith(".yaml")]
     return [entry for text in texts for entry in yaml.safe_load_all(text)]
 
 
 def of_kind(name: str, kind: str) -> list[dict[str, Any]]:
-    return [entry for entry in objects(name) if entry["kind"] == kind]
+    return [entry for entry in kubernetes_objects(name) if entry["kind"] == kind]
 
 
-def strict(schema: Any) -> Any:
+def close_schema(schema: Any) -> Any:
     """The schema with every object closed: the API server would drop unknown fields in silence."""
     if isinstance(schema, dict):
         if schema.get("type") == "object" and "properties" in schema:
             schema.setdefault("additionalProperties", False)
         for value in schema.values():
-            strict(value)
+            close_schema(value)
     elif isinstance(schema, list):
         for value in schema:
-            strict(value)
+            close_schema(value)
     return schema
 
 
 @cache
-def schemas() -> dict[tuple[str, str], Any]:
+def load_schemas() -> dict[tuple[str, str], Any]:
     found = {}
     for path in sorted(CRDS.glob("*.yaml")):
         crd = yaml.safe_load(path.read_text())
         for version in crd["spec"]["versions"]:
-            schema = strict(copy.deepcopy(version["schema"]["openAPIV3Schema"]))
+            schema = close_schema(copy.deepcopy(version["schema"]["openAPIV3Schema"]))
             schema["properties"].update({key: {} for key in ("apiVersion", "kind", "metadata")})
             found[f"{crd['spec']['group']}/{version['name']}", crd["spec"]["names"]["kind"]] = schema
     return found
 
 
-def faults(entry: dict[str, Any]) -> list[str]:
-    schema = schemas().get((entry["apiVersion"], entry["kind"]))
+def find_faults(entry: dict[str, Any]) -> list[str]:
+    schema = load_schemas().get((entry["apiVersion"], entry["kind"]))
     assert schema is not None, f"no schema of {entry['apiVersion']} {entry['kind']} in {CRDS}"
     return [error.message for error in jsonschema.Draft7Validator(schema).iter_errors(entry)]
 
@@ -90,9 +90,9 @@ NEEDS_CRDS = pytest.mark.skipif(not CRDS.is_dir(), reason=f"no schemas of custom
 @NEEDS_CRDS
 @pytest.mark.parametrize("name", SPECS)
 def test_custom_resources_fit_their_schemas(name: str) -> None:
-    checked = [entry for entry in objects(name) if entry["kind"] in KINDS]
+    checked = [entry for entry in kubernetes_objects(name) if entry["kind"] in KINDS]
     assert {entry["kind"] for entry in checked} == KINDS
-    assert {entry["metadata"]["name"]: faults(entry) for entry in checked if faults(entry)} == {}
+    assert {entry["metadata"]["name"]: find_faults(entry) for entry in checked if find_faults(entry)} == {}
 
 
 @NEEDS_CRDS
@@ -115,13 +115,13 @@ def test_the_schemas_would_find_a_fault(kind: str, path: tuple[str, ...], value:
     for key in path[:-1]:
         place = place[key]
     place[path[-1]] = value
-    assert faults(entry)
+    assert find_faults(entry)
 
 
 @pytest.mark.parametrize("name", SPECS)
 def test_core_objects_fit_the_schemas_of_kubernetes(name: str) -> None:
     validate = pytest.importorskip("kubernetes_validate")
-    core = [entry for entry in objects(name) if entry["kind"] in ("Pod", "ConfigMap")]
+    core = [entry for entry in kubernetes_objects(name) if entry["kind"] in ("Pod", "ConfigMap")]
     assert len(core) == 5
     for entry in core:
         validate.validate(entry, "1.31", strict=True)
@@ -129,7 +129,7 @@ def test_core_objects_fit_the_schemas_of_kubernetes(name: str) -> None:
 
 @pytest.mark.parametrize("name", SPECS)
 def test_objects_are_named_once_and_as_kubernetes_allows(name: str) -> None:
-    names = [(entry["kind"], entry["metadata"]["name"]) for entry in objects(name)]
+    names = [(entry["kind"], entry["metadata"]["name"]) for entry in kubernetes_objects(name)]
     assert len(names) == len(set(names))
     assert all(NAME.fullmatch(text) for _, text in names)
 
@@ -247,7 +247,9 @@ def test_claims_of_many_ports_are_as_large_as_kubernetes_allows() -> None:
 @pytest.mark.parametrize("name", SPECS)
 def test_objects_of_kueue_have_a_version_that_its_releases_serve(name: str) -> None:
     """Its 0.20 serves v1beta2 alone, which came with 0.15."""
-    versions = {e["apiVersion"] for e in objects(name) if e["apiVersion"].startswith("kueue.x-k8s.io/")}
+    versions = {
+        e["apiVersion"] for e in kubernetes_objects(name) if e["apiVersion"].startswith("kueue.x-k8s.io/")
+    }
     assert versions == {"kueue.x-k8s.io/v1beta2"}
 
 

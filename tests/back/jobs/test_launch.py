@@ -306,7 +306,7 @@ ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 HERE = {**ROOT, "SYSFS": "/sys"}
 
 
-def mapped(done: subprocess.CompletedProcess[str]) -> str:
+def mapped_hosts(done: subprocess.CompletedProcess[str]) -> str:
     output = done.stdout + done.stderr
     if "--display-map" in output and "deprecated" in output and "Data for node" not in output:
         pytest.skip("this Open MPI prints its map in another form")
@@ -317,7 +317,7 @@ def mapped(done: subprocess.CompletedProcess[str]) -> str:
 def test_open_mpi_maps_ranks_in_host_order(tree: Path) -> None:
     (tree / "part").write_text("".join(files("rails")["jobs/hostfile"].splitlines(keepends=True)[6:10]))
     options = {"MPIRUN_OPTIONS": "--do-not-launch --display-map", "FABRICC_HOSTFILE": str(tree / "part")}
-    output = mapped(run(tree, "mpirun.sh", "true", **options, **HERE))
+    output = mapped_hosts(run(tree, "mpirun.sh", "true", **options, **HERE))
     assert re.findall(r"Data for node: (\S+)\s.*Num procs: (\d+)", output) == [
         (name, "8") for name in NAMES[6:10]
     ]
@@ -407,7 +407,7 @@ def test_open_mpi_reads_the_rank_file(tree: Path) -> None:
         ["mpirun", "--display-map", "--hostfile", tree / "here", "-rf", tree / "ranks", "-np", "1", "true"],
         capture_output=True, text=True, env={**os.environ, **ROOT}, timeout=60, check=False,
     )  # fmt: skip
-    assert re.findall(r"Process rank: (\d+) Bound: socket \d+\[core 0", mapped(done)) == ["0"]
+    assert re.findall(r"Process rank: (\d+) Bound: socket \d+\[core 0", mapped_hosts(done)) == ["0"]
     assert run(tree, "rankfile.sh").stdout.splitlines()[8:10] == [
         f"rank 8={NAMES[1]} slot=0", f"rank 9={NAMES[1]} slot=1",
     ]  # fmt: skip

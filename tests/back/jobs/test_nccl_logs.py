@@ -83,7 +83,7 @@ def test_log_check_distinguishes_rdma_from_sockets(tree: Path, log: str, status:
 HOSTS = ("gpu-a", "gpu-b")
 
 
-def foreign(
+def foreign_log(
     version: str, network: str, suffix: str, *more: str, prefix: str = "", channel: str = "Channel 00/0"
 ) -> str:
     """A log of two hosts as a job elsewhere writes it: version, devices, then a connection in each direction."""
@@ -102,44 +102,49 @@ ROCE = "NET/IB : Using [0]mlx5_r0:1/RoCE [RO]; OOB eno3:10.0.0.1<0>"
 JOINED = "NET/IB : Using [0]={[0] mlx5_r1:1/RoCE, [1] mlx5_r0:1/RoCE} [RO]; OOB bond0:10.0.0.1<0>"
 OFI = "NET/OFI Selected provider is efa, fabric is efa-direct (found 16 nics)"
 FOREIGN = {
-    "2.18 RoCE": (foreign("2.18.5+cuda12.0", "NET/IB/0", "/GDRDMA", ROCE, "Using network IB"), 0),
+    "2.18 RoCE": (foreign_log("2.18.5+cuda12.0", "NET/IB/0", "/GDRDMA", ROCE, "Using network IB"), 0),
     "2.19 sockets without a device": (
-        foreign("2.19.3+cuda12.3", "NET/Socket/0", "", "NET/IB : No device found.", "Using network Socket"),
+        foreign_log(
+            "2.19.3+cuda12.3", "NET/Socket/0", "", "NET/IB : No device found.", "Using network Socket"
+        ),
         1,
     ),
     "2.19 EFA, through the host": (
-        foreign("2.19.4+cuda12.2", "NET/AWS Libfabric/0", "", OFI, prefix="[1,0]<stdout>:"),
+        foreign_log("2.19.4+cuda12.2", "NET/AWS Libfabric/0", "", OFI, prefix="[1,0]<stdout>:"),
         1,
     ),
-    "2.19 EFA": (foreign("2.19.4+cuda12.2", "NET/AWS Libfabric/3", "/GDRDMA", OFI, channel="Channel 03"), 0),
+    "2.19 EFA": (
+        foreign_log("2.19.4+cuda12.2", "NET/AWS Libfabric/3", "/GDRDMA", OFI, channel="Channel 03"),
+        0,
+    ),
     "2.21 plugin of the maker's containers": (
-        foreign("2.21.5+cuda12.4", "NET/IBext_v8/5(2)", "/GDRDMA", ROCE, "Using network IBext_v8"),
+        foreign_log("2.21.5+cuda12.4", "NET/IBext_v8/5(2)", "/GDRDMA", ROCE, "Using network IBext_v8"),
         0,
     ),
     "2.21 the same, too far from the GPU": (
-        foreign("2.21.5+cuda12.4", "NET/IBext_v8/1", "", ROCE, "Using network IBext_v8"),
+        foreign_log("2.21.5+cuda12.4", "NET/IBext_v8/1", "", ROCE, "Using network IBext_v8"),
         1,
     ),
     "2.22 announced and then failed": (
-        foreign("2.22.3+cuda12.6", "NET/IBext_v8/7", "/GDRDMA", ROCE)
+        foreign_log("2.22.3+cuda12.6", "NET/IBext_v8/7", "/GDRDMA", ROCE)
         + "gpu-a:410:520 [0] misc/ibvwrap.cc:190 NCCL WARN Call to ibv_modify_qp failed with error No such device\n",
         1,
     ),
     "2.24 a peer that went away": (
-        foreign("2.24.3+cuda12.8", "NET/IB/2", "/GDRDMA", ROCE)
+        foreign_log("2.24.3+cuda12.8", "NET/IB/2", "/GDRDMA", ROCE)
         + "gpu-b:411:521 [0] transport/net_ib.cc:2290 NCCL WARN NET/IB: Got completion from peer 10.0.0.2<5> with "
         "status=12 opcode=1 len=0 vendor err 129 (Send)\n",
         1,
     ),
-    "2.26 GPU memory by PCIe": (foreign("2.26.2+cuda12.2", "NET/IB/1", "/GDRDMA(PCI)", IB), 0),
-    "2.27 SHARP": (foreign("2.27.5+cuda12.9", "COLLNET/SHARP/0", "/GDRDMA", IB), 0),
+    "2.26 GPU memory by PCIe": (foreign_log("2.26.2+cuda12.2", "NET/IB/1", "/GDRDMA(PCI)", IB), 0),
+    "2.27 SHARP": (foreign_log("2.27.5+cuda12.9", "COLLNET/SHARP/0", "/GDRDMA", IB), 0),
     "2.27 one direction copied": (
-        foreign("2.27.5+cuda12.9", "NET/IB/0", "/GDRDMA", IB)
-        + foreign("2.27.5+cuda12.9", "NET/IB/0", "", IB),
+        foreign_log("2.27.5+cuda12.9", "NET/IB/0", "/GDRDMA", IB)
+        + foreign_log("2.27.5+cuda12.9", "NET/IB/0", "", IB),
         1,
     ),
     "2.28 virtual devices, shared buffers": (
-        foreign(
+        foreign_log(
             "2.28.3+cuda13.0",
             "NET/IB/8",
             "/GDRDMA/Shared",
@@ -148,13 +153,13 @@ FOREIGN = {
         ),
         0,
     ),
-    "2.30 flush": (foreign("2.30.1+cuda13.1", "NET/IB/0", "/GDRDMA/flush=None", IB), 0),
+    "2.30 flush": (foreign_log("2.30.1+cuda13.1", "NET/IB/0", "/GDRDMA/flush=None", IB), 0),
     "2.31 EFA by name of its own": (
-        foreign("2.31.2+cuda13.3", "NET/Libfabric/0", "/GDRDMA/flush=None", OFI),
+        foreign_log("2.31.2+cuda13.3", "NET/Libfabric/0", "/GDRDMA/flush=None", OFI),
         0,
     ),
     "2.30 without a helper for small copies": (
-        foreign("2.30.4+cuda13.2", "NET/Libfabric/0", "/GDRDMA", OFI)
+        foreign_log("2.30.4+cuda13.2", "NET/Libfabric/0", "/GDRDMA", OFI)
         + "gpu-a:410:520 [0] NCCL WARN NET/OFI Failed to initialize GDRCopy: Failed to open gdr handle\n",
         0,
     ),
@@ -164,17 +169,17 @@ FOREIGN = {
         "gpu-a:410:520 [0] NCCL INFO devCommCreate: creating 33 contexts: 1 GIN connections with 33 contexts each\n",
         2,
     ),
-    "RCCL 2.22": (foreign("2.22.3+hip6.4", "NET/IB/0", "/GDRDMA/Shared", ROCE), 0),
+    "RCCL 2.22": (foreign_log("2.22.3+hip6.4", "NET/IB/0", "/GDRDMA/Shared", ROCE), 0),
     "2.21 two ports joined in one device": (
-        foreign("2.21.5+cuda12.4", "NET/IBext_v8/0", "/GDRDMA", JOINED, "Using network IBext_v8"),
+        foreign_log("2.21.5+cuda12.4", "NET/IBext_v8/0", "/GDRDMA", JOINED, "Using network IBext_v8"),
         0,
     ),
     "2.27 names of communicators behind the connection": (
-        foreign("2.27.5+cuda12.9", "NET/UCX/0", "/GDRDMA comm 0x22fcfb0 nRanks 02", ROCE),
+        foreign_log("2.27.5+cuda12.9", "NET/UCX/0", "/GDRDMA comm 0x22fcfb0 nRanks 02", ROCE),
         0,
     ),
     "2.27 sockets below Ray": (
-        foreign(
+        foreign_log(
             "2.27.3+cuda12.9",
             "NET/Socket/0",
             " comm 0x2083dd50 nRanks 02",
@@ -183,57 +188,61 @@ FOREIGN = {
         1,
     ),
     "2.18 memory that a plugin cannot register": (
-        foreign("2.18.3+cuda12.2", "NET/AWS Libfabric/7", "/GDRDMA/Shared", OFI)
+        foreign_log("2.18.3+cuda12.2", "NET/AWS Libfabric/7", "/GDRDMA/Shared", OFI)
         + "gpu-a:410:520 [3] register_mr_buffers:647 NCCL WARN NET/OFI Unable to register memory (type = 2)\n",
         1,
     ),
     "2.21 a peer that closed its connection": (
-        foreign("2.21.5+cuda12.4", "NET/IBext_v8/1", "/GDRDMA", ROCE)
+        foreign_log("2.21.5+cuda12.4", "NET/IBext_v8/1", "/GDRDMA", ROCE)
         + "gpu-a:410:520 [0] socket.c:446 NCCL WARN socketProgress: Connection closed by remote peer gpu-b<4>\n",
         1,
     ),
     "2.30 a second job of the file falls back": (
-        foreign("2.30.7+cuda13.0", "NET/IB/0", "/GDRDMA", ROCE, "Using network IB")
-        + foreign("2.30.7+cuda13.0", "P2P/CUMEM", "", "NET/IB : No device found.", "Using network Socket"),
+        foreign_log("2.30.7+cuda13.0", "NET/IB/0", "/GDRDMA", ROCE, "Using network IB")
+        + foreign_log(
+            "2.30.7+cuda13.0", "P2P/CUMEM", "", "NET/IB : No device found.", "Using network Socket"
+        ),
         1,
     ),
     "RCCL without libibverbs": (
-        foreign("2.20.5+hip6.2", "P2P/IPC", "", "Failed to open libibverbs.so[.1]", "Using network Socket"),
+        foreign_log(
+            "2.20.5+hip6.2", "P2P/IPC", "", "Failed to open libibverbs.so[.1]", "Using network Socket"
+        ),
         1,
     ),
     "RCCL with the plugin of a Pollara": (
-        foreign("2.27.7+hip7.1", "NET/IB-CAST/0", "/GDRDMA/flush=Always", ROCE),
+        foreign_log("2.27.7+hip7.1", "NET/IB-CAST/0", "/GDRDMA/flush=Always", ROCE),
         0,
     ),
     "RCCL with UCX that cannot register memory": (
-        foreign("2.18.6+hip5.7", "NET/UCX/0", "/GDRDMA comm 0x22fcfb0 nRanks 02", ROCE)
+        foreign_log("2.18.6+hip5.7", "NET/UCX/0", "/GDRDMA comm 0x22fcfb0 nRanks 02", ROCE)
         + "gpu-a:410:520 [0] ucx_plugin.c:498 NCCL WARN Failed: UCX error ucx_plugin.c:498 '-5' Invalid parameter\n",
         1,
     ),
     "2.18 EFA without an address vector": (
-        foreign("2.18.5+cuda12.2", "NET/AWS Libfabric/0", "/GDRDMA", OFI, prefix="[1,7]<stdout>:")
+        foreign_log("2.18.5+cuda12.2", "NET/AWS Libfabric/0", "/GDRDMA", OFI, prefix="[1,7]<stdout>:")
         + "[1,23]<stdout>:gpu-a:410:520 [7] create_nccl_ofi_component:459 NCCL WARN NET/OFI Couldn't open AV. RC: -22, "
         "ERROR: Invalid argument\n",
         1,
     ),
     "RCCL without a setting of the kernel": (
-        foreign("2.26.6+hip7.0", "NET/IB/0", "/GDRDMA", ROCE)
+        foreign_log("2.26.6+hip7.0", "NET/IB/0", "/GDRDMA", ROCE)
         + 'gpu-a:410:410 [0] init.cpp:122 NCCL WARN Missing "iommu=pt" from kernel command line which can lead to '
         "system instablity or hang!\n",
         0,
     ),
     "cut off within a line": (
-        foreign("2.27.5+cuda12.9", "NET/IB/0", "/GDRDMA", ROCE)
+        foreign_log("2.27.5+cuda12.9", "NET/IB/0", "/GDRDMA", ROCE)
         + "gpu-a:410:520 [0] NCCL INFO Channel 01/0 : 0[0] -> 1[0] [send] via NET/IB/0/GD",
         0,
     ),
     "2.24 a link that went away": (
-        foreign("2.24.3+cuda12.8", "NET/IB/0", "/GDRDMA", ROCE)
+        foreign_log("2.24.3+cuda12.8", "NET/IB/0", "/GDRDMA", ROCE)
         + "gpu-a:410:520 [0] transport/net_ib.cc:220 NCCL WARN NET/IB : mlx5_r0:1 Got async error event: port error\n",
         1,
     ),
     "2.24 a link that came back": (
-        foreign("2.24.3+cuda12.8", "NET/IB/0", "/GDRDMA", ROCE)
+        foreign_log("2.24.3+cuda12.8", "NET/IB/0", "/GDRDMA", ROCE)
         + "".join(
             f"gpu-a:410:520 [0] transport/net_ib.cc:220 NCCL WARN NET/IB : mlx5_r0:1 Got async error event: port {to}\n"
             for to in ("error", "active")
@@ -241,7 +250,7 @@ FOREIGN = {
         0,
     ),
     "2.19 a subnet manager that started anew": (
-        foreign("2.19.3+cuda12.3", "NET/IB/0", "/GDRDMA", IB)
+        foreign_log("2.19.3+cuda12.3", "NET/IB/0", "/GDRDMA", IB)
         + "gpu-a:410:520 [0] transport/net_ib.cc:97 NCCL WARN NET/IB : mlx5_r0:1 Got async event : client "
         "reregistration\n",
         0,
@@ -253,18 +262,18 @@ FOREIGN = {
         2,
     ),
     "2.19 a link that went away": (
-        foreign("2.19.3+cuda12.3", "NET/IB/0", "/GDRDMA", IB)
+        foreign_log("2.19.3+cuda12.3", "NET/IB/0", "/GDRDMA", IB)
         + "gpu-a:410:520 [0] transport/net_ib.cc:97 NCCL WARN NET/IB : mlx5_r0:1 Got async event : port error\n",
         1,
     ),
     "2.19 a device that broke": (
-        foreign("2.19.3+cuda12.3", "NET/IB/0", "/GDRDMA", IB)
+        foreign_log("2.19.3+cuda12.3", "NET/IB/0", "/GDRDMA", IB)
         + "gpu-a:410:520 [0] transport/net_ib.cc:97 NCCL WARN NET/IB : mlx5_r0:1 Got async event : local catastrophic "
         "error\n",
         1,
     ),
     "2.27 EFA with times of a log service": (
-        foreign(
+        foreign_log(
             "2.27.7+cuda12.9",
             "NET/Libfabric/0",
             "/GDRDMA",
@@ -274,11 +283,11 @@ FOREIGN = {
         0,
     ),
     "2.27 a plugin by its long name": (
-        foreign("2.27.5+cuda12.9", "NET/NCCL RDMA Plugin v8/0", "/GDRDMA", ROCE),
+        foreign_log("2.27.5+cuda12.9", "NET/NCCL RDMA Plugin v8/0", "/GDRDMA", ROCE),
         0,
     ),
     "2.27 no device, and sockets": (
-        foreign(
+        foreign_log(
             "2.27.5+cuda12.9",
             "P2P/CUMEM",
             "",
@@ -289,60 +298,60 @@ FOREIGN = {
         1,
     ),
     "2.28 an event that ends a queue pair": (
-        foreign("2.28.9+cuda13.0", "NET/IB/0", "/GDRDMA", ROCE)
+        foreign_log("2.28.9+cuda13.0", "NET/IB/0", "/GDRDMA", ROCE)
         + "gpu-a:410:520 [0] transport/net_ib.cc:154 NCCL WARN NET/IB : mlx5_3:1 async fatal event on QP (0x7d78): "
         "invalid request local work queue error\n",
         1,
     ),
     "2.18 a completion without its peer": (
-        foreign("2.18.5+cuda12.2", "NET/IB/5", "/GDRDMA", ROCE, channel="Channel 01")
+        foreign_log("2.18.5+cuda12.2", "NET/IB/5", "/GDRDMA", ROCE, channel="Channel 01")
         + "gpu-a:410:520 [0] transport/net_ib.cc:818 NCCL WARN NET/IB : Got completion with error 4, opcode 8983, "
         "len 0, vendor err 81\n",
         1,
     ),
     "2.20 a connection that was given up": (
-        foreign("2.20.5+cuda12.4", "NET/IBext_v8/0", "/GDRDMA", ROCE)
+        foreign_log("2.20.5+cuda12.4", "NET/IBext_v8/0", "/GDRDMA", ROCE)
         + "gpu-a:410:520 [7] socket.c:485 NCCL WARN socketStartConnect: Connect to 10.0.0.82<38455> failed : "
         "Software caused connection abort\n",
         1,
     ),
     "2.27 another network on the far side": (
-        foreign("2.27.7+cuda13.0", "NET/IB/0", "/GDRDMA", ROCE)
+        foreign_log("2.27.7+cuda13.0", "NET/IB/0", "/GDRDMA", ROCE)
         + "gpu-a:410:520 [2] misc/socket.cc:502 NCCL WARN socketFinalizeAccept: wrong type 4 != 3\n",
         1,
     ),
     "2.21 InfiniBand on one side alone": (
-        foreign("2.21.5+cuda12.4", "NET/IB/0", "/GDRDMA", ROCE)
+        foreign_log("2.21.5+cuda12.4", "NET/IB/0", "/GDRDMA", ROCE)
         + "gpu-a:410:520 [0] NCCL WARN NET/IB : Remote IB device is incompatible with the local "
         "[0]mlx5_0:1/RoCE. Try selecting NICs of only one link type using NCCL_IB_HCA\n",
         1,
     ),
     "2.30 a device that failed over": (
-        foreign("2.30.7+cuda13.3", "NET/IB/0", "/GDRDMA", ROCE)
+        foreign_log("2.30.7+cuda13.3", "NET/IB/0", "/GDRDMA", ROCE)
         + "gpu-a:410:520 [0] NCCL WARN NET/IB: Device 1 marked as failed. Initiating recovery? yes (send comm=0x7f, "
         "outstandingRecovery=1)\n",
         1,
     ),
     "2.30 resilience without a second device": (
-        foreign("2.30.7+cuda13.3", "NET/IB/0", "/GDRDMA", ROCE)
+        foreign_log("2.30.7+cuda13.3", "NET/IB/0", "/GDRDMA", ROCE)
         + "gpu-a:410:520 [0] NCCL WARN NET/IB: Resiliency is enabled on a recv communicator (comm=0x7f) with a single "
         "device. This does not make sense since there is no other device to fail over to.\n",
         0,
     ),
     "2.30 a kernel without the speed of a port": (
-        foreign("2.30.7+cuda13.3", "NET/IB/0", "/GDRDMA", ROCE)
+        foreign_log("2.30.7+cuda13.3", "NET/IB/0", "/GDRDMA", ROCE)
         + "gpu-a:410:520 [0] misc/ibvwrap.cc:401 (wrap_ibv_query_port_speed) NCCL WARN Call to ibv_query_port_speed "
         "failed with error Protocol not supported errno 93\n",
         0,
     ),
     "2.27 a link that went away": (
-        foreign("2.27.5+cuda12.9", "NET/IB/0", "/GDRDMA", ROCE)
+        foreign_log("2.27.5+cuda12.9", "NET/IB/0", "/GDRDMA", ROCE)
         + "0: [2026-02-11 16:02:37] gpu-a:29:30 [0] transport/net_ib.cc:253 NCCL WARN NET/IB : mlx5_1:1 Got non-fatal "
         "async event: port error(10)\n",
         1,
     ),
     "2.27 a link that came back": (
-        foreign("2.27.5+cuda12.9", "NET/IB/0", "/GDRDMA", ROCE)
+        foreign_log("2.27.5+cuda12.9", "NET/IB/0", "/GDRDMA", ROCE)
         + "".join(
             f"0: gpu-a:29:30 [0] net_ib.cc:253 NCCL WARN NET/IB : mlx5_1:1 Got non-fatal async event: {event}\n"
             for event in ("port error(10)", "client reregistration(17)", "port active(9)")
@@ -350,19 +359,19 @@ FOREIGN = {
         0,
     ),
     "2.27 a collective that hung": (
-        foreign("2.27.5+cuda12.9", "NET/IB/0", "/GDRDMA", ROCE)
+        foreign_log("2.27.5+cuda12.9", "NET/IB/0", "/GDRDMA", ROCE)
         + "[rank9]:[E211 16:12:38.000000000 ProcessGroupNCCL.cpp:697] [Rank 9] Watchdog caught collective operation "
         "timeout: WorkNCCL(SeqNum=20, OpType=ALLGATHER) ran for 600000 milliseconds before timing out.\n",
         1,
     ),
     "2.27 EFA, a peer that does not answer": (
-        foreign("2.27.3+cuda12.9", "NET/Libfabric/0", "/GDRDMA", OFI)
+        foreign_log("2.27.3+cuda12.9", "NET/Libfabric/0", "/GDRDMA", OFI)
         + "[rank0]: ncclRemoteError: A call failed possibly due to a network error or a remote process exiting "
         "prematurely.\n",
         1,
     ),
     "2.26 a cloud's own RDMA below Ray": (
-        foreign(
+        foreign_log(
             "2.26.6+cuda12.9", "NET/gIB/3", "/GDRDMA", prefix="(BenchmarkWorker pid=1876, ip=10.52.2.7) "
         ),
         0,
@@ -373,26 +382,28 @@ FOREIGN = {
         0,
     ),
     "RCCL, one direction through the host": (
-        foreign("2.11.4+hip5.0", "NET/UCX/0", "/GDRDMA comm 0x2aaf44000c00 nRanks 08", channel="Channel 00")
-        + foreign("2.11.4+hip5.0", "NET/UCX/0", " comm 0x2aaf44000c00 nRanks 08", channel="Channel 00"),
+        foreign_log(
+            "2.11.4+hip5.0", "NET/UCX/0", "/GDRDMA comm 0x2aaf44000c00 nRanks 08", channel="Channel 00"
+        )
+        + foreign_log("2.11.4+hip5.0", "NET/UCX/0", " comm 0x2aaf44000c00 nRanks 08", channel="Channel 00"),
         1,
     ),
     "two processes in one line": (
-        foreign("2.27.5+cuda12.9", "NET/IB/0", "/GDRDMA", ROCE)
+        foreign_log("2.27.5+cuda12.9", "NET/IB/0", "/GDRDMA", ROCE)
         + "gpu-a:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/0gpu-a:1:3 [1] NCCL INFO "
         "Channel 00/0 : 2[1] -> 3[1] [send] via NET/IB/1/GDRDMA\n",
         1,
     ),
     "bytes of no character, and a progress bar": (
         " 10%|\ufffd\x00\x1b[32m\u2588\u2588 | 1/10\r"
-        + foreign("2.27.5+cuda12.9", "NET/IB/0", "/GDRDMA", ROCE),
+        + foreign_log("2.27.5+cuda12.9", "NET/IB/0", "/GDRDMA", ROCE),
         0,
     ),
     "a failure without anything else": (
         "gpu-a:1:2 [0] misc/ibvwrap.cc:203 NCCL WARN Call to ibv_create_cq failed with error Cannot allocate memory\n",
         1,
     ),
-    "one host": (foreign("2.27.5+cuda12.9", "P2P/CUMEM/read", "", IB), 2),
+    "one host": (foreign_log("2.27.5+cuda12.9", "P2P/CUMEM/read", "", IB), 2),
     "warnings alone": ("gpu-a:1:2 [0] init.cc:1 NCCL WARN NUMA auto balancing is enabled\n", 2),
 }
 """Name -> a log in the format of public ones, and the verdict."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def keys(text: str) -> dict[str, str]:
+def parse_keys(text: str) -> dict[str, str]:
     return dict(line.split("=", 1) for line in text.splitlines())
 
 
@@ -58,7 +58,7 @@ def test_every_library_uses_the_lossless_class_and_the_real_devices(name: str) -
     built = fabric(name)
     host = built.host(next(iter(built.host_ids())))
     dscp = nic_qos(host.classes).rdma_dscp
-    nccl, ucx = keys(files(name)["jobs/nccl.conf"]), keys(files(name)["jobs/ucx.conf"])
+    nccl, ucx = parse_keys(files(name)["jobs/nccl.conf"]), parse_keys(files(name)["jobs/ucx.conf"])
     devices = ",".join(f"{port.rdma}:1" for port in host.ports)
     placed = ",".join(f"{port.rdma}:1:{port.rail}:{port.plane}" for port in host.ports)
     assert nccl["NCCL_IB_HCA"] == f"={devices if host.planes == 1 else placed}"
@@ -75,8 +75,8 @@ def test_every_library_uses_the_lossless_class_and_the_real_devices(name: str) -
 
 
 def test_pxn_matters_where_rails_have_their_own_tors() -> None:
-    assert keys(files("rails")["jobs/nccl.conf"])["NCCL_PXN_DISABLE"] == "0"
-    assert "NCCL_PXN_DISABLE" not in keys(files("racks")["jobs/nccl.conf"])
+    assert parse_keys(files("rails")["jobs/nccl.conf"])["NCCL_PXN_DISABLE"] == "0"
+    assert "NCCL_PXN_DISABLE" not in parse_keys(files("racks")["jobs/nccl.conf"])
 
 
 @pytest.mark.parametrize("name", SPECS)
@@ -93,8 +93,8 @@ def test_one_queue_pair_is_enough_where_switches_spread_packets() -> None:
 
 def test_libraries_use_sockets_where_rdma_runs_over_tcp() -> None:
     host = VARIANTS["e810-iwarp"]
-    assert keys(nccl.render_text(host)) == {"NCCL_SOCKET_IFNAME": "=eno1", "NCCL_IB_DISABLE": "1"}
-    assert keys(ucx_settings(host)) == {"UCX_NET_DEVICES": "eno1", "UCX_TLS": "^ib"}
+    assert parse_keys(nccl.render_text(host)) == {"NCCL_SOCKET_IFNAME": "=eno1", "NCCL_IB_DISABLE": "1"}
+    assert parse_keys(ucx_settings(host)) == {"UCX_NET_DEVICES": "eno1", "UCX_TLS": "^ib"}
 
 
 def test_kinds_of_hosts_that_differ_have_files_of_their_own() -> None:
@@ -115,10 +115,10 @@ def test_ucx_takes_the_settings_for_all_its_rdma_transports(tmp_path: Path) -> N
     (tmp_path / "ucx.conf").write_text(files("rails")["jobs/ucx.conf"])
     environment = {**os.environ, "UCX_CONFIG_DIR": str(tmp_path)}
     done = subprocess.run(["ucx_info", "-c"], env=environment, capture_output=True, text=True, check=True)
-    seen = keys(
+    seen = parse_keys(
         "\n".join(line for line in done.stdout.splitlines() if line.startswith("UCX_") and "=" in line)
     )
-    wanted = keys(files("rails")["jobs/ucx.conf"])
+    wanted = parse_keys(files("rails")["jobs/ucx.conf"])
     assert seen["UCX_NET_DEVICES"] == wanted["UCX_NET_DEVICES"]
     classes = {value for key, value in seen.items() if key.endswith("_TRAFFIC_CLASS")}
     if not classes:
@@ -133,7 +133,7 @@ def test_nccl_splits_data_and_notice_where_switches_spread_packets() -> None:
     hashed = nccl.render_text(VARIANTS["dual-port"])
     spread = nccl.render_text(replace(VARIANTS["dual-port"], spreads_packets=True, recommended_qps=1))
     assert "NCCL_IB_ADAPTIVE_ROUTING" not in hashed
-    assert keys(spread)["NCCL_IB_ADAPTIVE_ROUTING"] == "1"
+    assert parse_keys(spread)["NCCL_IB_ADAPTIVE_ROUTING"] == "1"
     assert "NCCL_IB_ADAPTIVE_ROUTING" not in nccl.render_text(
         replace(VARIANTS["e810-iwarp"], spreads_packets=True)
     )
@@ -144,14 +144,16 @@ def test_packet_spreading_sets_nccl_adaptive_routing() -> None:
         document(gpus={"hosts": 8, "hosts_per_unit": 4}, load_balancing={"mode": "packet"})
     ).fabric
     assert built is not None
-    assert keys(job_files(built)["jobs/nccl.conf"])["NCCL_IB_ADAPTIVE_ROUTING"] == "1"
+    assert parse_keys(job_files(built)["jobs/nccl.conf"])["NCCL_IB_ADAPTIVE_ROUTING"] == "1"
     assert "NCCL_IB_ADAPTIVE_ROUTING" not in files("rails")["jobs/nccl.conf"]
 
 
 def test_nccl_settings_name_rail_and_plane_where_planes_never_meet() -> None:
     two_planes = replace(VARIANTS["dual-port"], planes=2)
-    assert keys(nccl.render_text(VARIANTS["dual-port"]))["NCCL_IB_HCA"].startswith("=mlx5_r0a:1,mlx5_r0b:1,")
-    devices = keys(nccl.render_text(two_planes))["NCCL_IB_HCA"].removeprefix("=").split(",")
+    assert parse_keys(nccl.render_text(VARIANTS["dual-port"]))["NCCL_IB_HCA"].startswith(
+        "=mlx5_r0a:1,mlx5_r0b:1,"
+    )
+    devices = parse_keys(nccl.render_text(two_planes))["NCCL_IB_HCA"].removeprefix("=").split(",")
     reported = [(port.rdma, "1", str(port.rail), str(port.nic_port)) for port in two_planes.ports]
     assert [tuple(device.split(":")) for device in devices] == reported
 
@@ -162,21 +164,22 @@ def test_one_sided_libraries_send_in_the_lossless_class(name: str) -> None:
     if name == "lossy":
         assert "jobs/nvshmem.env" not in built
         return
-    reported = keys(built["jobs/nvshmem.env"])
-    assert reported["NVSHMEM_IB_TRAFFIC_CLASS"] == keys(built["jobs/nccl.conf"])["NCCL_IB_TC"]
-    assert reported["NVSHMEM_IB_ADDR_FAMILY"] == keys(built["jobs/nccl.conf"])["NCCL_IB_ADDR_FAMILY"]
-    assert reported["NVSHMEM_HCA_LIST"] == keys(built["jobs/ucx.conf"])["UCX_NET_DEVICES"]
+    reported = parse_keys(built["jobs/nvshmem.env"])
+    assert reported["NVSHMEM_IB_TRAFFIC_CLASS"] == parse_keys(built["jobs/nccl.conf"])["NCCL_IB_TC"]
+    assert reported["NVSHMEM_IB_ADDR_FAMILY"] == parse_keys(built["jobs/nccl.conf"])["NCCL_IB_ADDR_FAMILY"]
+    assert reported["NVSHMEM_HCA_LIST"] == parse_keys(built["jobs/ucx.conf"])["UCX_NET_DEVICES"]
     assert (
-        reported["NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME"] == keys(built["jobs/nccl.conf"])["NCCL_SOCKET_IFNAME"]
+        reported["NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME"]
+        == parse_keys(built["jobs/nccl.conf"])["NCCL_SOCKET_IFNAME"]
     )
     assert "jobs/mori.env" not in built
 
 
 def test_one_sided_libraries_of_amd_open_sockets_where_rccl_does() -> None:
     amd = replace(VARIANTS["pollara"], socket_interface="eno7")
-    assert keys(mori_settings(amd))["MORI_SOCKET_IFNAME"] == "eno7"
-    assert keys(nccl.render_text(amd))["NCCL_SOCKET_IFNAME"] == "=eno7"
-    assert "MORI_SOCKET_IFNAME" not in keys(mori_settings(replace(amd, socket_interface="")))
+    assert parse_keys(mori_settings(amd))["MORI_SOCKET_IFNAME"] == "eno7"
+    assert parse_keys(nccl.render_text(amd))["NCCL_SOCKET_IFNAME"] == "=eno7"
+    assert "MORI_SOCKET_IFNAME" not in parse_keys(mori_settings(replace(amd, socket_interface="")))
 
 
 def test_no_settings_for_one_sided_libraries_where_rdma_runs_over_tcp() -> None:

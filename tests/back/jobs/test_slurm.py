@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
 
 
-def hosts(units: int, per_unit: int, pods: int = 0, name: str = "") -> Roster:
+def make_roster(units: int, per_unit: int, pods: int = 0, name: str = "") -> Roster:
     found = tuple(
         JobHost(
             name=name or f"su{unit + 1:03d}-host{host + 1:02d}",
@@ -47,7 +47,7 @@ def hosts(units: int, per_unit: int, pods: int = 0, name: str = "") -> Roster:
 
 
 def test_slurm_sees_units_as_leaves_under_one_spine() -> None:
-    assert slurm_files(hosts(2, 32))["topology.conf"] == (
+    assert slurm_files(make_roster(2, 32))["topology.conf"] == (
         "SwitchName=su001 Nodes=su001-host[01-32]\n"
         "SwitchName=su002 Nodes=su002-host[01-32]\n"
         "SwitchName=spine Switches=su[001-002]\n"
@@ -55,7 +55,7 @@ def test_slurm_sees_units_as_leaves_under_one_spine() -> None:
 
 
 def test_slurm_sees_pods_under_one_core() -> None:
-    text = slurm_files(hosts(4, 1, pods=2))["topology.conf"]
+    text = slurm_files(make_roster(4, 1, pods=2))["topology.conf"]
     assert text.splitlines()[4:] == [
         "SwitchName=pod1 Switches=su[001-002]",
         "SwitchName=pod2 Switches=su[003-004]",
@@ -64,17 +64,17 @@ def test_slurm_sees_pods_under_one_core() -> None:
 
 
 def test_a_single_unit_needs_no_spine() -> None:
-    assert slurm_files(hosts(1, 2))["topology.conf"] == "SwitchName=su001 Nodes=su001-host[01-02]\n"
+    assert slurm_files(make_roster(1, 2))["topology.conf"] == "SwitchName=su001 Nodes=su001-host[01-02]\n"
 
 
 def test_gres_conf_lists_the_gpus_of_every_node() -> None:
-    assert slurm_files(hosts(2, 2))["gres.conf"] == (
+    assert slurm_files(make_roster(2, 2))["gres.conf"] == (
         "NodeName=su001-host[01-02] Name=gpu Count=8\nNodeName=su002-host[01-02] Name=gpu Count=8\n"
     )
 
 
 def test_gres_conf_distinguishes_hosts_of_one_unit_by_their_gpus() -> None:
-    roster = hosts(1, 3)
+    roster = make_roster(1, 3)
     other = replace(roster.hosts[1], gpus=4)
     mixed = replace(roster, hosts=(roster.hosts[0], other, roster.hosts[2]))
     assert slurm_files(mixed)["gres.conf"] == (
@@ -146,7 +146,7 @@ def test_a_block_is_an_nvlink_domain(name: str) -> None:
     assert len(planned) > 1
     *rows, sizes = files(name)["jobs/slurm/topology-block.conf"].splitlines()
     matches = [re.fullmatch(r"BlockName=(\S+) Nodes=(\S+)", row) for row in rows]
-    assert {match[1]: unfold(match[2]) for match in matches if match} == planned
+    assert {match[1]: unfold_names(match[2]) for match in matches if match} == planned
     assert sizes == f"BlockSizes={min(map(len, planned.values()))}"
 
 
@@ -218,7 +218,7 @@ def test_hostlists_are_folded(names: list[str], text: str) -> None:
     assert compress_hostlist(names) == text
 
 
-def unfold(text: str) -> list[str]:
+def unfold_names(text: str) -> list[str]:
     names: list[str] = []
     for prefix, brackets in re.findall(r"([^,\[\]]*)(?:\[([^\]]*)\])?(?:,|$)", text):
         for span in brackets.split(",") if brackets else [""]:
@@ -232,7 +232,7 @@ def unfold(text: str) -> list[str]:
 
 @given(st.lists(st.from_regex(r"[ab]{1,2}[0-9]{0,3}", fullmatch=True), max_size=12))
 def test_unfolding_a_hostlist_gives_the_names_in_order(names: list[str]) -> None:
-    assert unfold(compress_hostlist(names)) == names
+    assert unfold_names(compress_hostlist(names)) == names
 
 
 SLURM_CONF = """ClusterName=test

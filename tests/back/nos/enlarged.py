@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
 
 
-def enlarge(switch: Switch, place: Callable[[int], Mapping[str, Any]], count: int) -> Switch:
+def enlarge_switch(switch: Switch, place: Callable[[int], Mapping[str, Any]], count: int) -> Switch:
     """Return a numbered sample with that many ports, half to hosts and half up.
 
     Args:

@@ -146,14 +146,14 @@ def list_gaps(fabric: Fabric, release: str) -> Gaps:
     return frozenset(found)
 
 
-def verdict(new: Gaps) -> str:
+def find_verdict(new: Gaps) -> str:
     """`yes`, `warns: CODE` for what is built with a warning, or `no: CODE`."""
     fatal = sorted({code for code, _, grave in new if grave})
     warned = sorted({code for code, _, grave in new if not grave})
     return f"no: {', '.join(fatal)}" if fatal else f"warns: {', '.join(warned)}" if warned else "yes"
 
 
-def cell(verdicts: dict[str, str]) -> str:
+def format_cell(verdicts: dict[str, str]) -> str:
     """One verdict, or each with the releases that it is about."""
     if len(set(verdicts.values())) == 1:
         return next(iter(verdicts.values()))
@@ -166,21 +166,23 @@ def cell(verdicts: dict[str, str]) -> str:
     return "; ".join(f"{a} {text}" if a == b else f"{a} to {b} {text}" for a, b, text in spans)
 
 
-def column(nos: str, model: str) -> dict[str, str]:
+def make_column(nos: str, model: str) -> dict[str, str]:
     """Feature -> cell."""
     releases = back_ends.load(nos).releases
     fabrics = {feature: fabric_of(nos, model, requested) for feature, requested in FEATURES.items()}
     bare = fabric_of(nos, model, {})
     base = {release: list_gaps(bare, release) for release in releases}
     return {
-        feature: cell({release: verdict(list_gaps(fabric, release) - base[release]) for release in releases})
+        feature: format_cell(
+            {release: find_verdict(list_gaps(fabric, release) - base[release]) for release in releases}
+        )
         for feature, fabric in fabrics.items()
     }
 
 
-def table() -> Iterator[str]:
+def make_table() -> Iterator[str]:
     """The lines of the table, in Markdown."""
-    columns = {nos: column(nos, model) for nos, model in MODELS}
+    columns = {nos: make_column(nos, model) for nos, model in MODELS}
     yield "| | " + " | ".join(f"{nos} ({model})" for nos, model in MODELS) + " |"
     yield "|---|" + "---|" * len(MODELS)
     for feature in FEATURES:

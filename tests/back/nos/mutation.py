@@ -96,7 +96,7 @@ def deleted_lines(file: str, text: str) -> Iterator[Mutant]:
             continue
         end = at + 1
         if tree:
-            end = _end(lines, at)
+            end = _block_end(lines, at)
         kept = [*lines[:at], *lines[end:]]
         if file.endswith(".json") and re.fullmatch(r"\s*[}\]].*", kept[at]):
             kept[at - 1] = kept[at - 1].rstrip(",")
@@ -106,17 +106,17 @@ def deleted_lines(file: str, text: str) -> Iterator[Mutant]:
         yield Mutant(file, at + 1, "line", line.strip(), "", whole)
 
 
-def _end(lines: list[str], at: int) -> int:
+def _block_end(lines: list[str], at: int) -> int:
     """The line after a block that begins at a line, its closing brace included."""
-    depth = _depth(lines[at])
+    depth = _line_depth(lines[at])
     end = at + 1
-    while end < len(lines) - 1 and _depth(lines[end]) > depth:
+    while end < len(lines) - 1 and _line_depth(lines[end]) > depth:
         end += 1
     closes = lines[at].rstrip().endswith(("{", "[")) and re.fullmatch(r"\s*[}\]].*", lines[end])
     return end + bool(closes)
 
 
-def _depth(line: str) -> int:
+def _line_depth(line: str) -> int:
     return len(line) - len(line.lstrip(" -"))
 
 
@@ -137,7 +137,7 @@ class Score:
     """The results of alterations of one kind.
 
     Attributes:
-        near: result of `nearness` for those found by a fact or an unknown line -> how many.
+        near: result of `find_nearness` for those found by a fact or an unknown line -> how many.
         survivors: file, line and word, digits as N, of those found only by the text -> how many.
     """
 
@@ -147,7 +147,7 @@ class Score:
 
     def unexplained(self, reasons: Reasons) -> dict[str, int]:
         """The survivors that no pattern describes."""
-        return {text: count for text, count in self.survivors.items() if reason(text, reasons) is None}
+        return {text: count for text, count in self.survivors.items() if find_reason(text, reasons) is None}
 
     def tell(self, title: str, reasons: Reasons) -> None:
         """Print the figures, and each survivor with its reason."""
@@ -158,10 +158,10 @@ class Score:
             f"meaning, named by their text; {100 * line / meant:.2f} % of what has a meaning is named at its line"
         )
         for text, count in self.survivors.most_common():
-            print(f"   {count} {text}: {reason(text, reasons) or 'UNEXPLAINED'}")
+            print(f"   {count} {text}: {find_reason(text, reasons) or 'UNEXPLAINED'}")
 
 
-def reason(survivor: str, reasons: Reasons) -> str | None:
+def find_reason(survivor: str, reasons: Reasons) -> str | None:
     """Why an alteration has no meaning, or None."""
     return next((why for pattern, why in reasons if re.search(pattern, survivor)), None)
 
@@ -185,7 +185,7 @@ def tried(
         found = check_altered(read, planned, expected, {**files, mutant.file: mutant.text})
         meant = [finding for finding in found if finding.code != TEXT_ONLY]
         places = {(finding.file, finding.line) for finding in meant or found}
-        place = nearness(mutant, files[mutant.file], places)
+        place = find_nearness(mutant, files[mutant.file], places)
         if meant:
             score.near[place] += 1
         else:
@@ -194,7 +194,7 @@ def tried(
     return score
 
 
-def nearness(mutant: Mutant, text: str, places: set[tuple[str, int]]) -> str:
+def find_nearness(mutant: Mutant, text: str, places: set[tuple[str, int]]) -> str:
     """`line` when the altered one is named, `block` when one of the block around it is, else `file` or nothing.
 
     The block of a line left out may be gone with it; the block right above it counts too.
@@ -203,21 +203,23 @@ def nearness(mutant: Mutant, text: str, places: set[tuple[str, int]]) -> str:
     if mutant.line in lines or (mutant.kind == "line" and mutant.line - 1 in lines):
         return "line"
     rows = text.split("\n")
-    first, last = _around(rows, mutant.line - 1)
+    first, last = _lines_around(rows, mutant.line - 1)
     if mutant.kind == "line" and first > 1:
-        first, _ = _around(rows, first - 2)
+        first, _ = _lines_around(rows, first - 2)
     if any(first <= line <= last for line in lines):
         return "block"
     return "file" if lines else ""
 
 
-def _around(lines: list[str], at: int) -> tuple[int, int]:
+def _lines_around(lines: list[str], at: int) -> tuple[int, int]:
     """The first and last line, from 1, of the block that a line stands in, or opens at the outermost level."""
-    depth = _depth(lines[at])
+    depth = _line_depth(lines[at])
     first = at
-    while first > 0 and (_depth(lines[first]) >= depth or not lines[first].strip()) and depth:
+    while first > 0 and (_line_depth(lines[first]) >= depth or not lines[first].strip()) and depth:
         first -= 1
     last = at + 1
-    while last < len(lines) and (_depth(lines[last]) >= max(depth, 1) or lines[last].strip() in ("!", "}")):
+    while last < len(lines) and (
+        _line_depth(lines[last]) >= max(depth, 1) or lines[last].strip() in ("!", "}")
+    ):
         last += 1
     return first + 1, last

@@ -16,7 +16,7 @@ OURS = (JoinedTemplates, AttributeTemplates)
 VIEW = SimpleNamespace(name="100%", mtu=None, ports=[SimpleNamespace(name="%s"), SimpleNamespace(name="")])
 
 
-def environment(generator: type[CodeGenerator]) -> Environment:
+def make_environment(generator: type[CodeGenerator]) -> Environment:
     made = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
     made.code_generator_class = generator
     return made
@@ -44,8 +44,8 @@ def environment(generator: type[CodeGenerator]) -> Environment:
     ],
 )
 def test_every_construct_prints_the_same(generator: type[CodeGenerator], template: str) -> None:
-    expected = environment(CodeGenerator).from_string(template).render(view=VIEW)
-    assert environment(generator).from_string(template).render(view=VIEW) == expected
+    expected = make_environment(CodeGenerator).from_string(template).render(view=VIEW)
+    assert make_environment(generator).from_string(template).render(view=VIEW) == expected
 
 
 @pytest.mark.parametrize("generator", OURS)
@@ -60,18 +60,18 @@ def test_any_text_around_any_value_prints_the_same(
     texts = [text.replace("{", "") for text, _ in pieces]
     template = "".join(f"{text}{{{{ values.v{at} }}}}" for at, text in enumerate(texts))
     values = SimpleNamespace(**{f"v{at}": value for at, (_, value) in enumerate(pieces)})
-    expected = environment(CodeGenerator).from_string(template).render(values=values)
-    assert environment(generator).from_string(template).render(values=values) == expected
+    expected = make_environment(CodeGenerator).from_string(template).render(values=values)
+    assert make_environment(generator).from_string(template).render(values=values) == expected
 
 
 def test_undefined_template_name_raises() -> None:
     for generator in OURS:
         with pytest.raises(UndefinedError, match="nobody"):
-            environment(generator).from_string("a {{ nobody }} b").render()
+            make_environment(generator).from_string("a {{ nobody }} b").render()
 
 
 def test_template_attributes_follow_python_semantics() -> None:
-    made = environment(AttributeTemplates)
+    made = make_environment(AttributeTemplates)
     with pytest.raises(AttributeError, match="name"):
         made.from_string("a {{ view.name }} b").render(view={"name": "a key is no attribute"})
     assert made.from_string("{{ view.class }}").render(

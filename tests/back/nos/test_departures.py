@@ -63,7 +63,7 @@ VARIANTS = {
 INVENTORIES = sorted(Path(__file__).parents[3].glob("inventories/*/cluster.yaml"))
 
 
-def odd(switch: Switch) -> Iterator[Switch]:
+def odd_switches(switch: Switch) -> Iterator[Switch]:
     """The switch with figures and settings that few systems can hold."""
     qos = switch.qos
     profiles = tuple(
@@ -93,10 +93,10 @@ def planned_inventories() -> tuple[Switch, ...]:
     return tuple(fabric.switch(kind) for fabric in fabrics if fabric for kind in fabric.kinds())
 
 
-def switches(nos: str) -> Iterator[Switch]:
+def each_switch(nos: str) -> Iterator[Switch]:
     for switch in VARIANTS[nos]:
         yield switch
-        yield from odd(switch)
+        yield from odd_switches(switch)
     yield from (switch for switch in planned_inventories() if switch.nos == nos)
     yield from outward.switches(nos)
     if nos in segmented.EXPRESSED:
@@ -105,15 +105,15 @@ def switches(nos: str) -> Iterator[Switch]:
         yield from tenanted.switches(nos)
 
 
-def neutral(switch: Switch) -> Facts:
+def neutral_facts(switch: Switch) -> Facts:
     return switch_facts(switch) | setting_facts(switch) | congestion_facts(switch.qos)
 
 
-def differing(nos: str) -> Iterator[tuple[str, bool]]:
+def differing_paths(nos: str) -> Iterator[tuple[str, bool]]:
     """(path, whether it is left out) of every neutral fact that the NOS does not hold as it is."""
-    for switch in switches(nos):
+    for switch in each_switch(nos):
         planned = load(nos).planned(switch)
-        for path, value in neutral(switch).items():
+        for path, value in neutral_facts(switch).items():
             if planned.get(path) != value:
                 yield path, path not in planned
 
@@ -124,7 +124,7 @@ def test_every_system_declares() -> None:
 
 @pytest.mark.parametrize("nos", sorted(BUILT_IN))
 def test_planned_facts_differ_only_by_declared_departures(nos: str) -> None:
-    found = set(differing(nos))
+    found = set(differing_paths(nos))
     shapes = {
         departure: pattern_of(translate(departure.path.replace("[", "[[]"))) for departure in DECLARED[nos]
     }

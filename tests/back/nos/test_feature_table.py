@@ -7,14 +7,14 @@ import os
 import pytest
 
 from fabricc.cli.reference import FEATURES
-from tests.back.nos.feature_table import table
+from tests.back.nos.feature_table import make_table
 
 
 @pytest.mark.slow
 def test_the_table_of_features_is_true() -> None:
     text = FEATURES.read_text("utf-8")
     lead = text.partition("\n| ")[0]
-    now = "\n".join([lead, *table()]) + "\n"
+    now = "\n".join([lead, *make_table()]) + "\n"
     if os.environ.get("UPDATE_GOLDEN"):
         FEATURES.write_text(now, "utf-8")
     else:

@@ -17,7 +17,7 @@ def collect_outputs(nos: str) -> Collected:
     return back_ends.load(nos).found  # type: ignore[attr-defined, no-any-return]
 
 
-def output(nos: str, text: str) -> Output:
+def read_output(nos: str, text: str) -> Output:
     reported = collect_outputs(nos).output(text)
     assert reported is not None
     return reported
@@ -291,14 +291,14 @@ JSON = {
     ],
 )
 def test_neighbors_of_a_text(nos: str, text: str, wanted: list[tuple[str, str, str, int]]) -> None:
-    assert [tuple(each) for each in output(nos, text).neighbors] == wanted
+    assert [tuple(each) for each in read_output(nos, text).neighbors] == wanted
 
 
 @pytest.mark.parametrize("kind", JSON)
 def test_neighbors_of_json(kind: str) -> None:
     nos, answer = JSON[kind]
     text = json.dumps(answer, indent=2)
-    (seen,) = output(nos, text).neighbors
+    (seen,) = read_output(nos, text).neighbors
     first, fifth = {
         "eos": ("Ethernet1/1", "Ethernet5/1"),
         "nxos": ("Ethernet1/1", "Ethernet5/1"),
@@ -377,7 +377,7 @@ def test_neighbors_of_json(kind: str) -> None:
     ],
 )
 def test_outputs_identify_the_device(nos: str, text: str, wanted: tuple[object, ...]) -> None:
-    assert tuple(output(nos, text).identity) == wanted
+    assert tuple(read_output(nos, text).identity) == wanted
 
 
 def test_no_output_is_taken_for_a_configuration() -> None:

@@ -55,7 +55,7 @@ def swap(old: str, new: str) -> Edit:
     return edit
 
 
-def without(start: str, number: int = 0) -> Edit:
+def drop_line(start: str, number: int = 0) -> Edit:
     """One line that begins so, after blanks, left out: the `number`th from 0."""
 
     def edit(text: str) -> str:
@@ -66,7 +66,7 @@ def without(start: str, number: int = 0) -> Edit:
     return edit
 
 
-def after(start: str, more: str) -> Edit:
+def add_after(start: str, more: str) -> Edit:
     """A line added below the first that begins so."""
 
     def edit(text: str) -> str:
@@ -89,11 +89,11 @@ def tables_without(table: str) -> Edit:
 
 
 CASES: list[tuple[str, str, Edit, str]] = [
-    ("eos", "management port without its VRF", without("vrf MGMT", 1), "ip address 172."),
+    ("eos", "management port without its VRF", drop_line("vrf MGMT", 1), "ip address 172."),
     (
         "eos",
         "a leak between VRFs",
-        after("vrf instance MGMT", "ip route vrf default 10.9.0.0/16 egress-vrf MGMT 10.9.0.1"),
+        add_after("vrf instance MGMT", "ip route vrf default 10.9.0.0/16 egress-vrf MGMT 10.9.0.1"),
         "ip route vrf default",
     ),
     (
@@ -105,20 +105,20 @@ CASES: list[tuple[str, str, Edit, str]] = [
     (
         "nxos",
         "a route by way of the management VRF",
-        after("ip load-sharing", "ip route 10.9.0.0/16 10.9.0.1 vrf management"),
+        add_after("ip load-sharing", "ip route 10.9.0.0/16 10.9.0.1 vrf management"),
         "ip route 10.9",
     ),
-    ("junos", "no management instance", without("management-instance;"), "address 172."),
+    ("junos", "no management instance", drop_line("management-instance;"), "address 172."),
     (
         "junos",
         "a table group",
-        after("routing-options {", "    rib-groups { A { import-rib [ mgmt_junos.inet.0 inet.0 ]; } }"),
+        add_after("routing-options {", "    rib-groups { A { import-rib [ mgmt_junos.inet.0 inet.0 ]; } }"),
         "rib-groups",
     ),
     ("cumulus", "management port in the default VRF", swap("vrf: mgmt", "vrf: default"), "vrf: default"),
     ("cumulus-5.9", "management port in the default VRF", swap("vrf: mgmt", "vrf: default"), "vrf: default"),
     ("sonic", "no management VRF", tables_without("MGMT_VRF_CONFIG"), '"eth0|'),
-    ("frr", "no rule before the main table", without("up ip -4 rule del pref 1001"), "address 172."),
+    ("frr", "no rule before the main table", drop_line("up ip -4 rule del pref 1001"), "address 172."),
     (
         "frr",
         "fabric ports look up the main table",
@@ -135,7 +135,7 @@ CASES: list[tuple[str, str, Edit, str]] = [
     (
         "frr",
         "a rule of somebody's own",
-        after("ip-forward off", "    up ip rule add pref 10 lookup main"),
+        add_after("ip-forward off", "    up ip rule add pref 10 lookup main"),
         "up ip rule add pref 10",
     ),
 ]
@@ -198,7 +198,7 @@ APART: list[tuple[str, str, Edit]] = [
     (
         "eos",
         "a static route from tenant to tenant",
-        after("vrf instance MGMT", "ip route vrf RED 10.9.0.0/16 egress-vrf BLUE 10.9.0.1"),
+        add_after("vrf instance MGMT", "ip route vrf RED 10.9.0.0/16 egress-vrf BLUE 10.9.0.1"),
     ),
     (
         "nxos",

@@ -112,7 +112,7 @@ def test_families_begin_with_releases_of_their_own() -> None:
         assert system.has(tor(PORTS), limit) is had
 
 
-def things(switch: Switch) -> Iterator[dict[str, Any]]:
+def each_thing(switch: Switch) -> Iterator[dict[str, Any]]:
     yield from ({"name": port.name, "figure": port.cage} for port in switch.ports)
 
 
@@ -120,11 +120,11 @@ def test_adjacent_limits_of_one_item_are_merged() -> None:
     low = Limit(
         "L",
         feature="{name} {figure}",
-        requested=things,
+        requested=each_thing,
         allowed={"figure": Range(2)},
         reason="{allowed[figure].low}",
     )
-    odd = Limit("O", feature="{name}", requested=things, reason="whole")
+    odd = Limit("O", feature="{name}", requested=each_thing, reason="whole")
     system = System("s", ("1",), "1", (low, odd))
     gaps = system.gaps(replace(tor(PORTS), release=""))
     small = [port.name for port in tor(PORTS).ports if port.cage < 2]

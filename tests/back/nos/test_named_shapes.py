@@ -35,7 +35,7 @@ def check_alterations(switch: Switch, before: Mapping[str, str], most: int = 300
     """Alter what the switch's files have beyond others, at most so many words and lines."""
     back_end = back_ends.load(switch.nos)
     files, planned = back_end.render(switch), back_end.planned(switch)
-    beyond = {file: more(before.get(file, ""), text) for file, text in files.items()}
+    beyond = {file: added_lines(before.get(file, ""), text) for file, text in files.items()}
     for kind, make in KINDS:
         score = tried(back_end.read, planned, files, of_lines(make, beyond), most)
         score.tell(f"{switch.nos} {switch.name} {kind}", KNOWN)
@@ -44,7 +44,7 @@ def check_alterations(switch: Switch, before: Mapping[str, str], most: int = 300
         assert score.near["line"] + score.near["block"] == score.near.total()
 
 
-def more(before: str, after: str) -> set[int]:
+def added_lines(before: str, after: str) -> set[int]:
     """The lines, from 1, that a text has beyond another."""
     steps = SequenceMatcher(None, before.split("\n"), after.split("\n"), autojunk=False).get_opcodes()
     return {

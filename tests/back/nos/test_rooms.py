@@ -64,7 +64,7 @@ def declared_systems() -> dict[str, frozenset[str]]:
     }
 
 
-def there(nos: str) -> set[str]:
+def existing_rooms(nos: str) -> set[str]:
     """Return the modules of a back end; those that read what fabricc never writes are in `foreign`."""
     top = ROOT / "fabricc" / "back" / "nos" / nos
     modules = (path for path in top.rglob("*.py") if path.stem != "__init__")
@@ -73,7 +73,7 @@ def there(nos: str) -> set[str]:
 
 @pytest.mark.parametrize("nos", BUILT_IN)
 def test_every_module_of_a_back_end_is_a_room_of_the_table(nos: str) -> None:
-    assert there(nos) == {room for room, who in declared_systems().items() if nos in who}
+    assert existing_rooms(nos) == {room for room, who in declared_systems().items() if nos in who}
 
 
 def test_topics_are_rooms_of_all() -> None:

@@ -16,7 +16,7 @@ from tests.tenanted import EXPRESSED, SPINE, TOR, fabric, switch, switches
 GOLDEN = Path(__file__).parent / "golden" / "tenants"
 
 
-def added(nos: str, *, spines: bool) -> str:
+def added_text(nos: str, *, spines: bool) -> str:
     """Return what tenants change in the files of a ToR."""
     built = fabric(nos, dual=True, spines=spines)
     at = next(iter(built.switch_ids()))
@@ -32,7 +32,7 @@ def added(nos: str, *, spines: bool) -> str:
     ("nos", "spines"), [*((nos, True) for nos in EXPRESSED), *((nos, False) for nos in EXPRESSED)]
 )
 def test_the_text_is_the_golden_one(nos: str, spines: bool) -> None:
-    golden, text = GOLDEN / f"{nos}-{'tunnels' if spines else 'plain'}.diff", added(nos, spines=spines)
+    golden, text = GOLDEN / f"{nos}-{'tunnels' if spines else 'plain'}.diff", added_text(nos, spines=spines)
     if os.environ.get("UPDATE_GOLDEN"):
         golden.parent.mkdir(parents=True, exist_ok=True)
         golden.write_text(text)

@@ -83,7 +83,7 @@ def of_inventories() -> dict[str, list[Facts]]:
 
 
 @cache
-def stated(nos: str) -> dict[str, set[Value]]:
+def stated_values(nos: str) -> dict[str, set[Value]]:
     """Path -> values of all facts that there are of a NOS."""
     found: dict[str, set[Value]] = {}
     for facts in (*stated_by(nos), *of_inventories()[nos]):
@@ -92,7 +92,7 @@ def stated(nos: str) -> dict[str, set[Value]]:
     return found
 
 
-def fits(kind: str | tuple[str, ...], value: Value) -> bool:
+def fits_type(kind: str | tuple[str, ...], value: Value) -> bool:
     """Return whether a value is of a type."""
     if not isinstance(kind, str):
         return value in kind
@@ -120,11 +120,13 @@ def is_address(text: str) -> bool:
 @pytest.mark.spread(4)
 @pytest.mark.parametrize("nos", ["waist", "host", *BUILT_IN])
 def test_every_fact_has_a_row_and_a_value_of_its_type(nos: str) -> None:
-    facts = stated(nos)
+    facts = stated_values(nos)
     assert len(facts) > 100
     rows = {path: vocabulary_of(nos).row(path) for path in facts}
     assert {path for path, row in rows.items() if not row.declared} == set()
-    wrong = {(path, str(v)) for path, values in facts.items() for v in values if not fits(rows[path].type, v)}
+    wrong = {
+        (path, str(v)) for path, values in facts.items() for v in values if not fits_type(rows[path].type, v)
+    }
     assert wrong == set()
 
 
@@ -132,12 +134,12 @@ def test_every_fact_has_a_row_and_a_value_of_its_type(nos: str) -> None:
 @pytest.mark.spread(4)
 def test_one_row_alone_declares_a_fact(nos: str) -> None:
     """A key that is written out, such as `[ssh/ipv6]`, is an exception to the same path with a star."""
-    rows = [re.compile(pattern(name)) for name in vocabulary_of(nos).rows]
-    shapes = {re.sub(r"\[[^]]*\]", "[*]", path) for path in stated(nos)}
+    rows = [re.compile(path_pattern(name)) for name in vocabulary_of(nos).rows]
+    shapes = {re.sub(r"\[[^]]*\]", "[*]", path) for path in stated_values(nos)}
     assert {shape for shape in shapes if sum(bool(row.fullmatch(shape)) for row in rows) != 1} == set()
 
 
-def pattern(name: str) -> str:
+def path_pattern(name: str) -> str:
     starred = re.escape(name).replace(r"\[\*\]", "\0").replace(r"\*", r"[^/\[]+").replace(r"\#", r"\d+")
     return starred.replace("\0", r"\[\*\]")
 
@@ -146,7 +148,7 @@ def pattern(name: str) -> str:
 def test_every_vocabulary_row_is_stated_by_a_back_end(file: Path) -> None:
     own = "waist" if file == NEUTRAL else "host" if file.parent.name == "hosts" else file.parent.name
     requested = ["waist", "host", *BUILT_IN] if own == "waist" else [own]
-    found = {vocabulary_of(nos).declared(path) for nos in requested for path in stated(nos)}
+    found = {vocabulary_of(nos).declared(path) for nos in requested for path in stated_values(nos)}
     assert yaml.safe_load(file.read_text("utf-8"))["facts"].keys() - found - OF_REVIEWS - OF_OTHERS == set()
 
 

@@ -111,7 +111,7 @@ TRUSTS = {
 }
 
 
-def fault(pattern: str, into: str) -> Fault:
+def spine_fault(pattern: str, into: str) -> Fault:
     """A fault in the spine's text."""
 
     def edit(name: str, files: dict[str, str]) -> dict[str, str]:
@@ -127,14 +127,14 @@ def fault(pattern: str, into: str) -> Fault:
 @pytest.mark.parametrize("nos", PAUSES)
 def test_a_lossless_port_to_the_outside_is_caught(nos: str) -> None:
     port = next(p for p in switch(nos, SPINE).ports if p.direction is Direction.EXTERNAL)
-    found = [f.message for f in judge(fabric(nos), fault(*PAUSES[nos]), RATIOS) if f.code == "FAB6221"]
+    found = [f.message for f in judge(fabric(nos), spine_fault(*PAUSES[nos]), RATIOS) if f.code == "FAB6221"]
     assert f"{SPINE}: {port.name} leads outside and is lossless, which the spec does not permit" in found
 
 
 @pytest.mark.parametrize("nos", TRUSTS)
 def test_a_trusted_port_to_the_outside_is_caught(nos: str) -> None:
     port = next(p for p in switch(nos, SPINE).ports if p.direction is Direction.EXTERNAL)
-    found = [f.message for f in judge(fabric(nos), fault(*TRUSTS[nos]), RATIOS) if f.code == "FAB6221"]
+    found = [f.message for f in judge(fabric(nos), spine_fault(*TRUSTS[nos]), RATIOS) if f.code == "FAB6221"]
     assert (
         f"{SPINE}: {port.name} leads outside and trusts the DSCP of its packets, which the spec does not permit"
         in found

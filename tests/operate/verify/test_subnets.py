@@ -19,7 +19,7 @@ from fabricc.proof.infiniband.sim.processes import (
     preload_library,
     write_inputs,
 )
-from tests.back.infiniband.support import CLASSES, TENANTS, document
+from tests.back.infiniband.support import CLASSES, TENANTS, make_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ LIDS = "var/cache/opensm/guid2lid"
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tree of HDR, the fastest that the simulator has."""
     folder = tmp_path_factory.mktemp("subnets")
-    words = document("dgx-a100", 4, 2, priorities=CLASSES, infiniband=TENANTS)
+    words = make_document("dgx-a100", 4, 2, priorities=CLASSES, infiniband=TENANTS)
     (folder / "cluster.yaml").write_text(json.dumps(words))
     built = build(folder / "cluster.yaml", folder / "build").tree
     assert built is not None

@@ -19,7 +19,7 @@ from fabricc.interface import build
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.requested_review import review_change
 from fabricc.review.diff.review_json import as_json
-from tests.back.infiniband.support import CLASSES, TENANTS, document
+from tests.back.infiniband.support import CLASSES, TENANTS, make_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Spec = dict[str, Any]
 
-BASE = document("dgx-h100", 4, 2, priorities=CLASSES, infiniband=TENANTS)
+BASE = make_document("dgx-h100", 4, 2, priorities=CLASSES, infiniband=TENANTS)
 HOSTS = [f"su00{unit}-host0{host}" for unit in (1, 2) for host in (1, 2)]
 
 

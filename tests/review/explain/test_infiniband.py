@@ -15,7 +15,7 @@ from fabricc.base.diagnostics import FindingsError
 from fabricc.compiler.compiled import compile_spec
 from fabricc.interface import build
 from fabricc.review.explain.answer import answer_question, of_any
-from tests.back.infiniband.support import CLASSES, TENANTS, document
+from tests.back.infiniband.support import CLASSES, TENANTS, make_document
 from tests.review.explain.support import assert_formulas_hold
 
 if TYPE_CHECKING:
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 BOX = {"model": "qm9700"}
 SHAPES: dict[str, dict[str, Any]] = {
-    "two tiers": document("dgx-h100", 4, 2, priorities=CLASSES, infiniband=TENANTS),
-    "cores": document("dgx-h100", 4, 2, spines={**BOX, "units_per_pod": 1}, cores=BOX),
-    "planes": document("dgx-h100", 4, 2, planes=2),
-    "tenants": document("dgx-h100", 4, 2, tenants={"acme": {"hosts": ["su001-host01"]}}),
-    "storage": document("dgx-h100", 4, 2, network={"name": "storage"}),
+    "two tiers": make_document("dgx-h100", 4, 2, priorities=CLASSES, infiniband=TENANTS),
+    "cores": make_document("dgx-h100", 4, 2, spines={**BOX, "units_per_pod": 1}, cores=BOX),
+    "planes": make_document("dgx-h100", 4, 2, planes=2),
+    "tenants": make_document("dgx-h100", 4, 2, tenants={"acme": {"hosts": ["su001-host01"]}}),
+    "storage": make_document("dgx-h100", 4, 2, network={"name": "storage"}),
 }
 
 

@@ -37,7 +37,7 @@ def alter_text(text: str) -> str:
     return f"'{inner}'" if quoted else inner
 
 
-def mutants(text: str) -> Iterator[Mutant]:
+def make_mutants(text: str) -> Iterator[Mutant]:
     """Every text in which one key or one value differs."""
     lines = text.split("\n")
     for at, line in enumerate(lines[:-1]):
@@ -52,7 +52,7 @@ def mutants(text: str) -> Iterator[Mutant]:
             yield Mutant(at + 1, line.strip(), part, "\n".join([*lines[:at], changed, *lines[at + 1 :]]))
 
 
-def deletions(text: str) -> Iterator[Mutant]:
+def make_deletions(text: str) -> Iterator[Mutant]:
     """Every text that lacks one line, and what hangs on it."""
     lines = text.split("\n")
     for at, line in enumerate(lines[:-1]):

@@ -14,9 +14,9 @@ from fabricc.back.nos.cumulus.words import FILE
 from fabricc.back.nos.frr import recognition as frr
 from fabricc.fabric.facts import Unplanned
 from fabricc.review.diff.fact_impact import vocabulary_of
-from tests.audit.corpora import ROOT, Share, devices, share
+from tests.audit.corpora import ROOT, Share, devices, measure_share
 from tests.back.nos.cumulus.variants import VARIANTS
-from tests.back.nos.test_vocabulary import fits
+from tests.back.nos.test_vocabulary import fits_type
 from tests.back.reading.compiled import compiled_blocks
 
 FOLDER = Path(__file__).parent / "beyond"
@@ -28,7 +28,7 @@ OF_FRR = re.compile(r"unread\[|(vrf\[.*\]/)?(evpn/advertises_all|structure/|log/
 """Facts without a row of this back end: what nothing reads, and what the vocabulary declares for FRR alone."""
 
 
-def left(files: dict[str, str]) -> list[str]:
+def unread_lines(files: dict[str, str]) -> list[str]:
     reading = CUMULUS.read(files)
     ignorable = CUMULUS.ignorable(files, reading)
     plain = [each for each in reading.unknown if not isinstance(each, Unplanned)]
@@ -36,13 +36,13 @@ def left(files: dict[str, str]) -> list[str]:
 
 
 def test_foreign_statements_are_understood_or_irrelevant_except_one() -> None:
-    assert left({FILE: TEXT}) == ["level: 7"]
-    assert sorted(left(FLAT)) == ["frobnicate 7", "no assignment"]
+    assert unread_lines({FILE: TEXT}) == ["level: 7"]
+    assert sorted(unread_lines(FLAT)) == ["frobnicate 7", "no assignment"]
 
 
 def test_commands_are_statements_one_by_one() -> None:
     text = (FOLDER / "commands.txt").read_text()
-    assert left({FILE: text}) == ["nv set system frobnication on"]
+    assert unread_lines({FILE: text}) == ["nv set system frobnication on"]
     facts = CUMULUS.read({FILE: text}).facts
     assert facts["interface[swp53]/setting[evpn multihoming uplink]"] == "on"
     assert facts["interface[swp50]/bundle"] == "bond1"
@@ -210,7 +210,7 @@ def check_declared(facts: dict[str, str | int]) -> None:
     wrong = {
         (path, str(value), str(rows[path].type))
         for path, value in facts.items()
-        if rows[path].declared and not fits(rows[path].type, value) and not apart.fullmatch(str(value))
+        if rows[path].declared and not fits_type(rows[path].type, value) and not apart.fullmatch(str(value))
     }
     assert wrong == set()
 
@@ -232,7 +232,7 @@ corpora = pytest.mark.skipif(not ROOT.is_dir(), reason="the shared corpora are n
 def test_configurations_of_others_are_understood() -> None:
     every = Share()
     for files in devices("cumulus").values():
-        every = every.plus(share("cumulus", files)[0])
+        every = every.plus(measure_share("cumulus", files)[0])
         check_declared(CUMULUS.read(files).facts)
     assert every.statements > 1000
     assert every.percent < 1

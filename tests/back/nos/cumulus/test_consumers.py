@@ -55,29 +55,29 @@ def row_of(keys: tuple[str, ...]) -> Written | None:
     )
 
 
-def leaves(tree: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+def leaf_paths(tree: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """Every path of a tree down to its value, or to the key that has nothing below it."""
     if isinstance(tree, dict) and tree:
         for key, below in tree.items():
-            yield from leaves(below, (*above, str(key)))
+            yield from leaf_paths(below, (*above, str(key)))
     else:
         yield above
 
 
 @cache
-def written(name: str, release: str) -> frozenset[tuple[str, ...]]:
+def written_paths(name: str, release: str) -> frozenset[tuple[str, ...]]:
     """The paths that a variant writes in a release."""
     _, content = yaml.load(CUMULUS.render(variant(name, release))["startup.yaml"], LOADER)
-    return frozenset(leaves(content["set"]))
+    return frozenset(leaf_paths(content["set"]))
 
 
-def arms(annotation: Any) -> list[Any]:
+def field_types(annotation: Any) -> list[Any]:
     """Return what a field may be: models, dictionaries and scalars, without `None`."""
     origin = get_origin(annotation)
     if origin is Annotated:
-        return arms(get_args(annotation)[0])
+        return field_types(get_args(annotation)[0])
     if origin is Union or origin is types.UnionType:
-        return [found for arm in get_args(annotation) if arm is not type(None) for found in arms(arm)]
+        return [found for arm in get_args(annotation) if arm is not type(None) for found in field_types(arm)]
     return [annotation]
 
 
@@ -86,7 +86,7 @@ def has_model_path(annotation: Any, keys: tuple[str, ...]) -> bool:
     if not keys:
         return True
     found: list[Any] = []
-    for arm in arms(annotation):
+    for arm in field_types(annotation):
         if keys[0] == ANY and get_origin(arm) is dict:
             found.append(get_args(arm)[1])
         elif keys[0] != ANY and hasattr(arm, "model_fields"):
@@ -97,21 +97,21 @@ def has_model_path(annotation: Any, keys: tuple[str, ...]) -> bool:
     return any(has_model_path(each, keys[1:]) for each in found)
 
 
-def order(release: str) -> int:
+def release_index(release: str) -> int:
     return RELEASES.index(release)
 
 
 @pytest.mark.parametrize(("name", "release"), EACH)
 def test_every_path_that_is_written_is_in_the_model_of_its_release(name: str, release: str) -> None:
-    for keys in written(name, release):
+    for keys in written_paths(name, release):
         row = row_of(keys)
         assert row is not None, "/".join(keys)
-        assert order(row.since) <= order(release), row
-        assert not row.until or order(release) <= order(row.until), row
+        assert release_index(row.since) <= release_index(release), row
+        assert not row.until or release_index(release) <= release_index(row.until), row
 
 
 def test_every_row_is_of_something_that_is_written_and_has_its_documentation() -> None:
-    used = {row_of(keys) for name, release in EACH for keys in written(name, release)}
+    used = {row_of(keys) for name, release in EACH for keys in written_paths(name, release)}
     assert [row for row in PATHS if row not in used] == []
     assert len({row.keys for row in PATHS}) == len(PATHS)
     assert all(row.page for row in PATHS)
@@ -136,11 +136,11 @@ def test_the_releases_of_every_path_are_those_of_nvidia_s_object_models() -> Non
     for row in PATHS:
         has = [release for release in roots if has_model_path(roots[release], row.keys)]
         last = row.until or RELEASES[-1]
-        expected = RELEASES[order(row.since) : order(last) + 1]
+        expected = RELEASES[release_index(row.since) : release_index(last) + 1]
         assert has == [release for release in expected if release in roots], row.keys
 
 
-def unread(text: str) -> dict[str, tuple[str, int]]:
+def find_unread(text: str) -> dict[str, tuple[str, int]]:
     """Return what has no effect by a file: path -> why and line."""
     reading = CUMULUS.read({"startup.yaml": text})
     return {
@@ -152,10 +152,10 @@ def unread(text: str) -> dict[str, tuple[str, int]]:
 
 @pytest.mark.parametrize(("name", "release"), EACH)
 def test_as_rendered_everything_takes_effect(name: str, release: str) -> None:
-    assert unread(CUMULUS.render(variant(name, release))["startup.yaml"]) == {}
+    assert find_unread(CUMULUS.render(variant(name, release))["startup.yaml"]) == {}
 
 
-def settings(release: str) -> str:
+def settings_text(release: str) -> str:
     return CUMULUS.render(variant("settings", release))["startup.yaml"]
 
 
@@ -188,8 +188,8 @@ ROCE = "RoCE's own profile is on"
 def test_a_condition_that_does_not_hold_is_a_finding_at_its_line(
     release: str, pattern: str, into: str, path: str, why: str
 ) -> None:
-    text = edit_text(settings(release), pattern, into)
-    found = unread(text)
+    text = edit_text(settings_text(release), pattern, into)
+    found = find_unread(text)
     assert found[path][0] == why
     assert {reported for reported, _ in found.values()} == {why}
     last = path.rpartition("/")[2]
@@ -200,8 +200,8 @@ def test_a_condition_that_does_not_hold_is_a_finding_at_its_line(
 
 
 def test_disabled_settings_need_nothing_and_ranges_cover_each_port() -> None:
-    off = settings("5.14").replace("  enable: 'on'\n", "  enable: 'off'\n")
-    assert not any(path.endswith("adaptive-routing") for path in unread(off))
+    off = settings_text("5.14").replace("  enable: 'on'\n", "  enable: 'off'\n")
+    assert not any(path.endswith("adaptive-routing") for path in find_unread(off))
     ranged = """
 - set:
     interface:
@@ -214,4 +214,4 @@ def test_disabled_settings_need_nothing_and_ranges_cover_each_port() -> None:
           pfc:
             profile: x
 """
-    assert set(unread(ranged)) == {"interface/swp1/qos/pfc-watchdog"}
+    assert set(find_unread(ranged)) == {"interface/swp1/qos/pfc-watchdog"}

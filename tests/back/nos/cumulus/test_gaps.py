@@ -72,7 +72,7 @@ def with_uplinks_of(speed_gbps: int) -> Switch:
     return replace(switch, ports=ports)
 
 
-def spectrum3() -> SwitchModel:
+def spectrum3_model() -> SwitchModel:
     return replace(PLAIN.model, asic="Spectrum-3", asic_family="spectrum3")
 
 
@@ -117,13 +117,13 @@ def test_the_samples_have_none(name: str, release: str) -> None:
         (with_users(Account("ops", "sk-ssh-ed25519@openssh.com AAAA")), "FAB5715"),
         (with_users(Account("ops", "ssh-ed25519")), "FAB5715"),
         (replace(VARIANTS["open-gnmi"], release="5.12"), "FAB5719"),
-        (replace(VARIANTS["settings"], model=spectrum3()), "FAB5720"),
+        (replace(VARIANTS["settings"], model=spectrum3_model()), "FAB5720"),
         (with_uplinks_of(800), "FAB5720"),
         (with_balancing(LoadBalancing(Spreading.FLOWLET)), "FAB5721"),
         (with_balancing(LoadBalancing(Spreading.FLOWLET, flowlet_idle_us=64)), "FAB5721"),
         (with_balancing(LoadBalancing(queue_pairs=True)), "FAB5722"),
         (replace(VARIANTS["settings"], release="5.13"), "FAB5723"),
-        (replace(VARIANTS["settings"], model=spectrum3()), "FAB5723"),
+        (replace(VARIANTS["settings"], model=spectrum3_model()), "FAB5723"),
         (with_trimming(128), "FAB5723"),
         (with_trimming(258), "FAB5723"),
         (replace(PLAIN, qos=replace(PLAIN.qos, link_retry=True)), "FAB5724"),

@@ -45,7 +45,7 @@ def quick_or_slow(release: str) -> object:
     return pytest.param(release, marks=[] if release in WORDED else [pytest.mark.slow])
 
 
-def judge(release: str, files: Iterable[Path]) -> subprocess.CompletedProcess[str]:
+def run_judge(release: str, files: Iterable[Path]) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(VALIDATOR), "-r", release, *map(str, files)]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
@@ -60,7 +60,7 @@ def write_switches(folder: Path, switches: dict[str, Switch], release: str) -> l
 
 def assert_accepted(release: str, files: list[Path], but: str = "") -> None:
     """No remark on any file, but for one remark `but` on each file of which the judge has one."""
-    verdict = judge(release, files)
+    verdict = run_judge(release, files)
     remarks = [line.strip() for line in verdict.stdout.splitlines() if ": ok (" not in line]
     if not but:
         assert (verdict.returncode, remarks) == (0, []), verdict.stdout + verdict.stderr
@@ -135,7 +135,7 @@ def test_every_model_of_the_catalog_is_valid(release: str, tmp_path: Path) -> No
 )
 def test_the_judge_knows_the_renames(written_for: str, judged_by: str, tmp_path: Path) -> None:
     files = write_switches(tmp_path, {"dual": VARIANTS["dual"]}, written_for)
-    assert judge(judged_by, files).returncode == 1
+    assert run_judge(judged_by, files).returncode == 1
 
 
 @pytest.mark.parametrize(

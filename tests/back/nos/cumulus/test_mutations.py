@@ -10,7 +10,7 @@ import pytest
 
 from fabricc.back.nos.cumulus import CUMULUS
 from fabricc.proof.compare import compare
-from tests.back.nos.cumulus.mutants import Mutant, deletions, mutants
+from tests.back.nos.cumulus.mutants import Mutant, make_deletions, make_mutants
 from tests.back.nos.cumulus.variants import VARIANTS, variant
 
 if TYPE_CHECKING:
@@ -45,13 +45,13 @@ DEVICE_DEFAULTS = {
 @pytest.mark.parametrize(("name", "release", "step"), CASES)
 @pytest.mark.spread(4)
 def test_no_changed_word_goes_unnoticed(name: str, release: str, step: int) -> None:
-    found = changed(name, release, step)
+    found = try_changes(name, release, step)
     survivors = [mutant for mutant, lines in found if not lines]
     patch = f"version: Cumulus Linux {release}.0"
     assert {(m.before, m.part) for m in survivors} <= WITHOUT_MEANING | {(patch, "value")}
     assert len(survivors) < len(found) * (0.025 if step == 1 else 0.04)
     text = CUMULUS.render(variant(name, release))[FILE]
-    assert not [m for m in survivors if m.part == "key" and "route-map" in above(text, m.line)]
+    assert not [m for m in survivors if m.part == "key" and "route-map" in keys_above(text, m.line)]
 
 
 @pytest.mark.parametrize(("name", "release", "step"), CASES)
@@ -60,14 +60,14 @@ def test_nothing_left_out_goes_unnoticed(name: str, release: str, step: int) -> 
     text = CUMULUS.render(variant(name, release))[FILE]
     lines = text.split("\n")
     survivors = [at for at, _, named_lines in left_out(name, release, step) if not named_lines]
-    assert {(above(text, at)[0], lines[at - 1].strip()) for at in survivors} <= DEVICE_DEFAULTS
+    assert {(keys_above(text, at)[0], lines[at - 1].strip()) for at in survivors} <= DEVICE_DEFAULTS
 
 
 @pytest.mark.spread(2)
 @pytest.mark.parametrize(("name", "release", "step"), CASES)
 def test_the_line_of_a_change_is_named(name: str, release: str, step: int) -> None:
     """Of 100 changed keys and values, 99 are reported at their line, in addition to other findings."""
-    noted = [(mutant, lines) for mutant, lines in changed(name, release, step) if lines]
+    noted = [(mutant, lines) for mutant, lines in try_changes(name, release, step) if lines]
     elsewhere = [(m.line, m.before, m.part) for m, lines in noted if m.line not in lines]
     assert len(elsewhere) <= 0.01 * len(noted), elsewhere
 
@@ -82,7 +82,7 @@ def test_the_block_that_lacks_something_is_named(name: str, release: str, step: 
         if not lines:
             continue
         noted += 1
-        whole = block(before[at - 1])
+        whole = block_keys(before[at - 1])
         after = [*before[: at - 1], *before[at - 1 + removed :]]
         places = {line for line in lines if line}
         if not any(
@@ -93,14 +93,14 @@ def test_the_block_that_lacks_something_is_named(name: str, release: str, step: 
 
 
 @cache
-def changed(name: str, release: str, step: int) -> list[tuple[Mutant, set[int]]]:
+def try_changes(name: str, release: str, step: int) -> list[tuple[Mutant, set[int]]]:
     """Every so many-th changed word, and the lines that findings name."""
     switch = variant(name, release)
     planned = CUMULUS.planned(switch)
     text = CUMULUS.render(switch)[FILE]
     return [
         (m._replace(text=""), named(CUMULUS.read({FILE: m.text}), planned))
-        for m in islice(mutants(text), 0, None, step)
+        for m in islice(make_mutants(text), 0, None, step)
     ]
 
 
@@ -113,7 +113,7 @@ def left_out(name: str, release: str, step: int) -> list[tuple[int, int, set[int
     total = text.count("\n")
     return [
         (m.line, total - m.text.count("\n"), named(CUMULUS.read({FILE: m.text}), planned))
-        for m in islice(deletions(text), 0, None, step)
+        for m in islice(make_deletions(text), 0, None, step)
     ]
 
 
@@ -146,7 +146,7 @@ def keys_of(text: str) -> list[tuple[str, ...]]:
     return rows
 
 
-def block(keys: tuple[str, ...]) -> tuple[str, ...]:
+def block_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
     """The keys of what a line is part of: a port, a rule, a list, a peer group, a profile or a service."""
     root, *path = keys
     if not path:
@@ -164,7 +164,7 @@ def depth_of(line: str) -> int:
     return len(line) - len(line.lstrip(" -"))
 
 
-def above(text: str, line: int) -> list[str]:
+def keys_above(text: str, line: int) -> list[str]:
     """The keys that a line hangs on."""
     lines, keys = text.split("\n"), []
     level = depth_of(lines[line - 1])

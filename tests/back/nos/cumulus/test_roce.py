@@ -111,7 +111,7 @@ def test_words_that_are_no_numbers_end_nothing() -> None:
     assert facts["interface[swp1]/headroom/cable_m"] == 100
 
 
-def leaf(number: int, output: str) -> str:
+def leaf_text(number: int, output: str) -> str:
     return f"""\
 nv set system hostname leaf{number}
 nv set qos roce {output}
@@ -131,7 +131,9 @@ SPINE = "nv set system hostname spine1\nnv set qos roce mode lossless\n" + "".jo
 def test_an_audit_names_the_one_switch_that_is_not_lossless(output: str, tmp_path: Path) -> None:
     (tmp_path / "spine1.txt").write_text(SPINE)
     for number in range(1, 7):
-        (tmp_path / f"leaf{number}.txt").write_text(leaf(number, output if number == 4 else "mode lossless"))
+        (tmp_path / f"leaf{number}.txt").write_text(
+            leaf_text(number, output if number == 4 else "mode lossless")
+        )
     found = audit_fabric(tmp_path, jobs=1)
     reported = [each for each in found.findings if each.code == "FAB9600"]
     assert {each.file for each in reported} == {"leaf4.txt"}

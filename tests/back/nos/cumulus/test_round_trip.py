@@ -63,7 +63,7 @@ BYTES = st.integers(1, 400_000_000)
 
 
 @st.composite
-def switches(draw: st.DrawFn) -> Switch:
+def draw_switches(draw: st.DrawFn) -> Switch:
     switch = tor(
         draw(st.sampled_from(CUMULUS.releases)),
         dual=draw(st.booleans()),
@@ -103,7 +103,7 @@ def switches(draw: st.DrawFn) -> Switch:
 
 
 @settings(max_examples=examples(60), deadline=None)
-@given(switches())
+@given(draw_switches())
 def test_any_switch_reads_back(switch: Switch) -> None:
     assert_reads_back(switch)
 
@@ -165,16 +165,16 @@ def test_keys_with_ranges_are_written_out() -> None:
     assert reading.unknown == []
 
 
-def commands(tree: Any, above: str = "nv set") -> list[str]:
+def format_commands(tree: Any, above: str = "nv set") -> list[str]:
     """Return what `nv config show -o commands` prints for a tree."""
     if isinstance(tree, list):
-        return [line for item in tree for line in commands(item, above)]
+        return [line for item in tree for line in format_commands(item, above)]
     if not isinstance(tree, dict):
         return [f"{above} '{tree}'" if " " in tree else f"{above} {tree}"]
     return [
         line
         for key, below in tree.items()
-        for line in (commands(below, f"{above} {key}") if below else [f"{above} {key}"])
+        for line in (format_commands(below, f"{above} {key}") if below else [f"{above} {key}"])
     ]
 
 
@@ -182,7 +182,7 @@ def commands(tree: Any, above: str = "nv set") -> list[str]:
 @pytest.mark.parametrize("release", ["5.10", "5.14", "5.15"])
 def test_commands_have_the_facts_of_the_file(name: str, release: str) -> None:
     switch = variant(name, release)
-    lines = commands(load_yaml(CUMULUS.render(switch)[FILE])[1]["set"])
+    lines = format_commands(load_yaml(CUMULUS.render(switch)[FILE])[1]["set"])
     reading = CUMULUS.read({FILE: "\n".join(lines) + "\n"})
     assert reading.unknown == []
     planned = CUMULUS.planned(switch)

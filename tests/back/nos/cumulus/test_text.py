@@ -18,7 +18,7 @@ from fabricc.back.reading.tree import find_node
 from fabricc.base.numbers import natural_key
 from fabricc.fabric.model import LoginServers, Switch
 from fabricc.fabric.routing import LoadBalancing, Spreading
-from tests.back.nos.cumulus.variants import VARIANTS, parallel, tor, variant
+from tests.back.nos.cumulus.variants import VARIANTS, parallel_tor, tor, variant
 
 if TYPE_CHECKING:
     from fabricc.back.reading.tree import Node
@@ -38,7 +38,7 @@ def text_of(name: str, release: str) -> str:
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def content(name: str, release: str) -> Any:
+def load_content(name: str, release: str) -> Any:
     return yaml.load(text_of(name, release), LOADER)[1]["set"]
 
 
@@ -56,7 +56,7 @@ def test_it_is_what_a_yaml_library_writes(name: str, release: str) -> None:
 @pytest.mark.parametrize("name", VARIANTS)
 def test_no_word_turns_into_a_truth_value_and_no_key_into_a_number(name: str) -> None:
     for release in CUMULUS.releases:
-        todo = [content(name, release)]
+        todo = [load_content(name, release)]
         while todo:
             tree = todo.pop()
             assert not isinstance(tree, bool)
@@ -83,7 +83,7 @@ def test_numbers_as_keys_are_quoted_and_as_values_are_not() -> None:
 
 @pytest.mark.parametrize("release", CUMULUS.releases)
 def test_the_own_account_and_the_factory_part_survive_a_replace(release: str) -> None:
-    system = content("numbered", release)["system"]
+    system = load_content("numbered", release)["system"]
     assert system["aaa"]["user"]["cumulus"]["role"] == "system-admin"
     assert system["aaa"]["role"]["system-admin"]["class"] == {"nvapply": {}, "sudo": {}}
     assert set(system["control-plane"]["acl"]) == {"acl-default-dos", "acl-default-whitelist"}
@@ -91,7 +91,7 @@ def test_the_own_account_and_the_factory_part_survive_a_replace(release: str) ->
 
 
 def test_a_user_named_cumulus_gets_the_key_of_the_spec() -> None:
-    users = content("whole-cages", "5.14")["system"]["aaa"]["user"]
+    users = load_content("whole-cages", "5.14")["system"]["aaa"]["user"]
     assert list(users) == ["cumulus"]
     assert users["cumulus"]["ssh"] == {
         "authorized-key": {"fabricc": {"key": "AAAAB3NzaC1yc2E", "type": "ssh-rsa"}}
@@ -100,22 +100,22 @@ def test_a_user_named_cumulus_gets_the_key_of_the_spec() -> None:
 
 
 def test_auto_save_is_a_state_from_5_10() -> None:
-    assert content("numbered", "5.9")["system"]["config"]["auto-save"] == {"enable": "off"}
-    assert content("numbered", "5.10")["system"]["config"]["auto-save"] == {"state": "disabled"}
+    assert load_content("numbered", "5.9")["system"]["config"]["auto-save"] == {"enable": "off"}
+    assert load_content("numbered", "5.10")["system"]["config"]["auto-save"] == {"state": "disabled"}
 
 
 def test_name_servers_move_below_system_with_5_11_and_syslog_with_5_13() -> None:
-    before, after = content("numbered", "5.10"), content("numbered", "5.11")
+    before, after = load_content("numbered", "5.10"), load_content("numbered", "5.11")
     assert before["service"]["dns"] == {"mgmt": {"server": {"172.16.0.3": {}}}}
     assert after["system"]["dns"] == {"server": {"172.16.0.3": {"vrf": "mgmt"}}}
-    before, after = content("numbered", "5.12"), content("numbered", "5.13")
+    before, after = load_content("numbered", "5.12"), load_content("numbered", "5.13")
     row = {"port": 514, "protocol": "udp"}
     assert before["service"]["syslog"] == {"mgmt": {"server": {"172.16.0.4": row}}}
     assert after["system"]["syslog"] == {"server": {"172.16.0.4": {**row, "vrf": "mgmt"}}}
 
 
 def test_5_15_renames_addresses_switches_time_servers_and_bfd() -> None:
-    before, after = content("dual", "5.14"), content("dual", "5.15")
+    before, after = load_content("dual", "5.14"), load_content("dual", "5.15")
     assert before["interface"]["swp1s0"]["ip"] == {"address": {"10.0.0.0/31": {}, "fd00::/127": {}}}
     assert after["interface"]["swp1s0"]["ipv4"] == {"address": {"10.0.0.0/31": {}}}
     assert after["interface"]["swp1s0"]["ipv6"] == {"address": {"fd00::/127": {}}}
@@ -134,13 +134,15 @@ def test_5_15_renames_addresses_switches_time_servers_and_bfd() -> None:
 
 def test_lldp_is_announced_as_often_as_requested_and_forgotten_after_four_times() -> None:
     timers = {"tx-hold-multiplier": 4, "tx-interval": 10}
-    assert content("settings", "5.10")["service"]["lldp"] == timers
-    assert content("settings", "5.11")["service"]["lldp"] == {"state": "enabled", **timers}
-    assert content("settings", "5.15")["system"]["lldp"] == {"state": "enabled", **timers}
+    assert load_content("settings", "5.10")["service"]["lldp"] == timers
+    assert load_content("settings", "5.11")["service"]["lldp"] == {"state": "enabled", **timers}
+    assert load_content("settings", "5.15")["system"]["lldp"] == {"state": "enabled", **timers}
 
 
 def test_tacacs_servers_are_named_by_their_address_from_5_12_on() -> None:
-    before, after = (content("settings", release)["system"]["aaa"]["tacacs"] for release in ("5.11", "5.12"))
+    before, after = (
+        load_content("settings", release)["system"]["aaa"]["tacacs"] for release in ("5.11", "5.12")
+    )
     row = {"port": 49, "secret": "FABRICC-SECRET-tacacs"}
     assert before == {
         "accounting": {"enable": "on"},
@@ -156,7 +158,7 @@ def test_tacacs_servers_are_named_by_their_address_from_5_12_on() -> None:
 
 
 def test_cumulus_5_15_lists_local_accounts_after_tacacs() -> None:
-    before, after = (content("settings", release)["system"]["aaa"] for release in ("5.14", "5.15"))
+    before, after = (load_content("settings", release)["system"]["aaa"] for release in ("5.14", "5.15"))
     assert before["authentication-order"] == {"1": {"tacacs": {}}, "2": {"local": {}}}
     assert after["authentication"] == {"order": ["tacacs", "local"]}
 
@@ -171,8 +173,8 @@ def test_ipv6_tacacs_server_sets_its_address_family() -> None:
 
 
 def test_the_snmp_agent_moves_below_system_with_5_11() -> None:
-    before = content("settings", "5.10")["service"]["snmp-server"]
-    after = content("settings", "5.11")["system"]["snmp-server"]
+    before = load_content("settings", "5.10")["service"]["snmp-server"]
+    after = load_content("settings", "5.11")["system"]["snmp-server"]
     assert before.pop("enable") == "on"
     assert after.pop("state") == "enabled"
     assert before == after
@@ -190,9 +192,9 @@ def test_the_snmp_agent_moves_below_system_with_5_11() -> None:
 
 
 def test_gnmi_answers_on_the_management_address_from_5_13_on() -> None:
-    server = content("settings", "5.13")["system"]["gnmi-server"]
+    server = load_content("settings", "5.13")["system"]["gnmi-server"]
     assert server == {"listening-address": {"172.16.0.11": {}}, "port": 9339, "state": "enabled"}
-    assert "gnmi-server" not in content("settings", "5.12")["system"]
+    assert "gnmi-server" not in load_content("settings", "5.12")["system"]
 
 
 def port_actions(rules: dict[str, Any], protocol: str, port: str) -> list[tuple[str, str]]:
@@ -209,7 +211,7 @@ def port_actions(rules: dict[str, Any], protocol: str, port: str) -> list[tuple[
     ("protocol", "port"), [("tcp", "22"), ("tcp", "443"), ("tcp", "8765"), ("tcp", "9339"), ("udp", "161")]
 )
 def test_only_access_networks_reach_management_services(protocol: str, port: str) -> None:
-    tree = content("settings", "5.14")
+    tree = load_content("settings", "5.14")
     assert set(tree["system"]["control-plane"]["acl"]) == {
         "acl-default-dos", "acl-default-whitelist", "FABRICC-ACCESS", "FABRICC-ACCESS-V6",
     }  # fmt: skip
@@ -225,20 +227,20 @@ def test_only_access_networks_reach_management_services(protocol: str, port: str
 
 def test_no_rule_drops_everything_which_the_control_plane_would_not_survive() -> None:
     for name in ("settings", "open-gnmi"):
-        for rows in content(name, "5.14")["acl"].values():
+        for rows in load_content(name, "5.14")["acl"].values():
             assert all(rule["match"]["ip"].get("protocol") for rule in rows["rule"].values())
 
 
 def test_a_gnmi_port_that_the_default_list_does_not_open_is_opened() -> None:
-    assert port_actions(content("open-gnmi", "5.14")["acl"]["FABRICC-GNMI"]["rule"], "tcp", "50051") == [
+    assert port_actions(load_content("open-gnmi", "5.14")["acl"]["FABRICC-GNMI"]["rule"], "tcp", "50051") == [
         ("permit", "any")
     ]
-    assert "acl" not in content("open-gnmi", "5.12")
+    assert "acl" not in load_content("open-gnmi", "5.12")
 
 
 def test_packets_spread_over_ports_to_switches_and_not_to_hosts() -> None:
     for release, switch_on in (("5.14", {"enable": "on"}), ("5.15", {"state": "enabled"})):
-        tree = content("settings", release)
+        tree = load_content("settings", release)
         assert tree["router"]["adaptive-routing"] == switch_on
         ports = {name for name, row in tree["interface"].items() if "router" in row}
         assert ports == {"swp3s0", "swp4s0"}
@@ -247,7 +249,7 @@ def test_packets_spread_over_ports_to_switches_and_not_to_hosts() -> None:
 
 @pytest.mark.parametrize(("release", "word"), [("5.9", "on"), ("5.14", "on"), ("5.15", "enabled")])
 def test_parallel_ipv6_peerings_take_global_next_hops_where_packets_spread(release: str, word: str) -> None:
-    switch = replace(parallel(dual=True), release=release)
+    switch = replace(parallel_tor(dual=True), release=release)
     tree = yaml.safe_load(CUMULUS.render(switch)["startup.yaml"])[1]["set"]
     maps = tree["router"]["policy"]["route-map"]
     (name,) = {group.import_map for group in switch.bgp.groups}
@@ -262,7 +264,8 @@ def test_parallel_ipv6_peerings_take_global_next_hops_where_packets_spread(relea
 
 @pytest.mark.parametrize(
     "switch",
-    [replace(parallel(dual=True), load_balancing=LoadBalancing()), parallel(), parallel(unnumbered=True, dual=True),
+    [replace(parallel_tor(dual=True), load_balancing=LoadBalancing()), parallel_tor(),
+     parallel_tor(unnumbered=True, dual=True),
      replace(tor(dual=True), load_balancing=LoadBalancing(Spreading.PACKET))],
     ids=["hashed", "ipv4", "unnumbered", "one-link-a-spine"],
 )  # fmt: skip
@@ -271,7 +274,7 @@ def test_other_peerings_keep_their_next_hops(switch: Switch) -> None:
 
 
 def test_packets_are_trimmed_on_every_port_in_use() -> None:
-    tree = content("settings", "5.14")
+    tree = load_content("settings", "5.14")
     assert tree["system"]["forwarding"]["packet-trim"] == {
         "remark": {"dscp": 48}, "size": 256, "state": "enabled", "switch-priority": 6,
     }  # fmt: skip
@@ -282,7 +285,7 @@ def test_packets_are_trimmed_on_every_port_in_use() -> None:
 
 def test_sessions_from_further_away_are_refused() -> None:
     groups = {
-        release: content("settings", release)["vrf"]["default"]["router"]["bgp"]["peer-group"]
+        release: load_content("settings", release)["vrf"]["default"]["router"]["bgp"]["peer-group"]
         for release in ("5.14", "5.15")
     }
     assert groups["5.14"]["UPSTREAM"]["ttl-security"] == {"enable": "on", "hops": 1}
@@ -290,7 +293,7 @@ def test_sessions_from_further_away_are_refused() -> None:
 
 
 def test_the_hash_takes_addresses_ports_protocol_and_flow_label() -> None:
-    fields = content("dual", "5.14")["system"]["forwarding"]["ecmp-hash"]
+    fields = load_content("dual", "5.14")["system"]["forwarding"]["ecmp-hash"]
     assert fields == dict.fromkeys(
         ("destination-ip", "destination-port", "ip-protocol", "ipv6-label", "source-ip", "source-port"), "on"
     )
@@ -303,19 +306,19 @@ def test_text_of_another_release_does_not_pass() -> None:
 
 
 def test_ports_that_lead_nowhere_are_down_and_without_lossless_service() -> None:
-    port = content("numbered", "5.14")["interface"]["swp2s1"]
+    port = load_content("numbered", "5.14")["interface"]["swp2s1"]
     assert port["link"]["state"] == {"down": {}}
     assert not {"ip", "qos"} & port.keys()
 
 
 def test_tiers_hash_differently() -> None:
-    seeds = {content(name, "5.14")["system"]["forwarding"]["hash-seed"] for name in ("dual", "spine")}
+    seeds = {load_content(name, "5.14")["system"]["forwarding"]["hash-seed"] for name in ("dual", "spine")}
     assert len(seeds) == 2
 
 
 def test_whole_cages_have_no_breakout() -> None:
     assert not any(
-        "breakout" in row.get("link", {}) for row in content("whole-cages", "5.14")["interface"].values()
+        "breakout" in row.get("link", {}) for row in load_content("whole-cages", "5.14")["interface"].values()
     )
 
 
@@ -351,19 +354,21 @@ def test_written_yaml_is_read_by_our_own_reader(tree: dict[str, Any]) -> None:
     assert found.faults == []
     root = find_node(found.nodes, "set")
     assert root is not None
-    assert plain(root) == strings(tree)
+    assert plain_values(root) == string_values(tree)
 
 
-def plain(node: Node) -> Any:
+def plain_values(node: Node) -> Any:
     return (
-        node.key[1] if node.key[1:] > ("",) else {child.key[0]: plain(child) for child in node.children or ()}
+        node.key[1]
+        if node.key[1:] > ("",)
+        else {child.key[0]: plain_values(child) for child in node.children or ()}
     )
 
 
-def strings(tree: Any) -> Any:
+def string_values(tree: Any) -> Any:
     """Return the tree as nodes: numbers as their text, and null the same as an empty mapping."""
     if isinstance(tree, dict):
-        return {key: strings(value) for key, value in tree.items()}
+        return {key: string_values(value) for key, value in tree.items()}
     return {} if tree == "" else str(tree)
 
 

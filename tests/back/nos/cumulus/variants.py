@@ -56,7 +56,7 @@ def with_everything() -> Switch:
     )
 
 
-def parallel(**options: Any) -> Switch:
+def parallel_tor(**options: Any) -> Switch:
     """A ToR that spreads packets over two links to one spine."""
     switch = replace(tor(**options), load_balancing=LoadBalancing(Spreading.PACKET))
     up = {session.port for session in switch.bgp.sessions}
@@ -73,7 +73,7 @@ def open_gnmi() -> Switch:
     return replace(switch, management=replace(switch.management, gnmi_port=50_051))
 
 
-def alone() -> Switch:
+def isolated_tor() -> Switch:
     """A ToR with a lossless class that no port has, and without neighbors."""
     switch = tor()
     ports = tuple(replace(port, profile=None) for port in switch.ports)
@@ -91,8 +91,8 @@ VARIANTS: dict[str, Switch] = {
     "settings": with_everything(),
     "radius": samples.with_radius(tor()),
     "open-gnmi": open_gnmi(),
-    "parallel": parallel(dual=True),
-    "alone": alone(),
+    "parallel": parallel_tor(dual=True),
+    "alone": isolated_tor(),
     "spine": replace(tor(dual=True), tier=TierName.SPINE, unit=None),
 }
 

@@ -10,7 +10,7 @@ import pytest
 from fabricc.back.nos.eos import EOS, FILE
 from fabricc.review.diff.fact_impact import vocabulary_of
 from tests.audit import corpora
-from tests.back.nos.test_vocabulary import fits
+from tests.back.nos.test_vocabulary import fits_type
 from tests.back.reading.compiled import compiled_blocks
 
 HERE = Path(__file__).parent / "beyond"
@@ -41,7 +41,7 @@ def check_declared(facts: dict[str, str | int]) -> None:
     wrong = {
         (path, str(value))
         for path, value in facts.items()
-        if path not in named and not fits(rows[path].type, value)
+        if path not in named and not fits_type(rows[path].type, value)
     }
     assert wrong == set()
 
@@ -153,7 +153,7 @@ there = pytest.mark.skipif(
 def test_configurations_of_others_are_understood(source: str) -> None:
     whole = corpora.Share()
     for files in corpora.devices("eos", source).values():
-        whole = whole.plus(corpora.share("eos", files)[0])
+        whole = whole.plus(corpora.measure_share("eos", files)[0])
         check_declared(EOS.read(files).facts)
     assert whole.devices
     assert whole.percent <= MOST_UNKNOWN[source]

@@ -22,27 +22,29 @@ def with_balancing(name: str, release: str, balancing: LoadBalancing) -> Switch:
     return replace(variant(name), release=release, load_balancing=balancing)
 
 
-def fatal(switch: Switch) -> set[str]:
+def fatal_codes(switch: Switch) -> set[str]:
     return {gap.code for gap in EOS.gaps(switch) if gap.fatal}
 
 
 def test_the_sand_family_hashes_queue_pairs_from_4_33() -> None:
     wanted = LoadBalancing(queue_pairs=True)
-    refused = {r for r in RELEASES if "FAB5119" in fatal(with_balancing("sand-numbered", r, wanted))}
+    refused = {r for r in RELEASES if "FAB5119" in fatal_codes(with_balancing("sand-numbered", r, wanted))}
     assert refused == {"4.30", "4.31", "4.32"}
-    assert not any("FAB5119" in fatal(with_balancing("trident-numbered", r, wanted)) for r in RELEASES)
+    assert not any("FAB5119" in fatal_codes(with_balancing("trident-numbered", r, wanted)) for r in RELEASES)
 
 
 @pytest.mark.parametrize("mode", [Spreading.FLOWLET, Spreading.PACKET])
 def test_dynamic_load_balancing_is_the_trident_family_s(mode: Spreading) -> None:
-    assert fatal(with_balancing("trident-numbered", "4.34", LoadBalancing(mode))) == set()
-    assert fatal(with_balancing("sand-numbered", "4.34", LoadBalancing(mode))) == {"FAB5117"}
+    assert fatal_codes(with_balancing("trident-numbered", "4.34", LoadBalancing(mode))) == set()
+    assert fatal_codes(with_balancing("sand-numbered", "4.34", LoadBalancing(mode))) == {"FAB5117"}
 
 
 @pytest.mark.parametrize("name", ["trident-numbered", "sand-numbered"])
 def test_cluster_load_balancing_is_written_on_tors_from_4_34(name: str) -> None:
     wanted = LoadBalancing(Spreading.CLUSTER)
-    assert {r for r in RELEASES if "FAB5117" in fatal(with_balancing(name, r, wanted))} == set(RELEASES[:4])
+    assert {r for r in RELEASES if "FAB5117" in fatal_codes(with_balancing(name, r, wanted))} == set(
+        RELEASES[:4]
+    )
     switch = with_balancing(name, "4.34", wanted)
     text = EOS.render(switch)[FILE]
     block = text[text.index("load-balance cluster\n") :]
@@ -55,14 +57,14 @@ def test_cluster_load_balancing_is_written_on_tors_from_4_34(name: str) -> None:
     assert reading.facts["load_balancing/cluster/group[HOSTS]"] == ",".join(hosts)
     assert ("FAB5121", False) in [(gap.code, gap.fatal) for gap in EOS.gaps(switch)]
     silent = replace(switch, bgp=replace(switch.bgp, aggregates=()))
-    assert "FAB5117" in fatal(silent)
+    assert "FAB5117" in fatal_codes(silent)
 
 
 def test_access_networks_do_not_guard_an_ipv6_management_address() -> None:
     switch = variant("trident-settings")
     management = replace(switch.management, address="2001:db8::b/64", gateway="2001:db8::1")
-    assert "FAB5122" not in fatal(switch)
-    assert "FAB5122" in fatal(replace(switch, management=management))
+    assert "FAB5122" not in fatal_codes(switch)
+    assert "FAB5122" in fatal_codes(replace(switch, management=management))
 
 
 def test_packet_spraying_warns_that_it_is_untested() -> None:
@@ -81,8 +83,8 @@ def test_a_flowlet_pause_is_written_where_there_is_dynamic_load_balancing() -> N
     assert (reading.unknown, reading.facts) == ([], EOS.planned(switch))
     assert reading.facts["load_balancing/flowlet_idle_us"] == 64
     assert ("FAB5121", False) in [(gap.code, gap.fatal) for gap in EOS.gaps(switch)]
-    assert fatal(switch) == set()
-    assert fatal(with_balancing("sand-numbered", "4.34", wanted)) == {"FAB5117", "FAB5118"}
+    assert fatal_codes(switch) == set()
+    assert fatal_codes(with_balancing("sand-numbered", "4.34", wanted)) == {"FAB5117", "FAB5118"}
     alone = EOS.read({FILE: text.replace(start, "", 1)})
     assert alone.unknown
 

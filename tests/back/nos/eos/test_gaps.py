@@ -38,7 +38,7 @@ FATAL = {
 }
 
 
-def fitting() -> Switch:
+def fitting_switch() -> Switch:
     """A switch EOS expresses fully: the sample with servers that check passwords."""
     switch = with_watchdog(variant("trident-numbered"), Watchdog(200, 400, 100, "drop"))
     tacacs = LoginServers(("172.16.0.5",), "FABRICC-SECRET-tacacs")
@@ -46,7 +46,7 @@ def fitting() -> Switch:
 
 
 def with_pool(headroom_bytes: int) -> Switch:
-    switch = fitting()
+    switch = fitting_switch()
     assert switch.qos.pools
     pools = replace(switch.qos.pools, headroom_bytes=headroom_bytes)
     return replace(switch, qos=replace(switch.qos, pools=pools))
@@ -63,25 +63,27 @@ def by_delay(step_us: int) -> Switch:
 
 
 CASES = {
-    "FAB5101": with_port(fitting(), speed_gbps=800, lanes=2),
-    "FAB5102": with_port(fitting(), mtu=9216),
-    "FAB5103": with_class(fitting(), "rdma", priority=8),
-    "FAB5104": with_class(fitting(), "cnp", priority=7),
-    "FAB5105": with_class(fitting(), "default", weight_percent=0),
-    "FAB5106": with_profile(fitting(), ecn={"max_percent": 0}),
+    "FAB5101": with_port(fitting_switch(), speed_gbps=800, lanes=2),
+    "FAB5102": with_port(fitting_switch(), mtu=9216),
+    "FAB5103": with_class(fitting_switch(), "rdma", priority=8),
+    "FAB5104": with_class(fitting_switch(), "cnp", priority=7),
+    "FAB5105": with_class(fitting_switch(), "default", weight_percent=0),
+    "FAB5106": with_profile(fitting_switch(), ecn={"max_percent": 0}),
     "FAB5107": variant("sand-numbered"),
-    "FAB5108": with_profile(fitting(), headroom={"dynamic_th": 4}),
+    "FAB5108": with_profile(fitting_switch(), headroom={"dynamic_th": 4}),
     "FAB5109": with_watchdog(variant("trident-numbered"), Watchdog(61_000, 400, 100, "drop")),
     "FAB5110": with_watchdog(variant("trident-numbered"), Watchdog(200, 400, 4, "drop")),
     "FAB5111": with_watchdog(variant("trident-numbered"), Watchdog(200, 400, 200, "drop")),
     "FAB5112": with_watchdog(variant("trident-numbered"), Watchdog(200, 400, 100, "forward")),
-    "FAB5113": with_class(fitting(), "rdma", strict=True, weight_percent=0),
-    "FAB5114": with_bgp(fitting(), maximum_paths=601),
-    "FAB5115": with_management(fitting(), users=()),
-    "FAB5116": with_bgp(fitting(), bfd_interval_ms=10),
-    "FAB5670": with_management(fitting(), gnmi_port=6030),
-    "FAB5671": with_management(fitting(), address="2001:db8::b/64", gateway="2001:db8::1", gnmi_port=9339),
-    "FAB5672": with_management(fitting(), tacacs=None),
+    "FAB5113": with_class(fitting_switch(), "rdma", strict=True, weight_percent=0),
+    "FAB5114": with_bgp(fitting_switch(), maximum_paths=601),
+    "FAB5115": with_management(fitting_switch(), users=()),
+    "FAB5116": with_bgp(fitting_switch(), bfd_interval_ms=10),
+    "FAB5670": with_management(fitting_switch(), gnmi_port=6030),
+    "FAB5671": with_management(
+        fitting_switch(), address="2001:db8::b/64", gateway="2001:db8::1", gnmi_port=9339
+    ),
+    "FAB5672": with_management(fitting_switch(), tacacs=None),
     "FAB5673": with_pool(33_554_433),
     "FAB5674": by_delay(1000),
     "FAB5675": by_delay(1),
@@ -91,7 +93,7 @@ CASES = {
 
 
 def test_a_switch_that_fits_has_no_gap() -> None:
-    assert EOS.gaps(fitting()) == []
+    assert EOS.gaps(fitting_switch()) == []
     assert EOS.gaps(with_pool(33_554_432)) == []
 
 
@@ -125,7 +127,7 @@ def test_the_watchdog_polls_at_most_at_half_of_its_shorter_timer() -> None:
 
 
 def test_a_platform_without_an_absolute_resume_point_keeps_eos_s_own() -> None:
-    switch = with_profile(fitting(), headroom={"xon_bytes": 0})
+    switch = with_profile(fitting_switch(), headroom={"xon_bytes": 0})
     first = switch.ports[4].profile
     text = EOS.render(switch)[FILE]
     assert first == switch.qos.profiles[0].name

@@ -12,7 +12,7 @@ from tests.back.nos.eos.variants import variant
 from tests.back.nos.mutation import change_each_word
 
 
-def equivalent(line: str, index: int) -> bool:
+def is_equivalent(line: str, index: int) -> bool:
     """Return whether another word there means the same to a device.
 
     Rules of a list follow the order of the sequence numbers, the name of the one gRPC transport is free, and
@@ -38,7 +38,7 @@ def test_no_changed_word_survives(name: str, step: int) -> None:
     survivors = []
     for at, index, changed in change_each_word(text)[::step]:
         reading = EOS.read({FILE: changed})
-        if reading.facts == planned and not reading.unknown and not equivalent(lines[at], index):
+        if reading.facts == planned and not reading.unknown and not is_equivalent(lines[at], index):
             survivors.append((lines[at], index))
     assert survivors == []
 

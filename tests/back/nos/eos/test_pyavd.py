@@ -184,7 +184,7 @@ def avd_bgp(switch: Switch) -> dict[str, Any]:
     return model
 
 
-def avd(switch: Switch, family: str) -> dict[str, Any]:
+def avd_inputs(switch: Switch, family: str) -> dict[str, Any]:
     trident = family == "trident"
     queue = "uc-tx-queue" if trident else "tx-queue"
     management = switch.management
@@ -427,7 +427,7 @@ def avd_settings(switch: Switch, family: str) -> dict[str, Any]:
 @pytest.mark.parametrize("choice", [*CHOICES, "settings"])
 def test_arista_s_renderer_writes_the_same_lines(family: str, choice: str) -> None:
     switch = variant(f"{family}-{choice}")
-    model = avd(switch, family)
+    model = avd_inputs(switch, family)
     if choice == "settings":
         model |= avd_settings(switch, family)
         for peer_group in model["router_bgp"]["peer_groups"]:
@@ -445,7 +445,7 @@ def test_arista_s_renderer_writes_the_same_lines_about_radius() -> None:
     ]
     group = [{"server": each["host"], "vrf": "MGMT"} for each in servers]
     start = {"type": "start-stop", "methods": [{"method": "group", "group": "FABRICC"}]}
-    model = avd(switch, "trident") | {
+    model = avd_inputs(switch, "trident") | {
         "radius_server": {"vrfs": [{"name": "MGMT", "servers": servers}]},
         "aaa_server_groups": [{"name": "FABRICC", "type": "radius", "servers": group}],
         "aaa_authentication": {"login": {"default": "group FABRICC local"}},

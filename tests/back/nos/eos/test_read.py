@@ -14,7 +14,7 @@ from fabricc.fabric.model import Account, Switch
 from fabricc.fabric.qos import BufferPools, Headroom
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from tests.back.nos.changed import NAMES, POSITIVE, any_bgp, any_qos, any_rules, shared_out
-from tests.back.nos.eos.variants import VARIANTS, large, variant
+from tests.back.nos.eos.variants import VARIANTS, large_switch, variant
 from tests.effort import examples
 
 
@@ -67,7 +67,7 @@ def test_a_fact_has_the_line_that_states_it() -> None:
 
 
 @st.composite
-def switches(draw: st.DrawFn) -> Switch:
+def draw_switches(draw: st.DrawFn) -> Switch:
     """Sample switches with other figures and names everywhere."""
     switch = variant(draw(st.sampled_from(VARIANTS)))
     headrooms = st.builds(
@@ -91,7 +91,7 @@ def switches(draw: st.DrawFn) -> Switch:
 
 
 @settings(max_examples=examples(150), deadline=None)
-@given(switches())
+@given(draw_switches())
 def test_any_figures_read_back_as_planned(switch: Switch) -> None:
     reading = EOS.read(EOS.render(switch))
     assert reading.unknown == []
@@ -99,7 +99,7 @@ def test_any_figures_read_back_as_planned(switch: Switch) -> None:
 
 
 def test_a_large_switch_reads_back_as_planned() -> None:
-    switch = large()
+    switch = large_switch()
     reading = EOS.read(EOS.render(switch))
     assert reading.unknown == []
     assert reading.facts == EOS.planned(switch)

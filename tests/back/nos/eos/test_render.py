@@ -18,7 +18,7 @@ from fabricc.catalog import load_catalog
 from fabricc.fabric.model import Account, Direction
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from fabricc.fabric.shape import TierName
-from tests.back.nos.eos.variants import GOLDENS, VARIANTS, chassis, large, variant
+from tests.back.nos.eos.variants import GOLDENS, VARIANTS, large_switch, make_chassis, variant
 from tests.effort import calls
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -268,7 +268,7 @@ def test_telemetry_never_runs_in_the_clear() -> None:
 
 
 def test_a_chassis_is_managed_at_the_address_of_its_active_supervisor() -> None:
-    switch = chassis()
+    switch = make_chassis()
     files = EOS.render(switch)
     assert set(re.findall(r"Management\d\S*", files[FILE])) == {"Management0"}
     for line in (
@@ -297,7 +297,7 @@ def test_the_back_end_is_found_by_name() -> None:
 
 
 def test_rendering_costs_in_proportion_to_the_ports() -> None:
-    few, many = large(32), large(128)
+    few, many = large_switch(32), large_switch(128)
     assert calls(lambda: EOS.render(many)) < 5 * calls(lambda: EOS.render(few))
 
 

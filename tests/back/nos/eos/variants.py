@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fabricc.fabric.routing import Spreading
-from tests.back.nos.enlarged import enlarge
+from tests.back.nos.enlarged import enlarge_switch
 from tests.samples import switch_model, tor, with_radius, with_settings
 
 if TYPE_CHECKING:
@@ -50,16 +50,16 @@ def variant(name: str) -> Switch:
     return tor(PORTS, model=model, nos="eos", release=release, **CHOICES[choice])
 
 
-def chassis() -> Switch:
+def make_chassis() -> Switch:
     """The sand sample with all settings as a switch of two supervisors."""
     switch = variant("sand-settings")
     eos = {**switch.model.nos["eos"], "management_interface": "Management0"}
     return replace(switch, model=replace(switch.model, nos={"eos": eos}))
 
 
-def large(count: int = 64) -> Switch:
+def large_switch(count: int = 64) -> Switch:
     """The numbered sample with that many ports, half to hosts and half up."""
-    return enlarge(
+    return enlarge_switch(
         variant("trident-numbered"),
         lambda index: {"name": f"Ethernet{index // 2 + 1}/{1 + 4 * (index % 2)}"},
         count,

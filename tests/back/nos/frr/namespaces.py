@@ -23,7 +23,7 @@ DAEMONS = Path("/usr/lib/frr")
 LIMIT_S = 20
 
 
-def missing() -> str | None:
+def why_missing() -> str | None:
     """Why FRR cannot be run here; None when it can."""
     if os.geteuid() != 0:
         return "needs root for network namespaces"
@@ -41,7 +41,7 @@ def missing() -> str | None:
     return None if probe.returncode == 0 else "the kernel refuses network namespaces"
 
 
-def until(condition: Callable[[], bool], limit_s: float) -> bool:
+def wait_until(condition: Callable[[], bool], limit_s: float) -> bool:
     """Poll until true; False when the limit passes first."""
     end = time.monotonic() + limit_s
     while time.monotonic() < end:
@@ -115,7 +115,7 @@ class Box:
             child = subprocess.Popen(self._inside(command), stdin=quiet, stdout=quiet, stderr=quiet)
             self.children.append(child)
             ready = self.folders[1] / f"{daemon}.vty"
-            if not until(ready.exists, LIMIT_S) or child.poll() is not None:
+            if not wait_until(ready.exists, LIMIT_S) or child.poll() is not None:
                 raise RuntimeError(f"{daemon} of {self.name} did not start")
 
     def load(self) -> str:
@@ -174,7 +174,7 @@ class Box:
         return result
 
 
-def cable(a: Box, a_port: str, b: Box, b_port: str) -> None:
+def lay_cable(a: Box, a_port: str, b: Box, b_port: str) -> None:
     """Lay one cable between two boxes."""
     ends = [
         "link",

@@ -10,8 +10,8 @@ import pytest
 
 from fabricc.back.nos.frr import FILE, FRR, IGNORABLE, _file_readers
 from fabricc.review.diff.fact_impact import vocabulary_of
-from tests.audit.corpora import ROOT, devices, share
-from tests.back.nos.test_vocabulary import fits
+from tests.audit.corpora import ROOT, devices, measure_share
+from tests.back.nos.test_vocabulary import fits_type
 from tests.back.reading.compiled import compiled_blocks
 
 TEXT = (Path(__file__).parent / "beyond" / "frr.conf").read_text()
@@ -198,7 +198,9 @@ def check_declared(facts: dict[str, str | int]) -> None:
     wrong = {
         (path, str(value), str(rows[path].type))
         for path, value in facts.items()
-        if rows[path].declared and not fits(rows[path].type, value) and not of_families.fullmatch(str(value))
+        if rows[path].declared
+        and not fits_type(rows[path].type, value)
+        and not of_families.fullmatch(str(value))
     }
     assert wrong == set()
 
@@ -216,7 +218,7 @@ corpora = pytest.mark.skipif(not ROOT.is_dir(), reason="the shared corpora are n
 def test_configurations_of_others_are_understood(source: str) -> None:
     statements = ignorable = unknown = 0
     for files in devices("frr", source).values():
-        found, _ = share("frr", files)
+        found, _ = measure_share("frr", files)
         statements, ignorable, unknown = (
             statements + found.statements, ignorable + found.ignorable, unknown + found.unknown,
         )  # fmt: skip

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.back.nos.frr import FRR, GracefulRestart, render_frr_conf
-from tests.back.nos.frr.namespaces import LIMIT_S, Box, cable, missing, until
-from tests.back.nos.frr.test_round_trip import EVERY, differences
+from tests.back.nos.frr.namespaces import LIMIT_S, Box, lay_cable, wait_until, why_missing
+from tests.back.nos.frr.test_round_trip import EVERY, find_differences
 from tests.back.nos.frr.variants import SPINE_PORT, SPINES, VARIANTS
 
 if TYPE_CHECKING:
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 Pairs = dict[str, tuple[Box, Box]]
 
-needs_frr = pytest.mark.skipif(missing() is not None, reason=missing() or "")
+needs_frr = pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")
 
 
-def syntax(text: str, folder: Path) -> str:
+def check_syntax(text: str, folder: Path) -> str:
     path = folder / "frr.conf"
     path.write_text(text)
     result = subprocess.run(
@@ -43,12 +43,12 @@ def syntax(text: str, folder: Path) -> str:
 @pytest.mark.parametrize("name", EVERY)
 def test_vtysh_accepts_the_syntax(name: str, tmp_path: Path) -> None:
     switch = EVERY[name]
-    assert syntax(FRR.render(switch)["frr.conf"], tmp_path) == "0"
+    assert check_syntax(FRR.render(switch)["frr.conf"], tmp_path) == "0"
     elsewhere = render_frr_conf(
         switch, router_interfaces=False, hostname=False, extra_head=("ip forwarding",)
     )
-    assert syntax(elsewhere, tmp_path) == "0"
-    assert not syntax(
+    assert check_syntax(elsewhere, tmp_path) == "0"
+    assert not check_syntax(
         FRR.render(switch)["frr.conf"].replace("router-id", "router-name"), tmp_path
     ).startswith("0")
 
@@ -63,7 +63,7 @@ def pairs() -> Iterator[Pairs]:
             tor = stack.enter_context(Box(leaf, f"{prefix}t"))
             spine = stack.enter_context(Box(SPINES[name], f"{prefix}s"))
             uplink = next(s.port for s in leaf.bgp.sessions)
-            cable(tor, uplink, spine, SPINE_PORT)
+            lay_cable(tor, uplink, spine, SPINE_PORT)
             tor.cable_rest([uplink])
             spine.cable_rest([SPINE_PORT])
             boxes[name] = (tor, spine)
@@ -80,7 +80,7 @@ def test_the_running_configuration_states_the_planned_facts(name: str, pairs: Pa
         running = box.vtysh("show running-config")
         assert "Current configuration:" in running
         reading = FRR.read({**box.files, "frr.conf": running})
-        assert differences(reading.facts, FRR.planned(box.switch)) == {}
+        assert find_differences(reading.facts, FRR.planned(box.switch)) == {}
         assert reading.unknown == []
 
 
@@ -100,7 +100,7 @@ def test_frr_reload_does_find_a_change(pairs: Pairs) -> None:
         tor.write("frr.conf", tor.files["frr.conf"])
 
 
-def routes(box: Box, family: str) -> dict[str, list[dict[str, object]]]:
+def show_routes(box: Box, family: str) -> dict[str, list[dict[str, object]]]:
     return dict(box.show(f"bgp {family} unicast").get("routes", {}))
 
 
@@ -113,12 +113,12 @@ def test_the_spine_learns_the_aggregate_and_not_the_links(name: str, pairs: Pair
         wanted["ipv6"] = {"fd00::/122", "fd00:2::1/128"}
     own = {"10.128.1.1/32", "fd00:2::101/128"}
     for family, prefixes in wanted.items():
-        assert until(lambda f=family, p=prefixes: p <= routes(spine, f).keys(), 30), spine.vtysh(
+        assert wait_until(lambda f=family, p=prefixes: p <= show_routes(spine, f).keys(), 30), spine.vtysh(
             "show bgp summary"
         )
-        learned = routes(spine, family)
+        learned = show_routes(spine, family)
         assert learned.keys() - own == prefixes
-        assert until(lambda f=family: bool(own & routes(tor, f).keys()), 10)
+        assert wait_until(lambda f=family: bool(own & show_routes(tor, f).keys()), 10)
         preferences = {path["locPrf"] for prefix in prefixes for path in learned[prefix] if "locPrf" in path}
         assert preferences == ({0} if name == "drained" else set())
 
@@ -127,7 +127,7 @@ def test_the_spine_learns_the_aggregate_and_not_the_links(name: str, pairs: Pair
 @pytest.mark.parametrize("name", ["numbered", "dual-unnumbered"])
 def test_bfd_comes_up(name: str, pairs: Pairs) -> None:
     tor, _ = pairs[name]
-    assert until(lambda: any(peer["status"] == "up" for peer in tor.show("bfd peers")), 15)
+    assert wait_until(lambda: any(peer["status"] == "up" for peer in tor.show("bfd peers")), 15)
     peer = next(peer for peer in tor.show("bfd peers") if peer["status"] == "up")
     assert (peer["transmit-interval"], peer["detect-multiplier"]) == (300, 3)
 
@@ -144,15 +144,15 @@ def test_filters_hold_on_both_ends(pairs: Pairs) -> None:
         answer = tor.show(f"bgp ipv4 unicast neighbors {neighbor} advertised-routes")
         return stray in answer.get("advertisedRoutes", {})
 
-    assert until(lambda: "10.0.0.0/26" in routes(spine, "ipv4"), 30)
+    assert wait_until(lambda: "10.0.0.0/26" in show_routes(spine, "ipv4"), 30)
     network = ("configure terminal", asn, "no bgp network import-check", "address-family ipv4 unicast")
     tor.vtysh(*network, f"network {stray}")
-    assert until(lambda: stray in routes(tor, "ipv4"), 5)
-    assert not until(advertised, 1.5)
+    assert wait_until(lambda: stray in show_routes(tor, "ipv4"), 5)
+    assert not wait_until(advertised, 1.5)
     tor.vtysh("configure terminal", f"ip prefix-list OWN-V4 seq 100 permit {stray}")
-    assert until(advertised, 10)
-    assert not until(lambda: stray in routes(spine, "ipv4"), 1.5)
-    assert "10.0.0.0/26" in routes(spine, "ipv4")
+    assert wait_until(advertised, 10)
+    assert not wait_until(lambda: stray in show_routes(spine, "ipv4"), 1.5)
+    assert "10.0.0.0/26" in show_routes(spine, "ipv4")
 
 
 @needs_frr

@@ -26,7 +26,7 @@ GOLDEN = Path(__file__).parent / "golden"
 EVERY = {**VARIANTS, **{f"spine-{name}": switch for name, switch in SPINES.items()}}
 
 
-def differences(read: Facts, planned: Facts) -> dict[str, tuple[object, object]]:
+def find_differences(read: Facts, planned: Facts) -> dict[str, tuple[object, object]]:
     return {
         path: (read.get(path), planned.get(path))
         for path in sorted({*read, *planned})
@@ -37,7 +37,7 @@ def differences(read: Facts, planned: Facts) -> dict[str, tuple[object, object]]
 @pytest.mark.parametrize("name", EVERY)
 def test_the_files_state_exactly_the_planned_facts(name: str) -> None:
     reading = FRR.read(FRR.render(EVERY[name]))
-    assert differences(reading.facts, FRR.planned(EVERY[name])) == {}
+    assert find_differences(reading.facts, FRR.planned(EVERY[name])) == {}
     assert reading.unknown == []
     assert reading.lines.keys() == reading.facts.keys()
 
@@ -60,7 +60,7 @@ def test_every_file_ends_in_one_newline() -> None:
 
 
 @st.composite
-def rules4(draw: st.DrawFn) -> PrefixRule:
+def draw_rules4(draw: st.DrawFn) -> PrefixRule:
     length = draw(st.integers(0, 31))
     network = draw(st.integers(0, 2**length - 1)) << (32 - length)
     ge, le = draw(st.sampled_from([(None, None), (length + 1, None), (None, 32), (length + 1, 32)]))
@@ -68,7 +68,7 @@ def rules4(draw: st.DrawFn) -> PrefixRule:
 
 
 @st.composite
-def switches(draw: st.DrawFn) -> Switch:
+def draw_switches(draw: st.DrawFn) -> Switch:
     switch = sample(
         unnumbered=draw(st.booleans()),
         dual=draw(st.booleans()),
@@ -77,7 +77,7 @@ def switches(draw: st.DrawFn) -> Switch:
     )
     keepalive = draw(st.integers(1, 60))
     community = f"{draw(st.integers(0, 65535))}:{draw(st.integers(0, 65535))}"
-    extra = PrefixList("EXTRA", 4, tuple(draw(st.lists(rules4(), max_size=4, unique=True))))
+    extra = PrefixList("EXTRA", 4, tuple(draw(st.lists(draw_rules4(), max_size=4, unique=True))))
     bgp = replace(
         switch.bgp,
         keepalive_s=keepalive,
@@ -95,10 +95,10 @@ def switches(draw: st.DrawFn) -> Switch:
 
 
 @settings(max_examples=examples(60), deadline=None)
-@given(switches())
+@given(draw_switches())
 def test_any_switch_reads_back_to_its_plan(switch: Switch) -> None:
     reading = FRR.read(FRR.render(switch))
-    assert differences(reading.facts, FRR.planned(switch)) == {}
+    assert find_differences(reading.facts, FRR.planned(switch)) == {}
     assert reading.unknown == []
 
 
@@ -125,7 +125,7 @@ def test_a_build_for_more_paths_states_its_limit_by_silence() -> None:
     assert reading.facts["bgp/maximum_paths"] == 514
 
 
-def mutable() -> Switch:
+def mutable_switch() -> Switch:
     """Every kind of line, with no value that FRR has as its default."""
     switch = sample(dual=True, drained=True)
     bgp = replace(
@@ -147,16 +147,16 @@ def names_line(reading: Reading, intact: Reading, file: str, number: int) -> boo
     """Return whether the changed line is pointed at: as unknown, or by a fact of its file that differs."""
     if any((f, n) == (file, number) for f, n, _ in reading.unknown):
         return True
-    paths = differences(reading.facts, intact.facts)
+    paths = find_differences(reading.facts, intact.facts)
     if "system/hostname" in paths:  # two files state it, and the fact has room for one line
         return file in ("frr.conf", "hostname")
     return any(file in (*reading.lines.get(path, ())[:1], *intact.lines.get(path, ())[:1]) for path in paths)
 
 
 def test_changing_any_token_of_any_line_is_noticed() -> None:
-    files = FRR.render(mutable())
+    files = FRR.render(mutable_switch())
     intact = FRR.read(files)
-    assert differences(intact.facts, FRR.planned(mutable())) == {}
+    assert find_differences(intact.facts, FRR.planned(mutable_switch())) == {}
     tried = 0
     missed = []
     for file, text in files.items():
@@ -198,7 +198,7 @@ REDUNDANT = (
 
 
 def test_removing_any_line_is_noticed() -> None:
-    switch = mutable()
+    switch = mutable_switch()
     files, planned = FRR.render(switch), FRR.planned(switch)
     missed = []
     for file, text in files.items():
@@ -208,7 +208,7 @@ def test_removing_any_line_is_noticed() -> None:
             if not bare or INERT.fullmatch(bare) or any(re.fullmatch(kind, bare) for kind in REDUNDANT):
                 continue
             reading = FRR.read({**files, file: "\n".join([*lines[:index], *lines[index + 1 :]]) + "\n"})
-            if not differences(reading.facts, planned) and not reading.unknown:
+            if not find_differences(reading.facts, planned) and not reading.unknown:
                 missed.append(f"{file}:{index + 1}: {line}")
     assert missed == []
 
@@ -234,7 +234,7 @@ def test_a_policy_that_only_one_family_has_is_distinguished() -> None:
     head, _, tail = files["frr.conf"].rpartition("  neighbor UPSTREAM route-map TO-UPSTREAM out\n")
     reading = FRR.read({**files, "frr.conf": head + tail})
     uplinks = [port.name for port in switch.ports if port.unnumbered]
-    assert differences(reading.facts, FRR.planned(switch)) == {
+    assert find_differences(reading.facts, FRR.planned(switch)) == {
         f"bgp/neighbor[{name}]/export": ("ipv4 TO-UPSTREAM, ipv6 none", "TO-UPSTREAM") for name in uplinks
     }
 
@@ -246,7 +246,7 @@ def test_an_address_family_that_is_not_known_ends_alone() -> None:
     flows = (" address-family ipv4 flowspec\n", "  local-install swp1\n", " exit-address-family\n !\n")
     head, tail, rest = files["frr.conf"].partition(" address-family ipv4 unicast\n")
     reading = FRR.read({**files, "frr.conf": head + "".join(flows) + tail + rest})
-    assert differences(reading.facts, FRR.planned(switch)) == {}
+    assert find_differences(reading.facts, FRR.planned(switch)) == {}
     assert [text for _, _, text in reading.unknown] == [line.strip() for line in flows[:2]]
 
 
@@ -254,7 +254,7 @@ def test_process_without_required_policies_is_read() -> None:
     files = FRR.render(VARIANTS["numbered"])
     line = " bgp ebgp-requires-policy\n"
     reading = FRR.read({**files, "frr.conf": files["frr.conf"].replace(line, f" no{line}")})
-    assert differences(reading.facts, FRR.planned(VARIANTS["numbered"])) == {
+    assert find_differences(reading.facts, FRR.planned(VARIANTS["numbered"])) == {
         "bgp/requires_policy": ("false", "true")
     }
     assert reading.unknown == []
@@ -268,7 +268,7 @@ def test_an_address_next_to_the_planned_one_is_noticed() -> None:
         " ip address 10.0.0.0/31\n", " ip address 10.0.0.0/31\n ip address 10.9.9.0/31\n"
     )
     reading = FRR.read({**files, "frr.conf": text})
-    assert differences(reading.facts, FRR.planned(switch)) == {
+    assert find_differences(reading.facts, FRR.planned(switch)) == {
         f"interface[{name}]/secondary[10.9.9.0/31]": ("10.9.9.0/31", None)
     }
 

@@ -13,9 +13,9 @@ import pytest
 
 from fabricc.back.nos.frr import FRR
 from fabricc.fabric.model import Direction
-from tests.back.nos.frr.namespaces import LIMIT_S, Box, cable, until
-from tests.back.nos.frr.test_peer import needs_frr, syntax
-from tests.back.nos.frr.test_round_trip import differences
+from tests.back.nos.frr.namespaces import LIMIT_S, Box, lay_cable, wait_until
+from tests.back.nos.frr.test_peer import check_syntax, needs_frr
+from tests.back.nos.frr.test_round_trip import find_differences
 from tests.segmented import SPINE, TOR, fabric, switch
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ OTHER_TOR, OTHER_SPINE = "rack002-tor1a", "spine02a"
 )
 @pytest.mark.parametrize(("name", "dual"), [(TOR, False), (TOR, True), (SPINE, True)])
 def test_vtysh_accepts_the_syntax(name: str, dual: bool, tmp_path: Path) -> None:
-    assert syntax(FRR.render(switch("frr", name, dual=dual))["frr.conf"], tmp_path) == "0"
+    assert check_syntax(FRR.render(switch("frr", name, dual=dual))["frr.conf"], tmp_path) == "0"
 
 
 class Site(dict[str, Box]):
@@ -43,13 +43,13 @@ class Site(dict[str, Box]):
         self.hosts: dict[str, tuple[str, HostPort]] = {}
 
 
-def lay(boxes: Site) -> dict[str, set[str]]:
+def cable_boxes(boxes: Site) -> dict[str, set[str]]:
     """Cable the switches; the ports of each that have a cable."""
     cabled = {name: set[str]() for name in boxes}
     for name, box in boxes.items():
         for port in box.switch.ports:
             if port.direction is Direction.UP and port.peer and port.peer.device in boxes:
-                cable(box, port.name, boxes[port.peer.device], port.peer.port)
+                lay_cable(box, port.name, boxes[port.peer.device], port.peer.port)
                 cabled[name].add(port.name)
                 cabled[port.peer.device].add(port.peer.port)
     return cabled
@@ -64,7 +64,7 @@ def site() -> Iterator[Site]:
             boxes[name] = stack.enter_context(
                 Box(switch("frr", name, dual=True), f"fab{os.getpid()}v{index}")
             )
-        cabled = lay(boxes)
+        cabled = cable_boxes(boxes)
         for name, box in boxes.items():
             box.cable_rest(sorted(cabled[name]))
             box.start()
@@ -76,7 +76,7 @@ def site() -> Iterator[Site]:
 def test_the_running_configuration_states_the_planned_facts(site: Site) -> None:
     for box in site.values():
         reading = FRR.read({**box.files, "frr.conf": box.vtysh("show running-config")})
-        assert differences(reading.facts, FRR.planned(box.switch)) == {}
+        assert find_differences(reading.facts, FRR.planned(box.switch)) == {}
         assert reading.unknown == []
         assert box.reload_differences() == ""
 
@@ -86,7 +86,7 @@ def test_the_running_configuration_states_the_planned_facts(site: Site) -> None:
 def test_sessions_carry_evpn_and_every_tor_has_a_route_to_every_vtep(site: Site) -> None:
     for name, other in ((TOR, OTHER_TOR), (OTHER_TOR, TOR)):
         source = f"{site[other].switch.loopback4}/32"
-        assert until(lambda box=site[name], to=source: to in box.show("ip route bgp"), 30)
+        assert wait_until(lambda box=site[name], to=source: to in box.show("ip route bgp"), 30)
         peers = site[name].show("bgp l2vpn evpn summary")["peers"]
         assert {each["state"] for each in peers.values()} >= {"Established"}
 
@@ -119,12 +119,12 @@ def whole() -> Iterator[Site]:
         for index, at in enumerate(built.switch_ids()):
             name = f"fab{os.getpid()}w{index}"
             boxes[built.name(at)] = stack.enter_context(Box(built.switch(at), name))
-        cabled = lay(boxes)
+        cabled = cable_boxes(boxes)
         for index, each in enumerate(built.host_ids()):
             host = built.host(each)
             space = f"fab{os.getpid()}h{index}"
             stack.callback(run, ["ip", "netns", "del", space])
-            port = attach(host, space, boxes)
+            port = attach_host(host, space, boxes)
             boxes.hosts[host.name] = (space, port)
             cabled[port.peer.device].add(port.peer.port)
         for name, box in boxes.items():
@@ -149,7 +149,7 @@ def bring_up(box: Box) -> None:
     run(["ip", "netns", "exec", box.name, "ifup", "-a", "-i", str(box.folders[0] / "interfaces")])
 
 
-def attach(host: Host, space: str, boxes: Site) -> HostPort:
+def attach_host(host: Host, space: str, boxes: Site) -> HostPort:
     """A host's first port in a namespace of its own, with its addresses and routes."""
     port, tor = host.ports[0], boxes[host.ports[0].peer.device].name
     inside = ["ip", "-n", space]
@@ -207,7 +207,7 @@ def fetches_file(site: Site, client: str, server: str, family: str) -> bool:
     serving = subprocess.Popen([*within, site.hosts[server][0], "python3", "-c", SERVER])
     try:
         asking = [*within, site.hosts[client][0], "python3", "-c", CLIENT, address]
-        return until(
+        return wait_until(
             lambda: subprocess.run(asking, capture_output=True, check=False, timeout=LIMIT_S).returncode == 0,
             90,
         )
@@ -239,5 +239,5 @@ def test_a_tor_that_is_lost_takes_its_hosts_along_and_no_others(whole: Site) -> 
         if port.direction is Direction.UP:
             run(["ip", "-n", gone.name, "link", "set", port.name, "down"])
     vteps = {str(gone.switch.loopback4)}
-    assert until(lambda: not vteps & set(str(whole[TOR].show("evpn vni 10110")).split("'")), 30)
+    assert wait_until(lambda: not vteps & set(str(whole[TOR].show("evpn vni 10110")).split("'")), 30)
     assert fetches_file(whole, "rack001-host01", "rack003-host01", "ipv4")

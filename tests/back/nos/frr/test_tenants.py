@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.back.nos.frr import FRR
-from tests.back.nos.frr.test_peer import syntax
+from tests.back.nos.frr.test_peer import check_syntax
 from tests.tenanted import SPINE, TOR, switch
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 )
 @pytest.mark.parametrize("name", [TOR, SPINE])
 def test_vtysh_accepts_the_syntax(name: str, tmp_path: Path) -> None:
-    assert syntax(FRR.render(switch("frr", name, dual=True))["frr.conf"], tmp_path) == "0"
+    assert check_syntax(FRR.render(switch("frr", name, dual=True))["frr.conf"], tmp_path) == "0"
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ import pytest
 
 from fabricc.back.nos.frr import FRR
 from fabricc.fabric.model import Direction, Switch
-from tests.back.nos.frr.namespaces import Box, cable, until
-from tests.back.nos.frr.test_peer import needs_frr, routes, syntax
-from tests.back.nos.frr.test_round_trip import differences
+from tests.back.nos.frr.namespaces import Box, lay_cable, wait_until
+from tests.back.nos.frr.test_peer import check_syntax, needs_frr, show_routes
+from tests.back.nos.frr.test_round_trip import find_differences
 from tests.outward import SPINE, TOR, switch
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ PASSWORD = "FABRICC-SECRET-dc-core"
 )
 @pytest.mark.parametrize(("name", "dual"), [(TOR, False), (SPINE, False), (SPINE, True)])
 def test_vtysh_accepts_the_syntax(name: str, dual: bool, tmp_path: Path) -> None:
-    assert syntax(FRR.render(switch("frr", name, dual=dual))["frr.conf"], tmp_path) == "0"
+    assert check_syntax(FRR.render(switch("frr", name, dual=dual))["frr.conf"], tmp_path) == "0"
 
 
 class Site(dict[str, Box]):
@@ -78,10 +78,10 @@ def site() -> Iterator[Site]:
             stack.enter_context(box)
         for port in spine.ports:
             if port.direction is Direction.EXTERNAL:
-                cable(boxes[SPINE], port.name, boxes["core"], "swp1")
+                lay_cable(boxes[SPINE], port.name, boxes["core"], "swp1")
                 cabled[SPINE].add(port.name)
             elif port.peer and port.peer.device in switches:
-                cable(boxes[SPINE], port.name, boxes[port.peer.device], port.peer.port)
+                lay_cable(boxes[SPINE], port.name, boxes[port.peer.device], port.peer.port)
                 cabled[SPINE].add(port.name)
                 cabled[port.peer.device].add(port.peer.port)
         for name in switches:
@@ -99,7 +99,7 @@ def test_the_running_configuration_states_the_planned_facts(site: Site) -> None:
         box = site[name]
         running = box.vtysh("show running-config")
         reading = FRR.read({**box.files, "frr.conf": running})
-        assert differences(reading.facts, FRR.planned(box.switch)) == {}
+        assert find_differences(reading.facts, FRR.planned(box.switch)) == {}
         assert reading.unknown == []
         assert box.reload_differences() == ""
 
@@ -109,10 +109,10 @@ def test_accepted_external_prefixes_reach_every_tor(site: Site) -> None:
     theirs = site[OTHER_TOR].switch.bgp.aggregates[0]
     accepted = {"0.0.0.0/0", "203.0.113.16/28", theirs}
     for name in (SPINE, TOR, OTHER_TOR):
-        assert until(lambda box=site[name]: accepted <= routes(box, "ipv4").keys(), 30), site[name].vtysh(
-            "show bgp summary", "show bgp ipv4 unicast"
-        )
-        learned = routes(site[name], "ipv4")
+        assert wait_until(lambda box=site[name]: accepted <= show_routes(box, "ipv4").keys(), 30), site[
+            name
+        ].vtysh("show bgp summary", "show bgp ipv4 unicast")
+        learned = show_routes(site[name], "ipv4")
         assert "203.0.113.32/29" not in learned  # longer than accepted
         ways = [path["path"] for path in learned[theirs]]
         assert not [way for way in ways if "64999" in str(way)]  # nobody outside has what is the fabric's
@@ -123,21 +123,23 @@ def test_the_party_outside_gets_aggregates_alone(site: Site) -> None:
     wanted = {site[name].switch.bgp.aggregates[0] for name in (TOR, OTHER_TOR)}
     core = site["core"]
     own = {"0.0.0.0/0", "203.0.113.16/28", "203.0.113.32/29", site[OTHER_TOR].switch.bgp.aggregates[0]}
-    assert until(lambda: wanted <= routes(core, "ipv4").keys(), 30)
-    assert until(lambda: "198.51.100.0/24" in routes(site[SPINE], "ipv4"), 30)  # the filer's, by static route
-    assert routes(core, "ipv4").keys() - own == wanted - own
+    assert wait_until(lambda: wanted <= show_routes(core, "ipv4").keys(), 30)
+    assert wait_until(
+        lambda: "198.51.100.0/24" in show_routes(site[SPINE], "ipv4"), 30
+    )  # the filer's, by static route
+    assert show_routes(core, "ipv4").keys() - own == wanted - own
 
 
 @needs_frr
 def test_hosts_of_one_tor_reach_the_filer_at_another(site: Site) -> None:
-    assert until(lambda: "198.51.100.0/24" in routes(site[OTHER_TOR], "ipv4"), 30)
-    paths = {str(path["path"]) for path in routes(site[OTHER_TOR], "ipv4")["198.51.100.0/24"]}
+    assert wait_until(lambda: "198.51.100.0/24" in show_routes(site[OTHER_TOR], "ipv4"), 30)
+    paths = {str(path["path"]) for path in show_routes(site[OTHER_TOR], "ipv4")["198.51.100.0/24"]}
     assert paths == {f"{site[SPINE].switch.bgp.asn} {site[TOR].switch.bgp.asn}"}
 
 
 @needs_frr
 def test_packets_to_unassigned_addresses_are_dropped_at_the_spine(site: Site) -> None:
-    assert until(lambda: "0.0.0.0/0" in routes(site[SPINE], "ipv4"), 30)
+    assert wait_until(lambda: "0.0.0.0/0" in show_routes(site[SPINE], "ipv4"), 30)
     gone = str(site[SPINE].show("ip route 10.63.255.254"))
     assert "10.0.0.0/10" in gone
     assert "blackhole': True" in gone

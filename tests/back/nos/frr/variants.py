@@ -27,7 +27,7 @@ NAMES = tuple(FRR.port_name(MODEL, cage, child, 2) for cage, child in CHILDREN)
 SPINE_PORT = "swp1"
 
 
-def canonical(address: str | None) -> str | None:
+def canonical_address(address: str | None) -> str | None:
     """An address, with or without length, as RFC 5952 spells it."""
     if address is None:
         return None
@@ -40,11 +40,12 @@ def sample(
 ) -> Switch:
     switch = tor(NAMES, model=MODEL, unnumbered=unnumbered, dual=dual, drained=drained, lossless=lossless)
     sessions = tuple(
-        replace(s, local=canonical(s.local), remote=canonical(s.remote)) for s in switch.bgp.sessions
+        replace(s, local=canonical_address(s.local), remote=canonical_address(s.remote))
+        for s in switch.bgp.sessions
     )
     return replace(
         switch,
-        ports=tuple(replace(port, ipv6=canonical(port.ipv6)) for port in switch.ports),
+        ports=tuple(replace(port, ipv6=canonical_address(port.ipv6)) for port in switch.ports),
         bgp=replace(switch.bgp, sessions=sessions),
     )
 
@@ -60,7 +61,7 @@ VARIANTS = {
 }
 
 
-def spine(leaf: Switch) -> Switch:
+def make_spine(leaf: Switch) -> Switch:
     """The spine of the ToR's first uplink, with that one cable."""
     uplink = next(port for port in leaf.ports if port.direction is Direction.UP)
     dual = leaf.bgp.ipv6
@@ -126,4 +127,4 @@ def spine(leaf: Switch) -> Switch:
     )
 
 
-SPINES = {name: spine(leaf) for name, leaf in VARIANTS.items()}
+SPINES = {name: make_spine(leaf) for name, leaf in VARIANTS.items()}

@@ -92,26 +92,26 @@ def as_xml(text: str, namespace: str, sections: set[str]) -> str:
     for node in Node("").add(braces(text).nodes).children.values():
         if node.word in sections:
             top = SubElement(root, node.word, xmlns=f"{namespace}/{node.word}")
-            _fill(top, node, "configuration", top)
+            _fill_element(top, node, "configuration", top)
     return tostring(root, encoding="unicode")
 
 
-def _fill(element: Element, node: Node, above: str, parent: Element) -> None:
+def _fill_element(element: Element, node: Node, above: str, parent: Element) -> None:
     """Fill `element`, which stands for `node`, from the words below it."""
     path = f"{above}/{node.word}"
     if path in HIDDEN_LISTS:
         for child in node.children.values():
-            _entry(SubElement(element, HIDDEN_LISTS[path]), child, HIDDEN_LISTS[path])
+            _fill_entry(SubElement(element, HIDDEN_LISTS[path]), child, HIDDEN_LISTS[path])
         return
     for child in node.children.values():
-        _child(element, child, node.word)
+        _add_child(element, child, node.word)
 
 
-def _child(parent: Element, node: Node, above: str) -> None:
+def _add_child(parent: Element, node: Node, above: str) -> None:
     path = f"{above}/{node.word}"
     if path in LISTS or (node.word == "filter" and "input" not in node.children):
         for key in node.children.values():
-            _entry(SubElement(parent, node.word), key, node.word)
+            _fill_entry(SubElement(parent, node.word), key, node.word)
     elif node.word in FACILITIES and above in ("host", "file"):
         contents = SubElement(parent, "contents")
         SubElement(contents, "name").text = node.word
@@ -133,16 +133,16 @@ def _child(parent: Element, node: Node, above: str) -> None:
         for value in node.children:
             SubElement(parent, node.word).text = value
     else:
-        _fill(SubElement(parent, node.word), node, above, parent)
+        _fill_element(SubElement(parent, node.word), node, above, parent)
 
 
-def _entry(entry: Element, key: Node, name: str) -> None:
+def _fill_entry(entry: Element, key: Node, name: str) -> None:
     SubElement(entry, "name").text = key.word
     for child in key.children.values():
         if name == "route-filter-list":
             _route_filters(entry, key)
             return
-        _child(entry, child, name)
+        _add_child(entry, child, name)
 
 
 def _route_filters(entry: Element, filters: Node) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MODEL = load_catalog()[0].switches["qfx5120-48y"]
 
 
-def classic(*speeds: int, used: int = 99) -> Switch:
+def classic_switch(*speeds: int, used: int = 99) -> Switch:
     """Return a QFX5120-48Y with one whole port in each cage from 0; ports from `used` on are unused."""
     sample = tor(nos="junos", model=MODEL, release="24.4")
     unused = next(port for port in sample.ports if port.direction is Direction.UNUSED)
@@ -35,7 +35,7 @@ def classic(*speeds: int, used: int = 99) -> Switch:
     return replace(sample, ports=tuple(ports))
 
 
-def chassis(switch: Switch) -> str:
+def chassis_text(switch: Switch) -> str:
     text = JUNOS.render(switch)[FILE]
     return " ".join(re.search(r"^chassis \{\n(.*?)^\}", text, re.DOTALL | re.MULTILINE)[1].split())  # type: ignore[index]
 
@@ -68,14 +68,14 @@ def test_junos_evolved_uses_one_port_prefix() -> None:
 
 
 def test_the_first_port_of_four_sets_the_speed_of_all_and_ten_is_the_default() -> None:
-    switch = classic(*[25] * 8, *[10] * 4)
-    speeds = re.findall(r"port (\d+) \{ speed (\S+); \}", chassis(switch))
+    switch = classic_switch(*[25] * 8, *[10] * 4)
+    speeds = re.findall(r"port (\d+) \{ speed (\S+); \}", chassis_text(switch))
     assert speeds == [("0", "25g"), ("4", "25g")]
     assert " speed 25g;" not in JUNOS.render(switch)[FILE].partition("interfaces {")[2]
 
 
 def test_speeds_of_a_group_read_back_as_planned() -> None:
-    switch = classic(*[25] * 8, *[10] * 4, used=10)
+    switch = classic_switch(*[25] * 8, *[10] * 4, used=10)
     reading = JUNOS.read(JUNOS.render(switch))
     assert_reads_back(switch)
     assert reading.facts["interface[et-0/0/7]/speed_gbps"] == 25
@@ -83,7 +83,7 @@ def test_speeds_of_a_group_read_back_as_planned() -> None:
 
 
 def test_an_unused_port_is_shut_under_the_name_that_its_group_gives_it_too() -> None:
-    switch = classic(10, 25, 25, 25, used=1)
+    switch = classic_switch(10, 25, 25, 25, used=1)
     assert cages.other_names(switch) == {f"et-0/0/{cage}": f"xe-0/0/{cage}" for cage in (1, 2, 3)}
     text = JUNOS.render(switch)[FILE]
     assert "    xe-0/0/3 {\n        disable;\n    }\n" in text
@@ -91,9 +91,9 @@ def test_an_unused_port_is_shut_under_the_name_that_its_group_gives_it_too() -> 
 
 
 def test_two_speeds_in_a_group_are_an_error_that_names_the_cages() -> None:
-    gaps = [gap for gap in JUNOS.gaps(classic(25, 25, 25, 10)) if gap.code == "FAB5526"]
+    gaps = [gap for gap in JUNOS.gaps(classic_switch(25, 25, 25, 10)) if gap.code == "FAB5526"]
     assert [(gap.feature, gap.fatal) for gap in gaps] == [("10G and 25G in cages 0 to 3", True)]
-    for fine in (classic(25, 25, 25, 10, used=3), classic(*[25] * 4, *[10] * 4)):
+    for fine in (classic_switch(25, 25, 25, 10, used=3), classic_switch(*[25] * 4, *[10] * 4)):
         assert "FAB5526" not in {gap.code for gap in JUNOS.gaps(fine)}
 
 
@@ -101,8 +101,8 @@ def test_a_cage_is_split_by_its_channel_speed_where_there_is_one() -> None:
     switch = variant("classic-numbered")
     ports = tuple(replace(port, speed_gbps=50) for port in switch.ports)
     switch = replace(switch, ports=ports)
-    assert "port 1 { channel-speed 50g; }" in chassis(switch)
-    assert "number-of-sub-ports" not in chassis(switch)
+    assert "port 1 { channel-speed 50g; }" in chassis_text(switch)
+    assert "number-of-sub-ports" not in chassis_text(switch)
     assert_reads_back(switch)
 
 

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(
 def test_most_statements_of_others_are_understood(source: str) -> None:
     whole = corpora.Share()
     for files in corpora.devices("junos", source).values():
-        whole = whole.plus(corpora.share("junos", files)[0])
+        whole = whole.plus(corpora.measure_share("junos", files)[0])
     assert whole.devices
     assert whole.percent <= MOST_UNKNOWN[source]
 

@@ -36,7 +36,7 @@ FATAL = {
 ALWAYS = {"FAB5505", "FAB5507", "FAB5843"}  # of every lossless switch without access networks
 
 
-def fitting() -> Switch:
+def fitting_switch() -> Switch:
     """The sample with timers that Junos can hold: polls twice as frequent as detection, BFD once a second."""
     return with_timers(with_watchdog(variant("evo-numbered"), Watchdog(200, 400, 100, "drop")))
 
@@ -47,7 +47,7 @@ def with_timers(switch: Switch) -> Switch:
 
 
 def with_users(*keys: str) -> Switch:
-    switch = fitting()
+    switch = fitting_switch()
     users = tuple(Account(f"user{index}", key) for index, key in enumerate(keys))
     return replace(switch, management=replace(switch.management, users=users))
 
@@ -65,49 +65,49 @@ def on_express(switch: Switch) -> Switch:
 
 OVERLAPPING = PrefixList("POOL", 4, (PrefixRule("10.1.0.0/16", 24, 24), PrefixRule("10.0.0.0/8", 32, 32)))
 CASES = {
-    "FAB5501": with_port(fitting(), speed_gbps=1600),
-    "FAB5502": with_port(fitting(), mtu=9216),
-    "FAB5503": with_class(fitting(), "rdma", priority=8),
-    "FAB5504": with_class(fitting(), "default", weight_percent=0),
-    "FAB5505": fitting(),
-    "FAB5506": with_profile(fitting(), ecn={"max_percent": 0}),
-    "FAB5507": fitting(),
+    "FAB5501": with_port(fitting_switch(), speed_gbps=1600),
+    "FAB5502": with_port(fitting_switch(), mtu=9216),
+    "FAB5503": with_class(fitting_switch(), "rdma", priority=8),
+    "FAB5504": with_class(fitting_switch(), "default", weight_percent=0),
+    "FAB5505": fitting_switch(),
+    "FAB5506": with_profile(fitting_switch(), ecn={"max_percent": 0}),
+    "FAB5507": fitting_switch(),
     "FAB5508": variant("classic-numbered"),
-    "FAB5509": with_profile(fitting(), headroom={"dynamic_th": -2}),
-    "FAB5510": with_profile(fitting(), headroom={"xoff_bytes": 30_000_000}),
-    "FAB5524": with_assumed_figures(with_profile(fitting(), headroom={"xoff_bytes": 30_000_000})),
+    "FAB5509": with_profile(fitting_switch(), headroom={"dynamic_th": -2}),
+    "FAB5510": with_profile(fitting_switch(), headroom={"xoff_bytes": 30_000_000}),
+    "FAB5524": with_assumed_figures(with_profile(fitting_switch(), headroom={"xoff_bytes": 30_000_000})),
     "FAB5511": with_watchdog(variant("evo-numbered"), Watchdog(200, 400, 50, "drop")),
     "FAB5512": with_watchdog(variant("evo-numbered"), Watchdog(250, 400, 100, "drop")),
     "FAB5513": with_users(),
     "FAB5514": with_users("ssh-dss AAAA"),
-    "FAB5515": with_bgp(fitting(), maximum_paths=513),
-    "FAB5516": with_bgp(fitting(), bfd_multiplier=0),
-    "FAB5517": with_bgp(fitting(), keepalive_s=5),
-    "FAB5518": with_bgp(fitting(), prefix_lists=(OVERLAPPING,)),
+    "FAB5515": with_bgp(fitting_switch(), maximum_paths=513),
+    "FAB5516": with_bgp(fitting_switch(), bfd_multiplier=0),
+    "FAB5517": with_bgp(fitting_switch(), keepalive_s=5),
+    "FAB5518": with_bgp(fitting_switch(), prefix_lists=(OVERLAPPING,)),
     "FAB5519": with_management(
-        fitting(), access=("172.16.8.0/24",), address="2001:db8::b/64", gateway="2001:db8::1"
+        fitting_switch(), access=("172.16.8.0/24",), address="2001:db8::b/64", gateway="2001:db8::1"
     ),
-    "FAB5520": with_management(fitting(), gnmi_port=9339),
+    "FAB5520": with_management(fitting_switch(), gnmi_port=9339),
     "FAB5521": with_management(
-        fitting(),
+        fitting_switch(),
         users=(Account("remote", "ssh-ed25519 AAAA"),),
         tacacs=LoginServers(("172.16.0.5",), "FABRICC-SECRET-t"),
     ),
-    "FAB5522": replace(fitting(), load_balancing=LoadBalancing(queue_pairs=True)),
+    "FAB5522": replace(fitting_switch(), load_balancing=LoadBalancing(queue_pairs=True)),
     "FAB5523": replace(variant("classic-settings"), release="21.4"),
-    "FAB5527": on_express(with_class(fitting(), "default", strict=True, weight_percent=0)),
-    "FAB5680": with_bgp(fitting(), bfd_interval_ms=300),
-    "FAB5681": with_bgp(fitting(), bfd_interval_ms=300, keepalive_s=1, hold_s=3),
+    "FAB5527": on_express(with_class(fitting_switch(), "default", strict=True, weight_percent=0)),
+    "FAB5680": with_bgp(fitting_switch(), bfd_interval_ms=300),
+    "FAB5681": with_bgp(fitting_switch(), bfd_interval_ms=300, keepalive_s=1, hold_s=3),
 }
 
 
 def test_a_switch_that_fits_has_only_the_gaps_of_every_lossless_switch() -> None:
-    assert {gap.code for gap in JUNOS.gaps(fitting())} == ALWAYS
+    assert {gap.code for gap in JUNOS.gaps(fitting_switch())} == ALWAYS
     assert {gap.code for gap in JUNOS.gaps(with_timers(variant("evo-lossy")))} == {"FAB5843"}
 
 
 def test_an_interval_that_is_assumed_for_a_ptx_is_reported_as_assumed() -> None:
-    slow = with_bgp(fitting(), bfd_interval_ms=300)
+    slow = with_bgp(fitting_switch(), bfd_interval_ms=300)
     reasons = [
         gap.reason for each in (slow, on_express(slow)) for gap in JUNOS.gaps(each) if gap.code == "FAB5680"
     ]
@@ -152,7 +152,7 @@ def test_a_prefix_within_another_is_refused_where_it_permits_less(
     listed = PrefixList("OUTSIDE", 6 if ":" in rules[0][0] else 4, tuple(PrefixRule(*rule) for rule in rules))
     found = [
         gap.feature
-        for gap in JUNOS.gaps(with_bgp(fitting(), prefix_lists=(listed,)))
+        for gap in JUNOS.gaps(with_bgp(fitting_switch(), prefix_lists=(listed,)))
         if gap.code == "FAB5518"
     ]
     assert len(found) == bool(hidden)
@@ -161,7 +161,7 @@ def test_a_prefix_within_another_is_refused_where_it_permits_less(
 
 @pytest.mark.parametrize(("requested", "written"), [(300, 1000), (1000, 1000), (1500, 1500), (None, None)])
 def test_bfd_is_no_faster_than_the_platform_supports(requested: int | None, written: int | None) -> None:
-    switch = with_bgp(fitting(), bfd_interval_ms=requested)
+    switch = with_bgp(fitting_switch(), bfd_interval_ms=requested)
     text = JUNOS.render(switch)[FILE]
     assert re.findall(r"minimum-interval (\d+);", text) == ([] if written is None else [str(written)])
     reported = {gap.code for gap in JUNOS.gaps(switch)} - ALWAYS
@@ -202,7 +202,7 @@ def test_queue_pairs_are_refused_where_nothing_is_published() -> None:
 
 
 def test_a_queue_that_is_not_marked_has_no_thresholds() -> None:
-    switch = fitting()
+    switch = fitting_switch()
     profiles = tuple(replace(profile, ecn=None) for profile in switch.qos.profiles)
     switch = replace(switch, qos=replace(switch.qos, profiles=profiles))
     assert "FAB5505" not in {gap.code for gap in JUNOS.gaps(switch)}
@@ -219,7 +219,7 @@ def test_fill_levels_ascend_from_one_percent_and_round_towards_early_marking() -
 
 
 def test_a_queue_holds_its_share_of_the_pool() -> None:
-    switch = fitting()
+    switch = fitting_switch()
     assert switch.qos.pools
     assert queue_bytes(switch) == switch.qos.pools.egress_lossless_bytes // 5
     assert queue_bytes(variant("evo-lossy")) == 0
@@ -235,5 +235,5 @@ def test_headroom_shares_the_smallest_threshold_of_all_ports() -> None:
 
 
 def test_xon_is_counted_in_cells() -> None:
-    facts = JUNOS.planned(with_profile(fitting(), headroom={"xon_offset_bytes": 1920}))
+    facts = JUNOS.planned(with_profile(fitting_switch(), headroom={"xon_offset_bytes": 1920}))
     assert facts["interface[et-0/0/3:0]/headroom/xon_offset_cells"] == 10

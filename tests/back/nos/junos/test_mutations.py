@@ -32,7 +32,7 @@ def mutate_word(word: str) -> str:
     return change_word(word)
 
 
-def mutants(text: str) -> list[tuple[int, int, str]]:
+def make_mutants(text: str) -> list[tuple[int, int, str]]:
     """(line, column, text) of every text that differs in one word."""
     lines = text.split("\n")
     found = []
@@ -43,7 +43,7 @@ def mutants(text: str) -> list[tuple[int, int, str]]:
     return found
 
 
-def shows(text: str, planned: object) -> bool:
+def shows_change(text: str, planned: object) -> bool:
     reading = JUNOS.read({FILE: text})
     return reading.facts != planned or bool(reading.unknown)
 
@@ -73,7 +73,7 @@ def test_no_changed_word_survives_and_its_line_is_named(name: str, step: int) ->
     planned = JUNOS.planned(switch)
     lines = text.split("\n")
     survivors, elsewhere = [], []
-    for at, start, changed in mutants(text)[::step]:
+    for at, start, changed in make_mutants(text)[::step]:
         places = named_lines(changed, planned)
         if not places:
             survivors.append((lines[at].strip(), start))
@@ -93,7 +93,9 @@ def test_no_missing_statement_goes_unnoticed(name: str) -> None:
     lines = text.split("\n")
     survivors = set()
     for at, line in enumerate(lines):
-        if line.strip().endswith(";") and not shows("\n".join([*lines[:at], *lines[at + 1 :]]), planned):
+        if line.strip().endswith(";") and not shows_change(
+            "\n".join([*lines[:at], *lines[at + 1 :]]), planned
+        ):
             survivors.add(re.sub(r"\d+", "N", line.strip()))
     # Junos's defaults (the MTU of a family is that of the interface minus headers): without them the meaning is the
     # same.

@@ -18,7 +18,7 @@ from fabricc.fabric.model import Account
 from fabricc.fabric.qos import Headroom
 from fabricc.fabric.routing import PrefixRule
 from tests.back.nos.changed import NAMES, POSITIVE, any_bgp, any_qos, shared_out
-from tests.back.nos.junos.variants import VARIANTS, large, variant
+from tests.back.nos.junos.variants import VARIANTS, large_switch, variant
 from tests.effort import examples
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def test_a_fact_has_the_line_that_states_it() -> None:
 
 
 @st.composite
-def switches(draw: st.DrawFn) -> Switch:
+def draw_switches(draw: st.DrawFn) -> Switch:
     """Sample switches with other figures and names everywhere."""
     switch = variant(draw(st.sampled_from(VARIANTS)))
     offsets = st.none() | st.integers(0, 10**6)
@@ -134,7 +134,7 @@ def switches(draw: st.DrawFn) -> Switch:
 
 
 @settings(max_examples=examples(150), deadline=None)
-@given(switches())
+@given(draw_switches())
 def test_any_figures_read_back_as_planned(switch: Switch) -> None:
     text = JUNOS.render(switch)[FILE]
     assert read(text) == JUNOS.planned(switch)
@@ -142,7 +142,7 @@ def test_any_figures_read_back_as_planned(switch: Switch) -> None:
 
 
 def test_a_large_switch_reads_back_as_planned() -> None:
-    switch = large()
+    switch = large_switch()
     assert read(JUNOS.render(switch)[FILE]) == JUNOS.planned(switch)
 
 

@@ -17,7 +17,7 @@ from fabricc.back.nos.junos import FILE, JUNOS
 from fabricc.back.nos.junos.words import port_name
 from fabricc.catalog import load_catalog
 from fabricc.fabric.shape import TierName
-from tests.back.nos.junos.variants import GOLDENS, VARIANTS, large, model, variant
+from tests.back.nos.junos.variants import GOLDENS, VARIANTS, large_switch, make_model, variant
 from tests.effort import calls
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -31,7 +31,7 @@ def text_of(name: str = "evo-numbered") -> str:
     return JUNOS.render(variant(name))[FILE]
 
 
-def section(text: str, start: str) -> str:
+def cut_section(text: str, start: str) -> str:
     """From a line to the brace that closes it, inclusive."""
     begin = text.index(start)
     indent = re.match(" *", text[begin:])
@@ -76,7 +76,7 @@ def test_a_commit_finds_a_root_authentication_but_root_has_no_way_in() -> None:
 
 
 def test_an_interface_s_mtu_counts_the_header_and_a_family_s_does_not() -> None:
-    port = section(text_of(), "    et-0/0/1:0 {")
+    port = cut_section(text_of(), "    et-0/0/1:0 {")
     assert "        mtu 9114;\n" in port
     assert "                mtu 9100;\n" in port
 
@@ -84,31 +84,31 @@ def test_an_interface_s_mtu_counts_the_header_and_a_family_s_does_not() -> None:
 def test_an_evolved_switch_splits_a_cage_under_interfaces_and_a_classic_one_under_chassis() -> None:
     split = "number-of-sub-ports 2;"
     evolved, classic = text_of("evo-numbered"), text_of("classic-numbered")
-    assert split in section(evolved, "    et-0/0/1 {")
-    assert split not in section(evolved, "chassis {")
-    assert section(classic, "chassis {").count(split) == 4
-    assert split not in section(classic, "interfaces {")
+    assert split in cut_section(evolved, "    et-0/0/1 {")
+    assert split not in cut_section(evolved, "chassis {")
+    assert cut_section(classic, "chassis {").count(split) == 4
+    assert split not in cut_section(classic, "interfaces {")
     assert "    re0:mgmt-0 {\n" in evolved
     assert "    em0 {\n" in classic
 
 
 def test_an_unused_port_is_disabled_and_has_no_unit() -> None:
-    assert section(text_of(), "    et-0/0/2:1 {") == (
+    assert cut_section(text_of(), "    et-0/0/2:1 {") == (
         "    et-0/0/2:1 {\n        description reserved;\n        disable;"
     )
 
 
 def test_notifications_go_first_but_cannot_starve_the_others() -> None:
     text = text_of()
-    strict = section(text, "        S-CNP {")
+    strict = cut_section(text, "        S-CNP {")
     assert "transmit-rate percent 5;" in strict
     assert "priority strict-high;" in strict
     for scheduler_map in re.findall(r"SM-\S+ \{", text_of()):
-        names = re.findall(r"scheduler (\S+);", section(text_of(), f"        {scheduler_map}"))
+        names = re.findall(r"scheduler (\S+);", cut_section(text_of(), f"        {scheduler_map}"))
         rates = [
             int(rate)
             for name in names
-            for rate in re.findall(r"transmit-rate percent (\d+);", section(text, f"        {name} {{"))
+            for rate in re.findall(r"transmit-rate percent (\d+);", cut_section(text, f"        {name} {{"))
         ]
         assert len(rates) == 3
         assert sum(rates) <= 100
@@ -116,10 +116,10 @@ def test_notifications_go_first_but_cannot_starve_the_others() -> None:
 
 def test_a_model_without_a_figure_shapes_notifications_and_leaves_the_shares_alone() -> None:
     text = text_of("classic-numbered")
-    strict = section(text, "        S-CNP {")
+    strict = cut_section(text, "        S-CNP {")
     assert "transmit-rate" not in strict
     assert "shaping-rate percent 5;\n            priority strict-high;" in strict
-    assert "transmit-rate percent 10;" in section(text, "        S-DEFAULT {")
+    assert "transmit-rate percent 10;" in cut_section(text, "        S-DEFAULT {")
     assert "shaping-rate" not in text_of("evo-numbered")
 
 
@@ -143,18 +143,18 @@ def test_the_kernel_sends_keepalives_of_a_short_hold_time_where_junos_has_the_st
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_no_spanning_tree_runs(name: str) -> None:
-    assert "    rstp {\n        disable;\n    }\n" in section(text_of(name), "protocols {") + "\n"
+    assert "    rstp {\n        disable;\n    }\n" in cut_section(text_of(name), "protocols {") + "\n"
 
 
 def test_snmp_uses_the_management_instance() -> None:
-    snmp = section(text_of("evo-settings"), "snmp {")
+    snmp = cut_section(text_of("evo-settings"), "snmp {")
     assert "authorization read-only;\n        routing-instance mgmt_junos;" in snmp
     assert snmp.endswith("    routing-instance-access;")
 
 
 def terms_of(text: str, name: str) -> list[tuple[str, str]]:
     """The names and actions of the terms of a filter, in order."""
-    body = section(text, f"        filter {name} {{")
+    body = cut_section(text, f"        filter {name} {{")
     return re.findall(r"term (\S+) \{[\s\S]*?(accept|discard);", body)
 
 
@@ -167,7 +167,7 @@ def test_with_access_networks_the_filter_ends_with_a_discard() -> None:
     ]  # fmt: skip
     assert terms_of(text, "PROTECT-V6") == [term for term in terms_of(text, "PROTECT") if term[0] != "ACCESS"]
     assert "protocol tcp;\n                    tcp-established;" in text
-    assert "next-header icmp6;" in section(text, "        filter PROTECT-V6 {")
+    assert "next-header icmp6;" in cut_section(text, "        filter PROTECT-V6 {")
 
 
 def test_without_access_networks_the_filter_only_looks_at_the_ttl() -> None:
@@ -180,8 +180,8 @@ def test_without_access_networks_the_filter_only_looks_at_the_ttl() -> None:
 
 def test_buffer_shares_follow_the_catalog() -> None:
     text = text_of()
-    assert re.findall(r"percent (\d+);", section(text, "    dedicated-buffer {")) == ["15", "30"]
-    assert "buffer-monitor-enable;" in section(text, "chassis {")
+    assert re.findall(r"percent (\d+);", cut_section(text, "    dedicated-buffer {")) == ["15", "30"]
+    assert "buffer-monitor-enable;" in cut_section(text, "chassis {")
     classic = text_of("classic-numbered")
     assert "dedicated-buffer" not in classic
     assert "buffer-monitor-enable" not in classic
@@ -190,7 +190,7 @@ def test_buffer_shares_follow_the_catalog() -> None:
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_lost_path_is_replaced_in_the_forwarding_table_itself(name: str) -> None:
-    table = section(text_of(name), "    forwarding-table {")
+    table = cut_section(text_of(name), "    forwarding-table {")
     assert table.endswith("export PFE-LB;\n        ecmp-fast-reroute;")
 
 
@@ -203,7 +203,7 @@ def test_all_paths_are_used_only_with_a_policy_on_the_forwarding_table() -> None
 
 
 def test_contributing_routes_are_suppressed_before_other_policy_terms() -> None:
-    policy = section(text_of(), "    policy-statement CONNECTED {")
+    policy = cut_section(text_of(), "    policy-statement CONNECTED {")
     terms = re.findall(r"term (\S+) \{", policy)
     assert terms == ["SUMMARY-ONLY", "AGGREGATES", "BGP", "10", "DEFAULT"]
     assert "from {\n                aggregate-contributor;" in policy
@@ -214,7 +214,7 @@ def test_contributing_routes_are_suppressed_before_other_policy_terms() -> None:
 def test_every_policy_ends_by_rejecting_the_rest(name: str) -> None:
     text = text_of(name)
     for policy in re.findall(r"    policy-statement (\S+) \{\n        term", text):
-        body = section(text, f"    policy-statement {policy} {{")
+        body = cut_section(text, f"    policy-statement {policy} {{")
         assert body.endswith(
             "        term DEFAULT {\n            then {\n                reject;\n            }\n        }"
         )
@@ -222,10 +222,10 @@ def test_every_policy_ends_by_rejecting_the_rest(name: str) -> None:
 
 def test_unnumbered_links_find_their_neighbors_by_router_advertisements() -> None:
     text = text_of("evo-unnumbered")
-    announced = section(text, "        interface et-0/0/3:0.0 {")
+    announced = cut_section(text, "        interface et-0/0/3:0.0 {")
     assert "max-advertisement-interval 10;" in announced
     assert "min-advertisement-interval 3;" in announced
-    group = section(text, "        group UPSTREAM-UN-4200001000 {")
+    group = cut_section(text, "        group UPSTREAM-UN-4200001000 {")
     assert "extended-nexthop;" in group
     assert "peer-as-list AS-4200001000;" in group
     assert "neighbor 1" not in group
@@ -242,7 +242,7 @@ def test_unnumbered_neighbors_of_other_as_numbers_have_a_group_of_their_own() ->
 
 
 def test_code_points_are_six_bits_and_priorities_three() -> None:
-    profile = section(text_of(), "    congestion-notification-profile PFC-400G-40M {")
+    profile = cut_section(text_of(), "    congestion-notification-profile PFC-400G-40M {")
     assert "code-point 011010 {" in profile
     assert "code-point 011 {\n                    flow-control-queue 3;" in profile
 
@@ -269,7 +269,7 @@ def test_the_back_end_is_found_by_name() -> None:
 
 
 def test_cages_count_as_on_the_panel_and_children_from_zero() -> None:
-    switch = model("evo")
+    switch = make_model("evo")
     assert port_name(switch, 1, 1, 1) == "et-0/0/1"
     assert port_name(switch, 4, 4, 4) == "et-0/0/4:3"
     for cage, child, children in ((9, 1, 1), (1, 3, 2), (1, 0, 2), (1, 1, 16)):
@@ -287,5 +287,5 @@ def test_the_switches_of_the_catalog_are_evolved_and_start_at_cage_0(name: str) 
 
 
 def test_rendering_costs_in_proportion_to_the_ports() -> None:
-    few, many = large(32), large(128)
+    few, many = large_switch(32), large_switch(128)
     assert calls(lambda: JUNOS.render(many)) < 5 * calls(lambda: JUNOS.render(few))

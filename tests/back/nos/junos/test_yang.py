@@ -43,7 +43,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def complaints(
+def find_complaints(
     models: Path, tree: str, texts: dict[str, str], folder: Path, sections: tuple[str, ...]
 ) -> list[str]:
     """Return the output of yanglint for these sections of these configurations, in one run."""
@@ -66,7 +66,7 @@ def test_the_models_accept_every_variant_and_ways_out(tree: str, models: Path, t
     texts = {name: JUNOS.render(variant(name))[FILE] for name in VARIANTS}
     texts |= {f"outward-{at}": JUNOS.render(each)[FILE] for at, each in enumerate(outward.switches("junos"))}
     texts |= {f"tenants-{at}": JUNOS.render(each)[FILE] for at, each in enumerate(tenanted.switches("junos"))}
-    assert complaints(models, tree, texts, tmp_path, SECTIONS[tree]) == []
+    assert find_complaints(models, tree, texts, tmp_path, SECTIONS[tree]) == []
 
 
 def test_no_section_is_left_unjudged() -> None:
@@ -125,4 +125,4 @@ def test_the_models_refuse_what_is_wrong(
         name = "classic-settings"
     text = JUNOS.render(variant(name))[FILE]
     assert right in text
-    assert complaints(models, tree, {"planted": text.replace(right, wrong)}, tmp_path, (section,))
+    assert find_complaints(models, tree, {"planted": text.replace(right, wrong)}, tmp_path, (section,))

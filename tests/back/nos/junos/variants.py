@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fabricc.fabric.routing import Reassignment, Spreading
-from tests.back.nos.enlarged import enlarge
+from tests.back.nos.enlarged import enlarge_switch
 from tests.samples import switch_model, tor, with_radius, with_settings
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ GOLDENS = [name for name in VARIANTS if name.startswith("evo-")] + [
 ]
 
 
-def model(flavour: str) -> SwitchModel:
+def make_model(flavour: str) -> SwitchModel:
     """The sample model with Junos settings; only Evolved has the buffer settings, as in the catalog."""
     settings: dict[str, Any] = {
         "flavour": flavour,
@@ -53,16 +53,16 @@ def variant(name: str) -> Switch:
     flavour, _, choice = name.partition("-")
     if choice.startswith("settings"):
         return _with_settings(flavour, unnumbered=choice == "settings-unnumbered")
-    return with_radius(_tor(flavour)) if choice == "radius" else _tor(flavour, **CHOICES[choice])
+    return with_radius(_make_tor(flavour)) if choice == "radius" else _make_tor(flavour, **CHOICES[choice])
 
 
 def _with_settings(flavour: str, unnumbered: bool) -> Switch:
     """All settings, but queue pairs on Evolved alone; over unnumbered links other values of them."""
     if unnumbered:
-        switch = with_settings(_tor(flavour, unnumbered=True), Spreading.PACKET)
+        switch = with_settings(_make_tor(flavour, unnumbered=True), Spreading.PACKET)
         switch = replace(switch, management=replace(switch.management, lldp_interval_s=5))
     else:
-        switch = with_settings(_tor(flavour, dual=True))
+        switch = with_settings(_make_tor(flavour, dual=True))
         switch = replace(switch, load_balancing=replace(switch.load_balancing, flowlet_idle_us=128))
     moves = None
     if flavour == "evo" and not unnumbered:
@@ -72,10 +72,12 @@ def _with_settings(flavour: str, unnumbered: bool) -> Switch:
     return replace(switch, load_balancing=balancing)
 
 
-def _tor(flavour: str, **choices: Any) -> Switch:
-    return tor(PORTS, model=model(flavour), nos="junos", release="24.4", **choices)
+def _make_tor(flavour: str, **choices: Any) -> Switch:
+    return tor(PORTS, model=make_model(flavour), nos="junos", release="24.4", **choices)
 
 
-def large(count: int = 64) -> Switch:
+def large_switch(count: int = 64) -> Switch:
     """The numbered sample with that many ports, half to hosts and half up."""
-    return enlarge(variant("evo-numbered"), lambda index: {"name": f"et-0/0/{index // 2}:{index % 2}"}, count)
+    return enlarge_switch(
+        variant("evo-numbered"), lambda index: {"name": f"et-0/0/{index // 2}:{index % 2}"}, count
+    )

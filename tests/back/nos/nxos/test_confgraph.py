@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(CONFGRAPH is None, reason="confgraph is not inst
 MISREAD = ("class_map 'type'", "community_list")
 
 
-def dangling(text: str, folder: Path) -> list[str]:
+def dangling_names(text: str, folder: Path) -> list[str]:
     """Return its errors, without those it misreads."""
     assert CONFGRAPH is not None
     (folder / "device.cfg").write_text(text, encoding="utf-8")
@@ -34,7 +34,7 @@ def dangling(text: str, folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_no_reference_leads_nowhere(name: str, tmp_path: Path) -> None:
-    assert dangling(NXOS.render(variant(name))[FILE], tmp_path) == []
+    assert dangling_names(NXOS.render(variant(name))[FILE], tmp_path) == []
 
 
 @pytest.mark.parametrize(
@@ -44,4 +44,4 @@ def test_a_reference_to_nothing_would_be_found(line: str, tmp_path: Path) -> Non
     text = NXOS.render(variant("cloudscale/numbered"))[FILE]
     assert line in text
     renamed = re.sub(r"(FABRIC-V4|FROM-UPSTREAM)", "NOTHING", line)
-    assert dangling(text.replace(line, renamed), tmp_path)
+    assert dangling_names(text.replace(line, renamed), tmp_path)

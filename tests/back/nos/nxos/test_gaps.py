@@ -27,7 +27,7 @@ from tests.back.nos.nxos.variants import PAUSE, VARIANTS, variant, with_cable_le
 NOT_FATAL = {"FAB9045", "FAB5411", "FAB5412", "FAB5415", "FAB5416", "FAB5417", "FAB5419", "FAB5685"}
 
 
-def fitting(name: str = "cloudscale/numbered") -> Switch:
+def fitting_switch(name: str = "cloudscale/numbered") -> Switch:
     return variant(name)
 
 
@@ -38,7 +38,7 @@ def with_pause(**changes: Any) -> Switch:
 
 
 def with_users(*users: Account) -> Switch:
-    switch = fitting()
+    switch = fitting_switch()
     return replace(switch, management=replace(switch.management, users=users))
 
 
@@ -47,29 +47,29 @@ def with_balancing(name: str, balancing: LoadBalancing) -> Switch:
 
 
 CASES = {
-    "FAB5401": with_port(fitting(), children=1, speed_gbps=1600),
-    "FAB5402": with_port(fitting(), children=4, speed_gbps=200, lanes=2),
-    "FAB5403": with_port(fitting(), mtu=9217),
-    "FAB5404": with_class(fitting(), "rdma", priority=8),
-    "FAB5405": with_class(fitting(), "default", weight_percent=11),
-    "FAB5406": with_profile(fitting(), ecn=Ecn(1000, 999, 10)),
+    "FAB5401": with_port(fitting_switch(), children=1, speed_gbps=1600),
+    "FAB5402": with_port(fitting_switch(), children=4, speed_gbps=200, lanes=2),
+    "FAB5403": with_port(fitting_switch(), mtu=9217),
+    "FAB5404": with_class(fitting_switch(), "rdma", priority=8),
+    "FAB5405": with_class(fitting_switch(), "default", weight_percent=11),
+    "FAB5406": with_profile(fitting_switch(), ecn=Ecn(1000, 999, 10)),
     "FAB5407": with_pause(resume_bytes=900_001),
-    "FAB5410": with_watchdog(fitting(), Watchdog(10_001, 400, 200, "drop")),
-    "FAB5411": with_watchdog(fitting(), Watchdog(250, 400, 200, "drop")),
-    "FAB5412": with_watchdog(fitting(), Watchdog(200, 400, 200, "forward")),
-    "FAB5413": with_bgp(fitting(), maximum_paths=65),
-    "FAB5414": with_bgp(fitting(), bfd_interval_ms=1000),
+    "FAB5410": with_watchdog(fitting_switch(), Watchdog(10_001, 400, 200, "drop")),
+    "FAB5411": with_watchdog(fitting_switch(), Watchdog(250, 400, 200, "drop")),
+    "FAB5412": with_watchdog(fitting_switch(), Watchdog(200, 400, 200, "forward")),
+    "FAB5413": with_bgp(fitting_switch(), maximum_paths=65),
+    "FAB5414": with_bgp(fitting_switch(), bfd_interval_ms=1000),
     "FAB5415": with_users(),
     "FAB5416": replace(variant("silicon-one/numbered"), release="10.4"),
     "FAB5417": with_users(Account("ann", "sk-ssh-ed25519@openssh.com AAAAa")),
     "FAB5418": with_balancing("cloudscale/numbered", LoadBalancing(Spreading.PACKET)),
     "FAB5419": with_balancing("cloudscale/settings", LoadBalancing(Spreading.FLOWLET)),
     "FAB5420": with_balancing("cloudscale/numbered", LoadBalancing(queue_pairs=True)),
-    "FAB5421": with_management(fitting(), lldp_interval_s=64),
-    "FAB5422": with_management(fitting(), access=("172.16.8.0/24",), address="2001:db8::b/64"),
-    "FAB5685": fitting(),
-    "FAB5686": with_cable_length(fitting(), 301),
-    "FAB9045": fitting(),
+    "FAB5421": with_management(fitting_switch(), lldp_interval_s=64),
+    "FAB5422": with_management(fitting_switch(), access=("172.16.8.0/24",), address="2001:db8::b/64"),
+    "FAB5685": fitting_switch(),
+    "FAB5686": with_cable_length(fitting_switch(), 301),
+    "FAB9045": fitting_switch(),
 }
 
 
@@ -118,10 +118,10 @@ def test_settings_with_warnings_read_back_as_planned(code: str) -> None:
     ],
 )
 def test_the_watchdog_acts_no_earlier_than_requested(requested: Watchdog, held: tuple[int, int, int]) -> None:
-    facts = NXOS.planned(with_watchdog(fitting(), requested))
+    facts = NXOS.planned(with_watchdog(fitting_switch(), requested))
     names = ("detect_ms", "restore_ms", "poll_ms")
     assert tuple(facts[f"watchdog/{name}"] for name in names) == held
-    assert "FAB5410" not in {gap.code for gap in NXOS.gaps(with_watchdog(fitting(), requested))}
+    assert "FAB5410" not in {gap.code for gap in NXOS.gaps(with_watchdog(fitting_switch(), requested))}
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_every_setting_is_expressed_or_has_its_own_gap() -> None:
 
 def test_a_key_of_another_type_is_reported_once() -> None:
     key = NtpKey(1, "sha1", "secret:ntp")
-    switch = with_management(fitting(), ntp=("172.16.0.2",), ntp_key=key)
+    switch = with_management(fitting_switch(), ntp=("172.16.0.2",), ntp_key=key)
     gaps = NXOS.gaps(switch)
     assert [gap.code for gap in gaps if "type sha1" in gap.reason] == ["FAB5841"]
     assert list(find_unexpressed(switch, NXOS, gaps)) == []

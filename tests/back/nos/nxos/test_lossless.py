@@ -58,7 +58,7 @@ def test_every_class_gets_its_own_queue(priorities: set[int], data: st.DataObjec
     assert sorted(strict) == list(range(8 - len(strict), 8))
 
 
-def pausing(text: str) -> dict[str, str]:
+def pausing_ports(text: str) -> dict[str, str]:
     """Interface -> the input queuing policy that it names."""
     blocks = re.findall(r"^interface (\S+)\n((?:  .*\n)+)", text, re.MULTILINE)
     found = {name: re.search(r"service-policy type queuing input (\S+)", body) for name, body in blocks}
@@ -86,7 +86,7 @@ def test_up_to_a_hundred_metres_the_platform_s_own_buffers_are_left_alone(family
 def test_beyond_that_the_catalog_s_figures_of_the_next_length_are_written(cable_m: int, policy: str) -> None:
     switch = with_cable_length(variant("cloudscale/numbered"), cable_m)
     text = NXOS.render(switch)[FILE]
-    assert pausing(text) == dict.fromkeys(("Ethernet1/3/1", "Ethernet1/4/1"), policy)
+    assert pausing_ports(text) == dict.fromkeys(("Ethernet1/3/1", "Ethernet1/4/1"), policy)
     facts = NXOS.read({FILE: text}).facts
     assert facts["interface[Ethernet1/3/1]/headroom/pause_bytes"] == 900_000
     assert "interface[Ethernet1/3/1]/headroom/default_to_m" not in facts

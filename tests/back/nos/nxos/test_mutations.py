@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MUTATED = ["cloudscale/settings", "cloudscale/dual-unnumbered", "silicon-one/drained", "cloudscale/lossy"]
 
 
-def equivalent(line: str, index: int) -> bool:
+def is_equivalent(line: str, index: int) -> bool:
     """Return whether another word there means the same to a device.
 
     Rules of an access list, a prefix list and a community list follow the order of their sequence numbers, and the
@@ -38,7 +38,7 @@ def find_named_lines(switch_facts: Facts, text: str) -> set[int]:
     return lines | {number for _, number, _ in reading.unknown}
 
 
-def share(named: int, of: int, what: str) -> str:
+def format_share(named: int, of: int, what: str) -> str:
     """A count that pytest shows when run with `-rP`."""
     return f"{what}: {named} of {of} named, {100 * named / of:.2f} %"
 
@@ -52,7 +52,7 @@ def test_a_changed_word_is_found_on_its_line(name: str, step: int) -> None:
     lines = text.split("\n")
     survivors, elsewhere, meaningful = [], [], 0
     for at, index, changed in change_each_word(text)[::step]:
-        if equivalent(lines[at], index):
+        if is_equivalent(lines[at], index):
             continue
         meaningful += 1
         found = find_named_lines(planned, changed)
@@ -60,7 +60,7 @@ def test_a_changed_word_is_found_on_its_line(name: str, step: int) -> None:
             survivors.append((lines[at], index))
         elif at + 1 not in found:
             elsewhere.append((lines[at], index))
-    print(share(meaningful - len(survivors) - len(elsewhere), meaningful, name))
+    print(format_share(meaningful - len(survivors) - len(elsewhere), meaningful, name))
     assert survivors == []
     assert elsewhere == []
 
@@ -99,7 +99,7 @@ def test_a_missing_line_is_found_in_its_block(name: str) -> None:
             survivors.add(line.strip())
         elif len(block) > 1 and not any(number in block or number - 1 in block for number in found):
             elsewhere.append(line)
-    print(share(deleted - len(survivors) - len(elsewhere), deleted, name))
+    print(format_share(deleted - len(survivors) - len(elsewhere), deleted, name))
     assert survivors == set()
     assert elsewhere == []
 
@@ -120,6 +120,6 @@ def test_two_lines_in_each_other_s_place_are_found(name: str) -> None:
             found = find_named_lines(planned, "\n".join([*lines[:at], two, one, *lines[at + 2 :]]))
             if not found & {at + 1, at + 2}:
                 survivors.append((one, two, found))
-    print(share(swapped - len(survivors), swapped, name))
+    print(format_share(swapped - len(survivors), swapped, name))
     assert survivors == []
     assert swapped > 30

@@ -16,7 +16,7 @@ from fabricc.fabric.model import Account, Switch
 from fabricc.fabric.qos import BufferPools, Headroom
 from fabricc.fabric.shape import TierName
 from tests.back.nos.changed import NAMES, POSITIVE, any_bgp, any_qos, any_rules, shared_out
-from tests.back.nos.nxos.variants import VARIANTS, large, variant
+from tests.back.nos.nxos.variants import VARIANTS, large_switch, variant
 from tests.effort import examples
 
 SAMPLES = Path(__file__).parents[5] / "shared" / "reference" / "nos-samples"
@@ -75,7 +75,7 @@ def test_a_fact_has_the_line_that_states_it() -> None:
 
 
 @st.composite
-def switches(draw: st.DrawFn) -> Switch:
+def draw_switches(draw: st.DrawFn) -> Switch:
     """Sample switches with other figures and names everywhere."""
     switch = variant(draw(st.sampled_from(VARIANTS)))
     headrooms = st.builds(
@@ -115,7 +115,7 @@ def switches(draw: st.DrawFn) -> Switch:
 
 
 @settings(max_examples=examples(150), deadline=None)
-@given(switches())
+@given(draw_switches())
 def test_any_figures_read_back_as_planned(switch: Switch) -> None:
     reading = NXOS.read(NXOS.render(switch))
     assert reading.unknown == []
@@ -123,7 +123,7 @@ def test_any_figures_read_back_as_planned(switch: Switch) -> None:
 
 
 def test_a_large_switch_reads_back_as_planned() -> None:
-    switch = large()
+    switch = large_switch()
     reading = NXOS.read(NXOS.render(switch))
     assert reading.unknown == []
     assert reading.facts == NXOS.planned(switch)

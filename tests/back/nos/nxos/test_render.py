@@ -18,7 +18,7 @@ from fabricc.back.nos.nxos import FILE, NXOS
 from fabricc.fabric.model import Account
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from fabricc.fabric.shape import TierName
-from tests.back.nos.nxos.variants import GOLDENS, VARIANTS, large, variant
+from tests.back.nos.nxos.variants import GOLDENS, VARIANTS, large_switch, variant
 from tests.effort import calls
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def text_of(name: str) -> str:
     return NXOS.render(variant(name))[FILE]
 
 
-def lines(name: str) -> list[str]:
+def render_lines(name: str) -> list[str]:
     return text_of(name).splitlines()
 
 
@@ -67,14 +67,14 @@ def test_blocks_come_in_the_order_of_a_running_configuration(name: str) -> None:
         assert found, line
         return found[-1]
 
-    ranks = [rank(line) for line in lines(name) if line and line[0] != " "]
+    ranks = [rank(line) for line in render_lines(name) if line and line[0] != " "]
     assert ranks == sorted(ranks)
 
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_modes_are_two_spaces_deep_and_entered_one_at_a_time(name: str) -> None:
     before = 0
-    for line in lines(name):
+    for line in render_lines(name):
         depth = (len(line) - len(line.lstrip())) // 2
         if line.startswith("aaa group"):
             depth = 1  # a device prints the lines of a server group four columns deep
@@ -86,7 +86,7 @@ def test_modes_are_two_spaces_deep_and_entered_one_at_a_time(name: str) -> None:
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_feature_is_on_before_anything_uses_it(name: str) -> None:
-    text = lines(name)
+    text = render_lines(name)
     for start, feature in NEEDS.items():
         used = next(i for i, line in enumerate(text) if line.startswith(start))
         assert f"feature {feature}" in text[:used]
@@ -189,11 +189,11 @@ def test_classes_without_marking_have_none() -> None:
 
 
 def test_breakout_lines_group_cages_and_precede_their_ports() -> None:
-    text = lines("cloudscale/numbered")
+    text = render_lines("cloudscale/numbered")
     assert text.index("interface breakout module 1 port 1-4 map 400g-2x") < text.index(
         "interface Ethernet1/1/1"
     )
-    whole = lines("silicon-one/numbered")
+    whole = render_lines("silicon-one/numbered")
     assert "interface breakout module 1 port 1-2 map 400g-2x" in whole
     block = whole[whole.index("interface Ethernet1/3") :]
     assert block.index("  speed 800000") < block.index("")
@@ -305,6 +305,6 @@ def test_the_back_end_is_found_by_name() -> None:
 
 @pytest.mark.parametrize("work", [NXOS.render, NXOS.planned, lambda switch: NXOS.read(NXOS.render(switch))])
 def test_effort_is_in_proportion_to_the_ports(work: Callable[[Switch], object]) -> None:
-    few, many = large(32), large(128)
+    few, many = large_switch(32), large_switch(128)
     work(few)
     assert calls(lambda: work(many)) < 5 * calls(lambda: work(few))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.fabric.model import Direction
 from fabricc.fabric.routing import LoadBalancing, Spreading
-from tests.back.nos.enlarged import enlarge
+from tests.back.nos.enlarged import enlarge_switch
 from tests.samples import switch_model, tor, with_radius, with_settings
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def variant(name: str) -> Switch:
     family, _, choice = name.partition("/")
     model = switch_model(nxos={"family": family, "pause": PAUSE, **PATTERNS})
     if choice == "settings":
-        return settings(family, model)
+        return settings_switch(family, model)
     if choice == "radius":
         return with_radius(tor(PORTS, model=model, nos="nxos", release="10.4"))
     switch = tor(PORTS, model=model, nos="nxos", release=RELEASES[family], **CHOICES[choice])
@@ -79,7 +79,7 @@ def with_cable_length(switch: Switch, cable_m: int) -> Switch:
     return replace(switch, ports=tuple(ports))
 
 
-def settings(family: str, model: SwitchModel) -> Switch:
+def settings_switch(family: str, model: SwitchModel) -> Switch:
     """The switch with every setting that NX-OS expresses on its family, in the newest release."""
     switch = tor(PORTS, model=model, nos="nxos", release="10.6", dual=True)
     if family == "silicon-one":
@@ -102,11 +102,11 @@ def whole_uplinks(switch: Switch) -> Switch:
     return replace(switch, ports=ports, bgp=replace(switch.bgp, sessions=sessions))
 
 
-def large(count: int = 64) -> Switch:
+def large_switch(count: int = 64) -> Switch:
     """The numbered sample with that many ports, half to hosts and half up."""
 
     def place(index: int) -> dict[str, Any]:
         cage, child = index // 2 + 1, index % 2 + 1
         return {"name": f"Ethernet1/{cage}/{child}", "cage": cage, "child": child}
 
-    return enlarge(variant("cloudscale/numbered"), place, count)
+    return enlarge_switch(variant("cloudscale/numbered"), place, count)

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from tests.back.nos.frr.namespaces import DAEMONS, until
+from tests.back.nos.frr.namespaces import DAEMONS, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ exit
 """
 
 
-def missing() -> str | None:
+def why_missing() -> str | None:
     """Why such a link cannot be made here; None when it can."""
     if os.geteuid() != 0:
         return "needs root for network namespaces"
@@ -81,7 +81,7 @@ class BfdLink:
 
     def comes_up(self) -> bool:
         """Return whether the session is up at both ends before a limit, or before the filter has dropped packets."""
-        until(lambda: self._is_up() or self.dropped() >= 5, LIMIT_S)
+        wait_until(lambda: self._is_up() or self.dropped() >= 5, LIMIT_S)
         return self._is_up()
 
     def dropped(self) -> int:
@@ -118,7 +118,7 @@ class BfdLink:
                 ["ip", "netns", "exec", name, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
             )
             self.children.append(child)
-            until((run / f"{daemon}.vty").exists, LIMIT_S)
+            wait_until((run / f"{daemon}.vty").exists, LIMIT_S)
 
     @staticmethod
     def _run(*words: str) -> str:

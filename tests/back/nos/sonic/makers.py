@@ -225,7 +225,7 @@ def needs_sources() -> None:
         pytest.skip("SONIC_SOURCES names no folder with SONiC's repositories")
 
 
-def extract(repository: str, release: str, path: str, folder: Path) -> Path:
+def extract_source(repository: str, release: str, path: str, folder: Path) -> Path:
     """Return a file or folder of a release, unpacked."""
     place = SOURCES / repository
     tar = subprocess.run(
@@ -248,11 +248,13 @@ def _run(program: str, folder: Path, tables: dict[str, Any], *words: str) -> Any
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def bgpcfgd(release: str, folder: Path, files: dict[str, str]) -> tuple[list[str], list[str]]:
+def run_bgpcfgd(release: str, folder: Path, files: dict[str, str]) -> tuple[list[str], list[str]]:
     """Return the lines that bgpcfgd pushes into FRR, and the daemons that it starts."""
-    package = extract("sonic-buildimage", release, "src/sonic-bgpcfgd/bgpcfgd", folder)
-    templates = extract("sonic-buildimage", release, FRR_TEMPLATES, folder)
-    constants = extract("sonic-buildimage", release, "files/image_config/constants/constants.yml", folder)
+    package = extract_source("sonic-buildimage", release, "src/sonic-bgpcfgd/bgpcfgd", folder)
+    templates = extract_source("sonic-buildimage", release, FRR_TEMPLATES, folder)
+    constants = extract_source(
+        "sonic-buildimage", release, "files/image_config/constants/constants.yml", folder
+    )
     (folder / "frr.conf").write_text(files["frr.conf"])
     places = (package.parent, folder / "frr.conf", constants, templates)
     program = BGPCFGD
@@ -266,25 +268,27 @@ def bgpcfgd(release: str, folder: Path, files: dict[str, str]) -> tuple[list[str
     ]
 
 
-def caclmgrd(release: str, folder: Path, tables: dict[str, Any]) -> list[str]:
+def run_caclmgrd(release: str, folder: Path, tables: dict[str, Any]) -> list[str]:
     """Return the commands of iptables and ip6tables that caclmgrd makes of CONFIG_DB."""
-    script = extract("sonic-host-services", release, "scripts/caclmgrd", folder)
+    script = extract_source("sonic-host-services", release, "scripts/caclmgrd", folder)
     found: list[str] = _run(CACLMGRD, folder, tables, str(script))
     return found
 
 
-def hostcfgd(release: str, folder: Path, tables: dict[str, Any]) -> dict[str, Any]:
+def run_hostcfgd(release: str, folder: Path, tables: dict[str, Any]) -> dict[str, Any]:
     """Return what hostcfgd does on a new switch as each row of CONFIG_DB arrives.
 
     Returns:
         `commands` that it runs, `errors` that it logs, `files` by path that it leaves, and the `tables` that it reads.
     """
-    script = extract("sonic-host-services", release, "scripts/hostcfgd", folder)
-    extract("sonic-host-services", release, "scripts", folder)
+    script = extract_source("sonic-host-services", release, "scripts/hostcfgd", folder)
+    extract_source("sonic-host-services", release, "scripts", folder)
     if release in TEMPLATES_ELSEWHERE:
-        templates = extract("sonic-buildimage", release, "src/sonic-host-services-data/templates", folder)
+        templates = extract_source(
+            "sonic-buildimage", release, "src/sonic-host-services-data/templates", folder
+        )
     else:
-        templates = extract("sonic-host-services", release, "data/templates", folder)
+        templates = extract_source("sonic-host-services", release, "data/templates", folder)
     root = folder / "root"
     for name, text in (
         ("etc/pam.d/sshd", "@include common-auth\n"), ("etc/pam.d/login", "@include common-auth\n"),
@@ -302,8 +306,8 @@ def hostcfgd(release: str, folder: Path, tables: dict[str, Any]) -> dict[str, An
 
 def start_bgp(release: str, folder: Path, files: dict[str, str]) -> Path:
     """Run the start script of the bgp container, and return its `/etc`; its programs are what supervisord reads."""
-    script = extract("sonic-buildimage", release, "dockers/docker-fpm-frr/docker_init.sh", folder)
-    templates = extract("sonic-buildimage", release, FRR_TEMPLATES, folder)
+    script = extract_source("sonic-buildimage", release, "dockers/docker-fpm-frr/docker_init.sh", folder)
+    templates = extract_source("sonic-buildimage", release, FRR_TEMPLATES, folder)
     etc = folder / "etc"
     for each in ("etc/frr", "etc/sonic", "etc/supervisor/conf.d", "sbin", "bin", "var"):
         (folder / each).mkdir(parents=True)

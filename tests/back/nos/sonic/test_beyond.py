@@ -13,8 +13,8 @@ from fabricc.back.nos.sonic import SONIC, reader
 from fabricc.back.nos.sonic.config_db import FILE
 from fabricc.fabric.facts import Unplanned
 from fabricc.review.diff.fact_impact import vocabulary_of
-from tests.audit.corpora import ROOT, Share, devices, share
-from tests.back.nos.test_vocabulary import fits
+from tests.audit.corpora import ROOT, Share, devices, measure_share
+from tests.back.nos.test_vocabulary import fits_type
 from tests.back.reading.compiled import compiled_blocks
 
 TEXT = (Path(__file__).parent / "beyond" / FILE).read_text()
@@ -170,7 +170,7 @@ def check_declared(facts: dict[str, str | int]) -> None:
     wrong = {
         (path, str(value), str(rows[path].type))
         for path, value in facts.items()
-        if rows[path].declared and not fits(rows[path].type, value) and not apart.fullmatch(str(value))
+        if rows[path].declared and not fits_type(rows[path].type, value) and not apart.fullmatch(str(value))
     }
     assert wrong == set()
 
@@ -192,7 +192,7 @@ corpora = pytest.mark.skipif(not ROOT.is_dir(), reason="the shared corpora are n
 def test_configurations_of_others_are_understood(source: str) -> None:
     every = Share()
     for files in devices("sonic", source).values():
-        every = every.plus(share("sonic", files)[0])
+        every = every.plus(measure_share("sonic", files)[0])
         check_declared(SONIC.read(files).facts)
     assert every.statements > 20
     assert every.percent < 1

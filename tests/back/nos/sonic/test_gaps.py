@@ -26,7 +26,7 @@ LATER = {
 PLAIN = replace(tor(), management=replace(tor().management, users=()))
 
 
-def codes(switch: Switch) -> list[str]:
+def gap_codes(switch: Switch) -> list[str]:
     return [gap.code for gap in SONIC.gaps(switch)]
 
 
@@ -51,7 +51,7 @@ def with_class(**changes: object) -> Switch:
 
 @pytest.mark.parametrize("release", ["", *SONIC.releases])
 def test_the_samples_have_none(release: str) -> None:
-    found = set(codes(replace(PLAIN, release=release)))
+    found = set(gap_codes(replace(PLAIN, release=release)))
     assert found == {code for code, since in LATER.items() if release and release < since}
 
 
@@ -83,7 +83,7 @@ def test_the_samples_have_none(release: str) -> None:
     ],
 )
 def test_each_gap_is_named(switch: Switch, code: str) -> None:
-    assert code in codes(switch)
+    assert code in gap_codes(switch)
 
 
 @pytest.mark.parametrize(
@@ -117,16 +117,16 @@ def test_a_borrowed_row_without_any_of_its_own_table_can_only_be_accepted() -> N
 
 def test_lossy_traffic_keeps_a_priority_group() -> None:
     classes = tuple(replace(PLAIN.qos.classes[1], priority=priority) for priority in range(8))
-    assert "FAB5317" in codes(replace(PLAIN, qos=replace(PLAIN.qos, classes=classes)))
+    assert "FAB5317" in gap_codes(replace(PLAIN, qos=replace(PLAIN.qos, classes=classes)))
 
 
 def test_polling_slower_than_a_second_is_refused_from_202511_only() -> None:
-    assert codes(with_watchdog(1500, 1500, 1500)) == []
+    assert gap_codes(with_watchdog(1500, 1500, 1500)) == []
 
 
 def test_ports_of_1600_gbps_come_with_202511() -> None:
     switch = replace(with_port(speed_gbps=1600), release="202511")
-    assert "FAB5302" not in codes(switch)
+    assert "FAB5302" not in gap_codes(switch)
 
 
 def test_a_shared_headroom_pool_differs_from_the_images_table_and_is_reported() -> None:
@@ -156,7 +156,7 @@ def test_trimming_on_an_unverified_asic_warns_and_builds() -> None:
 def test_trimming_needs_buffer_profiles() -> None:
     lossy = VARIANTS["lossy"]
     bare = replace(lossy, qos=replace(lossy.qos, trimming=VARIANTS["trimming"].qos.trimming))
-    assert "FAB5318" in codes(bare)
+    assert "FAB5318" in gap_codes(bare)
     assert "trimming/size_bytes" not in SONIC.planned(bare)
 
 
@@ -175,7 +175,7 @@ def test_accounts_and_unlisted_lengths_do_not_stop_a_build() -> None:
 
 def test_gaps_are_found_once_for_each_kind_of_port() -> None:
     switch = replace(PLAIN, ports=tuple(replace(port, speed_gbps=1600) for port in PLAIN.ports))
-    assert sorted(codes(switch)) == ["FAB5302", "FAB5307"]
+    assert sorted(gap_codes(switch)) == ["FAB5302", "FAB5307"]
 
 
 def test_settings_decide_support() -> None:

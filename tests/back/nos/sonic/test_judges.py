@@ -42,7 +42,7 @@ def needs_yang(test: Callable[..., None]) -> Callable[..., None]:
     return there(pytest.mark.skipif(binding, reason="the libyang binding is not installed")(test))
 
 
-def judge(release: str, *files: Path) -> list[str]:
+def run_judge(release: str, *files: Path) -> list[str]:
     """Return what the release's models do not accept."""
     models = MODELS_OF / release
     if not models.is_dir():
@@ -90,14 +90,14 @@ def test_every_variant_way_out_and_family_of_asics_is_valid(release: str, tmp_pa
     switches |= {f"outward-{at}": switch for at, switch in enumerate(outward.switches("sonic"))}
     switches |= {f"tenants-{at}": switch for at, switch in enumerate(tenanted.switches("sonic"))}
     switches |= {name: of_catalog(name) for name in FAMILIES.values()}
-    assert judge(release, *write_switches(tmp_path, release, switches)) == []
+    assert run_judge(release, *write_switches(tmp_path, release, switches)) == []
 
 
 @needs_yang
 @pytest.mark.slow
 def test_every_model_of_the_catalog_is_valid(tmp_path: Path) -> None:
     every = {name: of_catalog(name) for name in BREAKOUTS}
-    assert judge(SONIC.releases[-1], *write_switches(tmp_path, SONIC.releases[-1], every)) == []
+    assert run_judge(SONIC.releases[-1], *write_switches(tmp_path, SONIC.releases[-1], every)) == []
 
 
 @needs_yang
@@ -106,7 +106,7 @@ def test_the_judge_finds_a_ghost_scheduler(tmp_path: Path) -> None:
     read["QUEUE"]["Ethernet0|3"]["scheduler"] = "ghost"
     file = tmp_path / "broken.json"
     file.write_text(json.dumps(read))
-    assert judge("202505", file)
+    assert run_judge("202505", file)
 
 
 @pytest.mark.skipif(shutil.which("vtysh") is None, reason="FRR's vtysh is not installed")

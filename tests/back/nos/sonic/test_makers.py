@@ -13,7 +13,14 @@ import pytest
 from fabricc.back.nos.sonic import SONIC
 from fabricc.back.nos.sonic.limits import RELEASES
 from tests.back.nos.sonic import bfd_link
-from tests.back.nos.sonic.makers import bgpcfgd, caclmgrd, has_jq, hostcfgd, needs_sources, start_bgp
+from tests.back.nos.sonic.makers import (
+    has_jq,
+    needs_sources,
+    run_bgpcfgd,
+    run_caclmgrd,
+    run_hostcfgd,
+    start_bgp,
+)
 from tests.back.nos.sonic.variants import VARIANTS
 
 if TYPE_CHECKING:
@@ -43,7 +50,7 @@ def render_variant(name: str, release: str) -> tuple[Switch, dict[str, str]]:
 def test_bgpcfgd_pushes_only_lines_that_the_plan_has(name: str, release: str, tmp_path: Path) -> None:
     """A line that it pushed besides would be a difference at each comparison, and go with each reload of FRR."""
     _, files = render_variant(name, release)
-    pushed, started = bgpcfgd(release, tmp_path, files)
+    pushed, started = run_bgpcfgd(release, tmp_path, files)
     planned = [line.strip() for line in files["frr.conf"].splitlines()]
     assert any("RM_SET_SRC" in line for line in pushed), "its managers ran"
     assert [line for line in pushed if line.strip() not in planned and line.strip() != "exit"] == []
@@ -68,7 +75,7 @@ def test_the_bgp_container_starts_with_our_frr_conf_as_it_is(name: str, release:
     assert managers == ["bgpcfgd"]
 
 
-def verdict(commands: list[str], program: str, **packet: Any) -> str:
+def find_verdict(commands: list[str], program: str, **packet: Any) -> str:
     """Return what the first fitting rule of the chain INPUT does with a packet from a port of the front panel."""
     for command in commands:
         words = command.split()
@@ -108,10 +115,10 @@ def wrong_verdicts(switch: Switch, commands: list[str]) -> set[str]:
             at = {"port": port.name, "source": far, "target": address.ip}
             if (
                 port.name not in sessions
-                and verdict(commands, program, protocol="tcp", to=22, **at) != "DROP"
+                and find_verdict(commands, program, protocol="tcp", to=22, **at) != "DROP"
             ):
                 wrong.add(f"{port.name} ssh")
-            bfd = verdict(commands, program, protocol="udp", to=3784, **at)
+            bfd = find_verdict(commands, program, protocol="udp", to=3784, **at)
             if port.name in sessions and address == own and bfd != "ACCEPT":
                 wrong.add(f"{port.name} bfd")
     return wrong
@@ -125,13 +132,13 @@ def test_caclmgrd_lets_bfd_in_on_each_link_and_keeps_hosts_out(
     switch, files = render_variant(name, release)
     assert switch.bgp.sessions
     tables = json.loads(files["config_db.json"])
-    assert wrong_verdicts(switch, caclmgrd(release, tmp_path, tables)) == set()
+    assert wrong_verdicts(switch, run_caclmgrd(release, tmp_path, tables)) == set()
 
 
 def test_without_the_lists_caclmgrd_drops_bfd_at_even_addresses_and_answers_hosts(tmp_path: Path) -> None:
     switch, files = render_variant("numbered", "202505")
     tables = {**json.loads(files["config_db.json"]), "ACL_TABLE": {}}
-    found = wrong_verdicts(switch, caclmgrd("202505", tmp_path, tables))
+    found = wrong_verdicts(switch, run_caclmgrd("202505", tmp_path, tables))
     assert {one for one in found if one.endswith("ssh")} == {f"Ethernet{number} ssh" for number in (0, 4, 8)}
     even = replace(
         switch,
@@ -140,14 +147,14 @@ def test_without_the_lists_caclmgrd_drops_bfd_at_even_addresses_and_answers_host
     tables = {**json.loads(SONIC.render(even)["config_db.json"]), "ACL_TABLE": {}}
     folder = tmp_path / "even"
     folder.mkdir()
-    assert "Ethernet16 bfd" in wrong_verdicts(even, caclmgrd("202505", folder, tables))
+    assert "Ethernet16 bfd" in wrong_verdicts(even, run_caclmgrd("202505", folder, tables))
 
 
 @pytest.mark.parametrize("release", [one for one in RELEASES if one >= SOFTWARE_BFD])
 @pytest.mark.parametrize("name", ["numbered", "dual"])
 def test_bfdd_comes_up_behind_the_rules_of_caclmgrd(name: str, release: str, tmp_path: Path) -> None:
     """The even address is the one that caclmgrd takes for a network and drops."""
-    if reason := bfd_link.missing():
+    if reason := bfd_link.why_missing():
         pytest.skip(reason)
     switch, _ = render_variant(name, release)
     session = next(one for one in switch.bgp.sessions if ":" not in one.remote)
@@ -159,12 +166,12 @@ def test_bfdd_comes_up_behind_the_rules_of_caclmgrd(name: str, release: str, tmp
         ports=tuple(replace(one, ipv4=own) if one.name == port.name else one for one in switch.ports),
     )
     tables = json.loads(SONIC.render(even)["config_db.json"])
-    with bfd_link.BfdLink(port.name, own, far, caclmgrd(release, tmp_path, tables)) as link:
+    with bfd_link.BfdLink(port.name, own, far, run_caclmgrd(release, tmp_path, tables)) as link:
         assert link.comes_up()
     without = tmp_path / "without"
     without.mkdir()
     with bfd_link.BfdLink(
-        port.name, own, far, caclmgrd(release, without, {**tables, "ACL_TABLE": {}})
+        port.name, own, far, run_caclmgrd(release, without, {**tables, "ACL_TABLE": {}})
     ) as link:
         assert not link.comes_up()
         assert link.dropped()
@@ -174,7 +181,7 @@ def test_bfdd_comes_up_behind_the_rules_of_caclmgrd(name: str, release: str, tmp
 def test_hostcfgd_takes_each_row_of_a_first_push(release: str, tmp_path: Path) -> None:
     switch, files = render_variant("settings", release)
     tables = json.loads(files["config_db.json"])
-    found = hostcfgd(release, tmp_path, tables)
+    found = run_hostcfgd(release, tmp_path, tables)
     assert found["errors"] == []
     read = set(found["tables"]) & tables.keys()
     requested = {
@@ -209,7 +216,7 @@ def test_hostcfgd_asks_radius_servers_in_order_and_local_accounts_after_them(
 ) -> None:
     switch, files = render_variant("radius", release)
     tables = json.loads(files["config_db.json"])
-    found = hostcfgd(release, tmp_path, tables)
+    found = run_hostcfgd(release, tmp_path, tables)
     assert found["errors"] == []
     assert {"RADIUS", "RADIUS_SERVER"} <= set(found["tables"])
     text = found["files"]["/etc/pam.d/common-auth-sonic"]
@@ -231,7 +238,7 @@ def test_a_priority_that_is_no_number_ends_hostcfgd(tmp_path: Path) -> None:
     tables = json.loads(files["config_db.json"])
     tables["TACPLUS_SERVER"]["172.16.0.5"]["priority"] = "first"
     with pytest.raises(AssertionError, match="invalid literal"):
-        hostcfgd("202505", tmp_path, tables)
+        run_hostcfgd("202505", tmp_path, tables)
 
 
 def other_end(address: str) -> str:
@@ -251,5 +258,5 @@ def test_tsa_of_bgpcfgd_changes_nothing(release: str, tmp_path: Path) -> None:
     pushed = []
     for name, each in (("usual", files), ("isolated", isolated), ("named", named)):
         (tmp_path / name).mkdir()
-        pushed.append(bgpcfgd(release, tmp_path / name, each)[0])
+        pushed.append(run_bgpcfgd(release, tmp_path / name, each)[0])
     assert pushed[0] == pushed[1] != pushed[2]

@@ -101,7 +101,7 @@ def test_no_json_makes_it_fail(tables: dict[str, object]) -> None:
 
 
 @st.composite
-def damaged(draw: st.DrawFn) -> str:
+def draw_damaged(draw: st.DrawFn) -> str:
     """The rendered tables with a few values replaced by anything."""
     tables = json.loads(RENDERED["config_db.json"])
     for _ in range(draw(st.integers(1, 4))):
@@ -122,7 +122,7 @@ def test_list_of_buffer_profiles_is_reported() -> None:
     assert any("BUFFER_QUEUE|Ethernet0|0 profile" in text for _, _, text in reading.unknown)
 
 
-@given(damaged())
+@given(draw_damaged())
 def test_no_damage_makes_it_fail(text: str) -> None:
     SONIC.read({"config_db.json": text})
 
@@ -134,7 +134,7 @@ def test_text_that_is_no_config_is_one_unknown_line(text: str) -> None:
     assert SONIC.read({"config_db.json": text}).unknown
 
 
-def shut(name: str, port: str = "Ethernet0") -> dict[str, str]:
+def shut_port(name: str, port: str = "Ethernet0") -> dict[str, str]:
     """The files of a switch on which an operator shut a port, and buffermgrd took back its lossless group."""
     files = SONIC.render(VARIANTS[name])
     tables = json.loads(files["config_db.json"])
@@ -144,7 +144,7 @@ def shut(name: str, port: str = "Ethernet0") -> dict[str, str]:
 
 
 def test_a_group_that_buffermgrd_took_back_from_a_shut_port_is_no_difference() -> None:
-    files = shut("dual")
+    files = shut_port("dual")
     assert [one.path for one in find_differences("sonic", files, RENDERED)] == [
         "interface[Ethernet0]/enabled"
     ]
@@ -152,12 +152,12 @@ def test_a_group_that_buffermgrd_took_back_from_a_shut_port_is_no_difference() -
 
 
 def test_other_vendors_take_no_groups_back() -> None:
-    files = shut("broadcom")
+    files = shut_port("broadcom")
     assert any("not PFC's" in text for _, _, text in SONIC.read(files).unknown)
 
 
 def test_a_missing_group_of_a_port_that_is_up_is_a_difference() -> None:
-    files = shut("dual")
+    files = shut_port("dual")
     up = files["config_db.json"].replace('"admin_status": "down"', '"admin_status": "up"', 1)
     paths = {one.path for one in find_differences("sonic", {**files, "config_db.json": up}, RENDERED)}
     assert "interface[Ethernet0]/headroom/xoff_bytes" in paths

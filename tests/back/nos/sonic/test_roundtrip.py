@@ -51,7 +51,7 @@ KILOBYTES = st.integers(1, 400_000).map(lambda kb: kb * 1024)
 
 
 @st.composite
-def switches(draw: st.DrawFn) -> Switch:
+def draw_switches(draw: st.DrawFn) -> Switch:
     vendor = draw(st.sampled_from([MELLANOX, BROADCOM]))
     switch = tor(
         vendor, dual=draw(st.booleans()), unnumbered=draw(st.booleans()), drained=draw(st.booleans())
@@ -108,7 +108,7 @@ def switches(draw: st.DrawFn) -> Switch:
 
 
 @settings(max_examples=examples(60), deadline=None)
-@given(switches())
+@given(draw_switches())
 def test_any_switch_reads_back(switch: Switch) -> None:
     assert_reads_back(switch)
 

@@ -20,7 +20,7 @@ EACH = pytest.mark.parametrize("name", VARIANTS)
 Tables = dict[str, dict[str, dict[str, str]]]
 
 
-def tables(name: str) -> Tables:
+def read_tables(name: str) -> Tables:
     parsed: Tables = json.loads(SONIC.render(VARIANTS[name])["config_db.json"])
     return parsed
 
@@ -47,7 +47,7 @@ def test_writer_escapes_what_json_wants_escaped() -> None:
 
 @EACH
 def test_every_scalar_is_text(name: str) -> None:
-    for rows in tables(name).values():
+    for rows in read_tables(name).values():
         assert rows, "apply-patch refuses empty tables"
         for row in rows.values():
             for value in row.values():
@@ -97,7 +97,7 @@ def test_a_key_that_is_there_twice_leaves_the_line_of_the_table() -> None:
 
 @EACH
 def test_lanes_are_used_once_and_carry_the_speed(name: str) -> None:
-    ports = tables(name)["PORT"]
+    ports = read_tables(name)["PORT"]
     lanes = [lane for row in ports.values() for lane in row["lanes"].split(",")]
     assert max(Counter(lanes).values()) == 1
     assert max(Counter(row["alias"] for row in ports.values()).values()) == 1
@@ -108,21 +108,21 @@ def test_lanes_are_used_once_and_carry_the_speed(name: str) -> None:
 
 
 def test_names_are_first_lane_positions() -> None:
-    for name, row in tables("numbered")["PORT"].items():
+    for name, row in read_tables("numbered")["PORT"].items():
         assert name == f"Ethernet{row['lanes'].split(',')[0]}"
 
 
 def test_breakout_modes_are_keys_of_the_platform() -> None:
-    modes = {row["brkout_mode"] for row in tables("numbered")["BREAKOUT_CFG"].values()}
+    modes = {row["brkout_mode"] for row in read_tables("numbered")["BREAKOUT_CFG"].values()}
     assert modes == {"2x400G[200G,100G,50G,40G,25G,10G]"}
-    assert "BREAKOUT_CFG" not in tables("broadcom")
+    assert "BREAKOUT_CFG" not in read_tables("broadcom")
 
 
 @EACH
 def test_group_and_queue_ranges_do_not_overlap(name: str) -> None:
     for table in ("QUEUE", "BUFFER_PG", "BUFFER_QUEUE"):
         seen: Counter[tuple[str, int]] = Counter()
-        for key in tables(name).get(table, {}):
+        for key in read_tables(name).get(table, {}):
             port, _, numbers = key.partition("|")
             first, _, last = numbers.partition("-")
             seen.update((port, number) for number in range(int(first), int(last or first) + 1))
@@ -131,7 +131,7 @@ def test_group_and_queue_ranges_do_not_overlap(name: str) -> None:
 
 @EACH
 def test_profiles_have_exactly_one_threshold_and_mode_agrees(name: str) -> None:
-    read = tables(name)
+    read = read_tables(name)
     for row in read.get("BUFFER_PROFILE", {}).values():
         assert ("dynamic_th" in row) != ("static_th" in row)
     if read.get("BUFFER_POOL", {}).get("egress_lossless_pool", {}).get("mode") == "static":
@@ -141,14 +141,14 @@ def test_profiles_have_exactly_one_threshold_and_mode_agrees(name: str) -> None:
 
 @EACH
 def test_dscp_map_is_complete_and_weights_are_shares(name: str) -> None:
-    read = tables(name)
+    read = read_tables(name)
     assert sorted(map(int, read["DSCP_TO_TC_MAP"]["AZURE"])) == list(range(64))
     assert sum(int(row["weight"]) for row in read["SCHEDULER"].values() if "weight" in row) == 100
 
 
 @EACH
 def test_paused_priorities_have_groups_queues_and_maps(name: str) -> None:
-    read = tables(name)
+    read = read_tables(name)
     for port, row in read["PORT_QOS_MAP"].items():
         for priority in row.get("pfc_enable", "").split(",") if row.get("pfc_enable") else ():
             assert read["TC_TO_PRIORITY_GROUP_MAP"]["AZURE"][priority] == priority
@@ -159,35 +159,35 @@ def test_paused_priorities_have_groups_queues_and_maps(name: str) -> None:
 
 
 def test_lossless_profile_is_the_one_buffermgrd_would_make() -> None:
-    read = tables("numbered")
+    read = read_tables("numbered")
     for port, length in read["CABLE_LENGTH"]["AZURE"].items():
         speed = read["PORT"][port]["speed"]
         assert read["BUFFER_PG"][f"{port}|3"]["profile"] == f"pg_lossless_{speed}_{length}_profile"
 
 
 def test_shared_headroom_only_where_the_platform_has_it() -> None:
-    assert tables("broadcom")["BUFFER_POOL"]["ingress_lossless_pool"]["xoff"] == "29423360"
-    assert "xoff" not in tables("numbered")["BUFFER_POOL"]["ingress_lossless_pool"]
+    assert read_tables("broadcom")["BUFFER_POOL"]["ingress_lossless_pool"]["xoff"] == "29423360"
+    assert "xoff" not in read_tables("numbered")["BUFFER_POOL"]["ingress_lossless_pool"]
 
 
 def test_profile_lists_only_where_the_asic_wants_them() -> None:
-    assert "BUFFER_PORT_EGRESS_PROFILE_LIST" in tables("numbered")
-    assert "BUFFER_PORT_EGRESS_PROFILE_LIST" not in tables("broadcom")
+    assert "BUFFER_PORT_EGRESS_PROFILE_LIST" in read_tables("numbered")
+    assert "BUFFER_PORT_EGRESS_PROFILE_LIST" not in read_tables("broadcom")
 
 
 def test_tiers_hash_differently() -> None:
-    assert tables("numbered")["DEVICE_METADATA"]["localhost"]["type"] == "ToRRouter"
-    assert tables("spine")["DEVICE_METADATA"]["localhost"]["type"] == "LeafRouter"
+    assert read_tables("numbered")["DEVICE_METADATA"]["localhost"]["type"] == "ToRRouter"
+    assert read_tables("spine")["DEVICE_METADATA"]["localhost"]["type"] == "LeafRouter"
 
 
 @EACH
 def test_bgp_is_in_frr_conf_alone(name: str) -> None:
-    assert not [table for table in tables(name) if table.startswith("BGP_")]
-    assert tables(name)["DEVICE_METADATA"]["localhost"]["docker_routing_config_mode"] == "split-unified"
+    assert not [table for table in read_tables(name) if table.startswith("BGP_")]
+    assert read_tables(name)["DEVICE_METADATA"]["localhost"]["docker_routing_config_mode"] == "split-unified"
 
 
 def test_unused_ports_are_shut_and_without_policy() -> None:
-    read = tables("numbered")
+    read = read_tables("numbered")
     for port in ("Ethernet12", "Ethernet512"):
         assert read["PORT"][port]["admin_status"] == "down"
         assert port not in read["PORT_QOS_MAP"]
@@ -195,7 +195,7 @@ def test_unused_ports_are_shut_and_without_policy() -> None:
 
 
 def test_tacacs_rejection_is_final() -> None:
-    aaa = tables("settings")["AAA"]
+    aaa = read_tables("settings")["AAA"]
     assert aaa["authentication"] == {"login": "tacacs+,local"}
     assert "authorization" not in aaa, (
         "the servers would be asked for every command, also for those of `push`"
@@ -217,7 +217,7 @@ def test_failthrough_on_a_device_is_a_difference() -> None:
 
 
 def test_shut_ports_of_a_spectrum_hold_no_buffer_and_those_of_others_have_no_rows() -> None:
-    spectrum, broadcom = tables("numbered"), tables("broadcom")
+    spectrum, broadcom = read_tables("numbered"), read_tables("broadcom")
     shut = {name for name, row in spectrum["PORT"].items() if row.get("admin_status") != "up"}
     assert shut == {"Ethernet12", "Ethernet512"}
     assert spectrum["BUFFER_POOL"]["ingress_zero_pool"] == {"mode": "static", "size": "0", "type": "ingress"}

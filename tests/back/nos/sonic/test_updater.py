@@ -13,7 +13,7 @@ from fabricc.back.nos.base import Application
 from fabricc.back.nos.sonic.updater import application, supports_sku
 
 
-def tables(release: str = "202505", hwsku: str = "ACS-SN5600") -> dict[str, Any]:
+def make_tables(release: str = "202505", hwsku: str = "ACS-SN5600") -> dict[str, Any]:
     return {
         "DEVICE_METADATA": {"localhost": {"hwsku": hwsku}},
         "VERSIONS": {"DATABASE": {"VERSION": f"version_{release}_01"}},
@@ -41,9 +41,11 @@ def test_which_models_the_updater_knows() -> None:
 
 @pytest.mark.parametrize("release", ["202505", "202511", "202605"])
 def test_a_port_more_needs_a_reload_where_the_model_is_unknown(release: str) -> None:
-    known = application_of_change(tables(release), "PFC_WD", "Ethernet8", action="drop")
+    known = application_of_change(make_tables(release), "PFC_WD", "Ethernet8", action="drop")
     assert (known.way, known.reloads, known.interrupts) == ("config replace in 1 step", False, "")
-    found = application_of_change(tables(release, "Accton-AS9716-32D"), "PFC_WD", "Ethernet8", action="drop")
+    found = application_of_change(
+        make_tables(release, "Accton-AS9716-32D"), "PFC_WD", "Ethernet8", action="drop"
+    )
     assert (found.way, found.reloads) == ("config reload (access file: `reload: true`)", True)
     assert "PFC_WD" in found.interrupts
 
@@ -51,7 +53,7 @@ def test_a_port_more_needs_a_reload_where_the_model_is_unknown(release: str) -> 
 @pytest.mark.parametrize(("release", "reloads"), [("202411", True), ("202505", False), ("202511", False)])
 def test_thresholds_of_marking(release: str, reloads: bool) -> None:
     assert (
-        application_of_change(tables(release), "WRED_PROFILE", "400g", green_min_threshold="2").reloads
+        application_of_change(make_tables(release), "WRED_PROFILE", "400g", green_min_threshold="2").reloads
         is reloads
     )
 
@@ -59,45 +61,45 @@ def test_thresholds_of_marking(release: str, reloads: bool) -> None:
 @pytest.mark.parametrize(("release", "reloads"), [("202505", False), ("202511", True), ("202605", True)])
 def test_sizes_of_pools(release: str, reloads: bool) -> None:
     assert (
-        application_of_change(tables(release), "BUFFER_POOL", "ingress_lossless_pool", size="2").reloads
+        application_of_change(make_tables(release), "BUFFER_POOL", "ingress_lossless_pool", size="2").reloads
         is reloads
     )
 
 
 def test_a_new_profile_needs_a_reload_where_profiles_are_limited() -> None:
-    assert application_of_change(tables(), "WRED_PROFILE", "800g", ecn="ecn_all").reloads
+    assert application_of_change(make_tables(), "WRED_PROFILE", "800g", ecn="ecn_all").reloads
 
 
 def test_ports_in_use_that_are_shut_for_a_change_are_reported() -> None:
-    found = application_of_change(tables(), "QUEUE", "Ethernet0|3", scheduler="other")
+    found = application_of_change(make_tables(), "QUEUE", "Ethernet0|3", scheduler="other")
     assert (found.ports, found.interrupts) == (
         ("Ethernet0",),
         "SONiC's updater shuts and opens Ethernet0",
     )
-    assert not application_of_change(tables(), "QUEUE", "Ethernet8|3", scheduler="other").interrupts
+    assert not application_of_change(make_tables(), "QUEUE", "Ethernet8|3", scheduler="other").interrupts
 
 
 def test_a_restart_of_the_bgp_container_is_reported() -> None:
     found = application_of_change(
-        tables(), "DEVICE_METADATA", "localhost", docker_routing_config_mode="split-unified"
+        make_tables(), "DEVICE_METADATA", "localhost", docker_routing_config_mode="split-unified"
     )
     assert found.restarts_bgp
     assert found.interrupts == "the bgp container restarts"
 
 
 def test_a_port_that_is_retired_goes_down_in_a_step_of_its_own() -> None:
-    found = application_of_change(tables(), "PORT", "Ethernet0", admin_status="down")
+    found = application_of_change(make_tables(), "PORT", "Ethernet0", admin_status="down")
     assert (found.way, found.ports) == ("config replace in 2 steps", ())
 
 
 def test_rows_of_the_image_are_no_change() -> None:
-    running = {**tables(), "FEATURE": {"bgp": {"state": "enabled"}}, "bgpraw": "hostname x"}
-    files = {"config_db.json": json.dumps(tables())}
+    running = {**make_tables(), "FEATURE": {"bgp": {"state": "enabled"}}, "bgpraw": "hostname x"}
+    files = {"config_db.json": json.dumps(make_tables())}
     assert application({"config_db.json": json.dumps(running)}, files) == Application()
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"PORT": []}', '{"PORT": {"Ethernet0": 1}}', "[" * 100_000])
 def test_invalid_configuration_has_no_application_plan(text: str) -> None:
-    whole = {"config_db.json": json.dumps(tables())}
+    whole = {"config_db.json": json.dumps(make_tables())}
     assert back_ends.plan_application("sonic", {"config_db.json": text}, whole) is None
     assert back_ends.plan_application("sonic", whole, {"config_db.json": text}) is None

@@ -70,58 +70,58 @@ def read_document(text: str, file: str, reading: Reading) -> None:
         return
     lists: dict[str, list[tuple[str, int]]] = {}
     clauses: dict[tuple[str, str], tuple[dict[str, str], int]] = {}
-    for leaf in _leaves(root, ""):
-        if not _direct(leaf, file, reading) and not _gathered(leaf, file, reading, lists, clauses):
+    for leaf in _each_leaf(root, ""):
+        if not _state_direct(leaf, file, reading) and not _gather_part(leaf, file, reading, lists, clauses):
             reading.unknown.append((file, leaf.line, f"{leaf.path}: {leaf.value}"))
     for fact, entries in lists.items():
         reading.put(fact, ",".join(sorted(value for value, _ in entries)), file, entries[0][1])
     for (name, sequence), (parts, line) in clauses.items():
-        reading.put(f"route_map[{name}]/{sequence}", _clause(int(sequence), parts), file, line)
+        reading.put(f"route_map[{name}]/{sequence}", _format_clause(int(sequence), parts), file, line)
 
 
-def _leaves(node: yaml.Node | None, path: str) -> Iterator[Leaf]:
+def _each_leaf(node: yaml.Node | None, path: str) -> Iterator[Leaf]:
     """Every scalar below a node, and every key of a list's entry."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             name = key.value.rpartition(":")[2]
             if isinstance(value, yaml.SequenceNode):
-                yield from _entries(value, path, name)
+                yield from _each_entry(value, path, name)
             elif name == "config" or (name in _KEYS and path.endswith(f"/{value.value}")):
-                yield from _leaves(value, path) if name == "config" else ()
+                yield from _each_leaf(value, path) if name == "config" else ()
             else:
-                yield from _leaves(value, f"{path}/{name}" if path else name)
+                yield from _each_leaf(value, f"{path}/{name}" if path else name)
     elif isinstance(node, yaml.ScalarNode):
-        yield Leaf(_shortened(path), node.value, node.start_mark.line + 1)
+        yield Leaf(_shorten_path(path), node.value, node.start_mark.line + 1)
 
 
-def _entries(node: yaml.SequenceNode, path: str, name: str) -> Iterator[Leaf]:
+def _each_entry(node: yaml.SequenceNode, path: str, name: str) -> Iterator[Leaf]:
     for entry in node.value:
         if isinstance(entry, yaml.MappingNode):
             keys = {key.value: value for key, value in entry.value}
             key = next((keys[known] for known in _KEYS if known in keys), None)
             below = f"{path}/{key.value}" if key is not None else path
             if key is not None:
-                yield Leaf(_shortened(below) + "/", key.value, key.start_mark.line + 1)
-            yield from _leaves(entry, below)
+                yield Leaf(_shorten_path(below) + "/", key.value, key.start_mark.line + 1)
+            yield from _each_leaf(entry, below)
         else:
-            yield Leaf(_shortened(f"{path}/{name}"), entry.value, entry.start_mark.line + 1)
+            yield Leaf(_shorten_path(f"{path}/{name}"), entry.value, entry.start_mark.line + 1)
 
 
-def _shortened(path: str) -> str:
+def _shorten_path(path: str) -> str:
     return re.sub(r"^(network-instances|routing-policy(/defined-sets)?)/", "", path)
 
 
-def _direct(leaf: Leaf, file: str, reading: Reading) -> bool:
+def _state_direct(leaf: Leaf, file: str, reading: Reading) -> bool:
     """State the fact of a leaf that is one by itself; whether there is one."""
     for pattern, fact in _FACTS_COMPILED:
         if match := pattern.fullmatch(leaf.path):
             path = fact.format(*match.groups())
-            reading.put(path, _value(path, leaf.value), file, leaf.line)
+            reading.put(path, _convert_value(path, leaf.value), file, leaf.line)
             return True
     return bool(_SILENT.fullmatch(leaf.path))
 
 
-def _value(path: str, text: str) -> str | int:
+def _convert_value(path: str, text: str) -> str | int:
     if path.endswith("speed_gbps"):
         text = text.removeprefix("SPEED_").removesuffix("GB")
     if path == "bfd/interval_ms" and text.isdecimal():
@@ -130,7 +130,7 @@ def _value(path: str, text: str) -> str | int:
     return int(text) if numeric and text.isdecimal() else text
 
 
-def _gathered(
+def _gather_part(
     leaf: Leaf,
     file: str,
     reading: Reading,
@@ -157,7 +157,7 @@ def _gathered(
         reading.put(f"bgp/neighbor[{match[1]}]/families", "ipv4", file, line)
     elif match := re.fullmatch(r"prefix-sets/(.+?)/prefixes/(.+)/masklength-range", path):
         index = sum(fact.startswith(f"prefix_list[{match[1]}]/") for fact in reading.facts)
-        reading.put(f"prefix_list[{match[1]}]/{index}", _rule(match[2], value), file, line)
+        reading.put(f"prefix_list[{match[1]}]/{index}", _format_rule(match[2], value), file, line)
     elif match := re.fullmatch(_STATEMENT + r"(?:conditions|actions)/(?:.*/)?([a-z-]+)", path):
         parts, _ = clauses.setdefault((match[1], match[2]), ({}, line))
         parts[match[3]] = value
@@ -166,14 +166,14 @@ def _gathered(
     return True
 
 
-def _rule(prefix: str, span: str) -> str:
+def _format_rule(prefix: str, span: str) -> str:
     if span == "exact":
         return prefix
     low, _, high = span.partition("..")
     return f"{prefix} ge {low} le {high}"
 
 
-def _clause(sequence: int, parts: dict[str, str]) -> str:
+def _format_clause(sequence: int, parts: dict[str, str]) -> str:
     preference = parts.get("set-local-pref")
     return clause_text(
         Clause(

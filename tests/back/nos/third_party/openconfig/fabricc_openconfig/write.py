@@ -13,18 +13,18 @@ MANAGEMENT = "Management0"
 LOOPBACK = "Loopback0"
 
 
-def document(switch: Switch) -> str:
+def make_document(switch: Switch) -> str:
     """The file's text."""
     tree = {
-        "openconfig-system:system": _system(switch),
-        "openconfig-interfaces:interfaces": {"interface": _interfaces(switch)},
+        "openconfig-system:system": _render_system(switch),
+        "openconfig-interfaces:interfaces": {"interface": _render_interfaces(switch)},
         "openconfig-network-instance:network-instances": {"network-instance": _instances(switch)},
         "openconfig-routing-policy:routing-policy": _policy(switch.bgp),
     }
     return json.dumps(tree, indent=2) + "\n"
 
 
-def _system(switch: Switch) -> dict[str, Any]:
+def _render_system(switch: Switch) -> dict[str, Any]:
     management = switch.management
     users = [{"username": user.name, "config": {"ssh-key": user.ssh_key}} for user in management.users]
     return {
@@ -36,22 +36,22 @@ def _system(switch: Switch) -> dict[str, Any]:
     }
 
 
-def _interfaces(switch: Switch) -> list[dict[str, Any]]:
-    found = [{"name": MANAGEMENT, **_addressed(switch.management.address)}]
+def _render_interfaces(switch: Switch) -> list[dict[str, Any]]:
+    found = [{"name": MANAGEMENT, **_render_address(switch.management.address)}]
     if switch.loopback4:
-        found.append({"name": LOOPBACK, **_addressed(f"{switch.loopback4}/32")})
-    return [*found, *map(_interface, switch.ports)]
+        found.append({"name": LOOPBACK, **_render_address(f"{switch.loopback4}/32")})
+    return [*found, *map(_render_interface, switch.ports)]
 
 
-def _interface(port: Port) -> dict[str, Any]:
+def _render_interface(port: Port) -> dict[str, Any]:
     config: dict[str, Any] = {"enabled": port.enabled, "description": port.description}
     if port.peer:
         config["mtu"] = port.mtu
     speed = {"openconfig-if-ethernet:ethernet": {"config": {"port-speed": f"SPEED_{port.speed_gbps}GB"}}}
-    return {"name": port.name, "config": config, **speed, **(_addressed(port.ipv4) if port.ipv4 else {})}
+    return {"name": port.name, "config": config, **speed, **(_render_address(port.ipv4) if port.ipv4 else {})}
 
 
-def _addressed(prefix: str) -> dict[str, Any]:
+def _render_address(prefix: str) -> dict[str, Any]:
     address, _, length = prefix.partition("/")
     entry = {"ip": address, "config": {"prefix-length": int(length)}}
     family = {"openconfig-if-ip:ipv4": {"addresses": {"address": [entry]}}}
