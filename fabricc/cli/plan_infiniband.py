@@ -95,7 +95,7 @@ def _render_json(ib: InfinibandFabric, compiled: Compiled, found: Iterable[objec
 def _plan_tables(ib: InfinibandFabric, compiled: Compiled) -> Iterator[_Table]:
     """Yield every table: title, column names, rows."""
     wiring, counts = ib.wiring, ib.counts()
-    hosts, subnets = plural(counts["hosts"], "host"), plural(ib.planes, "subnet")
+    hosts, subnets = plural(counts["hosts"], "host"), plural(ib.subnets, "subnet")
     tiers = [(t.value, counts[f"{t.value}s"], p.model.title) for t, p in wiring.tiers.items()]
     title = f"{wiring.cluster}: {counts['gpus']:,} GPUs in {hosts}, {subnets}"
     yield title, ("tier", "switches", "model"), tiers

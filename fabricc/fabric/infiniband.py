@@ -1,4 +1,4 @@
-"""An InfiniBand fabric as decided: wiring, identities, partitions, service levels; one subnet per plane.
+"""An InfiniBand fabric as decided: wiring, identities, partitions, service levels, subnets.
 
 LIDs and GUIDs are closed forms of coordinates, so that growth renumbers nothing.
 """
@@ -122,13 +122,13 @@ class InfinibandFabric:
     ipoib: IpoibPlan | None
 
     @property
-    def planes(self) -> int:
-        """Subnets: each plane has its own subnet manager and subnet prefix."""
-        return len(self.wiring.planes)
+    def subnets(self) -> int:
+        """How many there are: each part that no switch joins to another has a subnet manager and prefix."""
+        return self.wiring.fabrics
 
     def counts(self) -> dict[str, int]:
         """Totals as those of every fabric, and how many subnets there are."""
-        return {**self.wiring.counts(), "subnets": self.planes}
+        return {**self.wiring.counts(), "subnets": self.subnets}
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ class HostPort:
     pci: str
     rail: int
     nic_port: int
-    plane: int
+    subnet: int
     guid: int
     real_guid: bool
     lid: int
@@ -225,7 +225,7 @@ _SUBNET_PREFIX = 0xFE80000000000000
 """Default GID prefix (IBTA volume 1, 4.1.1)."""
 _MOST_NETWORKS = 8
 """The rails and further networks of the same hosts, which are numbered from 1 to 7."""
-_PLANES = 16
+_SUBNETS = 16
 """Subnet prefixes that each network has room for."""
 _KINDS = {TierName.CORE: 1, TierName.SPINE: 2, TierName.TOR: 3}
 _HOST_KIND = 4
@@ -245,35 +245,41 @@ class LidPlan:
     slots: int
 
     def unit_size(self, shape: Shape) -> int:
-        """LIDs of one unit: its ToRs of the plane, then its host ports."""
-        return shape.tors_per_unit_plane + self.slots * shape.rails * shape.sides
+        """LIDs of one unit: its ToRs of the subnet, then its host ports."""
+        return shape.tors_per_unit_fabric + self.slots * shape.rails * shape.sides
 
     def switch(self, shape: Shape, at: SwitchId) -> int:
         """Return the LID of a switch."""
         if at.tier is TierName.CORE:
             return 1 + at.index
         if at.tier is TierName.SPINE:
-            return self.spine + at.pod * shape.spines + at.index
-        return self.unit + at.unit * self.unit_size(shape) + shape.in_plane(at.index, at.nic_port)
+            joined = at.pod * spine_sets(shape) + at.plane // shape.fabrics
+            return self.spine + joined * shape.spines + at.index
+        return self.unit + at.unit * self.unit_size(shape) + shape.in_fabric(at.index, at.nic_port)
 
     def host_port(self, shape: Shape, unit: int, slot: int, rail: int, nic_port: int) -> int:
         """Return the LID of a host port."""
         in_unit = (slot * shape.rails + rail) * shape.sides + nic_port // shape.port_planes
-        return self.unit + unit * self.unit_size(shape) + shape.tors_per_unit_plane + in_unit
+        return self.unit + unit * self.unit_size(shape) + shape.tors_per_unit_fabric + in_unit
 
     def top(self, shape: Shape, units: int) -> int:
         """Return the highest LID with so many units."""
         return self.unit + units * self.unit_size(shape) - 1
 
 
-def subnet_prefix(network: int, plane: int) -> int:
+def spine_sets(shape: Shape) -> int:
+    """Return the sets of spines that a pod has in one subnet: one, or those of all rails where cores join them."""
+    return shape.planes // shape.fabrics
+
+
+def subnet_prefix(network: int, subnet: int) -> int:
     """Return the GID prefix of a subnet, which differs from that of every other subnet of its hosts.
 
     Args:
         network: number of the network, 0 for the rails.
-        plane: number of the plane.
+        subnet: its number in that network.
     """
-    return _SUBNET_PREFIX + network * _PLANES + plane
+    return _SUBNET_PREFIX + network * _SUBNETS + subnet
 
 
 def switch_guid(at: SwitchId, network: int) -> int:

@@ -38,16 +38,18 @@ def _rails_by_name(wiring: Fabric, attached: Attachment) -> dict[str, tuple[int,
 
 
 class Subnet:
-    """The devices of one plane, made one at a time in the fabric's order.
+    """The devices of one subnet, made one at a time in the fabric's order.
 
     Attributes:
-        ib: the fabric; `plane`: which of its subnets, from 0.
+        ib: the fabric; `number`: which of its subnets, from 0.
     """
 
-    def __init__(self, ib: InfinibandFabric, plane: int) -> None:
-        self.ib, self.plane = ib, plane
+    def __init__(self, ib: InfinibandFabric, number: int) -> None:
+        self.ib, self.number = ib, number
         wiring = ib.wiring
-        self._switches = {wiring.name(at): at for at in wiring.switch_ids() if at.plane == plane}
+        self._switches = {
+            wiring.name(at): at for at in wiring.switch_ids() if at.plane % wiring.shape.fabrics == number
+        }
         self._slots = {
             host: (coordinate, slot)
             for coordinate, unit in wiring.units.items()
@@ -64,7 +66,7 @@ class Subnet:
     def host_ports(self) -> Iterator[HostPort]:
         """Yield every host port of the subnet: by unit, slot and rail."""
         for host in expand_hosts(self.ib):
-            yield from (port for port in host.ports if port.plane == self.plane)
+            yield from (port for port in host.ports if port.subnet == self.number)
 
     def _switch(self, name: str, at: SwitchId) -> Switch:
         wiring = self.ib.wiring
@@ -158,7 +160,7 @@ def _host_ports(ib: InfinibandFabric, unit: int, slot: int, host: str) -> Iterat
                 pci=model.pci[rail] if model.pci and attached.nic_ports == 1 else "",
                 rail=rail,
                 nic_port=nic_port,
-                plane=tor.plane,
+                subnet=tor.plane % shape.fabrics,
                 guid=real or identity.host_port_guid(shape, unit, slot, rail, nic_port, wiring.number),
                 real_guid=real is not None,
                 lid=ib.lids.host_port(shape, unit, slot, rail, nic_port),

@@ -243,6 +243,16 @@ class Shape:
         """ToRs of one plane that a rail reaches: 2 for dual-ToR hosts in one plane."""
         return self.nic_ports // self.port_planes
 
+    def in_fabric(self, group: int, nic_port: int) -> int:
+        """Return a ToR's number among those of its unit that can reach each other."""
+        per_fabric = self.groups * self.port_planes // self.fabrics
+        return group % per_fabric * self.sides + nic_port // self.port_planes
+
+    @property
+    def tors_per_unit_fabric(self) -> int:
+        """ToRs of a unit that can reach each other: those of a plane, or of all planes that cores join."""
+        return self.tors_per_unit // self.fabrics
+
     @property
     def tors_per_unit_plane(self) -> int:
         """ToRs of a unit in one plane."""

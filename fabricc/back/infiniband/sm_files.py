@@ -135,19 +135,19 @@ _MOST_WEIGHT = 255
 _STRICT_WEIGHT = 64  # units of 64 bytes: one packet of 4096 a turn among strict classes
 
 
-def subnet_folder(plane: int) -> str:
-    """Return the folder of a plane's subnet in the tree."""
-    return f"subnets/{PLANE_LETTERS[plane]}"
+def subnet_folder(number: int) -> str:
+    """Return the folder of a subnet in the tree."""
+    return f"subnets/{PLANE_LETTERS[number]}"
 
 
 def sm_files(subnet: Subnet) -> Iterator[tuple[str, str]]:
     """Path below the subnet's folder and text of every file."""
     ib = subnet.ib
     switches, ports = list(subnet.switches()), list(subnet.host_ports())
-    title = f"subnet {PLANE_LETTERS[subnet.plane]} of {ib.wiring.cluster}"
+    title = f"subnet {PLANE_LETTERS[subnet.number]} of {ib.wiring.cluster}"
     view = {
         "subnet": title,
-        "prefix": guid_text(infiniband.subnet_prefix(ib.wiring.number, subnet.plane)),
+        "prefix": guid_text(infiniband.subnet_prefix(ib.wiring.number, subnet.number)),
         "reason": ib.engine.reason[0].upper() + ib.engine.reason[1:] + ".",
         "engines": ",".join(ib.engine.names),
         "qos": vl_arbitration(ib.classes) if len(ib.classes) > 1 else None,
@@ -164,10 +164,10 @@ def sm_files(subnet: Subnet) -> Iterator[tuple[str, str]]:
     yield TOPOLOGY, "".join(topology_records(switches, ports))
 
 
-def required_subnet_files(planes: int, classes: int) -> Iterator[str]:
-    """Yield the path of every file of the subnet managers of a fabric with these numbers of planes and classes."""
+def required_subnet_files(subnets: int, classes: int) -> Iterator[str]:
+    """Yield the path of every file of the subnet managers of a fabric with these numbers of subnets and classes."""
     files = (CONF, PARTITIONS, ROOTS, COMPUTE, NAMES, *((POLICY,) if classes > 1 else ()), LIDS, TOPOLOGY)
-    yield from (f"{subnet_folder(plane)}/{file}" for plane in range(planes) for file in files)
+    yield from (f"{subnet_folder(number)}/{file}" for number in range(subnets) for file in files)
 
 
 def root_switches(switches: Iterable[Switch]) -> Iterator[Switch]:

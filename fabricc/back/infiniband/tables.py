@@ -57,14 +57,14 @@ def cabling_rows(ib: InfinibandFabric) -> Iterator[Row]:
 
 def lid_rows(ib: InfinibandFabric) -> Iterator[Row]:
     """Every port that has a LID, by subnet; `known` is no where the GUID is a placeholder."""
-    for plane in range(ib.planes):
-        subnet = Subnet(ib, plane)
+    for number in range(ib.subnets):
+        subnet = Subnet(ib, number)
         for switch in subnet.switches():
             known = "no" if is_placeholder(switch.guid) else "yes"
-            yield switch.name, switch.tier.value, plane + 1, guid_text(switch.guid), known, switch.lid
+            yield switch.name, switch.tier.value, number + 1, guid_text(switch.guid), known, switch.lid
         for port in subnet.host_ports():
             known = "yes" if port.real_guid else "no"
-            yield port.label, "host", plane + 1, guid_text(port.guid), known, port.lid
+            yield port.label, "host", number + 1, guid_text(port.guid), known, port.lid
 
 
 def partition_rows(ib: InfinibandFabric) -> Iterator[Row]:

@@ -61,8 +61,8 @@ class InfinibandRun:
         """Render and write every subnet and host, and prove them if requested."""
         tree = str(self.stage.target)
         findings: list[tuple[str, Finding]] = []
-        for plane in range(self.ib.planes):
-            folder, subnet = subnet_folder(plane), Subnet(self.ib, plane)
+        for number in range(self.ib.subnets):
+            folder, subnet = subnet_folder(number), Subnet(self.ib, number)
             files = with_templates(folder, partial(dict, sm_files(subnet)))
             self._write_folder(folder, files)
             if self.check:
@@ -100,8 +100,8 @@ def prove_rendered(plan: PlannedSpec) -> list[Diagnostic]:
     if ib is None:
         raise ValueError("not an InfiniBand fabric")
     findings: list[tuple[str, Finding]] = []
-    for plane in range(ib.planes):
-        folder, subnet = subnet_folder(plane), Subnet(ib, plane)
+    for number in range(ib.subnets):
+        folder, subnet = subnet_folder(number), Subnet(ib, number)
         files = with_templates(folder, partial(dict, sm_files(subnet)))
         findings += [(folder, found) for found in prove_subnet(subnet, files)]
     tenants, renderer = tenants_by_host(ib), HostFiles(ib)
@@ -120,7 +120,7 @@ def _shared_texts(ib: InfinibandFabric, spec: ClusterSpec) -> dict[str, str]:
 def _link_rows(ib: InfinibandFabric) -> int:
     counts = ib.wiring.counts()
     cables = sum(count for name, count in counts.items() if name.endswith("_cables"))
-    return cables // ib.planes
+    return cables // ib.subnets
 
 
 def diagnostics_of(findings: Iterable[tuple[str, Finding]], tree: str) -> Iterator[Diagnostic]:
@@ -156,7 +156,7 @@ def check_infiniband(
     if simulate:
         found += simulate_tree(ib, tree, progress)
     counts, files = ib.counts(), len(manifest.files) + 1
-    links = ib.planes * _link_rows(ib)
+    links = ib.subnets * _link_rows(ib)
     return BuildResult(
         spec.cluster, tree, tuple(apply_severities(found, spec.accept)), counts, files, links=links
     )
@@ -166,9 +166,9 @@ def prove_tree(ib: InfinibandFabric, tree: Path, manifest: Manifest) -> list[Dia
     """Everything wrong with the files of a tree that a build wrote earlier."""
     files = DeviceFiles.of(tree, manifest)
     findings: list[tuple[str, Finding]] = []
-    for plane in range(ib.planes):
-        folder = subnet_folder(plane)
-        findings += [(folder, found) for found in prove_subnet(Subnet(ib, plane), files(folder))]
+    for number in range(ib.subnets):
+        folder = subnet_folder(number)
+        findings += [(folder, found) for found in prove_subnet(Subnet(ib, number), files(folder))]
     tenants = tenants_by_host(ib)
     for host in expand_hosts(ib):
         folder = f"hosts/{host.name}"

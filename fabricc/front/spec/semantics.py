@@ -51,13 +51,9 @@ def check_tiers(raw: Mapping[str, Any], findings: Findings) -> None:
                 message = f"tors.{key} needs 'spines' above the ToRs"
                 help_ = "Remove it, or add `spines: {model: …, nos: …}`."
                 findings.error("FAB3050", message, "tors", key, help=help_)
-    written = findings.document.positions
-    if "spines" in raw and ("tors", "peer_links") in written:
+    if "spines" in raw and ("tors", "peer_links") in findings.document.positions:
         message = "tors.peer_links joins two ToRs that have no spines above them"
         findings.error("FAB3061", message, "tors", "peer_links", help="Remove it, or remove `spines`.")
-    if raw.get("fabric") == "infiniband" and {("cores",), ("spines", "rails")} <= written.keys():
-        message = "on InfiniBand each set of spines by rail is a subnet, and cores would join them"
-        findings.error("FAB3055", message, "spines", "rails", help="Remove it, or remove `cores`.")
     if ("gpus", "wiring") in findings.document.positions and raw["gpus"]["wiring"] == "rail-only":
         for path, why in (
             (("spines", "rails"), "does so as well"),

@@ -216,7 +216,7 @@ def _check_conf(subnet: Subnet, read: ReadSubnet) -> Iterator[Finding]:
     """Report FAB6307 for opensm.conf, FAB6309 for service levels."""
     file, conf, ib = sm_files.CONF, read.conf, subnet.ib
     wanted = {
-        "subnet_prefix": guid_text(infiniband.subnet_prefix(ib.wiring.number, subnet.plane)),
+        "subnet_prefix": guid_text(infiniband.subnet_prefix(ib.wiring.number, subnet.number)),
         "routing_engine": ",".join(ib.engine.names),
         "root_guid_file": f"/{sm_files.ROOTS}",
         "cn_guid_file": f"/{sm_files.COMPUTE}",

@@ -176,7 +176,7 @@ class _Rendering:
     def __init__(self, ib: InfinibandFabric) -> None:
         self._ib = ib
         self._hosts = HostFiles(ib)
-        self._subnets = {subnet_folder(plane): plane for plane in range(ib.planes)}
+        self._subnets = {subnet_folder(number): number for number in range(ib.subnets)}
         self._places = {
             f"hosts/{name}": (coordinate, slot)
             for coordinate, unit in ib.wiring.units.items()
@@ -205,7 +205,7 @@ def planned_side(label: str, compiled: Compiled, ib: InfinibandFabric) -> Infini
         for name in unit.hosts.values()
     )
     hosts = [name for unit in wiring.units.values() for name in unit.hosts.values()]
-    folders = [*map(subnet_folder, range(ib.planes)), *(f"hosts/{name}" for name in hosts)]
+    folders = [*map(subnet_folder, range(ib.subnets)), *(f"hosts/{name}" for name in hosts)]
     accepted = {each.line: each.reason for each in compiled.spec.accept if each.line}
     return infiniband_side(
         label, fabric_summary(ib, {}), rows, folders, _Rendering(ib), with_gpus, wiring.moves, accepted

@@ -18,7 +18,7 @@ from fabricc.base.documents.document import clip
 from fabricc.base.values import dataclass
 from fabricc.compiler.render.switch_files import with_templates
 from fabricc.fabric.capacity.wiring import Outage
-from fabricc.fabric.infiniband import guid_text, is_placeholder
+from fabricc.fabric.infiniband import guid_text, is_placeholder, spine_sets
 from fabricc.fabric.infiniband_wiring import Subnet, expand_hosts, host_at, ports_by_name, switch_guid
 from fabricc.fabric.shape import HostId, SwitchId, TierName
 from fabricc.front.spec.document import format_path
@@ -139,10 +139,10 @@ class InfinibandExplainer:
                 return {}
             host = host_at(self.ib, at.unit, at.slot)
             return with_templates(name, partial(dict, HostFiles(self.ib).render(host)))
-        plane = next((each for each in range(self.ib.planes) if subnet_folder(each) == folder), None)
-        if plane is None:
+        number = next((each for each in range(self.ib.subnets) if subnet_folder(each) == folder), None)
+        if number is None:
             return {}
-        return with_templates(folder, partial(dict, sm_files(Subnet(self.ib, plane))))
+        return with_templates(folder, partial(dict, sm_files(Subnet(self.ib, number))))
 
     def _lid_of(self, folder: str, path: str) -> Statement | None:
         """Return the explanation of a LID that a file states."""
@@ -219,16 +219,20 @@ class InfinibandExplainer:
             formula = make_formula("LID", "1 + core", {"core": at.index}, value)
         elif at.tier is TierName.SPINE:
             numbers = {"spine_start": lids.spine, "pod": at.pod, "spines": shape.spines, "spine": at.index}
-            formula = make_formula("LID", "spine_start + pod * spines + spine", {**numbers}, value)
+            place = "pod"
+            if (sets := spine_sets(shape)) > 1:
+                numbers |= {"sets": sets, "set": at.plane // shape.fabrics}
+                place = "(pod * sets + set)"
+            formula = make_formula("LID", f"spine_start + {place} * spines + spine", {**numbers}, value)
         else:
-            numbers = self._unit_numbers(at.unit) | {"tor": shape.in_plane(at.index, at.nic_port)}
+            numbers = self._unit_numbers(at.unit) | {"tor": shape.in_fabric(at.index, at.nic_port)}
             formula = make_formula("LID", "unit_start + unit * unit_lids + tor", {**numbers}, value)
         return self._lid_statement(name, value, formula)
 
     def _host_lid(self, at: HostId, port: HostPort, name: str = "LID") -> Statement:
         shape = self.plan.fabric.shape
         numbers = self._unit_numbers(at.unit) | {
-            "tors": shape.tors_per_unit_plane,
+            "tors": shape.tors_per_unit_fabric,
             "slot": at.slot,
             "rails": shape.rails,
             "rail": port.rail,
@@ -291,7 +295,7 @@ class InfinibandExplainer:
             port = port if port in ports else by_number.get(port, port)
             if port not in ports:
                 raise _no_port("switch", name, port, list(ports))
-        folder = subnet_folder(at.plane)
+        folder = subnet_folder(at.plane % fabric.shape.fabrics)
         if rest:
             return self._explain_facts(folder, name, " ".join(rest), (f"[{name}]", f"[{name} port "))
         if port:

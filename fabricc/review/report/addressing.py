@@ -239,7 +239,7 @@ def subnets_section(ib: InfinibandFabric, where: str) -> Section:
         row = (str(ib.ipoib.pool), size, ib.ipoib.mode, ib.ipoib.mtu)
         head = ("pool", "split into", "mode", "MTU")
         parts.append(Table("ipoib", "IP over InfiniBand", head, (row,), codes=(0,)))
-    lead = f"{plural(ib.planes, 'subnet')}; a subnet manager computes every route."
+    lead = f"{plural(ib.subnets, 'subnet')}; a subnet manager computes every route."
     return Section("subnets", "Subnets", lead, tuple(parts))
 
 

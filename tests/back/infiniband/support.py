@@ -57,9 +57,9 @@ def find_codes(spec: dict[str, Any]) -> set[str]:
     return {d.code for d in reported} - {"FAB5814"}
 
 
-def render_subnet(ib: InfinibandFabric, plane: int = 0) -> dict[str, str]:
+def render_subnet(ib: InfinibandFabric, number: int = 0) -> dict[str, str]:
     """The files of a subnet."""
-    return dict(sm_files(Subnet(ib, plane)))
+    return dict(sm_files(Subnet(ib, number)))
 
 
 TENANTS = {

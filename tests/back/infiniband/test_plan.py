@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.infiniband import MOST_LIDS, is_placeholder
 from fabricc.fabric.infiniband_wiring import Subnet, expand_hosts
+from fabricc.fabric.shape import TierName
 from fabricc.front.planning.infiniband.plan import list_rooms
 from fabricc.front.planning.topology.clos import spine_layer
 from tests.back.infiniband.support import find_codes, make_document, plan_spec, plan_subnets
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 def assigned_numbers(ib: InfinibandFabric) -> dict[str, tuple[int, int]]:
     """Name -> (LID, GUID) of everything that has them, over all subnets."""
     table = {}
-    for plane in range(ib.planes):
-        subnet = Subnet(ib, plane)
+    for number in range(ib.subnets):
+        subnet = Subnet(ib, number)
         table |= {each.name: (each.lid, each.guid) for each in subnet.switches()}
         table |= {each.label: (each.lid, each.guid) for each in subnet.host_ports()}
     return table
@@ -84,6 +85,46 @@ def test_three_tiers_have_both_ends_of_every_cable() -> None:
     assert ends
     assert all(ends[there] == here for here, there in ends.items())
     assert all(1 <= port <= switches[guid].ports for guid, port in ends)
+
+
+def make_rail_groups(units: int, per_unit: int, per_pod: int) -> dict[str, Any]:
+    """Spines by rail below cores: racks of GB200 NVL72 on 64-port switches, so many racks in a pod."""
+    box = {"model": "qm9700"}
+    gpus = {"model": "gb200-nvl72", "hosts": units * per_unit, "hosts_per_unit": per_unit}
+    spines = {**box, "rails": 1, "units_per_pod": per_pod}
+    return make_document(gpus=gpus, tors=box, spines=spines, cores=box)
+
+
+def test_published_rail_groups_below_cores() -> None:
+    """DGX SuperPOD, GB200, 16 scalable units of eight racks: 512 leaves, 384 spines and 144 cores in one subnet."""
+    counts = plan_subnets(make_rail_groups(128, 18, 8)).counts()
+    wanted = {"gpus": 9216, "tors": 512, "spines": 384, "cores": 144, "subnets": 1}
+    wanted |= dict.fromkeys(("host_cables", "spine_cables", "core_cables"), 9216)
+    assert {key: counts[key] for key in wanted} == wanted
+
+
+def test_cores_join_the_rails_to_one_subnet() -> None:
+    """Every switch and adapter has a LID of its own, and a cable between rails leads through a core."""
+    ib = plan_subnets(make_rail_groups(5, 3, 2))
+    table = assigned_numbers(ib)
+    assert len({lid for lid, _ in table.values()}) == len({guid for _, guid in table.values()}) == len(table)
+    switches = {each.guid: each for each in Subnet(ib, 0).switches()}
+    above = [
+        {switches[end.peer_guid].name for end in each.ends if not end.to_host}
+        for each in switches.values()
+        if each.tier is TierName.CORE
+    ]
+    assert all({f"pod{pod}-spine01{rail}" for pod in "123" for rail in "abcd"} <= names for names in above)
+
+
+def test_pods_of_rail_groups_renumber_nothing() -> None:
+    spec = make_rail_groups(2, 3, 2)
+    spec["gpus"]["capacity"] = 18
+    small = plan_spec(spec)
+    assert small.fabric is not None
+    before = assigned_numbers(small.fabric)
+    grown = assigned_numbers(plan_subnets(make_rail_groups(6, 3, 2), small.lock))
+    assert {name: grown[name] for name in before if name in grown} == before
 
 
 @settings(max_examples=15)

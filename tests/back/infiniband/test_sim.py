@@ -42,6 +42,17 @@ def test_512_adapters_and_two_tenants() -> None:
 
 @needs_opensm
 @pytest.mark.slow
+def test_rail_groups_below_cores_are_one_fat_tree() -> None:
+    box = {"model": "qm9700"}
+    gpus: dict[str, Any] = {"model": "gb200-nvl72", "hosts": 54, "hosts_per_unit": 18}
+    spines = {**box, "rails": 1, "units_per_pod": 2}
+    ib = plan_subnets(make_document(gpus=gpus, tors=box, spines=spines, cores=box))
+    report = simulate_subnet(ib, render_subnet(ib))
+    assert (report.findings, report.adapters, report.engine, report.ibdm) == ([], 216, "ftree", True)
+
+
+@needs_opensm
+@pytest.mark.slow
 def test_leaves_of_slower_hosts_have_fewer_uplinks_and_ftree_balances_them() -> None:
     """248 adapters of other leaves over four uplinks or eight; no credit loop, and a pulled link is routed around."""
     groups = [

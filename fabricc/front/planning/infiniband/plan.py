@@ -9,7 +9,7 @@ from fabricc.base.values import dataclass, shared_attributes
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.design import AddressPlan, RoutingPlan, TierPlan
 from fabricc.fabric.fabric import Fabric
-from fabricc.fabric.infiniband import Engine, InfinibandFabric, IpoibPlan, LidPlan
+from fabricc.fabric.infiniband import Engine, InfinibandFabric, IpoibPlan, LidPlan, spine_sets
 from fabricc.fabric.model import Services
 from fabricc.fabric.naming import host_port_name
 from fabricc.fabric.routing import BgpSettings
@@ -81,7 +81,7 @@ def choose_engine(
 
 def _choose_engine(spec: ClusterSpec, wiring: Fabric) -> tuple[str, str]:
     shape, counts = wiring.shape, wiring.counts()
-    tors = counts["tors"] // len(wiring.planes)
+    tors = counts["tors"] // wiring.fabrics
     if tors == 1:
         return "minhop", "one leaf: every path is inside it, so there is no loop and no choice of paths"
     if shape.peer_links:
@@ -93,7 +93,7 @@ def _choose_engine(spec: ClusterSpec, wiring: Fabric) -> tuple[str, str]:
     ]
     if above:
         return "updn", f"{' and '.join(above)} keep ports for other devices; ftree takes hosts on leaves only"
-    if counts["host_cables"] // len(wiring.planes) > LARGE:
+    if counts["host_cables"] // wiring.fabrics > LARGE:
         return "updn", f"more than {LARGE:,} adapter ports: ftree computes too long after a failure"
     tiers = "three-tier" if shape.cores else "two-tier"
     return "ftree", f"a {tiers} fat tree with hosts on leaves only: ftree balances shift patterns on it"
@@ -301,7 +301,10 @@ def list_rooms(ib: InfinibandFabric) -> tuple[Room, ...]:
         *port_rooms(ib.wiring),
         *cores,
         Room(
-            "lid_unit", "spines of a subnet, by their LIDs", shape.pods * shape.spines, lids.unit - lids.spine
+            "lid_unit",
+            "spines of a subnet, by their LIDs",
+            shape.pods * spine_sets(shape) * shape.spines,
+            lids.unit - lids.spine,
         ),
         Room("lid_slots", "hosts of a unit, by their LIDs", shape.hosts_per_unit, lids.slots),
     )
@@ -313,15 +316,16 @@ def _plan_lids(
     """Choose where LIDs begin: as pinned, else with room for every pod the cores can join, and to grow if it fits."""
     shape = sizing.shape
     pods = sizing.capacity_units // shape.units_per_pod if shape.cores else 1
+    spines = spine_sets(shape) * shape.spines
     spine = pins.get("lid_spine", 1 + shape.cores)
-    unit = pins.get("lid_unit", spine + pods * shape.spines)
+    unit = pins.get("lid_unit", spine + pods * spines)
     exact = shape.hosts_per_unit
     roomy = LidPlan(spine, unit, stride_plan.power_of_two(exact))
     slots = pins.get("lid_slots") or (roomy.slots if roomy.top(shape, units) <= 0x7FFF else exact)
     there = present if not shape.cores else -(-present // shape.units_per_pod)
     needed = {
         "lid_spine": (spine, 1 + shape.cores, "cores"),
-        "lid_unit": (unit, spine + (there if shape.cores else 1) * shape.spines, "spines"),
+        "lid_unit": (unit, spine + (there if shape.cores else 1) * spines, "spines"),
         "lid_slots": (slots, exact, "hosts per unit"),
     }
     broken = [

@@ -96,11 +96,11 @@ def simulate_tree(
             )
         ]
     result: list[Diagnostic] = []
-    for plane in range(ib.planes):
+    for number in range(ib.subnets):
         if progress is not None:
-            progress("subnets simulated", plane, ib.planes)
-        folder, files = tree / subnet_folder(plane), dict(sm_files(Subnet(ib, plane)))
-        if altered := _find_altered(tree, subnet_folder(plane), files):
+            progress("subnets simulated", number, ib.subnets)
+        folder, files = tree / subnet_folder(number), dict(sm_files(Subnet(ib, number)))
+        if altered := _find_altered(tree, subnet_folder(number), files):
             message = f"not simulated: {altered} was changed, and opensm runs programs that its files name"
             result.append(
                 Diagnostic("FAB6022", Severity.ERROR, message, Position(str(folder / altered), 1), _REBUILD)
