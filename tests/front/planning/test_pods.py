@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from typing import Any
 
@@ -129,19 +130,41 @@ def test_a_pod_too_large_for_the_pinned_spines_names_a_number_that_serves_it() -
     assert planned(smaller).fabric is not None
 
 
-def test_a_pod_too_large_for_one_plane_names_the_planes_that_serve_it() -> None:
-    def pod(planes: int) -> dict[str, Any]:
-        gpus = {"model": "hgx-2x200", "hosts": 64, "hosts_per_unit": 4}
-        spines = {**CORES, "units_per_pod": 4}
-        return document(gpus=gpus, tors=CORES, spines=spines, cores=CORES, planes=planes)
-
-    (refused,) = [each for each in planned(pod(1)).diagnostics if each.code == "FAB3010"]
-    (planes,) = re.findall(r"`planes: (\d+)`", refused.help)
-    fabric = fabric_of(pod(int(planes)))
-    assert fabric.shape.units_per_pod == 4
+def apply_keys(spec: dict[str, Any], sentence: str) -> dict[str, Any]:
+    """Return a copy of a spec with the keys that a remedy names."""
+    changed = copy.deepcopy(spec)
+    for section, key, number in re.findall(r"`(?:(\w+)\.)?(\w+): (\d+)`", sentence):
+        (changed[section] if section else changed)[key] = int(number)
+    return changed
 
 
-def test_a_pod_that_no_number_of_planes_serves_names_none() -> None:
-    text = pods_of(24, 12, hosts_per_unit=4)
+SN5600 = {"model": "sn5600", "nos": "frr"}
+
+
+@pytest.mark.parametrize(
+    ("model", "per_unit", "pod", "box", "more"),
+    [
+        ("hgx-2x200", 4, 4, CORES, {}),
+        ("hgx-2x200", 32, 64, SN5600, {"rails": 1}),
+        ("dgx-h100", 32, 40, SN5600, {}),
+        ("dgx-b300-2x400", 32, 24, SN5600, {"rails": 1}),
+    ],
+)
+def test_a_pod_too_large_names_uplinks_and_planes_with_which_it_fits(
+    model: str, per_unit: int, pod: int, box: dict[str, Any], more: dict[str, Any]
+) -> None:
+    gpus = {"model": model, "hosts": 2 * pod * per_unit, "hosts_per_unit": per_unit}
+    spec = document(gpus=gpus, tors=box, spines={**box, "units_per_pod": pod, **more}, cores=box)
+    (refused,) = [each for each in planned(spec).diagnostics if each.code == "FAB3010"]
+    remedies = [each for each in refused.help.split(" a pod.") if "fits:" in each]
+    assert len(remedies) == 2
+    for remedy in remedies:
+        fabric = fabric_of(apply_keys(spec, remedy))
+        assert fabric.shape.units_per_pod == pod
+        assert f"fits: {fabric.shape.planes} set" in remedy
+
+
+def test_a_pod_that_no_other_key_serves_names_none() -> None:
+    text = pods_of(1200, 600, hosts_per_unit=4)
     (refused,) = [each for each in planned(text).diagnostics if each.code == "FAB3010"]
-    assert "planes" not in refused.help
+    assert "fits" not in refused.help.partition("The largest")[0]

@@ -183,7 +183,7 @@ def test_too_many_tors_for_one_mesh_may_be_one_mesh_for_each_rail() -> None:
     box = {"model": "sn5600"}
     gpus = {"model": "dgx-b300", "hosts": 512, "hosts_per_unit": 32}
     (problem,) = planned(document(gpus=gpus, tors=box, spines=box)).diagnostics
-    sizes = re.search(r"`wiring: rail-only` fits: per rail (\d+) ToRs and (\d+) spines", problem.help)
+    sizes = re.search(r"`gpus.wiring: rail-only` fits: per rail (\d+) ToRs and (\d+) spines", problem.help)
     assert sizes
     counts = fabric_of(document(gpus={**gpus, "wiring": "rail-only"}, tors=box, spines=box)).counts()
     assert (counts["tors"], counts["spines"]) == (8 * int(sizes[1]), 8 * int(sizes[2]))

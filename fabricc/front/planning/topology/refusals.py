@@ -14,7 +14,7 @@ from fabricc.front.planning.topology.tors import TorTier, bottom_of, largest_uni
 from fabricc.front.spec.model import ClusterSpec, Tier
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.model import Catalog, SwitchModel
@@ -123,14 +123,14 @@ def _with_rails_apart(spec: ClusterSpec, models: Models, bottom: TorTier, tors: 
     units = tors // bottom.sides
     apart = replace(spec, gpus=replace(spec.gpus, rails_apart=True))
     layer = find_spines(apart, models, units)
-    return f"`wiring: rail-only` fits: per rail {units} ToRs and {layer.count} spines." if layer else ""
+    return f"`gpus.wiring: rail-only` fits: per rail {units} ToRs and {layer.count} spines." if layer else ""
 
 
 def _with_planes(
     spec: ClusterSpec, models: Models, spine: RequestedTier, planes: int, bottom: TorTier, tors: int
 ) -> str:
     """One sentence on the same hosts over more planes, by the plan's own arithmetic, or "" when that does not fit."""
-    for changes, wanted in _split_planes(spec, models, spine, planes):
+    for changes, wanted in split_planes(spec, models, spine, planes):
         if fit := _describe_fit(changes, wanted, models, spine, bottom, tors):
             return fit
     return ""
@@ -184,7 +184,7 @@ def _describe_fit(
     return f"{' with '.join(changes)} fits: per plane {leaves} ToRs and {layer.count} spines."
 
 
-def _split_planes(
+def split_planes(
     spec: ClusterSpec, models: Models, spine: RequestedTier, planes: int
 ) -> Iterator[tuple[tuple[str, ...], ClusterSpec]]:
     """Yield the spec over so many planes, as it is and with as many hosts to a unit as the ToRs then hold.
@@ -293,7 +293,7 @@ def no_pod(
     count: int | None,
     best: int,
     free: int | None,
-    planes: int | None,
+    others: Iterable[str],
 ) -> Diagnostic:
     """Report a pod of more units than spines can serve.
 
@@ -305,7 +305,7 @@ def no_pod(
         count: pinned spines, or None.
         best: the most units that fit.
         free: spines that serve the pod when none are pinned, or None.
-        planes: a larger number of planes with which the same pod fits, or None.
+        others: sentences on keys with which the same pod fits.
     """
     who = (
         f"no number of {spine.model.title} spines serves"
@@ -313,10 +313,7 @@ def no_pod(
         else "the pinned spines do not serve"
     )
     remedies = [f"The largest pod that fits has {plural(best, 'unit')}."] if best else []
-    if planes is not None:
-        remedies.insert(
-            0, f"`planes: {planes}` divides the ToRs of the pod over more sets of spines and fits."
-        )
+    remedies[:0] = others
     if count is not None and free is not None:
         remedies.insert(0, f"`spines.count: {free}` serves it, in place of {count}.")
     return spec.error(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
+from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.shape import PortLayout, Shape
 from fabricc.front.planning.topology import clos
@@ -22,11 +24,12 @@ from fabricc.front.planning.topology.refusals import (
     no_pod,
     report_islands,
     spine_too_small,
+    split_planes,
 )
 from fabricc.front.planning.topology.tors import REPIN, TorTier, bottom_of, link_speed, refuse_moved, up_pin
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from fabricc.catalog.model import Catalog
     from fabricc.front.spec.model import ClusterSpec, Tier
@@ -218,7 +221,10 @@ def _three_tiers(
     bottom: TorTier,
     spine: RequestedTier,
     core: RequestedTier,
+    *,
+    compares: bool = True,
 ) -> Sizing:
+    """Size ToRs, spines and cores; `compares`: name other keys with which a pod that does not fit would."""
     refuse_moved(spec, "spine", pins, uplinks_first=spine.tier.uplinks_first)
     core_gbps = link_speed(spec, spine.model, core.model, spine.tier.uplink_gbps, "spines")
     uplinks, count, links = _spread_uplinks(spec, spine.tier, bottom, pins)
@@ -235,14 +241,17 @@ def _three_tiers(
             (n for n in sizes if _find_pod(spine, n, uplinks, count, links, bottom, core_gbps, pins)), 0
         )
         free = _find_pod(spine, requested or units, bottom.uplinks, None, None, bottom, core_gbps, pins)
-        more = None if pins else _find_planes(spec, models, present, units, spine, core)
+        others = _find_keys(spec, models, present, units, spine, core) if compares and not pins else ()
         raise UnfitError(
-            no_pod(spec, spine, requested or units, uplinks, count, best, free and free[1], more)
+            no_pod(spec, spine, requested or units, uplinks, count, best, free and free[1], others)
         )
     per_pod, spines, links, spine_uplinks, up_cage = found
     pods, by_rail = -(-units // per_pod), bottom.planes.by_rail
     core_ports = ports_at(core.model, core_gbps) - core.tier.reserved_ports
     layer = _find_cores(spec, pods * by_rail, spines, spine_uplinks, core_ports, pins)
+    if layer is None and {"spines_per_core_group", "links_per_core"} <= pins.keys():
+        message = f"the cores have no ports for {plural(pods, 'pod')} with the links that the lock pins"
+        raise UnfitError(spec.error("FAB3020", message, "spines", help=REPIN))
     if layer is None:
         raise UnfitError(cores_too_small(spec, core.model, pods, by_rail, spines, spine_uplinks, core_ports))
     shape = replace(
@@ -272,20 +281,33 @@ def _three_tiers(
     )
 
 
-def _find_planes(
+def _find_keys(
     spec: ClusterSpec, models: Models, present: int, units: int, spine: RequestedTier, core: RequestedTier
-) -> int | None:
-    """Return the smallest larger number of planes over which the same pods can be planned, or None."""
-    for planes in (2, 4, 8):
-        if planes <= spec.planes:
-            continue
-        wanted = replace(spec, planes=planes)
-        try:
-            _three_tiers(wanted, models, present, units, {}, bottom_of(wanted, models, {}), spine, core)
-        except UnfitError:
-            continue
-        return planes
-    return None
+) -> Iterator[str]:
+    """Yield a sentence on other uplinks or spines by rail, and one on more planes, with which the same pods fit."""
+    bottom = bottom_of(spec, models, {})
+    starts: list[tuple[tuple[str, ...], ClusterSpec]] = [((), spec)]
+    if bottom.planes.by_rail == 1 and bottom.lead.tors > 1:
+        share = bottom.lead.rails_per_tor
+        by_rail = replace(spec, spines=replace(spine.tier, rails=share))
+        starts.append(((f"`spines.rails: {share}`",), by_rail))
+    for numbers in ((spec.planes,), [each for each in (2, 4, 8) if each > spec.planes]):
+        for planes, (start, begun) in product(numbers, starts):
+            for names, wanted in split_planes(begun, models, spine, planes):
+                if wanted.gpus != spec.gpus or wanted == spec:
+                    continue
+                try:
+                    split = bottom_of(wanted, models, {})
+                    _three_tiers(wanted, models, present, units, {}, split, spine, core, compares=False)
+                except UnfitError:
+                    continue
+                first, *others = start + (names if planes != spec.planes else names[1:])
+                added = f" with {' and '.join(others)}" if others else ""
+                yield f"{first}{added} fits: {plural(split.planes.count, 'set')} of spines a pod."
+                break
+            else:
+                continue
+            break
 
 
 def _find_pod(
