@@ -166,6 +166,22 @@ class Connection:
             return [Hold(HoldKind.COMMIT, own=None)] if self.pending() else []
         return list(self.call("FAB9105", "asking which sessions hold the device", "get_holds"))
 
+    @property
+    def commit_getter(self) -> str:
+        """The driver's method that lists the commit that waits, for `reading_ahead`."""
+        return "get_waiting_commit" if hasattr(self._driver, "get_waiting_commit") else "get_holds"
+
+    def find_pending_commit(self) -> Hold | None:
+        """Return the commit that waits for its confirmation.
+
+        Raises:
+            DeviceError: FAB9105, it cannot be read.
+        """
+        if self.commit_getter == "get_holds":
+            return next((hold for hold in self.holds() if hold.kind is HoldKind.COMMIT), None)
+        found: Hold | None = self.call("FAB9105", "asking for a pending commit", self.commit_getter)
+        return found
+
     def confirm_unseen(self) -> None:
         """Confirm a commit that the device does not list, where the driver knows devices that do not.
 

@@ -21,7 +21,6 @@ from napalm.base.exceptions import (
 )
 from ncclient import NCClientError
 
-from fabricc.base.numbers import is_number
 from fabricc.operate.drivers import junos_secrets, junos_views
 from fabricc.operate.drivers.checking import Options, Refusal
 from fabricc.operate.drivers.holds import Hold, HoldKind
@@ -32,7 +31,7 @@ from fabricc.operate.drivers.junos_secrets import (
     holds_snmp_passwords,
     write_stored_forms,
 )
-from fabricc.operate.drivers.junos_views import read_version
+from fabricc.operate.drivers.junos_views import read_version, went_back
 from fabricc.operate.drivers.redact import redact_text
 from fabricc.operate.drivers.single import CleanCommits, one_text
 
@@ -43,12 +42,6 @@ _LOST = (ConnectClosedError, NCClientError, RpcTimeoutError, OSError, EOFError)
 _POLL_S = 1.0
 
 
-def _commit_number(revision: str) -> int:
-    """Return the number of a commit by its name, -1 where the name has none."""
-    tail = revision.rpartition("-")[2]
-    return int(tail) if is_number(tail) else -1
-
-
 class JunosDriver(CleanCommits, JunosConnection):
     """Juniper Junos over NETCONF; a candidate is `juniper.conf`, the whole device.
 
@@ -57,7 +50,7 @@ class JunosDriver(CleanCommits, JunosConnection):
     * `revert_in` is rounded up to whole minutes, which is what Junos counts in.
     * A load is refused while a commit waits, because Junos takes the next commit as its confirmation.
     * A commit or a confirmation whose answer is lost is not sent again blindly: the driver connects again and reads
-      the revision of the newest commit, and whether a commit waits.
+      the list of commits. That list is also read under the lock, before a commit.
     * Whether a commit waits is read from Junos's own mark on the newest commit (`junos_views.py`).
     * With the option `session`, the log of a commit begins with it, so that `get_holds` detects commits of others.
     * A confirmation is a `commit check`, which commits nothing: the plain commit of NAPALM's driver also commits what
@@ -82,7 +75,8 @@ class JunosDriver(CleanCommits, JunosConnection):
             self._load_alone(text, replace=replace)
 
     def _load_alone(self, text: str, *, replace: bool) -> None:
-        if self._find_waiting_commit():
+        known, self._seen = self._seen, None
+        if self._find_waiting_commit(known):
             raise CommitConfirmException("a commit waits for confirmation")
         self.config_replace = replace
         if holds_clear_secrets(text):
@@ -162,7 +156,11 @@ class JunosDriver(CleanCommits, JunosConnection):
             raise CommitConfirmException(f"{self.hostname}: revert_in must be at least one second")
         self._forget()
         with self._clean(CommitError):
-            before = self._revision()
+            before = self._read_commits()
+            if self._find_waiting_commit(before):
+                if self.locked:
+                    super().discard_config()
+                raise SessionLockedException("a commit of another session waits for confirmation")
             try:
                 super().commit_config(self._log_message(message), minutes)
             except _LOST as lost:
@@ -183,23 +181,29 @@ class JunosDriver(CleanCommits, JunosConnection):
     def confirm_commit(self) -> None:
         """Keep a commit that waits, without committing what other sessions have in the candidate."""
         with self._clean(CommitError):
-            if (commit := self._find_waiting_commit()) is None:
+            commits, self._seen = self._seen or self._read_commits(), None
+            if (commit := self._find_waiting_commit(commits)) is None:
                 raise CommitError("no commit waits for confirmation")
-            running = self._running()
+            running = "" if commit.marked else self._running()
             try:
-                self._confirm(commit)
+                self._confirm(commit, commits)
             except _LOST as lost:
                 self._connect_again(lost)
-                if (commit := self._find_waiting_commit()) is not None:
-                    self._confirm(commit)
-                elif self._running() != running:
+                now = self._read_commits()
+                if (again := self._find_waiting_commit(now)) is not None:
+                    self._confirm(again, now)
+                elif went_back(commits, now) or (running and self._running() != running):
                     raise CommitError("the confirmation was lost and the switch went back") from None
 
-    def _confirm(self, commit: junos_views.Commit) -> None:
+    def _confirm(self, commit: junos_views.Commit, commits: list[junos_views.Commit]) -> None:
         """Confirm by a check where Junos reports the effect of one, else by a commit under the lock.
 
+        Args:
+            commit: the newest of `commits`.
+            commits: as they were read last.
+
         Raises:
-            CommitError: it still waits, or another session holds the candidate that a commit would take.
+            CommitError: it still waits, went back, or another session holds the candidate that a commit would take.
         """
         if commit.marked:
             try:
@@ -208,7 +212,10 @@ class JunosDriver(CleanCommits, JunosConnection):
                 raise
             except (EzCommitError, RpcError):
                 pass  # the mark decides, and a commit reports what is wrong
-            if self._find_waiting_commit() is None:
+            now = self._read_commits()
+            if self._find_waiting_commit(now) is None:
+                if went_back(commits, now):
+                    raise CommitError("the switch went back before its confirmation")
                 return
         self._require_lock()
         super().commit_config()
@@ -251,14 +258,29 @@ class JunosDriver(CleanCommits, JunosConnection):
         with self._clean(CommitError):
             return self._find_waiting_commit() is not None
 
-    def _find_waiting_commit(self) -> junos_views.Commit | None:
-        """Return the commit that waits for its confirmation.
+    def get_waiting_commit(self) -> Hold | None:
+        """Return the commit that waits for its confirmation, alone; not part of NAPALM."""
+        with self._clean(CommandErrorException):
+            self._seen = self._read_commits()
+            commit = self._find_waiting_commit(self._seen)
+            return None if commit is None else self._describe_commit(commit)
+
+    def _describe_commit(self, commit: junos_views.Commit) -> Hold:
+        own = commit.session == self._session if commit.session else None
+        left_s = None if own else self._left_s(commit)
+        return Hold(HoldKind.COMMIT, commit.session or commit.user, left_s, own)
+
+    def _find_waiting_commit(
+        self, commits: list[junos_views.Commit] | None = None
+    ) -> junos_views.Commit | None:
+        """Return the commit that waits for its confirmation; read the list of commits unless it is given.
 
         An entry without the mark decides nothing on a release that is not known to set it: the commit counts as
         waiting until its time is over, and a confirmation is then no commit of others.
         """
-        commit = junos_views.read_newest_commit(self.device.rpc.get_commit_information())
+        commit = next(iter(self._read_commits() if commits is None else commits), None)
         if commit is None or commit.marked or commit.until_s is None:
+            self._marks = self._marks or (True if commit and commit.marked else None)
             return commit if commit and commit.marked else None
         if self._marks is None:
             software = self._try_request(lambda: self.device.rpc.get_software_information())
@@ -274,20 +296,15 @@ class JunosDriver(CleanCommits, JunosConnection):
         )
         return None if commit.until_s is None or clock is None else float(max(0, commit.until_s - clock))
 
-    def _revision(self) -> str:
-        """Return the name of the newest commit, such as `re0-1616554286-559`; "" where Junos reports none.
+    def _read_commits(self) -> list[junos_views.Commit]:
+        return junos_views.read_commits(self.device.rpc.get_commit_information())
 
-        annet's driver also detects commits of others by this name.
-        """
-        answer = self._try_request(lambda: self.device.rpc.get_commit_revision_information(detail=True))
-        return "" if answer is None else " ".join((answer.findtext("./revision") or "").split())
-
-    def _is_committed(self, before: str) -> bool:
-        """Return whether the next commit after the one named `before` took effect; wait for one that still runs."""
+    def _is_committed(self, before: list[junos_views.Commit]) -> bool:
+        """Return whether the commit after a list of commits took effect; wait for one that still runs."""
         until = time.monotonic() + self.timeout
-        while (now := self._revision()) == before and self._is_locked() and time.monotonic() < until:
+        while (now := self._read_commits()) == before and self._is_locked() and time.monotonic() < until:
             time.sleep(_POLL_S)
-        return now != before and _commit_number(now) == _commit_number(before) + 1
+        return junos_views.has_one_more(before, now, self._session)
 
     def _is_locked(self) -> bool:
         """Return whether another session holds the lock, as one whose commit still runs does."""
@@ -305,10 +322,9 @@ class JunosDriver(CleanCommits, JunosConnection):
         """
         with self._clean(CommandErrorException):
             found = []
-            if commit := self._find_waiting_commit():
-                own = commit.session == self._session if commit.session else None
-                left_s = None if own else self._left_s(commit)
-                found.append(Hold(HoldKind.COMMIT, commit.session or commit.user, left_s, own))
+            self._seen = self._read_commits()
+            if commit := self._find_waiting_commit(self._seen):
+                found.append(self._describe_commit(commit))
             if not self.locked and self.device.cu.diff(rb_id=0):
                 found.append(Hold(HoldKind.CANDIDATE))
             return found

@@ -48,6 +48,7 @@ _AHEAD = {
     "get_holds": (
         "<get-commit-information/>", '<get-configuration compare="rollback" rollback="0" format="text"/>',
     ),
+    "get_waiting_commit": ("<get-commit-information/>",),
     "get_config": ('<get-configuration database="committed" format="text"/>',),
     "get_identity": ("<get-system-information/>",),
     "get_bgp_neighbors": ("<get-bgp-neighbor-information/>",),
@@ -92,6 +93,7 @@ class JunosConnection(napalm.junos.JunOSDriver):  # type: ignore[misc]
         self._identity: dict[str, str] | None = None
         self._marks: bool | None = None
         self._version: str | None = None
+        self._seen: list[junos_views.Commit] | None = None
         self._ahead: AheadRequests | None = None
         self._known_hosts = options.get("alt_key_file")
 
@@ -132,8 +134,21 @@ class JunosConnection(napalm.junos.JunOSDriver):  # type: ignore[misc]
 
     def _forget(self) -> None:
         """Drop what was read, because the switch may have changed since."""
-        self._identity = None
+        self._identity = self._seen = None
         self.drop_ahead()
+
+    def discard_config(self) -> None:
+        """Drop the candidate: Junos drops the changes of a session that gives its lock back before a commit.
+
+        Source: Juniper, Junos XML management protocol, `<lock-configuration/>`.
+        """
+        exclusive = bool(self.locked) and not (
+            self.lock_disable or self.session_config_lock or self.config_private
+        )
+        if exclusive:
+            self._unlock()
+        if self.locked or not exclusive:
+            super().discard_config()
 
     def close(self) -> None:
         """Disconnect, which drops the candidate and the lock; nothing is raised when the connection is lost."""
@@ -235,6 +250,11 @@ class JunosConnection(napalm.junos.JunOSDriver):  # type: ignore[misc]
             answer = self.device.rpc.get_bgp_neighbor_information()
             found = junos_views.read_sessions(answer, self._get_address_family)
             return dict(super().get_bgp_neighbors()) if found is None else found
+
+    def get_interfaces_counters(self) -> dict[str, Any]:
+        """Counters of ports, as NAPALM reads them."""
+        with self._clean(CommandErrorException):
+            return dict(super().get_interfaces_counters())
 
     def get_lldp_neighbors_detail(self, interface: str = "") -> dict[str, Any]:
         """Neighbors by port. A refused request is an error: NAPALM returns none, or those of another port."""

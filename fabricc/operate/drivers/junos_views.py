@@ -40,7 +40,7 @@ _KINDS = {"Tail-dropped": DROPPED, "RED-dropped": DROPPED, "ECN-CE": ECN_MARKED}
 
 
 def _iterate_elements(answer: Any, tag: str) -> Iterator[Any]:
-    """Elements of an answer; PyEZ makes True of an empty one."""
+    """Elements of an answer; PyEZ makes True of an empty one, which `require_kind` refuses where none is."""
     return iter(()) if answer is None or answer is True else answer.iter(tag)
 
 
@@ -207,6 +207,7 @@ def line_of(text: str, path: str, element: str) -> int:
     return alone[0] if len(alone) == 1 else deepest
 
 
+_ITSELF = "other"
 _COMMENT = re.compile(r"commit confirmed, rollback in (\d+)mins?", re.ASCII)
 _RELEASE = re.compile(r"(\d+)\.(\d+)", re.ASCII)
 _MARKED_SINCE = (23, 2)
@@ -215,45 +216,77 @@ _MINUTE_S = 60
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """The newest commit.
+    """A commit of the list.
 
     Attributes:
         user: the account that made it.
         marked: whether Junos itself reports that it waits for its confirmation.
         until_s: when it goes back unless confirmed, in seconds since 1970 of the switch's clock; None where it was no
             confirmed commit, or the time is not reported.
-        session: the session of a driver with which its log begins; "" in any other log.
+        log: what its author wrote.
+        made: when it was made, as Junos writes it.
+        client: by what it was made, such as `netconf`; `other` by Junos itself, which went back.
     """
 
     user: str
     marked: bool
     until_s: int | None
-    session: str = ""
+    log: str = ""
+    made: str = ""
+    client: str = ""
+
+    @property
+    def session(self) -> str:
+        """The session of a driver with which its log begins; "" in any other log."""
+        words = self.log.removeprefix(SESSION_MARK)
+        return "" if words == self.log else words.split()[0].removesuffix(":")
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What stays of it after its confirmation."""
+        return self.made, self.user, self.log
 
 
-def read_newest_commit(answer: Any) -> Commit | None:
-    """Read the answer to `get-commit-information`, whose first entry is the newest commit; None without an entry.
+def read_commits(answer: Any) -> list[Commit]:
+    """Read the answer to `get-commit-information`, the newest commit first; of several engines the first one's.
 
     Raises:
         AnswerError: it has another form, so nothing is known of the commits.
     """
     tag = str(getattr(answer, "tag", ""))
-    if tag.rpartition("}")[2] not in ("commit-information", "multi-routing-engine-results"):
+    if tag.rpartition("}")[2] not in ("commit-information", _ENGINES):
         raise AnswerError("the answer to `show system commit` has no list of commits")
-    entry = answer.find(".//commit-history")
-    if entry is None:
-        return None
-    return Commit(
-        (entry.findtext("user") or "").strip(),
-        entry.find("commit-confirmed") is not None,
-        _read_deadline(entry),
-        _read_session(entry.findtext("log") or ""),
-    )
+    first = answer.find(".//commit-history/..")
+    return [] if first is None else [_read_commit(entry) for entry in first.iterfind("commit-history")]
 
 
-def _read_session(log: str) -> str:
-    words = log.strip().removeprefix(SESSION_MARK)
-    return "" if words == log.strip() else words.split()[0].removesuffix(":")
+def _read_commit(entry: Any) -> Commit:
+    time = entry.find("date-time")
+    made = "" if time is None else time.get("seconds") or (time.text or "").strip()
+    marked = entry.find("commit-confirmed") is not None
+    user, client, log = (_element_text(entry, name) for name in ("user", "client", "log"))
+    return Commit(user, marked, _read_deadline(entry), log, made, client)
+
+
+def went_back(before: list[Commit], after: list[Commit]) -> bool:
+    """Return whether Junos went back between two lists: it commits that itself, `by root via other`.
+
+    A confirmation may be a commit as well, by the account that confirmed: both were seen on devices of others.
+    """
+    return [one.key for one in before] != [one.key for one in after] and after[0].client == _ITSELF
+
+
+def has_one_more(before: list[Commit], after: list[Commit], session: str) -> bool:
+    """Return whether a list of commits is an earlier one and one more, with a session in its log.
+
+    Args:
+        before: the earlier list; Junos drops the oldest entry of a long one.
+        after: the later one.
+        session: "" for a log without one.
+    """
+    old, new = [one.key for one in before], [one.key for one in after]
+    expected = [*new[:1], *old][: len(new)]
+    return old != new == expected and len(new) >= len(old) and after[0].session == session
 
 
 def _read_deadline(entry: Any) -> int | None:
@@ -280,10 +313,17 @@ def marks_commits(answer: Any) -> bool:
 
 
 _OK, _ERROR = "ok", "rpc-error"
+_ENGINES = "multi-routing-engine-results"
 _REPLY_KINDS = {
     "load-configuration": frozenset({_OK, "load-configuration-results"}),
     "commit-configuration": frozenset({_OK, "commit-results"}),
-}
+    **{request: frozenset({f"{kind}-information", _ENGINES}) for request, kind in (
+        ("get-alarm-information", "alarm"), ("get-system-alarm-information", "alarm"),
+        ("get-route-information", "route"), ("get-system-information", "system"),
+        ("get-interface-information", "interface"),
+    )},
+}  # fmt: skip
+"""Request -> elements that its answer may begin with. Junos sends them also where there is nothing to list."""
 _DIFFERENCE = frozenset({"configuration-information"})
 _TEXT = frozenset({"configuration-text"})
 _FAILED = ".//load-error-count"

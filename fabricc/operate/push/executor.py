@@ -20,7 +20,6 @@ from fabricc.operate.push import gates
 from fabricc.operate.push.drain import list_sessions
 from fabricc.operate.push.journal import State
 from fabricc.operate.push.options import Congestion
-from fabricc.operate.push.ownership import find_pending_commit
 from fabricc.operate.push.reach import SHOWN, Files
 from fabricc.operate.push.rollback import MOST_REFUSED, RollbackRunner
 from fabricc.operate.push.secret_store import extract_secrets, hide_secrets
@@ -221,8 +220,9 @@ class Executor(RollbackRunner):
         """
         entry, old = self._read_entry(name), self.old_files(name)
         try:
-            with switch.reading_ahead(*_STATE, *gates.HEALTH):
+            with switch.reading_ahead(*_STATE, "get_identity", *gates.HEALTH):
                 self.require_free(name, switch)
+                self.require_identity(switch, {})  # before anything is loaded
                 now = gates.measure_health(switch)
                 found = gates.find_new_alarms(dict(entry.baseline), now)
                 found += gates.find_storms(self.source.switch(name), entry.baseline, now)
@@ -381,11 +381,11 @@ class Executor(RollbackRunner):
         self.journal.record_intent(self.run, name, "confirm")
         if self.get_revert_time(name):
             with self._connect_switch(name) as switch:
-                with switch.reading_ahead("get_identity", "get_holds"):
+                with switch.reading_ahead("get_identity", switch.commit_getter):
                     self.require_identity(switch, {})
                     if self.needs_drain(name):
                         switch.guard(self.guard_s, armed=True)
-                    if commit := find_pending_commit(switch):
+                    if commit := switch.find_pending_commit():
                         self.require_own_commit(name, switch, commit)
                 if commit:
                     switch.call("FAB9115", "the confirmation", "confirm_commit")

@@ -161,7 +161,7 @@ class Ownership(RunConnections):
         Raises:
             DeviceError: FAB9117, it still waits; FAB9111, another session made it.
         """
-        if (hold := find_pending_commit(switch)) is None:
+        if (hold := switch.find_pending_commit()) is None:
             return
         self.require_own_commit(name, switch, hold)
         try:
@@ -169,11 +169,6 @@ class Ownership(RunConnections):
         except DeviceError:
             if switch.pending():
                 raise
-
-
-def find_pending_commit(switch: Connection) -> Hold | None:
-    """Return the commit that waits for its confirmation."""
-    return next((hold for hold in switch.holds() if hold.kind is HoldKind.COMMIT), None)
 
 
 def drop_own_candidate(switch: Connection) -> None:

@@ -236,13 +236,14 @@ def test_foreign_commit_is_not_mistaken_for_the_lost_commit(
         driver.commit_config()
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_a_lost_confirmation_is_completed(switch: JunosSwitch, driver: Any, when: str) -> None:
+@pytest.mark.parametrize(("when", "adds"), [("before", False), ("after", False), ("after", True)])
+def test_a_lost_confirmation_is_completed(switch: JunosSwitch, driver: Any, when: str, adds: bool) -> None:
+    switch.checks_commit = adds
     driver.load_replace_candidate(config=NEW)
     driver.commit_config(revert_in=60)
     switch.faults.drop_commit, switch.faults.drop_once = when, True
     driver.confirm_commit()
-    assert (switch.running, switch.waiting, commits(switch)) == (NEW, None, 1)
+    assert (switch.running, switch.waiting, len(switch.history)) == (NEW, None, 3 if adds else 2)
 
 
 def test_a_confirmation_that_came_too_late_is_reported(
@@ -316,6 +317,36 @@ def test_the_commit_of_another_machine_is_not_taken_for_the_own_one(
         assert switch.log.endswith(message)
         assert [(hold.owner, hold.own) for hold in ours.get_holds()] == [("run-8", False)]
         assert [hold.own for hold in theirs.get_holds()] == [True]
+
+
+def test_a_commit_that_began_to_wait_after_the_last_look_is_not_confirmed(
+    switch: JunosSwitch, driver: Any
+) -> None:
+    """A commit is one more of Junos's confirmations: what waits is read under the lock, before it."""
+    with switch.device.connect(session="run-8") as theirs:
+        assert driver.get_holds() == []
+        theirs.load_replace_candidate(config=NEW)
+        theirs.commit_config(revert_in=60)
+        driver.load_replace_candidate(config=OLD)
+        with pytest.raises(SessionLockedException, match="of another session waits"):
+            driver.commit_config()
+        assert (switch.running, switch.candidate, switch.holder, commits(switch)) == (NEW, NEW, None, 1)
+        assert theirs.has_pending_commit()
+
+
+def test_a_commit_that_went_back_is_not_reported_as_confirmed(switch: JunosSwitch, driver: Any) -> None:
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=60)
+    assert driver.get_waiting_commit().kind is HoldKind.COMMIT
+    switch.waiting = time.monotonic() - 1
+    with pytest.raises(CommitError, match="went back before"):
+        driver.confirm_commit()
+    switch.checks_commit = True
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=60)
+    driver.confirm_commit()
+    driver.rollback()
+    assert (switch.running, driver.get_waiting_commit()) == (OLD, None)
 
 
 @pytest.mark.parametrize("log", ["", "session", "by session 7", "change 7"])
@@ -539,6 +570,25 @@ def test_another_answer_is_not_no_session(
             driver.get_bgp_neighbors()
     else:
         assert driver.get_bgp_neighbors() == {}
+
+
+@pytest.mark.parametrize("content", ["", "<ok/>", "<output>\nerror: timeout\n</output>"])
+def test_an_empty_answer_is_not_nothing(
+    switch: JunosSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch, content: str
+) -> None:
+    """Junos sends the element of an answer also without an alarm, a route or a port in it."""
+    for getter, request in (
+        ("get_alarms", "get_alarm_information"),
+        ("get_alarms", "get_system_alarm_information"),
+        ("get_ecmp_widths", "get_route_information"),
+        ("get_identity", "get_system_information"),
+        ("get_interfaces_counters", "get_interface_information"),
+        ("get_lossless_counters", "get_interface_information"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(JunosSwitch, f"_{request}", lambda *_: content, raising=False)
+            with pytest.raises(ConnectionException, match="not an answer to"):
+                getattr(driver, getter)()
 
 
 def test_refused_neighbors_of_lldp_are_an_error(driver: Any, monkeypatch: pytest.MonkeyPatch) -> None:

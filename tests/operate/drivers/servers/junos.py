@@ -81,9 +81,12 @@ class JunosSwitch:
         waiting: when the time of a confirmed commit is over.
         comment: of the newest commit, as Junos writes it; it stays after the confirmation.
         log: of the newest commit, as its author wrote it.
+        client: which made it: `other` where Junos went back by itself.
+        older: the entries of the commits before it.
         marks: whether the list of commits marks the one that waits; `release` is what the software reports.
         release: see `marks`.
         checks_confirm: whether a check of the candidate confirms the commit that waits.
+        checks_commit: whether such a check is a commit in the list, as somebody saw it on a device.
         checked: how often a commit was only checked.
         warns_getters: whether the warning of `faults` stands in answers to other requests too.
         unsound: path and element that such a check refuses, as in Juniper/ansible-junos-stdlib pull 73.
@@ -100,9 +103,12 @@ class JunosSwitch:
     candidate: str = "system { host-name old; }\n"
     comment: str = ""
     log: str = ""
+    client: str = "netconf"
+    older: list[str] = field(default_factory=list)
     marks: bool = True
     release: str = "24.4R2.21"
     checks_confirm: bool = True
+    checks_commit: bool = False
     committed: float = field(default_factory=time.time)
     waiting: float | None = None
     minute: float = 60.0
@@ -124,13 +130,14 @@ class JunosSwitch:
         with self._turn:
             if self.waiting is not None and time.monotonic() > self.waiting:
                 self.waiting = None
-                self._become(self.history[1], "", "")
+                self._become(self.history[1], "", "", "other")
                 self.candidate = self.history[0]
             return self.history[0]
 
-    def _become(self, text: str, comment: str, log: str) -> None:
+    def _become(self, text: str, comment: str, log: str, client: str = "netconf") -> None:
         self.history.insert(0, text)
-        self.comment, self.log, self.committed = comment, log, time.time()
+        self.older.insert(0, self._entry())
+        self.comment, self.log, self.client, self.committed = comment, log, client, time.time()
 
     def serve(self, channel: paramiko.Channel, name: str) -> None:
         """One NETCONF session."""
@@ -186,7 +193,8 @@ class JunosSwitch:
         return "<ok/>"
 
     def _unlock_configuration(self, me: object, requested: Any) -> str:
-        self.holder = None
+        if self.holder is me:  # as Juniper's page of `<lock-configuration/>` describes it
+            self.holder, self.candidate = None, self.running
         return "<ok/>"
 
     def _load_configuration(self, me: object, requested: Any) -> str:
@@ -237,8 +245,10 @@ class JunosSwitch:
             if self.unsound:
                 raise Refused("mgd: Security zone must be defined", *self.unsound)
             lost = self._lose("before")
-            if self.checks_confirm:
+            if self.checks_confirm and self.waiting is not None:
                 self.waiting = None
+                if self.checks_commit:
+                    self._become(self.running, "", "")
             self._lose("after", lost)
             checked = "<routing-engine><commit-check-success/></routing-engine>"
             return f"{self._warning()}<commit-results>{checked}</commit-results>"
@@ -322,25 +332,18 @@ class JunosSwitch:
         tables = [one for one in ("inet.0", "inet6.0") if one.startswith(names["table"] or "")]
         return junos_shows.routes(self.counted, tables)
 
-    def _get_commit_revision_information(self, me: object, requested: Any) -> str:
-        text = self.comment or self.log
-        comment = f"<comment>{text}</comment>" if text else ""
-        return (
-            f"<commit-revision-information><revision>re0-{self.committed:.0f}-{len(self.history)}</revision>"
-            f'<date-time seconds="{self.committed:.0f}">now</date-time>{comment}</commit-revision-information>'
-        )
-
     def _get_commit_information(self, me: object, requested: Any) -> str:
         """The list of commits, as others recorded it on 24.4: a comment of Junos stays, the mark goes."""
+        mark = "<commit-confirmed>rollback pending</commit-confirmed>"
+        newest = self._entry(mark if self.marks and self.waiting is not None else "")
+        return f"<commit-information>{newest}{''.join(self.older)}</commit-information>"
+
+    def _entry(self, mark: str = "") -> str:
         reported = {"comment": self.comment, "log": self.log}
         words = "".join(f"<{name}>{text}</{name}>" for name, text in reported.items() if text)
-        mark = self.marks and self.waiting is not None
-        words += "<commit-confirmed>rollback pending</commit-confirmed>" if mark else ""
         return (
-            "<commit-information><commit-history><sequence-number>0</sequence-number>"
-            f"<user>{USER}</user><client>netconf</client>"
-            f'<date-time seconds="{self.committed:.0f}">now</date-time>{words}</commit-history>'
-            "</commit-information>"
+            f"<commit-history><sequence-number>0</sequence-number><user>{USER}</user><client>{self.client}</client>"
+            f'<date-time seconds="{self.committed:.0f}">now</date-time>{words}{mark}</commit-history>'
         )
 
     def _get_software_information(self, me: object, requested: Any) -> str:
