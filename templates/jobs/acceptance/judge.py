@@ -267,7 +267,7 @@ def missing_counters(plan, entries):
     if not lossless:
         return
     pauses = {"tx_prio_pause", *(f"tx_prio{n}_pause" for n in lossless)}
-    classes = {f"tx_prio{n}_bytes" for n in range(8)}
+    classes = {f"tx_prio{n}_{unit}" for n in range(8) for unit in ("bytes", "frames")}
     ports = {}
     for entry in entries:
         for port, counters in entry["counters"].items():
@@ -351,14 +351,26 @@ def host_faults(plan, entries, cabling, told):
         lost = [f"{name} +{total[name]}" for name in HOST_LOSSES if total.get(name, 0) > 0]
         if lost and lossless and cable not in told:
             yield f"packets lost on the way to or from {end[0]} {end[1]}: {', '.join(lost)}"
-        octets = {n: total.get(f"tx_prio{n}_bytes", 0) for n in range(8)}
-        other = sum(value for n, value in octets.items() if n not in lossless)
-        if lossless and other > OTHER_CLASS_SHARE * sum(octets.values()):
-            yield f"{end[0]} {end[1]} sent {other} octets outside the lossless class: trust, DSCP map or --tclass"
+        unit = "octets" if any(f"tx_prio{n}_bytes" in total for n in range(8)) else "frames"
+        sent, other = sent_by_class(total, lossless, "bytes" if unit == "octets" else unit)
+        if lossless and other > OTHER_CLASS_SHARE * (sent + other):
+            yield f"{end[0]} {end[1]} sent {other} {unit} outside the lossless class: trust, DSCP map or --tclass"
         allowed = lossless | {plan["traffic"]["cnp_priority"]}
         paused = [n for n in range(8) if n not in allowed and total.get(f"rx_prio{n}_pause", 0) > 0]
         if paused:
             yield f"{end[0]} {end[1]} was paused on priorities without PFC: {', '.join(map(str, paused))}"
+
+
+def sent_by_class(total, lossless, unit):
+    """Return what a port sent in its lossless classes and outside them.
+
+    bnxt_en shows for each priority the counter of its queue, so equal counters are one and count once. A priority that
+    shares the queue of a lossless one therefore counts as outside.
+    """
+    counters = {n: total.get(f"tx_prio{n}_{unit}", 0) for n in range(8)}
+    inside = {value for n, value in counters.items() if n in lossless}
+    outside = {value for n, value in counters.items() if n not in lossless}
+    return sum(inside), sum(outside)
 
 
 def main(arguments):

@@ -31,13 +31,15 @@ SECONDS = 10
 LATENCY_ITERATIONS = 20000
 INCAST_SENDERS = 8
 RETRY_SECONDS = 30
-_PRIORITY = re.compile(r"[rt]x_prio(\d+_(bytes|pause|discards)|_pause)")
-_PAUSES = (
+_PRIORITY = re.compile(r"[rt]x_prio(\d+_(bytes|frames|pause|discards)|_pause)")
+_BY_PRIORITY = (
     (re.compile(r"([rt]x)_pfc_ena_frames_pri(\d)"), r"\1_prio\2_pause"),  # bnxt_en
     (re.compile(r"([rt]x)_priority_(\d)_xoff(?:\.nic)?"), r"\1_prio\2_pause"),  # ice
     (re.compile(r"frames_([rt]x)_pripause"), r"\1_prio_pause"),  # ionic, for all priorities together
+    (re.compile(r"([rt]x)_bytes_pri(\d)"), r"\1_prio\2_bytes"),  # bnxt_en: those of the priority's queue
+    (re.compile(r"frames_([rt]x)_pri_(\d)"), r"\1_prio\2_frames"),  # ionic, which has no bytes of priorities
 )
-"""Names of pauses by other drivers, as mlx5_core calls them."""
+"""Names of pauses and traffic of priorities by other drivers, as mlx5_core calls them."""
 _SAME = {
     "rx_fcs_err_frames": "rx_crc_errors_phy",  # bnxt_en
     "rx_crc_errors.nic": "rx_crc_errors_phy",  # ice
@@ -147,7 +149,7 @@ def read_counters(sysfs, device, netdev):
         return found
     for line in done.stdout.splitlines():
         name, colon, value = line.strip().partition(": ")
-        for pattern, same in _PAUSES:
+        for pattern, same in _BY_PRIORITY:
             name = pattern.sub(same, name) if pattern.fullmatch(name) else _SAME.get(name, name)
         if colon and value.isdigit() and (name in _ETHTOOL or _PRIORITY.fullmatch(name)):
             found[name] = int(value)

@@ -31,6 +31,7 @@ class World:
         broken: (ToR, uplink) that drops: flows over it come to a crawl.
         counters: rise of switch counters that the fault causes.
         silent: hosts that write no results.
+        unit: what ports count by priority.
     """
 
     name: str
@@ -40,6 +41,7 @@ class World:
     host_counters: dict[Port, dict[str, int]] = field(default_factory=dict)
     late: set[Port] = field(default_factory=set)
     silent: set[str] = field(default_factory=set)
+    unit: str = "bytes"
 
     def write(self, tree: Path) -> list[str]:
         """Results and counters of all rounds; the judge's arguments for them."""
@@ -106,7 +108,7 @@ class World:
         return float(share * port["expected_gbps"])
 
     def counted(self, end: Port) -> dict[str, int]:
-        return {"rx_prio3_bytes": 1000, "tx_prio3_bytes": 1000, **self.host_counters.get(end, {})}
+        return {"rx_prio3_bytes": 1000, f"tx_prio3_{self.unit}": 1000, **self.host_counters.get(end, {})}
 
     def table(self, path: Path, values: dict[tuple[str, str, str], int]) -> None:
         with path.open("w", newline="") as file:
@@ -215,6 +217,7 @@ def test_a_late_port_is_named(tmp_path: Path) -> None:
         ({"out_of_sequence": 4}, "packets lost"),
         ({"rx_crc_errors_phy": 2}, "rx_crc_errors_phy"),
         ({"rx_prio5_pause": 7}, "paused on priorities without PFC: 5"),
+        ({f"tx_prio{n}_bytes": 1000 for n in range(8)}, "octets outside the lossless class"),  # all in one queue
     ],
 )
 def test_the_hosts_own_counters_are_read(tmp_path: Path, counters: dict[str, int], word: str) -> None:
@@ -223,6 +226,18 @@ def test_the_hosts_own_counters_are_read(tmp_path: Path, counters: dict[str, int
     assert status == 1
     assert word in faults[0]
     assert f"{end[0]} {end[1]}" in faults[0]
+
+
+@pytest.mark.parametrize(
+    ("unit", "count", "sound"), [("bytes", 40, True), ("frames", 40, True), ("frames", 60, False)]
+)
+def test_priorities_of_one_queue_count_once(tmp_path: Path, unit: str, count: int, sound: bool) -> None:
+    """bnxt_en shows the counter of the queue for each of its priorities; ionic counts frames."""
+    end, _ = first_port("rails")
+    counters = {f"tx_prio{n}_{unit}": count for n in range(8) if n != 3}
+    status, faults = judge(tmp_path, World("rails", host_counters={end: counters}, unit=unit))
+    assert status == (0 if sound else 1)
+    assert sound or f"{unit} outside the lossless class" in faults[0]
 
 
 def test_results_that_are_missing_are_reported(tmp_path: Path) -> None:

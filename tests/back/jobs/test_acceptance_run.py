@@ -172,10 +172,10 @@ def test_strangers_and_unknown_rounds_are_refused(tree: Path) -> None:
     [
         (["tx_prio3_pause: 7"], {"packet_seq_err": 2}, {"tx_prio3_pause": 7, "packet_seq_err": 2}),
         (
-            ["tx_pfc_ena_frames_pri3: 7", "rx_fcs_err_frames: 1"],
+            ["tx_pfc_ena_frames_pri3: 7", "rx_fcs_err_frames: 1", "tx_bytes_pri3: 9", "tx_packets_pri3: 1"],
             {"oos_drop_count": 5, "seq_err_naks_rcvd": 2, "to_retransmits": 3},
             {"tx_prio3_pause": 7, "rx_crc_errors_phy": 1, "out_of_sequence": 5, "packet_seq_err": 2}
-            | {"local_ack_timeout_err": 3},
+            | {"local_ack_timeout_err": 3, "tx_prio3_bytes": 9},
         ),
         (
             ["tx_priority_3_xoff.nic: 7", "rx_crc_errors.nic: 1"],
@@ -183,10 +183,10 @@ def test_strangers_and_unknown_rounds_are_refused(tree: Path) -> None:
             {"tx_prio3_pause": 7, "rx_crc_errors_phy": 1, "np_cnp_sent": 4},
         ),
         (
-            ["frames_tx_pripause: 7", "frames_rx_bad_fcs: 1"],
+            ["frames_tx_pripause: 7", "frames_rx_bad_fcs: 1", "frames_tx_pri_3: 9", "octets_tx_ok: 1"],
             {"resp_rx_outouf_seq": 5, "req_rx_pkt_seq_err": 2, "tx_rdma_ack_timeout": 3},
             {"tx_prio_pause": 7, "rx_crc_errors_phy": 1, "out_of_sequence": 5, "packet_seq_err": 2}
-            | {"local_ack_timeout_err": 3},
+            | {"local_ack_timeout_err": 3, "tx_prio3_frames": 9},
         ),
     ],
     ids=["mlx5", "bnxt", "ice", "ionic"],
