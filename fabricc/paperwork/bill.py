@@ -156,7 +156,8 @@ def _suggest_numbered_media(found: Materials, kind: str) -> str:
     )
     if numbered:
         return f"Use `medium: {' or '.join(numbered)}`, which has numbers, or ask the makers of both ends."
-    return "No `medium` has numbers here: ask the makers of both ends, and write the number on the bill."
+    ends = "`gpus.model` and `tors.model`" if kind == "host" else "both ends"
+    return f"No `medium` has numbers here: ask the makers of {ends}, and write the number on the bill."
 
 
 def _is_numbered(link: MissingParts, medium: str) -> bool:
@@ -216,7 +217,8 @@ def _suggest_media(missing: MissingParts) -> str:
         return f"Use {', or '.join(ways)}."
     if _is_split_twice(missing):
         return "Plan an optical shuffle panel between them, or fewer `planes`, or a switch whose ports are not split."
-    return "See `fabricc docs catalog` for its contents."
+    models = "`gpus.model` or `tors.model`" if missing.kind == "host" else "a `model` of its switches"
+    return f"Take another {models} with ports that parts join, or add a maker's part to the bill."
 
 
 ITEMS = ("item", "model", "part")

@@ -249,11 +249,14 @@ def test_a_plug_has_the_lanes_of_its_ports() -> None:
         ("mi355x-pollara", "sn5600", "smf", ["dac", "aec"]),
         ("hgx-8gpu", "7060x6-64pe", "mmf", ["dac", "aec", "smf"]),
         ("mi355x-pollara", "7060x6-64pe", "aec", []),
+        ("dgx-b300", "7060x6-64pe", "aec", None),
     ],
 )
 def test_parts_without_a_number_are_reported_with_media_that_have_them(
-    host: str, switch: str, medium: str, instead: list[str]
+    host: str, switch: str, medium: str, instead: list[str] | None
 ) -> None:
+    """Without any part (None) or any number the remedy names the keys of both ends."""
+
     def numberless(chosen: str) -> list[str | None]:
         text = small(host, switch, chosen, 2)
         findings = material_findings(spec_of(text), list_materials(fabric_of(text)))
@@ -261,9 +264,13 @@ def test_parts_without_a_number_are_reported_with_media_that_have_them(
 
     (remedy,) = numberless(medium)
     assert remedy is not None
-    start = f"Use `medium: {' or '.join(instead)}`" if instead else "No `medium` has numbers here"
-    assert remedy.startswith(start)
-    assert [other for other in instead if numberless(other)] == []
+    if instead:
+        assert remedy.startswith(f"Use `medium: {' or '.join(instead)}`")
+    else:
+        assert remedy.startswith("Take another" if instead is None else "No `medium` has numbers here")
+        assert "`gpus.model`" in remedy
+        assert "`tors.model`" in remedy
+    assert [other for other in instead or () if numberless(other)] == []
 
 
 @pytest.mark.parametrize(
