@@ -21,8 +21,9 @@ rdma_entry() {
 
 # Firmware with service profiles takes priorities and code points from DCB alone, and refuses them here
 # (bnxt_setupcc.sh 236.1: CNP_SERVICE_TYPE).
+# The answer is 1, 0, or nothing without this driver.
 has_profiles() {
-    grep -qs 'fw_service_prof_type_sup *: *1$' "$SYSFS/kernel/debug/bnxt_re/$rdma/info"
+    grep -qs "fw_service_prof_type_sup *: *${1:-1}\$" "$SYSFS/kernel/debug/bnxt_re/$rdma/info"
 }
 
 cc_settings() {
@@ -59,6 +60,9 @@ verify_nic() {
     ! runs_dcbx || same 'DCBX' 'in the firmware' "in the host ($DCBX_SETUP)"
     verify_dcb
     same 'priority of RDMA' "$(shown app dgram-port-prio)" "$(rdma_entry)"
+    # Broadcom then leaves congestion notifications in class 0 (bnxt_setupcc.sh 233.2).
+    [ -z "$CNP_DSCP" ] || ! has_profiles 0 ||
+        not_seen 'the class of congestion notifications: this firmware has no service profiles, update it'
     [ -d "${cc%/ports*}" ] || {
         # The folder shows the driver's state only after it is made, which a check does not do, and a run does.
         [ "$mode" = check ] || [ ! -d "$switches" ] || drift=1

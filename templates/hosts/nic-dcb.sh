@@ -43,7 +43,20 @@ dscp_words() {
     done | words
 }
 
+# WHAT OFFERED WANTED; 0 stands for all eight (IEEE 802.1Q, annex D).
+offers() {
+    [ "${2:-0}" -eq 0 ] || [ "$2" -ge "$3" ] || same "$1 of the firmware" "$2" "$3"
+}
+
+# The driver refuses what its firmware has no queues for (bnxt_dcb.c, bnxt_ets_validate and bnxt_hwrm_queue_pfc_cfg).
+verify_offer() {
+    offers 'number of traffic classes' "$(shown ets ets-cap)" \
+        "$(printf '%s\n' "$PRIORITY_TO_TC" | awk -F, '{ for (i = 1; i <= NF; i++) if ($i >= n) n = $i + 1; print n }')"
+    offers 'number of lossless classes' "$(shown pfc pfc-cap)" "$(printf '%s\n' "$PFC" | awk -F, '{ print gsub(1, 1) }')"
+}
+
 verify_dcb() {
+    verify_offer
     includes 'priority to class' "$(shown ets prio-tc)" "$(numbered "$PRIORITY_TO_TC")"
     includes 'scheduling' "$(shown ets tc-tsa)" "$(numbered "$TC_SCHEDULER")"
     includes 'bandwidth' "$(shown ets tc-bw)" "$(shares)"
@@ -58,6 +71,11 @@ unused_classes() {
 
 # shellcheck disable=SC2046,SC2086  # every word is an argument
 configure_dcb() {
+    lack=$(quiet='' && verify_offer)
+    if [ -n "$lack" ]; then
+        echo "${0##*/}: $lack: update it, or merge classes of the spec" >&2
+        exit 5
+    fi
     set -- tc-bw $(shares) prio-tc $(numbered "$PRIORITY_TO_TC")
     dcb ets set dev "$netdev" tc-tsa $(numbered "$TC_SCHEDULER") "$@" || {
         unused=$(unused_classes)

@@ -86,6 +86,8 @@ def run_dcb(state, arguments):
     if kind == "dcbx":
         return os.environ.get("DCBX", "host ieee") + "\n" if verb == "show" else ""
     if verb == "show":
+        if rest[0] in ("ets-cap", "pfc-cap"):
+            return f"{rest[0]} {os.environ.get(rest[0].upper().replace('-', '_'), '8')} \n"
         if rest[0] == "delay":
             return f"delay {port['delay']} \n"
         return f"{rest[0]} {' '.join(f'{k}:{v}' for k, v in port[rest[0]].items())}\n"

@@ -315,6 +315,44 @@ def test_broadcom_firmware_with_profiles_takes_classes_from_dcb(tmp_path: Path) 
     assert run(tmp_path, "thor2", "--check", "rail0").stdout == ""
 
 
+def test_broadcom_firmware_without_profiles_is_reported(tmp_path: Path) -> None:
+    machine(tmp_path, "rail0", "bnxt_re_r0")
+    info = tmp_path / "sys/kernel/debug/bnxt_re/bnxt_re_r0/info"
+    info.parent.mkdir(parents=True)
+    info.write_text("\tfw_service_prof_type_sup : 0\n")
+    (tmp_path / "sys/kernel/config/bnxt_re/bnxt_re_r0/ports/1/cc").mkdir(parents=True)
+    assert run(tmp_path, "thor2", "rail0").returncode == 0
+    checked = run(tmp_path, "thor2", "--check", "rail0")
+    assert (checked.returncode, "no service profiles" in checked.stdout) == (4, True)
+
+
+@pytest.mark.parametrize(
+    ("variant", "offer", "lack"),
+    [
+        ("thor2", {"ETS_CAP": "2"}, "number of traffic classes of the firmware is 2, planned 3"),
+        ("thor2", {"PFC_CAP": "0", "ETS_CAP": "3"}, ""),
+        ("e830", {"ETS_CAP": "4"}, "number of traffic classes of the firmware is 4, planned 8"),
+        (
+            "thor",
+            {"ETS_CAP": "2", "PFC_CAP": "1"},
+            "number of traffic classes of the firmware is 2, planned 3",
+        ),
+        ("two-lossless-dcb", {"PFC_CAP": "1"}, "number of lossless classes of the firmware is 1, planned 2"),
+    ],
+)
+def test_a_firmware_that_offers_less_is_named_before_the_driver_refuses(
+    tmp_path: Path, variant: str, offer: dict[str, str], lack: str
+) -> None:
+    """The driver reports what its firmware offers (bnxt_dcb.c, `ets_cap` and `pfc_cap`) and nothing when it refuses."""
+    variant, without_mlnx_qos = variant.removesuffix("-dcb"), variant.endswith("-dcb")
+    machine(tmp_path, "rail0", VARIANTS[variant].ports[0].rdma)
+    if without_mlnx_qos:
+        (tmp_path / "bin/mlnx_qos").unlink()
+    done = run(tmp_path, variant, "rail0", **offer)
+    assert (done.returncode, lack in done.stderr) == (5 if lack else 0, True)
+    assert lack in run(tmp_path, variant, "--check", "rail0", **offer).stdout
+
+
 def test_broadcom_ports_with_eight_classes_get_all_of_them(tmp_path: Path) -> None:
     """As bnxt_setupcc.sh does where three are refused."""
     make_machine(tmp_path, "rail0", "bnxt_re_r0")
