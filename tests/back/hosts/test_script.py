@@ -316,7 +316,7 @@ def test_broadcom_firmware_with_profiles_takes_classes_from_dcb(tmp_path: Path) 
 
 
 def test_broadcom_firmware_without_profiles_is_reported(tmp_path: Path) -> None:
-    machine(tmp_path, "rail0", "bnxt_re_r0")
+    make_machine(tmp_path, "rail0", "bnxt_re_r0")
     info = tmp_path / "sys/kernel/debug/bnxt_re/bnxt_re_r0/info"
     info.parent.mkdir(parents=True)
     info.write_text("\tfw_service_prof_type_sup : 0\n")
@@ -345,7 +345,7 @@ def test_a_firmware_that_offers_less_is_named_before_the_driver_refuses(
 ) -> None:
     """The driver reports what its firmware offers (bnxt_dcb.c, `ets_cap` and `pfc_cap`) and nothing when it refuses."""
     variant, without_mlnx_qos = variant.removesuffix("-dcb"), variant.endswith("-dcb")
-    machine(tmp_path, "rail0", VARIANTS[variant].ports[0].rdma)
+    make_machine(tmp_path, "rail0", VARIANTS[variant].ports[0].rdma)
     if without_mlnx_qos:
         (tmp_path / "bin/mlnx_qos").unlink()
     done = run(tmp_path, variant, "rail0", **offer)

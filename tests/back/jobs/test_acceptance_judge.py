@@ -217,7 +217,10 @@ def test_a_late_port_is_named(tmp_path: Path) -> None:
         ({"out_of_sequence": 4}, "packets lost"),
         ({"rx_crc_errors_phy": 2}, "rx_crc_errors_phy"),
         ({"rx_prio5_pause": 7}, "paused on priorities without PFC: 5"),
-        ({f"tx_prio{n}_bytes": 1000 for n in range(8)}, "octets outside the lossless class"),  # all in one queue
+        (
+            {f"tx_prio{n}_bytes": 1000 for n in range(8)},
+            "octets outside the lossless class",
+        ),  # all in one queue
     ],
 )
 def test_the_hosts_own_counters_are_read(tmp_path: Path, counters: dict[str, int], word: str) -> None:
@@ -235,7 +238,7 @@ def test_priorities_of_one_queue_count_once(tmp_path: Path, unit: str, count: in
     """bnxt_en shows the counter of the queue for each of its priorities; ionic counts frames."""
     end, _ = first_port("rails")
     counters = {f"tx_prio{n}_{unit}": count for n in range(8) if n != 3}
-    status, faults = judge(tmp_path, World("rails", host_counters={end: counters}, unit=unit))
+    status, faults = run_judge(tmp_path, World("rails", host_counters={end: counters}, unit=unit))
     assert status == (0 if sound else 1)
     assert sound or f"{unit} outside the lossless class" in faults[0]
 
