@@ -105,6 +105,11 @@ class Moves:
     units: Mapping[str, str] = field(default_factory=dict)
     settled: tuple[str, ...] = ()
 
+    def list_stated(self) -> dict[str, object]:
+        """Return what `plan/fabric.json` has of them: kind -> the renames, replacements or the network's name."""
+        shown = ("renamed", "replaced", "parties", "network")
+        return {kind: value for kind in shown if (value := getattr(self, kind))}
+
     def present(self, name: str) -> str:
         """Return the device that a former name stands for now, "" where it is none."""
         boxes = ((new, box.name) for new, box in self.replaced.items())

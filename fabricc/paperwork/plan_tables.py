@@ -258,10 +258,8 @@ def fabric_summary(fabric: Fabric, assumptions: Mapping[str, object]) -> dict[st
     }
     first = fabric.switch(next(iter(fabric.switch_ids())))
     strides = fabric.strides
-    moves = fabric.moves
     systems = _overridden_systems(fabric)
-    shown = ("renamed", "replaced", "parties", "network")
-    moved = {key: value for key in shown if (value := getattr(moves, key))}
+    moved = fabric.moves.list_stated()
     return {
         "assumptions": {path: _encode_value(value) for path, value in assumptions.items()},
         "classes": [dict(zip(CLASSES, row, strict=True)) for row in class_rows(first)],

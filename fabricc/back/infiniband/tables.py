@@ -104,6 +104,7 @@ def fabric_summary(ib: InfinibandFabric, assumptions: Mapping[str, object]) -> d
             "highest": top,
             "limit": MOST_LIDS,
         },
+        **({"moved": moved} if (moved := wiring.moves.list_stated()) else {}),
         "partitions": {each.name: each.pkey for each in ib.partitions},
         **({"racks": wiring.rack_hosts()} if wiring.racks else {}),
         "routing": {"engines": list(ib.engine.names), "reason": ib.engine.reason},

@@ -157,6 +157,11 @@ class InfinibandSide(Side):
         found["partitions"] = str(len(plan["partitions"]))
         return found
 
+    @property
+    def partition_keys(self) -> Mapping[str, int]:
+        """Partition -> its P_Key."""
+        return self.plan["partitions"]  # type: ignore[no-any-return]
+
     @cached_property
     def partitions(self) -> Mapping[tuple[str, str], frozenset[str]]:
         """Host and RDMA device -> the partitions that it is in, without the default one."""

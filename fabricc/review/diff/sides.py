@@ -71,6 +71,11 @@ class Side:
         """Host and RDMA device -> its partitions of InfiniBand without the default one; none of Ethernet."""
         return {}
 
+    @property
+    def partition_keys(self) -> Mapping[str, int]:
+        """Partition of InfiniBand -> its P_Key; none of Ethernet."""
+        return {}
+
     def planned(self, name: str) -> Switch | Host | None:  # noqa: ARG002
         """Return the planned device; None if only its files are known."""
         return None

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping
 
     from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.given_identities import Moves
     from fabricc.review.diff.model import Rail
     from fabricc.review.diff.sides import Side
 
@@ -75,8 +76,7 @@ class _PresentNames:
 
     def __init__(self, base: Fabric, head: Fabric, renamed: Mapping[str, str]) -> None:
         self._rails, self._exits = _tenants_of_rails(base), _tenants_of_exits(base)
-        boxes = {name: box.name for name, box in head.moves.replaced.items()}
-        hosts = {old: new for new, old in {**head.moves.renamed, **boxes}.items()}
+        hosts = _renamed_hosts(head.moves)
         parties = {old: new for new, old in head.moves.parties.items()}
         self.tenants = _choose_renames(renamed, _name_tenants(base), _name_tenants(head))
         self._hosts = _choose_renames(
@@ -155,14 +155,15 @@ def find_moves(base: Fabric, head: Fabric, renamed: Mapping[str, str]) -> tuple[
 
 
 def describe_partitions(base: Side, head: Side) -> tuple[str, ...]:
-    """Return a sentence for each partition that gains or loses ports of hosts."""
+    """Return a sentence for each partition that gains or loses ports of hosts, or has another name."""
+    former = _PresentPartitions(base, head)
     moves: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for place in sorted(base.partitions.keys() | head.partitions.keys()):
-        before, after = (side.partitions.get(place, frozenset()) for side in (base, head))
+    for place in sorted(former.members.keys() | head.partitions.keys()):
+        before, after = (each.get(place, frozenset()) for each in (former.members, head.partitions))
         for verb, names in (("loses", before - after), ("gains", after - before)):
             for name in names:
                 moves.setdefault((name, verb), []).append(place)
-    lines = []
+    lines = [f"tenant {old} becomes {new}" for old, new in sorted(former.names.items())]
     for (name, verb), places in sorted(moves.items()):
         hosts = {host for host, _ in places}
         lines.append(f"tenant {name} {verb} {plural(len(places), 'port')} of {plural(len(hosts), 'host')}")
@@ -170,14 +171,43 @@ def describe_partitions(base: Side, head: Side) -> tuple[str, ...]:
 
 
 def find_partition_moves(base: Side, head: Side) -> tuple[str, ...]:
-    """Return the hosts with ports that go from one partition to another, with both."""
+    """Return the hosts with ports that go from one partition to another, with both; another name is no move."""
     moves = []
-    for (host, device), before in sorted(base.partitions.items()):
+    for (host, device), before in sorted(_PresentPartitions(base, head).members.items()):
         after = head.partitions.get((host, device), before)
         lost, gained = (" and ".join(sorted(names)) for names in (before - after, after - before))
         if lost and gained:
             moves.append(f"{host} from {lost} to {gained}")
     return tuple(dict.fromkeys(moves))
+
+
+class _PresentPartitions:
+    """The partitions of the older side and their hosts under the names that the newer one has for them.
+
+    A partition is known by its P_Key, which hosts and switches use; its name is for people.
+
+    Attributes:
+        names: former name of a partition -> the present one, of those with another.
+        members: host and RDMA device -> its partitions on the older side.
+    """
+
+    def __init__(self, base: Side, head: Side) -> None:
+        present = {pkey: name for name, pkey in head.partition_keys.items()}
+        stated = {old: present[pkey] for old, pkey in base.partition_keys.items() if pkey in present}
+        self.names = _choose_renames(stated, base.partition_keys, head.partition_keys)
+        found = _renamed_hosts(head.cluster.moves)
+        before, after = ({host for host, _ in side.partitions} for side in (base, head))
+        hosts = _choose_renames(found, before, after)
+        self.members = {
+            (hosts.get(host, host), device): frozenset(self.names.get(each, each) for each in own)
+            for (host, device), own in base.partitions.items()
+        }
+
+
+def _renamed_hosts(moves: Moves) -> dict[str, str]:
+    """Return former name of a host -> the present one, of renamed and of replaced ones."""
+    boxes = {name: box.name for name, box in moves.replaced.items()}
+    return {old: new for new, old in {**moves.renamed, **boxes}.items()}
 
 
 def _tenants_of_rails(fabric: Fabric) -> dict[_RailOfHost, str]:

@@ -199,8 +199,9 @@ def _infiniband_side(tree: Path, folder: Folder, manifest: Manifest, plan: Mappi
         return texts
 
     rows = csv.DictReader(StringIO(folder.read(f"{_plan_path('')}/cabling.csv", limit=_LARGEST).decode()))
+    moves = _parse_moves(plan.get("moved", {}))
     return infiniband_side(
-        str(tree), plan, rows, sorted(manifest.files), read, _with_gpus(folder), Moves(), accepted={}
+        str(tree), plan, rows, sorted(manifest.files), read, _with_gpus(folder), moves, accepted={}
     )
 
 

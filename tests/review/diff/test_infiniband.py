@@ -15,6 +15,7 @@ import yaml
 from fabricc.back.infiniband.device_reading import read_device, vocabulary
 from fabricc.base.documents.schema import schema_path
 from fabricc.cli.entry import run
+from fabricc.compiler.compiled import compile_spec
 from fabricc.interface import build
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.requested_review import review_change
@@ -152,6 +153,38 @@ def test_hosts_that_go_to_another_tenant_break_a_policy(repo: Path, tmp_path: Pa
         "tenant tenant-b gains 8 ports of 1 host",
     )
     assert [each.code for each in review.violations] == ["FAB9048"]
+
+
+def test_partitions_and_hosts_with_other_names_move_only_where_their_keys_change(
+    repo: Path, tmp_path: Path
+) -> None:
+    """A rename hides no move, and is none."""
+
+    def rename(spec: Spec, first: list[str], second: list[str]) -> None:
+        with_partition(spec, first, second)
+        own = spec["infiniband"]["partitions"]
+        own["blue"] = own.pop("tenant-b")
+        spec["gpus"]["hosts"] = [HOSTS[0], "moved", *HOSTS[2:]]
+        spec["moved"] = {HOSTS[1]: "moved"}
+
+    (listed := tmp_path / "listed").mkdir()
+    base = change_spec(repo, listed, lambda s: s["gpus"].update(hosts=HOSTS))
+    (listed / "fabricc.lock").write_text(compile_spec(base).lock_text)
+    found = {}
+    for name, first in (("renamed", [HOSTS[0], "moved"]), ("moved too", [HOSTS[0]])):
+        second = [host for host in ("moved", *HOSTS[2:]) if host not in first]
+        (folder := tmp_path / name).mkdir()
+        spec = change_spec(repo, folder, lambda s, a=first, b=second: rename(s, a, b))  # type: ignore[misc]
+        shutil.copy(listed / "fabricc.lock", folder)
+        found[name] = review_change(base, spec)
+        tree = build(spec, folder / "out").tree
+        assert tree is not None
+        assert review_change(base, tree).tenant_moves == found[name].tenant_moves
+    assert (found["renamed"].tenant_moves, found["renamed"].tenants) == (
+        (),
+        ("tenant tenant-b becomes blue",),
+    )
+    assert found["moved too"].tenant_moves == ("moved from tenant-a to blue",)
 
 
 def test_real_guids_in_place_of_placeholders_are_hitless_and_others_are_not(

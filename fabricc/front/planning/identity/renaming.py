@@ -132,6 +132,13 @@ def with_moves(
     return replace(fabric, moves=_collect_moves(spec, fabric, devices)), names
 
 
+def with_former_names(spec: ClusterSpec, fabric: Fabric) -> Fabric:
+    """Return the fabric with the former names of its hosts; names of its switches are computed alone (FAB3414)."""
+    if not (spec.moved or spec.replaced):
+        return fabric
+    return replace(fabric, moves=_collect_moves(spec, fabric, Counter(_list_names(fabric))))
+
+
 def _list_names(fabric: Fabric) -> Iterator[str]:
     yield from (fabric.name(at) for at in fabric.switch_ids())
     yield from (host for unit in fabric.units.values() for host in unit.hosts.values())

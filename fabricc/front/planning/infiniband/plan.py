@@ -15,6 +15,7 @@ from fabricc.fabric.naming import host_port_name
 from fabricc.fabric.routing import BgpSettings
 from fabricc.fabric.shape import Shape, Slot, SwitchId, TierName
 from fabricc.front.planning.hosts import domain_groups, host_cable, rack_findings, racks_of
+from fabricc.front.planning.identity.renaming import with_former_names
 from fabricc.front.planning.identity.repinning import ChangedParts, as_pinned, compare_fabrics
 from fabricc.front.planning.infiniband.members import partitions_of, read_guids, tenant_partitions
 from fabricc.front.planning.infiniband.refusals import (
@@ -244,7 +245,7 @@ def plan_infiniband(spec: ClusterSpec, catalog: Catalog, lock: Lock, folder: Pat
         wiring = with_present_planes(
             spec, _build_wiring(spec, found, models, sizing, uplinks, units, findings)
         )
-        wiring = apply_overrides(spec, wiring, models, PanelNames(), findings)
+        wiring = with_former_names(spec, apply_overrides(spec, wiring, models, PanelNames(), findings))
         lids = _plan_lids(spec, sizing, present, units, lock.strides)
         findings += check_lids(spec, models, sizing.shape, lids, units, NOS)
         findings += check_classes(spec, section, models, NOS)
