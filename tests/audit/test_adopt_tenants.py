@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from fabricc.audit.adopt.order import order_of
-from fabricc.audit.adopt.tenants import find_tenants
+from fabricc.audit.adopt.tenants import FoundTenants, find_tenants
 from fabricc.base.values import replace
 from fabricc.fabric.facts import Reading
 from fabricc.facts.frame import Contents
@@ -96,6 +96,13 @@ def test_vrfs_that_no_tenant_describes_are_named(change: str) -> None:
     tenants = find_tenants(found, order_of(found), ())
     assert tenants.problem.startswith(words)
     assert not tenants.numbers
+
+
+@pytest.mark.parametrize(("gpus", "words"), [(8, ""), (4, "no whole GPU"), (0, "no whole GPU")])
+def test_a_host_is_divided_by_whole_gpus_alone(gpus: int, words: str) -> None:
+    found = FoundTenants(rails={"host": ("acme", *["globex"] * 6, "")})
+    assert words in (problem := found.find_divided({"host": gpus}))
+    assert bool(problem) == bool(words)
 
 
 def _with_change(device: Device, path: str, renamed: str, value: object) -> Device:

@@ -97,7 +97,7 @@ def adopt_networks(found: FoundFabric, name: str, folder: Path) -> Adopted:
         choosing = SpecSearch(site, name)
         draft, compiled = choosing.choose_draft()
         assumed += [*order.assumed, *choosing.refused, *_list_assumptions(site, choosing.choice)]
-        if problem := choosing.tenants.problem:
+        if problem := choosing.find_tenant_problem(choosing.choice):
             assumed.append(f"The spec has no `tenants`, as {problem}: overlays keep the VRFs that they can.")
         if not compiled.sound and not network:
             return Adopted(draft, compiled, {}, tuple(assumed), tuple(found.devices))

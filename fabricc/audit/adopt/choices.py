@@ -199,10 +199,15 @@ class SpecSearch:
                 medium = {"medium": choice.media[party]} if party in choice.media else {}
                 words["links"] = [self._with_speed(link, choice) | medium for link in words["links"]]
             made["external"] = outside
-        if self.hosts:
+        lock = ""
+        if self.hosts and not self.find_tenant_problem(choice):
             made["tenants"] = self.tenants.section(self.hosts, self._gpus_of_hosts(choice), self._reach())
-        lock = f"{EMPTY_LOCK}{self.tenants.lock_lines()}" if self.hosts else ""
+            lock = f"{EMPTY_LOCK}{self.tenants.lock_lines()}"
         return Draft(made, more=self.more, lock=lock, accept=tuple(self.accept))
+
+    def find_tenant_problem(self, choice: Choice) -> str:
+        """Return why a spec with a choice cannot describe the VRFs, in words; "" if it can."""
+        return self.tenants.problem or self.tenants.find_divided(self._gpus_of_hosts(choice))
 
     def _gpus_of_hosts(self, choice: Choice) -> dict[str, int]:
         """Return host -> the number of GPUs of its model; its rails where only ports of ToRs are known."""

@@ -57,6 +57,20 @@ class FoundTenants:
         """Return the lines of a lock with the numbers of tenants."""
         return "".join(f"tenant {name} {number}\n" for name, number in sorted(self.numbers.items()))
 
+    def find_divided(self, gpus: Mapping[str, int]) -> str:
+        """Return why hosts cannot be divided between their tenants, in words; "" if they can.
+
+        Args:
+            gpus: host -> its number of GPUs.
+        """
+        for host, rails in self.rails.items():
+            own = {*rails} - {""}
+            if len({*rails}) > 1 and (
+                alone := [each for each in own if not list_gpus(rails, each, gpus[host])]
+            ):
+                return f"VRF {min(alone)} has ports of {host}, and no whole GPU of it"
+        return ""
+
     def section(
         self, names: Mapping[str, str], gpus: Mapping[str, int], parties: Mapping[str, Sequence[str]]
     ) -> Words:
