@@ -102,7 +102,8 @@ def _expand_tenants(
     plan = fabric.tenancy
     assert plan is not None
     used = {port.vrf for port in ports}
-    local = tuple(sorted((each for each in plan.tenants if each.name in used), key=lambda each: each.number))
+    own = sorted((each for each in plan.tenants if each.vrf in used), key=lambda each: each.number)
+    local = tuple(replace(each, name=each.vrf) for each in own)
     if not local:
         return None
     source = loopback_address(fabric, at, fabric.addresses.loopbacks4) if plan.tunnels else None
@@ -163,7 +164,7 @@ def _external_port(fabric: Design, key: str, port: Port, way: Exit, change: Devi
         peer=Peer(link.peer, link.peer_port), cable_m=link.cable_m, medium=link.medium, ipv4=link.ipv4, ipv6=link.ipv6,
         profile=fabric.profiles[key, port.speed_gbps, link.cable_m].name if lossless else None,
         reserved=False, trusted=outsider.trusted,
-        vrf=tenancy.tenants[index].name if tenancy and index is not None else "",
+        vrf=tenancy.tenants[index].vrf if tenancy and index is not None else "",
     )  # fmt: skip
 
 
@@ -226,7 +227,7 @@ def _fabric_ports(fabric: Design, at: SwitchId) -> tuple[tuple[Port, ...], tuple
         vrf, own_mtu = "", mtu
         if tenancy and way is _HOST:
             tenant = tenancy.find_tenant(peer, rails[peer, far])
-            vrf, own_mtu, shut = tenant.name if tenant else "", tenancy.mtu, shut or tenant is None
+            vrf, own_mtu, shut = tenant.vrf if tenant else "", tenancy.mtu, shut or tenant is None
         ports.append(
             Port(
                 name, cage, child, children, lanes, speed, way, not shut, own_mtu, Peer(peer, far), cable_m, medium,

@@ -53,14 +53,21 @@ class Tenant:
     """A tenant.
 
     Attributes:
-        name: also of its VRF on every switch.
+        name: in the spec; on a switch that of its VRF.
         number: its identity in the lock, from 1.
         own: numbers that the spec states and that do not follow from `number`.
+        own_vrf: the name of its VRF that the spec states; "" for that of the tenant.
     """
 
     name: str
     number: int
     own: TenantNumbers = NO_NUMBERS
+    own_vrf: str = ""
+
+    @property
+    def vrf(self) -> str:
+        """The name of its VRF, the same on all ToRs."""
+        return self.own_vrf or self.name
 
     @property
     def vni(self) -> int:

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 TENANTS = """\
   acme: {hosts: [rack001-host01, rack002-host01..02], gpus: {rack002-host02: [0-3]}, vni: 5010, distinguisher: 2001}
-  globex: {hosts: [rack001-host02], route_target: "20001:1"}
+  globex-1: {hosts: [rack001-host02], vrf: GLOBEX_1, route_target: "20001:1"}
   initech: {hosts: [rack002-host02], gpus: [4, 5]}
   shared: {hosts: [rack002-host02], gpus: [6, 7], vni: 20077}
 """
 SECTION = {
     "acme": {"hosts": ["rack001-host01", "rack002-host01", "rack002-host02"], "gpus": {"rack002-host02": ["0-3"]},
              "vni": 5010, "distinguisher": 2001},
-    "globex": {"hosts": ["rack001-host02"], "route_target": "20001:1"},
+    "globex-1": {"hosts": ["rack001-host02"], "vrf": "GLOBEX_1", "route_target": "20001:1"},
     "initech": {"hosts": ["rack002-host02"], "gpus": [4, 5]},
 }  # fmt: skip
 
@@ -50,7 +50,7 @@ def test_tenants_return_with_their_numbers(nos: str) -> None:
     assert section == SECTION
     assert (shared["hosts"], shared["gpus"]) == (["rack002-host02"], [6, 7])
     lock = adoption.files["fabricc.lock"].splitlines()
-    assert {"tenant globex 2", "tenant initech 3"} <= {*lock}
+    assert {"tenant globex-1 2", "tenant initech 3"} <= {*lock}
 
 
 @pytest.mark.slow
@@ -61,7 +61,7 @@ def test_tenants_return_with_other_names_of_devices(nos: str) -> None:
     adoption = adopt_compiled(compiled, renamed=names)
     assert_without_overlays(adoption)
     section = yaml.safe_load(adoption.files["cluster.yaml"])["tenants"]
-    assert section["globex"]["hosts"] == [names["rack001-host02"]]
+    assert section["globex-1"]["hosts"] == [names["rack001-host02"]]
 
 
 @pytest.mark.slow
@@ -76,8 +76,10 @@ def test_exits_of_tenants_return(nos: str, spines: bool) -> None:
 
 
 CHANGES = {
-    "another name": (r"VRF Acme has no name that a tenant can have", "evpn/vrf[acme]/", "evpn/vrf[Acme]/", None),
-    "a reserved name": ("VRF mgmt has no name that a tenant can have", "evpn/vrf[acme]/", "evpn/vrf[mgmt]/", None),
+    "a long name": ("VRF A234567890123456 has no name that one of a", "evpn/vrf[acme]/", "evpn/vrf[A234567890123456]/",
+                    None),
+    "a reserved name": ("VRF Mgmt has no name that one of a tenant can", "evpn/vrf[acme]/", "evpn/vrf[Mgmt]/", None),
+    "case alone": ("names of VRFs differ in case alone", "evpn/vrf[acme]/", "evpn/vrf[Globex]/", None),
     "a wide target": ("VRF acme has the route target 70000:1, which no", "evpn/vrf[acme]/route_target", "", "70000:1"),
     "another VNI": ("VRF acme has another vni on another ToR", "evpn/vrf[acme]/vni", "", 77),
     "two targets": ("VRF acme has no route target that all ToRs share", "evpn/vrf[acme]/route_target", "", "1:1,1:2"),

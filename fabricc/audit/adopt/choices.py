@@ -219,13 +219,12 @@ class SpecSearch:
         return counts
 
     def _reach(self) -> dict[str, list[str]]:
-        """Return tenant -> the outside parties whose links are in its VRF."""
+        """Return VRF -> the outside parties whose links are in it."""
         found: dict[str, list[str]] = {}
         for party, section in self.parties.items():
             ends = {(link["at"], link["port"]) for link in section["links"]}
-            tenants = {tenant for end, tenant in self.tenants.exits.items() if end in ends}
-            for tenant in tenants:
-                found.setdefault(tenant, []).append(party)
+            for vrf in {vrf for end, vrf in self.tenants.exits.items() if end in ends}:
+                found.setdefault(vrf, []).append(party)
         return found
 
     def _choose_all(self) -> None:

@@ -37,13 +37,14 @@ _JUNOS_TARGET = "target:"
 
 @dataclass(frozen=True, slots=True)
 class FoundTenants:
-    """The tenants of a found fabric; empty without any.
+    """The tenants of a found fabric by their VRFs; empty without any.
 
     Attributes:
-        numbers: tenant -> its number in the lock; in this order.
-        own: tenant -> numbers that do not follow from that.
-        rails: host -> tenant of each rail, "" for none.
-        exits: (switch, port) outside -> its tenant.
+        numbers: VRF -> its number in the lock; in this order.
+        own: VRF -> numbers that do not follow from that.
+        rails: host -> VRF of each rail, "" for none.
+        exits: (switch, port) outside -> its VRF.
+        names: VRF -> its tenant.
         problem: why the spec cannot describe the VRFs that are there, in words; "" if it can.
     """
 
@@ -51,11 +52,13 @@ class FoundTenants:
     own: Mapping[str, TenantNumbers] = field(default_factory=dict)
     rails: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     exits: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
     problem: str = ""
 
     def lock_lines(self) -> str:
         """Return the lines of a lock with the numbers of tenants."""
-        return "".join(f"tenant {name} {number}\n" for name, number in sorted(self.numbers.items()))
+        numbers = {self.names[vrf]: number for vrf, number in self.numbers.items()}
+        return "".join(f"tenant {name} {number}\n" for name, number in sorted(numbers.items()))
 
     def find_divided(self, gpus: Mapping[str, int]) -> str:
         """Return why hosts cannot be divided between their tenants, in words; "" if they can.
@@ -79,15 +82,15 @@ class FoundTenants:
         Args:
             names: host -> its name in the spec.
             gpus: host -> its number of GPUs.
-            parties: tenant -> outside parties that it reaches.
+            parties: VRF -> outside parties that it reaches.
         """
         found: Words = {}
-        for tenant in self.numbers:
+        for vrf in self.numbers:
             whole, parts = [], {}
             for host, rails in self.rails.items():
-                if tenant in rails and host in names:
-                    own = list_gpus(rails, tenant, gpus[host])
-                    if len(own) < gpus[host] or {*rails} != {tenant}:
+                if vrf in rails and host in names:
+                    own = list_gpus(rails, vrf, gpus[host])
+                    if len(own) < gpus[host] or {*rails} != {vrf}:
                         parts[names[host]] = fold_gpus(own)
                     else:
                         whole.append(names[host])
@@ -97,10 +100,12 @@ class FoundTenants:
                 words["gpus"] = next(iter(parts.values()))
             elif parts:
                 words["gpus"] = parts
-            if reached := parties.get(tenant):
+            if reached := parties.get(vrf):
                 words["reach"] = list(reached)
-            stated = zip(TenantNumbers._fields, self.own[tenant], strict=True)
-            found[tenant] = words | {key: value for key, value in stated if value is not None}
+            if (name := self.names[vrf]) != vrf:
+                words["vrf"] = vrf
+            stated = zip(TenantNumbers._fields, self.own[vrf], strict=True)
+            found[name] = words | {key: value for key, value in stated if value is not None}
         return found
 
 
@@ -145,7 +150,7 @@ def find_tenants(found: FoundFabric, order: Order, exits: Iterable[ExternalPort]
     for vrf in named:
         own = [each for each in facts.values() if _has_vrf(each, vrf)]
         numbers[vrf], wrong = _read_numbers(vrf, own, spines=bool(order.spines) or order.has_peer_links)
-        problem = problem or wrong or _check_name(vrf)
+        problem = problem or wrong
         vlans = {each.get(f"evpn/vrf[{vrf}]/vlan") for each in own}
         vlan = next(iter(vlans)) if len(vlans) == 1 else None
         vni = numbers[vrf].vni
@@ -155,8 +160,9 @@ def find_tenants(found: FoundFabric, order: Order, exits: Iterable[ExternalPort]
     for vrf in named:
         free = (number for number in range(1, MOST + 1) if number not in places.values())
         places.setdefault(vrf, next(free, MOST))
-    if problem:
-        return FoundTenants(problem=problem)
+    tenants, wrong = _choose_names(named)
+    if problem or wrong:
+        return FoundTenants(problem=problem or wrong)
     ordered = dict(sorted(places.items(), key=lambda each: each[1]))
     outside = {
         (way.switch, way.port): str(found.devices[way.switch].reading.facts.get(f"interface[{way.port}]/vrf"))
@@ -167,6 +173,7 @@ def find_tenants(found: FoundFabric, order: Order, exits: Iterable[ExternalPort]
         {vrf: _list_own_numbers(vrf, number, numbers[vrf]) for vrf, number in ordered.items()},
         rails,
         {way: vrf for way, vrf in outside.items() if vrf in ordered},
+        tenants,
     )
 
 
@@ -202,13 +209,26 @@ def _has_vrf(facts: Facts, vrf: str) -> bool:
     return any(path in facts for path in (f"evpn/vrf[{vrf}]/vni", f"vrf[{vrf}]", f"tenant[{vrf}]"))
 
 
-def _check_name(vrf: str) -> str:
-    """Return why a VRF cannot have the name of a tenant."""
+def _choose_names(vrfs: Iterable[str]) -> tuple[dict[str, str], str]:
+    """Return VRF -> the tenant that it is for, and why a VRF cannot be that of a tenant.
+
+    A tenant has the name of its VRF, or one like it where names of tenants have to be shorter or in lower case.
+    """
     schema = cluster_schema()
-    rule = schema["$defs"]["vrf_name"]
-    if fits_schema(vrf, rule, schema):
-        return ""
-    return f"VRF {vrf} has no name that a tenant can have ({rule['patternErrorMessage']})"
+    rule = schema["properties"][SECTION]["additionalProperties"]["properties"]["vrf"]
+    found: dict[str, str] = {}
+    problem = ""
+    for vrf in vrfs:
+        if not fits_schema(vrf, rule, schema):
+            problem = f"VRF {vrf} has no name that one of a tenant can have ({rule['patternErrorMessage']})"
+        found[vrf] = vrf if fits_schema(vrf, schema["$defs"]["vrf_name"], schema) else ""
+    if len({vrf.lower() for vrf in found}) < len(found):
+        problem = "names of VRFs differ in case alone"
+    for number, vrf in enumerate(found, 1):
+        like = vrf.lower().replace("_", "-")
+        fits = like not in found.values() and fits_schema(like, schema["$defs"]["vrf_name"], schema)
+        found[vrf] = found[vrf] or (like if fits else f"tenant-{number}")
+    return found, problem
 
 
 def _find_misfit(numbers: TenantNumbers) -> str:

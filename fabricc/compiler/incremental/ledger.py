@@ -64,9 +64,10 @@ def fabric_outline(fabric: Fabric) -> Outline:
 
 
 def _tenants_by_host(tenancy: Tenancy) -> dict[str, tuple[str, ...]]:
-    """Return name and numbers of the tenant of each rail of each host that has one."""
+    """Return names and numbers of the tenant of each rail of each host that has one."""
     words = {
-        at: " ".join(map(str, (each.name, each.number, *each.own))) for at, each in enumerate(tenancy.tenants)
+        at: " ".join(map(str, (each.name, each.vrf, each.number, *each.own)))
+        for at, each in enumerate(tenancy.tenants)
     }
     known: dict[tuple[int, ...], tuple[str, ...]] = {}
     for rails in tenancy.of_host.values():

@@ -86,7 +86,7 @@ def _check_tenants(
             message = "tenants.*.reach has no meaning on InfiniBand: further networks have specs of their own"
             help_ = "Remove it, and write `tenants` in the spec of that network."
             findings.error("FAB5801", message, "tenants", name, "reach", help=help_)
-        for key in part.keys() & {*TenantNumbers._fields}:
+        for key in part.keys() & {"vrf", *TenantNumbers._fields}:
             message = f"tenants.*.{key} has no meaning on InfiniBand: the P_Key of a tenant is its number in the lock"
             findings.error("FAB5801", message, "tenants", name, key, help="Remove it.")
 

@@ -293,6 +293,7 @@ class TenantRequest:
         gpus: GPUs of each of `hosts`; None for all of them. `parts`: GPUs of single ones of these.
         reach: further networks that its hosts are in as well.
         numbers: those that do not follow from the lock.
+        vrf: the name of its VRF; "" where that is the tenant's.
     """
 
     name: str
@@ -302,6 +303,7 @@ class TenantRequest:
     parts: Mapping[str, tuple[int, ...]]
     reach: tuple[str, ...]
     numbers: TenantNumbers
+    vrf: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,8 @@ def build_tenants(
                 "FAB3316", message, *path, "gpus", help="Name the hosts that have them, as `hosts`."
             )
         numbers = TenantNumbers(*(each.get(key) for key in TenantNumbers._fields))
-        tenants.append(TenantRequest(name, hosts, racks, gpus, parts, tuple(each.get("reach", ())), numbers))
+        reach, vrf = tuple(each.get("reach", ())), each.get("vrf", "")
+        tenants.append(TenantRequest(name, hosts, racks, gpus, parts, reach, numbers, vrf))
     return tuple(tenants)
 
 

@@ -213,7 +213,7 @@ class ExternalEnd:
 def _vrf_of(fabric: Fabric, party: ExternalParty) -> str:
     """Return the VRF of the tenant that reaches a party; "" without tenants."""
     tenancy = fabric.tenancy
-    return tenancy.tenants[tenancy.exits[party.name]].name if tenancy else ""
+    return tenancy.tenants[tenancy.exits[party.name]].vrf if tenancy else ""
 
 
 def outside_answers(fabric: Fabric) -> dict[tuple[str, str], ExternalEnd]:

@@ -76,9 +76,10 @@ def _explain_tenant(plan: PlanSources, tenancy: Tenancy, tenant: Tenant) -> Expl
     hosts = [host for host, rails in tenancy.of_host.items() if at in rails]
     numbers = (("VNI", str(tenant.vni)), ("route target", tenant.route_target)) if tenancy.tunnels else ()
     ports = sum(rails.count(at) for rails in tenancy.of_host.values())
+    vrf = (("VRF", tenant.vrf),) if tenant.own_vrf else ()
     parties = [party for party, index in tenancy.exits.items() if index == at]
     reached = (("reaches", ", ".join(parties)),) if parties else ()
-    details = (*numbers, ("host ports", f"{ports:,}"), *_host_details(hosts), *reached)
+    details = (*vrf, *numbers, ("host ports", f"{ports:,}"), *_host_details(hosts), *reached)
     origins = (
         *plan.all_of([f"tenants.{tenant.name}"]),
         plan.lock_origin(f"tenant {tenant.name}", tenant.number),

@@ -57,7 +57,7 @@ def explain_party(plan: PlanSources, party: ExternalParty) -> Explanation:
     )
     tenancy = plan.fabric.tenancy
     at = tenancy.exits.get(party.name) if tenancy else None
-    vrf = (("VRF", tenancy.tenants[at].name),) if tenancy and at is not None else ()
+    vrf = (("VRF", tenancy.tenants[at].vrf),) if tenancy and at is not None else ()
     most = f"{party.maximum_prefixes:,} prefixes of a session and family"
     details = (
         ("routed by", routed),

@@ -114,6 +114,7 @@ def test_ports_of_no_tenant_are_reported() -> None:
         ({"acme": {"racks": ["su001", "su002"]}}, "FAB3314"),
         ({"acme": {"hosts": ["su001-host01"], "gpus": [8]}}, "FAB3316"),
         ({"acme": {"hosts": ["su001-host01"], "reach": ["storage"]}}, "FAB5801"),
+        ({"acme": {"hosts": ["su001-host01"], "vrf": "ACME"}}, "FAB5801"),
     ],
 )
 def test_impossible_partitions_are_rejected(tenants: dict[str, Any], code: str) -> None:

@@ -64,10 +64,11 @@ def test_numbers_follow_from_the_lock_and_are_never_given_again() -> None:
 
 
 OWN = """\
-  acme: {hosts: [rack001-host01, rack002-host01], vni: 5010, route_target: "20001:1", distinguisher: 2001}
+  acme: {hosts: [rack001-host01, rack002-host01], vrf: ACME_1, vni: 5010, route_target: "20001:1", distinguisher: 2001}
   globex: {hosts: [rack001-host02]}
 """
 CLASHES = {
+    ", vrf: ACME": "FAB3322 globex has the VRF ACME, which acme has too",
     ", vni: 20001": "FAB3322 globex has the VNI 20001, which acme has too",
     ", route_target: '65000:20001'": "FAB3322 globex has the route target 65000:20001, which acme has too",
     ", distinguisher: 20001": "FAB3322 globex has the number of route distinguishers 20001, which acme has too",
@@ -80,9 +81,10 @@ def test_numbers_that_a_spec_states_are_those_of_the_files(nos: str) -> None:
     assert found.fabric is not None
     tor = next(found.fabric.switch(at) for at in found.fabric.switch_ids() if found.fabric.name(at) == TOR)
     facts = load(nos).read(load(nos).render(tor)).facts
-    own = {leaf: facts[f"evpn/vrf[acme]/{leaf}"] for leaf in ("vni", "route_target", "distinguisher")}
+    own = {leaf: facts[f"evpn/vrf[ACME_1]/{leaf}"] for leaf in ("vni", "route_target", "distinguisher")}
     assert own == {"vni": 5010, "route_target": "20001:1", "distinguisher": "10.128.0.0:2001"}
     assert facts["evpn/vrf[globex]/vni"] == 20002
+    assert {port.vrf for port in tor.ports} == {"", "ACME_1", "globex"}
 
 
 @pytest.mark.parametrize("key", CLASHES)
@@ -103,6 +105,14 @@ def test_frr_has_no_distinguisher_that_it_derives() -> None:
     assert found.fabric is not None
     tor = next(found.fabric.switch(at) for at in found.fabric.switch_ids() if found.fabric.name(at) == TOR)
     assert [gap.fatal for gap in load("frr").gaps(tor) if "distinguishers" in gap.feature] == [True]
+
+
+def test_sonic_has_vrfs_of_as_many_characters_as_interfaces() -> None:
+    for name, fatal in (("TWELVE_CHARS", []), ("THIRTEEN_CHAR", [True])):
+        found = compiled("sonic", tenants=OWN.replace("ACME_1", name)).fabric
+        assert found is not None
+        tor = next(found.switch(at) for at in found.switch_ids() if found.name(at) == TOR)
+        assert [gap.fatal for gap in load("sonic").gaps(tor) if "VRF whose name" in gap.feature] == fatal
 
 
 def test_the_lock_has_the_numbers() -> None:

@@ -230,6 +230,13 @@ MARKS = Reservation("FAB5632", feature="counting of ECN marks",
 )  # fmt: skip
 LIMITS = (
     limits.distinguishers_limit(),
+    Limit("FAB5830", feature="a VRF whose name has {it} characters with the prefix `Vrf`",
+        requested=lambda switch: [
+            len(f"Vrf{each.name}") for each in switch.tenants.tenants
+        ] if switch.tenants else [],
+        allowed={"it": Range(1, 15)}, reason="names of VRFs have 15 characters at most, as those of interfaces",
+        source="sonic-types.yang, interface_name",
+        remedy="write a `vrf` of 12 characters or less in the tenant"),
     limits.segments_limit("fabricc has found no source for gateways with one address on all ToRs in SONiC's "
                           "released images",
         on_tors=True),

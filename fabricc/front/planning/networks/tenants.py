@@ -44,7 +44,7 @@ def with_tenants(
     if not spec.tenants:
         return fabric, dict(pinned)
     numbers = assign_numbers([each.name for each in spec.tenants], pinned)
-    tenants = tuple(Tenant(each.name, numbers[each.name], each.numbers) for each in spec.tenants)
+    tenants = tuple(Tenant(each.name, numbers[each.name], each.numbers, each.vrf) for each in spec.tenants)
     if (last := max(tenants, key=lambda each: each.number)).number > MOST:
         message = f"{last.name} is the {last.number:,}th tenant that the lock counts, and the last number is {MOST:,}"
         help_ = "Delete the lines of tenants that left from the lock; their numbers are free then."
@@ -207,9 +207,14 @@ def _divided_rail(model: HostModel, rails: int, gpus: Sequence[int]) -> tuple[in
 
 
 def _report_numbers(spec: ClusterSpec, tenants: Sequence[Tenant], *, tunnels: bool) -> Iterator[Diagnostic]:
-    """Report FAB3322: numbers that two tenants have, or that VRFs without tunnels do not have."""
+    """Report FAB3322: numbers or names that two tenants have, or numbers that VRFs without tunnels do not have."""
     holders: dict[tuple[str, object], str] = {}
     for tenant in tenants:
+        other = holders.setdefault(("vrf", tenant.vrf.lower()), tenant.name)
+        if other != tenant.name:
+            message = f"{tenant.name} has the VRF {tenant.vrf}, which {other} has too"
+            where = (SECTION, tenant.name, *(["vrf"] if tenant.own_vrf else []))
+            yield spec.error("FAB3322", message, *where, help="Write another `vrf` for one of the two.")
         of_vrf = (tenant.vni, tenant.route_target, tenant.distinguisher(""))
         for key, value, own in zip(TenantNumbers._fields, of_vrf, tenant.own, strict=True):
             where = (SECTION, tenant.name, *([key] if own is not None else []))
