@@ -306,10 +306,10 @@ try:
 except FileNotFoundError:
     state = {}
 tools = {
-    f.__name__: f
-    for f in (mlnx_qos, run_dcb, run_devlink, run_ethtool, run_setpci, run_mlxconfig, run_mlxreg, run_nicctl)
-}
-text = {**tools, "mstconfig": run_mlxconfig}[TOOL](state, ARGUMENTS)
+    "mlnx_qos": mlnx_qos, "dcb": run_dcb, "devlink": run_devlink, "ethtool": run_ethtool, "setpci": run_setpci,
+    "mlxconfig": run_mlxconfig, "mstconfig": run_mlxconfig, "mlxreg": run_mlxreg, "nicctl": run_nicctl,
+}  # fmt: skip
+text = tools[TOOL](state, ARGUMENTS)
 with open(STATE, "wb") as stored:  # noqa: PTH123
     marshal.dump(state, stored)
 requested = any(word in QUESTIONS for word in ARGUMENTS) or (TOOL == "mlnx_qos" and len(ARGUMENTS) == 2)
