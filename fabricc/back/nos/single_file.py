@@ -42,6 +42,7 @@ class SingleFileNos:
         find_exec_lines: finds lines of the exec mode, which no configuration holds.
         find_reversals: finds lines that remove what other lines of the file set.
         sets_headroom_pool: whether the configuration sets the size of the pool of shared headroom.
+        longest_cable_m: longest cable of a lossless class that it has figures for; None where it sets no limit.
         name_at_speed: the name of a port at a speed, where names depend on speeds.
     """
 
@@ -62,6 +63,7 @@ class SingleFileNos:
     find_exec_lines: Callable[[str], Iterator[ExecLine]] | None = None
     find_reversals: Callable[[str], Iterator[Reversal]] = negating_lines
     sets_headroom_pool: bool = False
+    longest_cable_m: Callable[[SwitchModel], int] | None = None
     name_at_speed: Callable[[SwitchModel, str, int], str] | None = None
 
     @property

@@ -60,6 +60,15 @@ class Naming:
         """
         return bool(getattr(back_ends.load(nos), "sets_headroom_pool", False))
 
+    def longest_cable_m(self, nos: str, model: SwitchModel) -> int | None:
+        """Return the longest cable of a lossless class that the NOS has figures for; None where it sets no limit.
+
+        Raises:
+            KeyError: no such NOS.
+        """
+        limit = getattr(back_ends.load(nos), "longest_cable_m", None)
+        return limit(model) if limit is not None else None
+
     def vendor_policy(self, nos: str) -> VendorPolicy | None:
         """Return the lossless policy that one command of the NOS sets; None where none is documented.
 

@@ -79,6 +79,7 @@ def plan_quality(spec: ClusterSpec, fabric: Fabric, naming: Naming, findings: li
             marking=marking,
             oversubscription=spec.headroom_oversubscription,
             pool_settable=pool_settable,
+            longest_cable_m=longest_cable_m,
         )
         found.update(dict.fromkeys(wrong))
         return policy, names
@@ -87,6 +88,8 @@ def plan_quality(spec: ClusterSpec, fabric: Fabric, naming: Naming, findings: li
     models = {id(model): model for model in every}  # one model has other figures on another release
     systems = {plan.nos for plan in fabric.tiers.values()}
     pool_settable = all(map(naming.sets_headroom_pool, systems))
+    limits = [naming.longest_cable_m(plan.nos, plan.model) for plan in fabric.tiers.values()]
+    longest_cable_m = min(filter(None, limits), default=None)
     request = spec.congestion.trimming
     cut = plan_trimming(classes, request.class_name, request.size_bytes) if request else None
     for model in models.values():

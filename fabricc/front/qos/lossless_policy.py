@@ -91,6 +91,7 @@ def switch_qos(
     marking: Marking = DCQCN,
     oversubscription: Fraction | None = None,
     pool_settable: bool = True,
+    longest_cable_m: int | None = None,
     vendor: VendorPolicy | None = None,
 ) -> tuple[SwitchQos, tuple[QosFinding, ...], Mapping[LinkKind, str]]:
     """Return the policy, its findings, and the profile name of every kind of link.
@@ -110,6 +111,7 @@ def switch_qos(
         marking: how the congestion control wants its marks.
         oversubscription: of the headroom pool, as declared; None for the platform's own division.
         pool_settable: whether the system of the switch takes a size of the headroom pool.
+        longest_cable_m: of a lossless class that the system has figures for; None where it sets no limit.
         vendor: the system's own policy, of which `classes` are the classes; headroom is that of its cable length.
     """
     lossless = sum(c.lossless for c in classes)
@@ -123,7 +125,7 @@ def switch_qos(
         length = vendor.cable_m if vendor else kind[1]
         figures = headroom_of_kind(model, (kind[0], length), mtu, oversubscription)
         if figures is None:
-            findings.append(_no_headroom(model, kind))
+            findings.append(_no_headroom(model, kind, longest_cable_m))
         else:
             found[kind] = figures
     if not found:
@@ -397,12 +399,13 @@ def _limit_findings(model: SwitchModel, lossless: int) -> list[QosFinding]:
     return [QosFinding("FAB4001", Severity.ERROR, message, advice)]
 
 
-def _no_headroom(model: SwitchModel, kind: LinkKind) -> QosFinding:
+def _no_headroom(model: SwitchModel, kind: LinkKind, most_m: int | None) -> QosFinding:
     speed, length = kind
     message = f"{model.title} has no headroom figures for a {length} m cable at {speed}G"
     longest = longest_listed_m(model.buffers, speed)
     if longest is not None:
-        return QosFinding("FAB4002", Severity.ERROR, message, f"the largest that fits is {longest} m")
+        fitting = longest if most_m is None else min(longest, most_m)
+        return QosFinding("FAB4002", Severity.ERROR, message, f"the largest that fits is {fitting} m")
     return QosFinding("FAB4002", Severity.ERROR, message, _listed_speeds(model.buffers))
 
 

@@ -26,6 +26,7 @@ from fabricc.back.reading import Reader
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
+    from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.model import Port, Switch
 
 DEPARTURES = (*interfaces.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES, *limits.DEPARTURES)
@@ -74,6 +75,12 @@ def switch_view(switch: Switch) -> SwitchView:
     )
 
 
+def longest_cable_m(model: SwitchModel) -> int:
+    """Return how long the cables of a lossless class may be: as the platform's own buffers hold, or the catalog has."""
+    rows = model.nos["nxos"].get("pause", ())
+    return max((row["cable_m"] for row in rows), default=words.DEFAULT_PAUSE_M)
+
+
 NXOS = SingleFileNos(
     name="nxos", releases=RELEASES, default_release=DEFAULT_RELEASE, file=FILE, template="running-config.j2",
     port_name=port_name, gaps=gaps, view=switch_view,
@@ -93,5 +100,5 @@ NXOS = SingleFileNos(
     found=recognition,
     ignorable_reader=non_forwarding.BannerReader((non_forwarding.TOPIC,), {}),
     commands=non_forwarding.COMMANDS,
-    find_exec_lines=non_forwarding.EXEC_LINES,
+    find_exec_lines=non_forwarding.EXEC_LINES, longest_cable_m=longest_cable_m,
 )  # fmt: skip

@@ -169,6 +169,14 @@ class PanelNames:
         """
         raise KeyError(nos)
 
+    def longest_cable_m(self, nos: str, model: SwitchModel) -> None:
+        """Return no limit: credits make InfiniBand lossless.
+
+        Raises:
+            KeyError: always.
+        """
+        raise KeyError(f"{nos} of {model.name}")
+
     def vendor_policy(self, nos: str) -> None:
         """Return no lossless policy: credits make InfiniBand lossless.
 

@@ -95,6 +95,10 @@ class Naming(Protocol):
         """Return whether the configuration of a NOS sets the size of the headroom pool."""
         ...
 
+    def longest_cable_m(self, nos: str, model: SwitchModel) -> int | None:
+        """Return the longest cable of a lossless class that a NOS has figures for; None where it sets no limit."""
+        ...
+
     def vendor_policy(self, nos: str) -> VendorPolicy | None:
         """Return the lossless policy that one command of a NOS sets; None where none is documented."""
         ...

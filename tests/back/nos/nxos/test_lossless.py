@@ -13,10 +13,14 @@ from fabricc.back.nos.nxos import FILE, NXOS
 from fabricc.back.nos.nxos.qos import qos_groups, strict_queues
 from fabricc.back.nos.nxos.words import format_ranges
 from fabricc.back.reading.rows import parse_numbers as listed
+from fabricc.catalog.load import load_catalog
+from fabricc.compiler.plan.naming import Naming
 from fabricc.fabric.qos import TrafficClass
 from fabricc.proof.invariants import Survey
 from fabricc.proof.invariants.view import make_view
 from tests.back.nos.nxos.variants import variant, with_cable_length
+
+CATALOG, _ = load_catalog()
 
 
 def traffic_class(priority: int, *, strict: bool = False, lossless: bool = False) -> TrafficClass:
@@ -100,6 +104,13 @@ def test_without_figures_a_long_cable_is_refused() -> None:
         ("FAB5686", "a lossless class over 301 m at 400 Gb/s")
     ]
     assert not any(gap.fatal for gap in NXOS.gaps(with_cable_length(variant("cloudscale/lossy"), 301)))
+
+
+@pytest.mark.parametrize(("model", "longest_m"), [("cloudscale", 300), ("9364e-sg2", 100)])
+def test_the_longest_cable_has_figures(model: str, longest_m: int) -> None:
+    """A remedy for a cable that is too long names no length that NX-OS has no pause thresholds for."""
+    own = variant("cloudscale/numbered").model if model == "cloudscale" else CATALOG.switches[model]
+    assert (Naming().longest_cable_m("nxos", own), Naming().longest_cable_m("frr", own)) == (longest_m, None)
 
 
 def test_a_moved_class_keeps_its_pause_priority() -> None:
