@@ -43,12 +43,12 @@ def pytest_collection(session: pytest.Session) -> None:
     worker = getattr(session.config, "workerinput", {})
     deadline = time.monotonic() + 120
     while worker.get("workerid", "gw0") != "gw0" and time.monotonic() < deadline:
-        if _collected(worker).exists():
+        if _collected_mark(worker).exists():
             break
         time.sleep(0.2)
 
 
-def _collected(worker: dict[str, str]) -> Path:
+def _collected_mark(worker: dict[str, str]) -> Path:
     """Return the file that the first worker of a run writes when it has collected."""
     return Path(tempfile.gettempdir(), f"fabricc-collected-{worker['testrunuid']}")
 
@@ -74,12 +74,12 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.set_threshold(5000, 10, 10)
     gc.enable()
     if (worker := getattr(session.config, "workerinput", {})).get("workerid") == "gw0":
-        _collected(worker).touch()
+        _collected_mark(worker).touch()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if worker := getattr(session.config, "workerinput", {}):
-        _collected(worker).unlink(missing_ok=True)
+        _collected_mark(worker).unlink(missing_ok=True)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def calls(function: Callable[[], Any]) -> int:
+def count_calls(function: Callable[[], Any]) -> int:
     """Return how many functions, in Python and in C, a call of `function` calls in turn."""
     count = 0
 
@@ -28,6 +28,6 @@ def calls(function: Callable[[], Any]) -> int:
     return count
 
 
-def examples(most: int) -> int:
+def scale_examples(most: int) -> int:
     """So many examples of a property in `make test-all`; in the ordinary run a quarter, as by default there."""
     return most * settings().max_examples // 100

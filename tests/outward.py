@@ -84,14 +84,14 @@ def compiled(nos: str, *, dual: bool = False, asn: str = "shared") -> Compiled:
         return compile_spec(spec, gaps=False)
 
 
-def fabric(nos: str, *, dual: bool = False, asn: str = "shared") -> Fabric:
+def outward_fabric(nos: str, *, dual: bool = False, asn: str = "shared") -> Fabric:
     """Return its fabric."""
     return compiled(nos, dual=dual, asn=asn).fabric
 
 
 def switch(nos: str, name: str, *, dual: bool = False) -> Switch:
     """One of its switches."""
-    built = fabric(nos, dual=dual)
+    built = outward_fabric(nos, dual=dual)
     return next(built.switch(at) for at in built.switch_ids() if built.name(at) == name)
 
 

@@ -59,7 +59,7 @@ def spec_text(
 
 
 @cache
-def compiled(nos: str, **words: object) -> Compiled:
+def compile_paired(nos: str, **words: object) -> Compiled:
     """Return the compiled spec, without a check of the system's gaps."""
     with TemporaryDirectory() as folder:
         spec = Path(folder, "cluster.yaml")
@@ -67,14 +67,14 @@ def compiled(nos: str, **words: object) -> Compiled:
         return compile_spec(spec, gaps=False)
 
 
-def fabric(nos: str, **words: object) -> Fabric:
+def paired_fabric(nos: str, **words: object) -> Fabric:
     """Return the planned fabric."""
-    found = compiled(nos, **words)
+    found = compile_paired(nos, **words)
     assert found.fabric is not None, [each.message for each in found.diagnostics]
     return found.fabric
 
 
-def switches(nos: str, **words: object) -> list[Switch]:
+def paired_switches(nos: str, **words: object) -> list[Switch]:
     """Return both ToRs."""
-    built = fabric(nos, **words)
+    built = paired_fabric(nos, **words)
     return [built.switch(at) for at in built.switch_ids()]

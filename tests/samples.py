@@ -138,12 +138,12 @@ V6_LISTS = (
 )
 
 
-def _v6(network: str, offset: int) -> str:
+def _v6_address(network: str, offset: int) -> str:
     """The canonical text (RFC 5952) of the address at an offset in a network."""
     return str(IPv6Address(network) + offset)
 
 
-def _maps(ipv6: bool, drained: bool) -> tuple[RouteMap, ...]:
+def _make_maps(ipv6: bool, drained: bool) -> tuple[RouteMap, ...]:
     families = (4, 6) if ipv6 else (4,)
     gshut = "65535:0" if drained else None
     inward: list[Clause] = []
@@ -198,7 +198,7 @@ def tor(
                     5,
                     "dac",
                     ipv4=f"10.0.0.{2 * index}/31",
-                    ipv6=f"{_v6('fd00::', 2 * index)}/127" if dual else None,
+                    ipv6=f"{_v6_address('fd00::', 2 * index)}/127" if dual else None,
                     profile="400g-5m" if lossless else None,
                 )
             )
@@ -221,7 +221,7 @@ def tor(
                     40,
                     "smf",
                     ipv4=None if unnumbered else f"10.64.0.{2 * link + 1}/31",
-                    ipv6=f"{_v6('fd00:1::', 2 * link + 1)}/127" if dual and not unnumbered else None,
+                    ipv6=f"{_v6_address('fd00:1::', 2 * link + 1)}/127" if dual and not unnumbered else None,
                     unnumbered=unnumbered,
                     profile="400g-40m" if lossless else None,
                 )
@@ -251,8 +251,8 @@ def tor(
                             name,
                             peer,
                             4_200_001_000,
-                            _v6("fd00:1::", 2 * link + 1),
-                            _v6("fd00:1::", 2 * link),
+                            _v6_address("fd00:1::", 2 * link + 1),
+                            _v6_address("fd00:1::", 2 * link),
                         )
                     )
     bgp = Bgp(
@@ -269,7 +269,7 @@ def tor(
         sessions=tuple(sessions),
         prefix_lists=V4_LISTS + (V6_LISTS if dual else ()),
         community_lists=(CommunityList("GRACEFUL-SHUTDOWN", "65535:0"),),
-        route_maps=_maps(dual, drained),
+        route_maps=_make_maps(dual, drained),
     )
     qos = (
         QOS
@@ -368,8 +368,8 @@ def host(*, dual: bool = False, isolated: bool = False) -> Host:
             peer=Peer(f"su001-tor{rail + 1}a", "p1"),
             ipv4=f"10.{rail}.0.1/31",
             gateway4=f"10.{rail}.0.0",
-            ipv6=f"{_v6('fd00::', (rail << 64) + 1)}/127" if dual else None,
-            gateway6=_v6("fd00::", rail << 64) if dual else None,
+            ipv6=f"{_v6_address('fd00::', (rail << 64) + 1)}/127" if dual else None,
+            gateway6=_v6_address("fd00::", rail << 64) if dual else None,
             table=100 + rail,
         )
         for rail in range(2)

@@ -49,7 +49,9 @@ def spec_text(nos: str, *, dual: bool = False, asn: str = "shared", links: str =
 
 
 @cache
-def compiled(nos: str, *, dual: bool = False, asn: str = "shared", links: str = "numbered") -> Compiled:
+def compile_segmented(
+    nos: str, *, dual: bool = False, asn: str = "shared", links: str = "numbered"
+) -> Compiled:
     """Return the compiled spec, without a check of the system's gaps."""
     with TemporaryDirectory() as folder:
         spec = Path(folder, "cluster.yaml")
@@ -57,19 +59,19 @@ def compiled(nos: str, *, dual: bool = False, asn: str = "shared", links: str = 
         return compile_spec(spec, gaps=False)
 
 
-def fabric(nos: str, *, dual: bool = False, asn: str = "shared", links: str = "numbered") -> Fabric:
+def segmented_fabric(nos: str, *, dual: bool = False, asn: str = "shared", links: str = "numbered") -> Fabric:
     """Return its fabric."""
-    found = compiled(nos, dual=dual, asn=asn, links=links)
+    found = compile_segmented(nos, dual=dual, asn=asn, links=links)
     assert found.fabric is not None, found.diagnostics
     return found.fabric
 
 
-def switch(nos: str, name: str, *, dual: bool = False, links: str = "numbered") -> Switch:
+def segmented_switch(nos: str, name: str, *, dual: bool = False, links: str = "numbered") -> Switch:
     """One of its switches."""
-    built = fabric(nos, dual=dual, links=links)
+    built = segmented_fabric(nos, dual=dual, links=links)
     return next(built.switch(at) for at in built.switch_ids() if built.name(at) == name)
 
 
-def switches(nos: str) -> list[Switch]:
+def segmented_switches(nos: str) -> list[Switch]:
     """A ToR and a spine, of one address family and of both."""
-    return [switch(nos, name, dual=dual) for name in (TOR, SPINE) for dual in (False, True)]
+    return [segmented_switch(nos, name, dual=dual) for name in (TOR, SPINE) for dual in (False, True)]

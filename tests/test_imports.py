@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 
 
-def modules() -> dict[str, Path]:
+def find_modules() -> dict[str, Path]:
     """Dotted name -> file of every module of the package."""
     found = {}
     for path in (ROOT / "fabricc").rglob("*.py"):
@@ -24,10 +24,10 @@ def modules() -> dict[str, Path]:
     return found
 
 
-MODULES = modules()
+MODULES = find_modules()
 
 
-def imports(
+def find_imports(
     node: ast.AST, *, inside: bool = False, typed: bool = False
 ) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
     """Yield every import that can run, and whether it is inside a function.
@@ -39,19 +39,19 @@ def imports(
             yield child, inside
         elif isinstance(child, ast.If) and getattr(child.test, "id", "") == "TYPE_CHECKING":
             seen = child.body if typed else []
-            yield from imports(ast.Module([*seen, *child.orelse], []), inside=inside, typed=typed)
+            yield from find_imports(ast.Module([*seen, *child.orelse], []), inside=inside, typed=typed)
         elif isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
             function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
-            yield from imports(child, inside=inside or function, typed=typed)
+            yield from find_imports(child, inside=inside or function, typed=typed)
 
 
 @cache
 def imports_of(name: str, *, typed: bool) -> tuple[tuple[ast.Import | ast.ImportFrom, bool], ...]:
     """Return the imports of a module of the package."""
-    return tuple(imports(ast.parse(MODULES[name].read_text("utf-8")), typed=typed))
+    return tuple(find_imports(ast.parse(MODULES[name].read_text("utf-8")), typed=typed))
 
 
-def targets(statement: ast.Import | ast.ImportFrom) -> Iterator[str]:
+def import_targets(statement: ast.Import | ast.ImportFrom) -> Iterator[str]:
     """The modules of the package that an import names."""
     for alias in statement.names:
         if isinstance(statement, ast.Import):
@@ -65,12 +65,12 @@ def targets(statement: ast.Import | ast.ImportFrom) -> Iterator[str]:
 def named_by_each(*, typed: bool) -> dict[str, set[str]]:
     """Module -> those that it imports."""
     return {
-        name: {each for one, _ in imports_of(name, typed=typed) for each in targets(one)} - {name}
+        name: {each for one, _ in imports_of(name, typed=typed) for each in import_targets(one)} - {name}
         for name in MODULES
     }
 
 
-def circles(graph: Mapping[str, Set[str]]) -> list[list[str]]:
+def find_circles(graph: Mapping[str, Set[str]]) -> list[list[str]]:
     """The modules of which each leads to each of the others, once what is in no circle has been taken away."""
     left = {name: set(wanted) for name, wanted in graph.items()}
     out = set(left)
@@ -97,7 +97,7 @@ def reachable_modules(graph: Mapping[str, Set[str]], name: str) -> set[str]:
 def test_no_circle_of_imports() -> None:
     found = named_by_each(typed=False)
     assert found["fabricc.fabric.fabric"], "the waist is looked at too"
-    assert circles(found) == []
+    assert find_circles(found) == []
 
 
 @pytest.mark.slow
@@ -105,7 +105,7 @@ def test_no_circle_of_imports_for_a_type_checker_either() -> None:
     """The reading order of modules follows from all imports: types of a circle cannot be read one by one."""
     found = named_by_each(typed=True)
     assert "fabricc.fabric.design" in found["fabricc.fabric.links"], "that is such an import"
-    assert circles(found) == []
+    assert find_circles(found) == []
 
 
 def test_a_circle_is_found_also_when_a_function_hides_it() -> None:
@@ -118,16 +118,16 @@ def test_a_circle_is_found_also_when_a_function_hides_it() -> None:
         "f": {"g"},
         "g": {"e", "f"},
     }
-    assert circles(apart) == [["a", "b", "c"], ["f", "g"]]
-    (hidden,) = imports(ast.parse("def f():\n    import fabricc.base.values"))
-    assert (list(targets(hidden[0])), hidden[1]) == (["fabricc.base.values"], True)
+    assert find_circles(apart) == [["a", "b", "c"], ["f", "g"]]
+    (hidden,) = find_imports(ast.parse("def f():\n    import fabricc.base.values"))
+    assert (list(import_targets(hidden[0])), hidden[1]) == (["fabricc.base.values"], True)
     only_checked = "if TYPE_CHECKING:\n    import fabricc.base.values\nelse:\n    import fabricc.review.diff"
     for typed, named in (
         (False, {"fabricc.review.diff"}),
         (True, {"fabricc.review.diff", "fabricc.base.values"}),
     ):
-        found = imports(ast.parse(only_checked), typed=typed)
-        assert {each for statement, _ in found for each in targets(statement)} == named
+        found = find_imports(ast.parse(only_checked), typed=typed)
+        assert {each for statement, _ in found for each in import_targets(statement)} == named
 
 
 INSIDE = {

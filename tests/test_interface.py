@@ -22,20 +22,24 @@ INNER = frozenset({"contents", "held", "placement", "understood"})
 """How rooms hand on what they read: no promise to anybody."""
 
 
-def surface() -> Iterator[str]:
+def public_surface() -> Iterator[str]:
     """A line for each public name, function, field and method."""
     for name in fabricc.__all__:
         thing = getattr(fabricc, name)
         if inspect.isclass(thing):
             yield f"class {name}"
-            lines = {line for line in members(thing) if re.split(r"\W", line)[0] not in INNER}
+            lines = {line for line in class_members(thing) if re.split(r"\W", line)[0] not in INNER}
             lines |= documented_attributes(thing) - {re.split(r"\W", line)[0] for line in lines} - INNER
             yield from sorted(f"    {line}" for line in lines)
         else:
-            yield f"def {signature(name, thing)}" if callable(thing) else f"{name}: {type(thing).__name__}"
+            yield (
+                f"def {format_signature(name, thing)}"
+                if callable(thing)
+                else f"{name}: {type(thing).__name__}"
+            )
 
 
-def members(kind: type) -> Iterator[str]:
+def class_members(kind: type) -> Iterator[str]:
     """Fields with their types, properties, and methods with their signatures."""
     if dataclasses.is_dataclass(kind):
         for field in dataclasses.fields(kind):
@@ -48,9 +52,9 @@ def members(kind: type) -> Iterator[str]:
             read = value.fget if isinstance(value, property) else value.func
             yield f"{name}: {inspect.get_annotations(read)['return']}"
         elif isinstance(value, staticmethod | classmethod):
-            yield signature(name, value.__func__)
+            yield format_signature(name, value.__func__)
         elif inspect.isfunction(value):
-            yield signature(name, value)
+            yield format_signature(name, value)
         elif isinstance(value, str):
             yield f"{name} = {value!s}"
 
@@ -62,14 +66,14 @@ def documented_attributes(kind: type) -> set[str]:
     return {name.strip(" `") for head in heads for name in head.split(",")}
 
 
-def signature(name: str, function: object) -> str:
+def format_signature(name: str, function: object) -> str:
     """A signature as it is written."""
     assert inspect.isroutine(function)
     return name + re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(inspect.signature(function)))
 
 
 def test_the_public_names_and_signatures_are_those_reviewed() -> None:
-    reported = "\n".join(surface()) + "\n"
+    reported = "\n".join(public_surface()) + "\n"
     if os.environ.get("UPDATE_GOLDEN"):
         GOLDEN.write_text(reported)
     assert reported == GOLDEN.read_text("utf-8"), (

@@ -64,7 +64,7 @@ GUARDS = {
 
 
 @cache
-def sources() -> dict[str, str]:
+def read_sources() -> dict[str, str]:
     """Return the text of every module, by its path below the package."""
     package = ROOT / "fabricc"
     return {str(path.relative_to(package)): path.read_text("utf-8") for path in package.rglob("*.py")}
@@ -75,7 +75,7 @@ def defined(kind: type[ast.ClassDef] | type[ast.FunctionDef], name: str) -> set[
     word = "class" if kind is ast.ClassDef else "def"
     return {
         path
-        for path, text in sources().items()
+        for path, text in read_sources().items()
         if f"{word} {name}" in text
         and any(isinstance(each, kind) and each.name == name for each in ast.parse(text).body)
     }
@@ -83,7 +83,7 @@ def defined(kind: type[ast.ClassDef] | type[ast.FunctionDef], name: str) -> set[
 
 def test_docstrings_refer_to_names_that_exist() -> None:
     """A reader who follows "see `name`" or "as `name` does" finds a module, a function, a class or an attribute."""
-    texts = sources()
+    texts = read_sources()
     defined = {
         word
         for text in texts.values()
@@ -106,17 +106,19 @@ def test_docstrings_refer_to_names_that_exist() -> None:
 
 def test_port_paths_are_cut_by_no_further_module() -> None:
     rooms = ("facts/", "fabric/", "back/")
-    found = {path for path, text in sources().items() if not path.startswith(rooms) and CUTTING.search(text)}
+    found = {
+        path for path, text in read_sources().items() if not path.startswith(rooms) and CUTTING.search(text)
+    }
     assert found <= CUTS_PORT_PATHS
 
 
 def test_the_list_of_modules_that_cut_paths_is_as_short_as_it_can_be() -> None:
-    assert {path for path in CUTS_PORT_PATHS if not CUTTING.search(sources().get(path, ""))} == set()
+    assert {path for path in CUTS_PORT_PATHS if not CUTTING.search(read_sources().get(path, ""))} == set()
 
 
 def test_a_finding_of_the_rules_is_made_by_one_module() -> None:
     makers: dict[str, set[str]] = {}
-    for path, text in sources().items():
+    for path, text in read_sources().items():
         for code in re.findall(r'"(FAB96\d\d)"', text) if path != ACCOUNTS else ():
             makers.setdefault(code, set()).add(path)
     assert {code: paths for code, paths in makers.items() if len(paths) > 1} == {}
@@ -128,7 +130,7 @@ def test_a_finding_of_the_rules_is_made_by_one_module() -> None:
 
 
 def test_rules_are_rows_in_rules_alone() -> None:
-    made = {path for path, text in sources().items() if re.search(r"\b(?:Switch|Fabric)Rule\(", text)}
+    made = {path for path, text in read_sources().items() if re.search(r"\b(?:Switch|Fabric)Rule\(", text)}
     assert made
     assert {path for path in made if not path.startswith("rules/")} == set()
 
@@ -147,7 +149,7 @@ def test_an_answer_has_one_definition(name: str) -> None:
 def test_a_verb_reviews_variants_by_one_function(verb: str) -> None:
     texts = {
         path: text
-        for path, text in sources().items()
+        for path, text in read_sources().items()
         if path.startswith((f"operate/{verb}/", f"operate/{verb}.py"))
     }
     assert any("review_variant" in text for text in texts.values())

@@ -17,7 +17,7 @@ FRAGMENTS = (
 """`str.isdigit` takes the superscript for a digit, `int` does not, nor 5000 digits; the surrogate has no UTF-8."""
 
 
-def texts(words: Sequence[str] = ()) -> st.SearchStrategy[str]:
+def draw_texts(words: Sequence[str] = ()) -> st.SearchStrategy[str]:
     """Any text, and text made of fragments and of words that a reader knows."""
     pieces = st.sampled_from([*FRAGMENTS, *words]) | st.text(
         st.characters(codec=None, categories=None), max_size=4
@@ -26,7 +26,7 @@ def texts(words: Sequence[str] = ()) -> st.SearchStrategy[str]:
 
 
 @st.composite
-def damaged(draw: st.DrawFn, text: str) -> str:
+def draw_damaged(draw: st.DrawFn, text: str) -> str:
     """The text with up to four places cut, doubled or overwritten by a fragment."""
     for _ in range(draw(st.integers(1, 4))):
         at = draw(st.integers(0, len(text)))

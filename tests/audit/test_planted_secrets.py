@@ -14,7 +14,7 @@ import yaml
 from tests.cli.conftest import fabricc  # noqa: F401 - a fixture
 from tests.integrations.test_mcp import open_client
 from tests.operate.lab import specs
-from tests.operate.push.network import built
+from tests.operate.push.network import build_spec
 from tests.operate.push.test_drivers import MODELS, SPEC
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def test_no_secret_of_a_switch_is_shown_or_written(
         tmp_path / "spec", SPEC.format(model=MODELS[nos], nos=nos)
     )  # fmt: skip
     folder = tmp_path / "switches"
-    shutil.copytree(built(spec, tmp_path / "out").tree / "switches", folder)
+    shutil.copytree(build_spec(spec, tmp_path / "out").tree / "switches", folder)
     planted, secrets = number_secrets(PLANTED[nos])
     for path in folder.glob(f"*/{FILES[nos]}"):
         path.write_text(plant(nos, path.read_text(), planted))

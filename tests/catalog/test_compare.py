@@ -27,7 +27,7 @@ def git(folder: Path, *arguments: str) -> None:
     subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
 
 
-def lookup(rows: dict[tuple[int, int], int] | None = None) -> str:
+def lookup_text(rows: dict[tuple[int, int], int] | None = None) -> str:
     changed = rows or {}
     return "# speed cable size xon xoff threshold xon_offset\n" + "".join(
         f"{row.speed_gbps}000 {row.cable_m}m {row.size_bytes} {row.xon_bytes} "
@@ -42,7 +42,7 @@ def clone(tmp_path: Path) -> Path:
     sku = tmp_path / FOLDER / SKU
     sku.mkdir(parents=True)
     (tmp_path / FOLDER / "shared").mkdir()
-    (tmp_path / FOLDER / "shared" / "table.ini").write_text(lookup())
+    (tmp_path / FOLDER / "shared" / "table.ini").write_text(lookup_text())
     (sku / "pg_profile_lookup.ini").symlink_to("../shared/table.ini")
     (sku / "sai.profile").write_text("SAI_INIT_CONFIG_FILE=/usr/share/sonic/hwsku/th4.yml\n")
     git(tmp_path, "init", "-q", "-b", "202605")
@@ -70,7 +70,7 @@ def test_a_table_behind_a_link_is_the_one_of_the_catalog(clone: Path) -> None:
 
 
 def test_a_row_that_differs_is_named(clone: Path) -> None:
-    commit(clone, lookup({(400, 40): 1}))
+    commit(clone, lookup_text({(400, 40): 1}))
     found = compare_clone(clone)
     assert found.differs
     assert found.table == f"1 of {len(MODEL.buffers.rows)} rows differ: 400G 40 m"

@@ -47,7 +47,7 @@ accept: [{accept}]
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJQ2zVZ1Yx8p0s6N9Y4vEw1H1uH0v0D1x2y3z4w5v6u7 n"
 
 
-def speeds(model: SwitchModel) -> tuple[int, int]:
+def fastest_ports(model: SwitchModel) -> tuple[int, int]:
     """The fastest ports for hosts and for spines: of the first and of the last run of cages, 800G at most."""
     fabric = [group for group in model.cages if group.fabric]
     down, up = (
@@ -64,7 +64,7 @@ def known_exceptions(name: str, nos: str) -> set[str]:
         codes.add("FAB5653")
     if nos == "sonic":
         own = model.nos[nos].get("sku", {}).get("lookup")
-        tables = {row.table for row in model.buffers.rows if row.speed_gbps in speeds(model)}
+        tables = {row.table for row in model.buffers.rows if row.speed_gbps in fastest_ports(model)}
         if own and tables != {own}:
             codes.add("FAB5655")
     return codes
@@ -79,7 +79,7 @@ FIRST = {(MODELS[name].asic_family, nos): (name, nos) for name, nos in reversed(
     ("name", "nos"), [pytest.param(*case, marks=[pytest.mark.slow] * (case not in FIRST)) for case in CASES]
 )
 def test_a_small_fabric_of_it_is_written_and_proved(tmp_path: Path, name: str, nos: str) -> None:
-    down, up = speeds(MODELS[name])
+    down, up = fastest_ports(MODELS[name])
     rows = {row.speed_gbps for row in MODELS[name].buffers.rows}
     spec = tmp_path / "cluster.yaml"
     (tmp_path / "host.yaml").write_text(HOST.replace("SPEED", str(down)))
@@ -99,7 +99,7 @@ def test_a_small_fabric_of_it_is_written_and_proved(tmp_path: Path, name: str, n
 LISTED = [
     name
     for name, model in MODELS.items()
-    if not model.nos and model.asic_family != "quantum" and speeds(model)[0] > 1
+    if not model.nos and model.asic_family != "quantum" and fastest_ports(model)[0] > 1
 ]
 """Those with ports of 1G are management switches, which no ToR of EOS is."""
 
@@ -122,7 +122,7 @@ def test_an_infiniband_switch_with_an_ethernet_system_names_the_fabric(tmp_path:
 def test_a_box_without_a_system_is_refused_until_a_catalog_file_gives_it_one(
     tmp_path: Path, name: str
 ) -> None:
-    down, up = speeds(MODELS[name])
+    down, up = fastest_ports(MODELS[name])
     spec = tmp_path / "cluster.yaml"
     text = SPEC.format(model=name, nos="eos", up=up, lossless="", key=KEY, accept="")
     (tmp_path / "host.yaml").write_text(HOST.replace("SPEED", str(down)))

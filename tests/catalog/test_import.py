@@ -89,26 +89,28 @@ class Box:
         return import_switch(self.folder, ImportOptions(**wishes))
 
 
-def eight(count: int = 4) -> list[tuple[list[int], dict[str, int]]]:
+def eight_lanes(count: int = 4) -> list[tuple[list[int], dict[str, int]]]:
     return [([8 * (cage ^ 1) + lane for lane in range(1, 9)], WIDE) for cage in range(count)]
 
 
-def model(tmp_path: Path, made: ImportResult, name: str = "box9") -> SwitchModel:
+def import_model(tmp_path: Path, made: ImportResult, name: str = "box9") -> SwitchModel:
     (tmp_path / "own.yaml").write_text(made.text)
     catalog, found = load_catalog([tmp_path / "own.yaml"])
     assert found == ()
     return catalog.switches[name]
 
 
-def codes(made: ImportResult) -> list[str]:
+def found_codes(made: ImportResult) -> list[str]:
     return [each.code for each in made.found]
 
 
 @pytest.mark.parametrize("style", ["letters", "lane", "plain"])
 def test_names_lanes_labels_and_indices_are_those_of_the_port_table(tmp_path: Path, style: str) -> None:
     mixed = [([200 + cage], {"1x25G[10G]": 1}) for cage in range(6)]
-    box = Box(tmp_path / "clone", [*mixed, *eight(6), ([400], {"1x10G": 1}), ([401], {"1x10G": 1})], style)
-    found = model(tmp_path, box.imported(since="202505"))
+    box = Box(
+        tmp_path / "clone", [*mixed, *eight_lanes(6), ([400], {"1x10G": 1}), ([401], {"1x10G": 1})], style
+    )
+    found = import_model(tmp_path, box.imported(since="202505"))
     platform = Platform.of(found)
     assert [(group.count, group.lanes, group.fabric) for group in found.cages] == [
         (6, 1, True), (6, 8, True), (2, 1, False),
@@ -133,9 +135,9 @@ def test_names_lanes_labels_and_indices_are_those_of_the_port_table(tmp_path: Pa
 
 
 def test_buffers_are_the_literals_of_the_sku(tmp_path: Path) -> None:
-    made = Box(tmp_path / "clone", eight()).imported(since="202505")
-    assert codes(made) == ["FAB2128"]
-    found = model(tmp_path, made)
+    made = Box(tmp_path / "clone", eight_lanes()).imported(since="202505")
+    assert found_codes(made) == ["FAB2128"]
+    found = import_model(tmp_path, made)
     pools = found.buffers.pools
     assert (pools.ingress_lossless_bytes, pools.headroom_bytes) == (160_000_000, 30_000_000)
     assert (pools.size_includes_headroom, pools.egress_lossless_limit_bytes) == (True, 165_867_080)
@@ -148,7 +150,7 @@ def test_buffers_are_the_literals_of_the_sku(tmp_path: Path) -> None:
 
 
 def test_missing_figures_are_reported_as_assumed(tmp_path: Path) -> None:
-    box = Box(tmp_path / "clone", eight())
+    box = Box(tmp_path / "clone", eight_lanes())
     for name in ("pg_profile_lookup.ini", "sai.profile"):
         (box.sku / name).unlink()
     (box.folder / "platform.json").unlink()
@@ -161,9 +163,9 @@ def test_missing_figures_are_reported_as_assumed(tmp_path: Path) -> None:
         "\n".join(line if line.startswith("#") else f"{line} 800000" for line in text.splitlines())
     )
     made = box.imported(asic="tomahawk5", name="ours")
-    assert codes(made) == ["FAB2124", "FAB2125", "FAB2126", "FAB2127", "FAB2128"]
+    assert found_codes(made) == ["FAB2124", "FAB2125", "FAB2126", "FAB2127", "FAB2128"]
     assert {each.severity for each in made.found} == {Severity.WARNING}
-    found = model(tmp_path, made, "ours")
+    found = import_model(tmp_path, made, "ours")
     assert [use.children for use in found.cages[0].breakouts] == [1]
     assert all(
         found.sources[path].startswith("assumed") for path in found.sources if path.startswith("buffers.rows")
@@ -180,46 +182,46 @@ def test_missing_figures_are_reported_as_assumed(tmp_path: Path) -> None:
     ],
 )
 def test_failed_import_states_the_reason(tmp_path: Path, harm: Any, code: str) -> None:
-    box = Box(tmp_path / "clone", eight())
+    box = Box(tmp_path / "clone", eight_lanes())
     harm(box)
     made = box.imported()
-    assert (codes(made), made.text) == ([code], "")
+    assert (found_codes(made), made.text) == ([code], "")
     assert made.found[0].severity is Severity.ERROR
     assert made.found[0].help
 
 
 def test_names_that_jump_within_equal_cages_are_refused(tmp_path: Path) -> None:
-    box = Box(tmp_path / "clone", eight())
+    box = Box(tmp_path / "clone", eight_lanes())
     text = (box.folder / "platform.json").read_text().replace('"Ethernet16"', '"Ethernet20"')
     box.write("platform.json", text)
     box.write("Box9-O64/port_config.ini", "")
-    assert codes(box.imported()) == ["FAB2123"]
+    assert found_codes(box.imported()) == ["FAB2123"]
 
 
 def test_a_service_port_that_the_sku_does_not_have_is_no_port(tmp_path: Path) -> None:
-    box = Box(tmp_path / "clone", [*eight(), ([400], {"1x10G": 1}), ([401], {"1x10G": 1})])
+    box = Box(tmp_path / "clone", [*eight_lanes(), ([400], {"1x10G": 1}), ([401], {"1x10G": 1})])
     lines = (box.sku / "port_config.ini").read_text().splitlines(keepends=True)
     box.write("Box9-O64/port_config.ini", "".join(lines[:-1]))
-    found = model(tmp_path, box.imported(since="202505"))
+    found = import_model(tmp_path, box.imported(since="202505"))
     assert [port["name"] for port in found.nos["sonic"]["service_ports"]] == ["Ethernet32"]
     assert found.cages[-1].count == 2
 
 
 def test_a_template_is_searched_and_never_run(tmp_path: Path) -> None:
-    box = Box(tmp_path / "clone", eight())
+    box = Box(tmp_path / "clone", eight_lanes())
     box.write("Box9-O64/buffers_defaults_t1.j2", POOLS.replace('"160000000"', '"{{ 160000000 }}"'))
-    assert codes(box.imported(since="202505")) == ["FAB2124", "FAB2128"]
+    assert found_codes(box.imported(since="202505")) == ["FAB2124", "FAB2128"]
 
 
 def test_a_link_out_of_the_clone_is_not_followed(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text(LOOKUP.replace("18796", "66666"))
-    box = Box(tmp_path / "clone", eight())
+    box = Box(tmp_path / "clone", eight_lanes())
     (box.sku / "pg_profile_lookup.ini").unlink()
     (box.sku / "pg_profile_lookup.ini").symlink_to(secret)
     made = box.imported(since="202505")
     assert "66666" not in made.text
-    assert "FAB2124" in codes(made)
+    assert "FAB2124" in found_codes(made)
     inside = box.folder.parent / "common.ini"
     inside.write_text(LOOKUP.replace("18796", "66666"))
     (box.sku / "pg_profile_lookup.ini").unlink()
@@ -244,22 +246,22 @@ def test_a_device_type_of_netbox_gives_its_cages(tmp_path: Path) -> None:
     file = tmp_path / "N9.yaml"
     file.write_text(TYPE)
     made = import_switch(file, ImportOptions(asic="cloudscale"))
-    assert codes(made) == ["FAB2129", "FAB2129", "FAB2126", "FAB2124"]
+    assert found_codes(made) == ["FAB2129", "FAB2129", "FAB2126", "FAB2124"]
     assert "32gfc-sfp28" in made.found[0].message
-    found = model(tmp_path, made, "nexus-9")
+    found = import_model(tmp_path, made, "nexus-9")
     assert [(g.count, g.lanes, g.breakouts[0].speed_gbps, g.fabric) for g in found.cages] == [
         (2, 4, 100, True), (1, 8, 400, True), (1, 1, 10, False),
     ]  # fmt: skip
-    assert codes(import_switch(file, ImportOptions())) == ["FAB2122"]
+    assert found_codes(import_switch(file, ImportOptions())) == ["FAB2122"]
     file.write_text("manufacturer: 3\n")
-    assert codes(import_switch(file, ImportOptions(asic="cloudscale"))) == ["FAB2120"]
-    assert codes(import_switch(tmp_path / "x.txt", ImportOptions())) == ["FAB2120"]
+    assert found_codes(import_switch(file, ImportOptions(asic="cloudscale"))) == ["FAB2120"]
+    assert found_codes(import_switch(tmp_path / "x.txt", ImportOptions())) == ["FAB2120"]
 
 
 @pytest.mark.parametrize("turns", [100, pytest.param(400, marks=pytest.mark.slow)])
 def test_no_text_of_others_raises(tmp_path: Path, turns: int) -> None:
     chance = random.Random(5)
-    box = Box(tmp_path / "clone", eight())
+    box = Box(tmp_path / "clone", eight_lanes())
     names = [
         "platform.json",
         "default_sku",
@@ -284,7 +286,7 @@ def test_no_text_of_others_raises(tmp_path: Path, turns: int) -> None:
 
 
 def test_the_verb_writes_what_the_user_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    box = Box(tmp_path / "clone", eight())
+    box = Box(tmp_path / "clone", eight_lanes())
     target = tmp_path / "box9.yaml"
     assert run(["catalog", "import", str(box.folder), "--since", "202505", "-o", str(target)]) == 0
     reported = capsys.readouterr()

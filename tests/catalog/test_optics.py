@@ -29,7 +29,7 @@ from fabricc.catalog.optics import (
     reach_of,
 )
 from fabricc.front.planning.topology.attachments import list_port_splits
-from tests.effort import examples
+from tests.effort import scale_examples
 
 CATALOG, _ = load_catalog()
 MEDIA = sorted(load_reaches())
@@ -131,7 +131,7 @@ def test_planes_split_the_cage_of_a_nic_and_add_none(
     assert len(children) == model.rails * ports
 
 
-@settings(max_examples=examples(400), deadline=None)
+@settings(max_examples=scale_examples(400), deadline=None)
 @given(
     st.sampled_from(SWITCH_ENDS), st.sampled_from(SWITCH_ENDS + HOST_ENDS), st.sampled_from(MEDIA),
     st.integers(1, 20_000), st.booleans(),

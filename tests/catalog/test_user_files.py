@@ -13,7 +13,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.catalog import load_catalog
 from fabricc.catalog.library import MODELS
 from fabricc.catalog.load import MAX_BYTES
-from tests.effort import examples
+from tests.effort import scale_examples
 
 SHIPPED = (MODELS / "switches" / "sn5600.yaml").read_text("utf-8")
 
@@ -45,7 +45,7 @@ def load(tmp_path: Path, *texts: str | bytes):
     return load_catalog(paths)
 
 
-def findings(tmp_path: Path, text: str):
+def list_findings(tmp_path: Path, text: str):
     _, diagnostics = load(tmp_path, text)
     return [
         (d.code, d.position.line, d.position.column, d.message, d.help) for d in diagnostics if d.position
@@ -125,20 +125,20 @@ hosts:
 @pytest.mark.parametrize("section", ["switches", "hosts", "nics"])
 def test_a_base_that_does_not_exist_is_reported_at_its_name(tmp_path: Path, section: str):
     text = f"{section}:\n  a:\n    title: A\n    extends: nothing-like-it\n"
-    ((code, line, column, _, _),) = findings(tmp_path, text)
+    ((code, line, column, _, _),) = list_findings(tmp_path, text)
     assert (code, line, column) == ("FAB2105", 4, 5)
 
 
 @pytest.mark.parametrize("section", ["switches", "hosts", "nics"])
 def test_missing_keys_are_reported_once(tmp_path: Path, section: str):
-    ((code, line, _, message, _),) = findings(tmp_path, f"{section}:\n  a:\n    title: A\n")
+    ((code, line, _, message, _),) = list_findings(tmp_path, f"{section}:\n  a:\n    title: A\n")
     assert (code, line) == ("FAB2103", 2)
     assert message.startswith(f"{section}.a: the key `vendor`, `")
 
 
 def test_a_bare_figure_is_refused_where_it_stands(tmp_path: Path):
     text = "switches:\n  mine:\n    extends: sn5600\n    ecmp_max_paths: {value: 64}\n"
-    ((code, line, column, message, remedy),) = findings(tmp_path, text)
+    ((code, line, column, message, remedy),) = list_findings(tmp_path, text)
     assert (code, line, column) == ("FAB2103", 4, 5)
     assert "`source`" in message
     assert "assumed: true" in remedy
@@ -146,7 +146,7 @@ def test_a_bare_figure_is_refused_where_it_stands(tmp_path: Path):
 
 def test_an_unknown_key_is_named_with_the_key_meant(tmp_path: Path):
     text = "switches:\n  mine:\n    extends: sn5600\n    titel: Mine\n"
-    ((code, line, column, message, remedy),) = findings(tmp_path, text)
+    ((code, line, column, message, remedy),) = list_findings(tmp_path, text)
     assert (code, line, column) == ("FAB2103", 4, 5)
     assert "'titel'" in message
     assert remedy == "Did you mean `title`?"
@@ -224,7 +224,7 @@ hosts:
     ],
 )
 def test_catalog_errors_point_to_their_lines(tmp_path: Path, text: str, code: str, line: int, words: str):
-    found = findings(tmp_path, text)
+    found = list_findings(tmp_path, text)
     assert (code, line) in [(entry[0], entry[1]) for entry in found]
     assert words in " ".join(entry[3] for entry in found)
 
@@ -279,7 +279,7 @@ PATHS = [
 ]  # fmt: skip
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=scale_examples(60), deadline=None)
 @given(value=JSON, path=st.sampled_from(PATHS), drop=st.booleans())
 def test_a_mutilated_switch_gives_diagnostics_or_a_usable_model(tmp_path_factory, value, path, drop: bool):
     content = yaml.safe_load(SHIPPED)
@@ -298,7 +298,7 @@ def test_a_mutilated_switch_gives_diagnostics_or_a_usable_model(tmp_path_factory
     assert all(d.code.startswith("FAB21") and d.position for d in diagnostics)
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=scale_examples(100), deadline=None)
 @given(start=st.integers(0, len(SHIPPED)), length=st.integers(0, 40), junk=st.binary(max_size=12))
 def test_a_damaged_file_never_raises(tmp_path_factory, start: int, length: int, junk: bytes):
     content = SHIPPED.encode()

@@ -56,7 +56,7 @@ IMPOSSIBLE = ("cluster.yaml/x", "n" * 300, "a\0b")
 _NO_ROOM = 77
 
 
-def formats(command: click.Command, name: str = "") -> Iterator[tuple[str, tuple[str, ...]]]:
+def each_format(command: click.Command, name: str = "") -> Iterator[tuple[str, tuple[str, ...]]]:
     """Each verb, or verb of a verb, that has `--format`, with the formats for programs."""
     for each in command.params:
         if isinstance(each.type, click.Choice) and "json" in each.type.choices:
@@ -66,13 +66,13 @@ def formats(command: click.Command, name: str = "") -> Iterator[tuple[str, tuple
         for verb in command.list_commands(context):
             inner = command.get_command(context, verb)
             assert inner is not None
-            yield from formats(inner, f"{name} {verb}".strip())
+            yield from each_format(inner, f"{name} {verb}".strip())
 
 
-OFFERED = dict(formats(cli))
+OFFERED = dict(each_format(cli))
 
 
-def findings(format_: str, reported: str) -> list[str]:
+def error_codes(format_: str, reported: str) -> list[str]:
     """The codes of the errors in a document, which has to be the only one there."""
     match format_:
         case "json":
@@ -121,7 +121,7 @@ def test_impossible_requests_are_reported_in_the_requested_format(fabricc: Fabri
         for row, place, format_ in requested:
             ran = fabricc(*(word.replace("@", place) for word in row.split()), "--format", format_)
             try:
-                codes = [] if ran.status == 2 and not ran.out else findings(format_, ran.out)
+                codes = [] if ran.status == 2 and not ran.out else error_codes(format_, ran.out)
             except (ValueError, ElementTree.ParseError, AssertionError):
                 codes = ["no document"]
             bad = {"FAB7999", "no document"} & {*codes} or "Traceback" in ran.err
@@ -130,7 +130,7 @@ def test_impossible_requests_are_reported_in_the_requested_format(fabricc: Fabri
     assert wrong == []
 
 
-def full() -> io.TextIOWrapper:
+def open_full() -> io.TextIOWrapper:
     """A file on a full disk."""
     return io.TextIOWrapper(io.FileIO("/dev/full", "w"), "utf-8", write_through=True)
 
@@ -140,7 +140,7 @@ def full() -> io.TextIOWrapper:
 def test_unwritable_output_ends_with_a_status(
     words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with full() as disk:
+    with open_full() as disk:
         monkeypatch.setattr(sys, "stdout", disk)
         assert run(words.split()) == ENVIRONMENT
     reported = capsys.readouterr().err
@@ -158,7 +158,7 @@ def test_unwritable_output_ends_with_a_status(
 def test_streams_that_were_closed_or_take_no_findings_change_no_status(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with full() as disk:
+    with open_full() as disk:
         monkeypatch.setattr(sys, "stderr", disk)
         assert run(["validate", SPEC]) == 0
     for name in ("stdin", "stdout", "stderr"):
@@ -191,7 +191,7 @@ for words in {json.dumps(runs)}:
     if ran.returncode in (1, _NO_ROOM):
         pytest.skip(f"no mount namespace here: {ran.stderr}")
     reported = [each.rpartition(" ") for each in ran.stdout.split("\0")[:-1]]
-    assert [(findings("json", document), status) for document, _, status in reported] == [
+    assert [(error_codes("json", document), status) for document, _, status in reported] == [
         (["FAB7001"], str(ENVIRONMENT))
     ] * len(runs)
     assert ran.stderr == ""

@@ -46,13 +46,13 @@ def folder(repo: Path) -> Path:
     return repo
 
 
-def script(folder: Path, shell: str) -> Path:
+def write_script(folder: Path, shell: str) -> Path:
     made = subprocess.run(["bin/fabricc", "completion", shell], cwd=folder, check=True, capture_output=True)
     (folder / "script").write_bytes(made.stdout)
     return folder / "script"
 
 
-def environment(folder: Path) -> dict[str, str]:
+def make_environment(folder: Path) -> dict[str, str]:
     return {
         "PATH": f"{folder / 'bin'}:/usr/bin:/bin",
         "HOME": str(folder),
@@ -68,7 +68,8 @@ class Terminal:
         self.ours, theirs = pty.openpty()
         self.shell = subprocess.Popen(
             [shutil.which(shell) or shell, *STARTED[shell]],
-            cwd=folder, env=environment(folder), stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+            cwd=folder, env=make_environment(folder), stdin=theirs, stdout=theirs, stderr=theirs,
+            start_new_session=True,
         )  # fmt: skip
         os.close(theirs)
 
@@ -94,7 +95,7 @@ class Terminal:
 def test_a_tab_completes_what_was_begun(shell: str, folder: Path) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
-    script(folder, shell)
+    write_script(folder, shell)
     terminal = Terminal(shell, folder)
     try:
         terminal.type(f"{SET_UP[shell]}\n")
@@ -112,12 +113,12 @@ def test_fish_offers_the_same_words(folder: Path) -> None:
     fish = shutil.which("fish")
     if fish is None:
         pytest.skip("fish is not installed")
-    script(folder, "fish")
+    write_script(folder, "fish")
     for begun, completed in WORDS:
         words = f"source ./script; complete --do-complete '{begun}'"
         ran = subprocess.run(
             [fish, "--no-config", "-c", words],
-            cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=60, check=True,
+            cwd=folder, env=make_environment(folder), capture_output=True, text=True, timeout=60, check=True,
         )  # fmt: skip
         offered = [line.partition("\t")[0] for line in ran.stdout.splitlines()]
         assert completed.rpartition(" ")[2] in offered, (begun, ran.stdout)

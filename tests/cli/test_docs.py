@@ -190,7 +190,7 @@ def test_every_verb_has_a_page() -> None:
         assert {verb, f"{verb}-command"} & PAGES.keys(), verb
 
 
-def options(command: click.Command) -> Iterator[click.Option]:
+def each_option(command: click.Command) -> Iterator[click.Option]:
     """Those of a verb, and of the verbs below it."""
     yield from (each for each in command.params if isinstance(each, click.Option))
     if isinstance(command, click.Group):
@@ -198,7 +198,7 @@ def options(command: click.Command) -> Iterator[click.Option]:
         for name in command.list_commands(context):
             inner = command.get_command(context, name)
             assert inner is not None
-            yield from options(inner)
+            yield from each_option(inner)
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -209,7 +209,7 @@ def test_the_generated_page_states_the_meaning_of_every_option(verb: str) -> Non
         rf"^## fabricc {verb}\b.*?(?=^## |\Z)", GENERATED["verbs"](), re.MULTILINE | re.DOTALL
     )
     rows = re.findall(r"^\| `([^`]+)` \| (.*) \|$", "".join(sections), re.MULTILINE)
-    for option in options(command):
+    for option in each_option(command):
         if not option.hidden:
             meanings = [text for names, text in rows if {*option.opts} & {*re.split(r"[ ,/]+", names)}]
             assert meanings, option.opts
@@ -231,7 +231,7 @@ def test_the_index_links_every_page_once() -> None:
     assert "(docs/README.md)" in (ROOT / "README.md").read_text("utf-8")
 
 
-def anchors(page: Path) -> set[str]:
+def find_anchors(page: Path) -> set[str]:
     """Return the anchors of the headings of a page, as GitHub and the site name them."""
     text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
     headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
@@ -246,7 +246,7 @@ def test_links_between_pages_lead_to_a_file_and_a_heading() -> None:
             target = page.parent / path if path else page
             if "://" in link:
                 continue
-            if not target.exists() or (anchor and anchor not in anchors(target)):
+            if not target.exists() or (anchor and anchor not in find_anchors(target)):
                 broken.append(f"{page.name}: {link}")
     assert broken == []
 

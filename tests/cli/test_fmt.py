@@ -16,7 +16,7 @@ from fabricc.cli.entry import run
 from fabricc.cli.init import STARTER
 from fabricc.front.spec.canonical import first_difference, format_spec
 from fabricc.front.spec.load import read_spec
-from tests.effort import examples
+from tests.effort import scale_examples
 
 SPECS = sorted((Path(__file__).parents[2] / "inventories").glob("*/cluster.yaml"))
 MESSY = """\
@@ -101,7 +101,7 @@ def test_the_starter_is_laid_out() -> None:
         assert laid_out(text) == text, path.name
 
 
-def disturbed(text: str, seed: int) -> str:
+def disturb_text(text: str, seed: int) -> str:
     """The text with other indentation, spacing, blank lines and comments, and the same meaning."""
     chance = random.Random(seed)
     wider = chance.choice((1, 2, 3))
@@ -119,10 +119,10 @@ def disturbed(text: str, seed: int) -> str:
     return "\n".join(lines) + chance.choice(("", "\n", "\n\n"))
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=scale_examples(60))
 @given(st.sampled_from(SPECS), st.integers())
 def test_any_layout_of_a_spec_comes_to_one_that_loads_the_same(spec: Path, seed: int) -> None:
-    before = disturbed(spec.read_text("utf-8"), seed)
+    before = disturb_text(spec.read_text("utf-8"), seed)
     assume(not parse_yaml(before, "c").diagnostics)
     after = laid_out(before)
     assert laid_out(after) == after
@@ -143,7 +143,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=scale_examples(200))
 @given(
     st.dictionaries(KEYS, VALUES, min_size=1, max_size=4),
     st.sampled_from((None, True, False)),

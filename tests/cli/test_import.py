@@ -31,11 +31,11 @@ SPEC = {
 ROLES = {"tor": "gpu-leaf", "spine": "gpu-spine"}
 
 
-def imported(fabricc: Fabricc, *words: object) -> Ran:
+def run_import(fabricc: Fabricc, *words: object) -> Ran:
     return fabricc("import", "netbox", *map(str, words))
 
 
-def written(folder: Path, **more: Any) -> Path:
+def write_dump(folder: Path, **more: Any) -> Path:
     path = folder / "cluster.yaml"
     path.write_text(json.dumps(SPEC | more))
     return path
@@ -50,7 +50,7 @@ def device(name: str, role: str, index: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def address(text: str, name: str, interface: str, role: str | None = None) -> dict[str, Any]:
+def address_record(text: str, name: str, interface: str, role: str | None = None) -> dict[str, Any]:
     return {
         "address": text, "role": {"value": role, "label": role} if role else None,
         "assigned_object_type": "dcim.interface",
@@ -58,7 +58,7 @@ def address(text: str, name: str, interface: str, role: str | None = None) -> di
     }  # fmt: skip
 
 
-def end(name: str, interface: str) -> list[dict[str, Any]]:
+def end_record(name: str, interface: str) -> list[dict[str, Any]]:
     return [{"object_type": "dcim.interface", "object": {"name": interface, "device": {"name": name}}}]
 
 
@@ -70,16 +70,16 @@ def export(folder: Path, fabric: Fabric) -> dict[str, str]:
     devices = [device(named[fabric.name(at)], ROLES[at.tier.value], number)
                for number, at in enumerate(fabric.switch_ids(), 1)]  # fmt: skip
     devices += [device("pdu-1", "pdu", 99), device("su001-host01", "gpu-server", 98)]
-    loopbacks = [address(f"10.128.77.{number}/32", name, "Loopback0", "loopback")
+    loopbacks = [address_record(f"10.128.77.{number}/32", name, "Loopback0", "loopback")
                  for number, name in enumerate(named.values(), 1)]  # fmt: skip
     cables, links = [], []
     spine_cables = [cable for cable in fabric.cables() if cable.kind == "spine"]
     for number, cable in enumerate(spine_cables):
         a, b = (named[cable.a_device], cable.a_port), (named[cable.b_device], cable.b_port)
-        cables.append({"a_terminations": end(*a), "b_terminations": end(*b)})
+        cables.append({"a_terminations": end_record(*a), "b_terminations": end_record(*b)})
         links += [
-            address(f"192.0.2.{2 * number % 256 + 1}/31", *a),
-            address(f"192.0.2.{2 * number % 256}/31", *b),
+            address_record(f"192.0.2.{2 * number % 256 + 1}/31", *a),
+            address_record(f"192.0.2.{2 * number % 256}/31", *b),
         ]
         if number == 3:
             break
@@ -92,10 +92,10 @@ def export(folder: Path, fabric: Fabric) -> dict[str, str]:
 
 
 def test_an_export_becomes_tables_that_a_plan_takes(tmp_path: Path, fabricc: Fabricc) -> None:
-    spec = written(tmp_path)
+    spec = write_dump(tmp_path)
     plain = compile_spec(spec).fabric
     named = export(tmp_path / "export", plain)
-    ran = imported(fabricc, tmp_path / "export", "--spec", spec)
+    ran = run_import(fabricc, tmp_path / "export", "--spec", spec)
     assert ran.status == 0, ran.err
     rows = {row["device"]: row for row in csv.DictReader((tmp_path / "devices.csv").open())}
     assert rows["spine02a"] == {
@@ -105,7 +105,7 @@ def test_an_export_becomes_tables_that_a_plan_takes(tmp_path: Path, fabricc: Fab
     }  # fmt: skip
     assert rows["su001-host01"]["rack"] == "r98"
     assert rows["su001-host01"]["management"] == ""
-    found = compile_spec(written(tmp_path, identities={"devices": "devices.csv", "links": "links.csv"}))
+    found = compile_spec(write_dump(tmp_path, identities={"devices": "devices.csv", "links": "links.csv"}))
     assert found.sound, [each.message for each in found.diagnostics]
     assert {found.fabric.name(at) for at in found.fabric.switch_ids()} == set(named.values())
     ports = [port for at in list(found.fabric.switch_ids())[-2:] for port in found.fabric.switch(at).ports]
@@ -171,11 +171,11 @@ def as_csv(folder: Path, delimiter: str = ",") -> Path:
 
 @pytest.mark.parametrize("delimiter", [",", ";", "|", "\t"])
 def test_csv_tables_import_like_api_lists(tmp_path: Path, fabricc: Fabricc, delimiter: str) -> None:
-    spec = written(tmp_path)
+    spec = write_dump(tmp_path)
     export(tmp_path / "export", compile_spec(spec).fabric)
     reported = []
     for name, folder in (("a", tmp_path / "export"), ("b", as_csv(tmp_path / "export", delimiter))):
-        ran = imported(fabricc, folder, "--spec", spec, "-o", tmp_path / name)
+        ran = run_import(fabricc, folder, "--spec", spec, "-o", tmp_path / name)
         assert ran.status == 0, ran.err
         reported.append(ran.err.replace(f"/{name}/", "/"))
         tables = [(tmp_path / name / f"{each}.csv").read_text() for each in ("devices", "links")]
@@ -188,7 +188,7 @@ def test_csv_tables_import_like_api_lists(tmp_path: Path, fabricc: Fabricc, deli
 
 
 def test_interfaces_stand_in_for_addresses_and_cables(tmp_path: Path, fabricc: Fabricc) -> None:
-    spec = written(tmp_path)
+    spec = write_dump(tmp_path)
     cable = next(each for each in compile_spec(spec).fabric.cables() if each.kind == "spine")
     near, far = (cable.a_device, cable.a_port), (cable.b_device, cable.b_port)
     (tmp_path / "netbox_devices.csv").write_text(f"Name,Role\n{near[0]},Leaf\n{far[0]},Spine\n")
@@ -200,7 +200,7 @@ def test_interfaces_stand_in_for_addresses_and_cables(tmp_path: Path, fabricc: F
     (tmp_path / "netbox_interfaces.csv").write_text(
         "\n".join(["Name,Device,IP Addresses,Link Peers", *rows]) + "\n"
     )
-    reported = imported(fabricc, tmp_path, "--spec", spec).err
+    reported = run_import(fabricc, tmp_path, "--spec", spec).err
     assert "not in the plan" not in reported
     assert "not in the NetBox" in reported
     (row,) = csv.DictReader((tmp_path / "links.csv").open())
@@ -209,19 +209,19 @@ def test_interfaces_stand_in_for_addresses_and_cables(tmp_path: Path, fabricc: F
 
 def test_columns_and_lists_that_are_not_there_are_reported(tmp_path: Path, fabricc: Fabricc) -> None:
     """The current view of NetBox's defaults shows neither positions of devices nor whose an address is."""
-    spec = written(tmp_path)
+    spec = write_dump(tmp_path)
     here = tmp_path / "export"
     here.mkdir()
     (here / "netbox_devices.csv").write_text("Name,Status,Rack,Role,IP Address\nspine01a,Active,r1,Spine,\n")
     (here / "netbox_IP addresses.csv").write_text(
         "IP Address,VRF,Status,Role\n10.0.0.1/32,Global,Active,Loopback\n"
     )
-    reported = imported(fabricc, here, "--spec", spec).err
+    reported = run_import(fabricc, here, "--spec", spec).err
     assert "FAB3270: netbox_devices.csv has no column 'position'" in reported
     assert "FAB3270: netbox_IP addresses.csv has no column 'parent', 'interface'" in reported
     assert "FAB3271: there is no list of cables" in reported
     (here / "netbox_devices.csv").write_text("Nom,Statut\nspine01a,Actif\n")
-    ran = imported(fabricc, here, "--spec", spec)
+    ran = run_import(fabricc, here, "--spec", spec)
     assert "FAB2149" in ran.err
     assert ran.status == 1
 
@@ -230,22 +230,23 @@ def test_tables_do_not_take_the_place_of_the_export(tmp_path: Path, fabricc: Fab
     table = "Name,Role,Rack,Position,IP Address\nspine01a,Spine,r1,4,\n"
     (tmp_path / "devices.csv").write_text(table)
     for path in (tmp_path, tmp_path / "devices.csv"):
-        ran = imported(fabricc, path, "--spec", written(tmp_path))
+        ran = run_import(fabricc, path, "--spec", write_dump(tmp_path))
         assert ran.status == 2
         assert "name another folder with -o" in ran.err
     assert (tmp_path / "devices.csv").read_text() == table
     assert (
-        imported(fabricc, tmp_path, "--spec", tmp_path / "cluster.yaml", "-o", tmp_path / "given").status == 0
+        run_import(fabricc, tmp_path, "--spec", tmp_path / "cluster.yaml", "-o", tmp_path / "given").status
+        == 0
     )
 
 
 def test_import_reports_rows_without_a_place(tmp_path: Path, fabricc: Fabricc) -> None:
-    spec = written(tmp_path)
+    spec = write_dump(tmp_path)
     export(tmp_path / "export", compile_spec(spec).fabric)
     cables = json.loads((tmp_path / "export/cables.json").read_text())["results"]
     cables[0]["a_terminations"][0]["object"]["name"] = "Ethernet99/1"
     (tmp_path / "export/cables.json").write_text(json.dumps(cables))
-    reported = imported(fabricc, tmp_path / "export", "--spec", spec).err
+    reported = run_import(fabricc, tmp_path / "export", "--spec", spec).err
     assert "FAB2150: 1 device of role 'pdu' without a place" in reported
     assert "FAB2151: 1 cable not in the plan: " in reported
     assert "Ethernet99/1" in reported
@@ -273,19 +274,19 @@ def test_one_page_of_a_list_is_refused(
             (tmp_path / f"{each}.json").write_text(json.dumps(value))
         (tmp_path / "one.json").write_text(json.dumps(found))
         path = tmp_path / "one.json" if several else tmp_path
-        ran = imported(fabricc, path, "--spec", written(tmp_path))
+        ran = run_import(fabricc, path, "--spec", write_dump(tmp_path))
         assert ran.status == 1
         assert f"FAB2149: the list of {name} is one page" in ran.err
         assert not (tmp_path / "links.csv").exists()
 
 
 def test_names_have_no_case_and_no_domain(tmp_path: Path, fabricc: Fabricc) -> None:
-    spec = written(tmp_path)
+    spec = write_dump(tmp_path)
     names = ["su001-tor2a", "su001-tor1a", "spine02a", "spine01a"]
     odd = [name.upper() if number % 2 else f"{name}.dc1.example.com" for number, name in enumerate(names)]
     devices = [device(name, "box", number) for number, name in enumerate(odd, 1)]
     (tmp_path / "one.json").write_text(json.dumps({"devices": devices}))
-    ran = imported(fabricc, tmp_path / "one.json", "--spec", spec)
+    ran = run_import(fabricc, tmp_path / "one.json", "--spec", spec)
     assert ran.status == 0, ran.err
     rows = {row["device"]: row for row in csv.DictReader((tmp_path / "devices.csv").open())}
     assert {name: row["name"] for name, row in rows.items()} == dict.fromkeys(names, "")
@@ -298,7 +299,7 @@ def test_names_have_no_case_and_no_domain(tmp_path: Path, fabricc: Fabricc) -> N
 def test_devices_of_one_name_are_refused(tmp_path: Path, fabricc: Fabricc, names: tuple[str, str]) -> None:
     devices = [device(name, "gpu-leaf", number) for number, name in enumerate(names, 1)]
     (tmp_path / "one.json").write_text(json.dumps({"devices": devices}))
-    ran = imported(fabricc, tmp_path / "one.json", "--spec", written(tmp_path))
+    ran = run_import(fabricc, tmp_path / "one.json", "--spec", write_dump(tmp_path))
     assert ran.status == 1
     assert "FAB2156: 2 devices have the name" in ran.err
     assert not (tmp_path / "devices.csv").exists()
@@ -307,23 +308,23 @@ def test_devices_of_one_name_are_refused(tmp_path: Path, fabricc: Fabricc, names
 def test_a_device_without_a_name_is_reported(tmp_path: Path, fabricc: Fabricc) -> None:
     devices = [device("su001-tor1a", "gpu-leaf", 1), {**device("", "gpu-leaf", 2), "name": None}]
     (tmp_path / "one.json").write_text(json.dumps({"devices": devices}))
-    ran = imported(fabricc, tmp_path / "one.json", "--spec", written(tmp_path))
+    ran = run_import(fabricc, tmp_path / "one.json", "--spec", write_dump(tmp_path))
     assert ran.status == 0
     assert "FAB2150: 1 device without a name" in ran.err
 
 
 def test_import_maps_a_role_to_a_tier(tmp_path: Path, fabricc: Fabricc) -> None:
-    spec = written(tmp_path)
+    spec = write_dump(tmp_path)
     (tmp_path / "one.json").write_text(json.dumps({"devices": [device("box-1", "gpu-a", 1)]}))
-    reported = imported(fabricc, tmp_path / "one.json", "--spec", spec).err
+    reported = run_import(fabricc, tmp_path / "one.json", "--spec", spec).err
     assert "role 'gpu-a'" in reported
-    imported(fabricc, tmp_path / "one.json", "--spec", spec, "--role", "gpu-a=spine")
+    run_import(fabricc, tmp_path / "one.json", "--spec", spec, "--role", "gpu-a=spine")
     assert "spine01a,box-1," in (tmp_path / "devices.csv").read_text()
-    assert imported(fabricc, tmp_path / "one.json", "--role", "gpu-a=leaf").status == 2
+    assert run_import(fabricc, tmp_path / "one.json", "--role", "gpu-a=leaf").status == 2
 
 
 def test_a_file_alone_is_of_devices(tmp_path: Path, fabricc: Fabricc) -> None:
-    spec = written(tmp_path)
+    spec = write_dump(tmp_path)
     found = [device("box-1", "spine", 1)]
     for name, value in (
         ("devices.json", {"results": found}),
@@ -331,7 +332,7 @@ def test_a_file_alone_is_of_devices(tmp_path: Path, fabricc: Fabricc) -> None:
         ("x.json", {"devices": found}),
     ):
         (tmp_path / name).write_text(json.dumps(value))
-        assert imported(fabricc, tmp_path / name, "--spec", spec, "-o", tmp_path / "given").status == 0
+        assert run_import(fabricc, tmp_path / name, "--spec", spec, "-o", tmp_path / "given").status == 0
         assert "spine01a,box-1," in (tmp_path / "given/devices.csv").read_text()
         (tmp_path / "given/devices.csv").unlink()
 
@@ -347,7 +348,7 @@ def test_import_rejects_files_that_are_no_export(tmp_path: Path, fabricc: Fabric
         "[" * 100_000,
     ):
         (tmp_path / "one.json").write_text(text)
-        ran = imported(fabricc, tmp_path / "one.json", "--spec", written(tmp_path))
+        ran = run_import(fabricc, tmp_path / "one.json", "--spec", write_dump(tmp_path))
         assert "Traceback" not in ran.err
         assert ran.status in (0, 1)
     for raw in (
@@ -362,22 +363,22 @@ def test_import_rejects_files_that_are_no_export(tmp_path: Path, fabricc: Fabric
         (tmp_path / "one_devices.csv").write_bytes(raw)
         (tmp_path / "netbox_devices.csv").write_bytes(raw)
         for path in (tmp_path / "netbox_devices.csv", tmp_path / "one_devices.csv", tmp_path):
-            ran = imported(fabricc, path, "--spec", written(tmp_path), "-o", tmp_path / "given")
+            ran = run_import(fabricc, path, "--spec", write_dump(tmp_path), "-o", tmp_path / "given")
             assert "Traceback" not in ran.err
             assert ran.status in (0, 1)
     (tmp_path / "netbox_devices.csv").unlink()
     (tmp_path / "one.json").write_text("{")
-    assert "FAB2149" in imported(fabricc, tmp_path / "one.json").err
+    assert "FAB2149" in run_import(fabricc, tmp_path / "one.json").err
 
 
 @pytest.mark.parametrize("known", ["", "10.0.0.0/8,10.9.0.0/16,10.9.1.0/24,10.9.1.0/31,10.9.2.0/24"])
 def test_rail_subnets_that_stand_become_blocks_of_tors(tmp_path: Path, fabricc: Fabricc, known: str) -> None:
     """The ToR's end of a link suffices; prefixes of the IPAM define the length of the blocks."""
-    spec = written(tmp_path)
+    spec = write_dump(tmp_path)
     fabric = compile_spec(spec).fabric
     cables = [each for each in fabric.cables() if each.kind == "host" and each.b_device == "su001-tor1a"]
     addresses = [
-        address(f"10.9.1.{2 * number}/31", cable.b_device, cable.b_port)
+        address_record(f"10.9.1.{2 * number}/31", cable.b_device, cable.b_port)
         for number, cable in enumerate(reversed(cables))
     ]
     lists = {
@@ -386,12 +387,12 @@ def test_rail_subnets_that_stand_become_blocks_of_tors(tmp_path: Path, fabricc: 
         "prefixes": [{"prefix": text} for text in known.split(",") if text],
     }
     (tmp_path / "one.json").write_text(json.dumps(lists))
-    imported(fabricc, tmp_path / "one.json", "--spec", spec)
+    run_import(fabricc, tmp_path / "one.json", "--spec", spec)
     (row,) = csv.DictReader((tmp_path / "devices.csv").open())
     assert row["hosts4"] == ("10.9.1.0/24" if known else "10.9.1.0/28")
     links = list(csv.DictReader((tmp_path / "links.csv").open()))
     assert [(each["a_ipv4"], each["b_ipv4"]) for each in links][1] == ("10.9.1.13", "10.9.1.12")
-    found = compile_spec(written(tmp_path, identities={"devices": "devices.csv", "links": "links.csv"}))
+    found = compile_spec(write_dump(tmp_path, identities={"devices": "devices.csv", "links": "links.csv"}))
     assert found.sound, [each.message for each in found.diagnostics]
     assert found.fabric.switch(next(iter(found.fabric.switch_ids()))).bgp.aggregates == (row["hosts4"],)
 
@@ -406,7 +407,7 @@ def test_one_table_places_hosts_switches_and_border_leaves_under_the_names_it_gi
     (tmp_path / "devices.csv").write_text(
         table + "su001-host01,,r1,1,8\nsu001-host02,,r1,9,8\nspine02a,,,,\n"
     )
-    spec = written(tmp_path, identities={"devices": "devices.csv"}, **leaves)
+    spec = write_dump(tmp_path, identities={"devices": "devices.csv"}, **leaves)
     words = ("--places", tmp_path / "devices.csv", "--elevations", tmp_path / "racks.csv", "--labels")
     ran = fabricc("plan", *map(str, (spec, *words, tmp_path / "labels.csv")))
     assert ran.status == 0, ran.err

@@ -271,7 +271,7 @@ def test_systems_are_releases_that_run_on_the_switch() -> None:
     assert systems_of(catalog.switches["9364d-gx2a"])[0].startswith("nxos-")
 
 
-def converse(folder: Path, answers: list[str]) -> tuple[int, str]:
+def converse_with(folder: Path, answers: list[str]) -> tuple[int, str]:
     """Run `init` on a terminal, and answer each question."""
     here, there = pty.openpty()
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1", "COLUMNS": "100", "TERM": "dumb"}
@@ -313,7 +313,7 @@ def test_init_prompts_on_a_terminal(tmp_path: Path, key: Path) -> None:
         "n",
         str(key),
     ]
-    status, shown = converse(tmp_path / "a", answers)
+    status, shown = converse_with(tmp_path / "a", answers)
     assert status == 0, shown
     assert "Did you mean" in shown, "a wrong answer is asked again"
     assert "ios does not run on sn5600. Systems: cumulus, frr, sonic." in shown

@@ -35,7 +35,7 @@ def own(repo: Path) -> Iterator[Path]:
     templating.set_template_path(())
 
 
-def overlaid(repo: Path, text: str, entry: str = OVERLAYS) -> None:
+def add_overlay(repo: Path, text: str, entry: str = OVERLAYS) -> None:
     (repo / "own.conf").write_text(text)
     spec = repo / "cluster.yaml"
     spec.write_text(spec.read_text().partition("overlays:")[0] + entry)
@@ -193,7 +193,9 @@ def test_every_template_that_had_another_name_is_known_by_those_of_today() -> No
 
 
 def test_an_overlay_is_written_known_and_demanded(repo: Path, fabricc: Fabricc) -> None:
-    overlaid(repo, "router bgp *\n bgp bestpath compare-routerid\n!\nip prefix-list OURS seq 5 permit any\n")
+    add_overlay(
+        repo, "router bgp *\n bgp bestpath compare-routerid\n!\nip prefix-list OURS seq 5 permit any\n"
+    )
     ran = fabricc("build", "cluster.yaml", "-j", "3")
     assert ran.status == 0, ran.err
     assert "FAB6004" not in ran.err
@@ -207,7 +209,7 @@ def test_an_overlay_is_written_known_and_demanded(repo: Path, fabricc: Fabricc) 
 
 
 def test_an_overlay_cannot_change_what_is_planned(repo: Path, fabricc: Fabricc) -> None:
-    overlaid(repo, "router bgp *\n timers bgp 7 21\n")
+    add_overlay(repo, "router bgp *\n timers bgp 7 21\n")
     ran = fabricc("build", "cluster.yaml")
     assert ran.status == 1
     assert "error FAB6002: su001-tor1a: bgp/keepalive_s is 7 in the file" in ran.err
@@ -221,7 +223,7 @@ REMOVING = OVERLAYS.replace("tiers: [tor]", "removes: true") + (
 def test_lines_that_an_overlay_removes_are_reported_and_can_be_accepted(repo: Path, fabricc: Fabricc) -> None:
     block = "router bgp *\n address-family ipv4 unicast\n"
     (repo / "more.conf").write_text(block + "  maximum-paths 32\n")
-    overlaid(repo, block + "  maximum-paths *\n  nothing like it\n", REMOVING)
+    add_overlay(repo, block + "  maximum-paths *\n  nothing like it\n", REMOVING)
     ran = fabricc("build", "cluster.yaml", "-j", "3")
     assert ran.status == 0, ran.err
     assert (
@@ -231,7 +233,7 @@ def test_lines_that_an_overlay_removes_are_reported_and_can_be_accepted(repo: Pa
     text = (repo / CONF).read_text()
     assert text.count("maximum-paths") == text.count("  maximum-paths 32\n") == 1
     accepting = REMOVING + "accept: [{code: FAB6007, reason: as it runs today}]\n"
-    overlaid(repo, block + "  maximum-paths *\n", accepting)
+    add_overlay(repo, block + "  maximum-paths *\n", accepting)
     ran = fabricc("build", "cluster.yaml")
     assert (ran.status, "warning FAB6007" in ran.err) == (0, False), ran.err
     (repo / CONF).write_text(text.replace("maximum-paths 32", "maximum-paths 64"))
@@ -244,17 +246,17 @@ def test_an_invariant_that_an_overlay_breaks_is_reported_until_it_is_accepted(
 ) -> None:
     block = "router bgp *\n address-family ipv4 unicast\n"
     (repo / "more.conf").write_text(block + "  maximum-paths 1\n")
-    overlaid(repo, block + "  maximum-paths *\n", REMOVING)
+    add_overlay(repo, block + "  maximum-paths *\n", REMOVING)
     ran = fabricc("build", "cluster.yaml")
     assert (ran.status, "error FAB6209" in ran.err) == (1, True)
     accepting = REMOVING + "accept: [{code: FAB6209, reason: as it runs today}]\n"
-    overlaid(repo, block + "  maximum-paths *\n", accepting)
+    add_overlay(repo, block + "  maximum-paths *\n", accepting)
     ran = fabricc("build", "cluster.yaml")
     assert (ran.status, "note FAB6209" in ran.err) == (0, True)
 
 
 def test_a_line_that_no_overlay_has_is_unknown_as_ever(repo: Path, fabricc: Fabricc) -> None:
-    overlaid(repo, "router bgp *\n bgp bestpath compare-routerid\n")
+    add_overlay(repo, "router bgp *\n bgp bestpath compare-routerid\n")
     fabricc("build", "cluster.yaml")
     (repo / CONF).write_text((repo / CONF).read_text() + "bgp bestpath compare-routerid\n")
     assert "FAB6004" in fabricc("check", "build/lab").err
@@ -262,12 +264,12 @@ def test_a_line_that_no_overlay_has_is_unknown_as_ever(repo: Path, fabricc: Fabr
 
 @pytest.mark.slow
 def test_a_changed_overlay_is_noticed_and_reviewed_against_its_revision(repo: Path, fabricc: Fabricc) -> None:
-    overlaid(repo, "log timestamp precision 3\n")
+    add_overlay(repo, "log timestamp precision 3\n")
     fabricc("build", "cluster.yaml")
     identity = ("-c", "user.name=x", "-c", "user.email=x@example.net")
     for arguments in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "first"]):
         subprocess.run(["git", *arguments], check=True, timeout=60)
-    overlaid(repo, "log timestamp precision 6\n")
+    add_overlay(repo, "log timestamp precision 6\n")
     reviewed = fabricc("diff", "cluster.yaml", "--base", "HEAD")
     assert reviewed.status == 0, reviewed.err
     assert "+log timestamp precision 6" in reviewed.out
@@ -291,7 +293,7 @@ def test_a_changed_overlay_is_noticed_and_reviewed_against_its_revision(repo: Pa
 def test_invalid_overlays_are_rejected_before_writing(
     repo: Path, fabricc: Fabricc, text: str, entry: str, code: str, place: str
 ) -> None:
-    overlaid(repo, text, entry)
+    add_overlay(repo, text, entry)
     ran = fabricc("validate", "cluster.yaml")
     assert code in ran.err
     assert place in ran.err
@@ -299,7 +301,7 @@ def test_invalid_overlays_are_rejected_before_writing(
 
 
 def test_an_overlay_outside_the_folder_of_the_spec_is_refused(repo: Path, fabricc: Fabricc) -> None:
-    overlaid(repo, "")
+    add_overlay(repo, "")
     (repo / "own.conf").unlink()
     (repo / "own.conf").symlink_to("/etc/hostname")
     assert "FAB2110" in fabricc("validate", "cluster.yaml").err
@@ -343,7 +345,7 @@ def test_secrets_of_snmp_ntp_and_radius_are_references(line: str, secret: bool) 
 
 
 def test_a_reference_to_a_secret_is_no_secret(repo: Path, fabricc: Fabricc) -> None:
-    overlaid(repo, "router bgp *\n neighbor UPSTREAM-V4 password FABRICC-SECRET-bgp\n")
+    add_overlay(repo, "router bgp *\n neighbor UPSTREAM-V4 password FABRICC-SECRET-bgp\n")
     reported = fabricc("build", "cluster.yaml").err
     assert "FAB2112" not in reported
     assert "FAB9601" in reported  # the other end has no password

@@ -42,16 +42,16 @@ def grown(repo: Path, fabricc: Fabricc) -> Path:
     return repo
 
 
-def pins(folder: Path) -> dict[str, str]:
+def read_pins(folder: Path) -> dict[str, str]:
     lines = (folder / "fabricc.lock").read_text().splitlines()
     return dict(line.split()[1:3] for line in lines if line.startswith("stride "))
 
 
 def test_build_repin_lists_affected_devices_before_it_changes_one_pin(grown: Path, fabricc: Fabricc) -> None:
-    before = pins(grown)
+    before = read_pins(grown)
     ran = fabricc("build", "--repin", "cluster.yaml")
     assert ran.status == 0, ran.err
-    after = pins(grown)
+    after = read_pins(grown)
     assert {name for name in before if after[name] != before[name]} == {"links_per_spine"}
     reported = "links_per_spine from 4 to 1: 64 GPUs, 17 switches, 63 cables moved"
     assert ran.err.startswith(f"repinning {reported}\n")
@@ -85,10 +85,10 @@ def test_a_key_changes_that_pin_alone_or_is_refused(grown: Path, fabricc: Fabric
             ran = fabricc(verb, f"--repin={key}", "cluster.yaml")
             assert (ran.status, code in ran.err, output in ran.err) == (1, True, True), ran.err
             assert (grown / "fabricc.lock").read_bytes() == lock
-    before = pins(grown)
+    before = read_pins(grown)
     ran = fabricc("lock", "--repin=stride links_per_spine", "cluster.yaml")
     assert ran.status == 0, ran.err
-    assert pins(grown) == before | {"links_per_spine": "1"}
+    assert read_pins(grown) == before | {"links_per_spine": "1"}
 
 
 def test_build_repin_changes_nothing_when_nothing_is_outgrown(repo: Path, fabricc: Fabricc) -> None:

@@ -35,7 +35,7 @@ STYLE = re.compile(r"\x1b\[([\d;]*)m")
 OTHER = re.compile(r"\x1b\[[\d;?]*[A-Za-z]|\r")
 
 
-def shown(columns: int, words: tuple[str, ...], **environment: str) -> str:
+def show_on_terminal(columns: int, words: tuple[str, ...], **environment: str) -> str:
     """Return what fabricc writes to a terminal of so many columns."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
@@ -61,7 +61,7 @@ def shown(columns: int, words: tuple[str, ...], **environment: str) -> str:
     return output.decode()
 
 
-def plain(output: str) -> str:
+def remove_styles(output: str) -> str:
     return OTHER.sub("", STYLE.sub("", output))
 
 
@@ -70,7 +70,10 @@ def plain(output: str) -> str:
     "verb", [pytest.param(verb, marks=[pytest.mark.slow] * (verb == "alternatives")) for verb in VERBS]
 )
 def test_eighty_columns_are_enough_and_cut_no_word(verb: str) -> None:
-    narrow, wide = plain(shown(80, VERBS[verb])), plain(shown(400, VERBS[verb]))
+    narrow, wide = (
+        remove_styles(show_on_terminal(80, VERBS[verb])),
+        remove_styles(show_on_terminal(400, VERBS[verb])),
+    )
     assert max(map(len, narrow.splitlines())) <= 80
     new = set(narrow.split()) - set(wide.split())
     assert not [word for word in new if word.strip("─") and not word.endswith("…")], (
@@ -81,8 +84,8 @@ def test_eighty_columns_are_enough_and_cut_no_word(verb: str) -> None:
 @pytest.mark.spread(4)
 @pytest.mark.parametrize("verb", ["plan", "catalog", "explain", "an error"])
 def test_colours_are_those_of_the_terminals_scheme(verb: str) -> None:
-    output = shown(80, VERBS[verb])
+    output = show_on_terminal(80, VERBS[verb])
     assert {each for style in STYLE.findall(output) for each in style.split(";")} <= ADAPTED
-    without = shown(80, VERBS[verb], NO_COLOR="1")
+    without = show_on_terminal(80, VERBS[verb], NO_COLOR="1")
     assert not any(int(each or 0) >= 30 for style in STYLE.findall(without) for each in style.split(";"))
-    assert plain(without) == plain(output)
+    assert remove_styles(without) == remove_styles(output)

@@ -16,7 +16,7 @@ PAGES = {"tutorial": 20, "first-hour": 15}
 FAILS = "  # fails"
 
 
-def steps(page: str) -> list[tuple[str, list[str]]]:
+def page_steps(page: str) -> list[tuple[str, list[str]]]:
     """Command and the lines shown below it, of all blocks of a page."""
     text = (ROOT / "docs" / f"{page}.md").read_text("utf-8")
     found: list[tuple[str, list[str]]] = []
@@ -29,7 +29,7 @@ def steps(page: str) -> list[tuple[str, list[str]]]:
     return found
 
 
-def pattern(shown: list[str]) -> str:
+def output_pattern(shown: list[str]) -> str:
     """Return what an output has to be: `…` alone on a line is any lines, within one any text."""
     text = ""
     for line in shown:
@@ -63,14 +63,14 @@ def test_tutorial_commands_print_the_documented_output(page: str, tmp_path: Path
         "GIT_PROGRESS_DELAY": "600",
     }  # fmt: skip
     here = tmp_path
-    assert len(steps(page)) > PAGES[page]
-    for command, shown in steps(page):
+    assert len(page_steps(page)) > PAGES[page]
+    for command, shown in page_steps(page):
         reported, status, here = run(command, here, environment, tmp_path / "ended")
         assert (status != 0) is command.endswith(FAILS), (command, reported)
-        assert re.fullmatch(pattern(shown), reported), f"{command}\n{reported}"
+        assert re.fullmatch(output_pattern(shown), reported), f"{command}\n{reported}"
 
 
 def test_a_page_that_shows_something_else_would_be_noticed() -> None:
-    assert re.fullmatch(pattern(["a", "…", "c … e"]), "a\nb\nb\nc d e\n")
-    assert not re.fullmatch(pattern(["a", "…", "c … e"]), "a\nb\nc d f\n")
-    assert not re.fullmatch(pattern(["a"]), "a\nb\n")
+    assert re.fullmatch(output_pattern(["a", "…", "c … e"]), "a\nb\nb\nc d e\n")
+    assert not re.fullmatch(output_pattern(["a", "…", "c … e"]), "a\nb\nc d f\n")
+    assert not re.fullmatch(output_pattern(["a"]), "a\nb\n")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 
 
-def process(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+def run_fabricc(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "fabricc", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload, no-any-return]
@@ -35,7 +35,7 @@ def process(*arguments: str, **options: object) -> subprocess.CompletedProcess[s
 
 def test_help_names_every_verb_and_is_quick() -> None:
     begin = os.times()
-    ran = process("--help")
+    ran = run_fabricc("--help")
     end = os.times()
     assert end.children_user + end.children_system - begin.children_user - begin.children_system < 0.5
     assert ran.returncode == 0

@@ -8,8 +8,8 @@ import pytest
 
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.compiled import compile_spec
-from tests.compiler.test_network_ways_out import MARKED, STORAGE_OUT, text
-from tests.compiler.test_networks import codes, compiled
+from tests.compiler.test_network_ways_out import MARKED, STORAGE_OUT, spec_text
+from tests.compiler.test_networks import compile_text, find_codes
 
 SPEC = """\
 cluster: bet
@@ -51,7 +51,7 @@ switches:
 CASES = {"FAB4004": ("sonic-202505", SMALL), "FAB5650": ("sonic-202505", SHORT)}
 
 
-def severities(folder: Path, code: str, accept: str) -> set[Severity]:
+def find_severities(folder: Path, code: str, accept: str) -> set[Severity]:
     nos, own = CASES[code]
     Path(folder, "own.yaml").write_text(own)
     spec = Path(folder, "cluster.yaml")
@@ -62,18 +62,18 @@ def severities(folder: Path, code: str, accept: str) -> set[Severity]:
 
 @pytest.mark.parametrize("code", CASES)
 def test_it_is_an_error_until_the_spec_accepts_it_with_a_reason(tmp_path: Path, code: str) -> None:
-    assert severities(tmp_path, code, "") == {Severity.ERROR}
+    assert find_severities(tmp_path, code, "") == {Severity.ERROR}
     accept = f"accept: [{{code: {code}, reason: a lab where loss does not matter}}]"
-    assert severities(tmp_path, code, accept) == {Severity.NOTE}
+    assert find_severities(tmp_path, code, accept) == {Severity.NOTE}
 
 
 def test_acceptances_hold_when_a_network_cannot_be_planned(tmp_path: Path) -> None:
-    fit = text(STORAGE_OUT)
+    fit = spec_text(STORAGE_OUT)
     unfit = fit.replace(
         "oversubscription: 2.0}\n    spines: {model: 7060", "uplinks: 40}\n    spines: {model: 7060"
     )
-    assert codes(compiled(tmp_path, fit + MARKED)) == []
-    assert "FAB5725" in codes(compiled(tmp_path, unfit))
-    stopped = codes(compiled(tmp_path, unfit + MARKED))
+    assert find_codes(compile_text(tmp_path, fit + MARKED)) == []
+    assert "FAB5725" in find_codes(compile_text(tmp_path, unfit))
+    stopped = find_codes(compile_text(tmp_path, unfit + MARKED))
     assert stopped
     assert "FAB5725" not in stopped

@@ -26,7 +26,7 @@ from fabricc.proof.invariants import Survey
 from fabricc.rules.registry import run_switch_rules
 from tests import tenanted
 from tests.back.nos.mutation import KINDS
-from tests.effort import examples
+from tests.effort import scale_examples
 from tests.inventories.test_shapes import BOXES, spec_of
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     Device = Switch | Host
 
-MUTANTS = examples(160)
+MUTANTS = scale_examples(160)
 """Of each kind, spread evenly over the files of a device."""
 SYSTEMS = sorted(BOXES)
 SLOW = ("cumulus", "junos", "sonic")
@@ -52,7 +52,9 @@ ADDRESSING = [("ipv4", "numbered"), ("dual", "numbered"), ("ipv6", "unnumbered")
 
 
 @cache
-def fabric(nos: str, shape: str = "rails that meet", family: str = "ipv4", links: str = "numbered") -> Fabric:
+def make_fabric(
+    nos: str, shape: str = "rails that meet", family: str = "ipv4", links: str = "numbered"
+) -> Fabric:
     spec = spec_of(nos, shape) | {"addressing": {"family": family, "fabric_links": links}}
     if family != "ipv4":
         spec["descriptions"] = {"fabric": "to {peer} at {peer_port}", "session": "{peer}_{peer_port}"}
@@ -71,7 +73,7 @@ def all_devices(of: Fabric) -> Iterator[Device]:
     yield from (of.host(each) for each in of.host_ids())
 
 
-def rendered(device: Device) -> Mapping[str, str]:
+def render_device(device: Device) -> Mapping[str, str]:
     return (
         host_files.render(device) if isinstance(device, Host) else back_ends.load(device.nos).render(device)
     )
@@ -81,13 +83,13 @@ def read(device: Device, files: Mapping[str, str]) -> Reading:
     return host_files.read(files) if isinstance(device, Host) else back_ends.load(device.nos).read(files)
 
 
-def planned(device: Device) -> Facts:
+def planned_facts(device: Device) -> Facts:
     return (
         host_files.planned(device) if isinstance(device, Host) else back_ends.load(device.nos).planned(device)
     )
 
 
-def parted(device: Device) -> tuple[object, Coordinates]:
+def split_device(device: Device) -> tuple[object, Coordinates]:
     return of_host(device) if isinstance(device, Host) else of_switch(device)
 
 
@@ -95,11 +97,11 @@ def with_coordinates(device: Device, own: Coordinates) -> Device:
     return host_with(device, own) if isinstance(device, Host) else switch_with(device, own)
 
 
-def substituted(of: Fabric) -> Iterator[tuple[PatternCache, Device, tuple[FileContents, CommonFacts]]]:
+def each_substituted(of: Fabric) -> Iterator[tuple[PatternCache, Device, tuple[FileContents, CommonFacts]]]:
     """The devices that are proved by substitution, the others being read before."""
     alike = PatternCache()
     for device in all_devices(of):
-        files = rendered(device)
+        files = render_device(device)
         if (found := alike.reading(device, files)) is None:
             alike.learn(device, files, read(device, files))
         else:
@@ -108,7 +110,7 @@ def substituted(of: Fabric) -> Iterator[tuple[PatternCache, Device, tuple[FileCo
 
 def first_of_each(nos: str) -> list[tuple[PatternCache, Device]]:
     """A ToR and a host that are proved by substitution."""
-    found = {type(device): (alike, device) for alike, device, _ in substituted(fabric(nos))}
+    found = {type(device): (alike, device) for alike, device, _ in each_substituted(make_fabric(nos))}
     assert len(found) == 2
     return list(found.values())
 
@@ -116,29 +118,29 @@ def first_of_each(nos: str) -> list[tuple[PatternCache, Device]]:
 @pytest.mark.parametrize("shape", ["a way out", "all of it"])
 @pytest.mark.parametrize("nos", ["sonic", "eos"])
 def test_coordinates_are_taken_out_and_put_in(nos: str, shape: str) -> None:
-    for device in all_devices(fabric(nos, shape)):
-        rest, own = parted(device)
+    for device in all_devices(make_fabric(nos, shape)):
+        rest, own = split_device(device)
         other = own._replace(names=tuple([name and f"{name}x" for name in own.names]))
         for each in (own, other):
-            assert parted(with_coordinates(device, each)) == (rest, each)
-        assert planned(with_coordinates(device, own)) == planned(device)
+            assert split_device(with_coordinates(device, each)) == (rest, each)
+        assert planned_facts(with_coordinates(device, own)) == planned_facts(device)
 
 
 def test_sessions_between_loopbacks_are_coordinates() -> None:
     """So that spines, and ToRs of one tenant, are proved by substitution."""
     (above, beside) = (tenanted.switch("junos", name) for name in ("spine01a", "spine02a"))
     assert above.bgp.overlay
-    assert parted(above)[0] == parted(beside)[0]
-    rest, own = parted(above)
-    assert parted(with_coordinates(above, own)) == (rest, own)
-    assert planned(with_coordinates(above, own)) == planned(above)
+    assert split_device(above)[0] == split_device(beside)[0]
+    rest, own = split_device(above)
+    assert split_device(with_coordinates(above, own)) == (rest, own)
+    assert planned_facts(with_coordinates(above, own)) == planned_facts(above)
 
 
 @pytest.mark.spread(4)
 @pytest.mark.parametrize(("family", "links"), ADDRESSING)
 @pytest.mark.parametrize("nos", SYSTEMS)
 def test_substitution_gives_what_reading_gives(nos: str, family: str, links: str) -> None:
-    found = list(substituted(fabric(nos, family=family, links=links)))
+    found = list(each_substituted(make_fabric(nos, family=family, links=links)))
     assert len(found) >= 16  # of 16 ToRs, 2 spines and 8 hosts
     alone = _compare_with_reading(found)
     assert alone == len(found) - 2  # the first ToR and host, which are looked at as wholes
@@ -150,7 +152,7 @@ def _compare_with_reading(
     """Return of how many devices what they share with their pattern is known."""
     alone = 0
     for _, device, (reading, common) in found:
-        full = read(device, rendered(device))
+        full = read(device, render_device(device))
         assert list(reading.facts.items()) == list(full.facts.items())
         assert (reading.lines, []) == (full.lines, full.unknown)
         alone += common.proved and common.add(device, "x", Survey()) is not None
@@ -160,7 +162,7 @@ def _compare_with_reading(
 
 @pytest.mark.parametrize("nos", ["cumulus", "frr"])
 def test_tors_of_a_tenant_are_substituted(nos: str) -> None:
-    found = [each for each in substituted(_compile(_with_tenants(nos))) if not isinstance(each[1], Host)]
+    found = [each for each in each_substituted(_compile(_with_tenants(nos))) if not isinstance(each[1], Host)]
     assert len(found) == 16 - 3  # ToRs; two of one tenant and one of the other are read
     _compare_with_reading(found)
 
@@ -172,8 +174,8 @@ def _with_tenants(nos: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("nos", SYSTEMS)
 def test_two_of_all_tors_are_read_and_the_others_substituted(nos: str) -> None:
-    of = fabric(nos, "racks")
-    found = [device for _, device, _ in substituted(of) if not isinstance(device, Host)]
+    of = make_fabric(nos, "racks")
+    found = [device for _, device, _ in each_substituted(of) if not isinstance(device, Host)]
     assert len(found) == of.counts()["tors"] - 2
 
 
@@ -188,7 +190,7 @@ def test_rules_run_once_on_each_switch_that_is_read(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("fabricc.compiler.write.device.run_switch_rules", run)
     work = Work(of, pieces_of(of, 1), None)
     found = [work(number) for number in range(len(work.pieces))]
-    alone = {each.name for _, each, _ in substituted(of) if not isinstance(each, Host)}
+    alone = {each.name for _, each, _ in each_substituted(of) if not isinstance(each, Host)}
     assert len(seen) == len({*seen} - alone) > 3
     assert len({name for piece in found for name in piece.summaries}) == len(seen) + len(alone)
 
@@ -197,7 +199,7 @@ def test_rules_run_once_on_each_switch_that_is_read(monkeypatch: pytest.MonkeyPa
 @pytest.mark.spread(3)
 def test_every_altered_word_and_line_is_left_to_the_reader(nos: str) -> None:
     for alike, device in first_of_each(nos):
-        files = rendered(device)
+        files = render_device(device)
         for _, make in KINDS:
             mutants = [each for file in files for each in make(file, files[file])]
             for each in mutants[:: max(1, len(mutants) // MUTANTS)]:
@@ -210,8 +212,8 @@ def test_every_altered_word_and_line_is_left_to_the_reader(nos: str) -> None:
 @pytest.mark.parametrize("nos", SYSTEMS)
 def test_every_other_coordinate_planned_is_left_to_the_reader(nos: str) -> None:
     for alike, device in first_of_each(nos):
-        files, reading = rendered(device), read(device, rendered(device))
-        for kind, values in parted(device)[1]._asdict().items():
+        files, reading = render_device(device), read(device, render_device(device))
+        for kind, values in split_device(device)[1]._asdict().items():
             for at in range(0, len(values), 5):
                 if not values[at]:
                     continue
@@ -220,8 +222,8 @@ def test_every_other_coordinate_planned_is_left_to_the_reader(nos: str) -> None:
                     values[at][:-1] + ("1" if values[at][-1] != "1" else "2"),
                     *values[at + 1 :],
                 )
-                changed = with_coordinates(device, parted(device)[1]._replace(**{kind: other}))
-                if planned(changed) != reading.facts:
+                changed = with_coordinates(device, split_device(device)[1]._replace(**{kind: other}))
+                if planned_facts(changed) != reading.facts:
                     assert alike.reading(changed, files) is None, (kind, values[at])
 
 
@@ -235,13 +237,13 @@ def test_any_other_difference_from_the_pattern_is_left_to_the_reader(nos: str) -
         replace(switch, bgp=replace(switch.bgp, hold_s=switch.bgp.hold_s + 1)),
         replace(switch, release=""),
     ):
-        assert alike.reading(changed, rendered(switch)) is None
+        assert alike.reading(changed, render_device(switch)) is None
 
 
 @pytest.mark.parametrize("nos", ["cumulus", pytest.param("eos", marks=pytest.mark.slow)])
 def test_addresses_may_be_sorted_as_text_or_as_numbers(nos: str) -> None:
     """NVUE sorts them as text: where hexadecimal digits come as letters or not, spines differ in order."""
-    found = list(substituted(fabric(nos, "rails of their own", "ipv6", "numbered")))
+    found = list(each_substituted(make_fabric(nos, "rails of their own", "ipv6", "numbered")))
     assert sum(isinstance(device, Host) for _, device, _ in found) == 6  # of 8
     assert len(found) >= 26  # of 8 and 32 switches
 
@@ -280,19 +282,19 @@ ODD: Mapping[str, tuple[str, ...]] = {
 @pytest.mark.parametrize("family", ["ipv4", "dual"])
 def test_odd_coordinates_are_read_or_come_out_as_if_they_were(nos: str, family: str) -> None:
     seen: dict[object, tuple[PatternCache, Device]] = {}
-    for alike, device, _ in substituted(fabric(nos, family=family)):
+    for alike, device, _ in each_substituted(make_fabric(nos, family=family)):
         seen.setdefault(type(device), (alike, device))
     proved = 0
     for alike, device in seen.values():
-        own = parted(device)[1]
+        own = split_device(device)[1]
         for kind, odd in ODD.items():
             for at, each in product(dict.fromkeys(filter(None, getattr(own, kind)[::29])), odd):
                 values = tuple([each if value == at else value for value in getattr(own, kind)])
                 changed = with_coordinates(device, own._replace(**{kind: values}))
-                files = rendered(changed)
+                files = render_device(changed)
                 if (found := alike.reading(changed, files)) is not None:
                     full, proved = read(changed, files), proved + 1
-                    assert planned(changed) == found[0].facts == full.facts, (kind, each)
+                    assert planned_facts(changed) == found[0].facts == full.facts, (kind, each)
                     assert (found[0].lines, []) == (full.lines, full.unknown), (kind, each)
     assert proved > 20
 
@@ -300,45 +302,47 @@ def test_odd_coordinates_are_read_or_come_out_as_if_they_were(nos: str, family: 
 BROKEN: Mapping[str, Callable[[Coordinates], Coordinates]] = {
     "a public AS number": lambda own: own._replace(asns=("3320", *own.asns[1:])),
     "a neighbor's AS number": lambda own: own._replace(asns=(own.asns[-1], *own.asns[1:])),
-    "a gateway's address": lambda own: own._replace(addresses=_with(own.addresses, 2, own.addresses[3])),
-    "an address outside": lambda own: own._replace(addresses=_other(own.addresses, "198.51.100.2")),
-    "one far end twice": lambda own: own._replace(names=_with(own.names, 2, own.names[1])),
+    "a gateway's address": lambda own: own._replace(
+        addresses=_replace_at(own.addresses, 2, own.addresses[3])
+    ),
+    "an address outside": lambda own: own._replace(addresses=_change_address(own.addresses, "198.51.100.2")),
+    "one far end twice": lambda own: own._replace(names=_replace_at(own.names, 2, own.names[1])),
 }
 """Coordinates of a ToR that no planner should give."""
 UNIQUE = ("a public AS number", "an address outside")
 """Replacements that keep equal coordinates equal, and no others: the switch is as similar as before."""
 
 
-def _with(values: tuple[str, ...], at: int, value: str) -> tuple[str, ...]:
+def _replace_at(values: tuple[str, ...], at: int, value: str) -> tuple[str, ...]:
     return (*values[:at], value, *values[at + 1 :])
 
 
-def _other(addresses: tuple[str, ...], address: str) -> tuple[str, ...]:
+def _change_address(addresses: tuple[str, ...], address: str) -> tuple[str, ...]:
     """The address of the first link to a host made another one: the first behind what is the switch's own."""
     at = next(at for at in range(9, len(addresses)) if addresses[at] not in ("", *addresses[:9]))
-    return _with(addresses, at, address)
+    return _replace_at(addresses, at, address)
 
 
 @pytest.mark.parametrize("broken", BROKEN)
 @pytest.mark.parametrize("nos", ["eos", "sonic"])
 @pytest.mark.spread(3)
 def test_rules_find_the_same_in_coordinates_that_files_and_plan_agree_on(nos: str, broken: str) -> None:
-    of = fabric(nos)
+    of = make_fabric(nos)
     (alike, switch), _ = first_of_each(nos)
     assert not isinstance(switch, Host)
     for each in (of.switch(one) for one in of.switch_ids()):  # the first without a breach is for all like it
-        assert not list_results(each, alike.reading(each, rendered(each)))[0]
+        assert not list_results(each, alike.reading(each, render_device(each)))[0]
     changed = in_its_place(switch, BROKEN[broken](of_switch(switch)[1]))
-    full = read(changed, rendered(changed))
-    assert full.facts == planned(changed)
-    substitution = alike.reading(changed, rendered(changed))
+    full = read(changed, render_device(changed))
+    assert full.facts == planned_facts(changed)
+    substitution = alike.reading(changed, render_device(changed))
     assert (substitution is not None) == (broken in UNIQUE)
     found = list_results(changed, substitution)
     assert found[0]
     assert found == list_results(changed, (full, None))
 
 
-def moved(own: Coordinates) -> Iterator[Coordinates]:
+def move_coordinates(own: Coordinates) -> Iterator[Coordinates]:
     """Two that change places everywhere, or an address that becomes its neighbor: as many differ as before."""
     for kind in ("names", "ports", "addresses", "asns"):
         different = list(dict.fromkeys(filter(None, getattr(own, kind))))
@@ -365,14 +369,14 @@ def in_its_place(device: Device, own: Coordinates) -> Device:
 def test_substitution_reports_the_same_findings_as_reading(nos: str, family: str) -> None:
     """Files and plan agree on them; an address that is not that of its link, or of no aggregate, breaks rules."""
     seen: dict[object, tuple[PatternCache, Device]] = {}
-    for alike, device, found in substituted(fabric(nos, family=family)):
+    for alike, device, found in each_substituted(make_fabric(nos, family=family)):
         assert not list_results(device, found)[0]  # the first is looked at as a whole
         seen[type(device)] = alike, device
     findings = alone = 0
     for alike, device in seen.values():
-        for own in moved(parted(device)[1]):
+        for own in move_coordinates(split_device(device)[1]):
             changed = in_its_place(device, own)
-            files = rendered(changed)
+            files = render_device(changed)
             if (substitution := alike.reading(changed, files)) is not None:
                 alone += substitution[1].add(changed, "x", Survey()) is not None
                 full = list_results(changed, (read(changed, files), None))
@@ -386,7 +390,7 @@ def list_results(
     device: Device, found: tuple[FileContents, CommonFacts | None] | None
 ) -> tuple[list[Finding], list[LinkEnd], list[object]]:
     """Findings of a device, the ends of its links, and what the census takes of it."""
-    reading, common = found or (read(device, rendered(device)), None)
+    reading, common = found or (read(device, render_device(device)), None)
     survey = Survey()
     return *survey_device(device, reading, "x", survey, common), [*survey.switches, *survey.hosts]
 
@@ -394,7 +398,7 @@ def list_results(
 def test_a_policy_is_named_by_the_first_switch_that_has_it() -> None:
     """Also if switches of one policy are similar in two ways, each of which meets it anew."""
     survey, switches = Survey(), []
-    for _, device, found in substituted(fabric("eos")):
+    for _, device, found in each_substituted(make_fabric("eos")):
         list_results(device, found)
         if isinstance(found[1].likeness, Likeness) and found[1].proved:
             found[1].likeness.keys.clear()
@@ -414,7 +418,7 @@ def test_a_back_end_that_does_not_take_letters_is_read(monkeypatch: pytest.Monke
         return render(self, switch)  # type: ignore[arg-type]
 
     monkeypatch.setattr(eos, "render", refused)
-    assert all(isinstance(device, Host) for _, device, _ in substituted(fabric("eos")))
+    assert all(isinstance(device, Host) for _, device, _ in each_substituted(make_fabric("eos")))
 
 
 @pytest.mark.parametrize(
@@ -425,17 +429,17 @@ def test_findings_about_a_tree_are_those_of_reading_every_device(
     nos: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One altered file in each of some devices; nothing is known about the others except that they are similar."""
-    of = fabric(nos)
-    tree = {_folder(device): dict(rendered(device)) for device in all_devices(of)}
+    of = make_fabric(nos)
+    tree = {_device_folder(device): dict(render_device(device)) for device in all_devices(of)}
     for number, files in enumerate(list(tree.values())[2::3]):
         file = max(files, key=lambda name: len(files[name]))
         _, make = KINDS[number % 2]
         mutants = list(make(file, files[file]))
         files[file] = mutants[len(mutants) * (number + 1) // 9 % len(mutants)].text
-    found = diagnostics(of, tree)
+    found = find_diagnostics(of, tree)
     assert len({each.code for each in found}) > 1
     _read_all(monkeypatch)
-    assert found == diagnostics(of, tree)
+    assert found == find_diagnostics(of, tree)
 
 
 @pytest.mark.parametrize(
@@ -446,7 +450,7 @@ def test_rules_of_the_whole_and_ends_of_links_see_what_they_see_of_devices_that_
     nos: str, shape: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pods and planes too, which no file contains."""
-    of = fabric(nos, shape)
+    of = make_fabric(nos, shape)
     work = Work(of, pieces_of(of, 1), None)
     found = [work(number) for number in range(len(work.pieces))]
     _read_all(monkeypatch)
@@ -459,11 +463,11 @@ def _read_all(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(PatternCache, name, lambda *_: None)
 
 
-def _folder(device: Device) -> str:
+def _device_folder(device: Device) -> str:
     return f"{'hosts' if isinstance(device, Host) else 'switches'}/{device.name}"
 
 
-def diagnostics(of: Fabric, tree: Mapping[str, Mapping[str, str]]) -> list[Diagnostic]:
+def find_diagnostics(of: Fabric, tree: Mapping[str, Mapping[str, str]]) -> list[Diagnostic]:
     outcome = Outcome(Work(of, pieces_of(of, 1), None, lambda folder: (tree[folder], [])), 1)
     outcome.run(None, "")
     return outcome.diagnostics("tree", {})

@@ -39,13 +39,13 @@ def text_of(nos: str, *, leaves: int = 2, hosts: int = 2) -> str:
     return text.replace("reserved_ports: 2}", f"reserved_ports: 2, border: {leaves}}}", 1)
 
 
-def plain(nos: str, hosts: int = 2) -> str:
+def plain_spec(nos: str, hosts: int = 2) -> str:
     """The same without any way out."""
     text = text_of(nos, hosts=hosts).partition("external:")[0]
     return text.replace(", border: 2", "")
 
 
-def of(folder: Path, text: str) -> Compiled:
+def compile_text(folder: Path, text: str) -> Compiled:
     (folder / "cluster.yaml").write_text(text)
     found = compile_spec(folder / "cluster.yaml", gaps=False)
     (folder / "fabricc.lock").write_text(found.lock_text)
@@ -53,16 +53,16 @@ def of(folder: Path, text: str) -> Compiled:
 
 
 @cache
-def compiled(nos: str) -> Compiled:
+def compile_border(nos: str) -> Compiled:
     with TemporaryDirectory() as folder:
-        return of(Path(folder), text_of(nos))
+        return compile_text(Path(folder), text_of(nos))
 
 
-def switches(found: Compiled) -> dict[str, Switch]:
+def find_switches(found: Compiled) -> dict[str, Switch]:
     return {switch.name: switch for switch in found.switches()}
 
 
-def identities(found: Compiled) -> dict[str, object]:
+def find_identities(found: Compiled) -> dict[str, object]:
     """Return what identifies a device: number, addresses of loopback and management, and ports with their far ends."""
     fabric, all_ = found.fabric, {}
     for switch in found.switches():
@@ -77,7 +77,7 @@ def identities(found: Compiled) -> dict[str, object]:
 
 @pytest.mark.parametrize("nos", MODELS)
 def test_border_leaves_are_tors_with_uplinks_and_links_out_alone(nos: str) -> None:
-    found = switches(compiled(nos))
+    found = find_switches(compile_border(nos))
     for name in BORDER:
         leaf = found[name]
         ways = {port.direction for port in leaf.ports if port.peer}
@@ -88,14 +88,14 @@ def test_border_leaves_are_tors_with_uplinks_and_links_out_alone(nos: str) -> No
         ]
         assert leaf.bgp.aggregates == ()
         assert leaf.loopback4
-    assert compiled(nos).fabric.counts()["tors"] == 4
-    assert compiled(nos).fabric.counts()["units"] == 2
+    assert compile_border(nos).fabric.counts()["tors"] == 4
+    assert compile_border(nos).fabric.counts()["units"] == 2
 
 
 @pytest.mark.parametrize("nos", MODELS)
 @pytest.mark.spread(3)
 def test_a_fabric_with_border_leaves_is_proved(nos: str, tmp_path: Path) -> None:
-    found = of(tmp_path, text_of(nos))
+    found = compile_text(tmp_path, text_of(nos))
     result = found.write(tmp_path / "build", jobs=1)
     assert [
         d for d in result.diagnostics if d.severity is Severity.ERROR and not d.code.startswith("FAB5")
@@ -115,10 +115,10 @@ def test_a_fabric_with_border_leaves_is_proved(nos: str, tmp_path: Path) -> None
 
 
 def test_they_change_nothing_that_is_there_and_neither_does_growth(tmp_path: Path) -> None:
-    known = identities(of(tmp_path, plain("frr", 2)))
+    known = find_identities(compile_text(tmp_path, plain_spec("frr", 2)))
     spines = {name for name in known if name.startswith("spine")}
     for hosts, leaves in ((2, 2), (3, 2), (3, 3)):
-        now = identities(of(tmp_path, text_of("frr", hosts=hosts, leaves=leaves)))
+        now = find_identities(compile_text(tmp_path, text_of("frr", hosts=hosts, leaves=leaves)))
         for name, before in known.items():
             if name not in spines:
                 assert now[name] == before, name
@@ -127,23 +127,23 @@ def test_they_change_nothing_that_is_there_and_neither_does_growth(tmp_path: Pat
             assert before[3].items() <= now[name][3].items()
         assert known.keys() < now.keys()
         known = now
-    of(tmp_path, plain("frr", 3))
-    again = identities(of(tmp_path, text_of("frr", hosts=3, leaves=3)))
+    compile_text(tmp_path, plain_spec("frr", 3))
+    again = find_identities(compile_text(tmp_path, text_of("frr", hosts=3, leaves=3)))
     assert again == known
     addresses = [address for each in known.values() if isinstance(each, tuple) for address in each[:2]]
     assert len(addresses) == len({*addresses})
 
 
 def test_hosts_have_the_files_that_they_have_without(tmp_path: Path) -> None:
-    one, other = of(tmp_path, plain("frr")), of(tmp_path, text_of("frr"))
+    one, other = compile_text(tmp_path, plain_spec("frr")), compile_text(tmp_path, text_of("frr"))
     for at in one.fabric.host_ids():
         assert one.fabric.host(at).ports == other.fabric.host(at).ports
 
 
 @pytest.mark.parametrize("nos", ["frr", "eos"])
 def test_every_fact_of_a_border_leaf_is_explained(nos: str) -> None:
-    found = compiled(nos)
-    plan, leaf = plan_sources(found), switches(found)[BORDER[1]]
+    found = compile_border(nos)
+    plan, leaf = plan_sources(found), find_switches(found)[BORDER[1]]
     subject = subject_of(plan, found.fabric.find(BORDER[1]))
     explainer = Explainer(plan)
     assert all(explainer.fact(subject, path).rule for path in subject.planned)
@@ -156,7 +156,7 @@ def test_every_fact_of_a_border_leaf_is_explained(nos: str) -> None:
 
 
 def test_reports_bills_and_labs_know_them() -> None:
-    found = compiled("frr")
+    found = compile_border("frr")
     assert "2 ToRs at the border without hosts, 2 uplinks of 400G each" in str(render_report(found))
     assert {
         item.role: count for item, count in list_materials(found.fabric).bill.items() if item.item == "switch"
@@ -172,7 +172,7 @@ def test_reports_bills_and_labs_know_them() -> None:
 
 
 def test_a_push_takes_one_border_leaf_of_a_plane_at_a_time() -> None:
-    fabric = compiled("frr").fabric
+    fabric = compile_border("frr").fabric
     places = {fabric.name(at): at for at in fabric.switch_ids()}
     effects = dict.fromkeys(places, Effect("frr", Impact.RELOAD))
     waves = [
@@ -216,9 +216,9 @@ tors: {{model: sn5600, nos: frr, border: 9}}
 spines: {tier}
 {f"cores: {tier}" if cores else ""}
 """
-    found = of(tmp_path, text)
+    found = compile_text(tmp_path, text)
     assert [d for d in found.diagnostics if d.severity is Severity.ERROR] == []
-    leaves = [switch for name, switch in switches(found).items() if name.startswith("border")]
+    leaves = [switch for name, switch in find_switches(found).items() if name.startswith("border")]
     assert {leaf.plane for leaf in leaves} == {*range(planes)}
     assert len(leaves) == 9 * planes == len({leaf.name for leaf in leaves})
     for leaf in leaves:
@@ -254,7 +254,7 @@ spines: {tier}
 {f"cores: {tier}" if cores else ""}
 """
 
-    found = of(tmp_path, text(border))
+    found = compile_text(tmp_path, text(border))
     reported = [each for each in found.diagnostics if each.code == "FAB3370"]
     assert [each.severity for each in reported] == [Severity.NOTE] * bool(idle)
     ends = [link for link in found.fabric.cables() if link.a_device.startswith("border")]
@@ -264,7 +264,7 @@ spines: {tier}
         assert f"{kept} ports kept" in each.message
         assert f"{idle} of them without a link" in each.message
         assert f"`border: {most}`" in (each.help or "")
-    full = of(tmp_path, text(most))
+    full = compile_text(tmp_path, text(most))
     assert not [each for each in full.diagnostics if each.code == "FAB3370"]
     assert full.fabric.shape == found.fabric.shape
     assert full.fabric.spine_layout == found.fabric.spine_layout
@@ -288,7 +288,7 @@ gpus: {{model: {nic}, hosts: 16, hosts_per_unit: 16}}
 tors: {{model: sn5600, nos: frr, uplinks: 8, border: {border}, border_links: {links}}}
 spines: {tier}
 """
-    found = of(tmp_path, text)
+    found = compile_text(tmp_path, text)
     reported = [each for each in found.diagnostics if each.code == "FAB3370"]
     assert [each.help for each in reported] == [remedy] * bool(idle)
     assert all(f"{idle} of them without a link" in each.message for each in reported)

@@ -57,11 +57,11 @@ def spec_file(folder: Path, nos: str, **more: Any) -> Path:
     return path
 
 
-def wrong(compiled: Compiled) -> list[str]:
+def find_errors(compiled: Compiled) -> list[str]:
     return [f"{d.code} {d.message}. {d.help}" for d in compiled.diagnostics if d.severity is Severity.ERROR]
 
 
-def ends(switch: Switch) -> list[tuple[object, ...]]:
+def link_ends(switch: Switch) -> list[tuple[object, ...]]:
     """Every link in order: far end, address, speed."""
     return [
         (p.direction, p.peer.device, p.ipv4, p.speed_gbps)
@@ -77,18 +77,18 @@ def test_a_single_model_is_built_proved_and_has_the_same_links(tmp_path: Path, n
     before_folder = tmp_path / "before"
     before_folder.mkdir()
     before = compile_spec(spec_file(before_folder, nos))
-    assert before.sound, wrong(before)
+    assert before.sound, find_errors(before)
     path = spec_file(tmp_path, nos, overrides={name: {"model": PAIRS[nos][2]}})
     after = compile_spec(path)
-    if not after.sound and all("FAB3411" in each or "FAB3016" in each for each in wrong(after)):
-        pytest.fail(f"another pair of models is needed: {wrong(after)}")
-    assert after.sound, wrong(after)
+    if not after.sound and all("FAB3411" in each or "FAB3016" in each for each in find_errors(after)):
+        pytest.fail(f"another pair of models is needed: {find_errors(after)}")
+    assert after.sound, find_errors(after)
     assert after.lock_text == before.lock_text
     old, new = before.device(name), after.device(name)
     assert isinstance(old, Switch)
     assert isinstance(new, Switch)
     assert new.model.name == PAIRS[nos][2]
-    assert ends(new) == ends(old)
+    assert link_ends(new) == link_ends(old)
     near = {p.peer.device for p in new.ports if p.peer}
     for at in after.fabric.switch_ids():
         other = after.fabric.name(at)
@@ -117,7 +117,7 @@ def test_growth_moves_no_port_of_it(tmp_path: Path) -> None:
     small.lock_path.write_text(small.lock_text)
     gpus = {"model": "dgx-h100", "hosts": 8, "hosts_per_unit": 2, "rails_per_tor": 8}
     large = compile_spec(spec_file(tmp_path, "sonic", overrides=overrides, gpus=gpus))
-    assert large.sound, wrong(large)
+    assert large.sound, find_errors(large)
     for name in overrides:
         kept = {p.name: p.peer for p in small.device(name).ports if p.peer}
         assert kept.items() <= {p.name: p.peer for p in large.device(name).ports if p.peer}.items()
@@ -136,7 +136,7 @@ def test_override_model_with_too_few_ports_is_rejected_with_numbers(
     tmp_path: Path, override: dict[str, Any], reported: str
 ) -> None:
     copper = {"spine": {"medium": "dac", "length_m": 2}}
-    found = wrong(compile_spec(spec_file(tmp_path, "sonic", overrides=override, cables=copper)))
+    found = find_errors(compile_spec(spec_file(tmp_path, "sonic", overrides=override, cables=copper)))
     assert any(each.startswith(reported) for each in found), found
 
 
@@ -149,13 +149,13 @@ def test_too_few_ports_are_counted(tmp_path: Path) -> None:
         "spines": tier | {"count": 4},
         "overrides": {"spine01a": {"model": "sn4700"}},
     }
-    (found,) = wrong(compile_spec(spec_file(tmp_path, "sonic", **more)))
+    (found,) = find_errors(compile_spec(spec_file(tmp_path, "sonic", **more)))
     assert found.startswith("FAB3410 spine01a has 64 ports at 400G down, and NVIDIA SN4700 has 32 at 400G"), (
         found
     )
     fewer = {**more, "gpus": gpus | {"hosts": 16}}
     compiled = compile_spec(spec_file(tmp_path, "sonic", **fewer))
-    assert compiled.sound, wrong(compiled)
+    assert compiled.sound, find_errors(compiled)
     at = compiled.fabric.find("spine01a")
     assert at is not None
     assert sum(link.direction is Direction.DOWN for link in switch_links(compiled.fabric, at)) == 32  # type: ignore[arg-type]

@@ -34,13 +34,13 @@ def compile_only(folder: Path, nos: str = "junos-24.4", spines: int = 16, **furt
     return compile_spec(path)
 
 
-def codes(result: Any) -> set[str]:
+def found_codes(result: Any) -> set[str]:
     return {f"{each.code} {each.severity.value}" for each in result.diagnostics}
 
 
 def test_leaves_balance_and_spines_report(tmp_path: Path) -> None:
     result = compile_only(tmp_path)
-    assert not [each for each in codes(result) if each.endswith("error")]
+    assert not [each for each in found_codes(result) if each.endswith("error")]
     parts = {}
     for at in result.fabric.switch_ids():
         switch = result.fabric.switch(at)
@@ -79,7 +79,7 @@ def test_nothing_is_written_unless_it_is_requested(tmp_path: Path) -> None:
     ],
 )
 def test_limits_are_rules(options: dict[str, Any], code: str, tmp_path: Path) -> None:
-    assert code in codes(compile_only(tmp_path, **options))
+    assert code in found_codes(compile_only(tmp_path, **options))
 
 
 def test_limits_name_the_cause(tmp_path: Path) -> None:

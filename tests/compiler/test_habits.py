@@ -29,7 +29,7 @@ HABITS = {
 }  # fmt: skip
 
 
-def built(folder: Path, nos: str, **words: Any) -> Compiled:
+def build_spec(folder: Path, nos: str, **words: Any) -> Compiled:
     fabric = {
         "cluster": "house",
         "gpus": {"model": "lab-host" if nos == "frr" else "dgx-h100", "hosts": 2, "hosts_per_unit": 2},
@@ -44,7 +44,7 @@ def built(folder: Path, nos: str, **words: Any) -> Compiled:
 
 @pytest.mark.parametrize("nos", MODELS)
 def test_every_system_renders_and_proves_company_settings(tmp_path: Path, nos: str) -> None:
-    compiled = built(tmp_path, nos, **HABITS, accept=GAPS.get(nos, []))
+    compiled = build_spec(tmp_path, nos, **HABITS, accept=GAPS.get(nos, []))
     assert compiled.sound, [each.message for each in compiled.diagnostics]
     assert not [each for each in compiled.proof(jobs=1) if each.severity is Severity.ERROR]
     tor = next(iter(compiled.switches()))
@@ -56,7 +56,7 @@ def test_every_system_renders_and_proves_company_settings(tmp_path: Path, nos: s
     assert f"to {up.peer.device}" in text
     assert "5000" in text
     assert f"{tor.name} {tor.ports[0].name} -> " in text
-    plain = next(iter(built(tmp_path, nos, accept=GAPS.get(nos, [])).switches()))
+    plain = next(iter(build_spec(tmp_path, nos, accept=GAPS.get(nos, [])).switches()))
     assert any(port.peer is None for port in plain.ports)
 
 
@@ -71,14 +71,14 @@ def test_every_system_renders_and_proves_company_settings(tmp_path: Path, nos: s
 def test_limits_that_a_sound_fabric_would_break_are_refused_with_what_fits(
     tmp_path: Path, routing: dict[str, int], code: str
 ) -> None:
-    compiled = built(tmp_path, "eos", routing=routing)
+    compiled = build_spec(tmp_path, "eos", routing=routing)
     (wrong,) = [each for each in compiled.diagnostics if each.severity is Severity.ERROR]
     assert wrong.code == code
     fits = int(next(word for word in wrong.help.replace(",", "").split() if word.isdigit()))
-    assert built(tmp_path, "eos", routing=dict.fromkeys(routing, fits)).sound
+    assert build_spec(tmp_path, "eos", routing=dict.fromkeys(routing, fits)).sound
 
 
 def test_a_description_has_known_placeholders_alone(tmp_path: Path) -> None:
-    compiled = built(tmp_path, "eos", descriptions={"fabric": "{peer.__class__}"})
+    compiled = build_spec(tmp_path, "eos", descriptions={"fabric": "{peer.__class__}"})
     (wrong,) = [each for each in compiled.diagnostics if each.severity is Severity.ERROR]
     assert "placeholders {device}, {port}, {peer}, {peer_port}" in wrong.message

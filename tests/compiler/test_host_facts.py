@@ -40,7 +40,7 @@ def found(spec: Compiled, code: str) -> list[str]:
     return [each.message for each in spec.diagnostics if each.code == code]
 
 
-def sockets(spec: Compiled) -> str:
+def socket_line(spec: Compiled) -> str:
     lines = job_files(spec.fabric)["jobs/nccl.conf"].splitlines()
     return next(line for line in lines if line.startswith("NCCL_SOCKET_IFNAME="))
 
@@ -49,7 +49,7 @@ def sockets(spec: Compiled) -> str:
 def test_an_interface_that_no_source_confirms_is_a_finding(tmp_path: Path, model: str) -> None:
     spec = compiled(tmp_path, f"model: {model}")
     (message,) = found(spec, "FAB5620")
-    assert sockets(spec).removeprefix("NCCL_SOCKET_IFNAME==") in message
+    assert socket_line(spec).removeprefix("NCCL_SOCKET_IFNAME==") in message
     (remedy,) = [each.help for each in spec.diagnostics if each.code == "FAB5620"]
     assert "`socket_interface`" in remedy
     assert [fact.key for fact in host_facts(spec.fabric, spec.spec) if fact.fact == "socket_interface"] == [
@@ -90,7 +90,7 @@ def test_hosts_without_jobs_open_no_sockets(tmp_path: Path) -> None:
 
 def test_the_spec_names_the_interface(tmp_path: Path) -> None:
     spec = compiled(tmp_path, "model: dgx-h100, socket_interface: bond0")
-    assert (sockets(spec), found(spec, "FAB5620")) == ("NCCL_SOCKET_IFNAME==bond0", [])
+    assert (socket_line(spec), found(spec, "FAB5620")) == ("NCCL_SOCKET_IFNAME==bond0", [])
     assert "socket_interface" not in {fact.fact for fact in host_facts(spec.fabric, spec.spec)}
 
 
@@ -117,12 +117,12 @@ def test_sockets_use_the_front_end_that_the_spec_has(tmp_path: Path) -> None:
     (front_end,) = spec.fabric.networks
     host = next(spec.hosts())
     port = front_end.host(front_end.guests[host.name]).ports[0].name
-    assert (sockets(spec), found(spec, "FAB5620")) == (f"NCCL_SOCKET_IFNAME=={port}", [])
+    assert (socket_line(spec), found(spec, "FAB5620")) == (f"NCCL_SOCKET_IFNAME=={port}", [])
 
 
 def test_the_key_of_the_spec_goes_before_the_front_end(tmp_path: Path) -> None:
     spec = compiled(tmp_path, "model: dgx-h100, socket_interface: bond0", CLASSES + FRONT_END)
-    assert sockets(spec) == "NCCL_SOCKET_IFNAME==bond0"
+    assert socket_line(spec) == "NCCL_SOCKET_IFNAME==bond0"
 
 
 def test_infiniband_hosts_name_their_interface_too(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from fabricc.back import hosts as host_files
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.recheck import check_tree
 from fabricc.review.explain.questions import has_name
-from tests.compiler.test_networks import NETPLAN, apart, codes, compiled
+from tests.compiler.test_networks import NETPLAN, assert_disjoint, compile_text, find_codes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,8 +52,8 @@ STORES = {f"store{number:03d}" for number in range(1, 7)}
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
-    found = compiled(tmp_path_factory.mktemp("whole"), WHOLE)
-    assert codes(found) == []
+    found = compile_text(tmp_path_factory.mktemp("whole"), WHOLE)
+    assert find_codes(found) == []
     return found
 
 
@@ -77,7 +77,7 @@ def test_they_are_in_their_networks_and_not_on_the_rails(whole: Compiled) -> Non
 
 
 def test_the_rails_and_their_jobs_know_nothing_of_them(tmp_path: Path, whole: Compiled, tree: Path) -> None:
-    alone = compiled(tmp_path, HEAD.replace("networks:\n", ""))
+    alone = compile_text(tmp_path, HEAD.replace("networks:\n", ""))
     assert alone.fabric is not None
     sockets = alone.fabric.host_sockets  # the front end, where there is one
     assert alone.fabric == replace(whole.fabric, networks=(), host_sockets=sockets)
@@ -151,8 +151,8 @@ def test_netplan_takes_a_host_of_two_networks(tree: Path, tmp_path: Path) -> Non
 
 
 def test_no_name_nor_address_is_in_two_networks(tmp_path: Path) -> None:
-    found = compiled(tmp_path, WHOLE)
-    apart(found)
+    found = compile_text(tmp_path, WHOLE)
+    assert_disjoint(found)
     names = [name for each in found.networks.values() for name in each.fabric.own_hosts()]
     assert len(names) == len({*names}) == 8
 
@@ -200,8 +200,8 @@ def test_a_host_and_its_ports_are_explained_by_their_networks(
 
 def test_named_racks_are_units_of_the_network_that_states_them(tmp_path: Path) -> None:
     text = WHOLE.replace("hosts: 6, hosts_per_unit: 4", "racks: {r1: 2, r2: [old, older]}, hosts_per_rack: 2")
-    found = compiled(tmp_path, text)
-    assert codes(found) == []
+    found = compile_text(tmp_path, text)
+    assert find_codes(found) == []
     storage = found.networks["storage"].fabric
     assert {"storage-r1-tor1a", "storage-r2-tor1a"} < {storage.name(at) for at in storage.switch_ids()}
     assert storage.own_hosts() == []
@@ -211,12 +211,12 @@ def test_named_racks_are_units_of_the_network_that_states_them(tmp_path: Path) -
 def test_capacity_of_gpus_is_of_their_hosts(tmp_path: Path) -> None:
     """Storage nodes take nothing of the room that is planned for GPU hosts."""
     less, more = (
-        compiled(tmp_path, WHOLE.replace("hosts: 6,", f"hosts: {hosts},")).networks["storage"].fabric
+        compile_text(tmp_path, WHOLE.replace("hosts: 6,", f"hosts: {hosts},")).networks["storage"].fabric
         for hosts in (6, 12)
     )
     assert less.shape.units_per_pod >= 4 + 2
-    grown = compiled(tmp_path, WHOLE.replace("hosts: 4,", "hosts: 16,"))
-    assert codes(grown) == []
+    grown = compile_text(tmp_path, WHOLE.replace("hosts: 4,", "hosts: 16,"))
+    assert find_codes(grown) == []
     assert more.strides.unit >= less.strides.unit
 
 
@@ -242,8 +242,8 @@ def test_capacity_of_gpus_is_of_their_hosts(tmp_path: Path) -> None:
     ],
 )
 def test_impossible_network_hosts_are_rejected_at_their_line(tmp_path: Path, code: str, text: str) -> None:
-    found = compiled(tmp_path, text)
-    assert code in codes(found), [each.message for each in found.diagnostics]
+    found = compile_text(tmp_path, text)
+    assert code in find_codes(found), [each.message for each in found.diagnostics]
     (first, *_) = [each for each in found.diagnostics if each.code == code]
     assert first.position is not None
     assert first.position.line > 1
@@ -251,10 +251,10 @@ def test_impossible_network_hosts_are_rejected_at_their_line(tmp_path: Path, cod
 
 
 def test_adding_them_changes_nothing_of_the_hosts_that_are_there(tmp_path: Path) -> None:
-    without = compiled(tmp_path, HEAD + STORAGE[: STORAGE.index("    groups")])
+    without = compile_text(tmp_path, HEAD + STORAGE[: STORAGE.index("    groups")])
     without.lock_path.write_text(without.lock_text)
-    found = compiled(tmp_path, HEAD + STORAGE.replace("hosts_per_unit: 4}]", "hosts_per_unit: 2}]"))
-    assert codes(found) == []
+    found = compile_text(tmp_path, HEAD + STORAGE.replace("hosts_per_unit: 4}]", "hosts_per_unit: 2}]"))
+    assert find_codes(found) == []
     assert set(without.lock_text.splitlines()) <= set(found.lock_text.splitlines())
     now = {host.name: host for host in found.networks["storage"].hosts()}
     for host in without.networks["storage"].hosts():
@@ -262,10 +262,10 @@ def test_adding_them_changes_nothing_of_the_hosts_that_are_there(tmp_path: Path)
 
 
 def test_a_network_that_a_host_joins_leaves_its_other_ports_alone(tmp_path: Path) -> None:
-    before = compiled(tmp_path, WHOLE.replace("      - {name: store}\n", ""))
+    before = compile_text(tmp_path, WHOLE.replace("      - {name: store}\n", ""))
     before.lock_path.write_text(before.lock_text)
-    after = compiled(tmp_path, WHOLE)
-    assert codes(after) == []
+    after = compile_text(tmp_path, WHOLE)
+    assert find_codes(after) == []
     assert set(before.lock_text.splitlines()) <= set(after.lock_text.splitlines())
     old = before.files(before.device("store001"))
     new = after.files(after.device("store001"))

@@ -36,7 +36,7 @@ LINKS = """a_device,a_port,b_device,b_port,a_ipv4,b_ipv4
 """
 
 
-def compiled(folder: Path, nos: str = "eos", **more: Any) -> Compiled:
+def compile_identities(folder: Path, nos: str = "eos", **more: Any) -> Compiled:
     model, system = NOSES[nos]
     tier = {"model": model, "nos": system}
     spec = {
@@ -59,14 +59,14 @@ def compiled(folder: Path, nos: str = "eos", **more: Any) -> Compiled:
 
 
 def with_tables(folder: Path, nos: str = "eos") -> Compiled:
-    plain = compiled(folder, nos)
+    plain = compile_identities(folder, nos)
     cable = next(
         each for each in plain.fabric.cables() if each.kind == "spine" and each.a_device == "su001-tor1a"
     )
     up = ",".join((cable.a_device, cable.a_port, cable.b_device, cable.b_port))
     (folder / "devices.csv").write_text(DEVICES)
     (folder / "links.csv").write_text(LINKS.format(up=up))
-    found = compiled(folder, nos, identities={"devices": "devices.csv", "links": "links.csv"})
+    found = compile_identities(folder, nos, identities={"devices": "devices.csv", "links": "links.csv"})
     assert found.sound, [each.message for each in found.diagnostics]
     return found
 
@@ -107,7 +107,9 @@ def test_explain_names_the_line_that_gives_a_value(tmp_path: Path, name: str, ti
 
 
 def test_explain_knows_given_links_and_unused_computed_addresses(tmp_path: Path) -> None:
-    before = compiled(tmp_path).fabric.switch(next(compiled(tmp_path).fabric.switch_ids()))
+    before = compile_identities(tmp_path).fabric.switch(
+        next(compile_identities(tmp_path).fabric.switch_ids())
+    )
     found = with_tables(tmp_path)
     assert explain_device(found, "192.0.2.1").title.startswith("link of leaf-r07-u42 ")
     up = next(session for session in before.bgp.sessions)
@@ -135,13 +137,15 @@ def test_a_changed_table_is_another_input_of_the_build(tmp_path: Path) -> None:
     first = manifest_inputs(with_tables(tmp_path))
     assert {"devices.csv", "links.csv"} <= first.keys()
     (tmp_path / "devices.csv").write_text(DEVICES.replace("65010", "65011"))
-    again = manifest_inputs(compiled(tmp_path, identities={"devices": "devices.csv", "links": "links.csv"}))
+    again = manifest_inputs(
+        compile_identities(tmp_path, identities={"devices": "devices.csv", "links": "links.csv"})
+    )
     assert first["devices.csv"] != again["devices.csv"]
     assert first["spec"] != again["spec"]
 
 
 def test_a_table_that_is_not_there_is_reported_at_the_key_that_names_it(tmp_path: Path) -> None:
-    found = compiled(tmp_path, identities={"devices": "none.csv"})
+    found = compile_identities(tmp_path, identities={"devices": "none.csv"})
     (wrong,) = [each for each in found.diagnostics if each.code == "FAB2145"]
     assert wrong.position is not None
     assert wrong.position.file.endswith("cluster.yaml")
@@ -162,7 +166,7 @@ def test_two_networks_share_no_given_name(tmp_path: Path) -> None:
         "spines": tier | {"count": 2},
         "priorities": {"default": {}},
     }
-    found = compiled(tmp_path, identities={"devices": "devices.csv"}, networks={"storage": storage})
+    found = compile_identities(tmp_path, identities={"devices": "devices.csv"}, networks={"storage": storage})
     (wrong,) = [each for each in found.diagnostics if each.code == "FAB3101"]
     assert wrong.message == (
         "a switch of another network has the name of a switch of network 'storage': 'storage-spine01a'"
@@ -170,7 +174,7 @@ def test_two_networks_share_no_given_name(tmp_path: Path) -> None:
 
 
 def test_a_given_link_keeps_out_of_the_pools_of_another_network(tmp_path: Path) -> None:
-    plain = compiled(tmp_path).fabric
+    plain = compile_identities(tmp_path).fabric
     cable = next(each for each in plain.cables() if each.kind == "spine")
     up = ",".join((cable.a_device, cable.a_port, cable.b_device, cable.b_port))
     (tmp_path / "links.csv").write_text(
@@ -182,7 +186,7 @@ def test_a_given_link_keeps_out_of_the_pools_of_another_network(tmp_path: Path) 
         "spines": tier | {"count": 2},
         "priorities": {"default": {}},
     }
-    found = compiled(tmp_path, identities={"links": "links.csv"}, networks={"storage": storage})
+    found = compile_identities(tmp_path, identities={"links": "links.csv"}, networks={"storage": storage})
     (wrong,) = [each for each in found.diagnostics if each.code == "FAB3123"]
     assert wrong.message.endswith("10.200.0.0 belongs to network 'storage'")
 
@@ -191,7 +195,7 @@ def test_a_given_link_keeps_out_of_the_pools_of_another_network(tmp_path: Path) 
 @pytest.mark.spread(3)
 def test_a_build_with_given_blocks_and_addresses_of_hosts_is_proved(tmp_path: Path, nos: str) -> None:
     """Switches, hosts and jobs agree about them, by what is read back from their files."""
-    plain = compiled(tmp_path, nos)
+    plain = compile_identities(tmp_path, nos)
     cable = next(each for each in plain.fabric.cables() if each.b_device == "su001-tor1a")
     ends = ",".join((cable.a_device, cable.a_port, cable.b_device, cable.b_port))
     (tmp_path / "devices.csv").write_text(
@@ -200,7 +204,7 @@ def test_a_build_with_given_blocks_and_addresses_of_hosts_is_proved(tmp_path: Pa
     (tmp_path / "links.csv").write_text(
         f"a_device,a_port,b_device,b_port,a_ipv4,b_ipv4\n{ends},10.40.7.201,10.40.7.200\n"
     )
-    found = compiled(tmp_path, nos, identities={"devices": "devices.csv", "links": "links.csv"})
+    found = compile_identities(tmp_path, nos, identities={"devices": "devices.csv", "links": "links.csv"})
     assert found.sound, [each.message for each in found.diagnostics]
     host = found.fabric.host(next(iter(found.fabric.host_ids())))
     assert (host.ports[0].ipv4, host.ports[1].ipv4) == ("10.40.7.201/31", "10.40.9.1/31")
@@ -214,7 +218,7 @@ def test_a_build_with_given_blocks_and_addresses_of_hosts_is_proved(tmp_path: Pa
 
 
 def test_explain_knows_given_blocks_and_host_links(tmp_path: Path) -> None:
-    plain = compiled(tmp_path)
+    plain = compile_identities(tmp_path)
     cable = next(each for each in plain.fabric.cables() if each.b_device == "su001-tor1a")
     before = plain.fabric.host(next(iter(plain.fabric.host_ids()))).ports[1].ipv4
     ends = ",".join((cable.a_device, cable.a_port, cable.b_device, cable.b_port))
@@ -224,7 +228,7 @@ def test_explain_knows_given_blocks_and_host_links(tmp_path: Path) -> None:
     (tmp_path / "links.csv").write_text(
         f"a_device,a_port,b_device,b_port,a_ipv4,b_ipv4\n{ends},10.40.7.31,10.40.7.30\n"
     )
-    found = compiled(tmp_path, identities={"devices": "devices.csv", "links": "links.csv"})
+    found = compile_identities(tmp_path, identities={"devices": "devices.csv", "links": "links.csv"})
     assert found.sound, [each.message for each in found.diagnostics]
     link = explain_device(found, "10.40.7.31")
     assert link.title == f"link of {cable.a_device} {cable.a_port} to su001-tor1a {cable.b_port}"
@@ -254,7 +258,7 @@ def test_explain_knows_given_blocks_and_host_links(tmp_path: Path) -> None:
 def test_two_devices_in_one_unit_are_refused_with_units_that_are_free(
     tmp_path: Path, line: str, reported: str, remedy: str, mended: str
 ) -> None:
-    known = device_titles(compiled(tmp_path).fabric)
+    known = device_titles(compile_identities(tmp_path).fabric)
     table, first = (
         tmp_path / "devices.csv",
         "device,rack,unit,height\nsu001-tor1a,r1,6,1\nsu001-host01,r1,7,8\n",
@@ -269,7 +273,7 @@ def test_two_devices_in_one_unit_are_refused_with_units_that_are_free(
 
 
 def test_free_units_that_remedies_name_are_free_for_all_of_them(tmp_path: Path) -> None:
-    known = device_titles(compiled(tmp_path).fabric)
+    known = device_titles(compile_identities(tmp_path).fabric)
     head = "device,rack,unit\nsu001-tor1a,r1,6\n"
     table = tmp_path / "devices.csv"
     table.write_text(head + "spine01a,r1,6\nspine02a,r1,6\nsu001-tor2a,r1,5\n")
@@ -285,7 +289,7 @@ def test_a_network_has_tables_of_its_own_for_everything_that_they_give(tmp_path:
     """Its devices, blocks and links, in its own pools; explain names the line of its table."""
     tier = {"model": "7060x6-64pe", "nos": "eos"}
     front = {"tors": tier, "spines": tier | {"count": 2}, "priorities": {"default": {}}}
-    plain = compiled(tmp_path, networks={"storage": front})
+    plain = compile_identities(tmp_path, networks={"storage": front})
     fabric = plain.networks["storage"].fabric
     tor, spine = fabric.name(next(iter(fabric.switch_ids()))), "storage-spine01a"
     cables = {each.kind: each for each in fabric.cables()}
@@ -311,7 +315,7 @@ def test_a_network_has_tables_of_its_own_for_everything_that_they_give(tmp_path:
     ]
     (tmp_path / "links.csv").write_text("\n".join(rows) + "\n")
     tables = {"identities": {"devices": "storage.csv", "links": "links.csv"}}
-    found = compiled(tmp_path, networks={"storage": front | tables})
+    found = compile_identities(tmp_path, networks={"storage": front | tables})
     assert {each.code for each in found.diagnostics if each.severity is Severity.ERROR} <= {"FAB5513"}
     assert found.fabric == replace(plain.fabric, networks=found.fabric.networks)
     storage = found.networks["storage"]

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.compiled import Compiled, compile_spec
-from tests.effort import examples
-from tests.front.planning.test_growth import identity
+from tests.effort import scale_examples
+from tests.front.planning.test_growth import find_identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,7 +96,7 @@ class Fabric:
         } if racks else {}  # fmt: skip
 
 
-def moved(fabric: Fabric, draw: DrawFn) -> dict[str, str]:
+def move_devices(fabric: Fabric, draw: DrawFn) -> dict[str, str]:
     units = [unit.name for unit in fabric.compiled.fabric.units.values()]
     old, new = draw(st.sampled_from([*fabric.names(), *units])), fabric.name()
     fabric.rename(old, new)
@@ -104,14 +104,14 @@ def moved(fabric: Fabric, draw: DrawFn) -> dict[str, str]:
     return {old: new}
 
 
-def replaced(fabric: Fabric, draw: DrawFn) -> dict[str, str]:
+def replace_devices(fabric: Fabric, draw: DrawFn) -> dict[str, str]:
     old, new = draw(st.sampled_from(fabric.names())), fabric.name()
     fabric.rename(old, new)
     fabric.spec["replaced"] = {old: {"by": new, "serial": new}}
     return {old: new}
 
 
-def added(fabric: Fabric, draw: DrawFn) -> dict[str, str]:
+def add_devices(fabric: Fabric, draw: DrawFn) -> dict[str, str]:
     gpus = fabric.spec["gpus"]
     if not fabric.racked:
         gpus["hosts"] = min(16, gpus["hosts"] + draw(st.integers(1, 3)))
@@ -120,14 +120,14 @@ def added(fabric: Fabric, draw: DrawFn) -> dict[str, str]:
     return {}
 
 
-def grown(fabric: Fabric, _: DrawFn) -> dict[str, str]:
+def grow_fabric(fabric: Fabric, _: DrawFn) -> dict[str, str]:
     for hosts in fabric.spec["gpus"].get("racks", {}).values():
         if isinstance(hosts, list) and len(hosts) < 2:
             hosts.append(fabric.name())
     return {}
 
 
-def left(fabric: Fabric, draw: DrawFn) -> dict[str, str]:
+def remove_devices(fabric: Fabric, draw: DrawFn) -> dict[str, str]:
     racks = fabric.spec["gpus"].get("racks", {})
     if len(racks) > 2:
         rack = draw(st.sampled_from(sorted(racks)))
@@ -137,17 +137,24 @@ def left(fabric: Fabric, draw: DrawFn) -> dict[str, str]:
     return {}
 
 
-STEPS: tuple[Callable[[Fabric, DrawFn], dict[str, str]], ...] = (moved, moved, replaced, added, grown, left)
+STEPS: tuple[Callable[[Fabric, DrawFn], dict[str, str]], ...] = (
+    move_devices,
+    move_devices,
+    replace_devices,
+    add_devices,
+    grow_fabric,
+    remove_devices,
+)
 
 
-def texts(compiled: Compiled) -> dict[str, str]:
+def device_texts(compiled: Compiled) -> dict[str, str]:
     return {
         device.name: json.dumps(compiled.files(device), sort_keys=True)
         for device in (*compiled.switches(), *compiled.hosts())
     }
 
 
-def called(names: dict[str, str], found: dict[str, str]) -> dict[str, str]:
+def restore_names(names: dict[str, str], found: dict[str, str]) -> dict[str, str]:
     """Texts of devices, with every former name in the place of its present one, wherever it stands alone."""
     if not names:
         return found
@@ -159,12 +166,12 @@ def called(names: dict[str, str], found: dict[str, str]) -> dict[str, str]:
 
 
 @given(st.data(), st.booleans())
-@settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=scale_examples(25), deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_fabric_that_lives_is_a_fresh_build_of_its_last_spec(data: st.DataObject, racks: bool) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         fabric = Fabric(Path(scratch), racks=racks)
         for _ in range(data.draw(st.integers(1, 6), label="steps")):
-            before, known = texts(fabric.compiled), identity(fabric.compiled.fabric)
+            before, known = device_texts(fabric.compiled), find_identity(fabric.compiled.fabric)
             if data.draw(st.booleans(), label="tidy"):
                 for section in PAST:
                     fabric.spec.pop(section, None)
@@ -175,12 +182,12 @@ def test_a_fabric_that_lives_is_a_fresh_build_of_its_last_spec(data: st.DataObje
                 gone = set(kept.get("retired", ())) & set(fabric.spec["gpus"].get("racks", {}))
                 fabric.spec |= kept if not gone else {}
             fabric.compiled = fabric.build()
-            after = texts(fabric.compiled)
-            was = called({new: old for old, new in names.items()}, after)
-            if step in (moved, replaced):
+            after = device_texts(fabric.compiled)
+            was = restore_names({new: old for old, new in names.items()}, after)
+            if step in (move_devices, replace_devices):
                 assert was == before
             else:
-                stays = identity(fabric.compiled.fabric)
+                stays = find_identity(fabric.compiled.fabric)
                 assert {key: stays[key] for key in known if key in stays} == {
                     key: value for key, value in known.items() if key in stays
                 }
@@ -188,4 +195,4 @@ def test_a_fabric_that_lives_is_a_fresh_build_of_its_last_spec(data: st.DataObje
         lock = fabric.compiled.lock_text
         fresh = fabric.build(plain)
         assert fresh.lock_text == lock
-        assert texts(fresh) == texts(fabric.compiled)
+        assert device_texts(fresh) == device_texts(fabric.compiled)

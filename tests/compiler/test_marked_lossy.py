@@ -45,7 +45,7 @@ def compile_tree(spec: dict[str, Any], folder: Path) -> tuple[Any, Path]:
     return compile_spec(path), folder / "build" / "ecn"
 
 
-def errors(result: Any) -> list[str]:
+def find_errors(result: Any) -> list[str]:
     return [f"{d.code} {d.message}" for d in result.diagnostics if d.severity is Severity.ERROR]
 
 
@@ -53,7 +53,7 @@ def errors(result: Any) -> list[str]:
 @pytest.mark.spread(3)
 def test_every_used_port_marks_the_class_on_every_system(nos: str, tmp_path: Path) -> None:
     result, _ = compile_tree(spec_of(nos), tmp_path)
-    assert errors(result) == []
+    assert find_errors(result) == []
     fabric = result.fabric
     for at in fabric.switch_ids():
         switch = fabric.switch(at)
@@ -96,7 +96,7 @@ def test_the_files_mark_and_do_not_pause(nos: str, tmp_path: Path) -> None:
 def test_thresholds_of_the_spec_reach_the_switches(nos: str, tmp_path: Path) -> None:
     congestion = {"ecn": {"min_kb": 400, "max_kb": 1600, "max_percent": 10}}
     result, _ = compile_tree(spec_of(nos, congestion=congestion), tmp_path)
-    assert errors(result) == []
+    assert find_errors(result) == []
     marks = {
         profile.ecn for at in result.fabric.switch_ids() for profile in result.fabric.switch(at).qos.profiles
     }
@@ -135,7 +135,7 @@ def test_a_further_network_marks_too(tmp_path: Path) -> None:
         }
     }
     result, _ = compile_tree(spec, tmp_path)
-    assert errors(result) == []
+    assert find_errors(result) == []
     network = result.networks["storage"].fabric
     assert all(network.switch(at).qos.profiles for at in network.switch_ids())
 
@@ -164,5 +164,5 @@ def test_a_class_of_a_further_network_without_a_sender_is_reported(
 def test_thresholds_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     congestion = {"ecn": {"min_kb": 400_000, "max_kb": 800_000, "max_percent": 10}}
     result, _ = compile_tree(spec_of("sonic", congestion=congestion), tmp_path)
-    assert [code[:7] for code in errors(result)] != []
-    assert all("may drop on" in text for text in errors(result))
+    assert [code[:7] for code in find_errors(result)] != []
+    assert all("may drop on" in text for text in find_errors(result))

@@ -20,7 +20,7 @@ from fabricc.compiler.write.infiniband import prove_tree
 from fabricc.fabric.addresses import Pool
 from fabricc.front.spec.networks import free_numbers
 from fabricc.tree.manifest import Manifest
-from tests.compiler.test_marked_lossy import KEY, errors
+from tests.compiler.test_marked_lossy import KEY, find_errors
 
 RAILS = {
     "cluster": "rails",
@@ -63,12 +63,12 @@ def build(spec: dict[str, Any], folder: Path) -> tuple[Any, Path]:
     return compile_spec(path), folder / "build" / spec["cluster"]
 
 
-def refusals(result: Any) -> list[Diagnostic]:
+def find_refusals(result: Any) -> list[Diagnostic]:
     return [each for each in result.diagnostics if each.severity is Severity.ERROR]
 
 
-def codes(result: Any) -> list[str]:
-    return [each.code for each in refusals(result)]
+def refusal_codes(result: Any) -> list[str]:
+    return [each.code for each in find_refusals(result)]
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def trees(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     found = {}
     for name, spec in (("rails", RAILS), ("store", STORAGE), ("front", frontend), ("parallel", IB_STORAGE)):
         result, found[name] = build(spec, folder / name)
-        assert errors(result) == []
+        assert find_errors(result) == []
     return found
 
 
@@ -164,7 +164,7 @@ def test_storage_nodes_of_the_network_have_all_their_files(tmp_path: Path) -> No
         {"name": "nodes", "model": "storage-2x200", "hosts": 2, "hosts_per_unit": 2},
     ]
     result, tree = build(STORAGE | {"gpus": {"groups": groups}}, tmp_path)
-    assert errors(result) == []
+    assert find_errors(result) == []
     shared = {each.parts[-4] for each in (tree / "hosts").rglob("etc/modules-load.d/fabricc.conf")}
     assert len(shared) == 2
     with_gpus = {each.name for each in (tree / "hosts").iterdir()} - shared
@@ -243,11 +243,11 @@ def test_the_way_of_the_refusal_leads_to_two_specs_in_one_folder(tmp_path: Path)
     apart = {"cluster": "apart", "network": {"name": "storage"}, "tors": switches, "spines": switches}
     storage.write_text(yaml.safe_dump({"gpus": RAILS["gpus"], **apart}))
     build_tree(rails, tmp_path / "build")
-    (refused,) = errors(compile_spec(storage))
+    (refused,) = find_errors(compile_spec(storage))
     assert "FAB2070" in refused
     assert "`fabricc lock --own SPEC`" in str([each.help for each in compile_spec(storage).diagnostics])
     (tmp_path / "storage.lock").write_text("version 1\n")
-    assert errors(compile_spec(storage)) == []
+    assert find_errors(compile_spec(storage)) == []
 
 
 @pytest.mark.parametrize("model", ["dgx-h100", "dgx-h200", "dgx-b200"])
@@ -272,9 +272,9 @@ def test_two_specs_of_one_cluster_share_neither_lock_nor_tree(tmp_path: Path) ->
     for name, spec in (("rails", RAILS), ("storage", STORAGE)):
         paths[name] = tmp_path / f"{name}.yaml"
         paths[name].write_text(yaml.safe_dump(spec | {"cluster": "one"}))
-    assert codes(build_tree(paths["rails"], tmp_path / "build")[0]) == []
+    assert refusal_codes(build_tree(paths["rails"], tmp_path / "build")[0]) == []
     lock, before = (tmp_path / "fabricc.lock").read_text(), sorted((tmp_path / "build").rglob("*"))
-    assert codes(build_tree(paths["storage"], tmp_path / "build")[0]) == ["FAB2070"]
+    assert refusal_codes(build_tree(paths["storage"], tmp_path / "build")[0]) == ["FAB2070"]
     assert (tmp_path / "fabricc.lock").read_text() == lock
     second = second_lock(compile_spec(paths["storage"], lock_path=tmp_path / "storage.lock"))
     assert second
@@ -282,27 +282,27 @@ def test_two_specs_of_one_cluster_share_neither_lock_nor_tree(tmp_path: Path) ->
     (tmp_path / "storage.lock").write_text(
         compile_spec(paths["storage"], lock_path=tmp_path / "new").lock_text
     )
-    (refused,) = refusals(build_tree(paths["storage"], tmp_path / "build")[0])
+    (refused,) = find_refusals(build_tree(paths["storage"], tmp_path / "build")[0])
     assert refused.code == "FAB2071"
     assert "rails.yaml" in refused.message
     assert sorted((tmp_path / "build").rglob("*")) == before
-    assert codes(build_tree(paths["storage"], tmp_path / "other")[0]) == []
+    assert refusal_codes(build_tree(paths["storage"], tmp_path / "other")[0]) == []
     assert "cluster one network storage\n" in (tmp_path / "storage.lock").read_text()
 
 
 @pytest.mark.parametrize("network", [None, {"name": "frontend", "number": 1}])
 def test_a_lock_of_another_network_is_refused(network: dict[str, Any] | None, tmp_path: Path) -> None:
-    assert codes(build(STORAGE, tmp_path)[0]) == []
+    assert refusal_codes(build(STORAGE, tmp_path)[0]) == []
     lock = (tmp_path / "fabricc.lock").read_text()
     other = {key: value for key, value in (STORAGE | {"network": network}).items() if value}
     (tmp_path / "cluster.yaml").write_text(yaml.safe_dump(other))
-    (refused,) = refusals(compile_spec(tmp_path / "cluster.yaml"))
+    (refused,) = find_refusals(compile_spec(tmp_path / "cluster.yaml"))
     assert refused.code == "FAB2070"
     assert "network 'storage'" in refused.message
     line = "cluster store network frontend" if network else "cluster store"
     assert f"`{line}`" in refused.help
     (tmp_path / "fabricc.lock").write_text(lock.replace("cluster store network storage", line))
-    assert "FAB2070" not in codes(compile_spec(tmp_path / "cluster.yaml"))
+    assert "FAB2070" not in refusal_codes(compile_spec(tmp_path / "cluster.yaml"))
 
 
 def test_a_fabric_of_the_other_kind_does_not_take_a_lock(tmp_path: Path) -> None:
@@ -310,25 +310,25 @@ def test_a_fabric_of_the_other_kind_does_not_take_a_lock(tmp_path: Path) -> None
     text = result.lock_text.replace("cluster rails\n", "cluster store network storage\n")
     (tmp_path / "fabricc.lock").write_text(text)
     (tmp_path / "cluster.yaml").write_text(yaml.safe_dump(STORAGE))
-    (refused,) = refusals(compile_spec(tmp_path / "cluster.yaml"))
+    (refused,) = find_refusals(compile_spec(tmp_path / "cluster.yaml"))
     assert (refused.code, "InfiniBand" in refused.message) == ("FAB2070", True)
 
 
 def test_a_lock_that_names_no_network_is_kept_until_a_number_changes(tmp_path: Path) -> None:
     """Those of earlier releases name none; another one of the same cluster has other numbers."""
-    assert codes(build(STORAGE, tmp_path)[0]) == []
+    assert refusal_codes(build(STORAGE, tmp_path)[0]) == []
     path, lock = tmp_path / "cluster.yaml", tmp_path / "fabricc.lock"
     earlier = lock.read_text().replace("cluster store network storage", "cluster store")
     lock.write_text(earlier)
     compiled = compile_spec(path)
-    assert (codes(compiled), compiled.lock_text) == ([], earlier)
+    assert (refusal_codes(compiled), compiled.lock_text) == ([], earlier)
     lock.write_text(earlier.replace("stride tor_up_cage 2\n", ""))
-    (refused,) = refusals(compile_spec(path))
+    (refused,) = find_refusals(compile_spec(path))
     assert (refused.code, refused.position and refused.position.line) == ("FAB2070", 4)
     assert "`cluster store network storage`" in refused.help
 
 
 def test_a_network_of_infiniband_does_not_take_the_lock_of_the_rails(tmp_path: Path) -> None:
-    assert codes(build(RAILS, tmp_path)[0]) == []
+    assert refusal_codes(build(RAILS, tmp_path)[0]) == []
     (tmp_path / "cluster.yaml").write_text(yaml.safe_dump(IB_STORAGE | {"cluster": "rails"}))
-    assert "FAB2070" in codes(compile_spec(tmp_path / "cluster.yaml"))
+    assert "FAB2070" in refusal_codes(compile_spec(tmp_path / "cluster.yaml"))

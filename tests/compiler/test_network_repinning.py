@@ -9,7 +9,7 @@ import pytest
 from fabricc import compile_spec
 from fabricc.base.diagnostics import Severity
 from tests.compiler.test_hosts_of_networks import HEAD, STORAGE
-from tests.compiler.test_networks import codes, compiled
+from tests.compiler.test_networks import compile_text, find_codes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,10 +22,10 @@ BEFORE = STORAGE[: STORAGE.index("    groups")]
 
 @pytest.fixture
 def outgrown(tmp_path: Path) -> Compiled:
-    few = compiled(tmp_path, HEAD + BEFORE)
+    few = compile_text(tmp_path, HEAD + BEFORE)
     few.lock_path.write_text(few.lock_text)
-    found = compiled(tmp_path, HEAD + STORAGE)
-    assert codes(found) == ["FAB3020"]
+    found = compile_text(tmp_path, HEAD + STORAGE)
+    assert find_codes(found) == ["FAB3020"]
     return found
 
 
@@ -35,7 +35,7 @@ def outgrown(tmp_path: Path) -> Compiled:
 )
 def test_a_pin_of_a_network_is_repinned_by_name(outgrown: Compiled, keys: tuple[str, ...]) -> None:
     found = compile_spec(outgrown.path, repin=keys)
-    assert codes(found) == []
+    assert find_codes(found) == []
     before, after = ({*text.splitlines()} for text in (outgrown.lock_path.read_text(), found.lock_text))
     changed = {line.rpartition(" ")[0] for line in before - after}
     assert changed == {"network storage stride tor_up_cage"}
@@ -50,7 +50,7 @@ def test_insufficient_repin_names_the_sufficient_pins(outgrown: Compiled) -> Non
     words = [word.split('"')[0] for word in refused.help.split('--repin="')[1:]]
     assert words == ["network storage stride tor_up_cage", "network storage"]
     for word in words:
-        assert codes(compile_spec(outgrown.path, repin=[word])) == []
+        assert find_codes(compile_spec(outgrown.path, repin=[word])) == []
 
 
 @pytest.mark.parametrize(
@@ -71,6 +71,6 @@ def test_names_that_are_no_pins_are_refused(outgrown: Compiled, key: str, report
 
 def test_a_pin_of_the_rails_leaves_those_of_networks(outgrown: Compiled) -> None:
     found = compile_spec(outgrown.path, repin=["unit"])
-    assert codes(found) == ["FAB3020"]
+    assert find_codes(found) == ["FAB3020"]
     reported = [each for each in found.diagnostics if each.code == "FAB3038"]
     assert [each.severity for each in reported] == [Severity.NOTE]

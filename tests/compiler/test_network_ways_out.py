@@ -11,7 +11,7 @@ import yaml
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.recheck import check_tree
 from fabricc.review.explain.questions import has_name
-from tests.compiler.test_networks import RAILS, STORAGE, USERS, codes, compiled
+from tests.compiler.test_networks import RAILS, STORAGE, USERS, compile_text, find_codes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,14 +35,14 @@ FRONTEND = """\
 OUTSIDE = "198.18.0.0/16"
 
 
-def text(storage: str = STORAGE, accept: str = f"{OUTSIDE} le 24", local: str = "192.0.2.0/31") -> str:
+def spec_text(storage: str = STORAGE, accept: str = f"{OUTSIDE} le 24", local: str = "192.0.2.0/31") -> str:
     return f"{RAILS}{USERS}networks:\n{storage}{FRONTEND.format(accept=accept, local=local)}"
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
-    found = compiled(tmp_path_factory.mktemp("whole"), text())
-    assert codes(found) == []
+    found = compile_text(tmp_path_factory.mktemp("whole"), spec_text())
+    assert find_codes(found) == []
     return found
 
 
@@ -110,16 +110,20 @@ MARKED = "accept: [{code: FAB5725, reason: the filer clears code points}]\n"
 @pytest.mark.parametrize(
     ("changed", "output"),
     [
-        (text(local="10.0.0.0/31"), "10.0.0.0/31 overlaps addressing.hosts of the network of the rails 10.0.0.0/10"),
-        (text(local="172.18.0.0/31"), "172.18.0.0/31 overlaps management.network of network 'storage' 172.18.0.0/16"),
-        (text(accept="10.0.0.0/12"), "10.0.0.0/12 overlaps addressing.hosts of the network of the rails 10.0.0.0/10"),
-        (text(STORAGE_OUT, accept="198.51.100.0/24"), "198.51.100.0/24 leads out of network 'frontend' already"),
-        (text(STORAGE_OUT, local="192.0.2.4/31"), "192.0.2.4/31 overlaps a link of network 'frontend' 192.0.2.4/31"),
+        (spec_text(local="10.0.0.0/31"),
+            "10.0.0.0/31 overlaps addressing.hosts of the network of the rails 10.0.0.0/10"),
+        (spec_text(local="172.18.0.0/31"),
+            "172.18.0.0/31 overlaps management.network of network 'storage' 172.18.0.0/16"),
+        (spec_text(accept="10.0.0.0/12"),
+            "10.0.0.0/12 overlaps addressing.hosts of the network of the rails 10.0.0.0/10"),
+        (spec_text(STORAGE_OUT, accept="198.51.100.0/24"), "198.51.100.0/24 leads out of network 'frontend' already"),
+        (spec_text(STORAGE_OUT, local="192.0.2.4/31"),
+            "192.0.2.4/31 overlaps a link of network 'frontend' 192.0.2.4/31"),
     ],
     ids=["link in the rails", "link in a management network", "prefix of the rails", "two ways", "a link twice"],
 )  # fmt: skip
 def test_external_links_of_networks_do_not_overlap(tmp_path: Path, changed: str, output: str) -> None:
-    found = compiled(tmp_path, changed + MARKED)
+    found = compile_text(tmp_path, changed + MARKED)
     wrong = [each for each in found.diagnostics if each.severity is Severity.ERROR]
     assert [each.code for each in wrong] == ["FAB3180"]
     assert wrong[0].message.startswith(output)
@@ -131,8 +135,8 @@ def test_external_links_of_networks_do_not_overlap(tmp_path: Path, changed: str,
 
 def test_a_far_port_takes_the_link_of_one_network(tmp_path: Path) -> None:
     again = STORAGE_OUT.replace("peer: f, peer_port: e0", "peer: core-1, peer_port: e1")
-    assert codes(compiled(tmp_path, text(again) + MARKED)) == ["FAB3181"]
+    assert find_codes(compile_text(tmp_path, spec_text(again) + MARKED)) == ["FAB3181"]
 
 
 def test_two_networks_with_ways_of_their_own_are_planned(tmp_path: Path) -> None:
-    assert codes(compiled(tmp_path, text(STORAGE_OUT) + MARKED)) == []
+    assert find_codes(compile_text(tmp_path, spec_text(STORAGE_OUT) + MARKED)) == []

@@ -60,20 +60,20 @@ NETPLAN = next(
 )
 
 
-def compiled(folder: Path, text: str) -> Compiled:
+def compile_text(folder: Path, text: str) -> Compiled:
     folder.mkdir(exist_ok=True)
     (folder / "cluster.yaml").write_text(text)
     return compile_spec(folder / "cluster.yaml")
 
 
-def codes(found: Compiled, severity: Severity = Severity.ERROR) -> list[str]:
+def find_codes(found: Compiled, severity: Severity = Severity.ERROR) -> list[str]:
     return [each.code for each in found.diagnostics if each.severity is severity]
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
-    found = compiled(tmp_path_factory.mktemp("whole"), WHOLE)
-    assert codes(found) == []
+    found = compile_text(tmp_path_factory.mktemp("whole"), WHOLE)
+    assert find_codes(found) == []
     return found
 
 
@@ -85,7 +85,7 @@ def tree(whole: Compiled, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return result.tree
 
 
-def fabrics(found: Compiled) -> list[Fabric]:
+def all_fabrics(found: Compiled) -> list[Fabric]:
     return [found.fabric, *(each.fabric for each in found.networks.values())]
 
 
@@ -99,13 +99,14 @@ def test_each_network_is_a_fabric_of_its_own(whole: Compiled) -> None:
     assert {switch.nos for switch in storage.switches()} == {"sonic"}
     assert {switch.nos for switch in frontend.switches()} == {"cumulus"}
     lossless = [
-        [c.name for c in each.host(next(each.host_ids())).classes if c.lossless] for each in fabrics(whole)
+        [c.name for c in each.host(next(each.host_ids())).classes if c.lossless]
+        for each in all_fabrics(whole)
     ]
     assert lossless == [["rdma"], [], ["storage"]]
 
 
 def test_the_rails_are_what_they_are_without_other_networks(tmp_path: Path, tree: Path) -> None:
-    alone = compiled(tmp_path / "alone", RAILS + USERS)
+    alone = compile_text(tmp_path / "alone", RAILS + USERS)
     result = alone.write(tmp_path / "build", jobs=1)
     assert result.tree is not None
     same = [path.relative_to(result.tree) for path in result.tree.rglob("*") if path.is_file()]
@@ -127,32 +128,32 @@ def test_the_rails_are_what_they_are_without_other_networks(tmp_path: Path, tree
 
 
 def test_no_name_nor_address_is_in_two_networks(whole: Compiled) -> None:
-    apart(whole)
+    assert_disjoint(whole)
 
 
-def apart(found: Compiled) -> None:
-    every = fabrics(found)
+def assert_disjoint(found: Compiled) -> None:
+    every = all_fabrics(found)
     names = [name for fabric in every for name in map(fabric.name, fabric.switch_ids())]
     hosts = {name for unit in found.fabric.units.values() for name in unit.hosts.values()}
     assert len(names) == len({*names}) > len(every)
     assert hosts.isdisjoint(names)
-    addresses = [list(_addresses(fabric)) for fabric in every]
+    addresses = [list(_host_addresses(fabric)) for fabric in every]
     assert all(addresses)
     assert len(list(chain(*addresses))) == len({*chain(*addresses)})
     asns = [{links.switch_asn(fabric, at) for at in fabric.switch_ids()} for fabric in every]
     assert sum(map(len, asns)) == len(set().union(*asns))
     for host in hosts:
-        ports = [port for fabric in every for port in fabric.host(_place(fabric, host)).ports]
+        ports = [port for fabric in every for port in fabric.host(_find_place(fabric, host)).ports]
         for attribute in ("name", "rdma", "table", "ipv4"):
             values = [getattr(port, attribute) for port in ports]
             assert len(values) == len({*values})
 
 
-def _place(fabric: Fabric, host: str) -> object:
+def _find_place(fabric: Fabric, host: str) -> object:
     return next(at for at in fabric.host_ids() if fabric.units[at.unit].hosts[at.slot] == host)
 
 
-def _addresses(fabric: Fabric) -> Iterator[str]:
+def _host_addresses(fabric: Fabric) -> Iterator[str]:
     for switch in map(fabric.switch, fabric.switch_ids()):
         yield from (address for address in (switch.loopback4, switch.management.address) if address)
         yield from (port.ipv4 for port in switch.ports if port.ipv4)
@@ -178,22 +179,22 @@ def test_names_and_numbers_of_networks_are_disjoint(
         for name in names
     )
     rails = RAILS.replace("hosts: 8, hosts_per_unit: 4", f"hosts: {hosts}, hosts_per_unit: {per_unit}")
-    found = compiled(tmp_path / "any", f"{rails}networks:\n{networks}")
-    assert codes(found) == []
-    apart(found)
+    found = compile_text(tmp_path / "any", f"{rails}networks:\n{networks}")
+    assert find_codes(found) == []
+    assert_disjoint(found)
 
 
 def test_check_proves_a_built_tree_again(whole: Compiled, tree: Path) -> None:
     result, _ = check_tree(tree, whole.path, jobs=1)
     assert [d for d in result.diagnostics if d.severity is Severity.ERROR] == []
     switches = sum(
-        fabric.counts()[f"{tier}s"] for fabric in fabrics(whole) for tier in ("tor", "spine", "core")
+        fabric.counts()[f"{tier}s"] for fabric in all_fabrics(whole) for tier in ("tor", "spine", "core")
     )
     assert sum(result.counts[f"{tier}s"] for tier in ("tor", "spine", "core")) == switches
     assert (result.counts["hosts"], result.counts["gpus"]) == (8, 64)
     assert result.links == sum(
         sum(fabric.counts()[f"{kind}_cables"] for kind in ("host", "spine", "core"))
-        for fabric in fabrics(whole)
+        for fabric in all_fabrics(whole)
     )
 
 
@@ -245,7 +246,7 @@ def test_a_host_has_every_port_once_and_no_file_twice(whole: Compiled, tree: Pat
 
 def test_tools_call_the_second_port_of_a_card_by_its_number(whole: Compiled) -> None:
     ports = {}
-    for fabric in fabrics(whole):
+    for fabric in all_fabrics(whole):
         facts = host_files.planned(fabric.host(next(iter(fabric.host_ids()))))
         ports |= {path: value for path, value in facts.items() if path.endswith("/firmware_port")}
     assert {value for path, value in ports.items() if "frontend" in path} == {2}
@@ -253,7 +254,7 @@ def test_tools_call_the_second_port_of_a_card_by_its_number(whole: Compiled) -> 
 
 
 def test_host_files_name_their_network(whole: Compiled) -> None:
-    for fabric in fabrics(whole):
+    for fabric in all_fabrics(whole):
         host = fabric.host(next(iter(fabric.host_ids())))
         assert {host_files.network_of(path) for path in host_files.render(host)} == {fabric.network}
 
@@ -261,7 +262,7 @@ def test_host_files_name_their_network(whole: Compiled) -> None:
 @pytest.mark.parametrize("system", ["ubuntu-24.04", "rhel-9"])
 def test_parts_of_a_host_state_what_is_planned(tmp_path: Path, system: str) -> None:
     text = WHOLE.replace("hosts_per_unit: 4}", f"hosts_per_unit: 4, os: {system}}}")
-    for fabric in fabrics(compiled(tmp_path / "os", text)):
+    for fabric in all_fabrics(compile_text(tmp_path / "os", text)):
         host = fabric.host(next(iter(fabric.host_ids())))
         reading = host_files.read(host_files.render(host))
         assert reading.facts == host_files.planned(host)
@@ -306,10 +307,10 @@ def test_shellcheck_takes_the_scripts(tree: Path) -> None:
 
 
 def test_adding_a_network_changes_nothing_of_the_others(tmp_path: Path) -> None:
-    one = compiled(tmp_path, f"{RAILS}networks:\n{STORAGE}")
+    one = compile_text(tmp_path, f"{RAILS}networks:\n{STORAGE}")
     one.lock_path.write_text(one.lock_text)
-    both = compiled(tmp_path, f"{RAILS}networks:\n{FRONTEND}{STORAGE}")
-    assert codes(both) == []
+    both = compile_text(tmp_path, f"{RAILS}networks:\n{FRONTEND}{STORAGE}")
+    assert find_codes(both) == []
     assert {name: each.spec.network.number for name, each in both.networks.items() if each.spec.network} == {
         "storage": 1,
         "frontend": 2,
@@ -320,20 +321,20 @@ def test_adding_a_network_changes_nothing_of_the_others(tmp_path: Path) -> None:
 
 
 def test_a_network_that_left_keeps_its_number(tmp_path: Path) -> None:
-    one = compiled(tmp_path, f"{RAILS}networks:\n{STORAGE}")
+    one = compile_text(tmp_path, f"{RAILS}networks:\n{STORAGE}")
     one.lock_path.write_text(one.lock_text)
-    none = compiled(tmp_path, RAILS)
+    none = compile_text(tmp_path, RAILS)
     assert none.lock_text == one.lock_text
-    other = compiled(tmp_path, f"{RAILS}networks:\n{FRONTEND}")
+    other = compile_text(tmp_path, f"{RAILS}networks:\n{FRONTEND}")
     assert parse_lock(other.lock_text, "")[0].numbers == {"storage": 1, "frontend": 2}
 
 
 def test_hosts_that_come_later_renumber_nothing(tmp_path: Path) -> None:
     few = RAILS.replace("hosts: 8,", "hosts: 6, capacity: 16,")
-    before = compiled(tmp_path, f"{few}networks:\n{STORAGE}{FRONTEND}")
+    before = compile_text(tmp_path, f"{few}networks:\n{STORAGE}{FRONTEND}")
     before.lock_path.write_text(before.lock_text)
-    after = compiled(tmp_path, f"{few.replace('hosts: 6', 'hosts: 12')}networks:\n{STORAGE}{FRONTEND}")
-    assert codes(after) == []
+    after = compile_text(tmp_path, f"{few.replace('hosts: 6', 'hosts: 12')}networks:\n{STORAGE}{FRONTEND}")
+    assert find_codes(after) == []
     for name, network in before.networks.items():
         grown = {host.name: host for host in after.networks[name].hosts()}
         assert len(grown) == 12
@@ -357,8 +358,8 @@ def test_hosts_that_come_later_renumber_nothing(tmp_path: Path) -> None:
     ],
 )
 def test_impossible_networks_are_rejected_at_their_line(tmp_path: Path, code: str, text: str) -> None:
-    found = compiled(tmp_path, text)
-    assert code in codes(found)
+    found = compile_text(tmp_path, text)
+    assert code in find_codes(found)
     assert not found.sound
     (first, *_) = [each for each in found.diagnostics if each.code == code]
     assert first.position is not None
@@ -368,22 +369,22 @@ def test_impossible_networks_are_rejected_at_their_line(tmp_path: Path, code: st
 
 def test_the_pool_that_a_remedy_names_can_be_planned(tmp_path: Path) -> None:
     text = f"{RAILS}networks:\n{STORAGE}    addressing: {{hosts: %s}}\n"
-    found = compiled(tmp_path, text % "10.0.0.0/12")
+    found = compile_text(tmp_path, text % "10.0.0.0/12")
     (refused,) = [each for each in found.diagnostics if each.code == "FAB3100"]
     free = refused.help.split()[-1].rstrip(".")
     assert IPNetwork(free).prefixlen == 12
-    assert codes(compiled(tmp_path, text % free)) == []
+    assert find_codes(compile_text(tmp_path, text % free)) == []
 
 
 def test_asns_of_two_networks_are_reported_when_they_are_the_same(tmp_path: Path) -> None:
     text = f"{RAILS}networks:\n{STORAGE}    routing: {{asn_base: 4200000000}}\n"
-    found = compiled(tmp_path, text)
-    assert "FAB3102" in codes(found, Severity.WARNING)
-    assert codes(found) == []
+    found = compile_text(tmp_path, text)
+    assert "FAB3102" in find_codes(found, Severity.WARNING)
+    assert find_codes(found) == []
     (reported,) = [each for each in found.diagnostics if each.code == "FAB3102"]
     base = reported.help.split("`")[1]
-    again = compiled(tmp_path, text.replace("asn_base: 4200000000", base))
-    assert "FAB3102" not in codes(again, Severity.WARNING)
+    again = compile_text(tmp_path, text.replace("asn_base: 4200000000", base))
+    assert "FAB3102" not in find_codes(again, Severity.WARNING)
 
 
 def test_hosts_without_the_ports_are_left_out_and_reported(tmp_path: Path) -> None:
@@ -392,13 +393,13 @@ def test_hosts_without_the_ports_are_left_out_and_reported(tmp_path: Path) -> No
     )
     model = f"sources: {{}}\nhosts: {{vaulted: {{extends: dgx-h100, networks: {{vault: {ports}}}}}}}\n"
     (tmp_path / "own.yaml").write_text(model)
-    text = f"catalog: [own.yaml]\n{mixed('vaulted', 'hgx-8gpu')}    ports: vault\n"
-    found = compiled(tmp_path, text)
-    assert "FAB3105" in codes(found, Severity.WARNING), found.diagnostics
+    text = f"catalog: [own.yaml]\n{mixed_spec('vaulted', 'hgx-8gpu')}    ports: vault\n"
+    found = compile_text(tmp_path, text)
+    assert "FAB3105" in find_codes(found, Severity.WARNING), found.diagnostics
     assert found.networks["storage"].fabric.counts()["hosts"] == 4
 
 
-def mixed(*models: str) -> str:
+def mixed_spec(*models: str) -> str:
     """A spec of groups of four hosts of these models, with a network for storage."""
     groups = ", ".join(f"{{name: {each}, model: {each}, hosts: 4, hosts_per_unit: 4}}" for each in models)
     lines = RAILS.splitlines(keepends=True)
@@ -407,29 +408,30 @@ def mixed(*models: str) -> str:
 
 def test_hosts_of_other_numbers_of_ports_share_a_network(tmp_path: Path) -> None:
     """Ports for storage are no rails: two on one model, one on another, each with the ToR of its rack."""
-    found = compiled(
-        tmp_path, mixed("dgx-h100", "mi300x-cx7").replace("  storage:\n", "  storage:\n    ports: frontend\n")
+    found = compile_text(
+        tmp_path,
+        mixed_spec("dgx-h100", "mi300x-cx7").replace("  storage:\n", "  storage:\n    ports: frontend\n"),
     )
-    assert codes(found) == []
+    assert find_codes(found) == []
     ports = {host.model.name: len(host.ports) for host in found.networks["storage"].hosts()}
     assert ports == {"dgx-h100": 2, "mi300x-cx7": 1}
 
 
 def test_a_network_of_one_tor_needs_no_spines(tmp_path: Path) -> None:
     small = RAILS.replace("hosts: 8,", "wiring: rail, hosts: 4,")
-    found = compiled(tmp_path, f"{small}networks: {{storage: {{tors: {{model: sn4700, nos: sonic}}}}}}\n")
-    assert codes(found) == []
+    found = compile_text(tmp_path, f"{small}networks: {{storage: {{tors: {{model: sn4700, nos: sonic}}}}}}\n")
+    assert find_codes(found) == []
     assert [switch.name for switch in found.networks["storage"].switches()] == ["storage-su001-tor1a"]
 
 
 def test_networks_together_with_infiniband_are_refused(tmp_path: Path) -> None:
     text = f"{RAILS.replace('sn5600, nos: sonic', 'qm9700')}fabric: infiniband\nnetworks:\n{STORAGE}"
-    assert "FAB2114" in codes(compiled(tmp_path, text))
+    assert "FAB2114" in find_codes(compile_text(tmp_path, text))
 
 
 def test_secrets_and_services_are_those_of_the_top_level(tmp_path: Path) -> None:
     text = f"{RAILS}management: {{ntp: [172.16.0.3]}}\nnetworks:\n{STORAGE}    management: {{network: 172.30.0.0/16}}\n"
-    found = compiled(tmp_path, text)
+    found = compile_text(tmp_path, text)
     switch = next(found.networks["storage"].switches())
     assert switch.management.ntp == ("172.16.0.3",)
     assert switch.management.address.startswith("172.30.")
@@ -448,7 +450,7 @@ def test_explain_covers_further_networks(whole: Compiled, word: str) -> None:
         "port": f"{host.name}:storage0",
         "device": tor.name,
     }[word]
-    assert [has_name(fabric, requested) for fabric in fabrics(whole)[1:]] == [False, True]
+    assert [has_name(fabric, requested) for fabric in all_fabrics(whole)[1:]] == [False, True]
 
 
 def test_network_option_lists_existing_networks(whole: Compiled, tmp_path: Path) -> None:
@@ -459,7 +461,7 @@ def test_network_option_lists_existing_networks(whole: Compiled, tmp_path: Path)
             whole.of_network(name)
         assert refused.value.code == "FAB3110"
         assert "compute, frontend and storage" in refused.value.diagnostic.help
-    alone = compiled(tmp_path, RAILS)
+    alone = compile_text(tmp_path, RAILS)
     assert alone.of_network(None) is alone
 
 

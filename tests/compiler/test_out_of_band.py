@@ -27,7 +27,7 @@ from fabricc.paperwork.materials import list_materials
 from fabricc.paperwork.out_of_band import ADDRESS_FILE, CABLING_FILE, table_texts
 from fabricc.paperwork.racks import device_titles, read_places
 from fabricc.review.explain.addresses import explain_address
-from tests.effort import examples
+from tests.effort import scale_examples
 from tests.review.explain.support import known_of_front
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ hosts:
 """
 
 
-def spec(**sections: Any) -> dict[str, Any]:
+def small_spec(**sections: Any) -> dict[str, Any]:
     """Two units of four hosts with two DPUs each, and management switches of 48 ports."""
     return {
         "cluster": "zone",
@@ -59,12 +59,12 @@ def spec(**sections: Any) -> dict[str, Any]:
     } | sections
 
 
-def managed(**switches: Any) -> dict[str, Any]:
+def managed_section(**switches: Any) -> dict[str, Any]:
     """The section of management with other words about its switches."""
     return {"networks": [HOSTS, SWITCHES], "switches": {"model": "sn2201", "to": ["dc-1"], **switches}}
 
 
-def compiled(folder: Path, text: Mapping[str, Any], **tables: str) -> Compiled:
+def compile_text(folder: Path, text: Mapping[str, Any], **tables: str) -> Compiled:
     """The spec, compiled, whose lock is kept for the next one in the folder."""
     (folder / "models.yaml").write_text(CATALOG)
     for name, rows in tables.items():
@@ -77,22 +77,22 @@ def compiled(folder: Path, text: Mapping[str, Any], **tables: str) -> Compiled:
 
 
 def fabric_of(folder: Path, text: Mapping[str, Any], **tables: str) -> Fabric:
-    found = compiled(folder, text, **tables)
-    assert errors(found) == []
+    found = compile_text(folder, text, **tables)
+    assert find_errors(found) == []
     return found.fabric
 
 
-def errors(found: Compiled) -> list[str]:
+def find_errors(found: Compiled) -> list[str]:
     return [f"{d.code} {d.message} {d.help}" for d in found.diagnostics if d.severity is Severity.ERROR]
 
 
-def refusal(folder: Path, text: Mapping[str, Any], **tables: str) -> str:
+def find_refusal(folder: Path, text: Mapping[str, Any], **tables: str) -> str:
     """The one error of a spec: code, message, remedy."""
-    (one,) = errors(compiled(folder, text, **tables))
+    (one,) = find_errors(compile_text(folder, text, **tables))
     return one
 
 
-def addresses(fabric: Fabric) -> dict[tuple[str, str], str]:
+def find_addresses(fabric: Fabric) -> dict[tuple[str, str], str]:
     """Device and endpoint -> address with prefix length."""
     return {
         (each.device, each.endpoint): f"{each.place.address}/{each.place.network.length}"
@@ -106,7 +106,7 @@ def far_ends(fabric: Fabric) -> dict[tuple[str, str], tuple[str, str]]:
 
 
 def test_bmcs_dpus_and_management_switches_have_addresses_by_their_place(tmp_path: Path) -> None:
-    found = addresses(fabric_of(tmp_path, spec()))
+    found = find_addresses(fabric_of(tmp_path, small_spec()))
     assert found["su001-host01", "eno3"] == "172.24.0.16/16"
     assert found["su001-host01", "bmc"] == "172.24.0.17/16"
     assert found["su001-host01", "dpu1-oob"] == "172.24.0.21/16"
@@ -116,7 +116,7 @@ def test_bmcs_dpus_and_management_switches_have_addresses_by_their_place(tmp_pat
 
 
 def test_every_management_port_has_one_cable_and_no_port_two(tmp_path: Path) -> None:
-    fabric = fabric_of(tmp_path, spec(management=managed(aggregation={"model": "sn3700c"})))
+    fabric = fabric_of(tmp_path, small_spec(management=managed_section(aggregation={"model": "sn3700c"})))
     rows = [row for row, _, _ in management_cables(fabric)]
     of_hosts = Counter(row.a_port for row in rows if "host" in row.a_device)
     assert of_hosts == {"eno3": 8, "bmc": 8, "dpu0": 8, "dpu1": 8}
@@ -142,7 +142,7 @@ def test_racks_that_are_named_or_given_have_switches_and_the_rest_is_in_units_an
         "hosts_per_unit": 4,
     }
     rows = "device,rack,unit\nspine01a,B 07,40\nsu001-tor1a,a01,41\n"
-    text = spec(gpus=gpus, identities={"devices": "devices.csv"})
+    text = small_spec(gpus=gpus, identities={"devices": "devices.csv"})
     fabric = fabric_of(tmp_path, text, devices=rows)
     found = far_ends(fabric)
     hosts = [host for unit in fabric.units.values() for host in unit.hosts.values()]
@@ -150,9 +150,9 @@ def test_racks_that_are_named_or_given_have_switches_and_the_rest_is_in_units_an
     assert found["spine01a", "management"] == ("oob-b-07-1", "48")
     assert found["su001-tor1a", "management"] == ("oob-a01-1", "48")
     assert found["su001-tor2a", "management"] == ("oob-su001-1", "48")
-    assert far_ends(fabric_of(tmp_path, spec(gpus=gpus)))["spine01a", "management"][0] == "oob-spines-1"
+    assert far_ends(fabric_of(tmp_path, small_spec(gpus=gpus)))["spine01a", "management"][0] == "oob-spines-1"
     by_unit = far_ends(
-        fabric_of(tmp_path, text | {"management": managed(per="unit", row="b07")}, devices=rows)
+        fabric_of(tmp_path, text | {"management": managed_section(per="unit", row="b07")}, devices=rows)
     )
     assert {found[0] for (_, port), found in by_unit.items() if port == "bmc"} == {
         "oob-su001-1",
@@ -164,14 +164,15 @@ def test_racks_that_are_named_or_given_have_switches_and_the_rest_is_in_units_an
 def test_switches_of_further_networks_are_carried_too(tmp_path: Path) -> None:
     storage = {"tors": {"model": "sn4700", "nos": "sonic"}, "spines": {"model": "sn4700", "nos": "sonic"}}
     storage |= {"hosts_per_unit": 8, "priorities": {"default": {}}}
-    fabric = fabric_of(tmp_path, spec(networks={"storage": storage}))
+    fabric = fabric_of(tmp_path, small_spec(networks={"storage": storage}))
     found = far_ends(fabric)
     names = [each.name(at) for each in fabric.networks for at in each.switch_ids()]
     assert names
     assert all((name, "management") in found for name in names)
     assert found[names[0], "management"][0] == "oob-su001-1"
-    refused = refusal(
-        tmp_path, spec(networks={"storage": storage | {"management": {"switches": {"model": "sn2201"}}}})
+    refused = find_refusal(
+        tmp_path,
+        small_spec(networks={"storage": storage | {"management": {"switches": {"model": "sn2201"}}}}),
     )
     assert refused.startswith("FAB3210 storage: management.switches belongs to the part that all networks")
 
@@ -180,59 +181,68 @@ def test_tors_of_hosts_that_are_not_on_the_rails_stand_in_their_own_unit(tmp_pat
     store = {"name": "store", "model": "storage-2x200", "hosts": 4, "hosts_per_unit": 4}
     storage = {"tors": {"model": "sn4700", "nos": "sonic"}, "spines": {"model": "sn4700", "nos": "sonic"}}
     storage |= {"hosts_per_unit": 8, "priorities": {"default": {}}, "groups": [store]}
-    found = far_ends(fabric_of(tmp_path, spec(networks={"storage": storage})))
+    found = far_ends(fabric_of(tmp_path, small_spec(networks={"storage": storage})))
     assert found["storage-rack002-tor1a", "management"][0] == "oob-rack002-1"
 
 
 def test_a_rack_has_as_many_switches_as_its_ports_need(tmp_path: Path) -> None:
-    fabric = fabric_of(tmp_path, spec(gpus={"model": "with-dpus", "hosts": 32, "hosts_per_unit": 32}))
+    fabric = fabric_of(tmp_path, small_spec(gpus={"model": "with-dpus", "hosts": 32, "hosts_per_unit": 32}))
     used = Counter(end[0] for end in far_ends(fabric).values() if end[0].startswith("oob-su001"))
     assert used == {"oob-su001-1": 48, "oob-su001-2": 48, "oob-su001-3": 32 * 4 + 8 - 96}
 
 
 def test_a_count_that_is_too_small_is_refused_with_one_that_suffices(tmp_path: Path) -> None:
     gpus = {"model": "with-dpus", "hosts": 32, "hosts_per_unit": 32}
-    reported = refusal(tmp_path, spec(gpus=gpus, management=managed(count=2)))
+    reported = find_refusal(tmp_path, small_spec(gpus=gpus, management=managed_section(count=2)))
     assert reported.startswith(
         "FAB3215 su001 has 136 management ports; 2 x NVIDIA SN2201 have 96 Write `count: 3`"
     )
-    assert errors(compiled(tmp_path, spec(gpus=gpus, management=managed(count=3)))) == []
+    assert (
+        find_errors(compile_text(tmp_path, small_spec(gpus=gpus, management=managed_section(count=3)))) == []
+    )
 
 
 def test_an_aggregation_that_is_too_small_is_refused_with_models_that_suffice(tmp_path: Path) -> None:
-    text = spec(gpus={"model": "with-dpus", "hosts": 12, "hosts_per_unit": 4})
-    reported = refusal(tmp_path, text | {"management": managed(aggregation={"model": "sn2201"})})
+    text = small_spec(gpus={"model": "with-dpus", "hosts": 12, "hosts_per_unit": 4})
+    reported = find_refusal(tmp_path, text | {"management": managed_section(aggregation={"model": "sn2201"})})
     assert reported.startswith(
         "FAB3216 2 uplinks of each NVIDIA SN2201 take 5 ports of each of 2 NVIDIA SN2201: they have"
     )
     offered = re.findall(r"[a-z0-9-]+", reported.partition("enough: ")[2])
     assert offered
     for model in offered:
-        assert errors(compiled(tmp_path, text | {"management": managed(aggregation={"model": model})})) == []
+        assert (
+            find_errors(
+                compile_text(tmp_path, text | {"management": managed_section(aggregation={"model": model})})
+            )
+            == []
+        )
     count = re.search(r"`count: (\d+)` here and `uplinks: 2` above", reported)
     assert count
     for number, sound in ((int(count[1]), True), (int(count[1]) - 1, False)):
-        more = managed(uplinks=2, aggregation={"model": "sn2201", "count": number})
-        assert (errors(compiled(tmp_path, text | {"management": more})) == []) is sound
-    wide = refusal(tmp_path, text | {"management": managed(uplinks=5)})
+        more = managed_section(uplinks=2, aggregation={"model": "sn2201", "count": number})
+        assert (find_errors(compile_text(tmp_path, text | {"management": more})) == []) is sound
+    wide = find_refusal(tmp_path, text | {"management": managed_section(uplinks=5)})
     assert "has 4 uplink ports Write `uplinks: 4`." in wide
-    assert errors(compiled(tmp_path, text | {"management": managed(uplinks=4)})) == []
+    assert find_errors(compile_text(tmp_path, text | {"management": managed_section(uplinks=4)})) == []
 
 
 def test_a_model_without_slow_ports_is_refused_with_those_that_have(tmp_path: Path) -> None:
-    reported = refusal(tmp_path, spec(management=managed(model="sn5600")))
+    reported = find_refusal(tmp_path, small_spec(management=managed_section(model="sn5600")))
     assert reported.startswith("FAB3214 NVIDIA SN5600 has no ports of 1G")
     assert "sn2201" in reported
 
 
 def test_switches_that_nothing_joins_are_reported(tmp_path: Path) -> None:
-    found = compiled(tmp_path, spec(management=managed(to=[])))
+    found = compile_text(tmp_path, small_spec(management=managed_section(to=[])))
     assert [d.code for d in found.diagnostics if d.code.startswith("FAB32")] == ["FAB3217"]
 
 
 def test_a_name_that_a_host_has_is_refused(tmp_path: Path) -> None:
     gpus = {"model": "with-dpus", "hosts": ["oob-su001-1", "b"], "hosts_per_unit": 4}
-    assert refusal(tmp_path, spec(gpus=gpus)).startswith("FAB3218 a host has the name of a management switch")
+    assert find_refusal(tmp_path, small_spec(gpus=gpus)).startswith(
+        "FAB3218 a host has the name of a management switch"
+    )
 
 
 @pytest.mark.parametrize(
@@ -254,22 +264,24 @@ def test_a_name_that_a_host_has_is_refused(tmp_path: Path) -> None:
 def test_networks_that_do_not_hold_all_are_refused_with_what_does(
     tmp_path: Path, networks: list[dict[str, Any]], reported: str
 ) -> None:
-    management = {**managed(), "networks": networks}
-    refused = refusal(tmp_path, spec(management=management))
+    management = {**managed_section(), "networks": networks}
+    refused = find_refusal(tmp_path, small_spec(management=management))
     assert refused.startswith(reported)
     if length := re.search(r"Use a /(\d+)", refused):
         which = 0 if "networks[0]" in refused else 1
         wider = deepcopy(networks)
         wider[which]["network"] = wider[which]["network"].replace("/27", f"/{length[1]}")
-        assert errors(compiled(tmp_path, spec(management=management | {"networks": wider}))) == []
+        assert (
+            find_errors(compile_text(tmp_path, small_spec(management=management | {"networks": wider}))) == []
+        )
         wider[which]["network"] = wider[which]["network"].replace(f"/{length[1]}", f"/{int(length[1]) + 1}")
-        assert "FAB3212" in refusal(tmp_path, spec(management=management | {"networks": wider}))
+        assert "FAB3212" in find_refusal(tmp_path, small_spec(management=management | {"networks": wider}))
 
 
 def test_units_share_subnets_with_a_gateway_each(tmp_path: Path) -> None:
     rows = [HOSTS | {"prefix_length": 25, "units": 1, "gateway": "172.24.0.126"}, SWITCHES]
-    fabric = fabric_of(tmp_path, spec(management=managed() | {"networks": rows}))
-    assert addresses(fabric)["su002-host01", "bmc"] == "172.24.0.145/25"
+    fabric = fabric_of(tmp_path, small_spec(management=managed_section() | {"networks": rows}))
+    assert find_addresses(fabric)["su002-host01", "bmc"] == "172.24.0.145/25"
     table = dict(table_texts(fabric))[ADDRESS_FILE]
     assert "su002-host01,bmc,172.24.0.145/25,172.24.0.254,computed" in table.splitlines()
 
@@ -283,10 +295,10 @@ oob-su001-1,management,172.23.0.99
 
 
 def test_a_table_gives_addresses_and_the_rest_stays_computed(tmp_path: Path) -> None:
-    before = addresses(fabric_of(tmp_path, spec()))
-    text = spec(identities={"management": "bmcs.csv"})
+    before = find_addresses(fabric_of(tmp_path, small_spec()))
+    text = small_spec(identities={"management": "bmcs.csv"})
     fabric = fabric_of(tmp_path, text, bmcs=GIVEN)
-    after = addresses(fabric)
+    after = find_addresses(fabric)
     changed = {key: after[key] for key in after if after[key] != before[key]}
     assert changed == {
         ("su001-host01", "bmc"): "172.24.9.9/16",
@@ -310,23 +322,23 @@ def test_a_table_gives_addresses_and_the_rest_stays_computed(tmp_path: Path) -> 
     ],
 )  # fmt: skip
 def test_management_table_with_invalid_rows_is_rejected(tmp_path: Path, rows: str, reported: str) -> None:
-    text = spec(identities={"management": "bmcs.csv"})
-    assert refusal(tmp_path, text, bmcs=f"device,port,address\n{rows}\n").startswith(reported)
+    text = small_spec(identities={"management": "bmcs.csv"})
+    assert find_refusal(tmp_path, text, bmcs=f"device,port,address\n{rows}\n").startswith(reported)
 
 
 def test_swapped_addresses_are_taken(tmp_path: Path) -> None:
     rows = "device,port,address\nsu001-host01,bmc,172.24.0.25\nsu001-host02,bmc,172.24.0.17\n"
-    found = addresses(fabric_of(tmp_path, spec(identities={"management": "bmcs.csv"}), bmcs=rows))
+    found = find_addresses(fabric_of(tmp_path, small_spec(identities={"management": "bmcs.csv"}), bmcs=rows))
     assert found["su001-host02", "bmc"] == "172.24.0.17/16"
 
 
 def test_a_server_has_no_bmcs_address(tmp_path: Path) -> None:
-    reported = refusal(tmp_path, spec(management={**managed(), "ntp": ["172.24.0.17"]}))
+    reported = find_refusal(tmp_path, small_spec(management={**managed_section(), "ntp": ["172.24.0.17"]}))
     assert reported.startswith("FAB3025 management.ntp[0] 172.24.0.17 is the address of su001-host01 bmc")
 
 
 def test_management_switches_are_in_bill_labels_and_racks(tmp_path: Path) -> None:
-    fabric = fabric_of(tmp_path, spec(management=managed(aggregation={"model": "sn3700c"})))
+    fabric = fabric_of(tmp_path, small_spec(management=managed_section(aggregation={"model": "sn3700c"})))
     found = list_materials(fabric)
     bill = {(item.item, item.role, item.title): number for item, number in found.bill.items()}
     assert bill["switch", "management", "NVIDIA SN2201"] == 3
@@ -362,7 +374,7 @@ def test_management_switches_are_in_bill_labels_and_racks(tmp_path: Path) -> Non
 def test_links_out_of_management_switches_are_on_the_bill(
     tmp_path: Path, uplink: dict[str, Any], bought: set[tuple[str, str]]
 ) -> None:
-    fabric = fabric_of(tmp_path, spec(management=managed(uplink=uplink)))
+    fabric = fabric_of(tmp_path, small_spec(management=managed_section(uplink=uplink)))
     ways = [row for row, _, _ in management_cables(fabric) if row.kind == "management-external"]
     found = list_materials(fabric)
     switched = {
@@ -378,14 +390,14 @@ def test_links_out_of_management_switches_are_on_the_bill(
 
 
 def test_a_spec_without_the_words_has_no_tables(tmp_path: Path) -> None:
-    found = compiled(tmp_path, spec(management={}))
+    found = compile_text(tmp_path, small_spec(management={}))
     assert dict(table_texts(found.fabric)) == {}
     assert "switch " not in found.lock_text
 
 
 def test_a_build_writes_the_tables_and_keeps_the_numbers(tmp_path: Path) -> None:
-    text = spec(management=managed(aggregation={"model": "sn3700c"}))
-    assert compiled(tmp_path, text).write(tmp_path / "out", jobs=1).exit_status == 0
+    text = small_spec(management=managed_section(aggregation={"model": "sn3700c"}))
+    assert compile_text(tmp_path, text).write(tmp_path / "out", jobs=1).exit_status == 0
     lines = (tmp_path / "out/zone/plan" / CABLING_FILE).read_text().splitlines()
     assert "management,su001-host01,dpu1,oob-su001-1,4,1,copper,3" in lines
     assert "switch oob-su001-1 0\n" in (tmp_path / "fabricc.lock").read_text()
@@ -396,7 +408,7 @@ GROWTH = st.lists(
 )
 
 
-def grown(text: dict[str, Any], step: str) -> dict[str, Any]:
+def grow_spec(text: dict[str, Any], step: str) -> dict[str, Any]:
     """The spec with more of something."""
     groups = {each["name"]: each for each in text["gpus"]["groups"]}
     if step == "hosts":
@@ -417,25 +429,25 @@ def grown(text: dict[str, Any], step: str) -> dict[str, Any]:
     return text
 
 
-@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=scale_examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps=GROWTH)
 def test_growth_renumbers_no_bmc_no_dpu_and_no_management_switch(steps: list[str]) -> None:
     gpus = {
         "capacity": 32,
         "groups": [{"name": "own", "model": "with-dpus", "hosts": 6, "hosts_per_unit": 4}],
     }
-    text = spec(
+    text = small_spec(
         gpus=gpus,
         tors={"model": "sn5600", "nos": "sonic", "reserved_ports": 16},
-        management=managed(aggregation={"model": "sn3700c"}),
+        management=managed_section(aggregation={"model": "sn3700c"}),
     )
     with TemporaryDirectory() as name:
         first = fabric_of(Path(name), text)
-        before, cabled = addresses(first), far_ends(first)
+        before, cabled = find_addresses(first), far_ends(first)
         for step in steps:
-            found = compiled(Path(name), text := grown(deepcopy(text), step))
-            assert errors(found) == []
-            after = addresses(found.fabric)
+            found = compile_text(Path(name), text := grow_spec(deepcopy(text), step))
+            assert find_errors(found) == []
+            after = find_addresses(found.fabric)
             assert {key: ip_interface(after[key]).ip for key in before} == {
                 key: ip_interface(each).ip for key, each in before.items()
             }
@@ -452,7 +464,7 @@ def explained(found: Compiled, address: str) -> tuple[str, dict[str, str], list[
 
 
 def test_an_address_is_explained_as_whose_bmc_dpu_or_switch_it_is(tmp_path: Path) -> None:
-    found = compiled(tmp_path, spec(identities={"management": "bmcs.csv"}), bmcs=GIVEN)
+    found = compile_text(tmp_path, small_spec(identities={"management": "bmcs.csv"}), bmcs=GIVEN)
     title, details, origins = explained(found, "172.24.0.29")
     assert (title, details["cable"]) == ("dpu1-oob of su001-host02", "dpu1 to oob-su001-1 8")
     assert origins == ["management.networks[0]", "stride host"]
@@ -469,7 +481,7 @@ def test_an_address_is_explained_as_whose_bmc_dpu_or_switch_it_is(tmp_path: Path
 
 
 def test_two_equal_addresses_are_found_in_the_files_whoever_has_them(tmp_path: Path) -> None:
-    found = compiled(tmp_path, spec())
+    found = compile_text(tmp_path, small_spec())
     assert found.write(tmp_path / "out", jobs=1).exit_status == 0
     tree = tmp_path / "out/zone"
     table = tree / "plan" / ADDRESS_FILE
@@ -494,7 +506,7 @@ def test_two_equal_addresses_are_found_in_the_files_whoever_has_them(tmp_path: P
 
 
 def test_the_proof_of_a_build_sees_two_equal_addresses(tmp_path: Path) -> None:
-    found = compiled(tmp_path, spec())
+    found = compile_text(tmp_path, small_spec())
     assert [d for d in found.proof(jobs=1) if d.severity is Severity.ERROR] == []
     same = {("su001-host02", "bmc"): 17}
     wrong = replace(
@@ -519,7 +531,7 @@ def test_published_racks_have_as_many_management_switches(
     """An NVL72 rack has two SN2201 (DGX GB200 user guide, rack configuration)."""
     gpus = {"model": model, "racks": ["a01", "a02"], "hosts_per_rack": hosts, "hosts_per_unit": hosts}
     tors = {"model": "sn5600", "nos": "sonic"}
-    fabric = fabric_of(tmp_path, spec(gpus=gpus, tors=tors, spines=tors))
+    fabric = fabric_of(tmp_path, small_spec(gpus=gpus, tors=tors, spines=tors))
     found = Counter(
         far for (device, _), far in far_ends(fabric).items() if "host" in device or "a0" in device
     )

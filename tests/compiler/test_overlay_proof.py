@@ -14,16 +14,16 @@ from tests.trust.conftest import SPEC
 ENTRY = "overlays: [{file: o.conf, nos: frr, into: frr.conf, %s}]\n"
 
 
-def codes(folder: Path, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, set[str]]:
+def run_codes(folder: Path, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, set[str]]:
     capsys.readouterr()
     status = run([*words[:1], str(folder / "cluster.yaml"), *words[1:]])
     return status, set(re.findall(r"error (FAB[0-9]{4})", "".join(capsys.readouterr())))
 
 
-def both(folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, set[str]]:
+def compare_verdicts(folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, set[str]]:
     """Return the verdict, which both verbs have to share."""
-    found = codes(folder, capsys, "validate")
-    assert codes(folder, capsys, "build", "-o", str(folder / "build")) == found
+    found = run_codes(folder, capsys, "validate")
+    assert run_codes(folder, capsys, "build", "-o", str(folder / "build")) == found
     return found
 
 
@@ -44,7 +44,7 @@ def test_an_overlay_has_one_verdict(
 ) -> None:
     (tmp_path / "cluster.yaml").write_text(SPEC + ENTRY % where)
     (tmp_path / "o.conf").write_text(text)
-    assert both(tmp_path, capsys) == (1 if expected else 0, expected)
+    assert compare_verdicts(tmp_path, capsys) == (1 if expected else 0, expected)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_line_that_removes_what_the_build_wrote_is_rejected(
 ) -> None:
     (tmp_path / "cluster.yaml").write_text(SPEC + ENTRY % "tiers: [spine]")
     (tmp_path / "o.conf").write_text(text)
-    assert both(tmp_path, capsys)[1] >= expected
+    assert compare_verdicts(tmp_path, capsys)[1] >= expected
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_marks_of_a_template_are_reported_with_their_line(
     spec = SPEC + ENTRY % "tiers: [spine]"
     (tmp_path / "cluster.yaml").write_text(spec)
     (tmp_path / "o.conf").write_text(f"! first\nip prefix-list x seq 5 permit {mark}\n")
-    assert codes(tmp_path, capsys, "validate") == (0, set())
+    assert run_codes(tmp_path, capsys, "validate") == (0, set())
     run(["validate", str(tmp_path / "cluster.yaml")])
     assert "o.conf:2:1: warning FAB0085" in "".join(capsys.readouterr())
     assert run(["build", str(tmp_path / "cluster.yaml"), "-o", str(tmp_path / "build")]) == 0
@@ -124,7 +124,7 @@ def test_commands_of_a_prompt_are_rejected(
 ) -> None:
     (tmp_path / "cluster.yaml").write_text(SPEC + ENTRY % "tiers: [spine]")
     (tmp_path / "o.conf").write_text(f"{line}\nip prefix-list x seq 5 permit 192.0.2.0/24\n")
-    assert both(tmp_path, capsys) == (1, {"FAB0087"})
+    assert compare_verdicts(tmp_path, capsys) == (1, {"FAB0087"})
 
 
 _CLI = ("eos", "nxos", "frr")
@@ -292,7 +292,7 @@ def test_a_text_that_nothing_ends_is_rejected(tmp_path: Path, capsys: pytest.Cap
     entry = "overlays: [{file: o.conf, nos: nxos, tiers: [spine]}]\n"
     (tmp_path / "cluster.yaml").write_text(spec + entry)
     (tmp_path / "o.conf").write_text("banner motd #hello\n")
-    assert codes(tmp_path, capsys, "validate") == (1, {"FAB2111"})
+    assert run_codes(tmp_path, capsys, "validate") == (1, {"FAB2111"})
 
 
 @pytest.mark.parametrize(
@@ -303,4 +303,4 @@ def test_a_description_has_one_verdict(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], key: str, text: str, valid: bool
 ) -> None:
     (tmp_path / "cluster.yaml").write_text(f"{SPEC}descriptions: {{{key}: '{text}'}}\n")
-    assert both(tmp_path, capsys) == ((0, set()) if valid else (1, {"FAB1006"}))
+    assert compare_verdicts(tmp_path, capsys) == ((0, set()) if valid else (1, {"FAB1006"}))

@@ -60,7 +60,7 @@ def bytes_of(tree: Path) -> dict[str, tuple[bytes, int]]:
     return {str(path.relative_to(tree)): (path.read_bytes(), path.stat().st_mode) for path in files}
 
 
-def whole(tmp_path: Path, spec: Path, **options: Any) -> tuple[BuildResult, Path]:
+def build_whole(tmp_path: Path, spec: Path, **options: Any) -> tuple[BuildResult, Path]:
     """A whole build of the same spec elsewhere."""
     other = tmp_path / "whole"
     shutil.rmtree(other, ignore_errors=True)
@@ -72,7 +72,7 @@ def whole(tmp_path: Path, spec: Path, **options: Any) -> tuple[BuildResult, Path
     return result, other / "out/zone"
 
 
-def state(tree: Path) -> Path:
+def read_state(tree: Path) -> Path:
     found = state_of(tree.parent)
     assert found
     return found
@@ -113,7 +113,7 @@ def test_draining_one_tor_writes_its_file_and_the_manifest(spec: Path, out: Path
         str(path.relative_to(out / "zone")) for path, inode in before.items() if path.stat().st_ino != inode
     }
     assert new == {"switches/su001-tor1a/running-config.cfg", "manifest.json"}
-    expected, tree = whole(tmp_path, spec)
+    expected, tree = build_whole(tmp_path, spec)
     assert bytes_of(out / "zone") == bytes_of(tree)
     assert (list_findings(result), result.counts, result.files, result.links) == (
         list_findings(expected), expected.counts, expected.files, expected.links,
@@ -138,7 +138,7 @@ def test_any_sequence_of_overrides_comes_to_the_same_as_whole_builds(
         write(spec.parent, overrides)
         result, _ = build_tree(spec, out)
         partly += result.proved is not None
-        expected, tree = whole(tmp_path, spec)
+        expected, tree = build_whole(tmp_path, spec)
         assert list_findings(result) == list_findings(expected), overrides
         if expected.tree:
             assert bytes_of(out / "zone") == bytes_of(tree), overrides
@@ -149,7 +149,7 @@ def test_any_sequence_of_overrides_comes_to_the_same_as_whole_builds(
 def test_a_change_reaches_the_far_ends_of_its_cables_alone(spec: Path, out: Path, tmp_path: Path) -> None:
     write(spec.parent, {"su001-tor1a": {"ports": {"Ethernet1/1": {"cable_m": 7}}}})
     result, _ = build_tree(spec, out)
-    _, tree = whole(tmp_path, spec)
+    _, tree = build_whole(tmp_path, spec)
     assert bytes_of(out / "zone") == bytes_of(tree)
     assert result.proved == 2, "the ToR and the host at that port"
 
@@ -197,7 +197,7 @@ def test_without_the_proof_too(tmp_path: Path, out: Path) -> None:
     write(tmp_path, DRAINED)
     result, _ = build_tree(spec, out, check=False)
     assert result.proved == 1
-    assert bytes_of(out / "zone") == bytes_of(whole(tmp_path, spec, check=False)[1])
+    assert bytes_of(out / "zone") == bytes_of(build_whole(tmp_path, spec, check=False)[1])
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_without_the_proof_too(tmp_path: Path, out: Path) -> None:
         (lambda tree: (tree / "hosts/su002-host01/README").write_text("mine\n"), "FAB7007"),
         (lambda tree: (tree / "jobs/hostfile").write_text("edited\n"), "FAB7006"),
         (lambda tree: (tree / "plan/qos.csv").unlink(), None),
-        (lambda tree: (state(tree) / "zone.ledger").write_bytes(b"damaged"), None),
+        (lambda tree: (read_state(tree) / "zone.ledger").write_bytes(b"damaged"), None),
     ],
     ids=["foreign file", "edited", "removed", "ledger"],
 )  # fmt: skip
@@ -221,7 +221,7 @@ def test_changed_tree_is_built_completely(
     assert not code or code in {d.code for d in result.diagnostics}
     found = bytes_of(out / "zone")
     found.pop("hosts/su002-host01/README", None)
-    assert found == bytes_of(whole(tmp_path, spec)[1])
+    assert found == bytes_of(build_whole(tmp_path, spec)[1])
 
 
 def test_a_tree_that_another_build_has_changed_meanwhile_is_not_patched(spec: Path, out: Path) -> None:
@@ -279,7 +279,7 @@ def test_change_of_every_device_is_built_completely(
     write(spec.parent, {}, **more)
     result, _ = build_tree(spec, out)
     assert result.proved is None
-    assert bytes_of(out / "zone") == bytes_of(whole(tmp_path, spec)[1])
+    assert bytes_of(out / "zone") == bytes_of(build_whole(tmp_path, spec)[1])
 
 
 def test_failed_partial_build_leaves_the_tree_unchanged(spec: Path, out: Path) -> None:
@@ -323,7 +323,7 @@ def test_a_kill_among_the_renames_leaves_the_old_tree_or_is_completed(
     assert bytes_of(tree) == half, "who reads completes nothing"
     assert (half == before) == (renames < 2)
     build_tree(spec, out)
-    assert bytes_of(tree) == bytes_of(whole(tmp_path, spec)[1])
+    assert bytes_of(tree) == bytes_of(build_whole(tmp_path, spec)[1])
     assert not patch.folder_of(tree).exists()
 
 
@@ -335,7 +335,7 @@ def test_a_ledger_runs_nothing(out: Path, spec: Path) -> None:
             return os.system, ("false",)
 
     content = pickle.dumps(Evil())
-    (state(out / "zone") / "zone.ledger").write_bytes(content)
+    (read_state(out / "zone") / "zone.ledger").write_bytes(content)
     with pytest.raises(pickle.UnpicklingError, match="no place in a ledger"):
         ledgers.load_ledgers(out, "zone", hashlib.sha256(content).hexdigest())
 
@@ -372,7 +372,7 @@ def test_a_host_that_moves_to_another_tenant_changes_its_tors_and_job_files(
         globex=["su003-host01..08", "su002-host01"])  # fmt: skip
     result, _ = build_tree(spec, out)
     assert (result.proved, result.exit_status) == (9, 0)  # a host with eight rails, and the ToR of each
-    expected, tree = whole(tmp_path, spec)
+    expected, tree = build_whole(tmp_path, spec)
     assert bytes_of(out / "zone") == bytes_of(tree)
     assert (list_findings(result), result.counts, result.files) == (
         list_findings(expected),
@@ -394,5 +394,5 @@ def test_a_tenant_that_leaves_takes_its_job_files_with_it(tmp_path: Path, out: P
     write_tenants(tmp_path, acme=["su001-host01..08", "su002-host01..08"])
     gone, _ = build_tree(spec, out)
     assert gone.proved is None
-    _, tree = whole(tmp_path, spec)
+    _, tree = build_whole(tmp_path, spec)
     assert bytes_of(out / "zone") == bytes_of(tree)

@@ -25,7 +25,7 @@ OF_HOSTS = WHOLE.replace(STORAGE, f"{STORAGE}    overrides: {{storage-rack003-to
 MANY = HEAD.replace("hosts: 4, hosts_per_unit: 4, capacity: 16", "hosts: 32, hosts_per_unit: 16")
 
 
-def built(folder: Path, out: str, text: str) -> BuildResult:
+def build_text(folder: Path, out: str, text: str) -> BuildResult:
     spec = folder / "cluster.yaml"
     spec.write_text(text.replace(HEAD[: HEAD.index("tors:")], MANY[: MANY.index("tors:")]))
     result, _ = build_tree(spec, folder / out, jobs=1)
@@ -33,7 +33,7 @@ def built(folder: Path, out: str, text: str) -> BuildResult:
     return result
 
 
-def contents(result: BuildResult) -> dict[str, bytes]:
+def tree_contents(result: BuildResult) -> dict[str, bytes]:
     assert result.tree is not None
     return {
         str(path.relative_to(result.tree)): path.read_bytes()
@@ -53,13 +53,13 @@ def contents(result: BuildResult) -> dict[str, bytes]:
     ],
 )
 def test_it_comes_to_the_same(tmp_path: Path, changed: str, most: int) -> None:
-    first = built(tmp_path, "out", WHOLE)
-    before = contents(first)
-    part = built(tmp_path, "out", changed)
+    first = build_text(tmp_path, "out", WHOLE)
+    before = tree_contents(first)
+    part = build_text(tmp_path, "out", changed)
     assert part.proved in range(1, most + 1)
     assert part.counts == first.counts
-    whole = built(tmp_path, "fresh", changed)
-    assert contents(part) == contents(whole)
-    back = built(tmp_path, "out", WHOLE)
+    whole = build_text(tmp_path, "fresh", changed)
+    assert tree_contents(part) == tree_contents(whole)
+    back = build_text(tmp_path, "out", WHOLE)
     assert back.proved in range(1, most + 1)
-    assert contents(back) == before
+    assert tree_contents(back) == before

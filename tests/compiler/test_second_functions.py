@@ -36,7 +36,7 @@ priorities: {rdma: {dscp: 26, lossless: true}, cnp: {dscp: 48, strict: true}}
 """
 
 
-def compiled(folder: Path, second: str) -> Compiled:
+def compile_folder(folder: Path, second: str) -> Compiled:
     (folder / "models.yaml").write_text(MODEL.replace("SECOND", second))
     (folder / "cluster.yaml").write_text(SPEC)
     return compile_spec(folder / "cluster.yaml")
@@ -44,8 +44,8 @@ def compiled(folder: Path, second: str) -> Compiled:
 
 def test_a_second_function_adds_no_cable_and_no_address(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
-    one = compiled(tmp_path / "one", "")
-    two = compiled(tmp_path, 'second: ["0002:01:00.0"],')
+    one = compile_folder(tmp_path / "one", "")
+    two = compile_folder(tmp_path, 'second: ["0002:01:00.0"],')
     assert list_materials(one.fabric) == list_materials(two.fabric)
     assert [len(each.fabric.host(at).ports) for each in (one, two) for at in each.fabric.host_ids()] == [
         1

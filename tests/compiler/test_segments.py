@@ -13,7 +13,7 @@ from fabricc.compiler.recheck import check_tree
 from fabricc.operate.lab.lab_fabric import read_source
 from fabricc.operate.lab.node import LabError
 from fabricc.review.explain.questions import explain_name
-from tests.compiler.test_networks import RAILS, USERS, codes, compiled
+from tests.compiler.test_networks import RAILS, USERS, compile_text, find_codes
 from tests.review.explain.support import known_of_front
 
 if TYPE_CHECKING:
@@ -32,13 +32,13 @@ networks:
 """
 
 
-def text(subnet: str = "10.192.0.0/20") -> str:
+def spec_text(subnet: str = "10.192.0.0/20") -> str:
     return f"{RAILS}{USERS}{FRONTEND.format(subnet=subnet)}"
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
-    found = compiled(tmp_path_factory.mktemp("whole"), text())
+    found = compile_text(tmp_path_factory.mktemp("whole"), spec_text())
     assert [d for d in found.diagnostics if d.severity is Severity.ERROR] == []
     return found
 
@@ -61,7 +61,7 @@ def test_the_tree_is_built_and_proved(whole: Compiled, tmp_path: Path) -> None:
 
 
 def test_the_rails_stay_as_they_are_without_it(whole: Compiled, tmp_path: Path) -> None:
-    alone = compiled(tmp_path, f"{RAILS}{USERS}").fabric
+    alone = compile_text(tmp_path, f"{RAILS}{USERS}").fabric
     for at in alone.switch_ids():
         assert whole.fabric.switch(at) == alone.switch(at)
 
@@ -76,12 +76,12 @@ def test_an_address_of_a_segment_is_explained(whole: Compiled) -> None:
 
 
 def test_a_subnet_in_another_network_is_refused(tmp_path: Path) -> None:
-    assert "FAB3100" in codes(compiled(tmp_path, text("10.3.0.0/20")))
+    assert "FAB3100" in find_codes(compile_text(tmp_path, spec_text("10.3.0.0/20")))
 
 
 def test_the_lab_does_not_boot_it(tmp_path: Path) -> None:
     spec = tmp_path / "cluster.yaml"
-    spec.write_text(text())
+    spec.write_text(spec_text())
     with pytest.raises(LabError, match="segments with EVPN-VXLAN"):
         read_source(spec, None, "8.4", network="storage")
 
@@ -89,7 +89,7 @@ def test_the_lab_does_not_boot_it(tmp_path: Path) -> None:
 def test_given_host_block_is_rejected_with_segments(tmp_path: Path) -> None:
     front = FRONTEND.format(subnet="10.192.0.0/20") + "    identities: {devices: devices.csv}\n"
     (tmp_path / "devices.csv").write_text("device,hosts4\nstorage-rack001-tor1a,10.198.0.0/26\n")
-    assert "FAB3312" in codes(compiled(tmp_path, f"{RAILS}{USERS}{front}"))
+    assert "FAB3312" in find_codes(compile_text(tmp_path, f"{RAILS}{USERS}{front}"))
 
 
 def test_the_plan_lists_segments(whole: Compiled, tmp_path: Path) -> None:

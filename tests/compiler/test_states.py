@@ -27,7 +27,7 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path / "tree"
 
 
-def same(found: States, jobs: int = 1) -> bool:
+def assert_same(found: States, jobs: int = 1) -> bool:
     with found.check_in_background(jobs, lambda: True) as (_, unedited):
         return unedited()
 
@@ -59,15 +59,15 @@ def test_a_file_that_is_other_is_seen(
 ) -> None:
     monkeypatch.setattr(record, "_WORTH_A_PROCESS", 1)
     before = read_current_states(tree, Listing.of(FILES))
-    assert same(before, jobs)
+    assert assert_same(before, jobs)
     assert before.has(name)
     stat = (tree / name).stat()
     (tree / name).write_text(name[::-1])
     os.utime(tree / name, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
-    assert not same(before, jobs)
+    assert not assert_same(before, jobs)
     assert not before.has(name)
     assert all(before.has(other) for other in FILES if other != name)
-    assert same(before.with_changes([name]), jobs)
+    assert assert_same(before.with_changes([name]), jobs)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -80,7 +80,7 @@ def test_a_file_that_is_more_is_seen(
     stat = (tree / name).parent.stat()
     (tree / name).write_text("")
     os.utime((tree / name).parent, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
-    assert not same(before, jobs)
+    assert not assert_same(before, jobs)
 
 
 def test_a_file_that_is_gone_or_a_link_is_seen(tree: Path) -> None:
@@ -88,11 +88,11 @@ def test_a_file_that_is_gone_or_a_link_is_seen(tree: Path) -> None:
     path = tree / FILES[-1]
     stat = path.stat()
     path.rename(tree.parent / "aside")
-    assert not same(before)
+    assert not assert_same(before)
     assert not before.has(FILES[-1])
     path.symlink_to(tree.parent / "aside")
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns), follow_symlinks=False)
-    assert not same(before)
+    assert not assert_same(before)
 
 
 def test_amending_looks_at_nothing_else(tree: Path) -> None:
@@ -100,7 +100,7 @@ def test_amending_looks_at_nothing_else(tree: Path) -> None:
     before = read_current_states(tree, Listing.of(FILES))
     for name in FILES[3:5]:
         os.utime(tree / name, ns=(0, 1))
-    assert not same(before.with_changes([FILES[3]]))
+    assert not assert_same(before.with_changes([FILES[3]]))
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -15,7 +15,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.compiler.compiled import compile_spec
 from fabricc.proof.compare import compare
 from tests.back.nos.cumulus.test_judges import needs_models, run_judge
-from tests.compiler.test_marked_lossy import compile_tree, errors, spec_of
+from tests.compiler.test_marked_lossy import compile_tree, find_errors, spec_of
 
 if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 CLASSES = {"rdma": {"dscp": 26, "lossless": True}, "cnp": {"dscp": 48, "strict": True}, "default": {}}
 
 
-def wanted(nos: str = "cumulus", classes: dict[str, Any] = CLASSES, **further: Any) -> dict[str, Any]:
+def wanted_spec(nos: str = "cumulus", classes: dict[str, Any] = CLASSES, **further: Any) -> dict[str, Any]:
     spec = spec_of(nos.partition("-")[0], classes, qos="vendor", **further)
     for tier in ("tors", "spines"):
         spec[tier]["nos"] = nos
@@ -46,12 +46,12 @@ def switch_files(tree: Path) -> dict[str, dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path]:
-    return compile_tree(wanted(), tmp_path_factory.mktemp("vendor"))
+    return compile_tree(wanted_spec(), tmp_path_factory.mktemp("vendor"))
 
 
 def test_the_tree_is_proved_with_its_hosts(built: tuple[Any, Path]) -> None:
     result, tree = built
-    assert errors(result) == []
+    assert find_errors(result) == []
     assert (tree / "manifest.json").exists()
     assert {"FAB5728"} <= {each.code for each in result.diagnostics}
 
@@ -72,14 +72,14 @@ def name_of(content: dict[str, Any]) -> str:
     return str(content["system"]["hostname"])
 
 
-def sample(built: tuple[Any, Path]) -> Switch:
+def sample_switch(built: tuple[Any, Path]) -> Switch:
     fabric = built[0].fabric
     switch: Switch = fabric.switch(next(iter(fabric.switch_ids())))
     return switch
 
 
 def test_classes_have_the_code_points_and_weights_of_the_system(built: tuple[Any, Path]) -> None:
-    classes = {each.name: each for each in sample(built).qos.classes}
+    classes = {each.name: each for each in sample_switch(built).qos.classes}
     assert classes["rdma"].dscps == tuple(range(24, 32))
     assert classes["rdma"].data_dscp == 26
     assert classes["cnp"].dscps == tuple(range(48, 56))
@@ -89,7 +89,7 @@ def test_classes_have_the_code_points_and_weights_of_the_system(built: tuple[Any
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_every_release_reads_back_what_it_writes(release: str, built: tuple[Any, Path]) -> None:
-    switch = replace(sample(built), release=release)
+    switch = replace(sample_switch(built), release=release)
     reading = CUMULUS.read(CUMULUS.render(switch))
     assert not reading.unknown
     assert compare(CUMULUS.planned(switch), reading) == []
@@ -110,7 +110,7 @@ def test_every_release_reads_back_what_it_writes(release: str, built: tuple[Any,
     ],
 )
 def test_every_alteration_shows(old: str, new: str, built: tuple[Any, Path]) -> None:
-    switch = sample(built)
+    switch = sample_switch(built)
     (name, text), = CUMULUS.render(switch).items()  # fmt: skip
     changed = text.replace(old, new, 1)
     assert changed != text
@@ -123,18 +123,18 @@ def test_every_alteration_shows(old: str, new: str, built: tuple[Any, Path]) -> 
 @pytest.mark.parametrize("release", ["5.9", "5.14", "5.18"])
 def test_object_models_of_the_maker_accept_it(release: str, built: tuple[Any, Path], tmp_path: Path) -> None:
     file = tmp_path / "switch.yaml"
-    file.write_text(CUMULUS.render(replace(sample(built), release=release))["startup.yaml"])
+    file.write_text(CUMULUS.render(replace(sample_switch(built), release=release))["startup.yaml"])
     found = run_judge(release, [file])
     assert found.returncode == 0, found.stdout + found.stderr
 
 
 def test_stated_thresholds_and_long_cables_are_written_next_to_it(tmp_path: Path) -> None:
-    spec = wanted(
+    spec = wanted_spec(
         cables={"spine": {"length_m": 250, "medium": "smf"}},
         congestion={"ecn": {"min_kb": 200, "max_kb": 400, "max_percent": 20}},
     )
     result, tree = compile_tree(spec, tmp_path)
-    assert errors(result) == []
+    assert find_errors(result) == []
     for content in switch_files(tree).values():
         marking = content["qos"]["congestion-control"]["default-global"]["traffic-class"]
         assert set(marking) == {"3"}
@@ -160,7 +160,7 @@ def test_stated_thresholds_and_long_cables_are_written_next_to_it(tmp_path: Path
 def test_classes_that_the_command_does_not_have_are_rejected(
     classes: dict[str, Any], outputs: str, tmp_path: Path
 ) -> None:
-    result = compile_only(wanted(classes=classes), tmp_path)
+    result = compile_only(wanted_spec(classes=classes), tmp_path)
     found = [each for each in result.diagnostics if each.code == "FAB4018"]
     assert any(outputs in each.message for each in found), [each.message for each in found]
     assert all(each.severity is Severity.ERROR for each in found)
@@ -177,13 +177,13 @@ def test_classes_that_the_command_does_not_have_are_rejected(
 def test_settings_that_the_command_does_not_have_are_rejected(
     further: dict[str, Any], tmp_path: Path
 ) -> None:
-    result = compile_only(wanted(**further), tmp_path)
+    result = compile_only(wanted_spec(**further), tmp_path)
     assert "FAB4018" in {each.code for each in result.diagnostics}
 
 
 @pytest.mark.parametrize("nos", ["sonic", "eos", "nxos", "junos"])
 def test_systems_without_such_a_command_are_rejected_with_the_way_out(nos: str, tmp_path: Path) -> None:
-    result = compile_only(wanted(nos), tmp_path)
+    result = compile_only(wanted_spec(nos), tmp_path)
     found = [each for each in result.diagnostics if each.code == "FAB4017"]
     assert found
     assert "cumulus" in found[0].help

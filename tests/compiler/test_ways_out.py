@@ -17,9 +17,9 @@ from fabricc.paperwork.bill import LABELS, bill_rows, label_rows
 from fabricc.paperwork.materials import list_materials
 from fabricc.paperwork.plan_tables import cabling_rows, switch_cables
 from fabricc.review.diff.figures import _switch_ratio
-from tests.outward import SPINE, TOR, compiled, fabric, spec_text, switch
+from tests.outward import SPINE, TOR, compiled, outward_fabric, spec_text, switch
 
-BUILT = fabric("frr")
+BUILT = outward_fabric("frr")
 PLAIN = replace(BUILT, external=External())
 OUTSIDE = ("198.51.100.0/24", "203.0.113.0/24")
 

@@ -19,8 +19,8 @@ from fabricc.fabric import links
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import SwitchId
-from tests.effort import examples
-from tests.front.planning.test_growth import identity
+from tests.effort import scale_examples
+from tests.front.planning.test_growth import find_identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +71,7 @@ def network(spec: dict[str, Any]) -> None:
     spec["networks"].setdefault("storage", deepcopy(NETWORK))
 
 
-def alone(spec: dict[str, Any], network: str, group: dict[str, Any], more: int) -> None:
+def add_alone(spec: dict[str, Any], network: str, group: dict[str, Any], more: int) -> None:
     """More hosts of a network alone; the first bring their group."""
     groups = spec["networks"][network].setdefault("groups", [])
     found = next((each for each in groups if each["name"] == group["name"]), None)
@@ -81,7 +81,7 @@ def alone(spec: dict[str, Any], network: str, group: dict[str, Any], more: int) 
         found["hosts"] += more
 
 
-def joined(spec: dict[str, Any]) -> None:
+def join_storage(spec: dict[str, Any]) -> None:
     """The archive's hosts are in the storage network as well, once both are there."""
     networks = spec["networks"]
     there = any(each["name"] == "archive" for each in networks["frontend"].get("groups", ()))
@@ -89,7 +89,7 @@ def joined(spec: dict[str, Any]) -> None:
         networks["storage"]["groups"] = [{"name": "archive", "hosts_per_unit": 8}]
 
 
-def party(section: dict[str, Any], at: str, lowest: int) -> None:
+def add_party_link(section: dict[str, Any], at: str, lowest: int) -> None:
     """One more link of a party, at the next spine that has none."""
     links = section.setdefault("external", {"dc": {"asn": 64999, "links": []}})["dc"]["links"]
     if len(links) < 4:
@@ -104,20 +104,20 @@ STEPS: dict[str, Callable[[dict[str, Any]], None]] = {
     "GPU hosts": lambda spec: more(spec, 0),
     "storage nodes": lambda spec: more(spec, 1),
     "a network": network,
-    "archive nodes of the front end": lambda spec: alone(spec, "frontend", ARCHIVE, 3),
-    "login nodes beside GPU hosts": lambda spec: alone(spec, "frontend", LOGIN, 1),
-    "archive nodes join another network": joined,
-    "a way out of the rails": lambda spec: party(spec, "", 0),
-    "a way out of the front end": lambda spec: party(spec["networks"]["frontend"], "frontend-", 32),
+    "archive nodes of the front end": lambda spec: add_alone(spec, "frontend", ARCHIVE, 3),
+    "login nodes beside GPU hosts": lambda spec: add_alone(spec, "frontend", LOGIN, 1),
+    "archive nodes join another network": join_storage,
+    "a way out of the rails": lambda spec: add_party_link(spec, "", 0),
+    "a way out of the front end": lambda spec: add_party_link(spec["networks"]["frontend"], "frontend-", 32),
 }
 
 
-def everything(found: Compiled) -> dict[str, object]:
+def collect_everything(found: Compiled) -> dict[str, object]:
     parts = [found, *found.networks.values()]
     return {
         f"{part.fabric.network} {key}": value
         for part in parts
-        for key, value in identity(part.fabric).items()
+        for key, value in find_identity(part.fabric).items()
     }
 
 
@@ -143,7 +143,7 @@ def test_growth_of_a_whole_cluster_changes_nothing_that_exists(steps: list[str])
             Path(folder, "nodes.yaml").write_text(json.dumps(CATALOG))
             found = compile_spec(path, gaps=False)
             assert [each.message for each in found.diagnostics if each.severity is Severity.ERROR] == []
-            grown = everything(found)
+            grown = collect_everything(found)
             assert {key: grown.get(key) for key in known if not key.endswith("aggregates")} == {
                 key: value for key, value in known.items() if not key.endswith("aggregates")
             }
@@ -158,7 +158,9 @@ GIVEN = ("device", "asn", "loopback4", "management", "hosts4")
 """Columns of the tables of devices that are drawn."""
 
 
-def tables(draw: Callable[[st.SearchStrategy[Any]], Any], fabric: Fabric, folder: Path) -> dict[str, str]:
+def draw_tables(
+    draw: Callable[[st.SearchStrategy[Any]], Any], fabric: Fabric, folder: Path
+) -> dict[str, str]:
     """Random tables of some switches and links of a fabric, near to what is computed for it and far from that."""
     switches = list(fabric.switch_ids())
     pools, bits = fabric.addresses, fabric.aggregate_bits()
@@ -218,11 +220,11 @@ def whole_alone() -> Compiled:
         return compile_spec(path, gaps=False)
 
 
-def errors(found: Compiled) -> set[str]:
+def find_errors(found: Compiled) -> set[str]:
     return {each.code for each in found.diagnostics if each.severity is Severity.ERROR}
 
 
-@settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=scale_examples(20), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data(), steps=st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=4))
 def test_growth_changes_nothing_where_tables_of_all_networks_give_a_part(
     data: st.DataObject, steps: list[str]
@@ -233,23 +235,23 @@ def test_growth_changes_nothing_where_tables_of_all_networks_give_a_part(
     with TemporaryDirectory() as folder:
         path = Path(folder, "cluster.yaml")
         Path(folder, "nodes.yaml").write_text(json.dumps(CATALOG))
-        spec["identities"] = tables(data.draw, plain.fabric, path.parent)
+        spec["identities"] = draw_tables(data.draw, plain.fabric, path.parent)
         frontend = plain.networks["frontend"].fabric
-        spec["networks"]["frontend"] = NETWORK | {"identities": tables(data.draw, frontend, path.parent)}
+        spec["networks"]["frontend"] = NETWORK | {"identities": draw_tables(data.draw, frontend, path.parent)}
         for step in ("", *steps):
             if step:
                 STEPS[step](spec)
             path.write_text(json.dumps(spec))
             found = compile_spec(path, gaps=False)
-            if wrong := errors(found):
+            if wrong := find_errors(found):
                 assert wrong <= ({"FAB3123"} if step else {"FAB3122", "FAB3123", "FAB3124"})
                 event(f"refused, {step or 'at once'}")
                 return
-            grown = everything(found)
+            grown = collect_everything(found)
             kept = {key for key in known if not key.endswith("aggregates")}  # other groups add to these
             assert {key: grown.get(key) for key in kept} == {key: known[key] for key in kept}
             parts = [part.fabric for part in (found, *found.networks.values())]
-            for of_all in (loopbacks, managed, blocks, ends):
+            for of_all in (find_loopbacks, find_management, find_blocks, find_ends):
                 values = [value for part in parts for value in of_all(part)]
                 assert len(values) == len(set(values))
             found.lock_path.write_text(found.lock_text)
@@ -257,19 +259,19 @@ def test_growth_changes_nothing_where_tables_of_all_networks_give_a_part(
         event("grown")
 
 
-def loopbacks(fabric: Fabric) -> list[str]:
+def find_loopbacks(fabric: Fabric) -> list[str]:
     return [fabric.switch(at).loopback4 or "" for at in fabric.switch_ids()]
 
 
-def managed(fabric: Fabric) -> list[str]:
+def find_management(fabric: Fabric) -> list[str]:
     return [fabric.switch(at).management.address for at in fabric.switch_ids()]
 
 
-def blocks(fabric: Fabric) -> list[str]:
+def find_blocks(fabric: Fabric) -> list[str]:
     return [each for at in fabric.switch_ids() for each in fabric.switch(at).bgp.aggregates]
 
 
-def ends(fabric: Fabric) -> list[str]:
+def find_ends(fabric: Fabric) -> list[str]:
     """Addresses of ports of switches inside the fabric."""
     ports = [port for at in fabric.switch_ids() for port in fabric.switch(at).ports]
     return [port.ipv4 for port in ports if port.ipv4 and port.direction is not Direction.EXTERNAL]
@@ -292,7 +294,7 @@ def test_new_host_at_a_given_address_is_rejected_without_renumbering(tmp_path: P
     spec["identities"] = {"links": "links.csv"}
     path.write_text(json.dumps(spec))
     found = compile_spec(path, gaps=False)
-    assert not errors(found), [each.message for each in found.diagnostics]
+    assert not find_errors(found), [each.message for each in found.diagnostics]
     found.lock_path.write_text(found.lock_text)
     more(spec, 0)
     path.write_text(json.dumps(spec))
@@ -306,6 +308,6 @@ def test_new_host_at_a_given_address_is_rejected_without_renumbering(tmp_path: P
     with (tmp_path / "links.csv").open("a") as table:
         table.write(",".join(row) + "\n")
     grown = compile_spec(path, gaps=False)
-    assert not errors(grown), [each.message for each in grown.diagnostics]
-    known, now = everything(found), everything(grown)
+    assert not find_errors(grown), [each.message for each in grown.diagnostics]
+    known, now = collect_everything(found), collect_everything(grown)
     assert {key: now.get(key) for key in known} == known

@@ -77,12 +77,12 @@ def test_no_worker_outlives_its_parent(how: int) -> None:
     parent.send_signal(how)
     parent.wait(timeout=10)
     deadline = time.monotonic() + 5
-    while any(_alive(pid) for pid in pids) and time.monotonic() < deadline:
+    while any(_is_alive(pid) for pid in pids) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert not any(_alive(pid) for pid in pids)
+    assert not any(_is_alive(pid) for pid in pids)
 
 
-def _alive(pid: int) -> bool:
+def _is_alive(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.cli.entry import run
-from tests.trust.hostile import harmless
+from tests.trust.hostile import is_harmless
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -170,7 +170,7 @@ class Arena:
                 raise Broken(f"{verb}: {line[:300]}")
         if "github" in words:
             reported = _COMMAND.sub("", reported)
-        if not harmless(reported):
+        if not is_harmless(reported):
             raise Broken(f"{verb}: prints what a terminal obeys")
         return status, reported
 
@@ -193,14 +193,14 @@ class Arena:
         Raises:
             Broken: one of them is not as it has to be.
         """
-        before = _resident()
+        before = _resident_bytes()
         begun = time.process_time()
         try:
-            with _limits():
+            with _set_limits():
                 yield
             if time.process_time() - begun > CPU_SECONDS:
                 raise Broken(f"takes {time.process_time() - begun:.0f} seconds of processor time")
-            if (growth := _resident() - before) > GROWTH:
+            if (growth := _resident_bytes() - before) > GROWTH:
                 raise Broken(f"takes {growth >> 20} MiB of memory")
         finally:
             for path, content in self._kept.items():
@@ -244,19 +244,19 @@ def _list_files(top: Path) -> dict[str, tuple[int, ...]]:
     return found
 
 
-def _resident() -> int:
+def _resident_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 
 
-def _late(*_: object) -> None:
+def _raise_late(*_: object) -> None:
     raise Broken(f"takes longer than {CPU_SECONDS:.0f} seconds of processor time, or {SECONDS} in all")
 
 
 @contextmanager
-def _limits() -> Iterator[None]:
+def _set_limits() -> Iterator[None]:
     """Timers, and a limit of address space so that an input that wants all memory gets a MemoryError."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    handlers = {number: signal.signal(number, _late) for number in (signal.SIGPROF, signal.SIGALRM)}
+    handlers = {number: signal.signal(number, _raise_late) for number in (signal.SIGPROF, signal.SIGALRM)}
     signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS + 1)
     signal.setitimer(signal.ITIMER_REAL, SECONDS)
     resource.setrlimit(resource.RLIMIT_AS, (_mapped_bytes() + ADDRESS_SPACE, hard))

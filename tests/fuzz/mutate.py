@@ -49,11 +49,11 @@ def mutate_input(random: Random, seeds: Sequence[bytes], shape: str) -> bytes:
     return found
 
 
-def _text(random: Random, data: bytes) -> str:
+def _decode_text(random: Random, data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def _bytes(text: str) -> bytes:
+def _encode_text(text: str) -> bytes:
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -82,7 +82,7 @@ _MOST_OPENINGS = 15_000
 
 
 @lru_cache(maxsize=512)
-def _parsed(data: bytes) -> str | None:
+def _parse_json(data: bytes) -> str | None:
     """A file as JSON text, None where it is no tree, or might be one so deep that libyaml, which recurses, ends us."""
     if sum(map(data.count, (b"[", b"{", b"- ", b"? "))) > _MOST_OPENINGS:
         return None
@@ -95,16 +95,16 @@ def _parsed(data: bytes) -> str | None:
 
 def tree_step(random: Random, data: bytes, seeds: Sequence[bytes], *, as_yaml: bool) -> bytes:
     """One change somewhere in the tree."""
-    parsed = _parsed(data)
+    parsed = _parse_json(data)
     if parsed is None:
         return lines_step(random, data, seeds)
     tree = json.loads(parsed)
-    other = _parsed(random.choice(seeds)) if random.random() < 0.2 else None
+    other = _parse_json(random.choice(seeds)) if random.random() < 0.2 else None
     change_tree(random, tree, json.loads(other) if other else None)
     try:
         if as_yaml and random.random() < 0.7:
-            return _bytes(yaml.dump(tree, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True))
-        return _bytes(
+            return _encode_text(yaml.dump(tree, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True))
+        return _encode_text(
             json.dumps(tree, indent=random.choice((None, 1, 4)), ensure_ascii=random.random() < 0.8)
         )
     except (yaml.YAMLError, RecursionError, UnicodeEncodeError, ValueError):
@@ -113,7 +113,7 @@ def tree_step(random: Random, data: bytes, seeds: Sequence[bytes], *, as_yaml: b
 
 def change_tree(random: Random, tree: Any, other: Any = None) -> None:
     """One change in place: a value replaced, dropped, repeated, wrapped, moved, renamed or taken from elsewhere."""
-    place = _container(random, tree)
+    place = _pick_container(random, tree)
     if not place:
         if isinstance(place, list):
             place.append(a_value(random))
@@ -129,7 +129,7 @@ def change_tree(random: Random, tree: Any, other: Any = None) -> None:
         case 3:
             place[key] = random.choice(([place[key]], {"a": place[key]}, [place[key], place[key]]))
         case 4:
-            source = _container(random, other if other is not None else tree)
+            source = _pick_container(random, other if other is not None else tree)
             if source:
                 near = random.choice(source if isinstance(source, list) else list(source.values()))
                 place[key] = json.loads(json.dumps(near))
@@ -147,7 +147,7 @@ def change_tree(random: Random, tree: Any, other: Any = None) -> None:
                 place[random.choice(TEXTS)] = a_value(random)
 
 
-def _container(random: Random, tree: Any) -> Any:
+def _pick_container(random: Random, tree: Any) -> Any:
     """A list or mapping of the tree, deeper ones as likely as those above."""
     found = tree
     while random.random() < 0.85:
@@ -164,7 +164,7 @@ def _container(random: Random, tree: Any) -> Any:
 
 def lines_step(random: Random, data: bytes, seeds: Sequence[bytes]) -> bytes:
     """One change of lines, words or numbers."""
-    lines = _text(random, data).split("\n")
+    lines = _decode_text(random, data).split("\n")
     at = random.randrange(len(lines))
     match random.randrange(14):
         case 0:
@@ -175,7 +175,7 @@ def lines_step(random: Random, data: bytes, seeds: Sequence[bytes]) -> bytes:
             other = random.randrange(len(lines))
             lines[at], lines[other] = lines[other], lines[at]
         case 3:
-            theirs = _text(random, random.choice(seeds)).split("\n")
+            theirs = _decode_text(random, random.choice(seeds)).split("\n")
             begin = random.randrange(len(theirs))
             lines[at:at] = theirs[begin : begin + random.choice((1, 1, 3, 20))]
         case 4:
@@ -183,12 +183,12 @@ def lines_step(random: Random, data: bytes, seeds: Sequence[bytes]) -> bytes:
         case 5:
             lines[at] += random.choice((" x", "," * 2000, lines[at] * 200))
         case 6 | 7:
-            lines[at] = _one(random, _NUMBER, lines[at], random.choice(NUMBERS))
+            lines[at] = _replace_line(random, _NUMBER, lines[at], random.choice(NUMBERS))
         case 8 | 9:
             words = _WORD.findall(lines[random.randrange(len(lines))])
-            lines[at] = _one(random, _WORD, lines[at], random.choice((*words, *TEXTS)))
+            lines[at] = _replace_line(random, _WORD, lines[at], random.choice((*words, *TEXTS)))
         case 10:
-            lines[at] = _one(random, _WORD, lines[at], "")
+            lines[at] = _replace_line(random, _WORD, lines[at], "")
         case 11:
             lines[at] = random.choice((" " * random.randrange(9) + lines[at].strip(), "\t" + lines[at]))
         case 12:
@@ -197,10 +197,10 @@ def lines_step(random: Random, data: bytes, seeds: Sequence[bytes]) -> bytes:
         case _:
             text = random.choice(("\r\n", "\r", "")).join(lines[at : at + 3])
             lines[at : at + 3] = [text]
-    return _bytes("\n".join(lines))
+    return _encode_text("\n".join(lines))
 
 
-def _one(random: Random, pattern: re.Pattern[str], line: str, new: str) -> str:
+def _replace_line(random: Random, pattern: re.Pattern[str], line: str, new: str) -> str:
     found = list(pattern.finditer(line))
     if not found:
         return line + new

@@ -41,7 +41,7 @@ class Target:
     cost: int
 
 
-def _some(files: Iterable[Path]) -> list[bytes]:
+def _pick_some(files: Iterable[Path]) -> list[bytes]:
     """Files that are not large, spread evenly when there are many."""
     known = sorted(path for path in files if path.is_file() and path.stat().st_size < _LARGEST)
     return [path.read_bytes() for path in known[:: max(1, len(known) // _MOST)]]
@@ -58,13 +58,17 @@ FORMATS = ("text", "json", "sarif", "github", "junit", "gitlab")
 # What a user writes.
 
 
-def _specs(arena: Arena) -> list[bytes]:
+def _spec_seeds(arena: Arena) -> list[bytes]:
     found = [(lab / "cluster.yaml").read_bytes() for lab in arena.labs.values()]
-    return [*found, *_some(ROOT.glob("inventories/*/cluster.yaml")), *map(str.encode, _examples("cluster"))]
+    return [
+        *found,
+        *_pick_some(ROOT.glob("inventories/*/cluster.yaml")),
+        *map(str.encode, _page_examples("cluster")),
+    ]
 
 
 @cache
-def _examples(kind: str) -> tuple[str, ...]:
+def _page_examples(kind: str) -> tuple[str, ...]:
     """The YAML blocks of the documentation that belong to a kind of file."""
     word = {"cluster": "cluster:", "policy": "forbid_", "access": "username:"}[kind]
     blocks = []
@@ -102,11 +106,11 @@ def _open_built_spec(arena: Arena, data: bytes) -> None:
     spec = arena.labs["frr"] / "cluster.yaml"
     arena.put(spec, data)
     arena.put(spec.with_name("fabricc.lock"), spec.with_name("fabricc.lock").read_bytes())
-    if arena.fabricc("validate", spec)[0] == 0 and _small(spec):
+    if arena.fabricc("validate", spec)[0] == 0 and _is_small(spec):
         _build_spec(arena, spec)
 
 
-def _small(spec: Path) -> bool:
+def _is_small(spec: Path) -> bool:
     from fabricc.compiler.compiled import compile_spec
 
     front = compile_spec(spec)
@@ -125,8 +129,8 @@ def _build_spec(arena: Arena, spec: Path, *words: str | Path) -> None:
                 assert checked == 0, f"a fresh build is not proved: {reported} {why}"
 
 
-def _locks(arena: Arena) -> list[bytes]:
-    return [*_some(arena.top.glob("*/fabricc.lock")), *_some(ROOT.glob("inventories/*/*.lock"))]
+def _lock_seeds(arena: Arena) -> list[bytes]:
+    return [*_pick_some(arena.top.glob("*/fabricc.lock")), *_pick_some(ROOT.glob("inventories/*/*.lock"))]
 
 
 def _open_lock(arena: Arena, data: bytes) -> None:
@@ -141,8 +145,8 @@ def _open_lock(arena: Arena, data: bytes) -> None:
             arena.fabricc("build", spec, "--frozen", "-o", arena.out, "-j", "1")
 
 
-def _catalogs(_: Arena) -> list[bytes]:
-    return _some((ROOT / "fabricc/catalog/models").rglob("*.yaml"))
+def _catalog_seeds(_: Arena) -> list[bytes]:
+    return _pick_some((ROOT / "fabricc/catalog/models").rglob("*.yaml"))
 
 
 def _open_catalog(arena: Arena, data: bytes) -> None:
@@ -159,7 +163,7 @@ def _open_catalog(arena: Arena, data: bytes) -> None:
     with arena.unchanged():
         arena.fabricc("validate", spec, "--format", _choose_option(data, *FORMATS))
         arena.fabricc("plan", spec, *_choose_option(data, (), ("--qos",)))
-    if crc32(data) % 3 == 0 and _small(spec):
+    if crc32(data) % 3 == 0 and _is_small(spec):
         _build_spec(arena, spec)
 
 
@@ -174,12 +178,15 @@ _OVERLAID = {
 }
 
 
-def _overlay(name: str) -> Target:
+def _overlay_target(name: str) -> Target:
     lab_name, into = _OVERLAID[name]
     nos = name.partition("-")[0]
 
     def seeds(arena: Arena) -> list[bytes]:
-        return [*_OVERLAYS[name], *(part for text in _configurations(arena, nos) for part in _parts(text))]
+        return [
+            *_OVERLAYS[name],
+            *(part for text in _configuration_seeds(arena, nos) for part in _cut_parts(text)),
+        ]
 
     def open_overlay(arena: Arena, data: bytes) -> None:
         lab = arena.labs[lab_name]
@@ -216,7 +223,7 @@ _OVERLAYS: dict[str, tuple[bytes, ...]] = {
 }
 
 
-def _parts(text: bytes) -> list[bytes]:
+def _cut_parts(text: bytes) -> list[bytes]:
     lines = text.split(b"\n")
     return [b"\n".join(lines[at : at + 12]) for at in range(0, min(len(lines), 240), 40)]
 
@@ -261,7 +268,7 @@ def _open_identities(arena: Arena, data: bytes) -> None:
         arena.fabricc("plan", lab / "named.yaml", "--places", lab / "given.csv")
 
 
-def _identities(arena: Arena) -> list[bytes]:
+def _identity_seeds(arena: Arena) -> list[bytes]:
     cables = (arena.labs["frr"] / "build/lab/plan/cabling.csv").read_text().split("\n")
     ends = [",".join(row.split(",")[1:5]) for row in cables if row.startswith("spine,")]
     return [
@@ -303,7 +310,7 @@ def _netbox_csv(_arena: Arena) -> list[bytes]:
     ]
 
 
-def _netbox(_arena: Arena) -> list[bytes]:
+def _netbox_seeds(_arena: Arena) -> list[bytes]:
     return [
         b'{"devices": {"results": [{"name": "leaf-1", "role": {"slug": "leaf"}, "rack": {"name": "r1"},'
         b'"position": 4.0, "primary_ip4": {"address": "172.16.9.9/16"}, "custom_fields": {"asn": 65001}}]},'
@@ -324,14 +331,14 @@ def _open_access(arena: Arena, data: bytes) -> None:
     arena.fabricc(*words, "--inventory-out", arena.out)
 
 
-def _accesses(arena: Arena) -> list[bytes]:
+def _access_seeds(arena: Arena) -> list[bytes]:
     whole = (
         "username: a\npassword: {env: X}\nssh_key: k\nknown_hosts: h\nca_file: c\nverify: true\n"
         "timeout_s: 9\nport: 22\ndriver: eos\noptions: {a: 1}\n"
         "secrets: {tacacs: {file: x}}\nnos: {frr: {username: b}}\n"
         "devices: {su001-tor1a: {address: 10.0.0.1, password: {keyring: fabricc}}}\n"
     )
-    return [whole.encode(), *map(str.encode, _examples("access"))]
+    return [whole.encode(), *map(str.encode, _page_examples("access"))]
 
 
 def _open_guids(arena: Arena, data: bytes) -> None:
@@ -343,7 +350,7 @@ def _open_guids(arena: Arena, data: bytes) -> None:
         arena.fabricc("check", lab / "build" / "lab", "-j", "1")
 
 
-def _guids(arena: Arena) -> list[bytes]:
+def _guid_seeds(arena: Arena) -> list[bytes]:
     rows = (arena.labs["infiniband"] / "build/lab/plan/lids.csv").read_text().split("\n")[1:]
     names = [row.split(",")[0] for row in rows if row]
     texts = ["\n".join(f"{name}: '0x0002c90300{at:06x}'" for at, name in enumerate(names)) for _ in (0,)]
@@ -357,14 +364,14 @@ def _open_found(arena: Arena, data: bytes) -> None:
         arena.fabricc("check", lab / "build" / "lab", "--found", lab / "found.txt", "-j", "1")
 
 
-def _topologies(arena: Arena) -> list[bytes]:
-    return _some((arena.labs["infiniband"] / "build/lab/subnets").rglob("*topo*")) or [b"vendid=0x2c9\n"]
+def _topology_seeds(arena: Arena) -> list[bytes]:
+    return _pick_some((arena.labs["infiniband"] / "build/lab/subnets").rglob("*topo*")) or [b"vendid=0x2c9\n"]
 
 
 # What a build writes.
 
 
-def _trees(arena: Arena) -> list[Path]:
+def _tree_folders(arena: Arena) -> list[Path]:
     return [lab / "build" / "lab" for lab in arena.labs.values()]
 
 
@@ -387,25 +394,25 @@ def _alter_tree(arena: Arena, tree: Path, path: str, content: bytes | None, *, s
             arena.fabricc("explain", f"{tree / path}:{pick % 90}")
 
 
-def _configurations(arena: Arena, nos: str) -> list[bytes]:
+def _configuration_seeds(arena: Arena, nos: str) -> list[bytes]:
     """Files of a NOS: built ones, those of the tests, published ones."""
     found = [
         path.read_bytes()
-        for path, system in _devices(arena).items()
+        for path, system in _find_devices(arena).items()
         if system == nos and path.stat().st_size < 10 * _LARGEST
     ]
     golden = [path for path in (ROOT / "tests/back/nos" / nos / "golden").rglob("*") if path.is_file()]
-    return [*found[:6], *_some(golden), *_some((CORPORA / nos).rglob("*"))]
+    return [*found[:6], *_pick_some(golden), *_pick_some((CORPORA / nos).rglob("*"))]
 
 
 @cache
-def _devices(arena: Arena) -> dict[Path, str]:
+def _find_devices(arena: Arena) -> dict[Path, str]:
     """File of a switch's main configuration -> its NOS."""
     marks = {
         "frr.conf": "frr", "config_db.json": "sonic", "juniper.conf": "junos", "startup.yaml": "cumulus",
     }  # fmt: skip
     found = {}
-    for tree in _trees(arena):
+    for tree in _tree_folders(arena):
         for path in sorted(tree.glob("switches/*/*")):
             if path.name in marks and not (
                 path.name == "frr.conf" and (path.parent / "config_db.json").exists()
@@ -416,15 +423,17 @@ def _devices(arena: Arena) -> dict[Path, str]:
     return found
 
 
-def _configuration(nos: str) -> Target:
+def _configuration_target(nos: str) -> Target:
     def open_configuration(arena: Arena, data: bytes) -> None:
-        places = [path for path, system in _devices(arena).items() if system == nos]
+        places = [path for path, system in _find_devices(arena).items() if system == nos]
         path = places[crc32(data) % len(places)]
         tree = path.parents[2]
         _alter_tree(arena, tree, path.relative_to(tree).as_posix(), data, signed=crc32(data) % 8 != 0)
 
     shape = {"sonic": "json", "cumulus": "yaml"}.get(nos, "text")
-    return Target(f"config:{nos}", shape, lambda arena: _configurations(arena, nos), open_configuration, 120)
+    return Target(
+        f"config:{nos}", shape, lambda arena: _configuration_seeds(arena, nos), open_configuration, 120
+    )
 
 
 def _read(nos: str) -> Target:
@@ -435,29 +444,29 @@ def _read(nos: str) -> Target:
         from fabricc.proof.compare import compare
         from fabricc.review.diff.trees import sessions_of
 
-        path = next(path for path, system in _devices(arena).items() if system == nos)
+        path = next(path for path, system in _find_devices(arena).items() if system == nos)
         text = data.decode("utf-8", "replace")
         reading = back_ends.load(nos).read({path.name: text})
         lines = max(text.count("\n"), len(text.splitlines())) + 1
         assert all(1 <= line <= lines for _, line, _ in reading.unknown), "an unknown line has no place"
-        compare(_facts(arena, nos), reading)
+        compare(_read_facts(arena, nos), reading)
         sessions_of(reading.facts)
         for value in reading.facts.values():
             str(value)
 
     shape = {"sonic": "json", "cumulus": "yaml"}.get(nos, "text")
-    return Target(f"read:{nos}", shape, lambda arena: _configurations(arena, nos), open_text, 2)
+    return Target(f"read:{nos}", shape, lambda arena: _configuration_seeds(arena, nos), open_text, 2)
 
 
 @cache
-def _facts(arena: Arena, nos: str) -> dict[str, Any]:
+def _read_facts(arena: Arena, nos: str) -> dict[str, Any]:
     from fabricc.back import nos as back_ends
 
-    path = next(path for path, system in _devices(arena).items() if system == nos)
+    path = next(path for path, system in _find_devices(arena).items() if system == nos)
     return dict(back_ends.load(nos).read({path.name: path.read_text()}).facts)
 
 
-def _files(pattern: str) -> Callable[[Arena], list[bytes]]:
+def _tree_seeds(pattern: str) -> Callable[[Arena], list[bytes]]:
     """Inputs that name a file of a tree in their first line and have its content after it."""
 
     def seeds(arena: Arena) -> list[bytes]:
@@ -505,9 +514,9 @@ def _open_state(arena: Arena, data: bytes) -> None:
     arena.fabricc("build", lab / "cluster.yaml", "-o", lab / "build", "-j", "1")
 
 
-def _states(arena: Arena) -> list[bytes]:
+def _state_seeds(arena: Arena) -> list[bytes]:
     digest = b'{"switches/su001-tor1a/frr.conf": "' + b"0" * 64 + b'"}'
-    return [*_some((arena.folder / "state/fabricc/trees").glob("*/lab.record")), digest]
+    return [*_pick_some((arena.folder / "state/fabricc/trees").glob("*/lab.record")), digest]
 
 
 def _open_journal(arena: Arena, data: bytes) -> None:
@@ -544,11 +553,13 @@ def write_journal(path: Path, data: bytes) -> None:
                 for row in tables.get(table, ()) if isinstance(tables, dict) else ():
                     with suppress(sqlite3.Error, TypeError, OverflowError, UnicodeEncodeError):
                         marks = ",".join("?" * len(row))
-                        base.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", [*map(_cell, row)])
+                        base.execute(
+                            f"INSERT OR REPLACE INTO {table} VALUES ({marks})", [*map(_cell_value, row)]
+                        )
             base.commit()
 
 
-def _cell(value: Any) -> Any:
+def _cell_value(value: Any) -> Any:
     """A value of a row; `zlib:` text is packed as the journal packs configurations."""
     import zlib
 
@@ -557,7 +568,7 @@ def _cell(value: Any) -> Any:
     return value if isinstance(value, (str, int, float, type(None))) else json.dumps(value)
 
 
-def _journals(arena: Arena) -> list[bytes]:
+def _journal_seeds(arena: Arena) -> list[bytes]:
     path = arena.folder / "seed.sqlite"
     write_journal(path, b"{}")
     names = ("spine01a", "su001-tor1a")
@@ -597,7 +608,7 @@ def _open_bundle(arena: Arena, data: bytes) -> None:
             continue
 
 
-def _bundles(arena: Arena) -> list[bytes]:
+def _bundle_seeds(arena: Arena) -> list[bytes]:
     from fabricc.operate.drivers.bundle import pack_bundle
 
     folders = sorted((ROOT / "tests/back/nos/frr/golden").iterdir())
@@ -664,11 +675,11 @@ def _open_answers(arena: Arena, data: bytes) -> None:
 @cache
 def _answer_validly(arena: Arena) -> dict[str, Any]:
     """Return a valid answer of a switch."""
-    found: dict[str, Any] = json.loads(_answers(arena)[0])
+    found: dict[str, Any] = json.loads(_answer_seeds(arena)[0])
     return found
 
 
-def _answers(arena: Arena) -> list[bytes]:
+def _answer_seeds(arena: Arena) -> list[bytes]:
     from fabricc.operate.drivers.bundle import pack_bundle
 
     tree = arena.labs["frr"] / "build" / "lab"
@@ -747,7 +758,7 @@ def _open_words(arena: Arena, data: bytes) -> None:
             arena.fabricc("catalog", words[0].lstrip("-") or "x")
 
 
-def _words(arena: Arena) -> list[bytes]:
+def _word_seeds(arena: Arena) -> list[bytes]:
     return [
         b"10.0.0.6", b"10.0.0.0/29", b"AS4200524288", b"su001-tor1a", b"su001-tor1a:Ethernet8\necn", b"fd00::1",
         b"su001-host01", b"FAB4003", b"su001-tor1a/frr.conf:12", b"sn5600", b"rack001-tor1a:Ethernet1/1\nqueue",
@@ -758,33 +769,34 @@ def _words(arena: Arena) -> list[bytes]:
 TARGETS = {
     target.name: target
     for target in (
-        Target("spec", "yaml", _specs, _open_spec, 13),
-        Target("spec:build", "yaml", lambda arena: _specs(arena)[:4], _open_built_spec, 20),
-        Target("lock", "text", _locks, _open_lock, 14),
-        Target("catalog", "yaml", _catalogs, _open_catalog, 26),
-        *map(_overlay, _OVERLAID),
-        Target("template", "text", lambda _: [*_some((ROOT / "templates").glob("*/*.j2"))], _open_template, 80),
-        Target("policy", "yaml", lambda _: [*map(str.encode, _examples("policy"))], _open_policy, 19),
-        Target("access", "yaml", _accesses, _open_access, 43),
-        Target("identities", "text", _identities, _open_identities, 60),
-        Target("netbox", "json", _netbox, _open_netbox, 80),
+        Target("spec", "yaml", _spec_seeds, _open_spec, 13),
+        Target("spec:build", "yaml", lambda arena: _spec_seeds(arena)[:4], _open_built_spec, 20),
+        Target("lock", "text", _lock_seeds, _open_lock, 14),
+        Target("catalog", "yaml", _catalog_seeds, _open_catalog, 26),
+        *map(_overlay_target, _OVERLAID),
+        Target("template", "text", lambda _: [*_pick_some((ROOT / "templates").glob("*/*.j2"))], _open_template, 80),
+        Target("policy", "yaml", lambda _: [*map(str.encode, _page_examples("policy"))], _open_policy, 19),
+        Target("access", "yaml", _access_seeds, _open_access, 43),
+        Target("identities", "text", _identity_seeds, _open_identities, 60),
+        Target("netbox", "json", _netbox_seeds, _open_netbox, 80),
         Target("netbox-csv", "text", _netbox_csv, _open_netbox_csv, 80),
-        Target("guids", "yaml", _guids, _open_guids, 25),
-        Target("ibnetdiscover", "text", _topologies, _open_found, 31),
-        Target("manifest", "json", lambda arena: [(tree / "manifest.json").read_bytes() for tree in _trees(arena)],
+        Target("guids", "yaml", _guid_seeds, _open_guids, 25),
+        Target("ibnetdiscover", "text", _topology_seeds, _open_found, 31),
+        Target("manifest", "json",
+            lambda arena: [(tree / "manifest.json").read_bytes() for tree in _tree_folders(arena)],
                _open_manifest, 20),
         *map(_read, ("frr", "eos", "nxos", "junos", "sonic", "cumulus")),
-        *map(_configuration, ("frr", "eos", "nxos", "junos", "sonic", "cumulus")),
-        Target("tree:switches", "text", _files("switches/**/*"), _open_file, 70),
-        Target("tree:hosts", "text", _files("hosts/**/*"), _open_file, 70),
-        Target("tree:subnets", "text", _files("subnets/**/*"), _open_file, 40),
-        Target("tree:plan", "text", _files("[!sh]*/*"), _open_file, 40),
-        Target("state", "json", _states, _open_state, 74),
-        Target("journal", "json", _journals, _open_journal, 140),
-        Target("bundle", "text", _bundles, _open_bundle, 1),
-        Target("answers", "json", _answers, _open_answers, 60),
-        Target("revision", "yaml", lambda arena: _specs(arena)[:1], _open_revision, 150),
-        Target("words", "text", _words, _open_words, 16),
+        *map(_configuration_target, ("frr", "eos", "nxos", "junos", "sonic", "cumulus")),
+        Target("tree:switches", "text", _tree_seeds("switches/**/*"), _open_file, 70),
+        Target("tree:hosts", "text", _tree_seeds("hosts/**/*"), _open_file, 70),
+        Target("tree:subnets", "text", _tree_seeds("subnets/**/*"), _open_file, 40),
+        Target("tree:plan", "text", _tree_seeds("[!sh]*/*"), _open_file, 40),
+        Target("state", "json", _state_seeds, _open_state, 74),
+        Target("journal", "json", _journal_seeds, _open_journal, 140),
+        Target("bundle", "text", _bundle_seeds, _open_bundle, 1),
+        Target("answers", "json", _answer_seeds, _open_answers, 60),
+        Target("revision", "yaml", lambda arena: _spec_seeds(arena)[:1], _open_revision, 150),
+        Target("words", "text", _word_seeds, _open_words, 16),
     )
 }  # fmt: skip
 """Kind -> its seeds and the function that opens an input."""

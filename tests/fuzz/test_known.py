@@ -25,12 +25,12 @@ def run_in_lab_folder(arena: Arena, lab: str, files: dict[str, str], *words: str
         return arena.fabricc(*(word.format(lab=place, out=arena.out) for word in words))
 
 
-def spec(arena: Arena, more: str, lab: str = "frr") -> str:
+def spec_text(arena: Arena, more: str, lab: str = "frr") -> str:
     return (arena.labs[lab] / "cluster.yaml").read_text() + more
 
 
 def test_a_severity_that_is_a_number_has_a_place(arena: Arena) -> None:
-    text = spec(arena, "").replace("reason: a lab has no queues", "reason: x, severity: 1", 1)
+    text = spec_text(arena, "").replace("reason: a lab has no queues", "reason: x, severity: 1", 1)
     status, output = run_in_lab_folder(arena, "frr", {"cluster.yaml": text}, "validate", "{lab}/cluster.yaml")
     assert status == 1
     assert "severity" in output
@@ -66,7 +66,7 @@ OVERLAYS = {
 def test_an_overlay_may_add_an_address(arena: Arena, what: str) -> None:
     into, text = OVERLAYS[what]
     files = {
-        "cluster.yaml": spec(arena, f"overlays: [{{file: o.txt, nos: frr, into: {into}}}]\n"),
+        "cluster.yaml": spec_text(arena, f"overlays: [{{file: o.txt, nos: frr, into: {into}}}]\n"),
         "o.txt": text,
     }
     with arena.inside(), arena.judged():
@@ -113,7 +113,7 @@ switches:
 def test_a_port_name_of_words_that_ports_do_not_have_is_a_finding(
     arena: Arena, model: str, nos: str, port: str
 ) -> None:
-    text = spec(arena, "catalog: [mine.yaml]\n").replace(
+    text = spec_text(arena, "catalog: [mine.yaml]\n").replace(
         "tors: {model: linux-16x100, nos: frr", f"tors: {{model: mine, nos: {nos}"
     )
     files = {"cluster.yaml": text, "mine.yaml": MODEL.format(model=model, nos=nos, port=port)}

@@ -78,7 +78,7 @@ class Store:
         for name, place in REFERENCES.items():
             value = made.get(name)
             where = self.roles() if place == "roles" else place
-            if value is None or not refers(path, name, where):
+            if value is None or not refers_to(path, name, where):
                 continue
             if str(value) not in self.lists.get(where, {}):
                 raise ValueError(json.dumps({name: [f"Related object not found: {value!r}"]}))
@@ -88,9 +88,12 @@ class Store:
                 raise ValueError(json.dumps({"non_field_errors": [f"{names} must be unique"]}))
         if path == "dcim/cables":
             taken = {
-                end for other in self.lists.get(path, {}).values() if other is not made for end in ends(other)
+                end
+                for other in self.lists.get(path, {}).values()
+                if other is not made
+                for end in cable_ends(other)
             }
-            if taken & set(ends(made)):
+            if taken & set(cable_ends(made)):
                 raise ValueError(json.dumps({"__all__": ["Duplicate termination found"]}))
 
     def change(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -114,7 +117,7 @@ class Store:
         answer["tags"] = [self.lists["extras/tags"][str(each)] for each in tags]
         for name, place in REFERENCES.items():
             where = self.roles() if place == "roles" else place
-            if held.get(name) is None or not refers(path, name, where):
+            if held.get(name) is None or not refers_to(path, name, where):
                 continue
             answer[name] = (
                 dict(self.lists[where][str(held[name])]) if nested else {"id": held[name], "url": "…"}
@@ -150,17 +153,19 @@ class Store:
         if path == "dcim/cables":
             interfaces = self.lists["dcim/interfaces"]
             return any(
-                str(interfaces[str(end)]["device"]) in values for end in ends(each) if str(end) in interfaces
+                str(interfaces[str(end)]["device"]) in values
+                for end in cable_ends(each)
+                if str(end) in interfaces
             )
         return str(each.get(name.removesuffix("_id"))) in values
 
 
-def refers(path: str, name: str, where: str) -> bool:
+def refers_to(path: str, name: str, where: str) -> bool:
     """Return whether a field of a list refers to an object: not the text of a prefix, nor the role of an address."""
     return path != where and (path, name) not in (("ipam/prefixes", "prefix"), ("ipam/ip-addresses", "role"))
 
 
-def ends(cable: dict[str, Any]) -> list[Any]:
+def cable_ends(cable: dict[str, Any]) -> list[Any]:
     """Return the interfaces of a cable."""
     if "a_terminations" in cable:
         return [each["object_id"] for side in "ab" for each in cable[f"{side}_terminations"]]
@@ -242,7 +247,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def served(store: Store) -> Iterator[str]:
+def serve_store(store: Store) -> Iterator[str]:
     """Serve a store on a loopback port; its address."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"store": store}))
     thread = threading.Thread(target=server.serve_forever, daemon=True)

@@ -38,7 +38,7 @@ priorities:
 pytestmark = pytest.mark.skipif(find_spec("ansible") is None, reason="ansible-core is not installed")
 
 
-def environment(folder: Path) -> dict[str, str]:
+def make_environment(folder: Path) -> dict[str, str]:
     return {
         **os.environ,
         "ANSIBLE_COLLECTIONS_PATH": str(ROOT),
@@ -54,11 +54,11 @@ def environment(folder: Path) -> dict[str, str]:
 def run(folder: Path, tool: str, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [str(Path(sys.executable).parent / tool), *words],
-        cwd=folder, env=environment(folder), capture_output=True, text=True, check=False, timeout=300,
+        cwd=folder, env=make_environment(folder), capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
 
 
-def played(folder: Path, tasks: list[dict[str, Any]], *options: str) -> list[dict[str, Any]]:
+def play_tasks(folder: Path, tasks: list[dict[str, Any]], *options: str) -> list[dict[str, Any]]:
     """Return what each task of a playbook returned; it ends at the first that fails."""
     named = [
         {"name": f"task {number}", "register": f"r{number}", **task} for number, task in enumerate(tasks)
@@ -92,7 +92,7 @@ def run_alone(folder: Path, module: str, **arguments: object) -> Any:
     file = COLLECTION / f"plugins/modules/{module}.py"
     ran = subprocess.run(
         [sys.executable, str(file), "arguments.json"],
-        cwd=folder, env=environment(folder), capture_output=True, text=True, check=False, timeout=120,
+        cwd=folder, env=make_environment(folder), capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     assert "Traceback" not in ran.stderr
     return json.loads(ran.stdout)
@@ -110,12 +110,12 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_a_build_changes_once_and_check_mode_never(folder: Path) -> None:
-    (would,) = played(folder, [build()], "--check")
+    (would,) = play_tasks(folder, [build()], "--check")
     assert would["changed"]
     assert "switches/spine01a/running-config.cfg" in would["changed_files"]
     assert not (folder / "build").exists()
     assert not (folder / "fabricc.lock").exists()
-    first, again, proved, checked = played(
+    first, again, proved, checked = play_tasks(
         folder,
         [build(), build(), {"fabricc.fabric.check": {"tree": "build/zone"}}, {**build(), "check_mode": True}],
     )
@@ -126,9 +126,9 @@ def test_a_build_changes_once_and_check_mode_never(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_diff_mode_shows_the_files_that_change(folder: Path) -> None:
-    played(folder, [build()])
+    play_tasks(folder, [build()])
     (folder / "cluster.yaml").write_text(SPEC + "overrides: {su001-tor1a: {drain: true}}\n")
-    review, would = played(
+    review, would = play_tasks(
         folder,
         [{"fabricc.fabric.diff": {"before": "build/zone", "after": "cluster.yaml"}}, build()],
         "--check", "--diff",
@@ -140,7 +140,7 @@ def test_diff_mode_shows_the_files_that_change(folder: Path) -> None:
     assert (review["changed"], review["devices_changed"], review["risk"]) == (False, 1, "low")
     assert review["groups"][0]["devices"] == ["su001-tor1a"]
     (folder / "build/zone" / changed[0]).write_text("edited\n")
-    (mended,) = played(folder, [build()], "--check")
+    (mended,) = play_tasks(folder, [build()], "--check")
     assert changed[0] in mended["changed_files"]
 
 
@@ -308,22 +308,24 @@ def test_ansible_push_changes_once_and_check_mode_returns_diffs(network: Network
     }  # fmt: skip
     task = {"fabricc.fabric.push": push}
     tasks = [build(spec=str(network.spec)), {"fabricc.fabric.push": push | {"tree": "{{ r0.tree }}"}}]
-    built, previewed = played(network.folder, tasks, "--check")
+    built, previewed = play_tasks(network.folder, tasks, "--check")
     assert (built["changed"], set(previewed["switches"])) == (True, set(network.source.devices))
-    (would,) = played(network.folder, [task], "--check", "--diff")
+    (would,) = play_tasks(network.folder, [task], "--check", "--diff")
     switches = set(network.source.devices)
     assert (would["changed"], set(would["switches"])) == (True, switches)
     assert "+  transmit-interval 500" in would["_stdout"]
     assert {network.interval(name) for name in switches} == {"first"}
-    pushed, again = played(network.folder, [task, task])
+    pushed, again = play_tasks(network.folder, [task, task])
     assert (pushed["changed"], pushed["states"]) == (True, {"confirmed": len(switches)})
     assert {network.interval(name) for name in switches} != {"first"}
     assert (again["changed"], again["states"]) == (False, {"unchanged": len(switches)})
     keys = network.folder / "allowed_signers"
     keys.write_text("nobody@example.org ssh-ed25519 AAAA\n")
-    unsigned = played(network.folder, [{"fabricc.fabric.push": {**push, "require_signature": str(keys)}}])[0]
+    unsigned = play_tasks(
+        network.folder, [{"fabricc.fabric.push": {**push, "require_signature": str(keys)}}]
+    )[0]
     assert "FAB0050" in unsigned["msg"]
-    refused = played(network.folder, [{"fabricc.fabric.push": {**push, "tree_digest": "0" * 64}}])[0]
+    refused = play_tasks(network.folder, [{"fabricc.fabric.push": {**push, "tree_digest": "0" * 64}}])[0]
     assert refused["failed"]
     assert "FAB9154" in refused["msg"]
 

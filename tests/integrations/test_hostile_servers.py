@@ -13,7 +13,7 @@ import pytest
 
 from fabricc.cli.entry import run
 from fabricc.integrations.sync import client
-from tests.integrations.source_of_truth import TOKEN, Store, served
+from tests.integrations.source_of_truth import TOKEN, Store, serve_store
 from tests.integrations.test_sync import PRODUCTS, SPEC
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Talk(socketserver.StreamRequestHandler):
 
 
 @contextmanager
-def answering(answer: Answer) -> Iterator[tuple[str, list[bytes]]]:
+def serve_answers(answer: Answer) -> Iterator[tuple[str, list[bytes]]]:
     """Serve answers on a loopback port: the address, and the heads of the requests."""
     seen: list[bytes] = []
     handler = type("Bound", (Talk,), {"answer": answer, "seen": seen})
@@ -58,11 +58,11 @@ def answering(answer: Answer) -> Iterator[tuple[str, list[bytes]]]:
         thread.join()
 
 
-def page(results: object, count: object = 1, more: object = None) -> bytes:
+def page_body(results: object, count: object = 1, more: object = None) -> bytes:
     return json.dumps({"count": count, "next": more, "results": results}).encode()
 
 
-def drip(talk: Talk, body: bytes) -> None:
+def drip_body(talk: Talk, body: bytes) -> None:
     """Send a part of a body at a time for as long as the other end listens, a bounded number of times."""
     try:
         for _ in range(200):
@@ -84,22 +84,22 @@ ANSWERS: dict[str, Answer] = {
     ),
     "escape sequences": lambda talk, _: talk.send(b"\x1b]0;x\x07\x1b[2J", "400 Bad"),
     "redirect without a place": lambda talk, _: talk.send(b"", "302 Found"),
-    "pages without end": lambda talk, _: talk.send(page(ONE, 10**9, "http://x/")),
-    "no count": lambda talk, _: talk.send(page(ONE, None)),
-    "more than it counts": lambda talk, _: talk.send(page(ONE, 0, "http://x/")),
-    "less than it counts": lambda talk, _: talk.send(page(ONE, 2)),
+    "pages without end": lambda talk, _: talk.send(page_body(ONE, 10**9, "http://x/")),
+    "no count": lambda talk, _: talk.send(page_body(ONE, None)),
+    "more than it counts": lambda talk, _: talk.send(page_body(ONE, 0, "http://x/")),
+    "less than it counts": lambda talk, _: talk.send(page_body(ONE, 2)),
     "a list": lambda talk, _: talk.send(b"[1]"),
-    "no identifier": lambda talk, _: talk.send(page([{"name": "x"}])),
-    "an identifier that is a list": lambda talk, _: talk.send(page([{"id": [1], "name": "x"}])),
+    "no identifier": lambda talk, _: talk.send(page_body([{"name": "x"}])),
+    "an identifier that is a list": lambda talk, _: talk.send(page_body([{"id": [1], "name": "x"}])),
     "a million values": lambda talk, _: talk.send(b'{"count":1,"results":[' + b"[]," * 1_100_000 + b"[]]}"),
     "deep": lambda talk, _: talk.send(b'{"results":' + b"[" * 90_000),
     "a long number": lambda talk, _: talk.send(b'{"count":' + b"9" * 5_000 + b',"results":[]}'),
     "half": lambda talk, _: talk.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n{"),
     "no HTTP": lambda talk, _: talk.wfile.write(b"SSH-2.0-x\r\n"),
     "closed": lambda *_: None,
-    "a slow body": lambda talk, _: drip(talk, b"HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n{ ") or None,
-    "slow headers": lambda talk, _: (talk.wfile.write(b"HTTP/1.1 200 OK\r\n"), drip(talk, b"X: y\r\n"))[1],
-    "a continuation without end": lambda talk, _: drip(talk, b"HTTP/1.1 100 Continue\r\n\r\n"),
+    "a slow body": lambda talk, _: drip_body(talk, b"HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n{ ") or None,
+    "slow headers": lambda talk, _: (talk.wfile.write(b"HTTP/1.1 200 OK\r\n"), drip_body(talk, b"X: y\r\n"))[1],
+    "a continuation without end": lambda talk, _: drip_body(talk, b"HTTP/1.1 100 Continue\r\n\r\n"),
 }  # fmt: skip
 
 
@@ -133,7 +133,7 @@ def test_an_answer_is_a_finding(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with answering(ANSWERS[name]) as (url, seen):
+    with serve_answers(ANSWERS[name]) as (url, seen):
         status, text = sync(url, tmp_path, capsys, *words)
     assert status in (1, 3)
     assert "FAB2153" in text or "FAB7020" in text
@@ -143,17 +143,17 @@ def test_an_answer_is_a_finding(
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_no_redirect_gets_the_token(status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with answering(lambda talk, _: talk.send(page([], 0))) as (other, seen):
+    with serve_answers(lambda talk, _: talk.send(page_body([], 0))) as (other, seen):
         more = f"Location: {other}/api/x/\r\n"
-        with answering(lambda talk, _: talk.send(b"", f"{status} Elsewhere", more)) as (url, _):
+        with serve_answers(lambda talk, _: talk.send(b"", f"{status} Elsewhere", more)) as (url, _):
             assert sync(url, tmp_path, capsys)[0] == 1
     assert seen == []
 
 
 def test_a_next_page_elsewhere_is_not_followed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with (
-        answering(lambda talk, _: talk.send(page([], 0))) as (other, seen),
-        answering(lambda talk, _: talk.send(page(ONE, 2, f"{other}/api/x/"))) as (url, _),
+        serve_answers(lambda talk, _: talk.send(page_body([], 0))) as (other, seen),
+        serve_answers(lambda talk, _: talk.send(page_body(ONE, 2, f"{other}/api/x/"))) as (url, _),
     ):
         assert sync(url, tmp_path, capsys)[0] == 1
         assert seen == []
@@ -174,10 +174,10 @@ def test_an_address_that_is_not_this_machine_gets_no_token_in_clear(
 def test_no_proxy_gets_a_token_in_clear(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with answering(lambda talk, _: talk.send(page([], 0))) as (proxy, seen):
+    with serve_answers(lambda talk, _: talk.send(page_body([], 0))) as (proxy, seen):
         monkeypatch.setenv("http_proxy", proxy)
         monkeypatch.delenv("no_proxy", raising=False)
-        with answering(lambda talk, _: talk.send(b"", "404 Not Found")) as (url, requested):
+        with serve_answers(lambda talk, _: talk.send(b"", "404 Not Found")) as (url, requested):
             assert sync(url, tmp_path, capsys)[0] == 1
     assert (seen, len(requested)) == ([], 1)
 
@@ -191,7 +191,7 @@ def test_a_token_that_no_header_can_have_is_not_printed(
     file = tmp_path / "token"
     file.write_bytes(f" {token}".encode() if "\n" in token else token.encode())
     file.chmod(0o600)
-    with answering(lambda talk, _: talk.send(page([], 0))) as (url, seen):
+    with serve_answers(lambda talk, _: talk.send(page_body([], 0))) as (url, seen):
         status, text = sync(url, tmp_path, capsys, "--token", f"file:{file}")
     assert (status, seen) == (1, [])
     assert "secret" not in text
@@ -227,7 +227,7 @@ def test_no_value_of_an_object_ends_in_an_exception(
     monkeypatch.setattr(client, "TIMEOUT_S", 60)
     monkeypatch.chdir(tmp_path)
     store = Altered(product)
-    with served(store) as url:
+    with serve_store(store) as url:
         spec = str(tmp_path / "cluster.yaml")
         (tmp_path / "cluster.yaml").write_text(SPEC)
         assert run(["sync", product, spec, "--url", url, "--apply"]) == 0

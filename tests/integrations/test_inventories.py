@@ -52,7 +52,7 @@ priorities: {rdma: {dscp: 26, lossless: true}, cnp: {dscp: 48, strict: true}, de
 """
 
 
-def layers(model: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+def derive_layers(model: dict[str, Any]) -> dict[str, tuple[str, ...]]:
     """Return the switches above each node, as Topograph's loader derives them; it refuses what this asserts."""
     parents: dict[str, str] = {}
     for name, switch in model["switches"].items():
@@ -84,7 +84,7 @@ def export_inventory(tmp_path: Path, text: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("text", [TWO_TIERS, DOMAINS, PODS])
 def test_every_host_is_in_the_tree_once(tmp_path: Path, text: str) -> None:
-    found = layers(export_inventory(tmp_path, text))
+    found = derive_layers(export_inventory(tmp_path, text))
     fabric = compile_spec(tmp_path / "cluster.yaml").fabric
     assert {node: above[0] for node, above in found.items()} == {
         host: unit.name for unit in fabric.units.values() for host in unit.hosts.values()
@@ -100,7 +100,7 @@ def test_domains_are_blocks(tmp_path: Path) -> None:
 
 
 def test_pods_are_switches_between(tmp_path: Path) -> None:
-    found = layers(export_inventory(tmp_path, PODS))
+    found = derive_layers(export_inventory(tmp_path, PODS))
     assert Counter(above[1] for above in found.values()) == {"lab-pod1": 128, "lab-pod2": 128}
 
 

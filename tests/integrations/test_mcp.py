@@ -69,7 +69,7 @@ async def open_client(folder: Path, *options: str, **environment: str) -> AsyncI
         yield client
 
 
-def contents(folder: Path) -> dict[str, str]:
+def tree_contents(folder: Path) -> dict[str, str]:
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return {str(path.relative_to(folder)): sha256(path.read_bytes()).hexdigest() for path in files}
 
@@ -148,9 +148,9 @@ def test_mcp_rejects_paths_outside_the_folder(root: Path) -> None:
 
 @pytest.mark.slow
 def test_mcp_answers_equal_the_verbs_and_write_nothing(root: Path) -> None:
-    before = contents(root)
+    before = tree_contents(root)
     anyio.run(many, root)
-    assert contents(root) == before
+    assert tree_contents(root) == before
 
 
 def test_a_spec_outside_is_not_read_for_a_tree_inside(root: Path, tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Re
     return made
 
 
-def running(folder: Path) -> bool:
+def is_running(folder: Path) -> bool:
     """Return whether the process of `other` is there."""
     return Path("/proc", (folder / "pid").read_text()).exists()
 
@@ -207,7 +207,7 @@ def test_mcp_stops_a_verb_with_too_much_output(
     finally:
         tracemalloc.stop()
     assert caught.value.code == "FAB0078"
-    assert not running(tmp_path)
+    assert not is_running(tmp_path)
 
 
 def test_a_verb_that_takes_too_long_is_ended(
@@ -218,7 +218,7 @@ def test_a_verb_that_takes_too_long_is_ended(
     with pytest.raises(RequestError) as caught:
         asyncio.run(asyncio.wait_for(place.run_verb(["plan"], [], 50), 60))
     assert caught.value.code == "FAB0073"
-    assert not running(tmp_path)
+    assert not is_running(tmp_path)
 
 
 def test_of_what_is_no_answer_the_end_is_reported(other: Callable[[str], ReadableFolder]) -> None:
@@ -240,11 +240,11 @@ def test_a_question_that_is_cancelled_ends_its_process(
                 await anyio.sleep(0.01)
             tasks.cancel_scope.cancel()
         with anyio.move_on_after(10):
-            while running(tmp_path):
+            while is_running(tmp_path):
                 await anyio.sleep(0.01)
 
     anyio.run(asking)
-    assert not running(tmp_path)
+    assert not is_running(tmp_path)
 
 
 @pytest.fixture

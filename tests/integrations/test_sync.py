@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.cli.entry import run
-from tests.integrations.source_of_truth import TOKEN, Store, ends, served
+from tests.integrations.source_of_truth import TOKEN, Store, cable_ends, serve_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,7 +72,7 @@ def case(
     (tmp_path / "cluster.yaml").write_text(SPEC)
     monkeypatch.setenv(f"{request.param.upper()}_TOKEN", TOKEN)
     store = Store(request.param, page=40)
-    with served(store) as url:
+    with serve_store(store) as url:
         yield Case(request.param, store, url, tmp_path, capsys)
 
 
@@ -128,9 +128,9 @@ def test_objects_of_others_stay_and_are_reported(case: Case) -> None:
     tor["tags"], tor["platform"] = [], None
     cable_id, cable = next(iter(case.store.lists["dcim/cables"].items()))
     cable["tags"] = []
-    far = ends(cable)[1]
+    far = cable_ends(cable)[1]
     del case.store.lists["dcim/cables"][cable_id]
-    stray = {**case.store.lists["dcim/interfaces"][str(ends(cable)[0])], "name": "patch1", "tags": []}
+    stray = {**case.store.lists["dcim/interfaces"][str(cable_ends(cable)[0])], "name": "patch1", "tags": []}
     made = case.store.add("dcim/interfaces", {name: value for name, value in stray.items() if name != "id"})
     two = [{"object_type": "dcim.interface", "object_id": each} for each in (made["id"], far)]
     body = {"a_terminations": two[:1], "b_terminations": two[1:]}
@@ -315,7 +315,7 @@ def test_a_device_of_others_that_differs_gets_nothing(case: Case) -> None:
     interfaces = case.store.lists["dcim/interfaces"]
     gone = [key for key, each in interfaces.items() if each["device"] == tor["id"]]
     cables = case.store.lists["dcim/cables"]
-    for key in [key for key, each in cables.items() if {str(end) for end in ends(each)} & {*gone}]:
+    for key in [key for key, each in cables.items() if {str(end) for end in cable_ends(each)} & {*gone}]:
         del cables[key]
     for key in gone:
         del interfaces[key]

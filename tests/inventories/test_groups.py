@@ -22,7 +22,7 @@ ONE_LOSSLESS = ("junos",)
 """Systems whose box here has not the headroom for two lossless classes; they are refused with numbers."""
 
 
-def spec(nos: str, model: str, lossless: bool) -> dict[str, Any]:
+def mixed_spec(nos: str, model: str, lossless: bool) -> dict[str, Any]:
     login = "storage-2x400" if nos in WITHOUT_100G else "cpu-2x100"
     return {
         "cluster": "mixed",
@@ -51,7 +51,7 @@ def spec(nos: str, model: str, lossless: bool) -> dict[str, Any]:
 @pytest.mark.parametrize(("nos", "model"), MODELS, ids=[nos for nos, _ in MODELS])
 def test_every_nos_builds_and_proves_them(nos: str, model: str, lossless: bool, tmp_path: Path) -> None:
     path = tmp_path / "cluster.yaml"
-    path.write_text(json.dumps(spec(nos, model, lossless)))
+    path.write_text(json.dumps(mixed_spec(nos, model, lossless)))
     result, _ = build_tree(path, tmp_path / "build")
     wrong = {each.code: each for each in result.diagnostics if each.severity is Severity.ERROR}
     if lossless and nos in ONE_LOSSLESS:

@@ -38,11 +38,11 @@ EXPECTED = {
 LARGE = {"hpn-dual-plane-pod", "meta-24k"}
 
 
-def inventory(name: str) -> object:
+def make_case(name: str) -> object:
     return pytest.param(name, id=name, marks=[pytest.mark.slow] if name in LARGE else [])
 
 
-@pytest.fixture(scope="module", params=[inventory(name) for name in EXPECTED])
+@pytest.fixture(scope="module", params=[make_case(name) for name in EXPECTED])
 def tree(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tree of an inventory, built from a copy with the committed lock frozen and every file read back."""
     folder = tmp_path_factory.mktemp(request.param)

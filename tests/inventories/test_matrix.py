@@ -22,7 +22,7 @@ FAMILIES, LINKS = ("ipv4", "ipv6", "dual"), ("numbered", "unnumbered")
 LAB = [{"code": code, "reason": "routing is what is tried here"} for code in ("FAB5201", "FAB5202")]
 
 
-def ways() -> Iterator[object]:
+def each_way() -> Iterator[object]:
     """Every way; the ordinary run has every pair of values of any two."""
     for nos, family, links, cores in product(enumerate(BOXES), enumerate(FAMILIES), enumerate(LINKS), (0, 1)):
         tiers = "three tiers" if cores else "two tiers"
@@ -34,7 +34,7 @@ def ways() -> Iterator[object]:
 
 
 @pytest.mark.spread(8)
-@pytest.mark.parametrize(("nos", "family", "links", "cores"), [*ways()])
+@pytest.mark.parametrize(("nos", "family", "links", "cores"), [*each_way()])
 def test_it_compiles_and_reads_back(nos: str, family: str, links: str, cores: bool, tmp_path: Path) -> None:
     box = {"model": BOXES[nos], "nos": nos, "uplink_gbps": 400}
     spec = {

@@ -26,8 +26,8 @@ from fabricc.paperwork.bill import (
 from fabricc.paperwork.materials import list_materials, merge_materials
 from fabricc.paperwork.racks import Place
 from tests.compiler.test_networks import WHOLE
-from tests.effort import examples
-from tests.front.planning.support import document, fabric_of, planned, spec_of
+from tests.effort import scale_examples
+from tests.front.planning.support import fabric_of, make_document, planned, spec_of
 
 if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
@@ -40,27 +40,27 @@ MODULES = {module.title: module for module in load_optics().transceivers}
 CABLES = ("host_cables", "spine_cables", "core_cables")
 
 
-def small(
+def small_spec(
     host: str = "dgx-b200", switch: str = "sn5600", medium: str = "smf", metres: int = 40, **more: Any
 ) -> dict[str, Any]:
     cable = {"medium": medium, "length_m": metres}
     tier = {"model": switch, "nos": "frr"}
-    return document(
+    return make_document(
         gpus={"model": host, "hosts": 8, "hosts_per_unit": 4}, tors=tier, spines={**tier, "count": 2},
         cables={"host": cable, "spine": cable}, **more,
     )  # fmt: skip
 
 
-def holds(fabric: Fabric, found: Materials) -> None:
+def check_bill(fabric: Fabric, found: Materials) -> None:
     """Check properties of every bill."""
     counts = fabric.counts()
     assert len(found.joints) == sum(counts[kind] for kind in CABLES)
     assert [joint.row for joint in found.joints] == list(fabric.cables())
     without = [joint for joint in found.joints if joint.cable is None]
     assert len(without) == sum(found.lacking.values())
-    assert quantity(found, "missing") == len(without)
-    assert quantity(found, "switch") == counts["tors"] + counts["spines"] + counts["cores"]
-    assert quantity(found, "host") == counts["hosts"]
+    assert count_parts(found, "missing") == len(without)
+    assert count_parts(found, "switch") == counts["tors"] + counts["spines"] + counts["cores"]
+    assert count_parts(found, "host") == counts["hosts"]
     for joint in found.joints:
         if joint.cable is None:
             assert joint.modules == (None, None)
@@ -76,7 +76,7 @@ def holds(fabric: Fabric, found: Materials) -> None:
     }
 
 
-def quantity(found: Materials, kind: str, role: str | None = None) -> int:
+def count_parts(found: Materials, kind: str, role: str | None = None) -> int:
     return sum(n for item, n in found.bill.items() if item.item == kind and role in (None, item.role))
 
 
@@ -97,7 +97,7 @@ def test_every_cable_of_an_inventory_is_fitted(name: str) -> None:
     fabric = subnets.wiring if subnets else compiled.planned
     assert fabric is not None
     found = list_materials(fabric, "infiniband" if subnets else "ethernet")
-    holds(fabric, found)
+    check_bill(fabric, found)
     findings = list(material_findings(compiled.spec, found))
     assert {each.code for each in findings} <= {"FAB3144"}
     numberless = {
@@ -112,7 +112,7 @@ def test_every_cable_of_an_inventory_is_fitted(name: str) -> None:
     assert len(ends) == len(labels)
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=scale_examples(60), deadline=None)
 @given(
     st.sampled_from(HOSTS),
     st.sampled_from(["sn5600", "sn5400", "sn4700", "7060x6-64pe", "7060dx5-64s", "z9864f"]),
@@ -124,60 +124,60 @@ def test_a_bill_adds_up_and_never_exceeds_a_reach(
     host: str, switch: str, medium: str, metres: int, planes: int
 ) -> None:
     metres = min(metres, {"dac": 5, "aec": 7}.get(medium, 100 if medium != "smf" else 700))
-    text = small(host, switch, medium, metres, planes=planes)
+    text = small_spec(host, switch, medium, metres, planes=planes)
     fabric = planned(text).fabric
     if fabric is None:
         return
     found = list_materials(fabric)
-    holds(fabric, found)
+    check_bill(fabric, found)
     codes = [d.code for d in material_findings(spec_of(text), found)]
     assert codes.count("FAB3140") == len(found.lacking)
     assert "FAB3141" not in codes
 
 
 def test_two_nics_of_a_dgx_share_a_module_and_each_keeps_its_fibre() -> None:
-    fabric = fabric_of(small("dgx-h100"))
+    fabric = fabric_of(small_spec("dgx-h100"))
     found = list_materials(fabric)
     hosts, counts = fabric.counts()["hosts"], fabric.counts()
-    assert quantity(found, "transceiver", "host") == 4 * hosts
-    assert quantity(found, "fibre", "host") == counts["host_cables"] == 8 * hosts
+    assert count_parts(found, "transceiver", "host") == 4 * hosts
+    assert count_parts(found, "fibre", "host") == counts["host_cables"] == 8 * hosts
 
 
 def test_a_port_of_800g_takes_two_fibres_of_a_twin_port_module() -> None:
-    found = list_materials(fabric := fabric_of(small()))
+    found = list_materials(fabric := fabric_of(small_spec()))
     assert fabric.shape.uplink_gbps == 800
-    assert quantity(found, "fibre", "spine") == 2 * fabric.counts()["spine_cables"]
-    assert quantity(found, "transceiver", "spine") == fabric.counts()["spine_cables"]
+    assert count_parts(found, "fibre", "spine") == 2 * fabric.counts()["spine_cables"]
+    assert count_parts(found, "transceiver", "spine") == fabric.counts()["spine_cables"]
 
 
 def test_a_splitter_is_bought_once_for_its_children() -> None:
-    copper = list_materials(fabric := fabric_of(small("hgx-8gpu", medium="dac", metres=2)))
+    copper = list_materials(fabric := fabric_of(small_spec("hgx-8gpu", medium="dac", metres=2)))
     hosts = fabric.counts()["host_cables"]
     assert lines(copper, "cable")["dac 2x400G osfp to 2 x osfp-rhs"] == hosts // 2
     parts = {item.number for item in copper.bill if item.item == "cable" and item.role == "host"}
     assert parts == {"MCP7Y00-N002"}
-    fibre = list_materials(fabric := fabric_of(small("hgx-2x200", planes=2, medium="mmf")))
-    assert quantity(fibre, "fibre", "host") == fabric.counts()["host_cables"] // 2
+    fibre = list_materials(fabric := fabric_of(small_spec("hgx-2x200", planes=2, medium="mmf")))
+    assert count_parts(fibre, "fibre", "host") == fabric.counts()["host_cables"] // 2
     assert lines(fibre, "fibre")["mmf mpo-12 to 2 x mpo-12"] == fabric.counts()["host_cables"] // 2
 
 
 def test_planes_on_a_split_port_need_the_parts_of_two_sold_ports() -> None:
-    split = list_materials(fabric_of(small("dgx-b300", medium="mmf", planes=2)))
-    sold = list_materials(fabric_of(small("dgx-b300-2x400", medium="mmf", planes=2)))
+    split = list_materials(fabric_of(small_spec("dgx-b300", medium="mmf", planes=2)))
+    sold = list_materials(fabric_of(small_spec("dgx-b300-2x400", medium="mmf", planes=2)))
     parts = ("transceiver", "fibre", "cable", "missing")
     bills = [{item: n for item, n in each.bill.items() if item.item in parts} for each in (split, sold)]
     assert bills[0] == bills[1]
-    assert quantity(split, "transceiver", "host") == 8 * quantity(split, "host")
+    assert count_parts(split, "transceiver", "host") == 8 * count_parts(split, "host")
 
 
 @pytest.mark.parametrize(
     ("host", "planes"), [("dgx-b300", 4), ("dgx-h100", 2), ("hgx-8gpu", 2), ("mi355x-pollara", 4)]
 )
 def test_a_cage_that_planes_split_takes_no_splitter_of_the_tor(host: str, planes: int) -> None:
-    fabric = fabric_of(small(host, medium="aec", metres=3, planes=planes))
+    fabric = fabric_of(small_spec(host, medium="aec", metres=3, planes=planes))
     found = list_materials(fabric)
-    assert quantity(found, "missing", "host") == fabric.counts()["host_cables"]
-    text = small(host, medium="aec", metres=3, planes=planes)
+    assert count_parts(found, "missing", "host") == fabric.counts()["host_cables"]
+    text = small_spec(host, medium="aec", metres=3, planes=planes)
     (wrong,) = [d for d in material_findings(spec_of(text), found) if d.message.startswith("cables.host")]
     assert (wrong.code, "are both split" in wrong.message) == ("FAB3140", True)
     assert "shuffle" in str(wrong.help)
@@ -186,7 +186,7 @@ def test_a_cage_that_planes_split_takes_no_splitter_of_the_tor(host: str, planes
 @pytest.mark.parametrize("planes", [1, 2])
 @pytest.mark.parametrize("host", ["dgx-b300", "hgx-2x200", "dgx-h100"])
 def test_parts_of_split_ports_in_closed_form_are_those_of_the_bill(host: str, planes: int) -> None:
-    text = small(host, medium="mmf", planes=planes)
+    text = small_spec(host, medium="mmf", planes=planes)
     text["gpus"]["rails_per_tor"] = 8
     fabric = fabric_of(text)
     bought: Counter[tuple[str, str]] = Counter()
@@ -203,7 +203,7 @@ def test_parts_of_split_ports_in_closed_form_are_those_of_the_bill(host: str, pl
 @pytest.mark.parametrize("host", ["dgx-h100", "dgx-h200", "dgx-b200", "dgx-b300-2x400", "rtx-pro-8gpu-cx8"])
 def test_hosts_of_nvidia_have_parts_with_a_number(host: str, medium: str) -> None:
     """Their cages are of the flat form, of which NVIDIA sells twin-port modules (-FLT)."""
-    text = small(host, medium=medium or "mmf", metres=5)
+    text = small_spec(host, medium=medium or "mmf", metres=5)
     if not medium:
         del text["cables"]["host"]
     bought = {
@@ -215,7 +215,7 @@ def test_hosts_of_nvidia_have_parts_with_a_number(host: str, medium: str) -> Non
 
 
 def test_part_numbers_are_those_of_the_maker_of_each_end() -> None:
-    text = small("mi355x-pollara", "7060x6-64pe", metres=40)
+    text = small_spec("mi355x-pollara", "7060x6-64pe", metres=40)
     modules = {
         (item.role, item.vendor, item.number)
         for item in list_materials(fabric_of(text)).bill
@@ -224,19 +224,21 @@ def test_part_numbers_are_those_of_the_maker_of_each_end() -> None:
     assert ("tor", "arista", "OSFP-800G-2XDR4") in modules
     assert ("host", "", "") in modules
     nvidia = {
-        item.number for item in list_materials(fabric_of(small(metres=90))).bill if item.item == "transceiver"
+        item.number
+        for item in list_materials(fabric_of(small_spec(metres=90))).bill
+        if item.item == "transceiver"
     }
     assert "MMS4X00-NS" in nvidia
     assert "MMS4X00-NM" in {
         item.number
-        for item in list_materials(fabric_of(small(metres=400))).bill
+        for item in list_materials(fabric_of(small_spec(metres=400))).bill
         if item.item == "transceiver"
     }
 
 
 def test_a_plug_has_the_lanes_of_its_ports() -> None:
     """A QSFP-DD cage takes QSFP56 plugs, which have half of its lanes and no port of 400G."""
-    text = small("dgx-a100", "sn4700", medium="aoc", metres=5)
+    text = small_spec("dgx-a100", "sn4700", medium="aoc", metres=5)
     text["cables"]["spine"] = {"medium": "dac", "length_m": 2}
     found = list_materials(fabric_of(text))
     assert set(lines(found, "cable")) == {"dac 1x400G qsfp-dd to qsfp-dd"}
@@ -258,7 +260,7 @@ def test_parts_without_a_number_are_reported_with_media_that_have_them(
     """Without any part (None) or any number the remedy names the keys of both ends."""
 
     def numberless(chosen: str) -> list[str | None]:
-        text = small(host, switch, chosen, 2)
+        text = small_spec(host, switch, chosen, 2)
         findings = material_findings(spec_of(text), list_materials(fabric_of(text)))
         return [d.help for d in findings if d.message.startswith("cables.host") and d.code != "FAB3141"]
 
@@ -285,7 +287,7 @@ def test_parts_without_a_number_are_reported_with_media_that_have_them(
 def test_unconnectable_links_are_reported_with_a_working_remedy(
     host: str, switch: str, medium: str, metres: int, words: str, instead: list[str]
 ) -> None:
-    text = small(host, switch, medium, metres)
+    text = small_spec(host, switch, medium, metres)
     reported = [
         d
         for d in material_findings(spec_of(text), list_materials(fabric_of(text)))
@@ -297,20 +299,20 @@ def test_unconnectable_links_are_reported_with_a_working_remedy(
     assert wrong.help is not None
     assert wrong.help.startswith(f"Use {' or '.join(instead)} of that length")
     for other in instead:
-        again = list_materials(fabric_of(small(host, switch, other, metres)))
+        again = list_materials(fabric_of(small_spec(host, switch, other, metres)))
         assert [lack for lack in again.lacking if lack.kind == "host"] == []
 
 
 def test_cables_of_one_cage_that_need_different_modules_are_reported() -> None:
     host = {"overrides": {"su001-tor1a": {"ports": {"swp1s0": {"medium": "mmf"}}}}}
-    text = small("hgx-8gpu", **host)
+    text = small_spec("hgx-8gpu", **host)
     found = list_materials(fabric_of(text))
     assert found.torn == {"host": 1}
     assert [d.code for d in material_findings(spec_of(text), found)] == ["FAB3141"]
 
 
 def test_spares_are_rounded_up_for_each_line_of_optics_and_cables() -> None:
-    found = list_materials(fabric_of(small()))
+    found = list_materials(fabric_of(small_spec()))
     for row in bill_rows(found, Fraction(2, 100)):
         line = dict(zip(BILL, row, strict=True))
         if line["item"] == "power":
@@ -325,7 +327,9 @@ def test_spares_are_rounded_up_for_each_line_of_optics_and_cables() -> None:
 
 
 def test_a_label_names_its_own_end_first_and_a_cable_by_its_lower_end() -> None:
-    rows = [dict(zip(LABELS, row, strict=True)) for row in label_rows(list_materials(fabric_of(small())), {})]
+    rows = [
+        dict(zip(LABELS, row, strict=True)) for row in label_rows(list_materials(fabric_of(small_spec())), {})
+    ]
     near, far = rows[:2]
     assert near["cable"] == far["cable"] == f"{near['device']} {near['port']}"
     assert (near["line_1"], near["line_2"]) == ("su001-host01 rail0", f"to {far['line_1']}")
@@ -335,7 +339,7 @@ def test_a_label_names_its_own_end_first_and_a_cable_by_its_lower_end() -> None:
 
 def test_growth_moves_no_label() -> None:
     def named(hosts: int) -> set[tuple[object, ...]]:
-        text = small()
+        text = small_spec()
         text["gpus"] |= {"hosts": hosts, "capacity": 32}
         return set(label_rows(list_materials(fabric_of(text)), {}))
 
@@ -349,8 +353,8 @@ def test_a_bill_of_several_networks_counts_their_hosts_once(tmp_path: Path) -> N
     assert len(fabrics) == 3
     found = merge_materials(list_materials(fabric) for fabric in fabrics)
     counts = [fabric.counts() for fabric in fabrics]
-    assert quantity(found, "host") == counts[0]["hosts"]
-    assert quantity(found, "switch") == sum(each["tors"] + each["spines"] for each in counts)
+    assert count_parts(found, "host") == counts[0]["hosts"]
+    assert count_parts(found, "switch") == sum(each["tors"] + each["spines"] for each in counts)
     assert [joint.row for joint in found.joints] == [row for fabric in fabrics for row in fabric.cables()]
     labels = [(row[2], row[3]) for row in label_rows(found, {})]
     assert len(set(labels)) == len(labels)
@@ -358,7 +362,7 @@ def test_a_bill_of_several_networks_counts_their_hosts_once(tmp_path: Path) -> N
 
 def test_bill_items_have_sources() -> None:
     bill: list[Item] = [
-        item for item in list_materials(fabric_of(small())).bill if item.item == "transceiver"
+        item for item in list_materials(fabric_of(small_spec())).bill if item.item == "transceiver"
     ]
     assert bill
     assert all(item.source for item in bill)

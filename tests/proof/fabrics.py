@@ -50,7 +50,9 @@ cores: {model: 7060dx5-64s, nos: eos, count: 2}""",
 
 
 @cache
-def fabric(asn: str = "shared", family: str = "ipv4", links: str = "numbered", tiers: str = "3") -> Fabric:
+def make_fabric(
+    asn: str = "shared", family: str = "ipv4", links: str = "numbered", tiers: str = "3"
+) -> Fabric:
     """Four racks, SONiC below EOS: in two pods of two spines below two cores, or below two spines alone."""
     with TemporaryDirectory() as folder:
         spec = Path(folder, "cluster.yaml")
@@ -87,7 +89,7 @@ def change_files(device: str, *changes: tuple[str, str]) -> Fault:
     return Fault(edit=edit)
 
 
-def judge(built: Fabric, fault: Fault, declared: Mapping[int, Ratio] | None = None) -> list[Finding]:
+def find_breaches(built: Fabric, fault: Fault, declared: Mapping[int, Ratio] | None = None) -> list[Finding]:
     """Return what the invariants find: device by device, over all of them, and at both ends of every link."""
     survey, census, links = Survey(), Census(), LinkComparison()
     found: list[Finding] = []
@@ -118,6 +120,6 @@ def judge(built: Fabric, fault: Fault, declared: Mapping[int, Ratio] | None = No
     return found
 
 
-def codes(found: Iterable[Finding]) -> set[str]:
+def finding_codes(found: Iterable[Finding]) -> set[str]:
     """The distinct codes of findings."""
     return {each.code for each in found}

@@ -16,7 +16,7 @@ PATHS = st.sampled_from([f"interface[p{i}]/{name}" for i in range(3) for name in
 FACTS = st.dictionaries(PATHS, st.integers(0, 3))
 
 
-def reading(facts: dict[str, int]) -> Reading:
+def make_reading(facts: dict[str, int]) -> Reading:
     found = Reading()
     for line, (path, value) in enumerate(facts.items(), 1):
         found.put(path, value, "frr.conf", line)
@@ -27,14 +27,14 @@ def reading(facts: dict[str, int]) -> Reading:
 def test_every_difference_is_reported_once_and_nothing_else(
     planned: dict[str, int], found: dict[str, int]
 ) -> None:
-    reported = {m.path: (m.planned, m.found) for m in compare(dict(planned), reading(found))}
+    reported = {m.path: (m.planned, m.found) for m in compare(dict(planned), make_reading(found))}
     paths = planned.keys() | found.keys()
     expected = {p: (planned.get(p), found.get(p)) for p in paths if planned.get(p) != found.get(p)}
     assert reported == expected
 
 
 def test_a_difference_names_file_and_line() -> None:
-    (wrong,) = compare({"a/x": 1, "a/y": 2}, reading({"a/x": 1, "a/y": 3}))
+    (wrong,) = compare({"a/x": 1, "a/y": 2}, make_reading({"a/x": 1, "a/y": 3}))
     assert (wrong.file, wrong.line) == ("frr.conf", 2)
     (finding,) = device_findings("tor1", [wrong], [])
     assert finding.code == "FAB6002"
@@ -42,15 +42,15 @@ def test_a_difference_names_file_and_line() -> None:
 
 
 def test_a_missing_fact_points_to_the_nearest_line() -> None:
-    (wrong,) = compare({"b/p/x": 1, "a/x": 1, "a/q/y": 1}, reading({"b/p/x": 1, "a/x": 1}))
+    (wrong,) = compare({"b/p/x": 1, "a/x": 1, "a/q/y": 1}, make_reading({"b/p/x": 1, "a/x": 1}))
     assert (wrong.file, wrong.line, wrong.found) == ("frr.conf", 2, None)
 
 
 def test_a_missing_block_points_to_where_it_would_stand() -> None:
     planned = {"i[1]/x": 1, "i[2]/x": 1, "i[3]/x": 1}
-    (wrong,) = compare(planned, reading({"i[1]/x": 1, "i[3]/x": 1}))
+    (wrong,) = compare(planned, make_reading({"i[1]/x": 1, "i[3]/x": 1}))
     assert (wrong.path, wrong.line) == ("i[2]/x", 1)
-    (wrong,) = compare(planned, reading({"i[2]/x": 1, "i[3]/x": 1}))
+    (wrong,) = compare(planned, make_reading({"i[2]/x": 1, "i[3]/x": 1}))
     assert (wrong.path, wrong.line) == ("i[1]/x", 1)
 
 

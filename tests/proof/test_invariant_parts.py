@@ -26,8 +26,8 @@ from fabricc.proof.invariants.transit import find_cycle
 from fabricc.proof.invariants.view import make_view
 from fabricc.rules.census import RULES_OF_THE_WHOLE, Census, FabricInputs, changed_attributes
 from fabricc.rules.overlaps import overlapping_blocks
-from tests.front.planning.support import document, spec_of
-from tests.proof.fabrics import fabric
+from tests.front.planning.support import make_document, spec_of
+from tests.proof.fabrics import make_fabric
 
 if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
@@ -76,7 +76,7 @@ def test_a_cycle_is_found_exactly_when_there_is_one(edges: set[tuple[int, int]])
     assert bool(found) == any(a == b for a, b in reach)
 
 
-def policy(**changes: Any) -> Policy:
+def make_policy(**changes: Any) -> Policy:
     maps = {
         "OUT": (
             Clause(10, False, "", "ABOVE", "", 1),
@@ -105,7 +105,7 @@ def policy(**changes: Any) -> Policy:
 def test_a_route_map_decides_by_its_first_matching_step(
     prefix: str, own: bool, communities: tuple[str, ...], passes: bool
 ) -> None:
-    result = policy().apply("OUT", Route(parse_block(prefix), own, frozenset(communities)))
+    result = make_policy().apply("OUT", Route(parse_block(prefix), own, frozenset(communities)))
     assert (result is not None) == passes
     if result:
         assert "65000:7" in result[0]
@@ -114,7 +114,10 @@ def test_a_route_map_decides_by_its_first_matching_step(
 
 
 def test_a_map_that_is_missing_permits_everything_so_that_no_route_is_forgotten() -> None:
-    assert policy().apply("NOPE", Route(parse_block("0.0.0.0/0"), False, frozenset())) == (frozenset(), None)
+    assert make_policy().apply("NOPE", Route(parse_block("0.0.0.0/0"), False, frozenset())) == (
+        frozenset(),
+        None,
+    )
 
 
 EXPRESSION = {
@@ -135,7 +138,7 @@ EXPRESSION = {
 def test_policies_of_an_expression_must_all_permit_a_route(
     prefix: str, own: bool, communities: tuple[str, ...], passes: bool
 ) -> None:
-    held = policy(maps=EXPRESSION)
+    held = make_policy(maps=EXPRESSION)
     result = held.apply("FILTER && SELECT", Route(parse_block(prefix), own, frozenset(communities)))
     assert (result is not None) == passes
     if result:
@@ -147,19 +150,19 @@ def test_policies_of_an_expression_must_all_permit_a_route(
     [("FILTER && SELECT", True), ("FILTER SELECT", False), ("FILTER || SELECT", False), ("FILTER", True)],
 )
 def test_chains_and_other_expressions_are_not_followed(exports: str, followed: bool) -> None:
-    held = policy(maps=EXPRESSION, stances=(NeighborPolicy("up", frozenset({4}), "", exports, True),))
+    held = make_policy(maps=EXPRESSION, stances=(NeighborPolicy("up", frozenset({4}), "", exports, True),))
     assert held.followed is followed
 
 
-def kind(tier: int, name: str, asns: set[int], up: set[int], down: set[int], **changes: Any) -> Kind:
+def make_kind(tier: int, name: str, asns: set[int], up: set[int], down: set[int], **changes: Any) -> Kind:
     both = [NeighborPolicy(d, frozenset({4}), "", "", True) for d, to in (("up", up), ("down", down)) if to]
-    held = policy(tier=tier, name=name, maps={}, stances=tuple(both), **changes)
+    held = make_policy(tier=tier, name=name, maps={}, stances=tuple(both), **changes)
     return Kind(held, len(asns), [f"{name}{n}" for n in range(len(asns))], asns, {"up": up, "down": down})
 
 
 def test_a_default_route_from_above_turns_traffic_round() -> None:
-    tors = kind(0, "tor", {1, 2}, {1}, set())
-    spines = kind(1, "spine", {9}, set(), {0}, originates=(parse_block("0.0.0.0/0"),))
+    tors = make_kind(0, "tor", {1, 2}, {1}, set())
+    spines = make_kind(1, "spine", {9}, set(), {0}, originates=(parse_block("0.0.0.0/0"),))
     assert set(follow_all([tors, spines]).covering) == {0}
 
 
@@ -167,7 +170,10 @@ def test_a_default_route_from_above_turns_traffic_round() -> None:
 def test_without_filters_only_a_shared_asn_keeps_routes_valley_free(
     spine_asns: set[int], valley: bool
 ) -> None:
-    tors, spines = kind(0, "tor", {1, 2}, {1}, set()), kind(1, "spine", spine_asns, set(), {0}, originates=())
+    tors, spines = (
+        make_kind(0, "tor", {1, 2}, {1}, set()),
+        make_kind(1, "spine", spine_asns, set(), {0}, originates=()),
+    )
     result = follow_all([tors, spines])
     assert bool(result.valleys) == valley
     assert bool(find_cycle(result.dependencies)) == valley
@@ -186,16 +192,18 @@ def test_the_fabrics_function_is_that_of_most_devices() -> None:
 
 def test_pinned_uplinks_declare_no_ratio_unless_it_is_written() -> None:
     wanted = {"model": "sn5400", "nos": "frr", "uplinks": 16}
-    assert declared_ratios(spec_of(document(tors=wanted))) == {}
-    written = declared_ratios(spec_of(document(tors={**wanted, "oversubscription": 1.5})))
+    assert declared_ratios(spec_of(make_document(tors=wanted))) == {}
+    written = declared_ratios(spec_of(make_document(tors={**wanted, "oversubscription": 1.5})))
     assert written == {0: Ratio(Fraction(3, 2))}
-    spared = declared_ratios(spec_of(document(tors={**wanted, "n_minus_1": True})))
+    spared = declared_ratios(spec_of(make_document(tors={**wanted, "n_minus_1": True})))
     assert spared == {0: Ratio(Fraction(1), n_minus_1=True)}
-    assert declared_ratios(spec_of(document())) == {0: Ratio(Fraction(1))}
+    assert declared_ratios(spec_of(make_document())) == {0: Ratio(Fraction(1))}
 
 
 def test_only_accepted_invariants_are_softened() -> None:
-    spec = replace(spec_of(document()), accept=(Acceptance("FAB6204", "repair"), Acceptance("FAB6001", "no")))
+    spec = replace(
+        spec_of(make_document()), accept=(Acceptance("FAB6204", "repair"), Acceptance("FAB6001", "no"))
+    )
     found = [Diagnostic(code, Severity.ERROR, "m") for code in ("FAB6204", "FAB6210", "FAB6001")]
     assert [d.severity for d in soften_breaches(found, spec)] == [
         Severity.WARNING,
@@ -231,7 +239,7 @@ class Watched:
 
 @pytest.mark.parametrize("number", range(len(RULES_OF_THE_WHOLE)))
 def test_fabric_rules_read_only_their_declared_attributes(number: int) -> None:
-    built = fabric()
+    built = make_fabric()
     census = Census()
     census.add(survey_fabric(built))
     attributes, rule = RULES_OF_THE_WHOLE[number]
@@ -242,7 +250,7 @@ def test_fabric_rules_read_only_their_declared_attributes(number: int) -> None:
 
 
 def test_digests_differ_by_facts_and_not_by_places() -> None:
-    built = fabric()
+    built = make_fabric()
     survey = Survey()
     switch = built.switch(next(iter(built.switch_ids())))
     back_end = nos.load(switch.nos)
@@ -258,7 +266,7 @@ def test_digests_differ_by_facts_and_not_by_places() -> None:
 def test_a_census_that_was_kept_is_the_same() -> None:
     census = Census()
     assert pickle.loads(pickle.dumps(census)) == census
-    census.add(survey_fabric(fabric()))
+    census.add(survey_fabric(make_fabric()))
     assert len(census.switches) > 1
     for kept in (census, census.compact_census()):
         found = pickle.loads(pickle.dumps(kept))

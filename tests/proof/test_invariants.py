@@ -20,7 +20,7 @@ from fabricc.proof.invariants import CODES, RULES, Survey
 from fabricc.proof.invariants.rules import Ratio
 from fabricc.proof.invariants.view import make_view
 from tests.back.nos.nxos.variants import variant
-from tests.proof.fabrics import Fault, codes, fabric, judge
+from tests.proof.fabrics import Fault, find_breaches, finding_codes, make_fabric
 from tests.review.report.specs import MIXED_SPEEDS, front_of
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ UNIQUE = {"asn": "unique"}
 FLAT = {"asn": "unique", "tiers": "2"}
 
 
-def text(device: str, pattern: str, into: str, count: int = 1) -> Fault:
+def text_fault(device: str, pattern: str, into: str, count: int = 1) -> Fault:
     """A fault in the text of one device's files: the first `count` matches replaced."""
 
     def edit(name: str, files: Files) -> Files:
@@ -61,12 +61,12 @@ def config_db(change: Callable[[dict[str, Any]], None], device: str = TOR) -> Fa
     return Fault(edit=edit)
 
 
-def entry(table: str, key: str, field: str, value: str) -> Fault:
+def entry_fault(table: str, key: str, field: str, value: str) -> Fault:
     """One field of one entry of a SONiC switch's tables."""
     return config_db(lambda tables: tables[table][key].__setitem__(field, value))
 
 
-def both(*faults: Fault) -> Fault:
+def combine_faults(*faults: Fault) -> Fault:
     """Several faults in text at once."""
 
     def edit(name: str, files: Files) -> Files:
@@ -141,22 +141,22 @@ def taken_management_address(tables: dict[str, Any]) -> None:
 
 def device(name: str) -> Switch:
     """A switch of the fabric as planned."""
-    at = fabric().find(name)
+    at = make_fabric().find(name)
     assert at is not None
     assert isinstance(at, SwitchId)
-    return fabric().switch(at)
+    return make_fabric().switch(at)
 
 
 LEAK = (r"(route-map TO-UPSTREAM permit 20\n match ip address prefix-list )OWN-V4", r"\1FABRIC-V4")
 OTHER_ASN = str(device("rack003-tor1a").bgp.asn)
-SAME_ASN = both(
-    text(TOR, r"router bgp \d+", f"router bgp {OTHER_ASN}"),
-    entry("DEVICE_METADATA", "localhost", "bgp_asn", OTHER_ASN),
+SAME_ASN = combine_faults(
+    text_fault(TOR, r"router bgp \d+", f"router bgp {OTHER_ASN}"),
+    entry_fault("DEVICE_METADATA", "localhost", "bgp_asn", OTHER_ASN),
 )
 
 CASES: list[tuple[int, str, dict[str, str], Fault]] = [
-    (1, "a lane used twice", {}, entry("PORT", "Ethernet0", "lanes", "8,9,10,11,12,13,14,15")),
-    (1, "error correction off at one end", {}, entry("PORT", "Ethernet128", "fec", "none")),
+    (1, "a lane used twice", {}, entry_fault("PORT", "Ethernet0", "lanes", "8,9,10,11,12,13,14,15")),
+    (1, "error correction off at one end", {}, entry_fault("PORT", "Ethernet128", "fec", "none")),
     (2, "an uplink cabled to another spine", {}, Fault(alter=uplink_moved)),
     (3, "a ToR without files", {}, Fault(alter=without_a_tor)),
     (4, "uplinks at half their speed", {}, config_db(slow_uplinks)),
@@ -165,26 +165,29 @@ CASES: list[tuple[int, str, dict[str, str], Fault]] = [
     (6, "a switch with the gateway's address", {}, config_db(gateway_of_its_own)),
     (6, "a management address used twice", {}, config_db(taken_management_address)),
     (7, "two ToRs of one AS", {}, SAME_ASN),
-    (7, "a public AS number", {}, text(SPINE, r"router bgp \d+", "router bgp 3320")),
-    (8, "another hold time at one end", {}, text(SPINE, "timers bgp 3 9", "timers bgp 3 12")),
-    (8, "BFD slower than BGP", {}, text(SPINE, "interval 300 min-rx 300", "interval 3000 min-rx 3000")),
-    (9, "fewer paths than uplinks", {}, text(TOR, r"maximum-paths \d+", "maximum-paths 4")),
-    (10, "a ToR that announces everything upwards", FLAT, text(TOR, *LEAK)),
-    (10, "a spine that sends up what came from above", UNIQUE, text(SPINE, "TO-UPSTREAM deny 10", "OTHER deny 10")),
-    (11, "a lossless port that is bridged", {}, text(SPINE, "   no switchport\n", "   switchport\n")),
-    (12, "RDMA in the default class on one ToR", {}, entry("DSCP_TO_TC_MAP", "AZURE", "26", "0")),
-    (12, "NCCL with another traffic class", {}, text(HOST, r"NCCL_IB_TC=\d+", "NCCL_IB_TC=96")),
+    (7, "a public AS number", {}, text_fault(SPINE, r"router bgp \d+", "router bgp 3320")),
+    (8, "another hold time at one end", {}, text_fault(SPINE, "timers bgp 3 9", "timers bgp 3 12")),
+    (8, "BFD slower than BGP", {}, text_fault(SPINE, "interval 300 min-rx 300", "interval 3000 min-rx 3000")),
+    (9, "fewer paths than uplinks", {}, text_fault(TOR, r"maximum-paths \d+", "maximum-paths 4")),
+    (10, "a ToR that announces everything upwards", FLAT, text_fault(TOR, *LEAK)),
+    (10, "a spine that sends up what came from above", UNIQUE,
+        text_fault(SPINE, "TO-UPSTREAM deny 10", "OTHER deny 10")),
+    (11, "a lossless port that is bridged", {}, text_fault(SPINE, "   no switchport\n", "   switchport\n")),
+    (12, "RDMA in the default class on one ToR", {}, entry_fault("DSCP_TO_TC_MAP", "AZURE", "26", "0")),
+    (12, "NCCL with another traffic class", {}, text_fault(HOST, r"NCCL_IB_TC=\d+", "NCCL_IB_TC=96")),
     (13, "PFC without headroom", {}, config_db(no_headroom)),
     (14, "marked notifications", {}, config_db(marked_notifications)),
     (15, "headroom of a kilobyte", {}, config_db(little_headroom)),
-    (16, "a pool larger than the chip", {}, entry("BUFFER_POOL", "ingress_lossless_pool", "size", "90000000")),
-    (16, "egress that drops first", {}, entry("BUFFER_POOL", "egress_lossless_pool", "size", "900000")),
-    (17, "marking after the pause point", {}, entry("WRED_PROFILE", "400g-5m", "green_max_threshold", "50000000")),
-    (18, "a watchdog that polls too slowly", {}, entry("PFC_WD", "GLOBAL", "POLL_INTERVAL", "1000")),
-    (18, "NICs that give up before the watchdog acts", {}, text(HOST, "NCCL_IB_TIMEOUT=22", "NCCL_IB_TIMEOUT=14")),
-    (19, "a spine with small packets", {}, text(SPINE, "mtu 9100", "mtu 8000", count=0)),
-    (20, "a list that does not exist", {}, text(TOR, "bgp community-list standard GRACEFUL.*\n", "")),
-    (20, "an unused port that is open", {}, text(SPINE, "(description unused\n)   shutdown\n", r"\1")),
+    (16, "a pool larger than the chip", {}, entry_fault("BUFFER_POOL", "ingress_lossless_pool", "size", "90000000")),
+    (16, "egress that drops first", {}, entry_fault("BUFFER_POOL", "egress_lossless_pool", "size", "900000")),
+    (17, "marking after the pause point", {},
+        entry_fault("WRED_PROFILE", "400g-5m", "green_max_threshold", "50000000")),
+    (18, "a watchdog that polls too slowly", {}, entry_fault("PFC_WD", "GLOBAL", "POLL_INTERVAL", "1000")),
+    (18, "NICs that give up before the watchdog acts", {},
+        text_fault(HOST, "NCCL_IB_TIMEOUT=22", "NCCL_IB_TIMEOUT=14")),
+    (19, "a spine with small packets", {}, text_fault(SPINE, "mtu 9100", "mtu 8000", count=0)),
+    (20, "a list that does not exist", {}, text_fault(TOR, "bgp community-list standard GRACEFUL.*\n", "")),
+    (20, "an unused port that is open", {}, text_fault(SPINE, "(description unused\n)   shutdown\n", r"\1")),
 ]  # fmt: skip
 
 
@@ -192,8 +195,8 @@ CASES: list[tuple[int, str, dict[str, str], Fault]] = [
 def test_each_fault_breaks_the_invariant_it_is_about(
     number: int, fault: str, kind: dict[str, str], planted: Fault
 ) -> None:
-    found = judge(fabric(**kind), planted)
-    assert codes(found) & CODES == {RULES[number].code}, [f.message for f in found]
+    found = find_breaches(make_fabric(**kind), planted)
+    assert finding_codes(found) & CODES == {RULES[number].code}, [f.message for f in found]
     breach = next(f for f in found if f.code in CODES)
     assert breach.severity is Severity.ERROR
     assert breach.help
@@ -205,7 +208,7 @@ def test_tors_are_compared_with_those_of_their_own_hosts(tmp_path: Path, links: 
     built = front_of(tmp_path, MIXED_SPEEDS.replace("a2]", "a2, a3]")).fabric
     assert built is not None
     assert built.tor_links == (4, 8)
-    assert not codes(judge(built, Fault())) & CODES
+    assert not finding_codes(find_breaches(built, Fault())) & CODES
     other = replace(built, tor_links=(links, 8))
     at = built.find("a1-tor1a")
     assert isinstance(at, SwitchId)
@@ -213,7 +216,7 @@ def test_tors_are_compared_with_those_of_their_own_hosts(tmp_path: Path, links: 
     def alter(switch: Switch) -> Switch:
         return other.switch(at) if switch.name == "a1-tor1a" else switch
 
-    found = [each for each in judge(built, Fault(alter=alter)) if each.code == "FAB6202"]
+    found = [each for each in find_breaches(built, Fault(alter=alter)) if each.code == "FAB6202"]
     assert f"a1-tor1a has 8 x {links} links up, others of its tier and plane 8 x 4" in {
         f.message for f in found
     }
@@ -229,7 +232,7 @@ def test_tors_are_compared_with_those_of_their_own_hosts(tmp_path: Path, links: 
     ],
 )
 def test_a_fabric_as_built_breaks_none(asn: str, family: str, links: str) -> None:
-    assert judge(fabric(asn, family, links), Fault()) == []
+    assert find_breaches(make_fabric(asn, family, links), Fault()) == []
 
 
 def test_every_invariant_has_a_fault_and_a_section() -> None:
@@ -246,7 +249,7 @@ def test_every_invariant_has_a_fault_and_a_section() -> None:
 
 
 def test_findings_point_at_the_line_at_fault() -> None:
-    found = judge(fabric(**FLAT), text(TOR, *LEAK))
+    found = find_breaches(make_fabric(**FLAT), text_fault(TOR, *LEAK))
     (valley,) = [f for f in found if f.code == "FAB6210"]
     assert valley.file == f"switches/{TOR}/frr.conf"
     assert "TO-UPSTREAM 20" in valley.message
@@ -256,12 +259,14 @@ def test_findings_point_at_the_line_at_fault() -> None:
 
 def test_shared_spine_asns_stop_a_leaking_tor() -> None:
     """RFC 7938: spines of one AS drop each other's routes, so the leak makes no valley."""
-    assert codes(judge(fabric(), text(TOR, *LEAK))) == set()
+    assert finding_codes(find_breaches(make_fabric(), text_fault(TOR, *LEAK))) == set()
 
 
 def test_two_leaking_tors_can_deadlock_and_the_circle_is_named() -> None:
-    found = judge(fabric(**FLAT), both(text(TOR, *LEAK), text(OTHER_TOR, *LEAK)))
-    assert codes(found) == {"FAB6210", "FAB6211"}
+    found = find_breaches(
+        make_fabric(**FLAT), combine_faults(text_fault(TOR, *LEAK), text_fault(OTHER_TOR, *LEAK))
+    )
+    assert finding_codes(found) == {"FAB6210", "FAB6211"}
     (circle,) = [f for f in found if f.code == "FAB6211"]
     path = circle.message.partition("circle: ")[2].split(" -> ")
     assert path[0] == path[-1]
@@ -270,19 +275,22 @@ def test_two_leaking_tors_can_deadlock_and_the_circle_is_named() -> None:
 
 def test_below_cores_one_leaking_tor_is_enough_for_a_deadlock() -> None:
     """After failures spine 2 reaches spine 1 over a core, and spine 1 reaches spine 2 over the ToR."""
-    assert codes(judge(fabric(**UNIQUE), text(TOR, *LEAK))) == {"FAB6210", "FAB6211"}
+    assert finding_codes(find_breaches(make_fabric(**UNIQUE), text_fault(TOR, *LEAK))) == {
+        "FAB6210",
+        "FAB6211",
+    }
 
 
 def test_pfc_off_at_one_end_also_breaks_the_contract() -> None:
-    fault = entry("PORT_QOS_MAP", "Ethernet0", "pfc_enable", "")
-    assert {"FAB6212", "FAB6213"} <= codes(judge(fabric(), fault))
+    fault = entry_fault("PORT_QOS_MAP", "Ethernet0", "pfc_enable", "")
+    assert {"FAB6212", "FAB6213"} <= finding_codes(find_breaches(make_fabric(), fault))
 
 
 def test_n_minus_1_is_judged_by_what_is_cabled() -> None:
     """Half of the bandwidth up leaves with one of two spines: 2:1 holds then, 1:1 does not."""
     for limit, breaches in ((1, {"FAB6204"}), (2, set())):
-        found = judge(fabric(**FLAT), Fault(), {0: Ratio(Fraction(limit), n_minus_1=True)})
-        assert codes(found) == breaches
+        found = find_breaches(make_fabric(**FLAT), Fault(), {0: Ratio(Fraction(limit), n_minus_1=True)})
+        assert finding_codes(found) == breaches
         assert all("with spine02a lost" in f.message for f in found)
 
 
@@ -310,14 +318,14 @@ def trim_into_queue(queue: int = 6, dscp: int = 48) -> Fault:
     ],
 )
 def test_trimmed_packets_are_control_traffic(planted: Fault, wrong: str) -> None:
-    found = [f for f in judge(fabric(), planted) if f.code == "FAB6214"]
+    found = [f for f in find_breaches(make_fabric(), planted) if f.code == "FAB6214"]
     assert bool(found) == bool(wrong)
     assert not wrong or any(wrong in f.message for f in found)
 
 
 def test_shut_uplinks_only_warn() -> None:
     fault = config_db(lambda tables: tables["PORT"]["Ethernet128"].__setitem__("admin_status", "down"))
-    (breach,) = [f for f in judge(fabric(), fault) if f.code == "FAB6204"]
+    (breach,) = [f for f in find_breaches(make_fabric(), fault) if f.code == "FAB6204"]
     assert breach.severity is Severity.WARNING
 
 

@@ -22,7 +22,7 @@ RATIOS = (None, Fraction(1), Fraction(3, 2), Fraction(2), Fraction(4))
 MODELS = sorted(name for name in LIBRARY.names("switches") if LIBRARY.switch(name).buffers.rows)
 
 
-def spine(name: str, cable_m: int, ratio: Fraction | None) -> Switch | None:
+def full_spine(name: str, cable_m: int, ratio: Fraction | None) -> Switch | None:
     """Every cage of a model leading down at its highest speed; None where that does not fit the buffer."""
     model = LIBRARY.switch(name)
     speed = max(row.speed_gbps for row in model.buffers.rows)
@@ -54,7 +54,7 @@ def spine(name: str, cable_m: int, ratio: Fraction | None) -> Switch | None:
 def test_marks_that_the_plan_bounds_are_below_the_pause_point_of_the_proof(
     name: str, ratio: Fraction | None
 ) -> None:
-    switch = spine(name, 40, ratio)
+    switch = full_spine(name, 40, ratio)
     if switch is None:
         pytest.skip("too many ports for the buffer")
     facts = dict(switch_facts(switch))
@@ -66,7 +66,7 @@ def test_marks_that_the_plan_bounds_are_below_the_pause_point_of_the_proof(
 
 @pytest.mark.parametrize("ratio", RATIOS, ids=str)
 def test_a_mark_above_the_bound_is_found(ratio: Fraction | None) -> None:
-    switch = spine("sn5600", 40, ratio)
+    switch = full_spine("sn5600", 40, ratio)
     assert switch is not None
     (profile,) = switch.qos.profiles
     assert profile.ecn is not None
@@ -80,7 +80,7 @@ def test_a_mark_above_the_bound_is_found(ratio: Fraction | None) -> None:
 
 @pytest.mark.parametrize("name", ["sn5600", "z9664f", "7060x6-64pe", "qfx5240-64od"])
 def test_headroom_below_the_physical_floor_is_found_in_the_files(name: str) -> None:
-    switch = spine(name, 40, None)
+    switch = full_spine(name, 40, None)
     assert switch is not None
     (profile,) = switch.qos.profiles
     speed = profile.speed_gbps

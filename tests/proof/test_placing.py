@@ -9,13 +9,13 @@ from fabricc.back.nos import load
 from fabricc.fabric.facts import Reading
 from fabricc.proof import compare
 from fabricc.proof.finding_places import Change, Text, find_changes, place_findings, with_one
-from tests.effort import examples
+from tests.effort import scale_examples
 from tests.samples import tor
 
 LINES = st.lists(st.sampled_from(["", "a", " b", " c", "d", "!", "exit"]), min_size=1, max_size=30)
 
 
-@settings(max_examples=examples(300))
+@settings(max_examples=scale_examples(300))
 @given(LINES, LINES)
 def test_the_changes_make_the_one_text_of_the_other(old: list[str], new: list[str]) -> None:
     made, at = [], 1
@@ -59,7 +59,7 @@ def find_in_altered(altered: dict[str, str], *, by_hand: bool = True) -> list[tu
     return [(each.code, each.file, each.line, each.message) for each in findings]
 
 
-def conf() -> tuple[str, dict[str, int]]:
+def read_conf() -> tuple[str, dict[str, int]]:
     """An FRR switch's `frr.conf`, and where each line first stands in it."""
     text = load("frr").render(tor())["frr.conf"]
     places: dict[str, int] = {}
@@ -73,7 +73,7 @@ def test_unchanged_files_have_no_findings() -> None:
 
 
 def test_a_line_left_out_is_reported_where_it_belongs_and_by_its_text() -> None:
-    text, places = conf()
+    text, places = read_conf()
     line = " neighbor UPSTREAM-V4 bfd profile FABRIC"
     assert line in places
     ((code, file, number, message),) = find_in_altered({"frr.conf": text.replace(f"{line}\n", "", 1)})
@@ -82,7 +82,7 @@ def test_a_line_left_out_is_reported_where_it_belongs_and_by_its_text() -> None:
 
 
 def test_one_altered_line_is_not_a_page_of_findings() -> None:
-    text, places = conf()
+    text, places = read_conf()
     (line,) = (line for line in places if line.startswith("router bgp "))
     found = find_in_altered({"frr.conf": text.replace(line, "router odd")})
     assert {(file, number) for _, file, number, _ in found} == {("frr.conf", places[line])}
@@ -92,7 +92,7 @@ def test_one_altered_line_is_not_a_page_of_findings() -> None:
 
 
 def test_two_changed_lines_give_two_findings() -> None:
-    text, places = conf()
+    text, places = read_conf()
     first = next(line for line in places if line.startswith("ip prefix-list OWN-V4"))
     second = "  maximum-paths 64"
     altered = text.replace(first, first.replace("/", "1/")).replace(second, "  maximum-paths 32")
@@ -101,7 +101,7 @@ def test_two_changed_lines_give_two_findings() -> None:
 
 
 def test_a_line_that_states_no_fact_is_reported_when_files_were_altered_by_hand() -> None:
-    text, places = conf()
+    text, places = read_conf()
     altered = {"frr.conf": text.replace("service integrated-vtysh-config\n", "")}
     ((code, file, number, message),) = find_in_altered(altered)
     assert (code, file, number) == ("FAB6006", "frr.conf", places["service integrated-vtysh-config"] - 1)
@@ -110,7 +110,7 @@ def test_a_line_that_states_no_fact_is_reported_when_files_were_altered_by_hand(
 
 
 def test_a_line_of_no_fact_is_reported_without_its_text_which_may_be_a_secret() -> None:
-    text, places = conf()
+    text, places = read_conf()
     found = find_in_altered(
         {"frr.conf": text.replace("service integrated-vtysh-config", "! password letmein")}
     )

@@ -9,8 +9,8 @@ import pytest
 
 from fabricc.compiler.compiled import compile_spec
 from fabricc.proof.invariants.rules import Ratio
-from tests.proof.fabrics import Fault, change_files, judge
-from tests.segmented import SPINE, TOR, fabric
+from tests.proof.fabrics import Fault, change_files, find_breaches
+from tests.segmented import SPINE, TOR, segmented_fabric
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ RATIOS = {0: Ratio(Fraction(1))}
 def list_findings(
     fault: Fault, asn: str = "shared", *, dual: bool = False, links: str = "numbered"
 ) -> list[str]:
-    found = judge(fabric("frr", asn=asn, dual=dual, links=links), fault, RATIOS)
+    found = find_breaches(segmented_fabric("frr", asn=asn, dual=dual, links=links), fault, RATIOS)
     return sorted({f"{each.code} {each.message}" for each in found})
 
 
@@ -152,7 +152,9 @@ ON_EOS = {
 @pytest.mark.parametrize("fault", ON_EOS)
 def test_a_fault_of_another_system_is_reported_with_its_code(fault: str) -> None:
     planted, message = ON_EOS[fault]
-    found = sorted({f"{each.code} {each.message}" for each in judge(fabric("eos"), planted, RATIOS)})
+    found = sorted(
+        {f"{each.code} {each.message}" for each in find_breaches(segmented_fabric("eos"), planted, RATIOS)}
+    )
     assert message in found, "\n".join(found)
 
 
@@ -182,7 +184,7 @@ def test_routes_of_pods_meet_at_cores_and_turn_round_nowhere(tmp_path: Path) -> 
     (tmp_path / "cluster.yaml").write_text(THREE_TIERS)
     built = compile_spec(tmp_path / "cluster.yaml", gaps=False).fabric
     ratios = dict.fromkeys((0, 1), Ratio(Fraction(2)))
-    assert judge(built, Fault(), ratios) == []
+    assert find_breaches(built, Fault(), ratios) == []
     kept = r"route-map EVPN-TO-UPSTREAM deny 10\n match community FROM-ABOVE\nexit\n!\n"
-    valleys = judge(built, change_files("pod.*-spine.*", (kept, "")), ratios)
+    valleys = find_breaches(built, change_files("pod.*-spine.*", (kept, "")), ratios)
     assert {each.code for each in valleys} >= {"FAB6210"}

@@ -11,8 +11,8 @@ import pytest
 
 from fabricc.back.nos import load
 from fabricc.proof.invariants.rules import Ratio
-from tests.proof.fabrics import Fault, change_files, judge
-from tests.proof.test_tenants import OTHER, found
+from tests.proof.fabrics import Fault, change_files, find_breaches
+from tests.proof.test_tenants import OTHER, find_codes
 from tests.tenanted import EXPRESSED, SPINE, TOR, compiled_exits, fabric
 
 RATIOS = {0: Ratio(Fraction(8, 7))}
@@ -421,7 +421,7 @@ def test_outside_parties_of_tenants_as_planned_break_no_rule(nos: str, dual: boo
     """Break no rule with both families either, of which two parties use one alone."""
     built = compiled_exits(nos, dual=dual).fabric
     assert built is not None
-    assert judge(built, Fault(), RATIOS) == []
+    assert find_breaches(built, Fault(), RATIOS) == []
 
 
 @pytest.mark.spread(3)
@@ -433,7 +433,7 @@ def test_a_fault_of_a_link_outside_is_found_on_each_system(name: str, nos: str) 
     pattern, into, device = plants[nos]
     built = compiled_exits(nos).fabric
     assert built is not None
-    reported = [each.message for each in judge(built, change_files(device, (pattern, into)), RATIOS)]
+    reported = [each.message for each in find_breaches(built, change_files(device, (pattern, into)), RATIOS)]
     assert any(message in each for each in reported), reported
 
 
@@ -444,7 +444,7 @@ def test_a_fault_of_a_link_outside_is_found_on_each_system(name: str, nos: str) 
 def test_a_fault_is_found_on_each_system(name: str, nos: str) -> None:
     message, plants = FAULTS[name]
     pattern, into, device = plants[nos]
-    reported = found(nos, change_files(device, (pattern, into)))
+    reported = find_codes(nos, change_files(device, (pattern, into)))
     assert any(message in each for each in reported), reported
 
 
@@ -470,7 +470,7 @@ def test_a_foreign_route_target_is_found_at_its_line(name: str, nos: str) -> Non
         for _, _, _, first, last in changed_lines(text, re.sub(pattern, into, text))
         for number in range(first + 1, last + 1)
     }
-    reported = judge(built, change_files(device, (pattern, into)), RATIOS)
+    reported = find_breaches(built, change_files(device, (pattern, into)), RATIOS)
     assert {(each.file, each.line) for each in reported if "has the route targets" in each.message} <= changed
 
 

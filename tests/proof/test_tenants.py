@@ -7,16 +7,16 @@ from fractions import Fraction
 import pytest
 
 from fabricc.proof.invariants.rules import Ratio
-from tests.proof.fabrics import Fault, change_files, judge
+from tests.proof.fabrics import Fault, change_files, find_breaches
 from tests.tenanted import EXPRESSED, SPINE, TOR, compiled, fabric
 
 RATIOS = {0: Ratio(Fraction(1))}
 OTHER = "rack002-tor1a"
 
 
-def found(nos: str, fault: Fault, *, dual: bool = False, spines: bool = True) -> list[str]:
+def find_codes(nos: str, fault: Fault, *, dual: bool = False, spines: bool = True) -> list[str]:
     """Return what the rules find in the files of a fabric with a fault."""
-    reported = judge(
+    reported = find_breaches(
         fabric(nos, dual=dual, spines=spines), fault, RATIOS if spines else {1: Ratio(Fraction(1))}
     )
     return sorted({f"{each.code} {each.message}" for each in reported})
@@ -30,7 +30,7 @@ def found(nos: str, fault: Fault, *, dual: bool = False, spines: bool = True) ->
     ],
 )
 def test_tenants_as_planned_break_no_rule(nos: str, dual: bool, spines: bool) -> None:
-    assert found(nos, Fault(), dual=dual, spines=spines) == []
+    assert find_codes(nos, Fault(), dual=dual, spines=spines) == []
 
 
 @pytest.mark.parametrize("nos", EXPRESSED)
@@ -38,7 +38,7 @@ def test_most_tors_may_have_no_tenant(nos: str) -> None:
     spec = "  acme: {hosts: [rack001-host01]}\n"
     one = compiled(nos, tenants=spec, hosts=6).fabric
     assert one is not None
-    assert judge(one, Fault(), RATIOS) == []
+    assert find_breaches(one, Fault(), RATIOS) == []
 
 
 FAULTS = {
@@ -174,20 +174,20 @@ OTHERS = {
 )
 def test_a_planted_fault_of_another_system_is_found(nos: str, at: int) -> None:
     pattern, into, message = OTHERS[nos][at]
-    reported = found(nos, change_files(TOR, (pattern, into)))
+    reported = find_codes(nos, change_files(TOR, (pattern, into)))
     assert any(each.startswith(f"FAB6341 {TOR}: ") and message in each for each in reported), reported
 
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_is_found(name: str) -> None:
     fault, wanted = FAULTS[name]
-    reported = found("frr", fault)
+    reported = find_codes("frr", fault)
     assert any(each.startswith(wanted) for each in reported), reported
 
 
 def test_without_spines_a_vrf_that_falls_back_to_the_main_table_is_found() -> None:
     fault = change_files("su001-tor1a", (r"    up ip -4 route replace unreachable .*table 1004\n", ""))
-    reported = found("frr", fault, dual=True, spines=False)
+    reported = find_codes("frr", fault, dual=True, spines=False)
     assert any("swp2 is in the VRF globex, which is not isolated here" in each for each in reported), reported
 
 
@@ -213,5 +213,5 @@ JUNOS = {
 @pytest.mark.parametrize("name", JUNOS)
 def test_a_fault_of_a_virtual_router_is_found(name: str) -> None:
     change, message = JUNOS[name]
-    reported = found("junos", change_files("su001-tor1a", change), dual=True, spines=False)
+    reported = find_codes("junos", change_files("su001-tor1a", change), dual=True, spines=False)
     assert any(message in each for each in reported), reported

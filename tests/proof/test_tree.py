@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from fabricc.proof.tree import TreeError, read_manifest, verify_manifest
-from tests.tree.samples import emit, files
+from tests.tree.samples import emit_tree, make_files
 
 
 def test_changed_missing_and_added_files_are_named(tmp_path: Path) -> None:
-    emit(tmp_path, files(1))
+    emit_tree(tmp_path, make_files(1))
     tree = tmp_path / "zone"
     manifest = read_manifest(tree)
     assert verify_manifest(tree, manifest, expected=()) == []
@@ -31,7 +31,7 @@ def test_changed_missing_and_added_files_are_named(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_read_is_not_of_the_build(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    emit(tmp_path, files(1))
+    emit_tree(tmp_path, make_files(1))
     tree = tmp_path / "zone"
     manifest = read_manifest(tree)
     monkeypatch.chdir(tree)
@@ -50,7 +50,7 @@ def test_a_folder_without_manifest_is_no_tree(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_trees_names_them(tmp_path: Path) -> None:
-    emit(tmp_path, files(1))
+    emit_tree(tmp_path, make_files(1))
     with pytest.raises(TreeError) as raised:
         read_manifest(tmp_path)
     (found,) = raised.value.diagnostics

@@ -20,7 +20,7 @@ WORKFLOW = ROOT / ".github/workflows/release.yml"
 JOBS = yaml.safe_load(WORKFLOW.read_text())["jobs"]
 
 
-def program(name: str) -> str:
+def find_program(name: str) -> str:
     found = shutil.which(name, path=f"{PROGRAMS}:{os.environ['PATH']}")
     if found is None:
         pytest.skip(f"{name} is not installed")
@@ -28,7 +28,7 @@ def program(name: str) -> str:
 
 
 def test_the_release_workflow_fits_the_forge() -> None:
-    command = [program("check-jsonschema"), "--builtin-schema", "vendor.github-workflows", str(WORKFLOW)]
+    command = [find_program("check-jsonschema"), "--builtin-schema", "vendor.github-workflows", str(WORKFLOW)]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert ran.returncode == 0, ran.stdout
     assert all(job["timeout-minutes"] <= 120 for job in JOBS.values())
@@ -64,14 +64,14 @@ def test_only_signing_jobs_request_an_identity_token() -> None:
 )
 def test_an_auditor_of_workflows_finds_no_way_in(file: Path, tmp_path: Path) -> None:
     shutil.copy(file, place := tmp_path / ("action.yml" if file.name == "action.yml" else "release.yml"))
-    command = [program("zizmor"), "--offline", "--no-progress", "--format", "json", str(place)]
+    command = [find_program("zizmor"), "--offline", "--no-progress", "--format", "json", str(place)]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (ran.returncode, json.loads(ran.stdout)) == (0, [])
 
 
 def test_a_container_is_made_as_the_linter_wants_it() -> None:
     ran = subprocess.run(
-        [program("hadolint"), "--no-color", str(ROOT / "Dockerfile")],
+        [find_program("hadolint"), "--no-color", str(ROOT / "Dockerfile")],
         capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     assert (ran.returncode, ran.stdout) == (0, "")

@@ -39,7 +39,7 @@ class Signer:
     name: str
 
 
-def ssh(folder: Path) -> Signer:
+def ssh_signer(folder: Path) -> Signer:
     for name in ("key", "other"):
         command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", str(folder / name)]
         subprocess.run(command, check=True, timeout=60)
@@ -49,7 +49,7 @@ def ssh(folder: Path) -> Signer:
     return Signer(Kind.SSH, folder / "key", folder / "other", allowed, "review@example.org")
 
 
-def minisign(folder: Path) -> Signer:
+def minisign_signer(folder: Path) -> Signer:
     for name in ("key", "other"):
         command = ["minisign", "-G", "-W", "-p", str(folder / f"{name}.pub"), "-s", str(folder / name)]
         subprocess.run(command, check=True, timeout=60, capture_output=True)
@@ -59,10 +59,10 @@ def minisign(folder: Path) -> Signer:
     )
 
 
-@pytest.fixture(params=[ssh, minisign], ids=["ssh", "minisign"])
+@pytest.fixture(params=[ssh_signer, minisign_signer], ids=["ssh", "minisign"])
 def signer(request: pytest.FixtureRequest, tmp_path: Path) -> Signer:
     make: Callable[[Path], Signer] = request.param
-    if shutil.which("minisign" if make is minisign else "ssh-keygen") is None:
+    if shutil.which("minisign" if make is minisign_signer else "ssh-keygen") is None:
         pytest.skip("minisign or ssh-keygen is not installed")
     return make(tmp_path)
 
@@ -155,7 +155,7 @@ def test_a_signature_for_something_else_is_none_of_a_tree(tree: Path, signer: Si
 def test_a_key_that_may_sign_commits_alone_signs_no_tree(tree: Path, tmp_path: Path) -> None:
     if shutil.which("ssh-keygen") is None:
         pytest.skip("ssh-keygen is not installed")
-    signer = ssh(tmp_path)
+    signer = ssh_signer(tmp_path)
     sign(tree, signer)
     signer.allowed.write_text(signer.allowed.read_text().replace("fabricc-tree", "git"))
     assert signing_error(tree, signer).code == "FAB0052"

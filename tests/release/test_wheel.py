@@ -47,7 +47,7 @@ def own_files(folder: str) -> set[PurePosixPath]:
 
 def test_it_holds_every_file_that_a_user_needs_and_no_other(wheel: Path) -> None:
     version = fabricc.version.__version__
-    wanted = {str(place / path) for folder, place in places() for path in own_files(folder)}
+    wanted = {str(place / path) for folder, place in carried_places() for path in own_files(folder)}
     with zipfile.ZipFile(wheel) as archive:
         held = set(archive.namelist())
         assert f"Version: {version}\n" in archive.read(f"fabricc-{version}.dist-info/METADATA").decode()
@@ -64,7 +64,7 @@ def test_it_holds_every_file_that_a_user_needs_and_no_other(wheel: Path) -> None
     assert wheel.stat().st_size < LARGEST
 
 
-def places() -> list[tuple[str, PurePosixPath]]:
+def carried_places() -> list[tuple[str, PurePosixPath]]:
     return [(folder, PurePosixPath(place)) for folder, place in CARRIED.items()]
 
 

@@ -28,7 +28,7 @@ ABOVE = {
 """Prefixes of the spine -> how many ToRs have too small a limit."""
 
 
-def summary(tier: Tier, prefixes: tuple[str, ...], limit: tuple[int, str] | None = None) -> Summary:
+def make_summary(tier: Tier, prefixes: tuple[str, ...], limit: tuple[int, str] | None = None) -> Summary:
     """Return the summary of a switch that announces prefixes."""
     return Summary(tier, None, "", (), prefixes, (), (), "", None, "", (), None, limit, False, ())
 
@@ -36,9 +36,9 @@ def summary(tier: Tier, prefixes: tuple[str, ...], limit: tuple[int, str] | None
 @pytest.mark.parametrize("case", ABOVE)
 def test_a_limit_is_compared_with_the_prefixes_of_other_tors(case: str) -> None:
     prefixes, count = ABOVE[case]
-    summaries = {f"lf{n}": summary(Tier.TOR, (f"10.1.{n}.0/24",)) for n in range(1, 5)}
+    summaries = {f"lf{n}": make_summary(Tier.TOR, (f"10.1.{n}.0/24",)) for n in range(1, 5)}
     summaries["lf1"] = summaries["lf1"]._replace(limit=(2, "bgp/neighbor[10.66.0.0]/maximum_prefixes"))
-    summaries["x01"] = summary(Tier.SPINE, prefixes)
+    summaries["x01"] = make_summary(Tier.SPINE, prefixes)
     fabric = Switches(summaries, lambda _: summaries, lambda _: (), lambda _: None)
     found = [each.device for each in run_fabric_rules(fabric) if each.code == LIMIT]
     assert found == ["lf1"] * count

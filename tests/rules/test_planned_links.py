@@ -23,7 +23,7 @@ from fabricc.rules.planned_links import (
     locate_end,
     switch_ends,
 )
-from tests.proof.fabrics import fabric
+from tests.proof.fabrics import make_fabric
 
 if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
@@ -37,7 +37,7 @@ VALUES = {
 
 @cache
 def any_switch() -> Switch:
-    return fabric().switch(next(iter(fabric().switch_ids())))
+    return make_fabric().switch(next(iter(make_fabric().switch_ids())))
 
 
 def switch_end(
@@ -52,7 +52,7 @@ def switch_end(
     return end
 
 
-def switch(
+def make_end(
     name: str, port: str, peer: tuple[str, str], asn: int, remote: tuple[str, int], **facts: Any
 ) -> LinkEnd:
     reading = Reading()
@@ -66,18 +66,18 @@ def switch(
 
 def tor_end(**facts: Any) -> LinkEnd:
     asn, remote_asn = facts.pop("asn", 65001), facts.pop("remote_asn", 65000)
-    return switch(
+    return make_end(
         "tor1", "p9", ("spine1", "p1"), asn, ("10.64.0.0", remote_asn), **{"ipv4": "10.64.0.1/31", **facts}
     )
 
 
 def spine_end(**facts: Any) -> LinkEnd:
-    return switch(
+    return make_end(
         "spine1", "p1", ("tor1", "p9"), 65000, ("10.64.0.1", 65001), **{"ipv4": "10.64.0.0/31", **facts}
     )
 
 
-def meet(*ends: LinkEnd) -> LinkComparison:
+def compare_meeting(*ends: LinkEnd) -> LinkComparison:
     meeting = LinkComparison()
     for end in ends:
         meeting.add([end])
@@ -85,11 +85,11 @@ def meet(*ends: LinkEnd) -> LinkComparison:
 
 
 def broken_ends(*ends: LinkEnd) -> list[list[str]]:
-    return [differing_names(*pair) for pair in meet(*ends).broken]
+    return [differing_names(*pair) for pair in compare_meeting(*ends).broken]
 
 
 def test_equal_ends_agree() -> None:
-    meeting = meet(tor_end(), spine_end())
+    meeting = compare_meeting(tor_end(), spine_end())
     assert (meeting.links, meeting.broken, meeting.waiting) == (1, [], {})
 
 
@@ -107,7 +107,7 @@ def test_equal_ends_agree() -> None:
 )
 def test_each_disagreement_is_found_and_reported_with_both_values(field: str, facts: dict[str, Any]) -> None:
     ends = [tor_end(**facts), spine_end()]
-    reported = list(broken_findings(meet(*ends).wrong_ends(9)))
+    reported = list(broken_findings(compare_meeting(*ends).wrong_ends(9)))
     mine = next(f for f in reported if f" on {field}" in f.message)
     assert mine.code == ("FAB6213" if field == "PFC priorities" else "FAB6101")
     assert all(str(end.value(VALUES[field])) in mine.message for end in ends)
@@ -164,7 +164,7 @@ def test_ends_may_differ_in_bfd_s_interval_and_not_in_its_multiplier(
 
 def test_an_end_without_another_is_found() -> None:
     lonely = tor_end()
-    meeting = meet(lonely)
+    meeting = compare_meeting(lonely)
     assert meeting.wrong_ends(9) == [lonely]
     (finding,) = broken_findings([lonely])
     assert finding.code == "FAB6102"
@@ -184,7 +184,7 @@ def test_a_host_may_send_less_than_its_switch_takes_never_more(
     at_host = host_end(
         "host1", "rail0", ("tor1", "p1"), [("10.0.0.1/31", "10.0.0.0")], (), host_values(mtu, "3")
     )
-    meeting = meet(*((at_host, at_switch) if host_first else (at_switch, at_host)))
+    meeting = compare_meeting(*((at_host, at_switch) if host_first else (at_switch, at_host)))
     assert (not meeting.broken) == right
 
 
@@ -205,13 +205,13 @@ def test_unstated_values_are_no_mismatch() -> None:
 
 
 def test_ipv6_and_unnumbered_links_agree() -> None:
-    six = meet(
-        switch("a", "p", ("b", "q"), 1, ("fd00::", 2), ipv6="fd00::1/127"),
-        switch("b", "q", ("a", "p"), 2, ("fd00::1", 1), ipv6="fd00::/127"),
+    six = compare_meeting(
+        make_end("a", "p", ("b", "q"), 1, ("fd00::", 2), ipv6="fd00::1/127"),
+        make_end("b", "q", ("a", "p"), 2, ("fd00::1", 1), ipv6="fd00::/127"),
     )
-    bare = meet(
-        switch("a", "p", ("b", "q"), 1, ("p", 2), unnumbered="true"),
-        switch("b", "q", ("a", "p"), 2, ("q", 1), unnumbered="true"),
+    bare = compare_meeting(
+        make_end("a", "p", ("b", "q"), 1, ("p", 2), unnumbered="true"),
+        make_end("b", "q", ("a", "p"), 2, ("q", 1), unnumbered="true"),
     )
     assert (six.links, six.broken, bare.links, bare.broken) == (1, [], 1, [])
 
@@ -223,7 +223,7 @@ def test_the_order_in_which_ends_come_does_not_matter(order: list[tuple[int, int
         mine, other = (f"p{number}", f"q{number}")[side], (f"q{number}", f"p{number}")[side]
         return made._replace(port=mine, peer_port=other)
 
-    meeting = meet(*(end(number, side) for number, side in order))
+    meeting = compare_meeting(*(end(number, side) for number, side in order))
     assert (meeting.links, len(meeting.broken), meeting.waiting) == (6, 1, {})
 
 
@@ -246,7 +246,7 @@ def bfd(end: str, runs: bool, multiplier: int = 3) -> LinkEnd:
 
 
 def list_messages(*ends: LinkEnd) -> list[str]:
-    return [finding.message for finding in broken_findings(meet(*ends).wrong_ends(9))]
+    return [finding.message for finding in broken_findings(compare_meeting(*ends).wrong_ends(9))]
 
 
 def test_an_end_whose_system_runs_no_bfd_does_not_disagree() -> None:

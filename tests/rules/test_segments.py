@@ -65,7 +65,7 @@ LEAVES = ("leaf1", "leaf2", "leaf3")
 SEGMENTS = ("FAB9690", "FAB9691")
 
 
-def findings(
+def list_findings(
     folder: Path, edits: dict[str, tuple[str, str]], codes: tuple[str, ...] = SEGMENTS
 ) -> set[tuple[str, str]]:
     """Return the code and the quoted line of the warnings and errors with these codes."""
@@ -93,7 +93,7 @@ def findings(
 
 
 def test_an_untouched_fabric_is_silent(tmp_path: Path) -> None:
-    assert findings(tmp_path, {}) == set()
+    assert list_findings(tmp_path, {}) == set()
 
 
 @pytest.mark.parametrize(
@@ -122,24 +122,24 @@ def test_an_untouched_fabric_is_silent(tmp_path: Path) -> None:
 def test_a_fault_is_reported_at_its_line(
     tmp_path: Path, pattern: str, new: str, code: str, line: str
 ) -> None:
-    found = findings(tmp_path, {"leaf1": (pattern, new)})
+    found = list_findings(tmp_path, {"leaf1": (pattern, new)})
     assert found == {(code, line)}
 
 
 def test_route_targets_of_which_one_side_takes_the_other_are_no_fault(tmp_path: Path) -> None:
     both = "      route-target import 10010:10010\n      route-target import 5:5\n      route-target export 10010:10010"
-    assert findings(tmp_path, {"leaf1": (r"      route-target both 10010:10010", both)}) == set()
+    assert list_findings(tmp_path, {"leaf1": (r"      route-target both 10010:10010", both)}) == set()
 
 
 def test_two_vlans_with_one_vni_are_reported_at_both(tmp_path: Path) -> None:
     second = r"\1   vxlan vlan 11 vni 10010\n"
-    found = findings(tmp_path, {"leaf1": (r"(   vxlan vlan 10 vni 10010\n)", second)})
+    found = list_findings(tmp_path, {"leaf1": (r"(   vxlan vlan 10 vni 10010\n)", second)})
     assert found == {("FAB9691", "vxlan vlan 10 vni 10010"), ("FAB9691", "vxlan vlan 11 vni 10010")}
 
 
 def test_one_route_distinguisher_on_two_switches_is_reported(tmp_path: Path) -> None:
     edit = ("(?s)mlag configuration.*?!\n(.*)rd auto", r"\1rd 65000:10")
-    found = findings(tmp_path, {"leaf1": edit, "leaf2": edit})
+    found = list_findings(tmp_path, {"leaf1": edit, "leaf2": edit})
     assert found == {("FAB9691", "rd 65000:10")}
 
 
@@ -194,4 +194,4 @@ LINES = {
 @pytest.mark.parametrize("fault", LINES)
 def test_a_fault_of_one_line_is_reported_there(tmp_path: Path, fault: str) -> None:
     pattern, new, code, line = LINES[fault]
-    assert findings(tmp_path, {"leaf1": (pattern, new)}, (code,)) == ({(code, line)} if line else set())
+    assert list_findings(tmp_path, {"leaf1": (pattern, new)}, (code,)) == ({(code, line)} if line else set())

@@ -62,7 +62,7 @@ INCOMPLETE = {
 """Lines without which no EVPN route of a VRF is used; no switch has them."""
 
 
-def audited(
+def audit_faults(
     folder: Path, nos: str, plant: Plant | None = None, built: Fabric | None = None
 ) -> dict[str, set[str]]:
     """Return device -> codes of the errors and warnings about a fabric with a fault in it, on all switches for ""."""
@@ -85,14 +85,14 @@ def audited(
 @pytest.mark.parametrize("nos", EXPRESSED)
 def test_tenants_that_are_isolated_are_in_order(nos: str, tmp_path: Path) -> None:
     """Nothing is reported about a border leaf whose only port, besides uplinks, is a way out without PFC."""
-    assert audited(tmp_path, nos, built=compiled_exits(nos).fabric) == {}
+    assert audit_faults(tmp_path, nos, built=compiled_exits(nos).fabric) == {}
 
 
 @pytest.mark.spread(16)
 @pytest.mark.parametrize(("nos", "fault"), PLANTED)
 def test_a_fault_is_found_without_a_plan(nos: str, fault: str, tmp_path: Path) -> None:
     plant = FAULTS[fault][1][nos]
-    assert audited(tmp_path, nos, plant).get(plant.device)
+    assert audit_faults(tmp_path, nos, plant).get(plant.device)
 
 
 @pytest.mark.spread(2)
@@ -100,20 +100,20 @@ def test_a_fault_is_found_without_a_plan(nos: str, fault: str, tmp_path: Path) -
 def test_connected_routes_without_a_filter_are_found_beside_one_switch_that_has_one(
     nos: str, tmp_path: Path
 ) -> None:
-    assert audited(tmp_path, nos, UNFILTERED[nos]) == {TOR: {"FAB9693"}, "rack002-tor1a": {"FAB9693"}}
+    assert audit_faults(tmp_path, nos, UNFILTERED[nos]) == {TOR: {"FAB9693"}, "rack002-tor1a": {"FAB9693"}}
 
 
 @pytest.mark.spread(3)
 @pytest.mark.parametrize("nos", ONE_WAY)
 def test_a_vrf_of_several_switches_that_imports_nothing_is_found(nos: str, tmp_path: Path) -> None:
-    assert "FAB9693" in audited(tmp_path, nos, ONE_WAY[nos]).get(TOR, set())
+    assert "FAB9693" in audit_faults(tmp_path, nos, ONE_WAY[nos]).get(TOR, set())
 
 
 @pytest.mark.spread(2)
 @pytest.mark.parametrize("nos", INTO_ANOTHER)
 def test_a_route_into_the_vrf_of_another_tenant_is_found(nos: str, tmp_path: Path) -> None:
     plant = INTO_ANOTHER[nos]
-    assert "FAB9692" in audited(tmp_path, nos, plant).get(plant.device, ())
+    assert "FAB9692" in audit_faults(tmp_path, nos, plant).get(plant.device, ())
 
 
 def test_only_the_source_of_a_tunnel_is_one() -> None:
@@ -125,7 +125,7 @@ def test_only_the_source_of_a_tunnel_is_one() -> None:
 
 def test_junos_derives_distinguishers_from_an_address_of_its_own(tmp_path: Path) -> None:
     derived = r"\1    route-distinguisher-id 10.0.0.1;\n"
-    found = audited(tmp_path, "junos", Plant(r"(?m)(^ *)route-distinguisher \S+\n", "", ""))
+    found = audit_faults(tmp_path, "junos", Plant(r"(?m)(^ *)route-distinguisher \S+\n", "", ""))
     assert "FAB9693" in found[TOR]
     for path in tmp_path.rglob("*.conf"):
         path.write_text(re.sub(r"(?m)(^routing-options \{\n)", derived, path.read_text()))
@@ -135,5 +135,5 @@ def test_junos_derives_distinguishers_from_an_address_of_its_own(tmp_path: Path)
 @pytest.mark.spread(3)
 @pytest.mark.parametrize(("nos", "part"), INCOMPLETE)
 def test_a_part_that_no_switch_has_is_found(nos: str, part: str, tmp_path: Path) -> None:
-    found = audited(tmp_path, nos, Plant(f"(?m){INCOMPLETE[nos, part]}", "", ""))
+    found = audit_faults(tmp_path, nos, Plant(f"(?m){INCOMPLETE[nos, part]}", "", ""))
     assert "FAB9693" in found.get(TOR, set()) & found.get("rack002-tor1a", set())

@@ -91,10 +91,10 @@ def run_verb(verb: str, folder: Path) -> None:
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_verb_runs_every_rule(verb: str, folder: Path, calls: list[Rule]) -> None:
     run_verb(verb, folder)
-    assert [rule for rule in original() if rule not in calls] == []
+    assert [rule for rule in original_rules() if rule not in calls] == []
 
 
-def original() -> tuple[Rule, ...]:
+def original_rules() -> tuple[Rule, ...]:
     """Return the rows of the modules of rules."""
     rows: list[Rule] = []
     for module in pkgutil.iter_modules(fabricc.rules.__path__):
@@ -104,7 +104,7 @@ def original() -> tuple[Rule, ...]:
 
 
 def test_the_registry_has_every_row() -> None:
-    rows = original()
+    rows = original_rules()
     assert set(registry.RULES) == set(rows)
     assert len(registry.RULES) == len(rows) > 15
     assert all(row.code in TITLES and row.topic in TOPICS for row in rows)
@@ -114,11 +114,11 @@ def test_the_registry_has_every_row() -> None:
 def test_a_fault_on_all_spines_is_found_by_each_verb(folder: Path) -> None:
     """A static discard for the prefix of a ToR, the same on every spine, so that no neighbor differs."""
     built = build(folder / "discard.yaml", folder / "faulty", jobs=1)
-    assert "FAB9660" in errors(built.diagnostics)
+    assert "FAB9660" in error_codes(built.diagnostics)
     review = diff(folder / "cluster.yaml", folder / "discard.yaml", jobs=1)
-    assert "FAB9660" in errors(review.proof_findings)
+    assert "FAB9660" in error_codes(review.proof_findings)
     switches = folder / "faulty/.rules.rejected/switches"
-    assert "FAB9660" in errors(audit_folder(switches, jobs=1).diagnostics)
+    assert "FAB9660" in error_codes(audit_folder(switches, jobs=1).diagnostics)
 
 
 FAULTS = {
@@ -149,15 +149,15 @@ def test_every_verb_lists_the_same_findings(nos: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
     overlay = f"overlays: [{{file: {name}, nos: {nos}, tiers: [spine]{into}}}]\n"
     faulty.write_text(f"{spec_with_services(nos)}{overlay}")
-    built = grave(build(faulty, tmp_path / "out", jobs=1).diagnostics)
+    built = grave_codes(build(faulty, tmp_path / "out", jobs=1).diagnostics)
     rejected = next((tmp_path / "out").glob(".*.rejected"))
     assert "FAB9660" in built
-    assert grave(diff(plain, faulty, jobs=1).proof_findings) == built
+    assert grave_codes(diff(plain, faulty, jobs=1).proof_findings) == built
     old, new = compile_spec(plain), compile_spec(faulty)
-    assert grave(review_variant(old, new, ("old", "new")).proof_findings) == built
+    assert grave_codes(review_variant(old, new, ("old", "new")).proof_findings) == built
     assert set(re.findall(r"FAB(?:6|7|96)\d+", render_report(new))) == built
-    assert built <= grave(audit_folder(rejected / "switches", jobs=1).diagnostics)
-    assert built <= grave(check(with_switches_of(nos, rejected, tmp_path / "tree"), jobs=1).diagnostics)
+    assert built <= grave_codes(audit_folder(rejected / "switches", jobs=1).diagnostics)
+    assert built <= grave_codes(check(with_switches_of(nos, rejected, tmp_path / "tree"), jobs=1).diagnostics)
 
 
 def with_switches_of(nos: str, source: Path, folder: Path) -> Path:
@@ -171,7 +171,7 @@ def with_switches_of(nos: str, source: Path, folder: Path) -> Path:
     return tree
 
 
-def grave(diagnostics: Any) -> set[str]:
+def grave_codes(diagnostics: Any) -> set[str]:
     """Return the codes of the errors and warnings of the proof and of the rules."""
     return {
         each.code
@@ -187,6 +187,6 @@ def test_diff_reports_findings_of_the_head_alone(folder: Path) -> None:
     assert "FAB9671" not in {each.code for each in back.proof_findings}
 
 
-def errors(diagnostics: Any) -> set[str]:
+def error_codes(diagnostics: Any) -> set[str]:
     """Return the codes of the errors."""
     return {each.code for each in diagnostics if each.severity is Severity.ERROR}

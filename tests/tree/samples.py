@@ -11,7 +11,7 @@ from fabricc.tree.manifest import Manifest
 from fabricc.tree.stage import Committed, Stage
 
 
-def files(generation: int, count: int = 60) -> dict[str, bytes]:
+def make_files(generation: int, count: int = 60) -> dict[str, bytes]:
     """Every third file differs per generation, and one file is named after it."""
     table = {
         f"switches/s{i}/frr.conf": f"hostname s{i}\n{generation if i % 3 == 0 else 0}\n".encode() * 50
@@ -20,7 +20,7 @@ def files(generation: int, count: int = 60) -> dict[str, bytes]:
     return table | {f"plan/generation-{generation}.txt": b"x\n"}
 
 
-def emit(out: Path, table: dict[str, bytes], cluster: str = "zone") -> Committed:
+def emit_tree(out: Path, table: dict[str, bytes], cluster: str = "zone") -> Committed:
     """Write the tree of `table` the way a build does."""
     with hold_lock(out / cluster):
         stage = Stage.open(out, cluster)
@@ -39,14 +39,14 @@ def main() -> int:
     out, mode = Path(sys.argv[1]), sys.argv[2]
     if mode == "once":
         try:
-            emit(out, files(int(sys.argv[3])))
+            emit_tree(out, make_files(int(sys.argv[3])))
         except (EmitError, OSError) as error:
             print(error)
             return 3
         return 0
     generation = int(sys.argv[3])
     while True:
-        emit(out, files(generation))
+        emit_tree(out, make_files(generation))
         print(generation, flush=True)
         generation += 1
 

@@ -17,8 +17,8 @@ import pytest
 
 from fabricc.tree import EmitError, swap
 from fabricc.tree import stage as stages
-from tests.tree.samples import emit, files
-from tests.tree.test_stage import state, verify
+from tests.tree.samples import emit_tree, make_files
+from tests.tree.test_stage import file_states, verify
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,7 +28,7 @@ def start(out: Path, *arguments: str, **options: object) -> subprocess.Popen[str
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, **options)  # type: ignore[call-overload, no-any-return]
 
 
-def generation(tree: Path) -> int:
+def read_generation(tree: Path) -> int:
     (name,) = [p.name for p in (tree / "plan").iterdir()]
     return int(name.removeprefix("generation-").removesuffix(".txt"))
 
@@ -36,7 +36,7 @@ def generation(tree: Path) -> int:
 @pytest.mark.slow
 def test_kill_at_random_moments_leaves_a_whole_tree(tmp_path: Path) -> None:
     seed = random.Random(7)
-    emit(tmp_path, files(0))
+    emit_tree(tmp_path, make_files(0))
     last = 0
     for _ in range(25):
         builder = start(tmp_path, "loop", str(last + 1))
@@ -46,12 +46,12 @@ def test_kill_at_random_moments_leaves_a_whole_tree(tmp_path: Path) -> None:
         builder.kill()
         builder.wait()
         finished = [int(line) for line in builder.stdout.read().split()]
-        found = generation(tmp_path / "zone")
+        found = read_generation(tmp_path / "zone")
         verify(tmp_path / "zone")
         assert found > last
         assert not finished or found - finished[-1] in (0, 1)
         last = found
-    emit(tmp_path, files(last))
+    emit_tree(tmp_path, make_files(last))
     assert sorted(p.name for p in tmp_path.iterdir()) == [".zone.lock", "zone"]
 
 
@@ -59,12 +59,12 @@ def test_kill_between_two_renames_is_recovered_where_folders_cannot_be_swapped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(swap, "_exchange_folders", lambda *_: False)
-    emit(tmp_path, files(1))
-    emit(tmp_path, files(2))
+    emit_tree(tmp_path, make_files(1))
+    emit_tree(tmp_path, make_files(2))
     verify(tmp_path / "zone")
     (tmp_path / "zone").rename(tmp_path / ".zone.old")
-    emit(tmp_path, files(2))
-    assert generation(tmp_path / "zone") == 2
+    emit_tree(tmp_path, make_files(2))
+    assert read_generation(tmp_path / "zone") == 2
     verify(tmp_path / "zone")
 
 
@@ -72,8 +72,8 @@ def test_kill_between_two_renames_is_recovered_where_folders_cannot_be_swapped(
 def test_disk_errors_leave_the_last_good_tree(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    emit(tmp_path, files(1))
-    before = state(tmp_path / "zone")
+    emit_tree(tmp_path, make_files(1))
+    before = file_states(tmp_path / "zone")
     real, calls = os.write, [0]
 
     def write(handle: int, content: bytes) -> int:
@@ -84,42 +84,42 @@ def test_disk_errors_leave_the_last_good_tree(
 
     monkeypatch.setattr(stages.os, "write", write)
     with pytest.raises((EmitError, OSError)):
-        emit(tmp_path, files(2))
+        emit_tree(tmp_path, make_files(2))
     monkeypatch.undo()
-    assert state(tmp_path / "zone") == before
+    assert file_states(tmp_path / "zone") == before
     verify(tmp_path / "zone")
     assert not (tmp_path / ".zone.next").exists()
 
 
 def test_failure_while_linking_is_a_diagnostic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    emit(tmp_path, files(1))
+    emit_tree(tmp_path, make_files(1))
 
     def link(*_: object, **__: object) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO), "x")
 
     monkeypatch.setattr(stages.os, "link", link)
     with pytest.raises(EmitError) as failed:
-        emit(tmp_path, files(2))
+        emit_tree(tmp_path, make_files(2))
     assert failed.value.diagnostic.code == "FAB7001"
-    assert generation(tmp_path / "zone") == 1
+    assert read_generation(tmp_path / "zone") == 1
 
 
 def test_a_file_system_without_hard_links_gets_copies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    emit(tmp_path, files(1))
+    emit_tree(tmp_path, make_files(1))
 
     def link(*_: object, **__: object) -> None:
         raise OSError(errno.EPERM, os.strerror(errno.EPERM))
 
     monkeypatch.setattr(stages.os, "link", link)
-    emit(tmp_path, files(2))
+    emit_tree(tmp_path, make_files(2))
     verify(tmp_path / "zone")
-    assert generation(tmp_path / "zone") == 2
+    assert read_generation(tmp_path / "zone") == 2
 
 
 def test_a_real_file_size_limit_stops_the_build_and_nothing_else(tmp_path: Path) -> None:
-    emit(tmp_path, files(1))
+    emit_tree(tmp_path, make_files(1))
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
@@ -128,7 +128,7 @@ def test_a_real_file_size_limit_stops_the_build_and_nothing_else(tmp_path: Path)
     assert builder.wait() == 3
     assert builder.stdout is not None
     assert "File too large" in builder.stdout.read()
-    assert generation(tmp_path / "zone") == 1
+    assert read_generation(tmp_path / "zone") == 1
     verify(tmp_path / "zone")
 
 
@@ -143,8 +143,8 @@ def test_a_second_process_is_refused_while_the_first_lives(tmp_path: Path) -> No
     builder.wait()
     assert outcome in (0, 3)
     verify(tmp_path / "zone")
-    emit(tmp_path, files(1000))
-    assert generation(tmp_path / "zone") == 1000
+    emit_tree(tmp_path, make_files(1000))
+    assert read_generation(tmp_path / "zone") == 1000
 
 
 @pytest.mark.parametrize("folder", [True, False])

@@ -13,7 +13,7 @@ import pytest
 
 from fabricc.tree import EmitError, patch, state
 from fabricc.tree.patch import Patch
-from tests.tree.samples import emit, files
+from tests.tree.samples import emit_tree, make_files
 
 NEW = {"switches/s1/frr.conf": b"new one\n", "switches/s2/frr.conf": b"new two\n"}
 
@@ -22,7 +22,7 @@ DIGESTS = {path: hashlib.sha256(content).hexdigest() for path, content in NEW.it
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    emit(tmp_path, files(1))
+    emit_tree(tmp_path, make_files(1))
     return tmp_path / "zone"
 
 

@@ -15,13 +15,13 @@ from fabricc.tree import EmitError, folders
 from fabricc.tree.exclusive import hold_lock
 from fabricc.tree.manifest import Manifest
 from fabricc.tree.stage import Stage
-from tests.tree.samples import emit, files
+from tests.tree.samples import emit_tree, make_files
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def state(tree: Path) -> dict[str, tuple[int, int]]:
+def file_states(tree: Path) -> dict[str, tuple[int, int]]:
     return {
         str(p.relative_to(tree)): (p.stat().st_ino, p.stat().st_mtime_ns)
         for p in tree.rglob("*")
@@ -43,21 +43,21 @@ def verify(tree: Path) -> dict[str, str]:
 
 
 def test_a_second_equal_build_touches_nothing(tmp_path: Path) -> None:
-    emit(tmp_path, files(1))
-    before = state(tmp_path / "zone")
+    emit_tree(tmp_path, make_files(1))
+    before = file_states(tmp_path / "zone")
     folder = (tmp_path / "zone").stat().st_ino
-    done = emit(tmp_path, files(1))
+    done = emit_tree(tmp_path, make_files(1))
     assert (done.written, done.removed) == (0, 0)
-    assert state(tmp_path / "zone") == before
+    assert file_states(tmp_path / "zone") == before
     assert (tmp_path / "zone").stat().st_ino == folder
     assert sorted(p.name for p in tmp_path.iterdir()) == [".zone.lock", "zone"]
 
 
 def test_unchanged_files_keep_inode_and_time_and_stale_ones_go(tmp_path: Path) -> None:
-    emit(tmp_path, files(1))
-    before = state(tmp_path / "zone")
-    done = emit(tmp_path, files(2))
-    after = state(tmp_path / "zone")
+    emit_tree(tmp_path, make_files(1))
+    before = file_states(tmp_path / "zone")
+    done = emit_tree(tmp_path, make_files(2))
+    after = file_states(tmp_path / "zone")
     verify(tmp_path / "zone")
     assert done.written == 20 + 1 + 1  # a third of the switches, the generation, the manifest
     assert done.removed == 1
@@ -68,34 +68,34 @@ def test_unchanged_files_keep_inode_and_time_and_stale_ones_go(tmp_path: Path) -
 
 
 def test_a_folder_that_loses_its_last_file_goes_too(tmp_path: Path) -> None:
-    emit(tmp_path, {"switches/a/x": b"1", "switches/b/x": b"1"})
-    emit(tmp_path, {"switches/a/x": b"1"})
+    emit_tree(tmp_path, {"switches/a/x": b"1", "switches/b/x": b"1"})
+    emit_tree(tmp_path, {"switches/a/x": b"1"})
     assert [p.name for p in (tmp_path / "zone/switches").iterdir()] == ["a"]
 
 
 def test_edited_file_is_repaired_and_reported(tmp_path: Path) -> None:
-    emit(tmp_path, files(1))
+    emit_tree(tmp_path, make_files(1))
     (tmp_path / "zone/switches/s1/frr.conf").write_text("shutdown\n")
     stage = Stage.open(tmp_path, "zone")
-    written = [stage.put(p, c) for p, c in files(1).items()]
+    written = [stage.put(p, c) for p, c in make_files(1).items()]
     assert (
         [w.path for w in written if w.changed]
         == [w.path for w in written if w.edited]
         == ["switches/s1/frr.conf"]
     )
     stage.abandon()
-    emit(tmp_path, files(1))
+    emit_tree(tmp_path, make_files(1))
     verify(tmp_path / "zone")
 
 
 def test_a_foreign_file_below_a_thousand_folders_is_kept(tmp_path: Path) -> None:
-    emit(tmp_path, files(1))
+    emit_tree(tmp_path, make_files(1))
     deep = tmp_path / "zone"
     for _ in range(1500):
         deep /= "d"
         deep.mkdir()
     (deep / "mine").write_text("x")
-    emit(tmp_path, files(2))
+    emit_tree(tmp_path, make_files(2))
     assert (deep / "mine").read_text() == "x"
     (deep / "mine").unlink()
     while deep.name == "d":  # pytest cannot remove so many
@@ -105,9 +105,9 @@ def test_a_foreign_file_below_a_thousand_folders_is_kept(tmp_path: Path) -> None
 
 
 def test_files_that_no_build_wrote_are_kept_and_named(tmp_path: Path) -> None:
-    emit(tmp_path, files(1))
+    emit_tree(tmp_path, make_files(1))
     (tmp_path / "zone/NOTES.md").write_text("mine")
-    done = emit(tmp_path, files(2))
+    done = emit_tree(tmp_path, make_files(2))
     assert (tmp_path / "zone/NOTES.md").read_text() == "mine"
     assert [d.code for d in done.diagnostics] == ["FAB7007"]
     assert "NOTES.md" in done.diagnostics[0].message
@@ -118,7 +118,7 @@ def test_a_mount_in_the_tree_stops_the_build(tmp_path: Path, place: str) -> None
     """The mounted files would be moved into the new tree, and those that it replaces deleted."""
     if os.geteuid() != 0 or shutil.which("unshare") is None:
         pytest.skip("a mount needs root and unshare")
-    emit(tmp_path, files(1))
+    emit_tree(tmp_path, make_files(1))
     source, target = tmp_path / "source", tmp_path / "zone" / place
     if place.endswith(".txt"):
         source.write_text("precious")
@@ -137,10 +137,10 @@ def test_a_mount_in_the_tree_stops_the_build(tmp_path: Path, place: str) -> None
 
 
 def test_a_users_file_where_a_folder_must_go_stops_the_build(tmp_path: Path) -> None:
-    emit(tmp_path, {"plan/a": b"1"})
+    emit_tree(tmp_path, {"plan/a": b"1"})
     (tmp_path / "zone/switches").write_text("mine")
     with pytest.raises(EmitError) as refused:
-        emit(tmp_path, files(1))
+        emit_tree(tmp_path, make_files(1))
     assert refused.value.diagnostic.code == "FAB7002"
     assert (tmp_path / "zone/switches").read_text() == "mine"
 
@@ -164,7 +164,7 @@ def test_a_users_file_where_a_folder_must_go_stops_the_build(tmp_path: Path) -> 
 )
 def test_no_name_leads_out_of_the_tree(tmp_path: Path, path: str) -> None:
     with pytest.raises(EmitError) as refused:
-        emit(tmp_path, {path: b"x"})
+        emit_tree(tmp_path, {path: b"x"})
     assert refused.value.diagnostic.code == "FAB7004"
 
 
@@ -180,14 +180,14 @@ def test_planted_links_are_never_followed(tmp_path: Path) -> None:
     outside.mkdir()
     (outside / "frr.conf").write_text("precious")
     out = tmp_path / "out"
-    emit(out, files(1))
+    emit_tree(out, make_files(1))
     tree = out / "zone"
     (tree / "switches").rename(tree / "moved")
     (tree / "switches").symlink_to(outside)
     (tree / "plan/generation-1.txt").unlink()
     (tree / "plan/generation-1.txt").symlink_to(outside / "frr.conf")
     (out / ".zone.next").symlink_to(outside)
-    emit(out, files(1))
+    emit_tree(out, make_files(1))
     assert (outside / "frr.conf").read_text() == "precious"
     assert [p.name for p in outside.iterdir()] == ["frr.conf"]
     assert not (tree / "switches").is_symlink()
@@ -206,25 +206,25 @@ def test_a_folder_that_is_not_ours_is_refused(tmp_path: Path, shape: str) -> Non
         target.mkdir()
         (target / ("thesis.tex" if shape == "files" else "manifest.json")).write_text("{}")
     with pytest.raises(EmitError) as refused:
-        emit(tmp_path, files(1))
+        emit_tree(tmp_path, make_files(1))
     assert refused.value.diagnostic.code == "FAB7002"
     assert not (target / "switches").exists()
 
 
 def test_a_tree_whose_manifest_has_merge_conflicts_can_be_built_again(tmp_path: Path) -> None:
-    emit(tmp_path, files(1))
+    emit_tree(tmp_path, make_files(1))
     manifest = tmp_path / "zone/manifest.json"
     manifest.write_text("<<<<<<< ours\n" + manifest.read_text())
-    emit(tmp_path, files(2))
+    emit_tree(tmp_path, make_files(2))
     verify(tmp_path / "zone")
 
 
 def test_two_builds_at_once_are_refused(tmp_path: Path) -> None:
     with hold_lock(tmp_path / "zone"), pytest.raises(EmitError) as refused:
-        emit(tmp_path, files(1))
+        emit_tree(tmp_path, make_files(1))
     assert refused.value.diagnostic.code == "FAB7003"
     assert str(os.getpid()) in refused.value.diagnostic.message
-    emit(tmp_path, files(1))
+    emit_tree(tmp_path, make_files(1))
 
 
 def test_the_lock_is_free_after_a_build_although_a_child_forked_meanwhile_still_has_its_file(
@@ -238,7 +238,7 @@ def test_the_lock_is_free_after_a_build_although_a_child_forked_meanwhile_still_
             os.read(reading, 1)
             os._exit(0)
     try:
-        emit(tmp_path, files(1))
+        emit_tree(tmp_path, make_files(1))
     finally:
         os.close(writing)
         os.waitpid(child, 0)
@@ -252,7 +252,7 @@ def test_a_file_in_parts_is_staged_as_a_whole_one(tmp_path: Path, before: bytes 
     for out in (whole, part):
         out.mkdir()
         if before is not None:
-            emit(out, {path: before})
+            emit_tree(out, {path: before})
             (out / "zone" / path).write_bytes(before if before in b"".join(parts) else b"edited")
     stages = [Stage.open(out, "zone") for out in (whole, part)]
     written = [stages[0].put(path, b"".join(parts)), stages[1].put_parts(path, lambda: iter(parts))]
@@ -264,7 +264,7 @@ def test_a_file_in_parts_is_staged_as_a_whole_one(tmp_path: Path, before: bytes 
 
 
 def test_a_file_in_parts_is_written_where_the_present_one_may_be_run(tmp_path: Path) -> None:
-    emit(tmp_path, {"plan/links.csv": b"x"})
+    emit_tree(tmp_path, {"plan/links.csv": b"x"})
     (tmp_path / "zone/plan/links.csv").chmod(0o755)
     stage = Stage.open(tmp_path, "zone")
     assert stage.put_parts("plan/links.csv", lambda: [b"x"]).changed
@@ -298,16 +298,16 @@ def test_kept_folders_of_a_large_tree_serve_the_next_build_and_no_longer_than_ne
 ) -> None:
     monkeypatch.setattr(folders, "KEPT_FROM", 10)
     spare = tmp_path / ".zone.next"
-    emit(tmp_path, files(1))
-    emit(tmp_path, files(2))
+    emit_tree(tmp_path, make_files(1))
+    emit_tree(tmp_path, make_files(2))
     assert len(list(spare.rglob("*"))) == 62
     assert not [p for p in spare.rglob("*") if not p.is_dir()]
     (spare / "switches/s1/planted").symlink_to(tmp_path)
-    fewer = files(3, count=40)
-    emit(tmp_path, fewer)
+    fewer = make_files(3, count=40)
+    emit_tree(tmp_path, fewer)
     verify(tmp_path / "zone")
     assert len(list((tmp_path / "zone/switches").iterdir())) == 40
     assert len(list((spare / "switches").iterdir())) == 60
-    emit(tmp_path, fewer)
+    emit_tree(tmp_path, fewer)
     assert len(list((tmp_path / "zone/switches").iterdir())) == 40
     verify(tmp_path / "zone")

@@ -47,14 +47,14 @@ class Clone:
 
     def fabricc(self, *arguments: str) -> tuple[int, str]:
         """Exit status and everything that was printed; the user's files are as they were, and not printed."""
-        before = contents(self.home, state=False)
+        before = folder_contents(self.home, state=False)
         self.capsys.readouterr()
         try:
             status = run(list(arguments))
         finally:
             set_template_path(())  # of `--templates`
         reported = "".join(self.capsys.readouterr())
-        assert contents(self.home, state=False) == before
+        assert folder_contents(self.home, state=False) == before
         assert SECRET not in reported
         assert "FAB7999" not in reported, reported
         assert "Traceback" not in reported, reported
@@ -62,13 +62,13 @@ class Clone:
 
     def reading(self, *arguments: str) -> tuple[int, str]:
         """As `fabricc`, of a verb that reads: nothing in the clone changes either."""
-        before = contents(self.top)
+        before = folder_contents(self.top)
         done = self.fabricc(*arguments)
-        assert contents(self.top) == before
+        assert folder_contents(self.top) == before
         return done
 
 
-def contents(top: Path, *, state: bool = True) -> dict[str, tuple[object, ...]]:
+def folder_contents(top: Path, *, state: bool = True) -> dict[str, tuple[object, ...]]:
     """Everything below a folder: mode, and target, bytes or nothing."""
     found: dict[str, tuple[object, ...]] = {}
     waiting = [top]

@@ -74,7 +74,7 @@ anything = st.one_of(
 _OBEYED = re.compile(r"^\s*::[a-z][^\n]*::|##[a-z]*\[", re.IGNORECASE)
 
 
-def harmless(text: str) -> bool:
+def is_harmless(text: str) -> bool:
     """Return whether a log may hold the text: no control characters but line feeds, and no command of a runner."""
     text.encode()
     return all(c.isprintable() or c in "\n\u00a0" for c in text) and not any(

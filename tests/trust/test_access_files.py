@@ -60,7 +60,7 @@ def spec(tmp_path: Path, state: Path) -> Path:
     return top / "cluster.yaml"
 
 
-def trust(file: Path) -> None:
+def trust_file(file: Path) -> None:
     assert run(["trust", str(file)]) == 0
 
 
@@ -80,11 +80,11 @@ def refusal_of(spec: Path) -> str:
 
 def test_the_file_next_to_the_spec_is_used_once_it_is_trusted_and_until_it_changes(spec: Path) -> None:
     assert "it is not trusted yet" in refusal_of(spec)
-    trust(spec.parent / NAME)
+    trust_file(spec.parent / NAME)
     assert is_accepted(spec)
     (spec.parent / NAME).write_text(TEXT.replace("192.0.2.66", "192.0.2.67"))
     assert "it changed since it was trusted" in refusal_of(spec)
-    trust(spec.parent / NAME)
+    trust_file(spec.parent / NAME)
     assert is_accepted(spec)
     assert run(["trust", "--remove", str(spec.parent / NAME)]) == 0
     assert "it is not trusted yet" in refusal_of(spec)
@@ -95,7 +95,7 @@ def test_a_named_file_is_used(spec: Path) -> None:
 
 
 def test_trusted_files_are_listed(spec: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    trust(spec.parent / NAME)
+    trust_file(spec.parent / NAME)
     assert "env CANARY_SECRET" in capsys.readouterr().out
     assert run(["trust", "--list"]) == 0
     assert capsys.readouterr().out.split() == [str(spec.parent / NAME)]
@@ -105,7 +105,7 @@ def test_a_relative_path_is_recorded_as_the_file_that_it_is(
     spec: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(spec.parent)
-    trust(Path(NAME))
+    trust_file(Path(NAME))
     assert is_accepted(spec)
     monkeypatch.chdir("/")
     assert is_accepted(spec)
@@ -117,14 +117,14 @@ def test_a_relative_path_is_recorded_as_the_file_that_it_is(
 
 
 def test_trust_ends_with_the_name_of_the_folder(spec: Path) -> None:
-    trust(spec.parent / NAME)
+    trust_file(spec.parent / NAME)
     renamed = spec.parent.with_name("renamed")
     spec.parent.rename(renamed)
     assert "it is not trusted yet" in refusal_of(renamed / "cluster.yaml")
 
 
 def test_a_file_in_the_folder_above_is_another_file(spec: Path) -> None:
-    trust(spec.parent / NAME)
+    trust_file(spec.parent / NAME)
     below = spec.parent / "site"
     below.mkdir()
     shutil.copy(spec, below)
@@ -137,7 +137,7 @@ def test_a_file_in_the_folder_above_is_another_file(spec: Path) -> None:
 
 @pytest.mark.parametrize("make", ["symlink_to", "hardlink_to"])
 def test_another_name_of_a_trusted_file_is_not_trusted(spec: Path, make: str) -> None:
-    trust(spec.parent / NAME)
+    trust_file(spec.parent / NAME)
     other = spec.parent.parent / "other"
     other.mkdir()
     shutil.copy(spec, other)
@@ -150,7 +150,7 @@ def test_another_name_of_a_trusted_file_is_not_trusted(spec: Path, make: str) ->
 def test_a_folder_that_is_a_link_is_the_folder_that_it_leads_to(spec: Path) -> None:
     link = spec.parent.parent / "link"
     link.symlink_to(spec.parent)
-    trust(link / NAME)
+    trust_file(link / NAME)
     assert is_accepted(spec)
     assert is_accepted(link / "cluster.yaml")
     link.unlink()
@@ -163,11 +163,11 @@ def test_a_folder_that_is_a_link_is_the_folder_that_it_leads_to(spec: Path) -> N
 def test_trust_covers_the_files_next_to_it_that_decide_who_is_believed(spec: Path, key: str) -> None:
     (spec.parent / NAME).write_text(f"username: ann\n{key}\n")
     (spec.parent / "keys").write_text("192.0.2.66 ssh-ed25519 AAAA\n")
-    trust(spec.parent / NAME)
+    trust_file(spec.parent / NAME)
     assert is_accepted(spec)
     (spec.parent / "keys").write_text("192.0.2.66 ssh-ed25519 BBBB\n")
     assert "keys, which it names, changed" in refusal_of(spec)
-    trust(spec.parent / NAME)
+    trust_file(spec.parent / NAME)
     (spec.parent / "keys").unlink()
     assert "keys, which it names, changed" in refusal_of(spec)
 
@@ -176,7 +176,7 @@ def test_those_of_the_user_elsewhere_may_change(spec: Path, tmp_path: Path) -> N
     keys = tmp_path / "home" / "known_hosts"
     keys.write_text("192.0.2.66 ssh-ed25519 AAAA\n")
     (spec.parent / NAME).write_text(f"username: ann\nknown_hosts: {keys}\n")
-    trust(spec.parent / NAME)
+    trust_file(spec.parent / NAME)
     keys.write_text("192.0.2.66 ssh-ed25519 BBBB\n")
     assert is_accepted(spec)
 
@@ -187,7 +187,7 @@ def test_no_link_next_to_it_leads_to_a_secret_elsewhere(spec: Path, tmp_path: Pa
     secret.chmod(0o600)
     (spec.parent / "kept").symlink_to(tmp_path / "home")
     (spec.parent / NAME).write_text("username: ann\npassword: {file: kept/token}\n")
-    trust(spec.parent / NAME)
+    trust_file(spec.parent / NAME)
     access = logins.access(spec, None)
     with pytest.raises(DeviceError, match="leads out") as error:
         access.password(access.default)
@@ -202,7 +202,7 @@ def test_an_invalid_file_is_not_trusted(spec: Path) -> None:
 
 @pytest.mark.parametrize("mode", [0o777, 0o750])
 def test_records_that_others_could_have_written_count_for_nothing(spec: Path, state: Path, mode: int) -> None:
-    trust(spec.parent / NAME)
+    trust_file(spec.parent / NAME)
     (state / "fabricc" / "access").chmod(mode)
     assert "it is not trusted yet" in refusal_of(spec)
     assert run(["trust", str(spec.parent / NAME)]) != 0
@@ -211,7 +211,7 @@ def test_records_that_others_could_have_written_count_for_nothing(spec: Path, st
 def test_a_record_that_the_archive_brought_counts_for_nothing(
     spec: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    trust(spec.parent / NAME)
+    trust_file(spec.parent / NAME)
     shutil.copytree(state_home() or Path(), spec.parent / "state")
     monkeypatch.setenv("XDG_STATE_HOME", str(spec.parent / "state"))
     assert "it is not trusted yet" in refusal_of(spec)
@@ -220,7 +220,7 @@ def test_a_record_that_the_archive_brought_counts_for_nothing(
 
 
 def test_a_damaged_record_counts_for_nothing(spec: Path, state: Path) -> None:
-    trust(spec.parent / NAME)
+    trust_file(spec.parent / NAME)
     (record,) = (state / "fabricc" / "access").iterdir()
     for text in ("", "[]", "{", '{"path": 5}', "[" * 100_000):
         record.write_text(text)
@@ -242,7 +242,7 @@ def test_a_clone_is_trusted_no_more_than_an_archive(spec: Path, tracked: bool) -
     for words in (["init", "-q"], *([["add", "-f", NAME]] if tracked else [])):
         subprocess.run(["git", "-C", str(spec.parent), *words], check=True)
     assert "it is not trusted yet" in refusal_of(spec)
-    trust(spec.parent / NAME)
+    trust_file(spec.parent / NAME)
     assert is_accepted(spec)
 
 
@@ -271,7 +271,7 @@ class _Listener(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def listening() -> Iterator[tuple[int, list[str]]]:
+def keep_logins() -> Iterator[tuple[int, list[str]]]:
     """An HTTP server that keeps the logins that reach it."""
     heard: list[str] = []
     server = HTTPServer(("127.0.0.1", 0), type("Listener", (_Listener,), {"heard": heard}))
@@ -289,7 +289,7 @@ def test_unpacked_archive_gets_no_secrets_before_it_is_trusted(
     made.mkdir()
     (made / "cluster.yaml").write_text(EOS)
     assert run(["build", str(made / "cluster.yaml"), "-o", str(made / "build")]) == 0
-    with listening() as (port, heard):
+    with keep_logins() as (port, heard):
         text = (
             f"username: ann\npassword: {{env: CANARY_SECRET}}\nport: {port}\noptions: {{transport: http}}\n"
             "devices: {spine01a: {address: 127.0.0.1}}\n"
@@ -312,11 +312,11 @@ def test_unpacked_archive_gets_no_secrets_before_it_is_trusted(
 
         status, reported = verify()
         assert (status, "FAB9163" in reported, heard) == (1, True, [])
-        trust(top / NAME)
+        trust_file(top / NAME)
         _, reported = verify()
         assert ("does not prove who answers over http" in reported, heard) == (True, []), reported
         (top / NAME).write_text(text + "verify: false\n")
-        trust(top / NAME)
+        trust_file(top / NAME)
         _, reported = verify()
         assert "turns off the verification" in reported
         assert heard, "the user agreed to it twice"

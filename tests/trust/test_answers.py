@@ -34,21 +34,21 @@ def without_end(write: Callable[[bytes], object]) -> None:
         write(b" " * 65536)
 
 
-def trickling(write: Callable[[bytes], object]) -> None:
+def send_slowly(write: Callable[[bytes], object]) -> None:
     while True:
         write(b" ")
         time.sleep(0.3)
 
 
-def silent(_write: Callable[[bytes], object]) -> None:
+def send_nothing(_write: Callable[[bytes], object]) -> None:
     time.sleep(60)
 
 
-def garbage(write: Callable[[bytes], object]) -> None:
+def send_garbage(write: Callable[[bytes], object]) -> None:
     write(b"\x00\xff[[[{\x1b]0;" * 1000)
 
 
-ANSWERS = [without_end, trickling, silent, garbage]
+ANSWERS = [without_end, send_slowly, send_nothing, send_garbage]
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +61,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextlib.contextmanager
-def web(
+def serve_once(
     folder: Path, answer: Callable[[ssl.SSLSocket], None], *, handshake: bool = True
 ) -> Iterator[tuple[int, Path]]:
     """Serve one request over TLS with the given answer."""
@@ -73,7 +73,7 @@ def web(
     def serve(plain: socket.socket) -> None:
         with contextlib.suppress(OSError), plain:
             if not handshake:
-                trickling(plain.sendall)
+                send_slowly(plain.sendall)
             with context.wrap_socket(plain, server_side=True) as one:
                 one.recv(65536)
                 answer(one)
@@ -118,33 +118,33 @@ def test_an_answer_over_https_is_bounded(name: str, body: Any, tmp_path: Path) -
         one.sendall(HEAD + b"\r\n")
         body(one.sendall)
 
-    with web(tmp_path, answer) as (port, authority):
+    with serve_once(tmp_path, answer) as (port, authority):
         reported = refused_in_time(name, port, ssl_verify=str(authority))
     if body is without_end and name == "fabricc_eos":
         assert "more than 8,388,608 bytes" in reported
 
 
 @pytest.mark.parametrize("name", ["fabricc_eos", "fabricc_nxos"])
-@pytest.mark.parametrize("body", [trickling, silent])
+@pytest.mark.parametrize("body", [send_slowly, send_nothing])
 def test_the_head_of_an_answer_over_https_is_bounded(name: str, body: Any, tmp_path: Path) -> None:
     def answer(one: ssl.SSLSocket) -> None:
         one.sendall(HEAD + b"X: ")
         body(one.sendall)
 
-    with web(tmp_path, answer) as (port, authority):
+    with serve_once(tmp_path, answer) as (port, authority):
         refused_in_time(name, port, ssl_verify=str(authority))
 
 
 @pytest.mark.parametrize("name", ["fabricc_eos", "fabricc_nxos"])
 def test_a_handshake_that_trickles_is_cut_off(name: str, tmp_path: Path) -> None:
-    with web(tmp_path, garbage, handshake=False) as (port, authority):  # type: ignore[arg-type]
+    with serve_once(tmp_path, send_garbage, handshake=False) as (port, authority):  # type: ignore[arg-type]
         refused_in_time(name, port, ssl_verify=str(authority))
 
 
 @pytest.mark.spread(4)
 @pytest.mark.parametrize("name", ["frr", "sonic", "cumulus"])
 @pytest.mark.parametrize("stream", ["out", "err"])
-@pytest.mark.parametrize("body", [without_end, trickling, silent])
+@pytest.mark.parametrize("body", [without_end, send_slowly, send_nothing])
 def test_the_output_of_a_command_is_bounded(name: str, body: Any, stream: str, tmp_path: Path) -> None:
     def answer(channel: paramiko.Channel, _command: str) -> None:
         body(channel.sendall if stream == "out" else channel.sendall_stderr)
@@ -156,7 +156,7 @@ def test_the_output_of_a_command_is_bounded(name: str, body: Any, stream: str, t
 
 def test_garbage_is_no_answer_of_the_agent(tmp_path: Path) -> None:
     def answer(channel: paramiko.Channel, _command: str) -> None:
-        garbage(channel.sendall)
+        send_garbage(channel.sendall)
         channel.send_exit_status(0)
 
     with ssh_server(tmp_path, lambda *_: True, {"exec": answer}) as (port, known):

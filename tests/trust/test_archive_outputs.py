@@ -15,7 +15,7 @@ from fabricc.cli.output import in_repository
 from fabricc.compiler.load.spec_location import find_spec
 from fabricc.proof.tree import read_manifest
 from fabricc.tree.file import follow_links
-from tests.trust.conftest import SECRET, SPEC, contents
+from tests.trust.conftest import SECRET, SPEC, folder_contents
 from tests.trust.test_archives import git
 
 VERBS = {
@@ -78,9 +78,9 @@ def archive(
     return top
 
 
-def around(archive: Path) -> dict[str, tuple[object, ...]]:
+def home_contents(archive: Path) -> dict[str, tuple[object, ...]]:
     """Return what the user's home has outside of an archive."""
-    found = contents(archive.parents[1])
+    found = folder_contents(archive.parents[1])
     return {path: entry for path, entry in found.items() if not Path(path).is_relative_to(archive)}
 
 
@@ -96,12 +96,12 @@ def test_no_verb_writes_behind_a_link_that_leads_out(
     (archive / "second").symlink_to("../../outside")
     for folder in (outside, archive.parent):
         (folder / "linked.yaml").write_text(SPEC.replace("cluster: lab", "cluster:   other"))
-    before = around(archive)
+    before = home_contents(archive)
     assert run([word.format(a=archive, way="way") for word in VERBS[verb]]) != 0
     reported = "".join(capsys.readouterr())
     assert "FAB7001" in reported, reported
     assert "FAB7999" not in reported
-    assert around(archive) == before
+    assert home_contents(archive) == before
 
 
 def test_the_top_of_a_repository_is_the_one_that_tracks_the_working_folder(
@@ -129,10 +129,10 @@ def test_no_default_place_is_written_through_a_link(archive: Path, outside: Path
         shutil.rmtree(place)
     place.unlink(missing_ok=True)
     place.symlink_to(outside / ("taken" if place.suffix == ".lock" else ""))
-    before = contents(outside)
+    before = folder_contents(outside)
     status = run(["build", str(spec), "-o", str(archive / "build")])
     assert (status == 0) == (name == "build/.lab.next"), "a stage that is a link is replaced by a folder"
-    assert contents(outside) == before
+    assert folder_contents(outside) == before
 
 
 def test_links_inside_an_archive_are_followed(archive: Path) -> None:

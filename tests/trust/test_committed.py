@@ -160,7 +160,7 @@ def removed_and_ignored(repository: Path) -> None:
     git(repository, "add", "-A")
 
 
-def extra(repository: Path) -> None:
+def add_extra(repository: Path) -> None:
     (repository / TREE / "switches" / "su001-tor1a" / "extra.conf").write_text("x\n", "utf-8")
     git(repository, "add", "-A")
 
@@ -173,12 +173,12 @@ def extra_and_ignored(repository: Path) -> None:
     git(repository, "add", "-A")
 
 
-def beside(repository: Path) -> None:
+def add_attributes(repository: Path) -> None:
     (repository / "build" / ".gitattributes").write_text("* eol=crlf\n", "utf-8")
     git(repository, "add", "-f", "build/.gitattributes")
 
 
-def link(repository: Path) -> None:
+def add_link(repository: Path) -> None:
     (repository / TOR).unlink()
     (repository / TOR).symlink_to("/etc/passwd")
     git(repository, "add", "-A")
@@ -190,11 +190,11 @@ def link_to_the_same(repository: Path) -> None:
     git(repository, "add", "-A")
 
 
-def executable(repository: Path) -> None:
+def add_executable(repository: Path) -> None:
     git(repository, "update-index", "--chmod=+x", TOR)
 
 
-def gitlink(repository: Path) -> None:
+def add_gitlink(repository: Path) -> None:
     git(repository, "rm", "-rqf", "build")
     git(
         repository,
@@ -225,8 +225,9 @@ def another_cluster(repository: Path) -> None:
 
 ATTACKS = [
     (change_committed_file, "FAB6030"), (grow_spec, "FAB6030"), (forged_manifest, "FAB6030"),
-    (removed_and_ignored, "FAB6031"), (extra, "FAB6032"), (extra_and_ignored, "FAB6032"), (beside, "FAB6032"),
-    (link, "FAB6033"), (link_to_the_same, "FAB6033"), (executable, "FAB6033"), (gitlink, "FAB6033"),
+    (removed_and_ignored, "FAB6031"), (add_extra, "FAB6032"), (extra_and_ignored, "FAB6032"),
+    (add_attributes, "FAB6032"), (add_link, "FAB6033"), (link_to_the_same, "FAB6033"),
+    (add_executable, "FAB6033"), (add_gitlink, "FAB6033"),
     (gitlink_of_a_switch, "FAB6033"), (link_of_the_folder, "FAB6033"), (another_cluster, "FAB6032"),
 ]  # fmt: skip
 

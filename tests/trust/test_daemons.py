@@ -40,7 +40,7 @@ def _own_templates_end() -> Iterator[None]:
     set_template_path([])
 
 
-def codes(spec: Path, *, proved: bool = False) -> dict[str, str]:
+def error_texts(spec: Path, *, proved: bool = False) -> dict[str, str]:
     compiled = compile_spec(spec)
     found = [*compiled.diagnostics, *(compiled.proof(jobs=1) if proved else [])]
     return {each.code: str(each) for each in found if each.severity.name == "ERROR"}
@@ -90,7 +90,7 @@ def test_an_overlay_with_settings_alone_is_not(tmp_path: Path) -> None:
         tmp_path, more="overlays:\n  - {file: own.daemons, nos: frr, into: daemons, tiers: [spine]}\n"
     )
     (tmp_path / "own.daemons").write_text("# of our own\nospfd=no\nFRR_NO_ROOT=yes\n")
-    assert codes(spec, proved=True) == {}
+    assert error_texts(spec, proved=True) == {}
 
 
 def test_a_template_with_a_command_fails_the_proof(tmp_path: Path) -> None:
@@ -99,4 +99,4 @@ def test_a_template_with_a_command_fails_the_proof(tmp_path: Path) -> None:
     text = (installation.data_folder("templates") / "frr" / "daemons.j2").read_text()
     (own / "daemons.j2").write_text(f"{text}touch /var/cache/mark\n")
     set_template_path([tmp_path / "own"])
-    assert {*codes(specs.two_tiers(tmp_path / "spec"), proved=True)} == {"FAB6050"}
+    assert {*error_texts(specs.two_tiers(tmp_path / "spec"), proved=True)} == {"FAB6050"}

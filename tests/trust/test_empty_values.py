@@ -19,19 +19,19 @@ MAY_BE_EMPTY = {"--details-url"}
 """Options that are empty by default: an empty address of a page is no page."""
 
 
-def commands(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
+def each_command(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
     yield name, command
     if isinstance(command, click.Group):
         for each, inner in command.commands.items():
-            yield from commands(inner, f"{name} {each}")
+            yield from each_command(inner, f"{name} {each}")
 
 
-def parameters() -> Iterator[tuple[str, click.Parameter]]:
+def each_parameter() -> Iterator[tuple[str, click.Parameter]]:
     context = click.Context(cli)
     for verb in VERBS:
         command = cli.get_command(context, verb)
         assert command is not None
-        for name, each in commands(command, verb):
+        for name, each in each_command(command, verb):
             for parameter in each.params:
                 text = isinstance(parameter.type, click.Path | click.types.StringParamType)
                 flag = isinstance(parameter, click.Option) and parameter.is_flag
@@ -40,7 +40,7 @@ def parameters() -> Iterator[tuple[str, click.Parameter]]:
 
 
 @pytest.mark.parametrize(
-    ("verb", "parameter"), [pytest.param(v, p, id=f"{v} {p.opts[0]}") for v, p in parameters()]
+    ("verb", "parameter"), [pytest.param(v, p, id=f"{v} {p.opts[0]}") for v, p in each_parameter()]
 )
 def test_every_text_and_path_rejects_an_empty_value(verb: str, parameter: click.Parameter) -> None:
     if parameter.opts[0] in MAY_BE_EMPTY:

@@ -109,7 +109,7 @@ def send_requests(folder: Path) -> None:
     run(["diff", str(folder / "cluster.yaml"), "--base", "left", "--head", "right"])
 
 
-def config(repository: Path, text: str) -> None:
+def append_config(repository: Path, text: str) -> None:
     with (repository / ".git" / "config").open("a", encoding="utf-8") as file:
         file.write(text)
 
@@ -181,7 +181,7 @@ def test_no_command_that_a_repository_names_runs(
     (repository / ".git" / "objects" / "info" / "alternates").write_text(
         f"{tmp_path}/other.git/objects\n", "utf-8"
     )
-    config(repository, text.format(trap=command, top=tmp_path))
+    append_config(repository, text.format(trap=command, top=tmp_path))
     requested = [word.format(trap=command) for word in control]
     on_a_terminal(repository, requested, "protocol=https\nhost=localhost\n\n")
     assert mark.exists(), "the trap is not set"
@@ -282,7 +282,7 @@ def test_a_git_without_the_switch_for_lazy_fetches_fetches_nothing(
     repository: Path, trap: tuple[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delitem(door._ENVIRONMENT, "GIT_NO_LAZY_FETCH")
-    config(repository, PLANTED["lazy fetch"][0].format(trap=trap[0], top=tmp_path))
+    append_config(repository, PLANTED["lazy fetch"][0].format(trap=trap[0], top=tmp_path))
     send_requests(repository / "site")
     with pytest.raises(GitError):
         Repository.of(repository).commit(ABSENT)
@@ -376,7 +376,7 @@ def test_a_folder_whose_content_was_exchanged_is_refused(repository: Path) -> No
             look()
 
 
-def forge(repository: Path, name: str, kind: str, content: bytes) -> None:
+def forge_object(repository: Path, name: str, kind: str, content: bytes) -> None:
     """Exchange the content of an object."""
     place = repository / ".git" / "objects" / name[:2] / name[2:]
     place.chmod(0o644)
@@ -405,7 +405,7 @@ def test_a_forged_commit_between_others_does_not_move_the_base(repository: Path)
     found = Repository.of(repository)
     assert git_history.merge_bases(found, main, topic) == (start,)
     content = commit_content(repository, middle)
-    forge(repository, middle, "commit", content.replace(start.encode(), main.encode()))
+    forge_object(repository, middle, "commit", content.replace(start.encode(), main.encode()))
     assert git(repository, "merge-base", main, topic) == main, "Git reads the forged commit"
     with pytest.raises(
         GitError, match=rf"commit {middle[:12]}: its object {middle[:12]} in Git has other content"
@@ -426,7 +426,7 @@ def test_a_forged_commit_below_the_base_hides_no_other_base(repository: Path) ->
     found = Repository.of(repository)
     first, second = found.commit("first"), found.commit("second")
     assert {*git_history.merge_bases(found, first, second)} == {older, newer}
-    forge(
+    forge_object(
         repository, step, "commit", commit_content(repository, step).replace(start.encode(), older.encode())
     )
     assert git(repository, "merge-base", "--all", first, second) == newer, "Git reads the forged commit"
@@ -486,7 +486,7 @@ def test_a_merge_reads_no_exchanged_object(repository: Path, kind: str, tmp_path
     new = subprocess.run(
         ["git", "-C", str(repository), "cat-file", kind, f"topic:{place}"], capture_output=True, check=True
     ).stdout
-    forge(repository, forged, kind, new)
+    forge_object(repository, forged, kind, new)
     with pytest.raises(GitError, match=r"its object \w{12} in Git has other content"):
         git_history.merge_commits(found, main, topic, (start,), tmp_path / "merge")
 
@@ -512,7 +512,7 @@ def test_a_merge_does_not_read_a_second_content_of_an_object(
 
     def exchange(folder: Path, *words: str, limit: int = 1 << 16) -> Answer:
         if words[0] == "merge-tree":
-            forge(repository, first, kind, new)
+            forge_object(repository, first, kind, new)
         return original(folder, *words, limit=limit)
 
     monkeypatch.setattr(git_history, "run_git", exchange)
@@ -606,7 +606,7 @@ def test_a_merge_with_several_bases_reads_copies(
                 capture_output=True,
                 check=True,
             )
-            forge(repository, first, "tree", content.stdout)
+            forge_object(repository, first, "tree", content.stdout)
         return original(folder, *words, limit=limit)
 
     monkeypatch.setattr(git_history, "run_git", exchange)
@@ -632,7 +632,7 @@ def test_a_repository_that_does_not_answer_is_given_up(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     os.mkfifo(repository / ".git" / "more")
-    config(repository, "[include]\n\tpath = more\n")
+    append_config(repository, "[include]\n\tpath = more\n")
     monkeypatch.setattr(door, "_SECONDS", 0.5)
     begin = time.monotonic()
     with pytest.raises(GitError, match="did not answer within"):

@@ -40,20 +40,20 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
-def _pointer(root: Path, private: Path) -> None:
+def _add_pointer(root: Path, private: Path) -> None:
     (root / ".git").write_text(f"gitdir: {private}/.git\n")
 
 
-def _link(root: Path, private: Path) -> None:
+def _add_link(root: Path, private: Path) -> None:
     (root / ".git").symlink_to(private / ".git")
 
 
-def _common(root: Path, private: Path) -> None:
+def _add_commondir(root: Path, private: Path) -> None:
     git(root.parent, "init", "-q", "-b", "main", str(root))
     (root / ".git" / "commondir").write_text(f"{private}/.git\n")
 
 
-def _worktree(root: Path, private: Path) -> None:
+def _add_worktree(root: Path, private: Path) -> None:
     """A work tree that only its own folder states, not the repository that it names."""
     own = root / "git" / "worktrees" / "x"
     own.mkdir(parents=True)
@@ -63,7 +63,7 @@ def _worktree(root: Path, private: Path) -> None:
     (root / ".git").write_text(f"gitdir: {own}\n")
 
 
-def _empty(root: Path, private: Path, *linked: str) -> None:
+def _add_empty(root: Path, private: Path, *linked: str) -> None:
     """A new repository with parts of another one by links."""
     git(root.parent, "init", "-q", "-b", "main", str(root))
     for name in linked:
@@ -72,30 +72,30 @@ def _empty(root: Path, private: Path, *linked: str) -> None:
         place.symlink_to(private / ".git" / name)
 
 
-def _objects(root: Path, private: Path) -> None:
-    _empty(root, private, "objects", "refs")
+def _link_objects(root: Path, private: Path) -> None:
+    _add_empty(root, private, "objects", "refs")
 
 
-def _pack(root: Path, private: Path) -> None:
+def _link_pack(root: Path, private: Path) -> None:
     git(private, "repack", "-adq")
-    _empty(root, private, "objects/pack", "refs")
+    _add_empty(root, private, "objects/pack", "refs")
 
 
 def _one_reference(root: Path, private: Path) -> None:
-    _empty(root, private, "objects", "refs/heads/main")
+    _add_empty(root, private, "objects", "refs/heads/main")
 
 
 def _packed_references(root: Path, private: Path) -> None:
     git(private, "pack-refs", "--all")
-    _empty(root, private, "objects", "packed-refs")
+    _add_empty(root, private, "objects", "packed-refs")
 
 
-def _table(root: Path, private: Path) -> None:
+def _link_table(root: Path, private: Path) -> None:
     """References below a folder that is linked; the index as well."""
-    _empty(root, private, "objects", "refs/heads", "index")
+    _add_empty(root, private, "objects", "refs/heads", "index")
 
 
-def _above(root: Path, private: Path) -> None:
+def _nest_repository(root: Path, private: Path) -> None:
     """A repository inside of another one that claims the work tree of that one."""
     git(root.parent, "init", "-q", "-b", "main", str(root))
     inner = root / "sub"
@@ -103,31 +103,32 @@ def _above(root: Path, private: Path) -> None:
     git(inner, "config", "core.worktree", "../..")
 
 
-def _alternates(root: Path, private: Path) -> None:
-    _empty(root, private, "refs")
+def _add_alternates(root: Path, private: Path) -> None:
+    _add_empty(root, private, "refs")
     (root / "more" / "info").mkdir(parents=True)
     (root / "more" / "info" / "alternates").write_text(f"{private}/.git/objects\n")
     (root / ".git" / "objects" / "info" / "alternates").write_text("# one\n../../more\n")
 
 
 def _quote_private(root: Path, private: Path) -> None:
-    _alternates(root, private)
+    _add_alternates(root, private)
     (root / "more" / "info" / "alternates").write_text(f'"{private}/.gi\\164/objects"\n')
 
 
 @pytest.mark.parametrize(
     "lead",
     [
-        _pointer, _link, _common, _worktree, _objects, _pack, _one_reference, _packed_references, _table, _above,
-        _alternates, _quote_private,
+        _add_pointer, _add_link, _add_commondir, _add_worktree, _link_objects, _link_pack, _one_reference,
+        _packed_references, _link_table, _nest_repository,
+        _add_alternates, _quote_private,
     ],
     ids=lambda one: one.__name__,
 )  # fmt: skip
 def test_no_git_folder_leads_to_another_repository(lead: Lead, private: Path, root: Path) -> None:
     lead(root, private)
-    if lead is _pointer:
+    if lead is _add_pointer:
         (private / ".git" / "worktrees").mkdir()
-    looked = root / "sub" if lead is _above else root
+    looked = root / "sub" if lead is _nest_repository else root
     assert git(looked, "cat-file", "blob", "main:cluster.yaml") == "secret", "Git itself reads it"
     with pytest.raises(GitError, match="a part of another repository"):
         Repository.of(looked)
@@ -142,7 +143,7 @@ def _own_references(root: Path, private: Path) -> None:
 
 
 def _linked_objects(root: Path, private: Path) -> None:
-    _empty(root, private, "objects")
+    _add_empty(root, private, "objects")
     _own_references(root, private)
 
 
@@ -151,14 +152,16 @@ def _borrowed_objects(root: Path, private: Path) -> None:
     git(root.parent, "clone", "-q", "--shared", str(private), str(root))
 
 
-def _chain(root: Path, private: Path) -> None:
-    _alternates(root, private)
+def _chain_links(root: Path, private: Path) -> None:
+    _add_alternates(root, private)
     (root / ".git" / "refs").unlink()
     (root / ".git" / "refs" / "heads").mkdir(parents=True)
     _own_references(root, private)
 
 
-@pytest.mark.parametrize("lead", [_linked_objects, _borrowed_objects, _chain], ids=lambda one: one.__name__)
+@pytest.mark.parametrize(
+    "lead", [_linked_objects, _borrowed_objects, _chain_links], ids=lambda one: one.__name__
+)
 def test_borrowed_objects_are_read_unless_a_folder_is_the_limit(
     lead: Lead, private: Path, root: Path
 ) -> None:

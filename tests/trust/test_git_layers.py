@@ -18,7 +18,7 @@ from fabricc.base.foreign.git import Repository
 from fabricc.base.foreign.git_process import GitError
 from fabricc.cli.entry import run
 from tests.review.diff.conftest import INVENTORIES
-from tests.trust.test_git import ABSENT, config, git, send_requests
+from tests.trust.test_git import ABSENT, append_config, git, send_requests
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -90,7 +90,7 @@ def test_no_alias_runs_as_a_transport_helper(
 ) -> None:
     command, mark = trap
     remote, alias = HELPERS[name]
-    config(repository, HELPER.format(remote=remote, alias=alias, trap=command))
+    append_config(repository, HELPER.format(remote=remote, alias=alias, trap=command))
     protocol = alias.removeprefix("remote-")
     weak = {**os.environ, "GIT_ALLOW_PROTOCOL": protocol}
     lazily = ["git", "-C", str(repository), "cat-file", "-s", ABSENT]
@@ -111,7 +111,7 @@ def test_nothing_is_fetched_without_a_layer(
     repository: Path, trap: tuple[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layer: str
 ) -> None:
     command, mark = trap
-    config(repository, FILE.format(top=tmp_path, trap=command))
+    append_config(repository, FILE.format(top=tmp_path, trap=command))
     git(repository, "cat-file", "-s", ABSENT, check=False)
     assert mark.exists(), "the trap is not set"
     mark.unlink()
@@ -183,7 +183,7 @@ def test_git_ends_with_a_fabricc_that_is_killed(repository: Path, name: str) -> 
     os.mkfifo(repository / ".git" / name)
     command = [sys.executable, "-m", "fabricc", "diff", str(repository / "site" / "cluster.yaml")]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        child = _child(process.pid)
+        child = _find_child(process.pid)
         process.send_signal(signal.SIGKILL)
     for _ in range(300):
         if not Path(f"/proc/{child}/cmdline").exists() or not Path(f"/proc/{child}/cmdline").read_bytes():
@@ -193,7 +193,7 @@ def test_git_ends_with_a_fabricc_that_is_killed(repository: Path, name: str) -> 
     pytest.fail("git is still there")
 
 
-def _child(pid: int) -> int:
+def _find_child(pid: int) -> int:
     """The git process that blocks on the FIFO, which a process started."""
     for _ in range(600):
         for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():

@@ -47,7 +47,7 @@ NAMES = (
 CONF = "switches/su001-tor1a/frr.conf"
 
 
-def rewrite(clone: Clone, change: Callable[[dict[str, Any]], object]) -> int:
+def rewrite_manifest(clone: Clone, change: Callable[[dict[str, Any]], object]) -> int:
     """Change the content of the manifest, one entry per line; return the number of lines."""
     place = clone.tree / "manifest.json"
     stated = json.loads(place.read_text())
@@ -59,7 +59,7 @@ def rewrite(clone: Clone, change: Callable[[dict[str, Any]], object]) -> int:
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
 def test_a_name_outside_the_tree_is_a_finding_with_its_line(clone: Clone, name: str) -> None:
-    lines = rewrite(clone, lambda stated: stated["files"].__setitem__(name, "0" * 64))
+    lines = rewrite_manifest(clone, lambda stated: stated["files"].__setitem__(name, "0" * 64))
     with pytest.raises(TreeError) as raised:
         read_manifest(clone.tree)
     found = raised.value.diagnostic
@@ -73,7 +73,7 @@ def test_a_name_outside_the_tree_is_a_finding_with_its_line(clone: Clone, name: 
 @pytest.mark.parametrize("verb", READING, ids=lambda verb: " ".join(verb[:1]))
 @pytest.mark.parametrize("name", NAMES[:6], ids=ascii)
 def test_no_verb_reads_or_prints_it(clone: Clone, name: str, verb: tuple[str, ...]) -> None:
-    rewrite(clone, lambda stated: stated["files"].__setitem__(name, "0" * 64))
+    rewrite_manifest(clone, lambda stated: stated["files"].__setitem__(name, "0" * 64))
     status, reported = clone.reading(*verb)
     assert status != 0
     assert "FAB6021" in reported
@@ -102,7 +102,7 @@ def test_no_verb_reads_or_prints_it(clone: Clone, name: str, verb: tuple[str, ..
 def test_manifest_with_impossible_content_is_rejected(
     clone: Clone, change: Callable[[dict[str, Any]], object]
 ) -> None:
-    rewrite(clone, change)
+    rewrite_manifest(clone, change)
     status, reported = clone.reading("check", "build/lab")
     assert status != 0
     assert "FAB6021" in reported

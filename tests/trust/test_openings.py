@@ -113,7 +113,7 @@ ALLOWED = {
 COPYING = {"copy", "copytree", "copy2", "copyfile"}
 
 
-def openings(source: str) -> set[str]:
+def find_openings(source: str) -> set[str]:
     """The names of calls that open files, with `open` handed on as a value too."""
     found: set[str] = set()
     if not NAMED.search(source):
@@ -128,7 +128,7 @@ def openings(source: str) -> set[str]:
     return found
 
 
-def reason(module: str, name: str) -> str:
+def opening_reason(module: str, name: str) -> str:
     """Why a module may open files by a call of this name; "" when it may not."""
     for (where, call), why in ALLOWED.items():
         if (where == module or (where.endswith("/") and module.startswith(where))) and call in ("", name):
@@ -140,17 +140,17 @@ MODULES = sorted(path.relative_to(TOP).as_posix() for path in TOP.rglob("*.py"))
 
 
 @cache
-def present() -> set[tuple[str, str]]:
+def present_openings() -> set[tuple[str, str]]:
     """Every module and call that opens in it."""
-    return {(module, name) for module in MODULES for name in openings((TOP / module).read_text())}
+    return {(module, name) for module in MODULES for name in find_openings((TOP / module).read_text())}
 
 
 def test_every_opening_of_the_product_is_the_door_or_has_a_reason() -> None:
-    assert sorted(pair for pair in present() if not reason(*pair)) == []
+    assert sorted(pair for pair in present_openings() if not opening_reason(*pair)) == []
 
 
 def test_no_reason_has_outlived_its_opening() -> None:
-    found = present()
+    found = present_openings()
     unused = [
         (where, call)
         for where, call in ALLOWED
@@ -178,4 +178,4 @@ def test_no_reason_has_outlived_its_opening() -> None:
     ],
 )
 def test_an_opening_is_seen(source: str) -> None:
-    assert openings(source)
+    assert find_openings(source)

@@ -29,7 +29,7 @@ def network(tmp_path: Path) -> Iterator[Network]:
     found.stop()
 
 
-def forge(source: BuiltTree, name: str, file: str = "frr.conf") -> int:
+def forge_neighbor(source: BuiltTree, name: str, file: str = "frr.conf") -> int:
     """Add a neighbor to a switch's file, and the file's new digest to the manifest; the line it stands in."""
     path = source.tree / "switches" / name / file
     lines = path.read_text().splitlines(keepends=True)
@@ -45,7 +45,7 @@ def forge(source: BuiltTree, name: str, file: str = "frr.conf") -> int:
 
 def test_a_file_changed_together_with_its_digest_is_refused_with_its_line(network: Network) -> None:
     network.edit(HITLESS)
-    line = forge(network.source, "spine01a")
+    line = forge_neighbor(network.source, "spine01a")
     for mode in ((), ("--dry-run",), ("--plan",)):
         output = network.push("--adopt", *mode, status=1).stderr
         assert "FAB9150" in output
@@ -58,7 +58,7 @@ def test_a_digest_that_the_user_names_stands_for_the_proof_and_no_other_tree_pas
     network.edit(HITLESS)
     digest = hashlib.sha256((network.source.tree / "manifest.json").read_bytes()).hexdigest()
     assert f"sha256 {digest}" in network.push("--adopt", "--plan", "--tree-digest", digest).stdout
-    forge(network.source, "spine01a")
+    forge_neighbor(network.source, "spine01a")
     output = network.push("--adopt", "--tree-digest", digest, status=1).stderr
     assert "FAB9154" in output
     assert digest in output
@@ -90,7 +90,7 @@ def test_a_folder_that_changes_while_a_push_runs_changes_nothing(
     def exchanged(push: Push, planned: object) -> None:
         if how == "other bytes":
             for name in source.devices:
-                forge(source, name)
+                forge_neighbor(source, name)
         elif how == "another build":
             network.edit("routing: {bfd: {interval_ms: 900}}")
         else:

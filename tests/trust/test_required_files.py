@@ -29,7 +29,7 @@ def kind_of(path: str) -> str:
     return re.sub(r"\d+", "N", re.sub(r"^(hosts|switches)/[^/]+/", r"\1/*/", path))
 
 
-def lacking(tree: Path, *paths: str) -> Manifest:
+def drop_rows(tree: Path, *paths: str) -> Manifest:
     """Return the manifest of a tree without the rows of some files."""
     manifest = Manifest.parse((tree / NAME).read_bytes())
     return Manifest(
@@ -45,13 +45,13 @@ def remove(tree: Path, *paths: str) -> None:
     """Remove files and their rows in the manifest."""
     for path in paths:
         (tree / path).unlink()
-        (tree / NAME).write_bytes(b"".join(lacking(tree, path).parts()))
+        (tree / NAME).write_bytes(b"".join(drop_rows(tree, path).parts()))
 
 
 def accepted_removals(tree: Path) -> set[str]:
     """Return the files of a tree that may be missing, on one device or on all of them, without a finding."""
     manifest = Manifest.parse((tree / NAME).read_bytes())
-    groups = {path: {path} for path in kinds(tree)}
+    groups = {path: {path} for path in each_kind(tree)}
     for path in manifest.files:
         groups.setdefault(f"all {re.sub('^(hosts|switches)/[^/]+/', '', path)}", set()).add(path)
     with Folder(tree) as folder:
@@ -59,11 +59,11 @@ def accepted_removals(tree: Path) -> set[str]:
         return {
             next(iter(paths))
             for paths in groups.values()
-            if not [*completeness_findings(folder, lacking(tree, *paths))]
+            if not [*completeness_findings(folder, drop_rows(tree, *paths))]
         }
 
 
-def kinds(tree: Path) -> Iterator[str]:
+def each_kind(tree: Path) -> Iterator[str]:
     """Yield one path of each kind of files."""
     seen: set[str] = set()
     for path in Manifest.parse((tree / NAME).read_bytes()).files:

@@ -130,7 +130,7 @@ def test_the_first_packet_is_bounded_too() -> None:
 
 
 @contextlib.contextmanager
-def netconf(folder: Path, serve: Callable[[paramiko.Channel], None], hello: bytes = HELLO + END) -> Any:
+def serve_netconf(folder: Path, serve: Callable[[paramiko.Channel], None], hello: bytes = HELLO + END) -> Any:
     def answer(channel: paramiko.Channel, _name: str) -> None:
         channel.sendall(hello)
         channel.recv(65536)
@@ -145,7 +145,9 @@ def netconf(folder: Path, serve: Callable[[paramiko.Channel], None], hello: byte
         driver.close()
 
 
-def replied(channel: paramiko.Channel, content: bytes, before: Callable[[], object] = lambda: None) -> None:
+def answer_once(
+    channel: paramiko.Channel, content: bytes, before: Callable[[], object] = lambda: None
+) -> None:
     """Answer the first request of a session, and keep the session open."""
     requested = b""
     while END not in requested:
@@ -172,7 +174,7 @@ def test_an_answer_of_netconf_is_bounded_in_memory(
 ) -> None:
     content, problem = LARGE[kind]
     monkeypatch.setattr(answers, "ANSWER_BYTES", 8 << 20)
-    with netconf(tmp_path, lambda channel: replied(channel, content)) as driver:
+    with serve_netconf(tmp_path, lambda channel: answer_once(channel, content)) as driver:
         driver.open()
         with pytest.raises(NapalmException, match=problem):
             driver.get_config("running")
@@ -185,7 +187,10 @@ def test_a_hello_without_end_is_bounded(tmp_path: Path, monkeypatch: pytest.Monk
         while True:
             channel.sendall(bytes(65536).replace(b"\0", b" "))
 
-    with netconf(tmp_path, flood, b"<hello>") as driver, pytest.raises(NapalmException, match="more than 4,"):
+    with (
+        serve_netconf(tmp_path, flood, b"<hello>") as driver,
+        pytest.raises(NapalmException, match="more than 4,"),
+    ):
         driver.open()
 
 
@@ -202,7 +207,7 @@ def test_unrequested_netconf_notifications_are_bounded(
         while True:
             channel.sendall(one)
 
-    with netconf(tmp_path, flood) as driver:
+    with serve_netconf(tmp_path, flood) as driver:
         driver.open()
         with pytest.raises(NapalmException, match=r"session|message-id"):
             driver.has_pending_commit()
@@ -213,9 +218,9 @@ def test_standard_error_of_a_netconf_session_holds_back_nothing(size: int, tmp_p
     text = b"<configuration-text>system { host-name a; }\n</configuration-text>"
 
     def serve(channel: paramiko.Channel) -> None:
-        replied(channel, text, lambda: channel.sendall_stderr(b"e" * size))
+        answer_once(channel, text, lambda: channel.sendall_stderr(b"e" * size))
 
-    with netconf(tmp_path, serve) as driver:
+    with serve_netconf(tmp_path, serve) as driver:
         driver.open()
         assert driver.get_config("running")["running"] == "system { host-name a; }\n"
 
@@ -226,9 +231,9 @@ def test_sessions_of_others_are_as_they_were(tmp_path: Path) -> None:
     def serve(channel: paramiko.Channel, _name: str) -> None:
         channel.sendall(HELLO + END)
         channel.recv(65536)
-        replied(channel, b"<data>" + b"<a/>" * 1_100_000 + b"</data>")
+        answer_once(channel, b"<data>" + b"<a/>" * 1_100_000 + b"</data>")
 
-    with netconf(tmp_path, lambda channel: channel.recv(65536)) as driver:
+    with serve_netconf(tmp_path, lambda channel: channel.recv(65536)) as driver:
         driver.open()
     folder = tmp_path / "others"
     folder.mkdir()
@@ -317,7 +322,7 @@ def huge_packet(connection: socket.socket) -> None:
     flood(connection)
 
 
-def drip(connection: socket.socket) -> None:
+def drip_bytes(connection: socket.socket) -> None:
     while True:
         connection.sendall(b"A")
         time.sleep(0.05)
@@ -354,7 +359,7 @@ def open_terminal(port: int) -> None:
     driver._netmiko_open("cisco_nxos", {"conn_timeout": 1})
 
 
-@pytest.mark.parametrize("serve", [flood, flood_lines, huge_packet, drip])
+@pytest.mark.parametrize("serve", [flood, flood_lines, huge_packet, drip_bytes])
 @pytest.mark.parametrize("connect", [open_shell, open_netconf, open_terminal])
 def test_ssh_server_without_a_login_fails(
     serve: Callable[[socket.socket], None], connect: Callable[[int], None]

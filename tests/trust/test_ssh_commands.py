@@ -37,12 +37,12 @@ DIRECTIVES = {
     "Include": "Include {included}\n",
     "KnownHostsCommand": "KnownHostsCommand {shell} -c {touch_one}\nUserKnownHostsFile /dev/null\n",
 }
-"""Settings by which `ssh` runs a command while it connects; the placeholders are those of `directive`."""
+"""Settings by which `ssh` runs a command while it connects; the placeholders are those of `make_directive`."""
 TRUST = {"known_hosts": "alt_key_file", "ca_file": "ssl_verify"}
 OPTIONS = ("ssh_config_file", "ssh_config", "proxy_command", "sock", "pkcs11_provider")
 
 
-def directive(folder: Path, kind: str) -> tuple[str, Path]:
+def make_directive(folder: Path, kind: str) -> tuple[str, Path]:
     """The text of an SSH configuration, and the file that shows that its command ran."""
     mark, script = folder / "MARK", folder / "touch.sh"
     script.write_text(f"#!/bin/sh\ntouch {mark}\n")
@@ -56,7 +56,7 @@ def directive(folder: Path, kind: str) -> tuple[str, Path]:
 
 
 @contextmanager
-def switch(folder: Path, nos: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def serve_switch(folder: Path, nos: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setenv("HOME", str(folder))
     (folder / "switch-of-test").mkdir()
     with SERVERS[nos](folder / "switch-of-test") as server:
@@ -64,7 +64,7 @@ def switch(folder: Path, nos: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[
         yield server.device
 
 
-def access(folder: Path, device: Any, **more: Any) -> Path:
+def write_access(folder: Path, device: Any, **more: Any) -> Path:
     """An access file that reaches a switch."""
     trust = {key: device.options[option] for key, option in TRUST.items() if option in device.options}
     stated = {
@@ -76,7 +76,7 @@ def access(folder: Path, device: Any, **more: Any) -> Path:
     return path
 
 
-def reach(path: Path, nos: str) -> None:
+def reach_switch(path: Path, nos: str) -> None:
     with open_connection(Device("a", "tor", nos, "", "192.0.2.1"), read_access(path)) as live:
         live.stated_identity()
 
@@ -86,8 +86,8 @@ def reach(path: Path, nos: str) -> None:
 def test_each_of_these_makes_ssh_run_a_command(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with switch(tmp_path, "junos", monkeypatch) as device:
-        text, mark = directive(tmp_path, kind)
+    with serve_switch(tmp_path, "junos", monkeypatch) as device:
+        text, mark = make_directive(tmp_path, kind)
         (tmp_path / "config").write_text(text)
         words = [
             "ssh",
@@ -108,23 +108,23 @@ def test_each_of_these_makes_ssh_run_a_command(
 def test_a_file_that_an_access_file_names_runs_no_command(
     nos: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with switch(tmp_path, nos, monkeypatch) as device:
-        text, mark = directive(tmp_path, kind)
+    with serve_switch(tmp_path, nos, monkeypatch) as device:
+        text, mark = make_directive(tmp_path, kind)
         config = tmp_path / "config"
         config.write_text(text)
         for option in OPTIONS:
-            path = access(tmp_path, device, options={option: str(config)})
+            path = write_access(tmp_path, device, options={option: str(config)})
             with pytest.raises(DeviceError) as refused:
-                reach(path, nos)
+                reach_switch(path, nos)
             assert refused.value.code == "FAB9170"
-        path = access(tmp_path, device)
+        path = write_access(tmp_path, device)
         with pytest.raises(DeviceError) as refused:
             access_of(tmp_path / "cluster.yaml", None)
         assert refused.value.code == "FAB9163", "nobody has trusted it"
         for key in ("known_hosts", "ca_file", "ssh_key"):
-            path = access(tmp_path, device, **{key: str(config)})
+            path = write_access(tmp_path, device, **{key: str(config)})
             try:
-                reach(path, nos)
+                reach_switch(path, nos)
             except DeviceError:
                 continue  # such a file is no list of keys
     assert not mark.exists()
@@ -134,8 +134,8 @@ def test_a_file_that_an_access_file_names_runs_no_command(
 def test_the_name_of_a_folder_is_no_part_of_a_configuration(
     nos: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with switch(tmp_path, nos, monkeypatch) as device:
-        text, mark = directive(tmp_path, "ProxyCommand")
+    with serve_switch(tmp_path, nos, monkeypatch) as device:
+        text, mark = make_directive(tmp_path, "ProxyCommand")
         command = text.split("ProxyCommand ")[1].strip().replace("/", "%2F")
         names = ["x\n    ProxyCommand touch MARK", 'a" b', "c\r    ProxyCommand touch MARK", f"d {command}"]
         monkeypatch.chdir(tmp_path)
@@ -145,6 +145,6 @@ def test_the_name_of_a_folder_is_no_part_of_a_configuration(
             named = {key: option for key, option in TRUST.items() if option in device.options}
             for key, option in named.items():
                 (folder / key).write_bytes(Path(device.options[option]).read_bytes())
-            reach(access(folder, device, **{key: key for key in named}), nos)
+            reach_switch(write_access(folder, device, **{key: key for key in named}), nos)
     assert not mark.exists()
     assert not (tmp_path / "MARK").exists()

@@ -68,7 +68,7 @@ def render_text(own: Path, text: str) -> dict[str, str]:
     return render_bounded(lambda: {"one": template_environment("eos").get_template("one.j2").render()})
 
 
-def fault(own: Path, text: str) -> templating.Fault:
+def raised_fault(own: Path, text: str) -> templating.Fault:
     with pytest.raises(TemplateFaultError) as failed:
         render_text(own, text)
     return failed.value.fault
@@ -78,7 +78,7 @@ def fault(own: Path, text: str) -> templating.Fault:
 @pytest.mark.parametrize("text", LONG)
 def test_time_ends(own: Path, text: str) -> None:
     began = time.process_time()
-    found = fault(own, f"a\n{text}\n")
+    found = raised_fault(own, f"a\n{text}\n")
     assert "5 s of CPU time" in found.message or "256 MiB" in found.message
     assert found.file == str(own) or found.file == str(own.parent.parent)
     assert time.process_time() - began < child_process.CPU_S, "the work is another process's"
@@ -87,36 +87,36 @@ def test_time_ends(own: Path, text: str) -> None:
 @pytest.mark.spread(3)
 @pytest.mark.parametrize("text", LARGE)
 def test_memory_ends(own: Path, text: str) -> None:
-    found = fault(own, f"a\n{text}\n")
+    found = raised_fault(own, f"a\n{text}\n")
     assert any(limit in found.message for limit in ("256 MiB", "5 s of CPU", "16 MiB", "no attribute", "no filter",
                "unsafe", "not all arguments")), found.message  # fmt: skip
 
 
 @pytest.mark.parametrize("text", UNCOMPILABLE)
 def test_uncompilable_template_is_a_template_fault(own: Path, text: str) -> None:
-    found = fault(own, f"a\n{text}\n")
+    found = raised_fault(own, f"a\n{text}\n")
     assert found.file == str(own)
     assert UNCOMPILABLE[text] in found.message
 
 
 def test_a_limit_is_reported_with_its_line(own: Path) -> None:
-    found = fault(
+    found = raised_fault(
         own, "a\nb\n{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}\n{% endfor %}\n"
     )
     assert (found.file, found.message) == (str(own), "it takes more than 5 s of CPU time")
     assert found.line in (3, 4)
-    found = fault(own, "a\nb\n{% set n = 10 ** 9 %}{{ 'x' * n }}\n")
+    found = raised_fault(own, "a\nb\n{% set n = 10 ** 9 %}{{ 'x' * n }}\n")
     assert (found.file, found.line, found.message) == (str(own), 3, "it needs more than 256 MiB of memory")
 
 
 def test_output_ends(own: Path) -> None:
-    found = fault(own, "{% for a in range(20000) %}{{ 'x' * 1000 }}{% endfor %}")
+    found = raised_fault(own, "{% for a in range(20000) %}{{ 'x' * 1000 }}{% endfor %}")
     assert found.message == "it prints more than 16 MiB"
     assert len(render_text(own, "{% for a in range(5000) %}{{ 'x' * 1000 }}{% endfor %}")["one"]) == 5_000_000
 
 
 def test_recursion_ends(own: Path) -> None:
-    found = fault(own, "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}")
+    found = raised_fault(own, "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}")
     assert found.message == "it includes or calls itself without end"
 
 
@@ -154,7 +154,7 @@ def test_a_template_reaches_no_file_of_another_folder(
         "include": f'{{% include "{name}" %}}', "import": f'{{% import "{name}" as x %}}{{{{ x }}}}',
         "extends": f'{{% extends "{name}" %}}', "from": f'{{% from "{name}" import x %}}{{{{ x }}}}',
     }[word]  # fmt: skip
-    found = fault(own, line)
+    found = raised_fault(own, line)
     assert "no template" in found.message or "symbolic link" in found.message
     assert CANARY not in found.message
 

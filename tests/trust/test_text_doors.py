@@ -35,7 +35,7 @@ MAKERS = {
 }
 
 
-def prints(tree: ast.AST) -> list[int]:
+def find_prints(tree: ast.AST) -> list[int]:
     """Lines that print, or take hold of what prints."""
     found = []
     for node in ast.walk(tree):
@@ -58,7 +58,7 @@ def prints(tree: ast.AST) -> list[int]:
     return found
 
 
-def makes(tree: ast.AST) -> list[int]:
+def find_escapes(tree: ast.AST) -> list[int]:
     """Lines that call a text escaped which is not written there in full."""
     found = []
     for node in ast.walk(tree):
@@ -88,11 +88,11 @@ def find_outside(
 
 
 def test_only_the_sink_prints() -> None:
-    assert find_outside(prints, {*PRINTS, *STREAMS, "Console", "show"}, ALLOWED) == []
+    assert find_outside(find_prints, {*PRINTS, *STREAMS, "Console", "show"}, ALLOWED) == []
 
 
 def test_only_the_escapes_call_a_text_escaped() -> None:
-    assert find_outside(makes, KINDS, MAKERS) == []
+    assert find_outside(find_escapes, KINDS, MAKERS) == []
 
 
 @pytest.mark.parametrize(
@@ -113,15 +113,15 @@ def test_only_the_escapes_call_a_text_escaped() -> None:
     ],
 )
 def test_each_way_to_print_is_seen(source: str) -> None:
-    assert prints(ast.parse(source)) != []
+    assert find_prints(ast.parse(source)) != []
 
 
 @pytest.mark.parametrize(
     "source", ["Markdown(x)", "text.Terminal(f'{x}')", "Rendered(a + b)", "SafeText(*parts)"]
 )
 def test_each_way_to_call_a_text_escaped_is_seen(source: str) -> None:
-    assert makes(ast.parse(source)) == [1]
+    assert find_escapes(ast.parse(source)) == [1]
 
 
 def test_literals_may_be_declared_safe() -> None:
-    assert makes(ast.parse("Markdown('- {}').format(x); Terminal()")) == []
+    assert find_escapes(ast.parse("Markdown('- {}').format(x); Terminal()")) == []

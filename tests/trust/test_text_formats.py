@@ -19,8 +19,8 @@ from fabricc.base.foreign import formats
 from fabricc.base.foreign import text as foreign
 from fabricc.base.foreign.formats import Markdown, build_workbook
 from fabricc.base.foreign.text import Terminal
-from tests.effort import examples
-from tests.trust.hostile import ALL, FORMULAS, anything, harmless
+from tests.effort import scale_examples
+from tests.trust.hostile import ALL, FORMULAS, anything, is_harmless
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,13 +38,13 @@ def each(function: Callable[..., None]) -> Callable[..., None]:
     return given(anything)(function)
 
 
-def tokens(markdown: str) -> list[Token]:
+def parse_tokens(markdown: str) -> list[Token]:
     return [part for token in READER.parse(markdown) for part in (token.children or [token])]
 
 
 def read(markdown: str) -> str:
     """Return what a reader sees of one paragraph, and that it is nothing but text."""
-    found = tokens(markdown)
+    found = parse_tokens(markdown)
     kinds = {token.type for token in found}
     assert kinds <= {"paragraph_open", "paragraph_close", "text", "text_special", "softbreak"}, kinds
     return "".join(token.content for token in found if token.type in ("text", "text_special"))
@@ -59,7 +59,7 @@ def calls_nobody(shown: str) -> bool:
 @each
 def test_a_line_of_a_terminal_is_one_line(text: str) -> None:
     shown = foreign.safe_line(text)
-    assert harmless(shown)
+    assert is_harmless(shown)
     assert "\n" not in shown
     assert foreign.safe_line(shown) == shown, "what was escaped once is not escaped again"
 
@@ -67,7 +67,7 @@ def test_a_line_of_a_terminal_is_one_line(text: str) -> None:
 @each
 def test_lines_of_a_terminal_are_harmless_each(text: str) -> None:
     shown = foreign.safe_block(text)
-    assert harmless(shown)
+    assert is_harmless(shown)
     assert shown.count("\n") == text.count("\n")
 
 
@@ -102,7 +102,7 @@ def test_invisible_and_control_characters_are_shown_escaped(text: str, shown: st
 @given(anything, anything)
 def test_inserted_text_is_escaped(one: str, two: str) -> None:
     shown = Terminal("{}: {:>9}").format(one, Terminal.style_text("1", two))
-    assert harmless(foreign.neutral_text(re.sub(r"\x1b\[[0-9;]*m", "", shown)))
+    assert is_harmless(foreign.neutral_text(re.sub(r"\x1b\[[0-9;]*m", "", shown)))
     assert "\n" not in shown
     assert Terminal("\n").join([one, two]).count("\n") == 1
 
@@ -110,7 +110,7 @@ def test_inserted_text_is_escaped(one: str, two: str) -> None:
 @each
 def test_prose_of_markdown_is_text_alone(text: str) -> None:
     source = Markdown.escaped(text)
-    assert harmless(source)
+    assert is_harmless(source)
     assert "\n" not in source
     shown = read(source)
     expected = foreign.visible_text(text.replace("\r\n", " ").replace("\n", " "))
@@ -123,8 +123,8 @@ def test_prose_of_markdown_is_text_alone(text: str) -> None:
 @example("::error title=x", "a::b", "")
 def test_prose_stays_text_next_to_other_prose(one: str, two: str, three: str) -> None:
     source = Markdown("- **error** {}: {}. {} ({})").format(one, two, three, Markdown.code(two))
-    assert harmless(Markdown("{}: {}").format(one, Markdown.code(two)))
-    kinds = {token.type for token in tokens(source)}
+    assert is_harmless(Markdown("{}: {}").format(one, Markdown.code(two)))
+    kinds = {token.type for token in parse_tokens(source)}
     assert not kinds & {
         "link_open",
         "image",
@@ -150,7 +150,7 @@ def test_a_cell_of_a_table_is_one_cell(one: str, two: str) -> None:
 @each
 def test_code_of_markdown_is_code_alone(text: str) -> None:
     source = Markdown.code(text)
-    assert harmless(source)
+    assert is_harmless(source)
     _, inline, _ = READER.parse(f"a {source} b")
     assert [(part.type, part.content) for part in inline.children or ()] == [
         ("text", "a "),
@@ -162,7 +162,7 @@ def test_code_of_markdown_is_code_alone(text: str) -> None:
 @each
 def test_a_fence_is_closed_by_nothing_in_it(text: str) -> None:
     source = Markdown.code_block(text, "diff")
-    assert harmless(source)
+    assert is_harmless(source)
     found = [
         (token.type, token.info, token.content) for token in READER.parse(f"before\n\n{source}\n\nafter\n")
     ]
@@ -173,7 +173,7 @@ def test_a_fence_is_closed_by_nothing_in_it(text: str) -> None:
 @each
 def test_a_hidden_line_stays_hidden(text: str) -> None:
     comment, definition = (Markdown.hidden(text, html=html) for html in (True, False))
-    assert harmless(comment)
+    assert is_harmless(comment)
     assert "\n" not in comment
     assert comment.index("-->") == len(comment) - 3
     assert "--" not in comment[4:-3]
@@ -183,7 +183,7 @@ def test_a_hidden_line_stays_hidden(text: str) -> None:
 @each
 def test_html_is_text_alone(text: str) -> None:
     source = str(formats.escape_html(text))
-    assert harmless(source)
+    assert is_harmless(source)
     assert not set("<>\"'") & set(source)
     assert unescape(source).replace("&", "&amp;") == formats._visible_text(text).replace("&", "&amp;")
 
@@ -191,7 +191,7 @@ def test_html_is_text_alone(text: str) -> None:
 @each
 def test_comment_html_triggers_no_mentions(text: str) -> None:
     source = Markdown.html(text)
-    assert harmless(source)
+    assert is_harmless(source)
     assert "\n" not in source
     assert "<" not in source
     assert calls_nobody(unescape(source))
@@ -220,7 +220,7 @@ def test_csv_keeps_its_cells_and_calculates_nothing(rows: list[list[Any]]) -> No
                 )
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=scale_examples(40), deadline=None)
 @given(
     st.lists(
         st.lists(anything | st.integers(-(2**53), 2**53), min_size=2, max_size=2), min_size=1, max_size=4
@@ -240,14 +240,14 @@ def test_a_workbook_keeps_its_cells_and_calculates_nothing(rows: list[list[Any]]
 @each
 def test_json_gives_every_text_back(text: str) -> None:
     document = formats.json_document({"a": [text], text: 1})
-    assert harmless(document)
+    assert is_harmless(document)
     assert json.loads(document)["a"] == [re.sub("[\ud800-\udfff]", "\ufffd", text)]
 
 
 @each
 def test_a_message_of_sarif_has_no_link(text: str) -> None:
     assert "](" not in formats.sarif_message(text)
-    assert harmless(formats.sarif_message(text))
+    assert is_harmless(formats.sarif_message(text))
 
 
 @each
@@ -255,7 +255,7 @@ def test_xml_is_read_by_everyone(text: str) -> None:
     root = ElementTree.Element("suite", {"name": text})
     ElementTree.SubElement(root, "failure", {"message": text}).text = text
     document = formats.xml_document(root)
-    assert harmless(document)
+    assert is_harmless(document)
     back = ElementTree.fromstring(document)
     assert back.get("name") == formats._visible_text(text)
     assert (back[0].text or "") == formats._visible_text(text)

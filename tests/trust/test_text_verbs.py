@@ -35,7 +35,7 @@ from fabricc.review.diff.review_json import render as review_json
 from fabricc.review.diff.terminal import as_diagnostics
 from fabricc.review.diff.terminal import review_lines as review_parts
 from tests.review.diff.conftest import Bench
-from tests.trust.hostile import ALL, BIDI, COMMANDS, ESCAPES, LONE, anything, harmless
+from tests.trust.hostile import ALL, BIDI, COMMANDS, ESCAPES, LONE, anything, is_harmless
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,8 +83,8 @@ def test_the_name_of_a_spec_is_text(
     more = {"explain": ["10.0.0.1"], "diff": [name]}.get(verb, [])
     out, err = said(verb, name, *more)
     assert out + err
-    assert harmless(out)
-    assert harmless(err)
+    assert is_harmless(out)
+    assert is_harmless(err)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -99,7 +99,7 @@ def test_the_name_of_a_spec_is_text_for_programs(
     if format_ == "github":
         assert all(line.startswith("::error ") for line in out.splitlines())
         out = out.replace("::error ", "")
-    assert harmless(out)
+    assert is_harmless(out)
 
 
 @pytest.mark.parametrize("text", [ESCAPES, BIDI, *COMMANDS])
@@ -109,7 +109,7 @@ def test_bad_usage_repeats_nothing_that_is_obeyed(said: Said, text: str) -> None
     for words in (option, value, (clean,), ("catalog", clean), ("explain", clean)):
         _, err = said(*words)
         assert err
-        assert harmless(err)
+        assert is_harmless(err)
 
 
 @pytest.mark.parametrize("debug", ["0", "1"])
@@ -126,7 +126,7 @@ def test_a_failure_repeats_nothing_that_is_obeyed(
     monkeypatch.setattr(entry.cli, "main", fails)
     _, err = said()
     assert "error FAB7" in err
-    assert harmless(err)
+    assert is_harmless(err)
 
 
 def test_output_lines_stay_single_lines(said: Said) -> None:
@@ -154,7 +154,7 @@ def test_a_command_does_not_begin_a_line_by_wrapping(said: Said, monkeypatch: py
     assert "::error" in out
     assert "[bold]title" in out
     assert "[red]two" in out
-    assert harmless(out)
+    assert is_harmless(out)
 
 
 def test_library_logs_of_switch_output_are_suppressed(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def hostile_report(text: str) -> Report:
 TEXT = ("text", "text_special", "softbreak", "code_inline")
 
 
-def skeleton(markdown: str) -> list[tuple[str, str]]:
+def parse_skeleton(markdown: str) -> list[tuple[str, str]]:
     """The structure of Markdown without its words: what a forge would make of it."""
     flat = [part for token in READER.parse(markdown) for part in [token, *(token.children or ())]]
     return [(token.type, token.info) for token in flat if token.type not in TEXT]
@@ -199,17 +199,17 @@ def test_a_verification_shows_neighbors_as_text(
     report = hostile_report(text)
     out, _ = said(by=lambda: output.print_parts(verify_report.parts(report)))
     clean, _ = said(by=lambda: output.print_parts(verify_report.parts(hostile_report("x"))))
-    assert harmless(out)
+    assert is_harmless(out)
     assert out.count("\n") == clean.count("\n"), "no name makes a line"
     for document in (
         verify_report.as_json(report),
         verify_report.as_junit(report),
         verify_report.as_markdown(report),
     ):
-        assert harmless(document)
+        assert is_harmless(document)
     json.loads(verify_report.as_json(report))
     ElementTree.fromstring(verify_report.as_junit(report))
-    assert skeleton(verify_report.as_markdown(report)) == skeleton(
+    assert parse_skeleton(verify_report.as_markdown(report)) == parse_skeleton(
         verify_report.as_markdown(hostile_report("x"))
     )
 
@@ -223,7 +223,7 @@ def test_the_journal_is_text(said: Said) -> None:
                 *push_report.format_status([(run, states)], whole=True)
             )
         )
-        assert harmless(out)
+        assert is_harmless(out)
         assert len(out.split("\n")) == 3, "no row of the journal makes another"
 
 
@@ -234,7 +234,7 @@ def test_a_dry_run_shows_the_switches_diffs_as_text(said: Said, text: str) -> No
     asked = {text: InitialState(text, f"+{text}", effect, (text,))}
     seen = Preview(text, {text: effect}, [wave], 3.0, text, asked, 1, (text,), (text,))
     out, _ = said(by=lambda: output.out(*push_report.format_preview(seen, Options())))
-    assert harmless(out)
+    assert is_harmless(out)
 
 
 @pytest.mark.parametrize("text", ALL)
@@ -243,8 +243,8 @@ def test_a_trial_shows_routers_as_text(said: Said, text: str) -> None:
     check = made.check(text, text, text)
     check.add(False, text)
     out, _ = said(by=lambda: output.out(*agreement.table_lines(made)))
-    assert harmless(out)
-    assert harmless(agreement.as_json(made))
+    assert is_harmless(out)
+    assert is_harmless(agreement.as_json(made))
     suite = ElementTree.fromstring(agreement.as_junit(made))
     assert len(suite) == 1
 
@@ -290,7 +290,7 @@ def fill_review(review: Review, text: str) -> Review:
     return replace(review, **stated, **made, findings=(wrong,), violations=(wrong,), drain_hosts=(text,))
 
 
-def comments(review: Review, text: str, forge: str) -> list[str]:
+def posted_comments(review: Review, text: str, forge: str) -> list[str]:
     """Return what is posted of the review with the text everywhere, and where nothing could be compared."""
     wrong = [Diagnostic("FAB0001", Severity.ERROR, text, Position(text, 1), text or "x")]
     return [render(fill_review(review, text), FORGES[forge]), render_failure(wrong, text, FORGES[forge])]
@@ -298,14 +298,14 @@ def comments(review: Review, text: str, forge: str) -> list[str]:
 
 @pytest.mark.parametrize("forge", ["github", "gitlab", "bitbucket", "azure"])
 def test_a_comment_has_the_structure_of_a_clean_one(review: Review, forge: str) -> None:
-    clean = [skeleton(comment) for comment in comments(review, "x", forge)]
+    clean = [parse_skeleton(comment) for comment in posted_comments(review, "x", forge)]
     begins = "<!-- fabricc:diff:" if FORGES[forge].folds else "[//]: # (fabricc:diff:"
 
     @given(anything)
     def holds(text: str) -> None:
-        found = comments(review, text, forge)
-        assert all(map(harmless, found))
-        assert [skeleton(comment) for comment in found] == clean
+        found = posted_comments(review, text, forge)
+        assert all(map(is_harmless, found))
+        assert [parse_skeleton(comment) for comment in found] == clean
         assert all(comment.strip().split("\n")[-1].startswith(begins) for comment in found)
 
     for text in ALL:
@@ -317,12 +317,12 @@ def test_a_comment_has_the_structure_of_a_clean_one(review: Review, forge: str) 
 def test_a_review_is_text_on_a_terminal_and_for_programs(said: Said, review: Review, text: str) -> None:
     found_ = fill_review(review, text)
     out, _ = said(by=lambda: output.print_parts(review_parts(found_)))
-    assert harmless(out)
-    assert harmless(review_json(found_))
+    assert is_harmless(out)
+    assert is_harmless(review_json(found_))
     json.loads(review_json(found_))
     for format_ in ("json", "sarif", "junit"):
         out, _ = said(by=lambda format_=format_: output.print_findings(as_diagnostics(found_), format_, {}))
-        assert harmless(out)
+        assert is_harmless(out)
         assert "](" not in out or format_ != "sarif"
 
 
@@ -349,4 +349,4 @@ def test_any_finding_is_text_for_people(severity: Severity, file: str, message: 
     from fabricc.base.foreign.text import neutral_text
 
     finding = Diagnostic("FAB0001", severity, message, Position(file, 1, 2), message)
-    assert harmless(neutral_text(render_text([finding], {file: source})))
+    assert is_harmless(neutral_text(render_text([finding], {file: source})))

@@ -28,7 +28,7 @@ def _own_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(door, "_PATIENCE", door._SilenceLimit())
 
 
-def _fifo(path: str) -> Callable[[Path], None]:
+def _add_fifo(path: str) -> Callable[[Path], None]:
     def change(top: Path) -> None:
         (top / path).parent.mkdir(exist_ok=True)
         (top / path).unlink(missing_ok=True)
@@ -45,14 +45,14 @@ def _object(name: str) -> Callable[[Path], None]:
     return change
 
 
-def _setting(*words: str) -> Callable[[Path], None]:
+def _add_setting(*words: str) -> Callable[[Path], None]:
     def change(top: Path) -> None:
         git(top, "config", *words)
 
     return change
 
 
-def _pointer(text: str) -> Callable[[Path], None]:
+def _add_pointer(text: str) -> Callable[[Path], None]:
     """A `.git` file in the place of the folder."""
 
     def change(top: Path) -> None:
@@ -62,35 +62,35 @@ def _pointer(text: str) -> Callable[[Path], None]:
     return change
 
 
-def _bytes(path: str, content: bytes) -> Callable[[Path], None]:
+def _write_bytes(path: str, content: bytes) -> Callable[[Path], None]:
     def change(top: Path) -> None:
         (top / path).write_bytes(content)
 
     return change
 
 
-def _gone(top: Path) -> None:
+def _remove_git(top: Path) -> None:
     shutil.rmtree(top / ".git")
 
 
-def _link(top: Path) -> None:
-    _gone(top)
+def _link_git(top: Path) -> None:
+    _remove_git(top)
     (top / ".git").symlink_to(".git")
 
 
 def _two_pointers(top: Path) -> None:
-    _gone(top)
+    _remove_git(top)
     (top / ".git").write_text("gitdir: other\n", "utf-8")
     (top / "other").write_text("gitdir: .git\n", "utf-8")
 
 
-def _unborn(top: Path) -> None:
-    _gone(top)
+def _init_only(top: Path) -> None:
+    _remove_git(top)
     git(top, "init", "-q")
 
 
 def _fifo_pointer(top: Path) -> None:
-    _gone(top)
+    _remove_git(top)
     os.mkfifo(top / ".git")
 
 
@@ -101,7 +101,7 @@ def _another_user(top: Path) -> None:
         os.chown(folder, 12345, 12345)
 
 
-def _elsewhere(top: Path) -> None:
+def _lose_objects(top: Path) -> None:
     shutil.rmtree(top / ".git" / "objects")
     (top / ".git" / "objects" / "info").mkdir(parents=True)
     (top / ".git" / "objects" / "info" / "alternates").write_text("/nonexistent\n")
@@ -133,7 +133,7 @@ def _reference_table(top: Path) -> None:
     git(top, "config", "extensions.refStorage", "something")
 
 
-def _forgotten(top: Path) -> None:
+def _forget_worktree(top: Path) -> None:
     origin = top.rename(top.with_name("origin"))
     git(origin, "worktree", "add", "-q", "--detach", str(top))
     shutil.rmtree(origin / ".git" / "worktrees")
@@ -146,40 +146,40 @@ def _inside_bare(top: Path) -> None:
 
 
 UNUSUAL = {
-    "none": _gone,
-    "without commits": _unborn,
+    "none": _remove_git,
+    "without commits": _init_only,
     "a blob is missing": _object("HEAD:site/cluster.yaml"),
     "a folder is missing": _object("HEAD:site"),
     "the commit is missing": _object("HEAD"),
-    "the work tree is elsewhere": _setting("core.worktree", "/"),
-    "the work tree is nowhere": _setting("core.worktree", "/nonexistent"),
-    "bare": _setting("core.bare", "true"),
-    "a format of the future": _setting("core.repositoryFormatVersion", "99"),
-    "a FIFO as HEAD": _fifo(".git/HEAD"),
-    "a FIFO as configuration": _fifo(".git/config"),
-    "a FIFO as a branch": _fifo(".git/refs/heads/main"),
-    "a FIFO as packed branches": _fifo(".git/packed-refs"),
-    "a FIFO as shallow": _fifo(".git/shallow"),
+    "the work tree is elsewhere": _add_setting("core.worktree", "/"),
+    "the work tree is nowhere": _add_setting("core.worktree", "/nonexistent"),
+    "bare": _add_setting("core.bare", "true"),
+    "a format of the future": _add_setting("core.repositoryFormatVersion", "99"),
+    "a FIFO as HEAD": _add_fifo(".git/HEAD"),
+    "a FIFO as configuration": _add_fifo(".git/config"),
+    "a FIFO as a branch": _add_fifo(".git/refs/heads/main"),
+    "a FIFO as packed branches": _add_fifo(".git/packed-refs"),
+    "a FIFO as shallow": _add_fifo(".git/shallow"),
     "a FIFO as .git": _fifo_pointer,
-    "a file that points to itself": _pointer("gitdir: .git\n"),
-    "a file that points to a line feed": _pointer("gitdir: a\nb"),
+    "a file that points to itself": _add_pointer("gitdir: .git\n"),
+    "a file that points to a line feed": _add_pointer("gitdir: a\nb"),
     "files that point to each other": _two_pointers,
-    "a link to itself": _link,
-    "no HEAD": _bytes(".git/HEAD", b"\xff\0"),
-    "no configuration": _bytes(".git/config", b"[\xff"),
-    "a branch that points to itself": _bytes(".git/refs/heads/main", b"ref: refs/heads/main\n"),
+    "a link to itself": _link_git,
+    "no HEAD": _write_bytes(".git/HEAD", b"\xff\0"),
+    "no configuration": _write_bytes(".git/config", b"[\xff"),
+    "a branch that points to itself": _write_bytes(".git/refs/heads/main", b"ref: refs/heads/main\n"),
     "another user's": _another_user,
-    "objects that are elsewhere and gone": _elsewhere,
-    "a FIFO as alternates": _fifo(".git/objects/info/alternates"),
+    "objects that are elsewhere and gone": _lose_objects,
+    "a FIFO as alternates": _add_fifo(".git/objects/info/alternates"),
     "an object that is damaged": _damage_object,
     "a FIFO as an object": _fifo_object,
-    "a common folder that is nowhere": _bytes(".git/commondir", b"/nonexistent\n"),
-    "a FIFO as the common folder": _fifo(".git/commondir"),
+    "a common folder that is nowhere": _write_bytes(".git/commondir", b"/nonexistent\n"),
+    "a FIFO as the common folder": _add_fifo(".git/commondir"),
     "a FIFO in the configuration": _include_file,
     "references of a kind to come": _reference_table,
-    "a work tree that its clone forgot": _forgotten,
+    "a work tree that its clone forgot": _forget_worktree,
     "inside a bare one": _inside_bare,
-    "a branch that names nothing": _bytes(".git/refs/heads/main", b"0" * 40),
+    "a branch that names nothing": _write_bytes(".git/refs/heads/main", b"0" * 40),
 }
 WITHOUT_INDEX = ("none", "without commits", "inside a bare one")
 VERBS = {
@@ -207,7 +207,7 @@ class Verdict:
     changes: tuple[str, ...]
 
 
-def verdicts(top: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Verdict]:
+def run_verbs(top: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Verdict]:
     """Run every verb on a repository whose spec was edited; the last one without its lock."""
     found = {}
     for name, verb in VERBS.items():
@@ -260,7 +260,7 @@ def test_a_verb_ends_in_a_finding(
     UNUSUAL[name](top)
     edit(top)
     monkeypatch.chdir(top / "site")
-    found = verdicts(top, capsys)
+    found = run_verbs(top, capsys)
     for verb in OF_COMMITS:
         assert found[verb].status == 1, verb
         assert "FAB9020" in found[verb].codes, verb
@@ -274,11 +274,11 @@ def _move_repository(top: Path) -> Path:
     return top.rename(top.with_name("origin"))
 
 
-def _worktree(top: Path) -> None:
+def _add_worktree(top: Path) -> None:
     git(_move_repository(top), "worktree", "add", "-q", "--detach", str(top))
 
 
-def _submodule(top: Path) -> None:
+def _add_submodule(top: Path) -> None:
     origin = _move_repository(top)
     git(top.parent, "init", "-q", "outer")
     words = ("-c", "protocol.file.allow=always", "submodule", "add", "-q")
@@ -287,7 +287,7 @@ def _submodule(top: Path) -> None:
     top.symlink_to("outer/inner")
 
 
-def _clone(*words: str) -> Callable[[Path], None]:
+def _clone_repository(*words: str) -> Callable[[Path], None]:
     def change(top: Path) -> None:
         origin = _move_repository(top)
         git(origin, "config", "uploadpack.allowFilter", "true")
@@ -296,7 +296,7 @@ def _clone(*words: str) -> Callable[[Path], None]:
     return change
 
 
-def _alternates(top: Path) -> None:
+def _add_alternates(top: Path) -> None:
     objects = top / ".git" / "objects"
     objects.rename(top.parent / "objects")
     (objects / "info").mkdir(parents=True)
@@ -315,12 +315,12 @@ def _replace_objects(top: Path) -> None:
     git(top, "checkout", "-q", "--force")
 
 
-def _grafts(top: Path) -> None:
+def _add_grafts(top: Path) -> None:
     (top / ".git" / "info").mkdir(exist_ok=True)
     (top / ".git" / "info" / "grafts").write_text(f"{git(top, 'rev-parse', 'HEAD')}\n")
 
 
-def _sha256(top: Path) -> None:
+def _use_sha256(top: Path) -> None:
     shutil.rmtree(top / ".git")
     git(top, "init", "-q", "-b", "main", "--object-format=sha256")
     git(top, "add", "-A")
@@ -337,22 +337,22 @@ def _git(*words: str) -> Callable[[Path], None]:
 
 READABLE = {
     "plain": lambda _: None,
-    "a work tree beside the clone": _worktree,
-    "a submodule": _submodule,
-    "a partial clone": _clone("--filter=blob:none"),
-    "a clone that shares objects": _clone("--shared"),
+    "a work tree beside the clone": _add_worktree,
+    "a submodule": _add_submodule,
+    "a partial clone": _clone_repository("--filter=blob:none"),
+    "a clone that shares objects": _clone_repository("--shared"),
     "sparse, without the spec": _git("sparse-checkout", "set", "--no-cone", "/other"),
     "sparse, with a sparse index": _git("sparse-checkout", "set", "--cone", "--sparse-index", "site"),
-    "alternates": _alternates,
+    "alternates": _add_alternates,
     "alternates in a circle": _alternates_in_a_circle,
     "replaced objects": _replace_objects,
-    "grafts": _grafts,
+    "grafts": _add_grafts,
     "a detached head": _git("checkout", "-q", "--detach"),
     "a split index": _git("update-index", "--split-index"),
-    "an index that is locked": _bytes(".git/index.lock", b""),
-    "objects of SHA-256": _sha256,
-    "a FIFO as attributes": _fifo(".git/info/attributes"),
-    "a FIFO as submodules": _fifo(".gitmodules"),
+    "an index that is locked": _write_bytes(".git/index.lock", b""),
+    "objects of SHA-256": _use_sha256,
+    "a FIFO as attributes": _add_fifo(".git/info/attributes"),
+    "a FIFO as submodules": _add_fifo(".gitmodules"),
 }
 
 
@@ -380,7 +380,7 @@ def test_a_repository_that_git_can_read_gets_the_ordinary_verdict(
         shutil.copytree(template, plain)
         edit(plain)
         monkeypatch.chdir(plain / "site")
-        expected |= verdicts(plain, capsys)
+        expected |= run_verbs(plain, capsys)
         assert any("risk" in line for line in expected["diff"].changes)
     READABLE[name](top)
     (top / "site").mkdir(exist_ok=True)
@@ -388,10 +388,10 @@ def test_a_repository_that_git_can_read_gets_the_ordinary_verdict(
         shutil.copy(template / "site" / file, top / "site" / file)
     edit(top)
     monkeypatch.chdir(top / "site")
-    assert verdicts(top, capsys) == expected
+    assert run_verbs(top, capsys) == expected
 
 
-def _directory(top: Path) -> None:
+def _make_directory(top: Path) -> None:
     (top / ".git" / "index").unlink()
     (top / ".git" / "index").mkdir()
 
@@ -403,11 +403,11 @@ def _split_without_its_base(top: Path) -> None:
 
 
 INDEXES = {
-    "a FIFO": _fifo(".git/index"),
-    "no index": _bytes(".git/index", b"no index"),
-    "empty": _bytes(".git/index", b""),
-    "of a version to come": _bytes(".git/index", b"DIRC\0\0\0\x63" + b"\0" * 24),
-    "a folder": _directory,
+    "a FIFO": _add_fifo(".git/index"),
+    "no index": _write_bytes(".git/index", b"no index"),
+    "empty": _write_bytes(".git/index", b""),
+    "of a version to come": _write_bytes(".git/index", b"DIRC\0\0\0\x63" + b"\0" * 24),
+    "a folder": _make_directory,
     "without what it shares": _split_without_its_base,
 }
 
@@ -421,7 +421,7 @@ def test_an_index_that_cannot_be_read_gives_no_verdict(
     INDEXES[name](top)
     edit(top)
     monkeypatch.chdir(top / "site")
-    found = verdicts(top, capsys)
+    found = run_verbs(top, capsys)
     for verb in ("diff", "validate", "lock"):
         assert found[verb].status == 1, verb
         assert "FAB9020" in found[verb].codes, verb
@@ -444,7 +444,7 @@ def test_no_setting_of_a_repository_brings_replaced_objects_back(top: Path) -> N
 
 @pytest.mark.parametrize("name", ["HEAD", "config", "index"])
 def test_unreadable_git_index_raises_instead_of_untracked(top: Path, name: str) -> None:
-    _fifo(f".git/{name}")(top)
+    _add_fifo(f".git/{name}")(top)
     with pytest.raises(GitError, match="did not answer within"):
         Repository.of(top / "site").tracks("cluster.yaml")
 
@@ -456,7 +456,7 @@ def test_an_index_that_cannot_be_read_is_named(top: Path) -> None:
 
 
 def test_a_silent_git_is_waited_for_once(top: Path) -> None:
-    _fifo(".git/config")(top)
+    _add_fifo(".git/config")(top)
     for _ in range(5):
         with pytest.raises(GitError, match="did not answer within"):
             Repository.of(top / "site")

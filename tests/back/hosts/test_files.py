@@ -28,7 +28,7 @@ from fabricc.back.hosts import (
 from fabricc.proof.invariants.contract import host_breaches, host_contracts
 from tests import samples
 from tests.back.hosts.variants import NICS, SYSTEMS, VARIANTS
-from tests.effort import examples
+from tests.effort import scale_examples
 
 if TYPE_CHECKING:
     from fabricc.fabric.model import Host
@@ -311,7 +311,7 @@ def test_a_connection_has_one_identity_in_every_build_and_no_other_has_it() -> N
 NUMBER = st.integers(0, 2**31 - 1)
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=scale_examples(60), deadline=None)
 @given(
     os=st.sampled_from(SYSTEMS), nic=st.sampled_from(NICS), mtu=st.integers(1280, 9216), cable=st.integers(1, 2000),
     numbers=st.tuples(NUMBER, NUMBER), table=st.integers(100, 4000), pci=st.integers(0, 255),

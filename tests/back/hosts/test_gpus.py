@@ -16,7 +16,7 @@ from fabricc.catalog.library import MODELS
 from fabricc.catalog.load import load_catalog
 from fabricc.proof.invariants.contract import host_breaches, host_contracts
 from tests.back.hosts.variants import VARIANTS, with_amd, with_nic
-from tests.front.planning.support import document
+from tests.front.planning.support import make_document
 from tests.front.planning.support import planned as planned_spec
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def setting_lines(text: str) -> set[str]:
 
 
 def job_tree(vendor: str) -> dict[str, str]:
-    spec: dict[str, Any] = document(gpus={"hosts": 8, "hosts_per_unit": 4})
+    spec: dict[str, Any] = make_document(gpus={"hosts": 8, "hosts_per_unit": 4})
     built = planned_spec(spec).fabric
     assert built is not None
     models = tuple(replace(model, gpu_vendor=vendor) for model in built.host_models)

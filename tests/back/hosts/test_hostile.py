@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fabricc.back.hosts import netplan, read, render
 from tests.back.hosts.variants import VARIANTS
-from tests.wrecks import damaged, texts
+from tests.wrecks import draw_damaged, draw_texts
 
 FILES = {
     path: text for name in ("dual-port", "rhel-9", "thor2") for path, text in render(VARIANTS[name]).items()
@@ -38,12 +38,14 @@ def test_readers_accept_digits_that_are_no_numbers(path: str, number: str) -> No
     read({path: NUMBERS[path].format(number, number)})
 
 
-@given(st.sampled_from(sorted(FILES)), texts(WORDS))
+@given(st.sampled_from(sorted(FILES)), draw_texts(WORDS))
 def test_no_arbitrary_text_makes_a_reader_fail(path: str, text: str) -> None:
     read({path: text})
 
 
-@given(st.sampled_from(sorted(FILES)).flatmap(lambda path: st.tuples(st.just(path), damaged(FILES[path]))))
+@given(
+    st.sampled_from(sorted(FILES)).flatmap(lambda path: st.tuples(st.just(path), draw_damaged(FILES[path])))
+)
 def test_no_damage_makes_a_reader_fail(case: tuple[str, str]) -> None:
     path, text = case
     read({path: text})

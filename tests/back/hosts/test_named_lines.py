@@ -9,8 +9,8 @@ import pytest
 from fabricc.back import hosts
 from tests.back.hosts.variants import NICS, SYSTEMS, VARIANTS
 from tests.back.nos.mutation import KINDS, tried
-from tests.compiler.test_network_ways_out import text
-from tests.compiler.test_networks import compiled
+from tests.compiler.test_network_ways_out import spec_text
+from tests.compiler.test_networks import compile_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,7 @@ CASES = [
 ]
 
 OUTWARD = (
-    text().replace(
+    spec_text().replace(
         "gpus: {model: dgx-h100, hosts: 8, hosts_per_unit: 4}",
         "gpus: {os: any, groups: [{name: a, model: dgx-h100, hosts: 8, hosts_per_unit: 4}, "
         "{name: s, model: storage-2x400, hosts: 2, hosts_per_unit: 4, class: nvme}]}",
@@ -53,7 +53,7 @@ def test_check_names_the_line(name: str, most: int) -> None:
 @pytest.mark.parametrize("os", ["ubuntu-24.04", "rhel-9"])
 @pytest.mark.parametrize("part", ["compute", "frontend"])
 def test_check_names_the_line_of_a_storage_host_with_ways_out(part: str, os: str, tmp_path: Path) -> None:
-    found = compiled(tmp_path, OUTWARD.replace("os: any", f"os: {os}")).of_network(part)
+    found = compile_text(tmp_path, OUTWARD.replace("os: any", f"os: {os}")).of_network(part)
     host = next(
         each
         for each in found.hosts()

@@ -18,7 +18,7 @@ from fabricc.back.infiniband.job_files import job_files
 from fabricc.fabric.infiniband_wiring import expand_hosts
 from fabricc.proof.infiniband.subnets import prove_host
 from tests.back.infiniband.support import CLASSES, TENANTS, make_document, plan_subnets
-from tests.wrecks import damaged, texts
+from tests.wrecks import draw_damaged, draw_texts
 
 if TYPE_CHECKING:
     from fabricc.fabric.infiniband import Host, InfinibandFabric
@@ -153,7 +153,7 @@ FABRICS = [plan_subnets(make_spec(system, priorities=CLASSES, infiniband=TENANTS
 def test_no_damage_of_a_file_makes_the_proof_raise(ib: InfinibandFabric, data: st.DataObject) -> None:
     host, files = first_host(ib)
     path = data.draw(st.sampled_from(sorted(files)))
-    files[path] = data.draw(damaged(files[path]) | texts(files[path].split()))
+    files[path] = data.draw(draw_damaged(files[path]) | draw_texts(files[path].split()))
     assert {finding.code for finding in prove_host(ib, host, files)} <= {"FAB6310"}
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.back.jobs.files import is_executable, job_files
 from fabricc.base.foreign.formats import csv_text
 from fabricc.paperwork import plan_tables as tables
-from tests.front.planning.support import document, planned
+from tests.front.planning.support import make_document, planned
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,7 +72,7 @@ SPECS: dict[str, dict[str, Any]] = {
 @cache
 def fabric(name: str) -> Fabric:
     """The fabric of one of the specs."""
-    plan = planned(document(**SPECS[name]))
+    plan = planned(make_document(**SPECS[name]))
     assert plan.fabric is not None, [d.message for d in plan.diagnostics]
     return plan.fabric
 

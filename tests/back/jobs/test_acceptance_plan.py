@@ -27,7 +27,7 @@ from fabricc.back.jobs.acceptance import (
 from fabricc.back.jobs.roster import list_hosts
 from fabricc.fabric.shape import TierName
 from tests.back.jobs.fabrics import SPECS, fabric, files, import_script, write_tree
-from tests.front.planning.support import document, planned
+from tests.front.planning.support import make_document, planned
 
 Port = tuple[str, str]
 
@@ -130,7 +130,9 @@ def test_hosts_of_two_models_on_one_set_of_tors_are_tested_by_their_own_devices(
         {"name": "big", "model": "hgx-h100", "hosts": 4, "hosts_per_unit": 4},
         {"name": "small", "model": "mi355x-thor2", "hosts": 1, "hosts_per_unit": 1, "beside": "big"},
     ]
-    built = planned(document(gpus={"model": None, "hosts": None, "hosts_per_unit": None, "groups": groups}))
+    built = planned(
+        make_document(gpus={"model": None, "hosts": None, "hosts_per_unit": None, "groups": groups})
+    )
     assert built.fabric is not None
     plan = acceptance_plan(built.fabric, list_hosts(built.fabric, built.fabric.host))
     (unit,) = plan["units"]

@@ -25,7 +25,7 @@ from fabricc.back.jobs.files import job_files
 from fabricc.back.jobs.roster import port_names
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from tests.back.jobs.fabrics import SPECS, fabric, files
-from tests.front.planning.support import document, planned
+from tests.front.planning.support import make_document, planned
 
 yaml = pytest.importorskip("yaml")
 jsonschema = pytest.importorskip("jsonschema")
@@ -237,7 +237,7 @@ def test_dynamic_resource_allocation_claims_every_port_by_name(name: str) -> Non
 
 
 def test_claims_of_many_ports_are_as_large_as_kubernetes_allows() -> None:
-    built = planned(document(gpus={"model": "hgx-b300-8x100", "hosts": 4, "hosts_per_unit": 4})).fabric
+    built = planned(make_document(gpus={"model": "hgx-b300-8x100", "hosts": 4, "hosts_per_unit": 4})).fabric
     assert built is not None
     ports = [port for port, _, _ in port_names(built)]
     assert len(ports) == 64
@@ -300,7 +300,9 @@ def test_objects_of_one_model_select_its_nodes() -> None:
         {"name": "a", "model": "hgx-h100", "hosts": 2, "hosts_per_unit": 2},
         {"name": "b", "model": "dgx-h200", "hosts": 2, "hosts_per_unit": 2},
     ]
-    plan = planned(document(gpus={"model": None, "hosts": None, "hosts_per_unit": None, "groups": groups}))
+    plan = planned(
+        make_document(gpus={"model": None, "hosts": None, "hosts_per_unit": None, "groups": groups})
+    )
     assert plan.fabric is not None
     built = job_files(plan.fabric)
     assert "fabricc/model=hgx-h100 \\\n  su001-host01 su001-host02\n" in built[FOLDER + "label-nodes.sh"]

@@ -21,7 +21,7 @@ from fabricc.fabric.fabric import MOST, queue_pairs
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from tests.back.hosts.variants import VARIANTS
 from tests.back.jobs.fabrics import SPECS, fabric, files
-from tests.front.planning.support import document, planned
+from tests.front.planning.support import make_document, planned
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -141,7 +141,7 @@ def test_nccl_splits_data_and_notice_where_switches_spread_packets() -> None:
 
 def test_packet_spreading_sets_nccl_adaptive_routing() -> None:
     built = planned(
-        document(gpus={"hosts": 8, "hosts_per_unit": 4}, load_balancing={"mode": "packet"})
+        make_document(gpus={"hosts": 8, "hosts_per_unit": 4}, load_balancing={"mode": "packet"})
     ).fabric
     assert built is not None
     assert parse_keys(job_files(built)["jobs/nccl.conf"])["NCCL_IB_ADAPTIVE_ROUTING"] == "1"

@@ -20,7 +20,7 @@ from fabricc.back.jobs.files import job_files
 from fabricc.back.jobs.roster import JobHost, Roster, list_hosts
 from fabricc.back.jobs.slurm import compress_hostlist, slurm_files
 from tests.back.jobs.fabrics import SPECS, fabric, files
-from tests.front.planning.support import document, planned
+from tests.front.planning.support import make_document, planned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,7 +104,7 @@ def with_login_hosts(model: str = "dgx-b200") -> Fabric:
         {"name": "cpu", "model": "cpu-2x100", "hosts": 2, "hosts_per_unit": 8},
     ]
     gpus = {"model": None, "hosts": None, "hosts_per_unit": None, "groups": groups}
-    plan = planned(document(gpus=gpus))
+    plan = planned(make_document(gpus=gpus))
     assert plan.fabric is not None, [d.message for d in plan.diagnostics]
     return plan.fabric
 
@@ -184,9 +184,9 @@ def test_ranks_follow_nvlink_domains_instead_of_slots() -> None:
     """A tray added later has a slot after those of other racks, and ranks next to those of its own."""
     spec = deepcopy(SPECS["nvl72"])
     spec["gpus"] |= {"racks": {"a1": 3, "a2": 3}, "hosts_per_rack": None}
-    first = planned(document(**spec))
+    first = planned(make_document(**spec))
     spec["gpus"]["racks"] = {"a1": 4, "a2": 3}
-    fabric = planned(document(**spec), first.lock).fabric
+    fabric = planned(make_document(**spec), first.lock).fabric
     assert fabric is not None
     assert list(fabric.units[0].hosts.values())[-1] == "a1-host04"
     names = [line.split()[0] for line in job_files(fabric)["jobs/hostfile"].splitlines()]

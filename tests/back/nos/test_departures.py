@@ -100,7 +100,7 @@ def each_switch(nos: str) -> Iterator[Switch]:
     yield from (switch for switch in planned_inventories() if switch.nos == nos)
     yield from outward.switches(nos)
     if nos in segmented.EXPRESSED:
-        yield from segmented.switches(nos)
+        yield from segmented.segmented_switches(nos)
     if nos in tenanted.EXPRESSED:
         yield from tenanted.switches(nos)
 

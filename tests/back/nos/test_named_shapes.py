@@ -14,7 +14,7 @@ from fabricc.fabric.external import External
 from tests.back.nos.mutation import KINDS, tried
 from tests.back.nos.test_named_lines import DEFAULT, REASONS, UNUSED
 from tests.inventories.test_shapes import BOXES, write_spec
-from tests.outward import SPINE, TOR, fabric
+from tests.outward import SPINE, TOR, outward_fabric
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -63,7 +63,7 @@ def of_lines(
 @pytest.mark.parametrize("nos", BOXES)
 @pytest.mark.spread(4)
 def test_ways_out(nos: str, name: str, most: int) -> None:
-    built = fabric(nos)
+    built = outward_fabric(nos)
     at = next(at for at in built.switch_ids() if built.name(at) == name)
     plain = replace(built, external=External()).switch(at)
     check_alterations(built.switch(at), back_ends.load(nos).render(plain), most)

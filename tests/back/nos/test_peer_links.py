@@ -12,8 +12,8 @@ import pytest
 
 from fabricc.back.nos import BUILT_IN, load
 from fabricc.proof.invariants.rules import Ratio
-from tests.paired import APART, RACKS, fabric, switches
-from tests.proof.fabrics import Fault, change_files, judge
+from tests.paired import APART, RACKS, paired_fabric, paired_switches
+from tests.proof.fabrics import Fault, change_files, find_breaches
 
 GOLDEN = Path(__file__).parent / "golden" / "peer_links"
 RATIOS = {1: Ratio(Fraction(1))}
@@ -22,7 +22,9 @@ RATIOS = {1: Ratio(Fraction(1))}
 
 def diff_of_peer_links(nos: str) -> str:
     """Return what the links between two ToRs change in the files of the first one."""
-    texts = [load(nos).render(switches(nos, **words)[0]) for words in ({"peers": 0, "wiring": APART}, {})]
+    texts = [
+        load(nos).render(paired_switches(nos, **words)[0]) for words in ({"peers": 0, "wiring": APART}, {})
+    ]
     lines = []
     for file in sorted(texts[1]):
         old, new = (text[file].splitlines() for text in texts)
@@ -44,7 +46,7 @@ def test_the_text_is_the_golden_one(nos: str) -> None:
 
 @pytest.mark.parametrize("nos", sorted(BUILT_IN))
 def test_the_files_state_exactly_the_planned_facts(nos: str) -> None:
-    for each in switches(nos):
+    for each in paired_switches(nos):
         reading = load(nos).read(load(nos).render(each))
         assert reading.facts == load(nos).planned(each)
         assert reading.unknown == []
@@ -63,7 +65,7 @@ def test_the_files_state_exactly_the_planned_facts(nos: str) -> None:
     ids=["rails", "racks", "dual", "unnumbered", "drained"],
 )
 def test_the_files_break_no_invariant(nos: str, words: dict[str, object]) -> None:
-    assert judge(fabric(nos, **words), Fault(), RATIOS) == []
+    assert find_breaches(paired_fabric(nos, **words), Fault(), RATIOS) == []
 
 
 FAULTS = [
@@ -83,11 +85,11 @@ FAULTS = [
 
 @pytest.mark.parametrize(("devices", "pattern", "into", "code"), FAULTS)
 def test_a_fault_on_the_links_is_found(devices: str, pattern: str, into: str, code: str) -> None:
-    found = judge(fabric("frr"), change_files(devices, (pattern, into)), RATIOS)
+    found = find_breaches(paired_fabric("frr"), change_files(devices, (pattern, into)), RATIOS)
     assert code in {each.code for each in found}
 
 
 def test_pfc_at_one_end_alone_is_found() -> None:
     tables = change_files("su001-tor2a", (r'"pfc_enable": "3"', '"pfc_enable": ""'))
-    found = judge(fabric("sonic"), tables, RATIOS)
+    found = find_breaches(paired_fabric("sonic"), tables, RATIOS)
     assert any("PFC" in each.message and "su001-tor1a" in each.message for each in found)

@@ -13,8 +13,8 @@ import pytest
 from fabricc.back.nos import BUILT_IN, load
 from fabricc.compiler.render.overlays import find_unexpressed
 from fabricc.proof.invariants.rules import Ratio
-from tests.proof.fabrics import Fault, judge
-from tests.segmented import EXPRESSED, SPINE, TOR, fabric, switch, switches
+from tests.proof.fabrics import Fault, find_breaches
+from tests.segmented import EXPRESSED, SPINE, TOR, segmented_fabric, segmented_switch, segmented_switches
 
 GOLDEN = Path(__file__).parent / "golden" / "segments"
 RATIOS = {0: Ratio(Fraction(1))}
@@ -24,7 +24,7 @@ PASSED_ON = {"cumulus", "nxos", "sonic"}
 
 def diff_of_segments(nos: str, name: str) -> str:
     """Return what segments change in the files of a switch, whose ports to hosts are routed without."""
-    built = fabric(nos, dual=True)
+    built = segmented_fabric(nos, dual=True)
     at = next(at for at in built.switch_ids() if built.name(at) == name)
     texts = [load(nos).render(each.switch(at)) for each in (replace(built, evpn=None), built)]
     lines = []
@@ -46,7 +46,10 @@ def test_the_text_is_the_golden_one(nos: str, name: str) -> None:
 @pytest.mark.parametrize("nos", EXPRESSED)
 @pytest.mark.parametrize("links", ["numbered", "unnumbered"])
 def test_the_files_state_exactly_the_planned_facts(nos: str, links: str) -> None:
-    for each in [*switches(nos), *(switch(nos, name, links=links) for name in (TOR, SPINE))]:
+    for each in [
+        *segmented_switches(nos),
+        *(segmented_switch(nos, name, links=links) for name in (TOR, SPINE)),
+    ]:
         reading = load(nos).read(load(nos).render(each))
         assert reading.facts == load(nos).planned(each)
         assert reading.unknown == []
@@ -55,13 +58,13 @@ def test_the_files_state_exactly_the_planned_facts(nos: str, links: str) -> None
 @pytest.mark.parametrize("nos", EXPRESSED)
 @pytest.mark.parametrize("dual", [False, True])
 def test_the_files_break_no_invariant(nos: str, dual: bool) -> None:
-    assert judge(fabric(nos, dual=dual), Fault(), RATIOS) == []
+    assert find_breaches(segmented_fabric(nos, dual=dual), Fault(), RATIOS) == []
 
 
 @pytest.mark.parametrize("nos", sorted(BUILT_IN))
 @pytest.mark.parametrize("name", [TOR, SPINE])
 def test_system_without_segments_reports_a_gap(nos: str, name: str) -> None:
-    each = switch(nos, name)
+    each = segmented_switch(nos, name)
     gaps = load(nos).gaps(each)
     assert list(find_unexpressed(each, load(nos), gaps)) == []
     reported = {gap.code for gap in gaps if gap.feature == "EVPN-VXLAN" and gap.fatal}
@@ -71,7 +74,7 @@ def test_system_without_segments_reports_a_gap(nos: str, name: str) -> None:
 
 @pytest.mark.parametrize("nos", sorted(PASSED_ON))
 def test_a_switch_between_tors_reads_back_to_its_plan(nos: str) -> None:
-    each = switch(nos, SPINE)
+    each = segmented_switch(nos, SPINE)
     reading = load(nos).read(load(nos).render(each))
     assert reading.facts == load(nos).planned(each)
     assert {path for path in reading.facts if path.startswith("evpn/")}

@@ -25,7 +25,14 @@ from fabricc.front.spec.document import cluster_schema
 from fabricc.review.diff.fact_impact import judge_statement, row_of, vocabulary_of
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.view import host_view, switch_view
-from tests.review.explain.fabrics import INVENTORIES, host_facts, inventory, samples, settings_of, subjects
+from tests.review.explain.fabrics import (
+    INVENTORIES,
+    back_samples,
+    host_facts,
+    pick_subjects,
+    plan_inventory,
+    settings_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,16 +60,16 @@ OF_OTHERS = {"lldp/enabled"}
 def stated_by(nos: str) -> Iterator[Facts]:
     """The facts of every sample and setting: planned, and read back; `waist` for those of the Fabric."""
     if nos == "waist":
-        for switch in (switch for each in BUILT_IN for switch in (*samples(each), *settings_of(each))):
+        for switch in (switch for each in BUILT_IN for switch in (*back_samples(each), *settings_of(each))):
             yield switch_facts(switch) | setting_facts(switch) | congestion_facts(switch.qos)
         return
     if nos == "host":
         yield from host_facts()
         return
     back_end = back_ends.load(nos)
-    for switch in (*samples(nos), *settings_of(nos)):
+    for switch in (*back_samples(nos), *settings_of(nos)):
         yield back_end.planned(switch)
-    for switch in samples(nos):
+    for switch in back_samples(nos):
         yield back_end.read(back_end.render(switch)).facts
 
 
@@ -71,7 +78,7 @@ def of_inventories() -> dict[str, list[Facts]]:
     """The facts of devices of all inventories by NOS, with what a review adds."""
     found: dict[str, list[Facts]] = {nos: [] for nos in ("host", "waist", *BUILT_IN)}
     for name in INVENTORIES:
-        for subject in subjects(inventory(name)):
+        for subject in pick_subjects(plan_inventory(name)):
             device = subject.device
             if subject.on == "host":
                 found["host"].append(host_view(device, subject.planned, 1).facts)  # type: ignore[arg-type]

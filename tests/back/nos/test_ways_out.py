@@ -16,8 +16,8 @@ from fabricc.compiler.render.overlays import find_unexpressed
 from fabricc.fabric.external import External
 from fabricc.fabric.model import Direction
 from fabricc.proof.invariants.rules import Ratio
-from tests.outward import SPINE, TOR, fabric, switch, switches
-from tests.proof.fabrics import Fault, judge
+from tests.outward import SPINE, TOR, outward_fabric, switch, switches
+from tests.proof.fabrics import Fault, find_breaches
 
 GOLDEN = Path(__file__).parent / "golden" / "ways_out"
 RATIOS = {0: Ratio(Fraction(1))}
@@ -28,7 +28,7 @@ KEEPS_CODE_POINTS = {"cumulus", "frr", "junos", "sonic"}
 
 def diff_of_ways_out(nos: str, name: str) -> str:
     """Return what the ways out of a switch change in its files."""
-    built = fabric(nos)
+    built = outward_fabric(nos)
     at = next(at for at in built.switch_ids() if built.name(at) == name)
     texts = [load(nos).render(f.switch(at)) for f in (replace(built, external=External()), built)]
     lines = []
@@ -61,7 +61,7 @@ def test_the_files_state_exactly_the_planned_facts(nos: str) -> None:
 @pytest.mark.parametrize("nos", sorted(BUILT_IN))
 @pytest.mark.parametrize("dual", [False, True])
 def test_the_files_break_no_invariant(nos: str, dual: bool) -> None:
-    assert judge(fabric(nos, dual=dual), Fault(), RATIOS) == []
+    assert find_breaches(outward_fabric(nos, dual=dual), Fault(), RATIOS) == []
 
 
 @pytest.mark.parametrize("nos", sorted(BUILT_IN))
@@ -127,14 +127,22 @@ def spine_fault(pattern: str, into: str) -> Fault:
 @pytest.mark.parametrize("nos", PAUSES)
 def test_a_lossless_port_to_the_outside_is_caught(nos: str) -> None:
     port = next(p for p in switch(nos, SPINE).ports if p.direction is Direction.EXTERNAL)
-    found = [f.message for f in judge(fabric(nos), spine_fault(*PAUSES[nos]), RATIOS) if f.code == "FAB6221"]
+    found = [
+        f.message
+        for f in find_breaches(outward_fabric(nos), spine_fault(*PAUSES[nos]), RATIOS)
+        if f.code == "FAB6221"
+    ]
     assert f"{SPINE}: {port.name} leads outside and is lossless, which the spec does not permit" in found
 
 
 @pytest.mark.parametrize("nos", TRUSTS)
 def test_a_trusted_port_to_the_outside_is_caught(nos: str) -> None:
     port = next(p for p in switch(nos, SPINE).ports if p.direction is Direction.EXTERNAL)
-    found = [f.message for f in judge(fabric(nos), spine_fault(*TRUSTS[nos]), RATIOS) if f.code == "FAB6221"]
+    found = [
+        f.message
+        for f in find_breaches(outward_fabric(nos), spine_fault(*TRUSTS[nos]), RATIOS)
+        if f.code == "FAB6221"
+    ]
     assert (
         f"{SPINE}: {port.name} leads outside and trusts the DSCP of its packets, which the spec does not permit"
         in found

@@ -54,14 +54,14 @@ CARRIED = re.compile(
 
 
 @cache
-def fabric(name: str) -> Fabric:
+def make_fabric(name: str) -> Fabric:
     """The fabric of an inventory, of a text above, or one with ways out."""
     if name in INVENTORIES:
         return compile_spec(ROOT / f"inventories/{name}/cluster.yaml", gaps=False).fabric
     return with_ways_out("frr").fabric
 
 
-def samples(of: Fabric) -> list[Switch]:
+def pick_samples(of: Fabric) -> list[Switch]:
     """A switch of each tier and system, the first and the last."""
     ids = list(of.switch_ids())
     chosen = {(of.tiers[at.tier].nos, at.tier): at for at in ids}
@@ -88,7 +88,7 @@ EACH = pytest.mark.parametrize(
 
 @EACH
 def test_openconfig_document_states_the_plan(name: str) -> None:
-    for switch in samples(fabric(name)):
+    for switch in pick_samples(make_fabric(name)):
         check(switch)
 
 
@@ -96,7 +96,7 @@ def test_openconfig_document_states_the_plan(name: str) -> None:
 def test_settings_are_carried(more: str, tmp_path: Path) -> None:
     (tmp_path / "cluster.yaml").write_text(SPEC + MORE[more])
     found = compile_spec(tmp_path / "cluster.yaml", gaps=False)
-    for switch in samples(found.fabric):
+    for switch in pick_samples(found.fabric):
         document = check(switch)
         text = json.dumps(document)
         assert ("enable-bfd" in text) == bool(switch.bgp.bfd_interval_ms)
@@ -148,7 +148,7 @@ def validate_document(models: Path, document: Path) -> str:
 
 @EACH
 def test_the_published_models_accept_it(name: str, models: Path, tmp_path: Path) -> None:
-    for switch in samples(fabric(name)):
+    for switch in pick_samples(make_fabric(name)):
         file = tmp_path / f"{switch.name}.json"
         file.write_text(json.dumps(openconfig.render(switch)))
         assert validate_document(models, file) == ""
@@ -156,7 +156,7 @@ def test_the_published_models_accept_it(name: str, models: Path, tmp_path: Path)
 
 @pytest.mark.slow
 def test_the_judge_notices_what_no_model_has(models: Path, tmp_path: Path) -> None:
-    text = json.dumps(openconfig.render(samples(fabric("lab-smallest"))[0]))
+    text = json.dumps(openconfig.render(pick_samples(make_fabric("lab-smallest"))[0]))
     file = tmp_path / "switch.json"
     file.write_text(text)
     assert validate_document(models, file) == ""

@@ -23,7 +23,7 @@ from fabricc.back.reading import Reader, Topic
 from tests.audit import corpora
 from tests.back.hosts import variants as host_variants
 from tests.back.reading.test_reading import ROWS, TYPES, finish
-from tests.effort import examples
+from tests.effort import scale_examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,14 +39,14 @@ LARGEST = 40_000
 """The largest published text in characters; larger ones show no more about memory, and take longer."""
 
 
-def forget() -> None:
+def forget_readers() -> None:
     """Make all readers as they are in a new process."""
     for name, module in list(sys.modules.items()):
         if name.startswith(("fabricc.back.reading", "fabricc.back.nos", "fabricc.back.hosts")):
             for value in vars(module).values():
                 if hasattr(value, "cache_clear") and value.__module__ not in _LASTING:
                     value.cache_clear()
-                for reader in _readers(value):
+                for reader in _find_readers(value):
                     vars(reader).pop("start", None)
                     vars(reader).pop("typed", None)
 
@@ -55,7 +55,7 @@ _LASTING = ("fabricc.back.nos", "fabricc.back.nos.templating", "fabricc.back.nos
 """Modules whose functions remember nothing of texts that are read, and take long to begin anew."""
 
 
-def _readers(value: object) -> Iterator[Reader]:
+def _find_readers(value: object) -> Iterator[Reader]:
     if isinstance(value, Reader):
         yield value
     elif is_dataclass(value) and not isinstance(value, type):
@@ -63,7 +63,7 @@ def _readers(value: object) -> Iterator[Reader]:
 
 
 @cache
-def built(system: str) -> Sequence[Files]:
+def built_files(system: str) -> Sequence[Files]:
     """Files of devices as fabricc writes them."""
     if system == HOSTS:
         return [hosts.render(host) for name, host in host_variants.VARIANTS.items() if name != "other-nic"]
@@ -74,7 +74,7 @@ def built(system: str) -> Sequence[Files]:
 
 
 @cache
-def foreign(system: str) -> Sequence[Files]:
+def foreign_files(system: str) -> Sequence[Files]:
     """Files of devices as others write them; what they published is not everywhere."""
     folder = Path(__file__).parents[1] / "nos" / system / "beyond"
     alone = [path for path in sorted(folder.glob("*")) if path.is_file() and path.suffix != ".facts"]
@@ -87,7 +87,7 @@ def foreign(system: str) -> Sequence[Files]:
     ]
 
 
-def _part(lines: Sequence[str], chance: random.Random) -> slice:
+def _choose_part(lines: Sequence[str], chance: random.Random) -> slice:
     first = chance.randrange(len(lines) + 1)
     return slice(first, first + chance.choice((1, 3, 20)))
 
@@ -96,7 +96,7 @@ def _type_lines(lines: list[str], _: random.Random) -> list[str]:
     return [line.strip() for line in lines]
 
 
-def _deeper(lines: list[str], chance: random.Random) -> list[str]:
+def _indent_part(lines: list[str], chance: random.Random) -> list[str]:
     by = chance.choice(("  ", "\t", "   "))
     return [by * ((len(line) - len(line.lstrip()) + 1) // 2) + line.lstrip() for line in lines]
 
@@ -105,13 +105,13 @@ def _garble_lines(lines: list[str], chance: random.Random) -> list[str]:
     return [" " * chance.randrange(8) + line.lstrip() if chance.random() < 0.1 else line for line in lines]
 
 
-def _cut(lines: list[str], chance: random.Random) -> list[str]:
-    part = _part(lines, chance)
+def _cut_part(lines: list[str], chance: random.Random) -> list[str]:
+    part = _choose_part(lines, chance)
     return lines[: part.start] + lines[part.stop :]
 
 
 def _move_lines(lines: list[str], chance: random.Random) -> list[str]:
-    part, to = lines[_part(lines, chance)], chance.randrange(len(lines) + 1)
+    part, to = lines[_choose_part(lines, chance)], chance.randrange(len(lines) + 1)
     return lines[:to] + part + lines[to:]
 
 
@@ -119,7 +119,7 @@ def _add_carriage_returns(lines: list[str], _: random.Random) -> list[str]:
     return [line + "\r" for line in lines]
 
 
-def _left(lines: list[str], chance: random.Random) -> list[str]:
+def _add_endings(lines: list[str], chance: random.Random) -> list[str]:
     """Return lines that end a block or state nothing, in the forms of people and other systems."""
     for _ in range(4):
         word = chance.choice(("exit", "!", "#", "# a remark", "! a remark", "end", "}", "{"))
@@ -132,7 +132,7 @@ def _reword_lines(lines: list[str], chance: random.Random) -> list[str]:
     return [*lines[:at], re.sub(r"\w+$", "x9", lines[at]), *lines[at + 1 :]]
 
 
-def _commands(lines: list[str], _: random.Random) -> list[str]:
+def _other_form(lines: list[str], _: random.Random) -> list[str]:
     """Return a text in braces as `set` lines, one in JSON on a line: the equivalent other form."""
     try:
         return [json.dumps(json.loads("\n".join(lines)))]
@@ -151,8 +151,9 @@ def _commands(lines: list[str], _: random.Random) -> list[str]:
 
 
 CHANGES: Sequence[Change] = (
-    _type_lines, _deeper, _garble_lines, _cut, _move_lines, _add_carriage_returns, _left, _left, _reword_lines,
-    _commands,
+    _type_lines, _indent_part, _garble_lines, _cut_part, _move_lines, _add_carriage_returns, _add_endings,
+    _add_endings, _reword_lines,
+    _other_form,
 )  # fmt: skip
 
 
@@ -184,22 +185,22 @@ def check_repeated_reads(system: str, pool: Sequence[Files], chance: random.Rand
     family += [change_files(chance.choice(family), chance) for _ in range(3)]
     alone = []
     for files in family:
-        forget()
+        forget_readers()
         alone.append(read_everything(system, files))
-    forget()
+    forget_readers()
     for at in chance.choices(range(len(family)), k=3 * len(family)):
         assert read_everything(system, family[at]) == alone[at]
 
 
 @pytest.mark.parametrize("system", ALL)
 def test_a_device_is_read_as_in_a_new_process(system: str) -> None:
-    check_repeated_reads(system, built(system)[:1], random.Random(system))
+    check_repeated_reads(system, built_files(system)[:1], random.Random(system))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("system", ALL)
 def test_any_device_is_read_as_in_a_new_process(system: str) -> None:
-    pool = [*built(system), *foreign(system)]
+    pool = [*built_files(system), *foreign_files(system)]
     for seed in range(100):
         check_repeated_reads(system, pool, random.Random(seed))
 
@@ -208,7 +209,11 @@ def test_any_device_is_read_as_in_a_new_process(system: str) -> None:
 @pytest.mark.parametrize("system", ALL)
 def test_threads_that_share_readers_read_as_one_alone(system: str) -> None:
     """Switches are read at once where they are pushed to and verified."""
-    pool, chance, before = [*built(system), *foreign(system)], random.Random(system), sys.getswitchinterval()
+    pool, chance, before = (
+        [*built_files(system), *foreign_files(system)],
+        random.Random(system),
+        sys.getswitchinterval(),
+    )
     sys.setswitchinterval(1e-6)
     try:
         with ThreadPoolExecutor(4) as threads:
@@ -216,7 +221,7 @@ def test_threads_that_share_readers_read_as_one_alone(system: str) -> None:
                 family = chance.choices(pool, k=2)
                 family += [change_files(each, chance) for each in family]
                 alone = [read_everything(system, files) for files in family]
-                forget()
+                forget_readers()
                 order = chance.choices(range(len(family)), k=4 * len(family))
                 found = threads.map(lambda at, family=family: read_everything(system, family[at]), order)
                 assert list(found) == [alone[at] for at in order]
@@ -234,7 +239,7 @@ printed = st.lists(st.tuples(st.sampled_from((0, 3, 3, 6)), st.sampled_from(PIEC
 """Lines at the columns of a system, or typed in any."""
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=scale_examples(200))
 @given(st.lists(printed, min_size=2, max_size=3))
 def test_texts_of_lines_are_read_as_by_a_new_reader(texts: list[str]) -> None:
     leave = ("exit", "quit")

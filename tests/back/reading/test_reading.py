@@ -18,7 +18,7 @@ from fabricc.back.reading.scope import StoredValue, agreed_facts
 from fabricc.back.reading.yaml_lines import block_style
 from fabricc.fabric.facts import Reading
 from tests.back.reading.compiled import compiled_blocks
-from tests.effort import examples
+from tests.effort import scale_examples
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fabricc.back.reading.trie import State
 
 
-def alike(interval: int, again: int) -> dict[str, str | int] | None:
+def equal_interval(interval: int, again: int) -> dict[str, str | int] | None:
     return {"bfd/interval_ms": interval} if interval == again else None
 
 
@@ -52,7 +52,7 @@ def finish(document: Document) -> None:
 ROWS: Sequence[Row] = (
     Fact("hostname <word>", "hostname"),
     Fact("user <word> [role <word>] key <rest>", {"user[{0}]/key": "{2}", "user[{0}]/role": "{1}"}),
-    Fact("interval <integer> min-rx <integer>", alike),
+    Fact("interval <integer> min-rx <integer>", equal_interval),
     Fact("class <0-63>... to <0-7>", "classes", "{1} of {0}"),
     Entry("ntp server <word> [iburst|prefer]", "ntp"),
     Silent("(no|default) routing"),
@@ -165,7 +165,7 @@ def test_every_fact_has_its_line() -> None:
     assert at["ntp"] == "ntp server b"
 
 
-def blocks(text: str) -> list[list[str]]:
+def top_blocks(text: str) -> list[list[str]]:
     """The text as its top lines, each with the lines below."""
     found: list[list[str]] = []
     for line in text.splitlines():
@@ -176,8 +176,8 @@ def blocks(text: str) -> list[list[str]]:
     return found
 
 
-@settings(max_examples=examples(100), deadline=None)
-@given(st.permutations(blocks(TEXT)), st.randoms(use_true_random=False))
+@settings(max_examples=scale_examples(100), deadline=None)
+@given(st.permutations(top_blocks(TEXT)), st.randoms(use_true_random=False))
 def test_line_order_does_not_change_facts(order: list[list[str]], random: object) -> None:
     shuffled = []
     for block in order:
@@ -471,7 +471,7 @@ LINES = st.builds(
 def test_no_text_makes_a_reader_fail(syntax: str) -> None:
     made = reader(syntax)
 
-    @settings(max_examples=examples(150), deadline=None)
+    @settings(max_examples=scale_examples(150), deadline=None)
     @given(st.lists(LINES, max_size=30) | st.text(max_size=200).map(lambda text: [text]))
     def tried(lines: list[str]) -> None:
         text = "\n".join(lines)
@@ -482,7 +482,7 @@ def test_no_text_makes_a_reader_fail(syntax: str) -> None:
     tried()
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=scale_examples(100), deadline=None)
 @given(st.lists(LINES, max_size=30))
 def test_a_line_of_a_command_line_is_known_or_listed_once(lines: list[str]) -> None:
     text = "\n".join(lines)

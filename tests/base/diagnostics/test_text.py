@@ -21,7 +21,7 @@ def source_and_caret(line: str, column: int) -> tuple[str, str]:
     return source.removeprefix("1 |").removeprefix(" "), caret.removeprefix("  | ")
 
 
-def cells(text: str) -> int:
+def count_cells(text: str) -> int:
     return sum(
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
     )
@@ -54,7 +54,7 @@ def test_a_very_long_line_is_cut_around_the_column() -> None:
 def test_the_caret_is_inside_what_is_shown(line: str, column: int) -> None:
     _, caret = source_and_caret(line, column)
     assert caret.endswith("^")
-    assert len(caret) - 1 <= cells(visible_text(line)) + 1
+    assert len(caret) - 1 <= count_cells(visible_text(line)) + 1
 
 
 def test_the_whole() -> None:

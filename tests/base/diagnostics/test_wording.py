@@ -62,7 +62,7 @@ def text_of(node: ast.expr | None) -> str | None:
     return None
 
 
-def scopes(node: ast.AST) -> Iterator[list[ast.AST]]:
+def each_scope(node: ast.AST) -> Iterator[list[ast.AST]]:
     """Yield the nodes of each outermost function, and those outside of functions."""
     outside: list[ast.AST] = []
     waiting = [node]
@@ -125,7 +125,7 @@ def read_sources() -> SourceTexts:
     remedies: list[Text] = []
     for path in sorted(PACKAGE.rglob("*.py")):
         place = str(path.relative_to(PACKAGE))
-        for nodes in scopes(ast.parse(path.read_text("utf-8"))):
+        for nodes in each_scope(ast.parse(path.read_text("utf-8"))):
             coded |= dict.fromkeys(said_in(nodes, place))
             passed |= dict.fromkeys(passed_in(nodes, place))
             remedies += remedies_in(nodes, place)
@@ -145,17 +145,17 @@ def passed_in(nodes: list[ast.AST], place: str) -> Iterator[Text]:
                     yield Text(f"{place}:{each.lineno}", kind, text)
 
 
-def findings() -> tuple[Text, ...]:
+def finding_texts() -> tuple[Text, ...]:
     """Return every text of the package next to a code."""
     return read_sources().coded
 
 
 def messages() -> tuple[Text, ...]:
-    """Return the texts of `findings`, and those of calls that take their code from elsewhere."""
-    return tuple(dict.fromkeys((*findings(), *read_sources().passed)))
+    """Return the texts of `finding_texts`, and those of calls that take their code from elsewhere."""
+    return tuple(dict.fromkeys((*finding_texts(), *read_sources().passed)))
 
 
-def titles() -> list[Text]:
+def title_texts() -> list[Text]:
     """Every code's title."""
     return [Text(code, "title", title) for code, title in TITLES.items()]
 
@@ -165,7 +165,7 @@ def explained_texts() -> list[Text]:
     return [Text(code, "explained", text) for code, pair in code_causes().items() for text in pair]
 
 
-def helps() -> list[Text]:
+def help_texts() -> list[Text]:
     """Return the texts of `--help` for verbs and options; examples are after a line of their own."""
 
     def of(command: click.Command, name: str) -> Iterator[Text]:
@@ -182,9 +182,9 @@ def helps() -> list[Text]:
     return [*found, *(Text(name, "verb", text) for name, text in VERBS.items())]
 
 
-def every() -> list[Text]:
+def all_texts() -> list[Text]:
     """All of it."""
-    return [*findings(), *titles(), *explained_texts(), *helps()]
+    return [*finding_texts(), *title_texts(), *explained_texts(), *help_texts()]
 
 
 def verbs() -> Iterator[tuple[str, click.Command]]:
@@ -198,20 +198,20 @@ def verbs() -> Iterator[tuple[str, click.Command]]:
             waiting += [(f"{name} {inner}", each) for inner, each in getattr(command, "commands", {}).items()]
 
 
-def longest(text: str) -> int:
+def longest_sentence(text: str) -> int:
     """Words of the longest sentence or part of one, what is in backquotes being one word."""
     parts = re.split(r"[.?;:]\s|\s\(", re.sub(r"`[^`]*`", "it", text))
     return max(len(part.split()) for part in parts)
 
 
 def test_the_texts_are_found() -> None:
-    assert len(findings()) > 1500
-    assert len(titles()) == len(TITLES) == len(explained_texts()) / 2
-    assert len(helps()) > 150
+    assert len(finding_texts()) > 1500
+    assert len(title_texts()) == len(TITLES) == len(explained_texts()) / 2
+    assert len(help_texts()) > 150
 
 
 def test_no_sentence_is_too_long() -> None:
-    assert [each for each in every() if longest(each.text) > LONGEST] == []
+    assert [each for each in all_texts() if longest_sentence(each.text) > LONGEST] == []
 
 
 def test_the_literal_part_of_a_message_has_at_most_160_characters() -> None:
@@ -229,7 +229,7 @@ def test_a_cited_source_is_on_its_own_line() -> None:
 
 
 def test_words_are_those_of_the_field() -> None:
-    wrong = {each: AVOIDED.findall(QUOTED.sub("", each.text)) for each in every()}
+    wrong = {each: AVOIDED.findall(QUOTED.sub("", each.text)) for each in all_texts()}
     assert {each: words for each, words in wrong.items() if words} == {}
 
 
@@ -249,7 +249,7 @@ def test_titles_start_with_a_capital_and_have_no_final_stop() -> None:
     names = ("gNMI", "gNOI")
     assert [
         each
-        for each in titles()
+        for each in title_texts()
         if each.text.endswith(".") or (each.text[0].islower() and not each.text.startswith(names))
     ] == []
 
@@ -257,8 +257,8 @@ def test_titles_start_with_a_capital_and_have_no_final_stop() -> None:
 def test_causes_remedies_and_helps_end_with_a_full_stop() -> None:
     ends = re.compile(r"[.\])]$")
     assert [each for each in explained_texts() if not each.text.endswith(".")] == []
-    assert [each for each in helps() if each.text and not ends.search(each.text)] == []
-    helped = [each for each in findings() if each.kind in ("help=", "help_", "remedy")]
+    assert [each for each in help_texts() if each.text and not ends.search(each.text)] == []
+    helped = [each for each in finding_texts() if each.kind in ("help=", "help_", "remedy")]
     assert len(helped) > 200
     assert helped == [
         each for each in helped if each.text.endswith((".", "{}")) or each.text.startswith("For example: ")
@@ -266,7 +266,7 @@ def test_causes_remedies_and_helps_end_with_a_full_stop() -> None:
 
 
 def test_messages_have_no_final_stop() -> None:
-    messages = [each for each in findings() if each.kind == "message"]
+    messages = [each for each in finding_texts() if each.kind == "message"]
     assert len(messages) > 150
     assert [each for each in messages if each.text.endswith(".")] == []
 

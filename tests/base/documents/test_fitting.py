@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fabricc.base.documents.schema import breaches, fits_schema, schema_validator
 from fabricc.front.spec.document import cluster_schema
-from tests.effort import examples
+from tests.effort import scale_examples
 
 INVENTORIES = sorted((Path(__file__).parents[3] / "inventories").glob("*/cluster.yaml"))
 SPECS = [yaml.safe_load(path.read_text()) for path in INVENTORIES]
@@ -28,17 +28,17 @@ def test_every_inventory_fits(spec: dict[str, Any]) -> None:
     assert fits_schema(spec, cluster_schema(), cluster_schema())
 
 
-def places(value: Any, above: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def find_places(value: Any, above: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [above, *(place for key, item in inner for place in places(item, (*above, key)))]
+    return [above, *(place for key, item in inner for place in find_places(item, (*above, key)))]
 
 
-@settings(max_examples=examples(300))
+@settings(max_examples=scale_examples(300))
 @given(st.data())
 def test_a_fitting_document_has_no_errors(data: st.DataObject) -> None:
     spec = {"": copy.deepcopy(data.draw(st.sampled_from(SPECS)))}
     for _ in range(data.draw(st.integers(1, 2))):
-        *above, last = ("", *data.draw(st.sampled_from(places(spec[""]))))
+        *above, last = ("", *data.draw(st.sampled_from(find_places(spec[""]))))
         holder: Any = spec
         for key in above:
             holder = holder[key]

@@ -33,7 +33,7 @@ def open_handles() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
-def reason(path: Path, **how: object) -> str:
+def refusal_reason(path: Path, **how: object) -> str:
     with pytest.raises(ForeignFileError) as caught:
         files.read(path, **how)  # type: ignore[arg-type]
     return str(caught.value.strerror)
@@ -53,7 +53,7 @@ def test_a_file_and_a_link_within_the_repository_are_read(repository: Path) -> N
 def test_no_link_leads_out_of_the_repository(repository: Path, target: str) -> None:
     link = repository / "sites" / "lock"
     link.symlink_to(target.format(top=repository))
-    assert "leads out of" in reason(link)
+    assert "leads out of" in refusal_reason(link)
 
 
 def test_a_folder_may_not_lead_out_either_nor_bring_its_own_root(repository: Path) -> None:
@@ -61,15 +61,15 @@ def test_a_folder_may_not_lead_out_either_nor_bring_its_own_root(repository: Pat
     (other / ".git").mkdir(parents=True)
     (other / "cluster.yaml").write_text("another's\n")
     (repository / "away").symlink_to(other)
-    assert "leads out of" in reason(repository / "away" / "cluster.yaml")
-    assert "leads out of" in reason(repository / "sites" / ".." / "away" / "cluster.yaml")
+    assert "leads out of" in refusal_reason(repository / "away" / "cluster.yaml")
+    assert "leads out of" in refusal_reason(repository / "sites" / ".." / "away" / "cluster.yaml")
 
 
 def test_without_a_repository_a_file_stays_in_its_folder(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("the secret\n")
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "cluster.yaml").symlink_to("../secret")
-    assert "leads out of" in reason(tmp_path / "a" / "cluster.yaml")
+    assert "leads out of" in refusal_reason(tmp_path / "a" / "cluster.yaml")
     (tmp_path / "here").symlink_to("a")
     (tmp_path / "a" / "own").write_text("mine\n")
     assert files.read(tmp_path / "here" / "own") == b"mine\n"
@@ -99,17 +99,17 @@ def test_a_folder_that_becomes_a_link_after_the_check_is_not_followed(
 
 
 def test_a_named_root_binds(repository: Path) -> None:
-    assert "outside of" in reason(repository / "sites" / "cluster.yaml", root=repository / ".git")
+    assert "outside of" in refusal_reason(repository / "sites" / "cluster.yaml", root=repository / ".git")
 
 
 def test_non_regular_files_are_rejected_immediately(repository: Path) -> None:
     os.mkfifo(repository / "fifo")
     with socket.socket(socket.AF_UNIX) as one:
         one.bind(str(repository / "s"))
-        assert reason(repository / "fifo") == "a FIFO, not a regular file"
-        assert "not a regular file" in reason(repository / "s")
-        assert reason(repository / "sites") == "a folder, not a regular file"
-    assert reason(Path("/dev/zero")) == "a device, not a regular file"
+        assert refusal_reason(repository / "fifo") == "a FIFO, not a regular file"
+        assert "not a regular file" in refusal_reason(repository / "s")
+        assert refusal_reason(repository / "sites") == "a folder, not a regular file"
+    assert refusal_reason(Path("/dev/zero")) == "a device, not a regular file"
 
 
 def test_a_large_file_costs_no_memory(repository: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_large_file_costs_no_memory(repository: Path) -> None:
     with large.open("wb") as file:
         file.truncate(1 << 40)
     tracemalloc.start()
-    assert reason(large) == f"larger than {files.LIMIT:,} bytes"
+    assert refusal_reason(large) == f"larger than {files.LIMIT:,} bytes"
     with pytest.raises(ForeignFileError, match="larger"), Folder(repository) as folder:
         folder.digest("large")
     assert tracemalloc.get_traced_memory()[1] < 1 << 20
@@ -126,12 +126,12 @@ def test_a_large_file_costs_no_memory(repository: Path) -> None:
 
 def test_a_file_that_hides_its_size_is_bounded_all_the_same() -> None:
     assert Path("/proc/self/maps").stat().st_size == 0
-    assert "larger than 16 bytes" in reason(Path("/proc/self/maps"), limit=16)
+    assert "larger than 16 bytes" in refusal_reason(Path("/proc/self/maps"), limit=16)
 
 
 @pytest.mark.parametrize("name", ["a\0b", "\ud800"])
 def test_a_name_that_no_file_has_is_a_refusal(repository: Path, name: str) -> None:
-    assert "not a valid file name" in reason(repository / name)
+    assert "not a valid file name" in refusal_reason(repository / name)
     with pytest.raises(ForeignFileError), Folder(repository) as folder:
         folder.read(name)
 

@@ -19,10 +19,10 @@ from fabricc.fabric.capacity.hosts import count_cut_gpus
 from fabricc.fabric.capacity.remainder import Remainder, count_even_links, share_without
 from fabricc.fabric.capacity.wiring import Outage, Wiring
 from fabricc.fabric.shape import TierName
-from tests.effort import examples
+from tests.effort import scale_examples
 from tests.fabric.capacity.hashing import Hashing, even_capacity
 from tests.review.report.flows import UNBOUND, Graph
-from tests.review.report.specs import CORES, MIXED_SPEEDS, lab, two_ports
+from tests.review.report.specs import CORES, MIXED_SPEEDS, lab_spec, two_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def three_tiers(hosts: int, spines: int, uplinks: int, more: str = "") -> str:
     """Pods of two units; `uplinks` of a spine, and settings of the cores."""
     pods = f", units_per_pod: 2, uplinks: {uplinks}"
-    return lab(hosts, 2, 4, spines, pods) + CORES.replace("{", f"{{{more}")
+    return lab_spec(hosts, 2, 4, spines, pods) + CORES.replace("{", f"{{{more}")
 
 
 UNEQUAL_RACKS = """\
@@ -79,11 +79,11 @@ SHAPES = {
     "pods of two planes": PODS_OF_TWO_PLANES,
     "a storage network": STORAGE,
     "subnets of InfiniBand": INFINIBAND,
-    "two spines": lab(6, 2, 2, 2),
-    "parallel links": lab(6, 2, 4, 2),
-    "oversubscribed": lab(12, 4, 2, 2),
-    "four spines by two links": lab(6, 2, 8, 4),
-    "rails apart": lab(6, 2, 4, 2, ", rails: 1"),
+    "two spines": lab_spec(6, 2, 2, 2),
+    "parallel links": lab_spec(6, 2, 4, 2),
+    "oversubscribed": lab_spec(12, 4, 2, 2),
+    "four spines by two links": lab_spec(6, 2, 8, 4),
+    "rails apart": lab_spec(6, 2, 4, 2, ", rails: 1"),
     "two planes": two_ports(4, 2, 2, "rack"),
     "two ToRs of a host": two_ports(4, 2, 1, "rack"),
     "two speeds": MIXED_SPEEDS,
@@ -115,7 +115,7 @@ def wiring_of(name: str) -> Wiring:
     return Wiring(fabric_of(name))
 
 
-def live(cables: Iterable[CableRow], outage: Outage) -> list[CableRow]:
+def live_cables(cables: Iterable[CableRow], outage: Outage) -> list[CableRow]:
     return [
         cable
         for cable in cables
@@ -125,7 +125,7 @@ def live(cables: Iterable[CableRow], outage: Outage) -> list[CableRow]:
 
 
 @st.composite
-def outages(draw: st.DrawFn) -> tuple[str, Outage]:
+def draw_outages(draw: st.DrawFn) -> tuple[str, Outage]:
     """Lost links, named by either end, and lost switches and hosts."""
     name = draw(st.sampled_from(sorted(SHAPES)))
     cables, wiring = cables_of(name), wiring_of(name)
@@ -159,26 +159,26 @@ def unbound_beyond(graph: Graph, tor: str) -> Graph:
     return found
 
 
-@settings(deadline=None, max_examples=examples(400))
-@given(outages())
+@settings(deadline=None, max_examples=scale_examples(400))
+@given(draw_outages())
 def test_links_that_carry_are_the_flow_from_a_tor_to_all_others(drawn: tuple[str, Outage]) -> None:
     """Only the ToR's own links limit the flow: what lies beyond them is in service or not."""
     name, outage = drawn
-    left, graph = Remainder(wiring_of(name), outage), between_switches(live(cables_of(name), outage))
+    left, graph = Remainder(wiring_of(name), outage), between_switches(live_cables(cables_of(name), outage))
     tors = set(wiring_of(name).tors)
     for tor in sorted(tors - outage.gone):
         beyond = unbound_beyond(graph, tor)
         assert left.share(tor).links == beyond.flow([tor], tors - {tor}), tor
 
 
-@settings(deadline=None, max_examples=examples(400))
-@given(outages())
+@settings(deadline=None, max_examples=scale_examples(400))
+@given(draw_outages())
 def test_pairs_of_tors_have_the_links_that_flow_between_them_through_spines(
     drawn: tuple[str, Outage],
 ) -> None:
     name, outage = drawn
     wiring = wiring_of(name)
-    left, cables = Remainder(wiring, outage), live(cables_of(name), outage)
+    left, cables = Remainder(wiring, outage), live_cables(cables_of(name), outage)
     for one, other in combinations(sorted(wiring.tors.keys() - outage.gone), 2):
         places = [wiring.tors[tor] for tor in (one, other)]
         if len({(at.pod, at.plane) for at in places}) > 1:
@@ -187,12 +187,12 @@ def test_pairs_of_tors_have_the_links_that_flow_between_them_through_spines(
         assert left.pair_links(one, other) == graph.flow([one], [other])
 
 
-@settings(deadline=None, max_examples=examples(400))
-@given(outages())
+@settings(deadline=None, max_examples=scale_examples(400))
+@given(draw_outages())
 def test_hosts_without_a_path_are_those_that_reach_no_spine(drawn: tuple[str, Outage]) -> None:
     """A port has a path if its cable is up and something is above its ToR, in fabrics that have spines."""
     name, outage = drawn
-    wiring, cables = wiring_of(name), live(cables_of(name), outage)
+    wiring, cables = wiring_of(name), live_cables(cables_of(name), outage)
     left = Remainder(wiring, outage)
     carrying = {tor for tor in wiring.tors if tor not in outage.gone and left.share(tor).links}
     up = {(c.a_device, c.a_port) for c in cables if c.kind == "host" and c.b_device in carrying}
@@ -218,12 +218,12 @@ def losses_of_a_tor(draw: st.DrawFn) -> tuple[str, str, Outage]:
     return name, tor, Outage(gone=frozenset(spines), ends=frozenset(ends))
 
 
-@settings(deadline=None, max_examples=examples(400))
+@settings(deadline=None, max_examples=scale_examples(400))
 @given(losses_of_a_tor())
 def test_even_hashing_fills_the_narrowest_link_into_a_tor_first(drawn: tuple[str, str, Outage]) -> None:
     name, tor, outage = drawn
     wiring = wiring_of(name)
-    left, hashing = Remainder(wiring, outage), Hashing(live(cables_of(name), outage))
+    left, hashing = Remainder(wiring, outage), Hashing(live_cables(cables_of(name), outage))
     at = wiring.tors[tor]
     same = [t for t, o in wiring.tors.items() if t != tor and (o.pod, o.plane) == (at.pod, at.plane)]
     joined = [t for t, o in wiring.tors.items() if wiring.fabric.shape.cores and o.pod != at.pod]
@@ -249,14 +249,14 @@ def losses_of_a_pod(draw: st.DrawFn) -> tuple[str, Outage]:
     return name, Outage(gone=frozenset(gone), ends=frozenset(ends))
 
 
-@settings(deadline=None, max_examples=examples(300))
+@settings(deadline=None, max_examples=scale_examples(300))
 @given(losses_of_a_pod())
 def test_even_hashing_fills_the_narrowest_link_between_a_pod_and_the_cores_first(
     drawn: tuple[str, Outage],
 ) -> None:
     name, outage = drawn
     wiring = wiring_of(name)
-    left, hashing = Remainder(wiring, outage), Hashing(live(cables_of(name), outage))
+    left, hashing = Remainder(wiring, outage), Hashing(live_cables(cables_of(name), outage))
     inside = next(tor for tor, at in wiring.tors.items() if at.pod == 0)
     plane = wiring.tors[inside].plane
     outside = next(tor for tor, at in wiring.tors.items() if (at.pod, at.plane) == (1, plane))
@@ -270,7 +270,7 @@ def test_even_hashing_fills_the_narrowest_link_between_a_pod_and_the_cores_first
         return
     down = [(upper, lower) for lower, upper in pairs]
     assert share.even == min(even_capacity(out, pairs), even_capacity(back, down))
-    up = between_switches(c for c in live(cables_of(name), outage) if c.kind == "core")
+    up = between_switches(c for c in live_cables(cables_of(name), outage) if c.kind == "core")
     assert share.links == sum(sum(up.gbps.get(spine, {}).values()) for spine in {lower for lower, _ in pairs})
 
 

@@ -11,9 +11,9 @@ from fabricc.operate.change.order import compute_waves
 from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.devices.login import devices_by_name
 from fabricc.review.report.failures import single_failures
-from tests.paired import RACKS, fabric
+from tests.paired import RACKS, paired_fabric
 
-WIRING = Wiring(fabric("frr", peers=4))
+WIRING = Wiring(paired_fabric("frr", peers=4))
 FIRST, SECOND = "su001-tor1a", "su001-tor2a"
 ENDS = [
     (FIRST, port) for port in WIRING.ports(FIRST) if (WIRING.far_end((FIRST, port)) or ("",))[0] == SECOND
@@ -56,7 +56,7 @@ def test_without_their_links_the_tors_still_join_their_own_hosts() -> None:
 
 def test_the_two_tors_are_never_changed_together() -> None:
     for words in ({}, {"wiring": RACKS, "hosts": 4}):
-        built = fabric("frr", **words)
+        built = paired_fabric("frr", **words)
         effects = {name: Effect.unknown(device) for name, device in devices_by_name(built).items()}
         places = {built.name(at): at for at in built.switch_ids()}
         waves = compute_waves(build_capacity_model(built, places, effects), Fraction(0))

@@ -51,7 +51,7 @@ class AnyNos:
         return f"swp{slot.cage}" if slot.children == 1 else f"swp{slot.cage}s{slot.child - 1}"
 
 
-def document(**sections: Any) -> dict[str, Any]:
+def make_document(**sections: Any) -> dict[str, Any]:
     """A spec with the sections given, without those that are None, and plain defaults for the rest."""
     base: dict[str, Any] = {
         "cluster": "test",

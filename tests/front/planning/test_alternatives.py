@@ -17,7 +17,7 @@ from fabricc.front.spec.load import read_spec
 from fabricc.front.spec.lock import EMPTY_LOCK
 from fabricc.paperwork.materials import list_materials
 from fabricc.review.report.failures import single_failures
-from tests.front.planning.support import CATALOG, AnyNos, document, spec_of
+from tests.front.planning.support import CATALOG, AnyNos, make_document, spec_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,11 +66,11 @@ OTHERS = (
 NAMES = [pytest.param(name, marks=[pytest.mark.slow] * (name in OTHERS)) for name in SHAPES]
 
 
-def planner(spec: ClusterSpec) -> Fabric | None:
+def plan_spec(spec: ClusterSpec) -> Fabric | None:
     return plan_fabric(spec, CATALOG, EMPTY_LOCK, AnyNos()).fabric
 
 
-def found(spec: ClusterSpec, text: dict[str, Any]) -> list[Candidate]:
+def find_candidates(spec: ClusterSpec, text: dict[str, Any]) -> list[Candidate]:
     """Candidates of a few models, so that all of them can be planned."""
     few = replace(
         CATALOG, switches={name: CATALOG.switches[name] for name in ("sn5400", "sn5600", "sn4700", "7808r3")}
@@ -81,10 +81,10 @@ def found(spec: ClusterSpec, text: dict[str, Any]) -> list[Candidate]:
 @cache
 def planned(name: str) -> tuple[dict[str, Any], list[Candidate], Callable[[ClusterSpec], Fabric | None]]:
     """The text of a shape, its candidates, and a planner that has planned them already."""
-    text = document(**SHAPES[name])
-    pool = found(spec_of(text), text)
-    fabrics = {id(each.spec): planner(each.spec) for each in pool}
-    return text, pool, lambda spec: fabrics[id(spec)] if id(spec) in fabrics else planner(spec)
+    text = make_document(**SHAPES[name])
+    pool = find_candidates(spec_of(text), text)
+    fabrics = {id(each.spec): plan_spec(each.spec) for each in pool}
+    return text, pool, lambda spec: fabrics[id(spec)] if id(spec) in fabrics else plan_spec(spec)
 
 
 @pytest.mark.spread(8)
@@ -145,9 +145,9 @@ def test_closed_forms_are_what_is_planned(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_optics_and_idle_ports_are_those_of_the_devices(name: str) -> None:
     fibre = {"medium": "smf", "length_m": 40}
-    text = document(**SHAPES[name], cables={"host": fibre, "spine": fibre, "core": fibre})
-    for each in found(spec_of(text), text)[::9]:
-        if (fabric := planner(each.spec)) is None:
+    text = make_document(**SHAPES[name], cables={"host": fibre, "spine": fibre, "core": fibre})
+    for each in find_candidates(spec_of(text), text)[::9]:
+        if (fabric := plan_spec(each.spec)) is None:
             continue
         idle = sum(not port.peer for at in fabric.switch_ids() for port in fabric.switch(at).ports)
         assert each.figures.idle == idle
@@ -194,7 +194,7 @@ def test_a_shape_that_is_written_plans_as_it_is_listed(name: str) -> None:
         changed = edit_text(json.dumps(text, indent=1), "spec.yaml", each.candidate.changes)
         again = read_spec(changed.encode(), "spec.yaml")
         assert again.spec is not None, [d.message for d in again.diagnostics]
-        fabric = planner(again.spec)
+        fabric = plan_spec(again.spec)
         assert fabric is not None
         assert (fabric.shape, fabric.counts()) == (each.fabric.shape, each.fabric.counts())
         assert {tier: plan_.model.name for tier, plan_ in fabric.tiers.items()} == {
@@ -206,12 +206,12 @@ def test_the_host_cable_of_a_shape_is_the_one_of_its_plan() -> None:
     """A copper cable joins whole ports of 800G; where planes split them, only fibre does."""
     tier = {"model": "sn5600", "nos": "frr"}
     gpus = {"model": "dgx-b300", "hosts": 32, "hosts_per_unit": 16}
-    spec = spec_of(document(gpus=gpus, tors=tier, spines=tier))
-    own = planner(spec)
+    spec = spec_of(make_document(gpus=gpus, tors=tier, spines=tier))
+    own = plan_spec(spec)
     assert own is not None
-    shapes = found(with_host_cable(spec, own.cable_kinds["host"]), {})
+    shapes = find_candidates(with_host_cable(spec, own.cable_kinds["host"]), {})
     planned = [
-        (each.spec.cables.host, fabric) for each in shapes if (fabric := planner(each.spec)) is not None
+        (each.spec.cables.host, fabric) for each in shapes if (fabric := plan_spec(each.spec)) is not None
     ]
     assert planned
     assert all(cable == fabric.cable_kinds["host"] for cable, fabric in planned)
@@ -219,5 +219,5 @@ def test_the_host_cable_of_a_shape_is_the_one_of_its_plan() -> None:
 
 
 def test_the_first_medium_is_the_default_of_the_schema() -> None:
-    spec = spec_of(document())
+    spec = spec_of(make_document())
     assert MEDIA[0] == spec.cables.host.medium

@@ -6,7 +6,7 @@ from ipaddress import ip_interface, ip_network
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Severity
-from tests.front.planning.support import document, fabric_of, planned
+from tests.front.planning.support import fabric_of, make_document, planned
 
 if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
@@ -22,28 +22,28 @@ TWO = {
 }
 
 
-def segmented(
+def segmented_spec(
     segments: dict[str, Any], groups: list[dict[str, Any]] | None = None, **more: Any
 ) -> dict[str, Any]:
     gpus = {"model": None, "hosts": None, "hosts_per_unit": None, "groups": groups or GROUPS, "capacity": 64}
-    return document(gpus=gpus, priorities=LOSSY, evpn={"segments": segments}, **more)
+    return make_document(gpus=gpus, priorities=LOSSY, evpn={"segments": segments}, **more)
 
 
-def refused(text: dict[str, Any]) -> list[str]:
+def find_refusals(text: dict[str, Any]) -> list[str]:
     return [
         f"{d.code} {d.message} | {d.help}" for d in planned(text).diagnostics if d.severity is Severity.ERROR
     ]
 
 
-def addresses(fabric: Fabric) -> dict[str, str]:
+def find_addresses(fabric: Fabric) -> dict[str, str]:
     """Host and port -> address with the prefix length."""
     hosts = map(fabric.host, fabric.host_ids())
     return {f"{host.name} {port.name}": str(port.ipv4) for host in hosts for port in host.ports}
 
 
 def test_every_port_has_its_own_address_in_the_subnet_of_its_group() -> None:
-    fabric = fabric_of(segmented(TWO))
-    found = addresses(fabric)
+    fabric = fabric_of(segmented_spec(TWO))
+    found = find_addresses(fabric)
     assert len(set(found.values())) == len(found) == 17 * 8
     for host in map(fabric.host, fabric.host_ids()):
         group = fabric.units[host.unit].group
@@ -56,17 +56,17 @@ def test_every_port_has_its_own_address_in_the_subnet_of_its_group() -> None:
 
 
 def test_a_group_that_comes_moves_no_address() -> None:
-    first = planned(segmented(TWO))
+    first = planned(segmented_spec(TWO))
     assert first.fabric is not None
     more = [*GROUPS, {"name": "late", "model": "dgx-b200", "hosts": 9, "hosts_per_unit": 8}]
     third = {"tenant-c": {"vlan": 105, "subnet": "10.22.0.0/16", "groups": ["late"]}}
-    after = planned(segmented(TWO | third, more), first.lock)
+    after = planned(segmented_spec(TWO | third, more), first.lock)
     assert after.fabric is not None, after.diagnostics
-    assert addresses(first.fabric).items() <= addresses(after.fabric).items()
+    assert find_addresses(first.fabric).items() <= find_addresses(after.fabric).items()
 
 
 def test_no_tor_announces_its_hosts() -> None:
-    fabric = fabric_of(segmented(TWO))
+    fabric = fabric_of(segmented_spec(TWO))
     for at in fabric.switch_ids():
         switch = fabric.switch(at)
         assert switch.bgp.aggregates == ()
@@ -75,29 +75,34 @@ def test_no_tor_announces_its_hosts() -> None:
 
 def test_a_subnet_that_is_too_small_is_reported_with_one_that_is_not() -> None:
     small = TWO | {"tenant-a": {"vlan": 110, "subnet": "10.20.0.0/26", "groups": ["gpu"]}}
-    (message,) = refused(segmented(small))
+    (message,) = find_refusals(segmented_spec(small))
     assert message == (
         "FAB3311 hosts of su002 have addresses up to the 500th of tenant-a, and 10.20.0.0/26 has 64 | "
         "A /23 holds them; addresses follow from units, so growth changes none."
     )
-    assert refused(segmented(TWO | {"tenant-a": {**TWO["tenant-a"], "subnet": "10.20.0.0/23"}})) == []
+    assert (
+        find_refusals(segmented_spec(TWO | {"tenant-a": {**TWO["tenant-a"], "subnet": "10.20.0.0/23"}})) == []
+    )
 
 
 def test_every_group_is_in_one_segment() -> None:
     twice = {name: {**each, "groups": ["gpu", "cpu"]} for name, each in TWO.items()}
-    assert refused(segmented(twice))[0] == (
+    assert find_refusals(segmented_spec(twice))[0] == (
         "FAB3309 hosts of gpu are in tenant-a already: a port can be in only one segment | Name the group once."
     )
-    assert refused(segmented({"tenant-a": TWO["tenant-a"]})) == [
+    assert find_refusals(segmented_spec({"tenant-a": TWO["tenant-a"]})) == [
         "FAB3309 no segment contains the hosts of cpu | None takes the other hosts: name `groups: [cpu]` in one."
     ]
     unknown = TWO | {"tenant-a": {**TWO["tenant-a"], "groups": ["gpus"]}}
-    assert refused(segmented(unknown))[0] == "FAB3309 no host group is named gpus | Groups are gpu, cpu."
+    assert (
+        find_refusals(segmented_spec(unknown))[0]
+        == "FAB3309 no host group is named gpus | Groups are gpu, cpu."
+    )
 
 
 def test_planes_that_no_switch_joins_have_no_common_segment() -> None:
-    found = refused(
-        document(
+    found = find_refusals(
+        make_document(
             gpus={"model": "hgx-2x200", "hosts": 16, "hosts_per_unit": 16}, planes=2, priorities=LOSSY,
             tors={"model": "sn5600", "uplink_gbps": 400}, spines={"model": "sn5600", "count": 4},
             evpn={"segments": {"a": {"vlan": 110, "subnet": "10.20.0.0/16"}}},

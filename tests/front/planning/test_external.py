@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fabricc.fabric.model import Direction, Switch
-from tests.front.planning.support import document, fabric_of, planned
+from tests.front.planning.support import fabric_of, make_document, planned
 
 LINK = {
     "at": "spine01a",
@@ -23,7 +23,7 @@ def with_links(
     """A spec whose spines keep four ports, with a party that has these links."""
     known: dict[str, Any] = {"spines": {"reserved_ports": 4, "count": 32}, **sections}
     known.setdefault("gpus", {"hosts": 32})
-    return document(**known, external={"core": {"asn": 64999, "links": list(links), **(party or {})}})
+    return make_document(**known, external={"core": {"asn": 64999, "links": list(links), **(party or {})}})
 
 
 def switch_of(text: dict[str, Any], name: str) -> Switch:
@@ -31,7 +31,7 @@ def switch_of(text: dict[str, Any], name: str) -> Switch:
     return next(fabric.switch(at) for at in fabric.switch_ids() if fabric.name(at) == name)
 
 
-def refusals(text: dict[str, Any]) -> list[str]:
+def find_refusals(text: dict[str, Any]) -> list[str]:
     return [
         f"{d.code} {d.message} | {d.help}" for d in planned(text).diagnostics if d.code.startswith("FAB308")
     ]
@@ -58,7 +58,7 @@ def test_external_link_is_lossless_on_request() -> None:
 
 def test_nothing_of_the_fabric_moves() -> None:
     before, after = (
-        fabric_of(document(gpus={"hosts": 32}, spines={"reserved_ports": 4, "count": 32})),
+        fabric_of(make_document(gpus={"hosts": 32}, spines={"reserved_ports": 4, "count": 32})),
         fabric_of(with_links(LINK)),
     )
     assert list(before.cables()) == list(after.cables())
@@ -81,15 +81,15 @@ def test_a_cage_is_split_for_a_slower_link_and_every_port_keeps_its_place() -> N
 
 
 def test_a_port_that_the_plan_may_need_is_refused_with_free_ones() -> None:
-    assert refusals(with_links({**LINK, "port": "swp1"}))[0].startswith(
+    assert find_refusals(with_links({**LINK, "port": "swp1"}))[0].startswith(
         "FAB3081 port swp1 of spine01a leads to su001-tor1a | Of 8 ports free for 400G there: "
     )
     assert (
         "is kept for a link of the plan, as the fabric grows"
-        in refusals(with_links({**LINK, "port": "swp50"}))[0]
+        in find_refusals(with_links({**LINK, "port": "swp50"}))[0]
     )
-    free = refusals(with_links({**LINK, "port": "swp50"}))[0].rpartition(": ")[2].rstrip(".").split(", ")
-    assert refusals(with_links({**LINK, "port": free[0]})) == [
+    free = find_refusals(with_links({**LINK, "port": "swp50"}))[0].rpartition(": ")[2].rstrip(".").split(", ")
+    assert find_refusals(with_links({**LINK, "port": free[0]})) == [
         "FAB3084 external.core is reached over 1 switch alone | If it fails, the party is "
         "unreachable: add a link at a second one."
     ]
@@ -97,25 +97,25 @@ def test_a_port_that_the_plan_may_need_is_refused_with_free_ones() -> None:
 
 def test_without_a_free_port_the_remedy_is_to_keep_some() -> None:
     full = with_links(LINK, spines={"count": 32})
-    assert refusals(full)[0] == (
+    assert find_refusals(full)[0] == (
         "FAB3081 port swp64 of spine01a is kept for a link of the plan, as the fabric grows | No port is free there; "
         "with `spines: {reserved_ports: 1}` there is swp64."
     )
-    assert refusals(with_links(LINK, spines={"count": 32, "reserved_ports": 1}))[0].startswith("FAB3084")
+    assert find_refusals(with_links(LINK, spines={"count": 32, "reserved_ports": 1}))[0].startswith("FAB3084")
 
 
 def test_unknown_switches_and_ports_of_external_links_are_rejected() -> None:
-    assert refusals(with_links({**LINK, "at": "spine39a"}))[0].startswith(
+    assert find_refusals(with_links({**LINK, "at": "spine39a"}))[0].startswith(
         "FAB3080 no switch is named 'spine39a' | Did you mean "
     )
-    assert refusals(with_links({**LINK, "port": "swp99"}))[0].startswith(
+    assert find_refusals(with_links({**LINK, "port": "swp99"}))[0].startswith(
         "FAB3081 port swp99 of spine01a does not exist"
     )
-    assert refusals(with_links({**LINK, "speed_gbps": 1600}))[0].startswith(
+    assert find_refusals(with_links({**LINK, "speed_gbps": 1600}))[0].startswith(
         "FAB3082 NVIDIA SN5400 has no port of 1600G | It has ports of "
     )
     second = {**LINK, "local": "192.0.2.2/31"}
-    assert refusals(with_links(LINK, second))[0] == (
+    assert find_refusals(with_links(LINK, second))[0] == (
         "FAB3081 port swp64 of spine01a leads to core-1 already | Every link needs its own port."
     )
 
@@ -129,7 +129,7 @@ def test_two_links_do_not_end_at_one_far_port() -> None:
 
 def test_a_plane_without_a_way_out_is_reported() -> None:
     text = with_links(LINK, planes=2, gpus={"hosts": 8, "hosts_per_unit": 4}, spines={"reserved_ports": 4})
-    assert [each for each in refusals(text) if each.startswith("FAB3083")] == [
+    assert [each for each in find_refusals(text) if each.startswith("FAB3083")] == [
         "FAB3083 external.core has no link in 1 plane of 2: b | NIC ports of that plane cannot reach it: "
         "add a link at one of its switches."
     ]
@@ -143,7 +143,7 @@ def test_hosts_reach_accepted_prefixes_over_the_fabric_but_not_the_default_route
 
 def test_a_switch_takes_more_prefixes_from_where_the_outside_lies() -> None:
     plain, out = (
-        fabric_of(document(gpus={"hosts": 32})),
+        fabric_of(make_document(gpus={"hosts": 32})),
         fabric_of(with_links(LINK, party={"maximum_prefixes": 300})),
     )
     limits = [f.switch(next(iter(f.switch_ids()))).bgp.groups[0].maximum_prefixes for f in (plain, out)]
@@ -156,7 +156,7 @@ def test_a_link_at_a_core_is_a_way_out_of_the_planes_of_all_rails() -> None:
     spines = {"rails": 1, "units_per_pod": 2, "oversubscription": 2, "reserved_ports": 4}
     gpus = {"hosts": 16, "hosts_per_unit": 4}
     joined = with_links({**LINK, "at": "core01a"}, spines=spines, gpus=gpus, **boxes)
-    assert not [each for each in refusals(joined) if each.startswith("FAB3083")]
+    assert not [each for each in find_refusals(joined) if each.startswith("FAB3083")]
     apart = with_links(LINK, spines={"reserved_ports": 4}, gpus={**gpus, "wiring": "rail-only"})
-    (reported,) = [each for each in refusals(apart) if each.startswith("FAB3083")]
+    (reported,) = [each for each in find_refusals(apart) if each.startswith("FAB3083")]
     assert "no link in 7 planes of 8" in reported

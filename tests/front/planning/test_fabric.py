@@ -15,7 +15,7 @@ from fabricc.fabric.addresses import format_ipv4, format_ipv6
 from fabricc.fabric.model import Direction, Host, Switch
 from fabricc.fabric.routing import OPTIONS, BgpSettings, Clause, Transport
 from fabricc.fabric.shape import TierName
-from tests.front.planning.support import document, fabric_of, planned
+from tests.front.planning.support import fabric_of, make_document, planned
 from tests.front.planning.test_growth import DUAL, NAMED, PLANES, RAIL, ZONES
 
 if TYPE_CHECKING:
@@ -26,20 +26,20 @@ SPECS: dict[str, dict[str, Any]] = {
     "rail": RAIL,
     "dual-stack": DUAL,
     "two planes": PLANES,
-    "dual ToR in one plane": document(
+    "dual ToR in one plane": make_document(
         gpus={"model": "hgx-2x200", "hosts": 20, "hosts_per_unit": 16}, tors={"model": "sn5600", "uplink_gbps": 200},
         spines={"model": "sn5600"},
     ),
     "named racks": NAMED,
     "zones": ZONES,
-    "split NICs": document(
+    "split NICs": make_document(
         gpus={"model": "dgx-b300", "hosts": 40, "hosts_per_unit": 32}, planes=2,
         tors={"model": "sn5600", "uplink_gbps": 400}, spines={"model": "sn5600"},
     ),
-    "three tiers": document(gpus={"hosts": 300}, cores=CORES),
-    "unnumbered": document(gpus={"hosts": 40}, addressing={"fabric_links": "unnumbered", "family": "dual"}),
-    "IPv6 only": document(gpus={"hosts": 40}, addressing={"family": "ipv6"}),
-    "mixed hosts": document(
+    "three tiers": make_document(gpus={"hosts": 300}, cores=CORES),
+    "unnumbered": make_document(gpus={"hosts": 40}, addressing={"fabric_links": "unnumbered", "family": "dual"}),
+    "IPv6 only": make_document(gpus={"hosts": 40}, addressing={"family": "ipv6"}),
+    "mixed hosts": make_document(
         gpus={
             "groups": [
                 {"name": "old", "model": "dgx-h100", "hosts": 40, "hosts_per_unit": 32},
@@ -49,7 +49,7 @@ SPECS: dict[str, dict[str, Any]] = {
         },
         tors={"model": "sn5600"}, spines={"model": "sn5600"},
     ),
-    "mixed speeds": document(
+    "mixed speeds": make_document(
         gpus={
             "groups": [
                 {"name": "old", "model": "dgx-h100", "hosts": 24, "hosts_per_unit": 16},
@@ -59,9 +59,9 @@ SPECS: dict[str, dict[str, Any]] = {
         },
         tors={"model": "sn5600"}, spines={"model": "sn5600"},
     ),
-    "unique ASNs": document(gpus={"hosts": 300}, cores=CORES, routing={"spine_asn": "unique"}),
-    "links of a /30": document(gpus={"hosts": 40}, addressing={"link_prefix_length": 30, "family": "dual"}),
-    "uplinks first": document(
+    "unique ASNs": make_document(gpus={"hosts": 300}, cores=CORES, routing={"spine_asn": "unique"}),
+    "links of a /30": make_document(gpus={"hosts": 40}, addressing={"link_prefix_length": 30, "family": "dual"}),
+    "uplinks first": make_document(
         gpus={"hosts": 300}, tors={"uplinks_first": True}, spines={"uplinks_first": True}, cores=CORES,
         addressing={"link_prefix_length": 30},
     ),
@@ -210,23 +210,27 @@ def test_rail_g_of_every_host_of_a_unit_meets_the_same_tor(fabric: Fabric, hosts
         assert len({next(iter(tors)) for tors in met.values()}) == len(met)
 
 
-def announced(sender: Switch, group: str, prefix: str, communities: frozenset[str]) -> frozenset[str] | None:
+def announce_route(
+    sender: Switch, group: str, prefix: str, communities: frozenset[str]
+) -> frozenset[str] | None:
     """Communities of a route after a switch's export policy, or None when it is denied."""
     name = next(g.export_map for g in sender.bgp.groups if g.name == group)
-    return _through(sender, name, prefix, communities)
+    return _pass_policy(sender, name, prefix, communities)
 
 
-def _through(switch: Switch, name: str, prefix: str, communities: frozenset[str]) -> frozenset[str] | None:
+def _pass_policy(
+    switch: Switch, name: str, prefix: str, communities: frozenset[str]
+) -> frozenset[str] | None:
     maps = {m.name: m for m in switch.bgp.route_maps}
     for clause in maps[name].clauses:
-        if _matches(switch, clause, prefix, communities):
+        if _matches_clause(switch, clause, prefix, communities):
             if not clause.permit:
                 return None
             return communities | ({clause.add_community} if clause.add_community else set())
     return None
 
 
-def _matches(switch: Switch, clause: Clause, prefix: str, communities: frozenset[str]) -> bool:
+def _matches_clause(switch: Switch, clause: Clause, prefix: str, communities: frozenset[str]) -> bool:
     if clause.community_list:
         wanted = next(c.community for c in switch.bgp.community_lists if c.name == clause.community_list)
         if wanted not in communities:
@@ -251,18 +255,18 @@ def test_no_route_goes_down_and_up_again(switches: dict[str, Switch]) -> None:
             continue
         other = next(s for s in switches.values() if s.tier is TierName.TOR and s.name != switch.name)
         route = other.bgp.aggregates[0]
-        learned = _through(switch, "FROM-UPSTREAM", route, frozenset())
+        learned = _pass_policy(switch, "FROM-UPSTREAM", route, frozenset())
         assert learned is not None
-        assert announced(switch, "UPSTREAM", route, learned) is None
+        assert announce_route(switch, "UPSTREAM", route, learned) is None
 
 
 def test_spines_take_aggregates_and_loopbacks_and_nothing_else(switches: dict[str, Switch]) -> None:
     spine = next(s for s in switches.values() if s.tier is TierName.SPINE)
     tor = next(s for s in switches.values() if s.tier is TierName.TOR)
     inward = "FROM-DOWNSTREAM"
-    assert _through(spine, inward, tor.bgp.aggregates[0], frozenset()) == frozenset()
+    assert _pass_policy(spine, inward, tor.bgp.aggregates[0], frozenset()) == frozenset()
     for wrong in ("0.0.0.0/0", "10.0.0.0/31", "192.0.2.0/24", "::/0"):
-        assert _through(spine, inward, wrong, frozenset()) is None
+        assert _pass_policy(spine, inward, wrong, frozenset()) is None
 
 
 def test_a_switch_computed_alone_equals_itself_in_the_whole(
@@ -281,7 +285,7 @@ def test_unnumbered_links_have_one_session_and_no_address() -> None:
 
 
 def test_overrides_reach_both_ends_of_the_cable_and_only_them() -> None:
-    spec = document(
+    spec = make_document(
         gpus={"hosts": 40},
         overrides={
             "su001-tor1a": {
@@ -308,7 +312,9 @@ def test_overrides_reach_both_ends_of_the_cable_and_only_them() -> None:
 
 
 def test_links_of_a_spine_alone_have_no_addresses() -> None:
-    fabric = fabric_of(document(gpus={"hosts": 40}, overrides={"spine02a": {"fabric_links": "unnumbered"}}))
+    fabric = fabric_of(
+        make_document(gpus={"hosts": 40}, overrides={"spine02a": {"fabric_links": "unnumbered"}})
+    )
     tor, spine, other = (fabric.switch(fabric.find(name)) for name in ("su001-tor1a", "spine02a", "spine01a"))
     assert {(port.ipv4, port.unnumbered) for port in spine.ports if port.peer} == {(None, True)}
     assert not any(port.unnumbered for port in other.ports)
@@ -321,13 +327,13 @@ def test_links_of_a_spine_alone_have_no_addresses() -> None:
 
 def test_links_of_a_tor_to_nothing_below_are_refused() -> None:
     wrong = {"su001-tor1a": {"fabric_links": "unnumbered"}}
-    problems = planned(document(gpus={"hosts": 40}, overrides=wrong)).diagnostics
+    problems = planned(make_document(gpus={"hosts": 40}, overrides=wrong)).diagnostics
     assert [p.code for p in problems if p.severity == "error"] == ["FAB3182"]
 
 
 def test_overrides_of_what_does_not_exist_are_refused_with_what_does() -> None:
     wrong = {"su001-tor9a": {"drain": True}, "spine01a": {"ports": {"swp999": {"cable_m": 5}}}}
-    problems = planned(document(gpus={"hosts": 40}, overrides=wrong)).diagnostics
+    problems = planned(make_document(gpus={"hosts": 40}, overrides=wrong)).diagnostics
     assert [p.code for p in problems if p.severity == "error"] == ["FAB3022", "FAB3023"]
     assert "su001-tor" in problems[0].help
 
@@ -356,7 +362,7 @@ def test_overrides_of_what_does_not_exist_are_refused_with_what_does() -> None:
     ],
 )
 def test_impossible_specs_suggest_a_possible_value(change: dict[str, Any], code: str, help_has: str) -> None:
-    problems = [d for d in planned(document(**change)).diagnostics if d.severity == "error"]
+    problems = [d for d in planned(make_document(**change)).diagnostics if d.severity == "error"]
     assert [p.code for p in problems] == [code]
     assert help_has in problems[0].help
 
@@ -368,13 +374,13 @@ def test_uplinks_follow_the_busiest_group_of_hosts_not_the_largest_mixed_with_th
         {"name": "new", "model": "dgx-b300", "hosts": 3, "hosts_per_unit": 16},
     ]
     gpus = {"groups": groups, "model": None, "hosts": None, "hosts_per_unit": None}
-    fabric = fabric_of(document(gpus=gpus, tors={"model": "sn5600"}, spines={"model": "sn5600"}))
+    fabric = fabric_of(make_document(gpus=gpus, tors={"model": "sn5600"}, spines={"model": "sn5600"}))
     assert fabric.shape.uplinks == 16
     assert [len(layout.down) for layout in fabric.tor_layouts] == [32, 16]
 
 
 def test_a_pinned_spine_count_that_is_too_small_names_one_that_is_not() -> None:
-    (problem,) = planned(document(gpus={"hosts": 128}, spines={"count": 8})).diagnostics
+    (problem,) = planned(make_document(gpus={"hosts": 128}, spines={"count": 8})).diagnostics
     assert problem.code == "FAB3011"
     assert "`spines.count: 16`" in problem.help
     assert "--repin" not in problem.help
@@ -384,10 +390,10 @@ def test_a_switch_with_longer_cables_gets_a_smaller_shared_pool_and_the_others_k
     """An SN4700 has 64 MiB: headroom for 100 m cables must come out of the shared pool of that switch alone."""
     box = {"model": "sn4700"}
     gpus = {"model": "dgx-h100", "hosts": 32, "hosts_per_unit": 16}
-    spec = document(gpus=gpus, tors=box, spines=box, overrides={"su001-tor1a": {"cable_m": 100}})
+    spec = make_document(gpus=gpus, tors=box, spines=box, overrides={"su001-tor1a": {"cable_m": 100}})
     fabric = fabric_of(spec)
     pools = {fabric.name(at): fabric.switch(at).qos.pools for at in fabric.switch_ids()}
-    plain = fabric_of(document(gpus=gpus, tors=box, spines=box))
+    plain = fabric_of(make_document(gpus=gpus, tors=box, spines=box))
     before = {plain.name(at): plain.switch(at).qos.pools for at in plain.switch_ids()}
     smaller = {
         name
@@ -408,10 +414,10 @@ def test_addresses_are_written_as_the_standard_library_writes_them(value: int) -
 def test_settings_of_bgp_reach_every_switch_as_the_spec_has_them() -> None:
     requested = {"keepalive_s": 2, "hold_s": 8, **dict.fromkeys(OPTIONS, True)}
     routing = {**requested, "bfd": {"interval_ms": 500, "multiplier": 4}}
-    spec = document(gpus={"hosts": 300}, cores=CORES, routing=routing)
+    spec = make_document(gpus={"hosts": 300}, cores=CORES, routing=routing)
     for fabric, wanted in (
         (fabric_of(spec), requested),
-        (fabric_of(document()), dict.fromkeys(OPTIONS, False)),
+        (fabric_of(make_document()), dict.fromkeys(OPTIONS, False)),
     ):
         for at in fabric.kinds():
             assert {name: getattr(fabric.switch(at).bgp, name) for name in wanted} == wanted

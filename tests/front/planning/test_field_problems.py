@@ -27,7 +27,7 @@ IDLE = "  idle: {dscp: 34, priority: 4, lossless: true}\n"
 UNMARKED = "  idle: {dscp: 34, priority: 4, lossless: true, ecn: false}\n"
 
 
-def warnings(folder: Path, model: str, nos: str, more: str = "") -> list[str]:
+def find_warnings(folder: Path, model: str, nos: str, more: str = "") -> list[str]:
     spec = folder / "cluster.yaml"
     host = "lab-host" if model == "7280cr3-32d4" else "dgx-h100"  # its ports are of 100G
     spec.write_text(SPEC.replace("dgx-h100", host).format(model=model, nos=nos, more=more))
@@ -62,7 +62,7 @@ def test_every_problem_names_systems_and_asics_that_exist() -> None:
 def test_a_plan_that_meets_a_problem_has_a_warning(
     tmp_path: Path, model: str, nos: str, more: str, word: str
 ) -> None:
-    (message,) = warnings(tmp_path, model, nos, more)  # two tiers of one model: once
+    (message,) = find_warnings(tmp_path, model, nos, more)  # two tiers of one model: once
     assert word in message
 
 
@@ -75,7 +75,7 @@ def test_a_plan_that_meets_a_problem_has_a_warning(
     ],
 )
 def test_a_plan_can_meet_several_problems(tmp_path: Path, model: str, nos: str, words: list[str]) -> None:
-    found = warnings(tmp_path, model, nos)
+    found = find_warnings(tmp_path, model, nos)
     assert len(found) == len(words)
     assert all(word in message for word, message in zip(words, found, strict=True))
 
@@ -93,7 +93,7 @@ def test_a_plan_can_meet_several_problems(tmp_path: Path, model: str, nos: str, 
 def test_other_systems_asics_and_the_way_out_have_none(
     tmp_path: Path, model: str, nos: str, more: str
 ) -> None:
-    assert warnings(tmp_path, model, nos, more) == []
+    assert find_warnings(tmp_path, model, nos, more) == []
 
 
 @pytest.mark.parametrize(

@@ -15,22 +15,24 @@ from fabricc.front.planning.topology.attachments import attach_groups
 from fabricc.front.planning.topology.models import models_of
 from fabricc.front.planning.topology.units import capacity_units
 from fabricc.front.spec.lock import EMPTY_LOCK
-from tests.effort import examples
-from tests.front.planning.support import CATALOG, document, fabric_of, planned, spec_of
-from tests.front.planning.test_growth import identity
+from tests.effort import scale_examples
+from tests.front.planning.support import CATALOG, fabric_of, make_document, planned, spec_of
+from tests.front.planning.test_growth import find_identity
 
 COMPUTE = {"name": "compute", "model": "dgx-h100", "hosts": 32, "hosts_per_unit": 16}
 NODES = {"storage-2x400": 2, "storage-2x200": 2, "cpu-2x100": 2, "cpu-1x100": 1}
 
 
-def mixed(*groups: dict[str, Any], compute: dict[str, Any] | None = None, **sections: Any) -> dict[str, Any]:
+def mixed_spec(
+    *groups: dict[str, Any], compute: dict[str, Any] | None = None, **sections: Any
+) -> dict[str, Any]:
     """A spec of a group with GPUs, and others."""
     listed = [compute or COMPUTE, *groups]
     gpus = {"model": None, "hosts": None, "hosts_per_unit": None, "groups": listed} | sections.pop("gpus", {})
-    return document(gpus=gpus, **sections)
+    return make_document(gpus=gpus, **sections)
 
 
-def nodes(model: str = "storage-2x400", **words: Any) -> dict[str, Any]:
+def node_group(model: str = "storage-2x400", **words: Any) -> dict[str, Any]:
     return {"name": "storage", "model": model, "hosts": 12, "hosts_per_unit": 8, **words}
 
 
@@ -39,14 +41,19 @@ ROOM = {"gpus": {"capacity": 96}}
 
 @pytest.mark.parametrize(("capacity", "expected"), [(128, 4), (129, 5), (160, 5), (161, 6), (512, 16)])
 def test_capacity_is_rounded_up_to_units(capacity: int, expected: int) -> None:
-    assert units_for(document(gpus={"capacity": capacity})) == expected
+    assert units_for(make_document(gpus={"capacity": capacity})) == expected
 
 
 def test_growth_is_counted_in_units_of_the_smallest_group_with_gpus() -> None:
     wide = {"name": "wide", "model": "dgx-h100", "hosts": 5, "hosts_per_unit": 32}
-    assert units_for(mixed(wide, gpus={"capacity": 64})) == 3
-    assert units_for(mixed(wide, gpus={"capacity": 65})) == 4
-    assert units_for(mixed(nodes(hosts=2), nodes(hosts=2, beside="compute") | {"name": "b"}, **ROOM)) == 5
+    assert units_for(mixed_spec(wide, gpus={"capacity": 64})) == 3
+    assert units_for(mixed_spec(wide, gpus={"capacity": 65})) == 4
+    assert (
+        units_for(
+            mixed_spec(node_group(hosts=2), node_group(hosts=2, beside="compute") | {"name": "b"}, **ROOM)
+        )
+        == 5
+    )
 
 
 def units_for(text: dict[str, Any]) -> int:
@@ -57,7 +64,7 @@ def units_for(text: dict[str, Any]) -> int:
 
 @pytest.mark.parametrize("model", NODES)
 def test_every_tor_has_hosts_and_every_host_all_its_ports(model: str) -> None:
-    fabric = fabric_of(mixed(nodes(model), **ROOM))
+    fabric = fabric_of(mixed_spec(node_group(model), **ROOM))
     for at in fabric.switch_ids():
         switch = fabric.switch(at)
         if switch.unit is not None:
@@ -70,7 +77,7 @@ def test_every_tor_has_hosts_and_every_host_all_its_ports(model: str) -> None:
 
 
 def test_hosts_of_two_ports_fill_one_unit_pair_by_pair() -> None:
-    fabric = fabric_of(mixed(nodes(), **ROOM))
+    fabric = fabric_of(mixed_spec(node_group(), **ROOM))
     assert [fabric.name(tor) for tor in fabric.tor_ids(2)] == [f"su003-tor{n}a" for n in (1, 2, 3, 4)]
     assert fabric.counts()["units"] == 3
     first, ninth = (fabric.host(at) for at in fabric.host_ids() if at.unit == 2 and at.slot in (0, 8))
@@ -82,7 +89,7 @@ def test_hosts_of_two_ports_fill_one_unit_pair_by_pair() -> None:
 def test_two_ports_are_one_rail_on_the_pair_of_a_dual_tor_fabric_and_over_two_planes() -> None:
     compute = {**COMPUTE, "model": "hgx-2x200"}
     for planes in (1, 2):
-        fabric = fabric_of(mixed(nodes("storage-2x200"), compute=compute, planes=planes, **ROOM))
+        fabric = fabric_of(mixed_spec(node_group("storage-2x200"), compute=compute, planes=planes, **ROOM))
         host = fabric.host(next(at for at in fabric.host_ids() if at.unit == 2))
         assert [(p.name, p.peer.device) for p in host.ports] == [
             ("rail0a", "su003-tor1a"),
@@ -92,23 +99,25 @@ def test_two_ports_are_one_rail_on_the_pair_of_a_dual_tor_fabric_and_over_two_pl
 
 def test_a_port_of_400g_is_split_over_two_planes_where_the_nic_can() -> None:
     compute = {**COMPUTE, "model": "hgx-2x200"}
-    fabric = fabric_of(mixed(nodes("storage-2x400", nic="connectx-7"), compute=compute, planes=2, **ROOM))
+    fabric = fabric_of(
+        mixed_spec(node_group("storage-2x400", nic="connectx-7"), compute=compute, planes=2, **ROOM)
+    )
     host = fabric.host(next(at for at in fabric.host_ids() if at.unit == 2))
     assert {port.speed_gbps for port in host.ports} == {400}
-    refused = planned(mixed(nodes("cpu-1x100"), compute=compute, planes=2, **ROOM))
+    refused = planned(mixed_spec(node_group("cpu-1x100"), compute=compute, planes=2, **ROOM))
     assert refused.fabric is None
     assert [d.code for d in refused.diagnostics] == ["FAB3002"]
 
 
 def test_a_port_knows_its_nic_where_ports_of_one_nic_are_two_rails() -> None:
-    fabric = fabric_of(mixed(nodes("storage-2x200"), **ROOM))
+    fabric = fabric_of(mixed_spec(node_group("storage-2x200"), **ROOM))
     host = fabric.host(next(at for at in fabric.host_ids() if at.unit == 2))
     assert [(port.rail, port.nic_port, port.on_nic) for port in host.ports] == [(0, 0, 0), (1, 0, 1)]
 
 
 @pytest.mark.parametrize("model", NODES)
 def test_shared_host_groups_use_existing_tors_and_no_spine_ports(model: str) -> None:
-    alone, both = fabric_of(mixed()), fabric_of(mixed(nodes(model, beside="compute")))
+    alone, both = fabric_of(mixed_spec()), fabric_of(mixed_spec(node_group(model, beside="compute")))
     assert both.counts()["tors"] == alone.counts()["tors"]
     assert both.shape.units_per_pod >= 2
     guests = [at for at in both.host_ids() if both.units[at.unit].beside is not None]
@@ -130,10 +139,10 @@ def test_shared_host_groups_use_existing_tors_and_no_spine_ports(model: str) -> 
 
 
 def test_tor_announces_addresses_of_shared_host_groups() -> None:
-    fabric = fabric_of(mixed(nodes("storage-2x400", beside="compute", hosts=4, hosts_per_unit=4)))
+    fabric = fabric_of(mixed_spec(node_group("storage-2x400", beside="compute", hosts=4, hosts_per_unit=4)))
     tors = {fabric.name(at): fabric.switch(at) for at in fabric.switch_ids()}
     assert len(tors["su001-tor1a"].bgp.aggregates) == 2
-    fewer = fabric_of(mixed(nodes("storage-2x400", beside="compute", hosts=1, hosts_per_unit=4)))
+    fewer = fabric_of(mixed_spec(node_group("storage-2x400", beside="compute", hosts=1, hosts_per_unit=4)))
     some = {fewer.name(at): len(fewer.switch(at).bgp.aggregates) for at in fewer.switch_ids()}
     assert [some[f"su001-tor{number}a"] for number in (1, 2, 3)] == [2, 2, 1]
     assert len(tors["su002-tor1a"].bgp.aggregates) == 1
@@ -142,20 +151,20 @@ def test_tor_announces_addresses_of_shared_host_groups() -> None:
 
 
 def test_oversubscription_counts_shared_host_groups() -> None:
-    alone = fabric_of(mixed()).uplinks(0)
+    alone = fabric_of(mixed_spec()).uplinks(0)
     assert alone == 16
-    both = fabric_of(mixed(nodes("storage-2x400", beside="compute", hosts=16, hosts_per_unit=16)))
+    both = fabric_of(mixed_spec(node_group("storage-2x400", beside="compute", hosts=16, hosts_per_unit=16)))
     assert both.uplinks(0) * 400 >= (16 + 4) * 400
-    own = fabric_of(mixed(nodes("storage-2x200", hosts=8)))
+    own = fabric_of(mixed_spec(node_group("storage-2x200", hosts=8)))
     assert own.tor_links[1] < own.tor_links[0]
 
 
 LATE = {
-    "own": nodes(),
-    "own, one port": nodes("cpu-1x100"),
-    "beside": nodes(beside="compute", hosts=8),
-    "beside, named": nodes(beside="compute", hosts=["nas1", "nas2", "nas3"]),
-    "beside, slower": nodes("cpu-2x100", beside="compute", hosts=3, hosts_per_unit=2),
+    "own": node_group(),
+    "own, one port": node_group("cpu-1x100"),
+    "beside": node_group(beside="compute", hosts=8),
+    "beside, named": node_group(beside="compute", hosts=["nas1", "nas2", "nas3"]),
+    "beside, slower": node_group("cpu-2x100", beside="compute", hosts=3, hosts_per_unit=2),
 }
 
 
@@ -169,14 +178,14 @@ def test_a_group_that_comes_late_or_grows_renumbers_nothing(late: dict[str, Any]
     }
     login = {"name": "login", "model": "cpu-2x100", "hosts": 2, "hosts_per_unit": 1, "beside": "compute"}
     for groups in ((), (late,), (more,), (more, login)):
-        plan = planned(mixed(*groups, **ratio), lock)
+        plan = planned(mixed_spec(*groups, **ratio), lock)
         assert plan.fabric is not None, [f"{d.code} {d.message}" for d in plan.diagnostics]
-        found = identity(plan.fabric)
+        found = find_identity(plan.fabric)
         aggregates = {name: value for name, value in known.items() if name.endswith(" aggregates")}
         assert all(set(value) <= set(found[name]) for name, value in aggregates.items())
         assert {k: v for k, v in known.items() if k not in aggregates}.items() <= found.items()
         lock, known = plan.lock, found
-    assert planned(mixed(more, login, **ratio), lock).lock == lock
+    assert planned(mixed_spec(more, login, **ratio), lock).lock == lock
 
 
 RACKS = {"name": "compute", "model": "dgx-h100", "hosts": 8, "hosts_per_rack": 4}
@@ -185,11 +194,15 @@ FAST: dict[str, Any] = {"model": "sn5600", "oversubscription": 2}
 HALF = {"oversubscription": 2}
 PODS: dict[str, Any] = {"model": "sn5600", "units_per_pod": 4, "oversubscription": 2}
 BASES = {
-    "rails": mixed(gpus={"capacity": 96}, tors=HALF),
-    "pairs": mixed(compute=TWO_PORTS, gpus={"capacity": 64}, tors=FAST),
-    "planes": mixed(compute=TWO_PORTS, gpus={"capacity": 96}, planes=2, tors=FAST | {"uplink_gbps": 400}),
-    "racks": mixed(compute=RACKS, gpus={"wiring": "rack", "capacity": 64}, tors=FAST),
-    "pods": mixed(gpus={"capacity": 128}, tors=FAST, spines=PODS, cores={"model": "sn5600", "nos": "frr"}),
+    "rails": mixed_spec(gpus={"capacity": 96}, tors=HALF),
+    "pairs": mixed_spec(compute=TWO_PORTS, gpus={"capacity": 64}, tors=FAST),
+    "planes": mixed_spec(
+        compute=TWO_PORTS, gpus={"capacity": 96}, planes=2, tors=FAST | {"uplink_gbps": 400}
+    ),
+    "racks": mixed_spec(compute=RACKS, gpus={"wiring": "rack", "capacity": 64}, tors=FAST),
+    "pods": mixed_spec(
+        gpus={"capacity": 128}, tors=FAST, spines=PODS, cores={"model": "sn5600", "nos": "frr"}
+    ),
 }
 
 
@@ -217,7 +230,7 @@ JOINS = st.tuples(
 )
 
 
-@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=scale_examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(base=st.sampled_from(sorted(BASES)), steps=st.lists(JOINS | st.integers(0, 3), min_size=1, max_size=5))
 def test_growth_of_mixed_fabrics_changes_nothing_that_exists(base: str, steps: list[Any]) -> None:
     spec, lock, known = deepcopy(BASES[base]), EMPTY_LOCK, {}
@@ -243,7 +256,7 @@ def test_growth_of_mixed_fabrics_changes_nothing_that_exists(base: str, steps: l
         if plan.fabric is None:
             assert {d.code for d in plan.diagnostics if d.severity == "error"} <= SOUND, plan.diagnostics
             return
-        fabric, found = plan.fabric, identity(plan.fabric)
+        fabric, found = plan.fabric, find_identity(plan.fabric)
         for name, value in known.items():
             assert set(value) <= set(found[name]) if name.endswith(" aggregates") else found[name] == value, (
                 name
@@ -261,12 +274,12 @@ def test_growth_of_mixed_fabrics_changes_nothing_that_exists(base: str, steps: l
 
 
 REFUSED = {
-    "FAB3070": mixed(nodes("storage-2x400", rails_per_tor=1), gpus={"wiring": "rack"}, compute={
+    "FAB3070": mixed_spec(node_group("storage-2x400", rails_per_tor=1), gpus={"wiring": "rack"}, compute={
         "name": "compute", "model": "dgx-h100", "hosts": 8, "hosts_per_rack": 4}),
-    "FAB3072": mixed(nodes("storage-2x400", beside="compute", hosts=2, hosts_per_unit=256)),
-    "FAB3073": mixed(nodes("storage-2x400", beside="compute", hosts=2, hosts_per_unit=128)),
-    "FAB3074": mixed(nodes(beside="compute", hosts=17)),
-    "FAB3076": mixed(nodes(), gpus={"wiring": "rail-only"}),
+    "FAB3072": mixed_spec(node_group("storage-2x400", beside="compute", hosts=2, hosts_per_unit=256)),
+    "FAB3073": mixed_spec(node_group("storage-2x400", beside="compute", hosts=2, hosts_per_unit=128)),
+    "FAB3074": mixed_spec(node_group(beside="compute", hosts=17)),
+    "FAB3076": mixed_spec(node_group(), gpus={"wiring": "rail-only"}),
 }  # fmt: skip
 REFUSED["FAB3070"]["gpus"]["groups"][1]["hosts_per_rack"] = REFUSED["FAB3070"]["gpus"]["groups"][1].pop(
     "hosts_per_unit"
@@ -287,16 +300,19 @@ def test_impossible_groups_are_rejected_with_a_working_remedy(code: str) -> None
 
 def test_pins_of_shared_host_groups_can_be_repinned() -> None:
     late = {"name": "late", "model": "cpu-2x100", "hosts": 4, "hosts_per_unit": 4, "beside": "compute"}
-    first = planned(mixed(nodes(beside="compute", hosts=8), tors=HALF), planned(mixed(tors=HALF)).lock)
-    both = planned(mixed(nodes(beside="compute", hosts=8), late, tors=HALF), first.lock)
+    first = planned(
+        mixed_spec(node_group(beside="compute", hosts=8), tors=HALF), planned(mixed_spec(tors=HALF)).lock
+    )
+    both = planned(mixed_spec(node_group(beside="compute", hosts=8), late, tors=HALF), first.lock)
     assert both.lock.strides.keys() - first.lock.strides.keys() == {"beside_cage/late"}
     assert both.lock.strides["beside_cage/storage"] > both.lock.strides["tor_up_cage"]
-    fresh = planned(mixed(nodes(beside="compute", hosts=8), late, tors=HALF))
+    fresh = planned(mixed_spec(node_group(beside="compute", hosts=8), late, tors=HALF))
     assert fresh.lock.strides["beside_cage/storage"] < fresh.lock.strides["tor_up_cage"]
     for name in both.lock.strides:
         rest = {other: value for other, value in both.lock.strides.items() if other != name}
         again = planned(
-            mixed(nodes(beside="compute", hosts=8), late, tors=HALF), replace(both.lock, strides=rest)
+            mixed_spec(node_group(beside="compute", hosts=8), late, tors=HALF),
+            replace(both.lock, strides=rest),
         )
         assert again.fabric is not None, name
         assert rest.items() <= again.lock.strides.items(), name
@@ -304,10 +320,10 @@ def test_pins_of_shared_host_groups_can_be_repinned() -> None:
 
 def test_hosts_with_gpus_that_come_after_others_are_refused_with_a_lock_of_these() -> None:
     cpu = {"name": "login", "model": "cpu-2x100", "hosts": 4, "hosts_per_unit": 4}
-    lock = planned(mixed(compute=cpu)).lock
-    refused = planned(mixed(COMPUTE, compute=cpu), lock)
+    lock = planned(mixed_spec(compute=cpu)).lock
+    refused = planned(mixed_spec(COMPUTE, compute=cpu), lock)
     assert [d.code for d in refused.diagnostics] == ["FAB3071"]
-    assert planned(mixed(COMPUTE, compute=cpu)).fabric is not None
+    assert planned(mixed_spec(COMPUTE, compute=cpu)).fabric is not None
 
 
 @pytest.mark.parametrize("length", range(16, 28))
@@ -315,8 +331,8 @@ def test_a_pool_holds_the_units_of_all_groups_or_is_refused(length: int) -> None
     """As many numbers as there are units, of one group or of two, and the requested pool holds them."""
     groups = [{"name": name, "model": "dgx-h100", "hosts": 3, "hosts_per_unit": 1} for name in ("one", "two")]
     addressing = {"hosts": f"10.0.0.0/{length}"}
-    several = mixed(groups[1], compute=groups[0], addressing=addressing)
-    whole = document(gpus={"model": "dgx-h100", "hosts": 6, "hosts_per_unit": 1}, addressing=addressing)
+    several = mixed_spec(groups[1], compute=groups[0], addressing=addressing)
+    whole = make_document(gpus={"model": "dgx-h100", "hosts": 6, "hosts_per_unit": 1}, addressing=addressing)
     for text in (several, whole):
         found = planned(text)
         if found.fabric is None:

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fabricc.fabric.model import Direction
-from tests.effort import examples
-from tests.front.planning.support import document, fabric_of, planned
+from tests.effort import scale_examples
+from tests.front.planning.support import fabric_of, make_document, planned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Identity = dict[str, object]
 
 
-def identity(fabric: Fabric) -> Identity:
+def find_identity(fabric: Fabric) -> Identity:
     """Everything that must not change: names, ASNs, addresses, and both ends of every cable."""
     found: Identity = {}
     for at in fabric.switch_ids():
@@ -88,30 +88,30 @@ def faster_group(spec: dict[str, Any], amount: int) -> None:
         spec["gpus"]["groups"][-1]["model"] = "dgx-b300"
 
 
-def nothing(spec: dict[str, Any], amount: int) -> None:
+def change_nothing(spec: dict[str, Any], amount: int) -> None:
     """Nothing: a step without growth must change nothing either."""
 
 
 GROWTH: list[Callable[[dict[str, Any], int], None]] = [
-    more_hosts, more_racks, more_spines, more_priorities, another_group, faster_group, nothing
+    more_hosts, more_racks, more_spines, more_priorities, another_group, faster_group, change_nothing
 ]  # fmt: skip
 
-RAIL = document(gpus={"hosts": 20, "hosts_per_unit": 8, "capacity": 32}, spines={"count": 4})
-DUAL = document(gpus={"hosts": 20, "hosts_per_unit": 8, "capacity": 64}, addressing={"family": "dual"})
-PLANES = document(
+RAIL = make_document(gpus={"hosts": 20, "hosts_per_unit": 8, "capacity": 32}, spines={"count": 4})
+DUAL = make_document(gpus={"hosts": 20, "hosts_per_unit": 8, "capacity": 64}, addressing={"family": "dual"})
+PLANES = make_document(
     gpus={"model": "hgx-2x200", "hosts": 24, "hosts_per_unit": 16, "capacity": 128},
     planes=2,
     tors={"model": "sn5600", "uplink_gbps": 400},
     spines={"model": "sn5600", "count": 4},
 )
-NAMED = document(
+NAMED = make_document(
     gpus={
         "model": "grand-teton", "racks": ["a01", "a02", "b07"], "hosts_per_rack": 2, "wiring": "rack", "capacity": 32,
         "hosts": None, "hosts_per_unit": None,
     },
     spines={"count": 4},
 )  # fmt: skip
-MIXED = document(
+MIXED = make_document(
     gpus={
         "groups": [
             {"name": "old", "model": "dgx-h100", "hosts": 10, "hosts_per_unit": 8},
@@ -121,7 +121,7 @@ MIXED = document(
     },
     tors={"model": "sn5600", "uplink_gbps": 400, "oversubscription": 2}, spines={"model": "sn5600", "count": 4},
 )  # fmt: skip
-ZONES = document(
+ZONES = make_document(
     gpus={
         "model": "grand-teton", "racks": 24, "hosts_per_rack": 2, "wiring": "rack", "capacity": 160,
         "hosts": None, "hosts_per_unit": None,
@@ -129,26 +129,26 @@ ZONES = document(
     spines={"units_per_pod": 16, "oversubscription": 2},
     cores={"model": "sn5400", "nos": "frr"},
 )  # fmt: skip
-RAIL_ONLY = document(
+RAIL_ONLY = make_document(
     gpus={"hosts": 20, "hosts_per_unit": 8, "capacity": 64, "wiring": "rail-only"}, spines={"count": 4}
 )
-RAILS_AND_PORTS = document(
+RAILS_AND_PORTS = make_document(
     gpus={"model": "hgx-2x200", "hosts": 24, "hosts_per_unit": 16, "capacity": 128, "wiring": "rail-only"},
     planes=2,
     tors={"model": "sn5600", "uplink_gbps": 400},
     spines={"model": "sn5600", "count": 4},
 )
-SETS = document(
+SETS = make_document(
     gpus={"hosts": 20, "hosts_per_unit": 8, "capacity": 256},
     spines={"rails": 2, "units_per_pod": 8, "oversubscription": 2},
     cores={"model": "sn5400", "nos": "frr"},
 )
 
-UPLINKS_FIRST = document(
+UPLINKS_FIRST = make_document(
     gpus={"hosts": 20, "hosts_per_unit": 8, "capacity": 64}, tors={"uplinks_first": True}, spines={"count": 8},
     addressing={"link_prefix_length": 30},
 )  # fmt: skip
-SEGMENTS = document(
+SEGMENTS = make_document(
     gpus={"hosts": 20, "hosts_per_unit": 8, "capacity": 32},
     spines={"count": 4},
     priorities={"rdma": None, "cnp": None},
@@ -156,7 +156,7 @@ SEGMENTS = document(
 )
 
 
-@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=scale_examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     base=st.sampled_from(
         [RAIL, DUAL, PLANES, NAMED, MIXED, ZONES, RAIL_ONLY, RAILS_AND_PORTS, SETS, SEGMENTS, UPLINKS_FIRST]
@@ -177,7 +177,7 @@ def test_growth_changes_nothing_that_exists(
             refused = {d.code for d in after.diagnostics if d.severity == "error"}
             assert refused <= {"FAB3007", "FAB3009", "FAB3011", "FAB3012", "FAB3020"}, after.diagnostics
             return
-        old, new = identity(before.fabric), identity(after.fabric)
+        old, new = find_identity(before.fabric), find_identity(after.fabric)
         assert {key: new.get(key) for key in old} == old
         before = after
 
@@ -192,37 +192,39 @@ def test_a_removed_rack_keeps_its_numbers_from_the_next_one() -> None:
     assert {u.name: u.coordinate for u in second.fabric.units.values()} == {"a01": 0, "b07": 2, "c09": 3}
     third = planned(NAMED, second.lock)
     assert third.fabric is not None
-    assert identity(third.fabric) == identity(first.fabric)
+    assert find_identity(third.fabric) == find_identity(first.fabric)
 
 
 def test_reordering_named_hosts_moves_none_of_them() -> None:
     names = [f"node{i}" for i in range(10)]
-    spec = document(gpus={"hosts": names, "hosts_per_unit": 4})
+    spec = make_document(gpus={"hosts": names, "hosts_per_unit": 4})
     first = planned(spec)
-    shuffled = planned(document(gpus={"hosts": ["extra", *reversed(names)], "hosts_per_unit": 4}), first.lock)
+    shuffled = planned(
+        make_document(gpus={"hosts": ["extra", *reversed(names)], "hosts_per_unit": 4}), first.lock
+    )
     assert first.fabric is not None
     assert shuffled.fabric is not None
-    old, new = identity(first.fabric), identity(shuffled.fabric)
+    old, new = find_identity(first.fabric), find_identity(shuffled.fabric)
     assert {key: new.get(key) for key in old} == old
     assert shuffled.lock.hosts["extra"] == (2, 2)
 
 
 def test_outgrowing_the_lock_is_refused_with_what_it_would_take() -> None:
-    spec = document(gpus={"hosts": 64})
+    spec = make_document(gpus={"hosts": 64})
     first = planned(spec)
-    grown = planned(document(gpus={"hosts": 256}), first.lock)
+    grown = planned(make_document(gpus={"hosts": 256}), first.lock)
     assert grown.fabric is None
     (problem,) = grown.diagnostics
     assert problem.code == "FAB3011"
     assert "--repin" in problem.help
     assert "gpus.capacity" in problem.help
-    assert fabric_of(document(gpus={"hosts": 256})).counts()["spines"] == 32
+    assert fabric_of(make_document(gpus={"hosts": 256})).counts()["spines"] == 32
 
 
 def test_a_count_that_only_the_lock_forbids_is_refused_with_the_pin() -> None:
-    first = planned(document(gpus={"hosts": 64}, tors={"uplinks": 32}, spines={"count": 16}))
+    first = planned(make_document(gpus={"hosts": 64}, tors={"uplinks": 32}, spines={"count": 16}))
     (problem,) = planned(
-        document(gpus={"hosts": 64}, tors={"uplinks": 32}, spines={"count": 8}), first.lock
+        make_document(gpus={"hosts": 64}, tors={"uplinks": 32}, spines={"count": 8}), first.lock
     ).diagnostics
     assert problem.code == "FAB3008"
     assert "the lock pins 2 links to each spine" in problem.message
@@ -257,12 +259,12 @@ def test_core_groups_are_not_resized_silently() -> None:
 def test_spines_that_come_later_renumber_nothing(gpus: dict[str, Any], hosts: int, later: list[int]) -> None:
     """A unit without spines is filled, then gets spines of its own kind, then more units."""
     gpus = {"hosts_per_unit": 4, **gpus}
-    first = document(gpus={**gpus, "hosts": hosts})
+    first = make_document(gpus={**gpus, "hosts": hosts})
     spines = first.pop("spines")
     before = planned(first)
     assert before.fabric is not None
     for number in sorted(later):
-        spec = document(gpus={**gpus, "hosts": hosts + number})
+        spec = make_document(gpus={**gpus, "hosts": hosts + number})
         if hosts + number <= 4:
             del spec["spines"]
         else:
@@ -270,7 +272,7 @@ def test_spines_that_come_later_renumber_nothing(gpus: dict[str, Any], hosts: in
         after = planned(spec, before.lock)
         assert after.fabric is not None, after.diagnostics
         assert before.fabric is not None
-        old, new = identity(before.fabric), identity(after.fabric)
+        old, new = find_identity(before.fabric), find_identity(after.fabric)
         assert {key: new.get(key) for key in old} == old
         before = after
 

@@ -14,8 +14,8 @@ from fabricc.fabric.model import Direction
 from fabricc.front.planning import Plan, plan_fabric
 from fabricc.front.spec.identities import with_identities
 from fabricc.front.spec.lock import EMPTY_LOCK, Lock
-from tests.front.planning.support import CATALOG, AnyNos, document, spec_of
-from tests.front.planning.test_growth import identity
+from tests.front.planning.support import CATALOG, AnyNos, make_document, spec_of
+from tests.front.planning.test_growth import find_identity
 
 if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
@@ -33,7 +33,7 @@ def planned_with(
     named = {key: f"{key}.csv" for key, text in tables.items() if text}
     for key, file in named.items():
         (folder / file).write_text(tables[key])
-    text = document(**({"gpus": SMALL} | sections), identities=named or None)
+    text = make_document(**({"gpus": SMALL} | sections), identities=named or None)
     spec, findings, _ = with_identities(spec_of(text), folder)
     found = plan_fabric(spec, CATALOG, lock, AnyNos())
     reported = []
@@ -57,7 +57,7 @@ def fabric_with(folder: Path, devices: str = "", links: str = "", **sections: An
     return found.fabric
 
 
-def switch(fabric: Fabric, name: str) -> Switch:
+def find_switch(fabric: Fabric, name: str) -> Switch:
     at = fabric.find(name)
     assert at is not None
     assert not isinstance(at, tuple)
@@ -66,14 +66,14 @@ def switch(fabric: Fabric, name: str) -> Switch:
 
 def test_a_switch_has_what_its_line_gives_and_the_rest_as_computed(tmp_path: Path) -> None:
     before = fabric_with(tmp_path)
-    plain = switch(before, "su001-tor1a")
+    plain = find_switch(before, "su001-tor1a")
     table = (
         "device,name,asn,loopback4,management\n"
         "su001-tor1a,leaf-r07-u42,4210000007,10.128.255.7,172.16.200.7\n"
         "spine01a,,,,172.16.200.1/16\n"
     )
     fabric = fabric_with(tmp_path, table)
-    found = switch(fabric, "leaf-r07-u42")
+    found = find_switch(fabric, "leaf-r07-u42")
     assert (found.bgp.asn, found.loopback4, found.bgp.router_id) == (
         4210000007,
         "10.128.255.7",
@@ -82,14 +82,14 @@ def test_a_switch_has_what_its_line_gives_and_the_rest_as_computed(tmp_path: Pat
     assert found.management.address == "172.16.200.7/16"
     assert found.bgp.aggregates == plain.bgp.aggregates
     assert [port.ipv4 for port in found.ports] == [port.ipv4 for port in plain.ports]
-    spine = switch(fabric, "spine01a")
+    spine = find_switch(fabric, "spine01a")
     assert spine.management.address == "172.16.200.1/16"
-    assert spine.bgp.asn == switch(before, "spine01a").bgp.asn
+    assert spine.bgp.asn == find_switch(before, "spine01a").bgp.asn
 
 
 def test_neighbors_hosts_and_cables_know_a_switch_by_what_it_is_given(tmp_path: Path) -> None:
     fabric = fabric_with(tmp_path, "device,name,asn\nsu001-tor1a,leaf-1,4210000007\n")
-    spine = switch(fabric, "spine01a")
+    spine = find_switch(fabric, "spine01a")
     port = next(port for port in spine.ports if port.peer and port.peer.device == "leaf-1")
     assert [s.remote_asn for s in spine.bgp.sessions if s.port == port.name] == [4210000007]
     host = fabric.host(next(iter(fabric.host_ids())))
@@ -100,7 +100,7 @@ def test_neighbors_hosts_and_cables_know_a_switch_by_what_it_is_given(tmp_path: 
 
 def test_both_ends_of_a_link_have_the_addresses_that_its_line_gives(tmp_path: Path) -> None:
     plain = fabric_with(tmp_path)
-    tor = switch(plain, "su001-tor1a")
+    tor = find_switch(plain, "su001-tor1a")
     up = [port for port in tor.ports if port.direction is Direction.UP][:2]
     rows = [
         f"{tor.name},{up[0].name},{up[0].peer.device},{up[0].peer.port},192.0.2.1,192.0.2.0",  # type: ignore[union-attr]
@@ -121,9 +121,9 @@ def test_both_ends_of_a_link_have_the_addresses_that_its_line_gives(tmp_path: Pa
         (tor.name, up[1].name): "192.0.2.2/31",
         (up[1].peer.device, up[1].peer.port): "192.0.2.3/31",  # type: ignore[union-attr]
     }
-    sessions = {s.port: (s.local, s.remote) for s in switch(fabric, tor.name).bgp.sessions}
+    sessions = {s.port: (s.local, s.remote) for s in find_switch(fabric, tor.name).bgp.sessions}
     assert sessions[up[0].name] == ("192.0.2.1", "192.0.2.0")
-    others = identity(fabric).items() ^ identity(plain).items()
+    others = find_identity(fabric).items() ^ find_identity(plain).items()
     assert {key.split()[0] for key, _ in others} == {tor.name, up[0].peer.device, up[1].peer.device}  # type: ignore[union-attr]
 
 
@@ -134,7 +134,7 @@ def test_links_of_spines_to_cores_are_given_addresses_as_well(tmp_path: Path) ->
     assert port.peer
     row = f"{spine.name},{port.name},{port.peer.device},{port.peer.port},192.0.2.1,192.0.2.0\n"
     fabric = fabric_with(tmp_path, "", "a_device,a_port,b_device,b_port,a_ipv4,b_ipv4\n" + row, cores=CORES)
-    far = {each.name: each.ipv4 for each in switch(fabric, port.peer.device).ports}
+    far = {each.name: each.ipv4 for each in find_switch(fabric, port.peer.device).ports}
     assert far[port.peer.port] == "192.0.2.0/31"
 
 
@@ -213,7 +213,7 @@ def test_swapped_identities_do_not_collide(tmp_path: Path) -> None:
 def test_addresses_of_a_link_are_a_pair_that_nothing_else_has(
     tmp_path: Path, pair: tuple[str, str], expected: str
 ) -> None:
-    tor = switch(fabric_with(tmp_path), "su001-tor1a")
+    tor = find_switch(fabric_with(tmp_path), "su001-tor1a")
     up = next(port for port in tor.ports if port.direction is Direction.UP)
     assert up.peer
     assert up.ipv4 == "10.64.0.1/31"
@@ -253,14 +253,14 @@ def test_a_mixture_never_collides_and_growth_renumbers_nothing(data: st.DataObje
     grown, refused = planned_with(tmp_path, table, lock=found.lock, gpus=SMALL | {"hosts": 96})
     if not refused:
         assert grown.fabric is not None
-        assert identity(found.fabric).items() <= identity(grown.fabric).items()
+        assert find_identity(found.fabric).items() <= find_identity(grown.fabric).items()
 
 
 def test_a_given_management_address_is_in_the_network_of_its_switch(tmp_path: Path) -> None:
     """Where there are several management networks, each switch answers behind the gateway of its own."""
     several = {"network": "172.16.0.0/16", "networks": [{"network": "172.20.0.0/16", "tier": "spine"}]}
     found = fabric_with(tmp_path, "device,management\nspine01a,172.20.9.9\n", management=several)
-    assert switch(found, "spine01a").management.address == "172.20.9.9/16"
+    assert find_switch(found, "spine01a").management.address == "172.20.9.9/16"
     _, reported = planned_with(tmp_path, "device,management\nspine01a,172.16.9.9\n", management=several)
     assert [each.split(" | ")[0] for each in reported] == [
         "devices.csv:2:10 FAB3124 management address 172.16.9.9 of spine01a is no address for a device in "
@@ -273,30 +273,32 @@ def test_a_gateway_is_no_given_management_address(tmp_path: Path) -> None:
     assert "FAB3025" in {each.code for each in found.diagnostics}
 
 
-def blocks(fabric: Fabric, name: str) -> tuple[str, ...]:
-    return switch(fabric, name).bgp.aggregates
+def find_blocks(fabric: Fabric, name: str) -> tuple[str, ...]:
+    return find_switch(fabric, name).bgp.aggregates
 
 
 def test_a_tor_has_the_host_block_that_its_line_gives_and_its_hosts_live_in_it(tmp_path: Path) -> None:
     """Blocks of one length, which a new fabric takes for all of its ToRs: others keep theirs by computation."""
     family = {"family": "ipv4"}
     plain = fabric_with(tmp_path, addressing=family)
-    length = blocks(plain, "su001-tor1a")[0].partition("/")[2]
+    length = find_blocks(plain, "su001-tor1a")[0].partition("/")[2]
     assert length == "26"
     table = "device,hosts4\nsu001-tor1a,10.40.7.0/24\nsu001-tor2a,10.40.8.0/24\n"
     found, reported = planned_with(tmp_path, table, addressing=family)
     assert not reported
     fabric = found.fabric
     assert fabric is not None
-    assert blocks(fabric, "su001-tor1a") == ("10.40.7.0/24",)
-    assert blocks(fabric, "su001-tor2a") == ("10.40.8.0/24",)
+    assert find_blocks(fabric, "su001-tor1a") == ("10.40.7.0/24",)
+    assert find_blocks(fabric, "su001-tor2a") == ("10.40.8.0/24",)
     assert {
         each.partition("/")[2] for at in fabric.switch_ids() for each in fabric.switch(at).bgp.aggregates
     } == {"24"}
     host = fabric.host(next(iter(fabric.host_ids())))
     assert (host.ports[0].ipv4, host.ports[0].gateway4) == ("10.40.7.1/31", "10.40.7.0")
     tor = next(
-        port for port in switch(fabric, "su001-tor1a").ports if port.peer and port.peer.device == host.name
+        port
+        for port in find_switch(fabric, "su001-tor1a").ports
+        if port.peer and port.peer.device == host.name
     )
     assert tor.ipv4 == "10.40.7.0/31"
     ahead = fabric_with(tmp_path, addressing=family, lock=found.lock)
@@ -320,19 +322,19 @@ def host_rows(fabric: Fabric, count: int, addresses: list[str]) -> str:
 
 def test_a_link_to_a_host_has_the_addresses_that_its_line_gives(tmp_path: Path) -> None:
     plain = fabric_with(tmp_path)
-    tor = switch(plain, "su001-tor1a")
+    tor = find_switch(plain, "su001-tor1a")
     first, second = [port for port in tor.ports if port.direction is Direction.HOST][:2]
     assert (first.ipv4, second.ipv4) == ("10.0.0.0/31", "10.0.0.2/31")
     swapped = host_rows(plain, 2, ["10.0.0.2,10.0.0.3", "10.0.0.1,10.0.0.0"])
     fabric = fabric_with(tmp_path, "", swapped)
-    ports = {port.name: port.ipv4 for port in switch(fabric, "su001-tor1a").ports}
+    ports = {port.name: port.ipv4 for port in find_switch(fabric, "su001-tor1a").ports}
     assert (ports[first.name], ports[second.name]) == ("10.0.0.3/31", "10.0.0.0/31")
     assert first.peer is not None
     at = fabric.find(first.peer.device)
     assert isinstance(at, tuple)
     (port,) = [each for each in fabric.host(at).ports if each.name == first.peer.port]
     assert (port.ipv4, port.gateway4) == ("10.0.0.2/31", "10.0.0.3")
-    others = identity(fabric).items() ^ identity(plain).items()
+    others = find_identity(fabric).items() ^ find_identity(plain).items()
     assert {key.split()[0] for key, _ in others} <= {tor.name, first.peer.device, second.peer.device}  # type: ignore[union-attr]
 
 
@@ -340,7 +342,7 @@ def test_free_positions_of_a_block_may_be_given(tmp_path: Path) -> None:
     table = "device,hosts4\nsu001-tor1a,10.40.7.0/24\n"
     plain = fabric_with(tmp_path, table)
     fabric = fabric_with(tmp_path, table, host_rows(plain, 1, ["10.40.7.200,10.40.7.201"]))
-    assert switch(fabric, "su001-tor1a").ports[0].ipv4 == "10.40.7.201/31"
+    assert find_switch(fabric, "su001-tor1a").ports[0].ipv4 == "10.40.7.201/31"
 
 
 HOST_BLOCKS = {
@@ -365,7 +367,7 @@ HOST_BLOCKS = {
 def test_a_host_block_that_cannot_be_is_refused_at_its_cell(tmp_path: Path, case: str) -> None:
     lines, expected = HOST_BLOCKS[case]
     plain = fabric_with(tmp_path, addressing={"family": "ipv4"})
-    second = blocks(plain, "su001-tor2a")[0]
+    second = find_blocks(plain, "su001-tor2a")[0]
     lines, expected = lines.replace("10.0.128.0/26", second), expected.replace("10.0.128.0/26", second)
     _, reported = planned_with(tmp_path, f"device,hosts4\n{lines}\n", addressing={"family": "ipv4"})
     assert len(reported) == 1, reported
@@ -415,12 +417,12 @@ def test_the_lock_pins_the_length_of_blocks(tmp_path: Path) -> None:
 
 def test_a_block_of_one_family_leaves_the_other_as_computed(tmp_path: Path) -> None:
     both = {"family": "dual"}
-    plain = blocks(fabric_with(tmp_path, addressing=both), "su001-tor1a")
+    plain = find_blocks(fabric_with(tmp_path, addressing=both), "su001-tor1a")
     six = next(each for each in plain if ":" in each)
     four = next(each for each in plain if "." in each)
     given6 = f"{ip_address(six.partition('/')[0]) + (1 << 40)}/122"
     fabric = fabric_with(tmp_path, f"device,hosts6\nsu001-tor1a,{given6}\n", addressing=both)
-    assert set(blocks(fabric, "su001-tor1a")) == {four, given6}
+    assert set(find_blocks(fabric, "su001-tor1a")) == {four, given6}
     port = fabric.host(next(iter(fabric.host_ids()))).ports[0]
     assert port.ipv4 == "10.0.0.1/31"
     assert port.ipv6 == f"{ip_address(given6.partition('/')[0]) + 1}/127"
@@ -433,7 +435,7 @@ def test_address_block_of_shared_hosts_is_not_reassigned(tmp_path: Path) -> None
     ]
     gpus = {"model": None, "hosts": None, "hosts_per_unit": None, "capacity": 96, "groups": groups}
     plain = fabric_with(tmp_path, gpus=gpus, addressing={"family": "ipv4"})
-    own, beside = blocks(plain, "su001-tor1a")
+    own, beside = find_blocks(plain, "su001-tor1a")
     _, reported = planned_with(
         tmp_path, f"device,hosts4\nsu001-tor2a,{beside}\n", gpus=gpus, addressing={"family": "ipv4"}
     )

@@ -20,7 +20,7 @@ priorities: {{rdma: {{dscp: 26, lossless: true}}}}
 LOAD_BALANCING = {"FAB5117", "FAB5208", "FAB5324", "FAB5418", "FAB5523", "FAB5525", "FAB5720", "FAB5721"}
 
 
-def findings(folder: Path, mode: str, model: str, nos: str, more: str = "", host: str = "dgx-h100"):
+def list_findings(folder: Path, mode: str, model: str, nos: str, more: str = "", host: str = "dgx-h100"):
     spec = folder / "cluster.yaml"
     spec.write_text(SPEC.format(host=host, model=model, nos=nos, more=more, mode=mode))
     return compile_spec(spec).diagnostics
@@ -44,7 +44,7 @@ def findings(folder: Path, mode: str, model: str, nos: str, more: str = "", host
 def test_a_mode_is_accepted_or_refused_as_the_page_states(
     tmp_path: Path, mode: str, model: str, nos: str, more: str, refused: str
 ) -> None:
-    found = [each for each in findings(tmp_path, mode, model, nos, more) if each.code in LOAD_BALANCING]
+    found = [each for each in list_findings(tmp_path, mode, model, nos, more) if each.code in LOAD_BALANCING]
     errors = {each.code for each in found if each.severity is Severity.ERROR}
     assert errors == ({refused} if refused else set())
     assert all("`mode: hash`" in each.help or "`hash`" in each.help for each in found if each.code in errors)
@@ -53,22 +53,22 @@ def test_a_mode_is_accepted_or_refused_as_the_page_states(
 def test_a_refused_hash_of_queue_pairs_is_left_out(tmp_path: Path) -> None:
     found = [
         e
-        for e in findings(tmp_path, "hash, queue_pairs: true", "sn5600", "sonic-202605")
+        for e in list_findings(tmp_path, "hash, queue_pairs: true", "sn5600", "sonic-202605")
         if e.code == "FAB5324"
     ]
     assert all(each.help.startswith("Leave `queue_pairs` out") for each in found)
     assert "has no field of the RoCE transport header" in found[0].message
-    assert not [e for e in findings(tmp_path, "hash", "sn5600", "sonic-202605") if e.code == "FAB5324"]
+    assert not [e for e in list_findings(tmp_path, "hash", "sn5600", "sonic-202605") if e.code == "FAB5324"]
 
 
 def test_the_refusal_on_800g_names_the_key_that_builds(tmp_path: Path) -> None:
-    (first, *_) = [e for e in findings(tmp_path, "packet", "sn5600", "cumulus") if e.code == "FAB5720"]
+    (first, *_) = [e for e in list_findings(tmp_path, "packet", "sn5600", "cumulus") if e.code == "FAB5720"]
     assert "`tors.uplink_gbps: 400`" in first.help
 
 
 @pytest.mark.parametrize(("host", "warned"), [("dgx-h100", False), ("mi355x-thor2", True)])
 def test_packet_spreading_requires_nic_reordering(tmp_path: Path, host: str, warned: bool) -> None:
-    found = findings(tmp_path, "packet", "sn5600", "cumulus", ", uplink_gbps: 400", host)
+    found = list_findings(tmp_path, "packet", "sn5600", "cumulus", ", uplink_gbps: 400", host)
     assert ("FAB3351" in {each.code for each in found}) is warned
 
 
@@ -86,7 +86,7 @@ def test_packet_spreading_requires_nic_reordering(tmp_path: Path, host: str, war
 def test_flows_move_without_a_pause_on_switches_that_document_it(
     tmp_path: Path, model: str, nos: str, refused: str
 ) -> None:
-    found = findings(tmp_path, "flowlet, reassignment: {}", model, nos)
+    found = list_findings(tmp_path, "flowlet, reassignment: {}", model, nos)
     errors = {each.code for each in found if each.severity is Severity.ERROR and each.code in LOAD_BALANCING}
     assert errors == ({refused} if refused else set())
 
@@ -95,11 +95,11 @@ def test_flows_move_without_a_pause_on_switches_that_document_it(
 def test_flowlet_reassignment_without_a_pause_requires_nic_reordering(
     tmp_path: Path, host: str, warned: bool
 ) -> None:
-    found = findings(tmp_path, "flowlet, reassignment: {}", "qfx5240-64od", "junos-24.4", "", host)
+    found = list_findings(tmp_path, "flowlet, reassignment: {}", "qfx5240-64od", "junos-24.4", "", host)
     assert ("FAB3351" in {each.code for each in found}) is warned
     assert "FAB2043" not in {each.code for each in found}
 
 
 def test_moves_belong_to_flowlets(tmp_path: Path) -> None:
-    found = findings(tmp_path, "packet, reassignment: {}", "qfx5240-64od", "junos-24.4")
+    found = list_findings(tmp_path, "packet, reassignment: {}", "qfx5240-64od", "junos-24.4")
     assert "FAB2043" in {each.code for each in found}

@@ -18,7 +18,7 @@ from fabricc.operate.devices.login import devices_by_name
 from fabricc.operate.lab.blueprint import build_blueprint
 from fabricc.review.explain.addresses import explain_address
 from fabricc.review.explain.origins import PlanSources
-from tests.front.planning.support import document, fabric_of, planned, spec_of
+from tests.front.planning.support import fabric_of, make_document, planned, spec_of
 
 if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
@@ -31,22 +31,22 @@ ROWS = [
 
 
 def with_networks(networks: list[dict[str, Any]], hosts: int = 128, **management: Any) -> dict[str, Any]:
-    return document(gpus={"hosts": hosts}, management={"networks": networks, **management})
+    return make_document(gpus={"hosts": hosts}, management={"networks": networks, **management})
 
 
-def findings(text: dict[str, Any]) -> tuple[Diagnostic, ...]:
+def list_findings(text: dict[str, Any]) -> tuple[Diagnostic, ...]:
     """Return what is wrong with a document, as a spec or else in the plan."""
     return read_spec(json.dumps(text).encode(), "cluster.yaml").diagnostics or planned(text).diagnostics
 
 
-def addresses(fabric: Fabric) -> dict[str, tuple[str, str]]:
+def find_addresses(fabric: Fabric) -> dict[str, tuple[str, str]]:
     """Switch -> management address with prefix length, and gateway."""
     found = (fabric.switch(at) for at in fabric.switch_ids())
     return {each.name: (each.management.address, each.management.gateway) for each in found}
 
 
 def test_units_share_subnets_and_each_subnet_has_its_gateway() -> None:
-    found = addresses(fabric_of(with_networks(ROWS)))
+    found = find_addresses(fabric_of(with_networks(ROWS)))
     assert found["su001-tor1a"] == ("172.20.0.16/24", "172.20.0.1")
     assert found["su002-tor8a"] == ("172.20.0.31/24", "172.20.0.1")
     assert found["su003-tor1a"] == ("172.20.1.16/24", "172.20.1.1")
@@ -55,14 +55,14 @@ def test_units_share_subnets_and_each_subnet_has_its_gateway() -> None:
 
 def test_a_gateway_has_the_same_place_in_every_subnet() -> None:
     rows = [{**ROWS[0], "gateway": "172.20.0.254"}, ROWS[1]]
-    found = addresses(fabric_of(with_networks(rows)))
+    found = find_addresses(fabric_of(with_networks(rows)))
     assert found["su003-tor1a"] == ("172.20.1.16/24", "172.20.1.254")
 
 
 def test_a_new_row_of_racks_has_a_subnet_and_all_before_keep_their_addresses() -> None:
-    before = addresses(fabric_of(document(management={"network": "10.255.0.0/22"})))
+    before = find_addresses(fabric_of(make_document(management={"network": "10.255.0.0/22"})))
     rows = [{"network": "172.20.0.0/24", "from": 5}]
-    after = addresses(fabric_of(with_networks(rows, 192, network="10.255.0.0/22")))
+    after = find_addresses(fabric_of(with_networks(rows, 192, network="10.255.0.0/22")))
     assert {name: after[name] for name in before} == before
     assert after["su005-tor1a"] == ("172.20.0.16/24", "172.20.0.1")
 
@@ -76,7 +76,7 @@ def test_a_network_of_several_subnets_may_be_widened() -> None:
     wider = [{**rows[0], "network": "172.20.0.0/21"}, {**rows[1], "network": "172.21.0.0/22"}]
     first = planned(with_networks(rows))
     assert first.fabric is not None
-    assert addresses(fabric_of(with_networks(wider), first.lock)) == addresses(first.fabric)
+    assert find_addresses(fabric_of(with_networks(wider), first.lock)) == find_addresses(first.fabric)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_network_of_several_subnets_may_be_widened() -> None:
 def test_impossible_management_networks_are_rejected(
     networks: list[dict[str, Any]], code: str, message: str, remedy: str
 ) -> None:
-    (wrong,) = findings(with_networks(networks))
+    (wrong,) = list_findings(with_networks(networks))
     assert (wrong.code, wrong.message, wrong.help) == (code, message, remedy)
 
 
@@ -187,7 +187,7 @@ def test_a_remedy_builds() -> None:
     ],
 )
 def test_networks_overlap_nothing(management: dict[str, Any], other: str) -> None:
-    (wrong,) = findings(document(management=management))
+    (wrong,) = list_findings(make_document(management=management))
     assert wrong.code == "FAB2032"
     assert other in wrong.message
 
@@ -204,7 +204,7 @@ def test_labs_and_logins_have_the_subnets() -> None:
     fabric = fabric_of(with_networks(ROWS))
     assert build_blueprint(fabric).gateways == ("172.20.0.1/24", "172.20.1.1/24", "172.21.0.254/24")
     assert {name: one.address for name, one in devices_by_name(fabric).items()} == {
-        name: address.partition("/")[0] for name, (address, _) in addresses(fabric).items()
+        name: address.partition("/")[0] for name, (address, _) in find_addresses(fabric).items()
     }
     assert management_prefix(fabric.addresses.management) == "172.20.0.0/15"
 
@@ -224,7 +224,7 @@ def test_every_address_leads_back_to_its_switch_and_no_other() -> None:
     text = with_networks([{**ROWS[0], "from": 2}, {**ROWS[1]}], 160, network="10.255.0.0/22")
     fabric = fabric_of(text)
     plan = PlanSources(spec_of(text), fabric, {})
-    mine = {address.partition("/")[0]: name for name, (address, _) in addresses(fabric).items()}
+    mine = {address.partition("/")[0]: name for name, (address, _) in find_addresses(fabric).items()}
     assert len(mine) == len(list(fabric.switch_ids()))
     for network in fabric.addresses.management:
         for offset in range(1 << network.pool.bits):
@@ -235,7 +235,7 @@ def test_every_address_leads_back_to_its_switch_and_no_other() -> None:
     assert steps[0].numbers == "(3 - 1) // 2 * 256 + 16 + (3 - 1) % 2 * 8 + 1 * 1 + 0"
 
 
-PODS = document(
+PODS = make_document(
     gpus={
         "model": "grand-teton", "racks": 24, "hosts_per_rack": 2, "wiring": "rack", "capacity": 160,
         "hosts": None, "hosts_per_unit": None,
@@ -279,7 +279,7 @@ def test_addresses_are_disjoint_and_growth_renumbers_nothing(
         grown["management"]["networks"].append({"network": "10.200.0.0/22", "from": 16384})
     after = planned(grown, start.lock).fabric
     assert after is not None
-    small, large = addresses(start.fabric), addresses(after)
+    small, large = find_addresses(start.fabric), find_addresses(after)
     assert {name: large[name] for name in small} == small
     everyone = [ip_interface(address) for address, _ in large.values()]
     assert len({each.ip for each in everyone}) == len(large)

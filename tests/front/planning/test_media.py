@@ -9,7 +9,7 @@ import pytest
 from fabricc.base.diagnostics import Severity
 from fabricc.catalog.optics import find_reach, load_reaches
 from fabricc.compiler.compiled import compile_spec
-from tests.front.planning.support import document, planned
+from tests.front.planning.support import make_document, planned
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ def find_wrong_cables(model: str = "sn5600", **cables: dict[str, object]) -> lis
     """FAB3026 of a fabric of that switch: sn5600 has 400G on four lanes, sn4700 on eight."""
     switch = {"model": model, "nos": "frr"}
     gpus = {"hosts": 32, "hosts_per_unit": 16}
-    result = planned(document(gpus=gpus, tors=switch, spines=switch, cables=cables))
+    result = planned(make_document(gpus=gpus, tors=switch, spines=switch, cables=cables))
     return [d for d in result.diagnostics if d.code == "FAB3026"]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.front.planning.support import document, planned
+from tests.front.planning.support import make_document, planned
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from tests.front.planning.support import document, planned
 )
 def test_800g_on_one_port_of_a_connectx_8_is_reported(model: str, planes: int, reported: bool) -> None:
     tier = {"model": "sn5600", "nos": "frr"}
-    text: dict[str, Any] = document(
+    text: dict[str, Any] = make_document(
         gpus={"model": model, "hosts": 8, "hosts_per_unit": 4}, tors=tier, spines=tier, planes=planes
     )
     plan = planned(text)
@@ -36,6 +36,6 @@ def test_800g_on_one_port_of_a_connectx_8_is_reported(model: str, planes: int, r
 def test_border_leaves_need_no_nic() -> None:
     tier = {"model": "sn5600", "nos": "frr"}
     gpus = {"model": "dgx-b300", "hosts": 8, "hosts_per_unit": 4}
-    plan = planned(document(gpus=gpus, tors=tier | {"border": 2}, spines=tier))
+    plan = planned(make_document(gpus=gpus, tors=tier | {"border": 2}, spines=tier))
     assert plan.fabric is not None
     assert [each.code for each in plan.diagnostics].count("FAB3350") == 1

@@ -9,33 +9,33 @@ import pytest
 
 from fabricc.fabric.model import Direction, Switch
 from fabricc.front.planning.topology.layout import list_rooms
-from tests.front.planning.support import document, fabric_of, planned
+from tests.front.planning.support import fabric_of, make_document, planned
 
 FIRST = {"uplinks_first": True}
 SMALL = {"hosts": 32, "hosts_per_unit": 8}
 
 
-def cages(switch: Switch, *directions: Direction) -> set[int]:
+def used_cages(switch: Switch, *directions: Direction) -> set[int]:
     return {port.cage for port in switch.ports if port.direction in directions}
 
 
-def switches(text: dict[str, Any]) -> dict[str, Switch]:
+def find_switches(text: dict[str, Any]) -> dict[str, Switch]:
     fabric = fabric_of(text)
     return {fabric.name(at): fabric.switch(at) for at in fabric.switch_ids()}
 
 
 def test_uplinks_are_on_the_first_cages_and_hosts_right_behind_them() -> None:
-    found = switches(document(gpus=SMALL, tors={**FIRST, "uplinks": 4}, spines={"count": 4}))
+    found = find_switches(make_document(gpus=SMALL, tors={**FIRST, "uplinks": 4}, spines={"count": 4}))
     tor = found["su001-tor1a"]
-    assert cages(tor, Direction.UP) == {1, 2, 3, 4}
-    assert cages(tor, Direction.HOST) == set(range(5, 13))
+    assert used_cages(tor, Direction.UP) == {1, 2, 3, 4}
+    assert used_cages(tor, Direction.HOST) == set(range(5, 13))
     assert [port.cage for port in tor.ports] == sorted(port.cage for port in tor.ports)
-    assert cages(found["spine01a"], Direction.DOWN) == set(range(1, 33))
+    assert used_cages(found["spine01a"], Direction.DOWN) == set(range(1, 33))
 
 
 def test_links_are_the_same_as_with_hosts_first() -> None:
     plain, first = (
-        switches(document(gpus=SMALL, tors={**words, "uplinks": 4}, spines={"count": 4}))
+        find_switches(make_document(gpus=SMALL, tors={**words, "uplinks": 4}, spines={"count": 4}))
         for words in ({}, FIRST)
     )
     for name, switch in plain.items():
@@ -45,15 +45,17 @@ def test_links_are_the_same_as_with_hosts_first() -> None:
 
 def test_spines_have_links_to_cores_first() -> None:
     cores = {"model": "sn5400", "nos": "frr"}
-    found = switches(document(gpus={"hosts": 300}, spines={**FIRST, "units_per_pod": 4}, cores=cores))
+    found = find_switches(
+        make_document(gpus={"hosts": 300}, spines={**FIRST, "units_per_pod": 4}, cores=cores)
+    )
     spine = found["pod1-spine01a"]
-    up = cages(spine, Direction.UP)
+    up = used_cages(spine, Direction.UP)
     assert up == set(range(1, len(up) + 1))
-    assert max(up) < min(cages(spine, Direction.DOWN))
+    assert max(up) < min(used_cages(spine, Direction.DOWN))
 
 
 def test_the_lock_keeps_where_hosts_begin_and_growth_moves_no_port() -> None:
-    text = document(gpus=SMALL, tors={**FIRST, "uplinks": 4}, spines={"count": 4})
+    text = make_document(gpus=SMALL, tors={**FIRST, "uplinks": 4}, spines={"count": 4})
     before = planned(text)
     assert before.lock.strides["tor_down_cage"] == 4
     assert "tor_up_cage" not in before.lock.strides
@@ -68,7 +70,7 @@ def test_the_lock_keeps_where_hosts_begin_and_growth_moves_no_port() -> None:
 
 @pytest.mark.parametrize("first", [False, True])
 def test_cabled_uplinks_do_not_change_sides_in_silence(first: bool) -> None:
-    text = document(gpus=SMALL, tors={"uplinks": 4, "uplinks_first": first}, spines={"count": 4})
+    text = make_document(gpus=SMALL, tors={"uplinks": 4, "uplinks_first": first}, spines={"count": 4})
     lock = planned(text).lock
     text["tors"]["uplinks_first"] = not first
     moved = planned(text, lock)
@@ -78,7 +80,7 @@ def test_cabled_uplinks_do_not_change_sides_in_silence(first: bool) -> None:
 
 
 def test_hosts_that_outgrow_the_cages_behind_the_uplinks_are_reported() -> None:
-    text = document(
+    text = make_document(
         gpus={"hosts": 62, "hosts_per_unit": 31}, tors={**FIRST, "uplinks": 32}, spines={"count": 16}
     )
     lock = planned(text).lock
@@ -91,13 +93,15 @@ def test_hosts_that_outgrow_the_cages_behind_the_uplinks_are_reported() -> None:
 
 def test_a_switch_of_another_model_has_its_uplinks_first_as_well() -> None:
     change = {"su001-tor1a": {"model": "sn5600"}}
-    text = document(gpus=SMALL, tors={**FIRST, "uplinks": 4}, spines={"count": 4}, overrides=change)
-    found = switches(text)["su001-tor1a"]
-    assert max(cages(found, Direction.UP)) < min(cages(found, Direction.HOST))
+    text = make_document(gpus=SMALL, tors={**FIRST, "uplinks": 4}, spines={"count": 4}, overrides=change)
+    found = find_switches(text)["su001-tor1a"]
+    assert max(used_cages(found, Direction.UP)) < min(used_cages(found, Direction.HOST))
 
 
 def test_links_between_switches_have_the_inner_addresses_of_a_30_and_hosts_those_of_a_31() -> None:
-    found = switches(document(gpus=SMALL, spines={"count": 4}, addressing={"link_prefix_length": 30}))
+    found = find_switches(
+        make_document(gpus=SMALL, spines={"count": 4}, addressing={"link_prefix_length": 30})
+    )
     ends: dict[str, list[str]] = {}
     for switch in found.values():
         for port in switch.ports:
@@ -116,7 +120,7 @@ def test_links_between_switches_have_the_inner_addresses_of_a_30_and_hosts_those
 
 
 def test_a_pool_holds_half_as_many_links_of_a_30() -> None:
-    text = document(gpus={"hosts": 8, "hosts_per_unit": 8}, tors={"uplinks": 4}, spines={"count": 4})
+    text = make_document(gpus={"hosts": 8, "hosts_per_unit": 8}, tors={"uplinks": 4}, spines={"count": 4})
     pools = {"links": "10.64.0.0/25", "hosts": "10.0.0.0/20"}
     assert planned({**text, "addressing": pools}).fabric is not None
     wide = planned({**text, "addressing": {**pools, "link_prefix_length": 30}})

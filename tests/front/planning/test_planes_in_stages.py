@@ -19,7 +19,7 @@ from fabricc.fabric.capacity.wiring import Wiring
 from fabricc.review.diff.figures import fabric_figures
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.requested_review import review_change
-from tests.compiler.test_marked_lossy import KEY, errors
+from tests.compiler.test_marked_lossy import KEY, find_errors
 
 if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
@@ -36,7 +36,7 @@ CORES = {**SPEC, "spines": {**SPEC["spines"], "units_per_pod": 1}, "cores": SPEC
 
 
 @cache
-def compiled(present: int, *, cores: bool = False, **more: Any) -> Compiled:
+def compile_planes(present: int, *, cores: bool = False, **more: Any) -> Compiled:
     with TemporaryDirectory() as folder:
         path = Path(folder, "cluster.yaml")
         path.write_text(yaml.safe_dump(with_present(present, CORES if cores else SPEC) | more))
@@ -47,16 +47,16 @@ def with_present(present: int, spec: dict[str, Any] = SPEC) -> dict[str, Any]:
     return spec | ({"planes_present": present} if present else {})
 
 
-def fabric(present: int, *, cores: bool = False) -> Fabric:
-    found = compiled(present, cores=cores)
-    assert errors(found) == []
+def make_fabric(present: int, *, cores: bool = False) -> Fabric:
+    found = compile_planes(present, cores=cores)
+    assert find_errors(found) == []
     assert found.fabric is not None
     return found.fabric
 
 
 @pytest.mark.parametrize(("present", "cores"), [*product((1, 2, 3), (False, True))])
 def test_every_switch_and_port_is_as_with_all_planes(present: int, cores: bool) -> None:
-    some, whole = fabric(present, cores=cores), fabric(0, cores=cores)
+    some, whole = make_fabric(present, cores=cores), make_fabric(0, cores=cores)
     assert [at for at in whole.switch_ids() if at.plane < present] == list(some.switch_ids())
     for at in some.switch_ids():
         assert some.switch(at) == whole.switch(at)
@@ -70,21 +70,21 @@ def test_every_switch_and_port_is_as_with_all_planes(present: int, cores: bool) 
 
 @pytest.mark.parametrize("present", [1, 2, 3])
 def test_the_lock_is_that_of_all_planes(present: int) -> None:
-    assert compiled(present).lock_text == compiled(0).lock_text
+    assert compile_planes(present).lock_text == compile_planes(0).lock_text
 
 
 @pytest.mark.parametrize("cores", [False, True])
 def test_counts_are_those_of_the_planes_that_exist(cores: bool) -> None:
-    some, whole = fabric(1, cores=cores).counts(), fabric(0, cores=cores).counts()
+    some, whole = make_fabric(1, cores=cores).counts(), make_fabric(0, cores=cores).counts()
     for each in ("tors", "spines", "cores", "host_cables", "spine_cables", "core_cables"):
         assert some[each] * 4 == whole[each]
     assert some["gpus"] == whole["gpus"]
-    found = fabric(1, cores=cores)
+    found = make_fabric(1, cores=cores)
     assert sum(1 for _ in found.cables()) == sum(some[each] for each in some if each.endswith("_cables"))
 
 
 def test_the_capacity_of_a_host_is_that_of_its_cabled_ports() -> None:
-    wiring = Wiring(fabric(2))
+    wiring = Wiring(make_fabric(2))
     at = next(iter(wiring.hosts.values()))
     assert len(wiring.host_ports(at)) == 8 * 2
     assert set(wiring.host_ports(at).values()) <= wiring.switches.keys()
@@ -108,7 +108,9 @@ def test_a_tree_has_the_existing_planes_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("present", "kept"), [(1, "0 %"), (2, "50 %"), (0, "75 %")])
 def test_the_loss_of_a_link_counts_the_ports_that_exist(present: int, kept: str) -> None:
-    assert fabric_figures(fabric(present))["worst single link"].endswith(f"keeps {kept} of its bandwidth")
+    assert fabric_figures(make_fabric(present))["worst single link"].endswith(
+        f"keeps {kept} of its bandwidth"
+    )
 
 
 def test_more_planes_join_without_an_effect_on_traffic(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.front.planning.support import document, fabric_of, planned
-from tests.front.planning.test_growth import identity
+from tests.front.planning.support import fabric_of, make_document, planned
+from tests.front.planning.test_growth import find_identity
 
 CORES = {"model": "sn5400", "nos": "frr"}
 
@@ -20,7 +20,7 @@ def pods_of(units: int, pods: Any, **gpus: Any) -> dict[str, Any]:
     """Units of four hosts, in pods."""
     spines = {"units_per_pod": pods, "oversubscription": 2}
     gpus = {"hosts": 4 * units, "hosts_per_unit": 4, "wiring": "rail", **gpus}
-    return document(gpus=gpus, spines=spines, cores=CORES)
+    return make_document(gpus=gpus, spines=spines, cores=CORES)
 
 
 def test_each_pod_has_the_units_that_the_spec_lists() -> None:
@@ -33,7 +33,7 @@ def test_each_pod_has_the_units_that_the_spec_lists() -> None:
 
 
 def test_equal_pods_may_be_listed() -> None:
-    assert identity(fabric_of(pods_of(8, [4, 4]))) == identity(fabric_of(pods_of(8, 4)))
+    assert find_identity(fabric_of(pods_of(8, [4, 4]))) == find_identity(fabric_of(pods_of(8, 4)))
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -50,7 +50,7 @@ def test_pods_that_grow_renumber_nothing(data: st.DataObject) -> None:
         units = data.draw(st.integers(len(before.fabric.units), sum(pods)))
         after = planned(pods_of(units, pods), before.lock)
         assert after.fabric is not None, after.diagnostics
-        old, new = identity(before.fabric), identity(after.fabric)
+        old, new = find_identity(before.fabric), find_identity(after.fabric)
         assert {key: new.get(key) for key in old} == old
         before = after
         assert before.fabric is not None
@@ -86,7 +86,7 @@ def test_a_nearly_empty_last_pod_is_reported_with_the_number_that_takes_fewer_sw
     units: int, ratio: int, reported: str
 ) -> None:
     gpus = {"hosts": 32 * units, "hosts_per_unit": 32}
-    spec = document(gpus=gpus, spines={"oversubscription": ratio}, cores=CORES)
+    spec = make_document(gpus=gpus, spines={"oversubscription": ratio}, cores=CORES)
     result = planned(spec)
     assert result.fabric is not None
     (note,) = [d for d in result.diagnostics if d.code == "FAB3059"]
@@ -100,7 +100,7 @@ def test_a_nearly_empty_last_pod_is_reported_with_the_number_that_takes_fewer_sw
 
 def test_uplinks_that_divide_badly_are_reported_with_the_number_that_takes_fewer_switches() -> None:
     box = {"model": "sn5600", "nos": "frr", "uplink_gbps": 400}
-    spec = document(
+    spec = make_document(
         gpus={"hosts": 296, "hosts_per_unit": 37}, tors=box, spines={**box, "oversubscription": 2},
         cores={"model": "sn5600", "nos": "frr"},
     )  # fmt: skip
@@ -154,7 +154,7 @@ def test_a_pod_too_large_names_uplinks_and_planes_with_which_it_fits(
     model: str, per_unit: int, pod: int, box: dict[str, Any], more: dict[str, Any]
 ) -> None:
     gpus = {"model": model, "hosts": 2 * pod * per_unit, "hosts_per_unit": per_unit}
-    spec = document(gpus=gpus, tors=box, spines={**box, "units_per_pod": pod, **more}, cores=box)
+    spec = make_document(gpus=gpus, tors=box, spines={**box, "units_per_pod": pod, **more}, cores=box)
     (refused,) = [each for each in planned(spec).diagnostics if each.code == "FAB3010"]
     remedies = [each for each in refused.help.split(" a pod.") if "fits:" in each]
     assert len(remedies) == 2

@@ -20,9 +20,9 @@ from fabricc.front.planning.identity.repinning import (
     find_touched,
     minimal_sets,
 )
-from tests.effort import examples
-from tests.front.planning.support import CATALOG, AnyNos, document, planned, spec_of
-from tests.front.planning.test_growth import GROWTH, ZONES, identity
+from tests.effort import scale_examples
+from tests.front.planning.support import CATALOG, AnyNos, make_document, planned, spec_of
+from tests.front.planning.test_growth import GROWTH, ZONES, find_identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from fabricc.front.planning import Plan
     from fabricc.front.spec.lock import Lock
 
-PLAIN = document(gpus={"hosts": 56, "hosts_per_unit": 8, "rails_per_tor": 4})
-TIGHT = document(
+PLAIN = make_document(gpus={"hosts": 56, "hosts_per_unit": 8, "rails_per_tor": 4})
+TIGHT = make_document(
     gpus={"hosts": 20, "hosts_per_unit": 5, "rails_per_tor": 2},
     addressing={"hosts": "10.0.0.0/21", "links": "10.1.0.0/20", "loopbacks": "10.2.0.0/24"},
     management={"network": "10.3.0.0/24"},
 )
-PLANES = document(
+PLANES = make_document(
     gpus={"model": "hgx-2x200", "hosts": 24, "hosts_per_unit": 16},
     planes=2,
     tors={"model": "sn5600", "uplink_gbps": 400},
@@ -47,7 +47,7 @@ PODS = deepcopy(ZONES)
 PODS["gpus"] |= {"racks": 24, "capacity": 48}
 
 
-def repinned(text: dict[str, Any], lock: Lock, *keys: str) -> tuple[Plan, RepinResult | None]:
+def repin_spec(text: dict[str, Any], lock: Lock, *keys: str) -> tuple[Plan, RepinResult | None]:
     spec = spec_of(text)
     return find_repin(
         lock,
@@ -57,51 +57,51 @@ def repinned(text: dict[str, Any], lock: Lock, *keys: str) -> tuple[Plan, RepinR
     )
 
 
-def changed(spec: dict[str, Any], **sections: Any) -> dict[str, Any]:
+def change_spec(spec: dict[str, Any], **sections: Any) -> dict[str, Any]:
     text = deepcopy(spec)
     for name, section in sections.items():
         text[name] = {**text.get(name, {}), **section}
     return text
 
 
-def moved(before: Fabric, after: Fabric) -> set[str]:
+def find_moved(before: Fabric, after: Fabric) -> set[str]:
     """Return the names of everything that changed, by all that identifies devices, ports and cables."""
-    old, new = identity(before), identity(after)
+    old, new = find_identity(before), find_identity(after)
     return {key for key in old if new.get(key) != old[key]}
 
 
 def test_one_pin_that_touches_nothing_is_all_that_changes() -> None:
     """56 hosts of 8 GPUs: the strides are as tight as an earlier build left them, and the spines outgrow theirs."""
-    eight = changed(PLAIN, spines={"count": 8}, tors={"oversubscription": 4})
+    eight = change_spec(PLAIN, spines={"count": 8}, tors={"oversubscription": 4})
     first = planned(eight)
     lock = replace(first.lock, strides=dict(first.lock.strides) | {"spine": 8, "unit": 64})
     before = planned(eight, lock)
     assert before.fabric is not None
-    more = changed(eight, spines={"count": 10})
+    more = change_spec(eight, spines={"count": 10})
     refused = planned(more, lock)
     assert refused.fabric is None
     assert "--repin" in refused.diagnostics[0].help
-    after, found = repinned(more, lock)
+    after, found = repin_spec(more, lock)
     assert found is not None
     assert after.fabric is not None
     assert found.pins.keys() == {"spine"}
     assert found.touched == ChangedParts()
-    assert moved(before.fabric, after.fabric) == set()
+    assert find_moved(before.fabric, after.fabric) == set()
     afresh = planned(more)
     assert afresh.fabric is not None
     assert {
-        name for name in moved(before.fabric, afresh.fabric) if "host" in name
+        name for name in find_moved(before.fabric, afresh.fabric) if "host" in name
     }  # what choosing all anew would touch
 
 
 def test_spines_that_are_full_take_one_pin() -> None:
-    first = planned(document(gpus={"hosts": 64}))
-    after, found = repinned(document(gpus={"hosts": 256}), first.lock)
+    first = planned(make_document(gpus={"hosts": 64}))
+    after, found = repin_spec(make_document(gpus={"hosts": 256}), first.lock)
     assert found is not None
     assert found.pins == {"links_per_spine": (4, 1)}
     assert first.fabric is not None
     assert after.fabric is not None
-    gone = moved(first.fabric, after.fabric)
+    gone = find_moved(first.fabric, after.fabric)
     assert not any("host" in name for name in gone)
     assert found.touched.gpus == 512
     assert found.touched.hosts == 0
@@ -109,26 +109,26 @@ def test_spines_that_are_full_take_one_pin() -> None:
 
 def test_repin_without_an_outgrown_pin_changes_nothing() -> None:
     first = planned(PLAIN)
-    after, found = repinned(PLAIN, first.lock)
+    after, found = repin_spec(PLAIN, first.lock)
     assert (after.lock, found) == (first.lock, RepinResult({}, ChangedParts()))
 
 
 def test_keys_change_those_pins_and_no_others() -> None:
-    first = planned(document(gpus={"hosts": 64}))
-    more = document(gpus={"hosts": 256})
-    wanted, found = repinned(more, first.lock, "links_per_spine")
+    first = planned(make_document(gpus={"hosts": 64}))
+    more = make_document(gpus={"hosts": 256})
+    wanted, found = repin_spec(more, first.lock, "links_per_spine")
     assert found is not None
-    assert wanted.lock == repinned(more, first.lock)[0].lock
+    assert wanted.lock == repin_spec(more, first.lock)[0].lock
     assert found.requested == ("links_per_spine",)
-    _, short = repinned(more, first.lock, "unit", "spine")
+    _, short = repin_spec(more, first.lock, "unit", "spine")
     assert short is not None
     assert not short.enough
     assert short.pins == {"links_per_spine": (4, 1)}
 
 
 def test_repin_of_an_impossible_spec_reports_its_errors() -> None:
-    first = planned(document(gpus={"hosts": 64}))
-    after, found = repinned(document(gpus={"hosts": 8192}), first.lock)
+    first = planned(make_document(gpus={"hosts": 64}))
+    after, found = repin_spec(make_document(gpus={"hosts": 8192}), first.lock)
     assert found is None
     assert {d.code for d in after.diagnostics} == {"FAB3009"}
 
@@ -141,7 +141,7 @@ def test_pinned_core_groups_are_not_resized_silently() -> None:
     refused = planned(PODS, odd)
     (problem,) = refused.diagnostics
     assert (problem.code, "to 5, which does not divide the 8 spines" in problem.message) == ("FAB3020", True)
-    after, found = repinned(PODS, odd)
+    after, found = repin_spec(PODS, odd)
     assert found is not None
     assert after.fabric is not None
     assert found.pins == {"spines_per_core_group": (5, 8)}
@@ -154,7 +154,7 @@ def wider_units(spec: dict[str, Any], amount: int) -> None:
                 group[key] += min(amount, 4)
 
 
-def finer(spec: dict[str, Any], amount: int) -> None:
+def refine_spec(spec: dict[str, Any], amount: int) -> None:
     spec["tors"]["oversubscription"] = 1 + amount / 4
 
 
@@ -163,17 +163,17 @@ def coarser_pods(spec: dict[str, Any], amount: int) -> None:
         spec["spines"]["oversubscription"] = 1 + amount / 4
 
 
-CHANGES: list[Callable[[dict[str, Any], int], None]] = [*GROWTH, wider_units, finer, coarser_pods]
+CHANGES: list[Callable[[dict[str, Any], int], None]] = [*GROWTH, wider_units, refine_spec, coarser_pods]
 
 
-def subsets(keys: Iterator[str] | set[str], most: int) -> Iterator[frozenset[str]]:
+def all_subsets(keys: Iterator[str] | set[str], most: int) -> Iterator[frozenset[str]]:
     ordered = sorted(keys)
     return map(frozenset, chain.from_iterable(combinations(ordered, size) for size in range(most + 1)))
 
 
 @pytest.mark.slow
 @settings(
-    max_examples=examples(20),
+    max_examples=scale_examples(20),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
@@ -203,7 +203,7 @@ def test_the_least_repin_suffices_and_nothing_less_does(
         stay = all(result.lock.strides.get(k, v) == v for k, v in pinned.items() if k not in keys)
         return result.fabric is not None and stay
 
-    after, found = repinned(text, first.lock)
+    after, found = repin_spec(text, first.lock)
     if found is None:
         assert not works(frozenset(first.lock.strides))
         return
@@ -213,7 +213,7 @@ def test_the_least_repin_suffices_and_nothing_less_does(
     assert {name: pins[name] for name in kept if name in pins} == {n: v for n, v in kept.items() if n in pins}
     least = frozenset(found.pins)
     assert works(least)
-    sufficient = [keys for keys in subsets(set(first.lock.strides), 2) if works(keys)]
+    sufficient = [keys for keys in all_subsets(set(first.lock.strides), 2) if works(keys)]
     assert not any(keys < least for keys in sufficient)
     for keys in sufficient:
         fabric = without(keys).fabric
@@ -222,7 +222,7 @@ def test_the_least_repin_suffices_and_nothing_less_does(
                 found,
                 keys,
             )
-    again, settled = repinned(text, after.lock)
+    again, settled = repin_spec(text, after.lock)
     assert settled is not None
     assert (again.lock, settled.pins) == (after.lock, {})
 
@@ -234,7 +234,7 @@ def test_minimal_sets_are_all_of_them(conflicts: list[frozenset[str]]) -> None:
     def hits(chosen: frozenset[str]) -> bool:
         return all(chosen & conflict for conflict in conflicts)
 
-    every = [keys for keys in subsets(set("abcdef"), 6) if hits(keys)]
+    every = [keys for keys in all_subsets(set("abcdef"), 6) if hits(keys)]
     least = {keys for keys in every if not any(other < keys for other in every)}
     found = minimal_sets("abcdef", hits)
     assert set(found) == least
@@ -244,11 +244,11 @@ def test_minimal_sets_are_all_of_them(conflicts: list[frozenset[str]]) -> None:
 @pytest.mark.parametrize(
     "more",
     [
-        changed(TIGHT, gpus={"hosts": 28, "hosts_per_unit": 9}),
-        changed(TIGHT, gpus={"hosts": 48}),
-        changed(PLAIN, gpus={"hosts": 250}),
-        changed(PLANES, gpus={"hosts": 250}),
-        changed(PODS, gpus={"racks": 200, "capacity": 400}),
+        change_spec(TIGHT, gpus={"hosts": 28, "hosts_per_unit": 9}),
+        change_spec(TIGHT, gpus={"hosts": 48}),
+        change_spec(PLAIN, gpus={"hosts": 250}),
+        change_spec(PLANES, gpus={"hosts": 250}),
+        change_spec(PODS, gpus={"racks": 200, "capacity": 400}),
     ],
 )
 def test_counted_changes_equal_a_comparison_of_all_devices(more: dict[str, Any]) -> None:
@@ -257,13 +257,13 @@ def test_counted_changes_equal_a_comparison_of_all_devices(more: dict[str, Any])
         more.get("addressing", {}).get("hosts", more.get("planes")), PLAIN
     )
     first = planned(PODS if "cores" in more else base)
-    after, found = repinned(more, first.lock)
+    after, found = repin_spec(more, first.lock)
     assert found is not None
     assert found.pins
     assert first.fabric is not None
     assert after.fabric is not None
     counted = compare_fabrics(first.fabric, after.fabric)
-    others = {key.split()[0] for key in moved(first.fabric, after.fabric)}
+    others = {key.split()[0] for key in find_moved(first.fabric, after.fabric)}
     hosts = {name for unit in first.fabric.units.values() for name in unit.hosts.values()}
     assert counted.hosts == len(others & hosts)
     assert counted.switches == len(others - hosts)

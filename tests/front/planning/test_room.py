@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from fabricc.front.planning.topology.layout import list_rooms, report_full
-from tests.front.planning.support import document, fabric_of, planned, spec_of
+from tests.front.planning.support import fabric_of, make_document, planned, spec_of
 from tests.front.planning.test_growth import SETS, ZONES
 
-PLAIN = document(gpus={"hosts": 32, "hosts_per_unit": 8, "rails_per_tor": 4})
+PLAIN = make_document(gpus={"hosts": 32, "hosts_per_unit": 8, "rails_per_tor": 4})
 PODS = {**ZONES, "gpus": {key: value for key, value in ZONES["gpus"].items() if key != "capacity"}}
 
 
@@ -27,13 +27,13 @@ def test_every_pin_that_bounds_something_has_its_row(spec: dict[str, Any]) -> No
 
 @pytest.mark.parametrize("declared", [None, 64])
 def test_growth_goes_as_far_as_the_room_and_no_further(declared: int | None) -> None:
-    text = document(gpus={"hosts": 32, "hosts_per_unit": 8, "rails_per_tor": 4, "capacity": declared})
+    text = make_document(gpus={"hosts": 32, "hosts_per_unit": 8, "rails_per_tor": 4, "capacity": declared})
     first = planned(text)
     assert first.fabric is not None
     units = {room.pin: room.room for room in list_rooms(first.fabric)}
     most = min(units["unit"], units["links_per_spine"])
     assert (most > 4) == (declared is not None)
-    grown = document(gpus={"hosts": 8 * most, "hosts_per_unit": 8, "rails_per_tor": 4})
+    grown = make_document(gpus={"hosts": 8 * most, "hosts_per_unit": 8, "rails_per_tor": 4})
     there = planned(grown, first.lock)
     assert there.fabric is not None
     (warning,) = report_full(spec_of(grown), there.fabric, list_rooms(there.fabric), pinned=True)
@@ -73,7 +73,7 @@ def test_cores_that_join_sets_of_rails_have_a_port_for_every_set_of_a_pod() -> N
 
 
 def test_a_capacity_that_is_declared_and_reached_is_no_warning() -> None:
-    text = document(gpus={"hosts": 32, "hosts_per_unit": 8, "rails_per_tor": 4, "capacity": 32})
+    text = make_document(gpus={"hosts": 32, "hosts_per_unit": 8, "rails_per_tor": 4, "capacity": 32})
     fabric = fabric_of(text)
     assert list(report_full(spec_of(text), fabric, list_rooms(fabric), pinned=False)) == []
     text["gpus"].pop("capacity")

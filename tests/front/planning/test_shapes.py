@@ -10,7 +10,7 @@ import pytest
 from fabricc.fabric import links
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import TierName
-from tests.front.planning.support import document, fabric_of, planned, spec_of
+from tests.front.planning.support import fabric_of, make_document, planned, spec_of
 
 if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 BOX = {"model": "sn5600", "nos": "frr"}
 
 
-LONE = document(gpus={"hosts": 8, "hosts_per_unit": 8, "rails_per_tor": 0}, spines=None)
-PAIR = document(
+LONE = make_document(gpus={"hosts": 8, "hosts_per_unit": 8, "rails_per_tor": 0}, spines=None)
+PAIR = make_document(
     gpus={"model": "hgx-2x200", "hosts": 8, "hosts_per_unit": 8, "rails_per_tor": 0}, tors=BOX, spines=None
 )
-RAIL_ONLY = document(gpus={"hosts": 64, "hosts_per_unit": 64, "wiring": "rail-only"}, spines=None)
-RAIL_PLANES = document(gpus={"hosts": 64, "hosts_per_unit": 16, "wiring": "rail-only"})
-RAILS_AND_PORTS = document(
+RAIL_ONLY = make_document(gpus={"hosts": 64, "hosts_per_unit": 64, "wiring": "rail-only"}, spines=None)
+RAIL_PLANES = make_document(gpus={"hosts": 64, "hosts_per_unit": 16, "wiring": "rail-only"})
+RAILS_AND_PORTS = make_document(
     gpus={"model": "hgx-2x200", "hosts": 48, "hosts_per_unit": 16, "wiring": "rail-only"}, planes=2,
     tors=BOX | {"uplink_gbps": 400}, spines=BOX,
 )  # fmt: skip
 DUAL_TORS = RAILS_AND_PORTS | {"planes": 1}
-SETS = document(gpus={"hosts": 64, "hosts_per_unit": 16}, spines={"rails": 4})
-JOINED = document(
+SETS = make_document(gpus={"hosts": 64, "hosts_per_unit": 16}, spines={"rails": 4})
+JOINED = make_document(
     gpus={"hosts": 64, "hosts_per_unit": 16}, spines={"rails": 2, "units_per_pod": 2},
     cores={"model": "sn5400", "nos": "frr"},
 )  # fmt: skip
@@ -41,7 +41,7 @@ SHAPES = {
 }  # fmt: skip
 
 
-def reached(fabric: Fabric) -> dict[tuple[SwitchId, ...], set[SwitchId]]:
+def find_parts(fabric: Fabric) -> dict[tuple[SwitchId, ...], set[SwitchId]]:
     """The parts of a fabric that cables join: the ToRs of each -> all its switches."""
     by_name = {fabric.name(at): at for at in fabric.switch_ids()}
     left, parts = set(by_name), {}
@@ -73,7 +73,7 @@ def test_counts_and_what_is_joined(name: str, tors: int, spines: int, cores: int
     fabric = fabric_of(SHAPES[name])
     counts = fabric.counts()
     assert (counts["tors"], counts["spines"], counts["cores"]) == (tors, spines, cores)
-    found = reached(fabric)
+    found = find_parts(fabric)
     assert len(found) == parts
     assert {len(of) for of in found} == {tors // parts}
     hosts = [fabric.host(at) for at in fabric.host_ids()]
@@ -136,16 +136,18 @@ def only_problem(text: dict[str, Any], code: str) -> str:
 
 
 def test_rails_that_nothing_joins_are_refused_unless_requested() -> None:
-    islands = document(gpus={"hosts": 4, "hosts_per_unit": 4}, spines=None)
+    islands = make_document(gpus={"hosts": 4, "hosts_per_unit": 4}, spines=None)
     help_ = only_problem(islands, "FAB3052")
     assert "`gpus.wiring: rail-only`" in help_
     assert "`gpus.rails_per_tor: 0`" in help_
     for remedy in ({"wiring": "rail-only"}, {"rails_per_tor": 0}):
-        assert fabric_of(document(gpus={"hosts": 4, "hosts_per_unit": 4, **remedy}, spines=None))
-    full = document(gpus={"hosts": 16, "hosts_per_unit": 16}, spines=None)
+        assert fabric_of(make_document(gpus={"hosts": 4, "hosts_per_unit": 4, **remedy}, spines=None))
+    full = make_document(gpus={"hosts": 16, "hosts_per_unit": 16}, spines=None)
     assert "rails_per_tor" not in only_problem(full, "FAB3052")
     assert (
-        planned(document(gpus={"hosts": 16, "hosts_per_unit": 16, "rails_per_tor": 0}, spines=None)).fabric
+        planned(
+            make_document(gpus={"hosts": 16, "hosts_per_unit": 16, "rails_per_tor": 0}, spines=None)
+        ).fabric
         is None
     )
 
@@ -153,9 +155,9 @@ def test_rails_that_nothing_joins_are_refused_unless_requested() -> None:
 @pytest.mark.parametrize(("hosts", "per_unit"), [(64, 32), (128, 64), (96, 32)])
 def test_units_that_nothing_joins_are_refused_with_spines_that_do(hosts: int, per_unit: int) -> None:
     gpus = {"hosts": hosts, "hosts_per_unit": per_unit, "wiring": "rail-only"}
-    help_ = only_problem(document(gpus=gpus, spines=None), "FAB3054")
+    help_ = only_problem(make_document(gpus=gpus, spines=None), "FAB3054")
     if found := re.search(r"`gpus\.hosts_per_unit: (\d+)` puts", help_):
-        assert fabric_of(document(gpus={**gpus, "hosts_per_unit": int(found[1])}, spines=None))
+        assert fabric_of(make_document(gpus={**gpus, "hosts_per_unit": int(found[1])}, spines=None))
     else:
         assert hosts > 64
     sizes = re.search(
@@ -164,7 +166,7 @@ def test_units_that_nothing_joins_are_refused_with_spines_that_do(hosts: int, pe
     )
     assert sizes
     joined = fabric_of(
-        document(gpus={**gpus, "hosts_per_unit": int(sizes[1] or per_unit)}, spines={"model": sizes[2]})
+        make_document(gpus={**gpus, "hosts_per_unit": int(sizes[1] or per_unit)}, spines={"model": sizes[2]})
     )
     assert (len(joined.units), joined.shape.spines) == (int(sizes[3]), int(sizes[4]))
 
@@ -174,18 +176,18 @@ def test_units_that_nothing_joins_are_refused_with_spines_that_do(hosts: int, pe
 )
 def test_sets_of_rails_that_do_not_come_out_even_are_refused(rails: int, per_tor: int, fits: str) -> None:
     gpus = {"hosts": 32, "hosts_per_unit": 16, "rails_per_tor": per_tor}
-    assert fits in only_problem(document(gpus=gpus, spines={"rails": rails}), "FAB3053")
+    assert fits in only_problem(make_document(gpus=gpus, spines={"rails": rails}), "FAB3053")
     for number in fits.split(", "):
-        assert fabric_of(document(gpus=gpus, spines={"rails": int(number)}))
+        assert fabric_of(make_document(gpus=gpus, spines={"rails": int(number)}))
 
 
 def test_too_many_tors_for_one_mesh_may_be_one_mesh_for_each_rail() -> None:
     box = {"model": "sn5600"}
     gpus = {"model": "dgx-b300", "hosts": 512, "hosts_per_unit": 32}
-    (problem,) = planned(document(gpus=gpus, tors=box, spines=box)).diagnostics
+    (problem,) = planned(make_document(gpus=gpus, tors=box, spines=box)).diagnostics
     sizes = re.search(r"`gpus.wiring: rail-only` fits: per rail (\d+) ToRs and (\d+) spines", problem.help)
     assert sizes
-    counts = fabric_of(document(gpus={**gpus, "wiring": "rail-only"}, tors=box, spines=box)).counts()
+    counts = fabric_of(make_document(gpus={**gpus, "wiring": "rail-only"}, tors=box, spines=box)).counts()
     assert (counts["tors"], counts["spines"]) == (8 * int(sizes[1]), 8 * int(sizes[2]))
 
 
@@ -197,7 +199,7 @@ def test_a_pool_of_links_that_nothing_uses_overlaps_nothing_and_is_not_assumed()
 
 
 def test_a_sole_spine_of_each_rail_is_reported_with_what_two_cost() -> None:
-    found = planned(document(gpus={"hosts": 16, "hosts_per_unit": 8, "wiring": "rail-only"})).diagnostics
+    found = planned(make_document(gpus={"hosts": 16, "hosts_per_unit": 8, "wiring": "rail-only"})).diagnostics
     (reported,) = [each for each in found if each.code == "FAB3028"]
     assert "8 sets" in reported.message
     assert "takes 8 " in reported.help

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fabricc.compiler.compiled import Compiled
 
 
-def findings(found: Compiled, *codes: str) -> list[str]:
+def list_findings(found: Compiled, *codes: str) -> list[str]:
     """Return the findings of some codes."""
     return [f"{each.code} {each.message}" for each in found.diagnostics if each.code in codes]
 
@@ -90,12 +90,12 @@ def test_numbers_that_a_spec_states_are_those_of_the_files(nos: str) -> None:
 @pytest.mark.parametrize("key", CLASHES)
 def test_two_tenants_have_no_number_in_common(key: str) -> None:
     tenants = f"  acme: {{hosts: [rack001-host01]}}\n  globex: {{hosts: [rack001-host02]{key}}}\n"
-    assert CLASHES[key] in findings(compiled("frr", tenants=tenants), "FAB3322")
+    assert CLASHES[key] in list_findings(compiled("frr", tenants=tenants), "FAB3322")
 
 
 def test_vrfs_without_tunnels_have_no_numbers() -> None:
     tenants = RAIL_TENANTS.replace("host01]", "host01], vni: 5010")
-    assert findings(compiled("frr", spines=False, tenants=tenants), "FAB3322") == [
+    assert list_findings(compiled("frr", spines=False, tenants=tenants), "FAB3322") == [
         "FAB3322 acme: VRFs have no VNI and no EVPN routes here, and vni is stated"
     ]
 
@@ -162,12 +162,12 @@ WRONG = {
 
 @pytest.mark.parametrize("tenants", WRONG)
 def test_a_tenant_that_does_not_fit_the_plan_is_a_finding(tenants: str) -> None:
-    assert WRONG[tenants] in findings(compiled("frr", tenants=tenants), WRONG[tenants][:7])
+    assert WRONG[tenants] in list_findings(compiled("frr", tenants=tenants), WRONG[tenants][:7])
 
 
 def test_ports_of_no_tenant_are_shut_and_named() -> None:
     found = compiled("frr", tenants="  acme: {hosts: [rack001-host01], gpus: [0-3]}\n")
-    assert findings(found, "FAB3315") == [
+    assert list_findings(found, "FAB3315") == [
         "FAB3315 ports of no tenant on 4 hosts, which are shut: rack001-host01, rack001-host02, rack002-host01 and "
         "others"
     ]
@@ -248,13 +248,13 @@ OUTSIDE = {
 @pytest.mark.parametrize("old", OUTSIDE)
 def test_an_outside_party_that_tenants_cannot_reach_is_a_finding(old: str, tmp_path: Path) -> None:
     new, wanted = OUTSIDE[old]
-    assert wanted in findings(with_exits(tmp_path, (old, new)), "FAB3302", "FAB3304", "FAB3317")
+    assert wanted in list_findings(with_exits(tmp_path, (old, new)), "FAB3302", "FAB3304", "FAB3317")
 
 
 def test_a_network_and_an_outside_party_of_one_name_are_a_finding(tmp_path: Path) -> None:
     found = with_exits(tmp_path, ("vault", "storage"), ("\ntenants:", f"{STORAGE}\ntenants:"))
     wanted = "FAB3317 globex reaches storage, which is a network and a party of `external`"
-    assert wanted in findings(found, "FAB3317")
+    assert wanted in list_findings(found, "FAB3317")
 
 
 STORAGE = (
@@ -276,26 +276,26 @@ REACH = ", reach: [storage]"
 
 def test_a_further_network_shuts_ports_of_tenants_that_do_not_reach_it() -> None:
     nobody = compiled("frr", tenants=TWO.format("", ""), more=STORAGE)
-    assert findings(nobody, "FAB3317", "FAB3321") == [
+    assert list_findings(nobody, "FAB3317", "FAB3321") == [
         "FAB3317 storage: acme does not reach it, so ports are shut on 2 hosts: rack001-host01, rack001-host02",
         "FAB3317 storage: globex does not reach it, so ports are shut on 2 hosts: rack002-host01, rack002-host02",
     ]
     assert open_storage_hosts(nobody) == set()
     one = compiled("frr", tenants=TWO.format(REACH, ""), more=STORAGE)
     assert open_storage_hosts(one) == {"rack001-host01", "rack001-host02"}
-    assert [each[:7] for each in findings(one, "FAB3317", "FAB3321")] == ["FAB3317"]
+    assert [each[:7] for each in list_findings(one, "FAB3317", "FAB3321")] == ["FAB3317"]
     alone = "  acme: {racks: [rack001, rack002], reach: [storage]}\n"
-    assert findings(compiled("frr", tenants=alone, more=STORAGE), "FAB3317", "FAB3321") == []
+    assert list_findings(compiled("frr", tenants=alone, more=STORAGE), "FAB3317", "FAB3321") == []
 
 
 def test_tenants_that_reach_one_network_meet_there() -> None:
     both = compiled("frr", tenants=TWO.format(REACH, REACH), more=STORAGE)
-    assert findings(both, "FAB3321") == [
+    assert list_findings(both, "FAB3321") == [
         "FAB3321 acme and globex meet in network storage, which does not isolate tenants"
     ]
     shared = "  acme: {hosts: [rack001-host01], gpus: [0-3], reach: [storage]}\n"
     shared += "  globex: {hosts: [rack001-host01], gpus: [4-7]}\n"
-    found = findings(compiled("frr", tenants=shared, more=STORAGE), "FAB3317", "FAB3321")
+    found = list_findings(compiled("frr", tenants=shared, more=STORAGE), "FAB3317", "FAB3321")
     assert any("rack001-host01 of globex is in network storage by another tenant" in each for each in found)
     assert any(each.startswith("FAB3321 acme and globex meet") for each in found)
 
@@ -330,12 +330,12 @@ def test_tenancy_table_lists_switches_that_terminate_vrfs(nos: str, model: str, 
 
 
 def test_a_switch_that_no_source_confirms_needs_a_reason() -> None:
-    assert [each[:7] for each in findings(compiled("sonic", accepted=False), "FAB3318", "FAB3319")] == [
+    assert [each[:7] for each in list_findings(compiled("sonic", accepted=False), "FAB3318", "FAB3319")] == [
         "FAB3319"
     ]
     accepted = compiled("sonic")
     assert {each.severity.value for each in accepted.diagnostics if each.code == "FAB3319"} == {"note"}
-    assert findings(compiled("sonic", spines=False, tenants=RAIL_TENANTS), "FAB3318", "FAB3319") == []
+    assert list_findings(compiled("sonic", spines=False, tenants=RAIL_TENANTS), "FAB3318", "FAB3319") == []
 
 
 def test_a_fabric_without_tenants_has_none() -> None:

@@ -62,7 +62,7 @@ def test_the_worst_case_of_the_pfc_annex() -> None:
 def test_a_platform_without_a_table_states_its_own_alpha(
     formula: TofinoFigures | AnnexFigures, exponent: int
 ) -> None:
-    pools = replace(published.z9864f().buffers.pools)
+    pools = replace(published.make_z9864f().buffers.pools)
     found = find_headroom(Buffers(165_867_080, 256, (), formula, pools, 2), 100, 40, 9216)
     assert found is not None
     assert found.dynamic_th == exponent

@@ -7,11 +7,11 @@ import pytest
 from fabricc.fabric.facts import switch_facts
 from fabricc.front.planning.quality import list_worksheets
 from fabricc.front.qos import PRESETS
-from tests.front.planning.support import document, fabric_of, planned, spec_of
+from tests.front.planning.support import fabric_of, make_document, planned, spec_of
 
 
 def test_pfc_only_leaves_no_mark_on_any_switch() -> None:
-    fabric = fabric_of(document(congestion={"profile": "pfc-only"}))
+    fabric = fabric_of(make_document(congestion={"profile": "pfc-only"}))
     for at in fabric.kinds():
         switch = fabric.switch(at)
         assert {p.ecn for p in switch.qos.profiles} == {None}
@@ -22,14 +22,14 @@ def test_pfc_only_leaves_no_mark_on_any_switch() -> None:
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_can_be_planned(name: str) -> None:
-    result = planned(document(congestion={"ecn": {"preset": name}}))
+    result = planned(make_document(congestion={"ecn": {"preset": name}}))
     assert result.fabric is not None
     assert {d.code for d in result.diagnostics} <= {"FAB4006", "FAB4009"}
 
 
 def test_threshold_findings_point_to_the_thresholds() -> None:
     own = {"min_kb": 5000, "max_kb": 9000, "max_percent": 10}
-    text = document(congestion={"ecn": own})
+    text = make_document(congestion={"ecn": own})
     result = planned(text)
     assert result.fabric is None
     assert {d.code for d in result.diagnostics} == {"FAB4010"}
@@ -40,7 +40,7 @@ def test_threshold_findings_point_to_the_thresholds() -> None:
 
 
 def test_a_declared_oversubscription_reaches_pools_and_worksheet() -> None:
-    text = document(buffers={"headroom_oversubscription": 2.5})
+    text = make_document(buffers={"headroom_oversubscription": 2.5})
     fabric = fabric_of(text)
     assert all(qos.pools and qos.pools.headroom_bytes > 0 for qos in fabric.qos.values())
     for sheet in list_worksheets(spec_of(text), fabric):
@@ -50,7 +50,7 @@ def test_a_declared_oversubscription_reaches_pools_and_worksheet() -> None:
 
 def test_a_buffer_over_budget_still_has_its_worksheet() -> None:
     classes = {"rdma": {"dscp": 26, "lossless": True}, "bulk": {"dscp": 34, "lossless": True}}
-    text = document(priorities=classes, cables={"spine": {"length_m": 2000}, "host": {"length_m": 300}})
+    text = make_document(priorities=classes, cables={"spine": {"length_m": 2000}, "host": {"length_m": 300}})
     result = planned(text)
     assert result.fabric is None
     assert "FAB4003" in {d.code for d in result.diagnostics}
@@ -65,7 +65,7 @@ def test_a_buffer_over_budget_still_has_its_worksheet() -> None:
 
 
 def test_the_worksheet_agrees_with_every_planned_profile() -> None:
-    text = document()
+    text = make_document()
     fabric = fabric_of(text)
     sheets = list_worksheets(spec_of(text), fabric)
     planned_profiles = {

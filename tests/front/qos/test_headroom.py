@@ -176,7 +176,7 @@ def test_xoff_never_falls_with_cable_and_is_whole_kibibytes(
 
 
 def test_a_cable_is_rounded_up_to_a_listed_length() -> None:
-    buffers = published.sn5600().buffers
+    buffers = published.make_sn5600().buffers
     found = {length: find_headroom(buffers, 400, length, 9216) for length in (0, 5, 6, 40, 41, 300)}
     assert [(f.cable_m, f.xoff_bytes) for f in found.values() if f] == [
         (5, 231424),
@@ -191,17 +191,17 @@ def test_a_cable_is_rounded_up_to_a_listed_length() -> None:
 
 
 def test_the_formula_serves_what_the_table_lacks() -> None:
-    found = find_headroom(published.sn5600().buffers, 400, 301, 9216)
+    found = find_headroom(published.make_sn5600().buffers, 400, 301, 9216)
     assert found is not None
     assert (found.cable_m, found.xoff_bytes) == (301, 679936)
     assert found.source == "Spectrum formula byte-share"
-    untabled = find_headroom(published.sn5600(table=False).buffers, 400, 40, 9216)
+    untabled = find_headroom(published.make_sn5600(table=False).buffers, 400, 40, 9216)
     assert untabled is not None
     assert (untabled.xoff_bytes, untabled.dynamic_th) == (283648, 0)
 
 
 def test_without_a_formula_a_longer_cable_or_another_speed_has_no_headroom() -> None:
-    buffers = published.z9864f().buffers
+    buffers = published.make_z9864f().buffers
     assert find_headroom(buffers, 400, 300, 9216) is not None
     assert find_headroom(buffers, 400, 301, 9216) is None
     assert find_headroom(buffers, 1600, 5, 9216) is None

@@ -18,7 +18,7 @@ from fabricc.front.qos.ecn import DCTCP, UEC, ceiling_bytes, ecn_thresholds, lea
 from fabricc.front.spec.document import cluster_schema
 from fabricc.front.spec.model import Priority
 from fabricc.front.spec.priorities import PFC_ONLY
-from tests.front.qos.published import sn5600
+from tests.front.qos.published import make_sn5600
 from tests.samples import CLASSES
 
 FAR = 10**9
@@ -94,7 +94,7 @@ def test_no_marking_reaches_the_pause_point(name: str, speed: int, rtt: int, pau
 
 def test_a_preset_above_pfc_is_lowered_with_a_warning() -> None:
     qos, (finding,), _ = switch_qos(
-        CLASSES, sn5600(), {(400, 40): 128}, 9216, RTT, marking=PRESETS["sonic-default"]
+        CLASSES, make_sn5600(), {(400, 40): 128}, 9216, RTT, marking=PRESETS["sonic-default"]
     )
     assert (finding.code, finding.severity) == ("FAB4009", Severity.WARNING)
     assert "PFC acts first above 852,480 bytes" in finding.message
@@ -110,7 +110,7 @@ def test_published_thresholds_and_assumed_buffers_keep_the_marks_with_a_warning(
     stated: bool, why: str
 ) -> None:
     marking = replace(PRESETS["cumulus-lossless"], stated=stated)
-    model = replace(sn5600(), vendor="nvidia")
+    model = replace(make_sn5600(), vendor="nvidia")
     if "assumed" in why:
         model = replace(model, vendor="other", sources={"buffers.pools": "assumed: of a sibling"})
     qos, (finding, *more), _ = switch_qos(CLASSES, model, {(400, 40): 128}, 9216, RTT, marking=marking)
@@ -133,22 +133,22 @@ def test_dells_own_thresholds_are_kept_on_its_switches() -> None:
 def test_numbers_of_the_spec_above_pfc_are_refused_with_the_bound() -> None:
     links = {(400, 40): 128}
     own = FixedMarking("spec", 500 * KB, 900 * KB, 10, "congestion.ecn", stated=True)
-    _, (finding,), _ = switch_qos(CLASSES, sn5600(), links, 9216, RTT, marking=own)
+    _, (finding,), _ = switch_qos(CLASSES, make_sn5600(), links, 9216, RTT, marking=own)
     assert (finding.code, finding.severity) == ("FAB4010", Severity.ERROR)
     assert finding.help == "the largest max_kb that fits is 852; or accept FAB4010 with a reason"
     fitting = replace(own, max_bytes=852 * KB)
-    qos, findings, _ = switch_qos(CLASSES, sn5600(), links, 9216, RTT, marking=fitting)
+    qos, findings, _ = switch_qos(CLASSES, make_sn5600(), links, 9216, RTT, marking=fitting)
     assert findings == ()
     assert qos.profiles[0].ecn == Ecn(499_968, 851_904, 10)
 
 
 def test_pfc_only_has_profiles_without_thresholds_and_a_worksheet_without_marks() -> None:
     links = {(400, 300): 120}
-    qos, findings, names = switch_qos(UNMARKED, sn5600(), links, 9216, RTT)
+    qos, findings, names = switch_qos(UNMARKED, make_sn5600(), links, 9216, RTT)
     assert [p.ecn for p in qos.profiles] == [None]
     assert set(names.values()) == {"400g-300m"}
     assert [f.code for f in findings] == []
-    labels = {row.label for row in build_worksheet(qos, sn5600(), links, 9216, RTT)["400g-300m"]}
+    labels = {row.label for row in build_worksheet(qos, make_sn5600(), links, 9216, RTT)["400g-300m"]}
     assert "pause point" in labels
     assert not labels & {"Kmin", "Kmax", "Pmax"}
 
@@ -157,8 +157,8 @@ def test_pfc_only_needs_no_room_for_marks() -> None:
     tight = {(400, 300): 100}
     two = (*UNMARKED[:2], replace(UNMARKED[1], name="storage", priority=4, dscps=(34,)), UNMARKED[2])
     marked = tuple(replace(c, ecn=c.lossless) for c in two)
-    assert [f.code for f in switch_qos(marked, sn5600(), tight, 9216, RTT)[1]] == ["FAB4005"]
-    assert switch_qos(two, sn5600(), tight, 9216, RTT)[1] == ()
+    assert [f.code for f in switch_qos(marked, make_sn5600(), tight, 9216, RTT)[1]] == ["FAB4005"]
+    assert switch_qos(two, make_sn5600(), tight, 9216, RTT)[1] == ()
 
 
 def test_lossless_classes_are_unmarked_without_ecn() -> None:
@@ -169,5 +169,5 @@ def test_lossless_classes_are_unmarked_without_ecn() -> None:
 
 def test_a_profiles_own_share_of_the_bdp_is_no_warning() -> None:
     for marking in (UEC, DCTCP):
-        assert switch_qos(CLASSES, sn5600(), {(400, 40): 16}, 9216, 20_000, marking=marking)[1] == ()
+        assert switch_qos(CLASSES, make_sn5600(), {(400, 40): 16}, 9216, 20_000, marking=marking)[1] == ()
     assert DCTCP.min_bdp < Fraction(1, 5) == UEC.min_bdp

@@ -15,14 +15,14 @@ from fabricc.front.qos import QosFinding, build_worksheet, switch_qos
 from fabricc.front.qos.headroom import find_headroom
 from fabricc.front.qos.lossless_policy import watchdog_timers
 from fabricc.front.qos.pools import PortGroup, divide_buffer, spectrum_reserved_bytes
-from tests.front.qos.published import sn5600, z9864f
+from tests.front.qos.published import make_sn5600, make_z9864f
 from tests.samples import CLASSES
 
 RTT = 7709
 TWO_LOSSLESS = (*CLASSES[:2], replace(CLASSES[1], name="storage", priority=4, dscps=(34,)), CLASSES[2])
 
 
-def findings(
+def list_findings(
     model: SwitchModel, links: dict[tuple[int, int], int], ratio: Fraction | None = None, classes: int = 1
 ) -> tuple[QosFinding, ...]:
     wanted = CLASSES if classes == 1 else TWO_LOSSLESS
@@ -30,7 +30,7 @@ def findings(
 
 
 def test_spectrum_shares_headroom_only_on_request() -> None:
-    model, links = sn5600(), {(400, 300): 128}
+    model, links = make_sn5600(), {(400, 300): 128}
     own, _, _ = switch_qos(CLASSES, model, links, 9216, RTT)
     pooled, wrong, _ = switch_qos(CLASSES, model, links, 9216, RTT, oversubscription=Fraction(2))
     assert wrong == ()
@@ -46,14 +46,14 @@ def test_spectrum_shares_headroom_only_on_request() -> None:
 
 def test_the_remedy_of_an_overfull_spectrum_works() -> None:
     links = {(400, 300): 128}
-    (finding,) = findings(sn5600(), links, classes=2)
+    (finding,) = list_findings(make_sn5600(), links, classes=2)
     assert finding.code == "FAB4003"
     assert finding.help.endswith("or headroom as a pool, `buffers: {headroom_oversubscription: 2}`")
-    assert findings(sn5600(), links, Fraction(2), classes=2) == ()
+    assert list_findings(make_sn5600(), links, Fraction(2), classes=2) == ()
 
 
 def test_a_declared_ratio_sets_the_pool_of_a_platform_that_has_one() -> None:
-    model, links = z9864f(), {(800, 40): 64}
+    model, links = make_z9864f(), {(800, 40): 64}
     shipped, _, _ = switch_qos(TWO_LOSSLESS, model, links, 9216, RTT)
     declared, wrong, _ = switch_qos(TWO_LOSSLESS, model, links, 9216, RTT, oversubscription=Fraction(2))
     assert wrong == ()
@@ -68,7 +68,7 @@ def test_a_declared_ratio_sets_the_pool_of_a_platform_that_has_one() -> None:
 
 
 def test_a_pool_next_to_the_ingress_pool_takes_from_it() -> None:
-    model = z9864f()
+    model = make_z9864f()
     outside = replace(model.buffers.pools, size_includes_headroom=False, ingress_lossless_bytes=129_165_096)
     buffers = replace(model.buffers, pools=outside)
     found = find_headroom(buffers, 800, 40, 9216)
@@ -81,7 +81,7 @@ def test_a_pool_next_to_the_ingress_pool_takes_from_it() -> None:
 
 
 def test_beyond_any_shipped_ratio_is_an_error_also_when_declared() -> None:
-    (finding,) = findings(z9864f(), {(800, 40): 64}, Fraction(8))
+    (finding,) = list_findings(make_z9864f(), {(800, 40): 64}, Fraction(8))
     assert (finding.code, finding.severity) == ("FAB4004", Severity.ERROR)
 
 
@@ -89,7 +89,7 @@ def test_beyond_any_shipped_ratio_is_an_error_also_when_declared() -> None:
 def test_a_declared_pool_holds_its_share_and_one_group_at_least(
     ratio: Fraction, ports: int, spectrum: bool, two: bool
 ) -> None:
-    model = sn5600() if spectrum else z9864f()
+    model = make_sn5600() if spectrum else make_z9864f()
     found = find_headroom(model.buffers, 400, 40, 9216, shared_pool=True)
     assert found is not None
     group = PortGroup(400, ports, 4, found)
@@ -105,24 +105,24 @@ def test_a_declared_pool_holds_its_share_and_one_group_at_least(
 
 
 def test_oversubscription_without_a_pool_warns() -> None:
-    model = sn5600()
+    model = make_sn5600()
     model = replace(model, buffers=replace(model.buffers, formula=None))
-    found = findings(model, {(400, 5): 2}, Fraction(2))
+    found = list_findings(model, {(400, 5): 2}, Fraction(2))
     assert [f.code for f in found] == ["FAB4013"]
 
 
 def test_an_egress_pool_that_is_too_small_drops_lossless_traffic() -> None:
-    model = sn5600()
+    model = make_sn5600()
     pools = replace(model.buffers.pools, egress_lossless_bytes=40_000_000)
     model = replace(model, buffers=replace(model.buffers, formula=None, pools=pools))
-    (finding,) = findings(model, {(400, 5): 64})
+    (finding,) = list_findings(model, {(400, 5): 64})
     assert (finding.code, finding.severity) == ("FAB4012", Severity.ERROR)
     assert "51,359,168 bytes" in finding.help
 
 
 @pytest.mark.parametrize(("exponent", "codes"), [(-9, ["FAB4011"]), (-8, []), (7, [])])
 def test_an_alpha_that_the_asic_lacks_is_refused(exponent: int, codes: list[str]) -> None:
-    model = sn5600(table=False)
+    model = make_sn5600(table=False)
     rows = (HeadroomRow(400, 40, 303_104, 19_456, 283_648, exponent),)
     buffers = replace(model.buffers, rows=rows, limits=Limits(alpha_exponents=(-8, 7)))
     unmarked = tuple(replace(c, ecn=False) for c in CLASSES)
@@ -132,10 +132,10 @@ def test_an_alpha_that_the_asic_lacks_is_refused(exponent: int, codes: list[str]
 
 
 def test_more_profiles_than_the_platform_holds() -> None:
-    model = sn5600()
+    model = make_sn5600()
     model = replace(model, buffers=replace(model.buffers, limits=Limits(port_profiles=2)))
-    assert findings(model, {(400, 5): 2, (400, 40): 2}) == ()
-    (finding,) = findings(model, {(400, 5): 2, (400, 40): 2, (400, 300): 2})
+    assert list_findings(model, {(400, 5): 2, (400, 40): 2}) == ()
+    (finding,) = list_findings(model, {(400, 5): 2, (400, 40): 2, (400, 300): 2})
     assert finding.code == "FAB4014"
     assert finding.message == "3 kinds of lossless port on one switch, NVIDIA SN5600 holds 2"
 

@@ -11,23 +11,23 @@ from hypothesis import strategies as st
 from fabricc.fabric.qos import Ecn
 from fabricc.front.qos import build_worksheet, switch_qos
 from fabricc.front.qos.plot import PANEL_HEIGHT, WIDTH, Panel, axis_ticks, draw_svg, panel_of, size_text
-from tests.front.qos.published import sn5600
+from tests.front.qos.published import make_sn5600
 from tests.samples import CLASSES
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def texts(picture: str) -> dict[str, float]:
+def text_places(picture: str) -> dict[str, float]:
     """Every text -> where its line stands, from the left."""
     return {t.text or "": float(t.get("x", "")) for t in ElementTree.fromstring(picture).iter(f"{SVG}text")}
 
 
 def test_a_panel_names_every_threshold() -> None:
     links = {(400, 40): 128}
-    qos, _, _ = switch_qos(CLASSES, sn5600(), links, 9216, 7709)
-    rows = build_worksheet(qos, sn5600(), links, 9216, 7709)["400g-40m"]
+    qos, _, _ = switch_qos(CLASSES, make_sn5600(), links, 9216, 7709)
+    rows = build_worksheet(qos, make_sn5600(), links, 9216, 7709)["400g-40m"]
     picture = draw_svg("zone <a>", [panel_of("tor0: 400g-40m", qos.profiles[0], rows)])
-    named = texts(picture)
+    named = text_places(picture)
     assert {
         "zone <a>",
         "tor0: 400g-40m",
@@ -39,7 +39,7 @@ def test_a_panel_names_every_threshold() -> None:
 
 
 def test_without_marks_only_pause_and_headroom_are_shown() -> None:
-    named = texts(draw_svg("pfc", [Panel("p", None, 2_000_000, 300_000, 500_000)]))
+    named = text_places(draw_svg("pfc", [Panel("p", None, 2_000_000, 300_000, 500_000)]))
     assert not [text for text in named if text.startswith("K")]
     assert "pause point 2 MB, headroom (xoff) 300 kB" in named
 

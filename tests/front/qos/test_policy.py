@@ -15,8 +15,8 @@ from fabricc.fabric.qos import Ecn, SwitchQos, Watchdog
 from fabricc.front.qos import QosFinding, build_worksheet, switch_qos
 from fabricc.front.qos.headroom import find_headroom
 from fabricc.front.qos.pools import PortGroup, divide_buffer, group_headroom_bytes, spectrum_reserved_bytes
-from tests.effort import examples
-from tests.front.qos.published import sn5600, z9864f
+from tests.effort import scale_examples
+from tests.front.qos.published import make_sn5600, make_z9864f
 from tests.samples import CLASSES
 
 RTT = 7709
@@ -24,12 +24,12 @@ TWO_LOSSLESS = (*CLASSES[:2], replace(CLASSES[1], name="storage", priority=4, ds
 LOSSY = tuple(replace(c, lossless=False) for c in CLASSES)
 
 
-def policy(
+def make_policy(
     links: dict[tuple[int, int], int], **changed: object
 ) -> tuple[SwitchQos, tuple[QosFinding, ...], dict[tuple[int, int], str]]:
     arguments: dict[str, object] = {
         "classes": CLASSES,
-        "model": sn5600(),
+        "model": make_sn5600(),
         "links": links,
         "mtu": 9216,
         "base_rtt_ns": RTT,
@@ -38,13 +38,13 @@ def policy(
     return qos, findings, dict(names)
 
 
-def only(findings: tuple[QosFinding, ...]) -> QosFinding:
+def only_finding(findings: tuple[QosFinding, ...]) -> QosFinding:
     assert len(findings) == 1, findings
     return findings[0]
 
 
 def test_a_tor_of_128_ports_at_400g() -> None:
-    qos, findings, names = policy({(400, 5): 64, (400, 30): 64})
+    qos, findings, names = make_policy({(400, 5): 64, (400, 30): 64})
     assert findings == ()
     assert names == {(400, 5): "400g-5m", (400, 30): "400g-40m"}
     far, near = qos.profiles
@@ -60,25 +60,25 @@ def test_a_tor_of_128_ports_at_400g() -> None:
 
 
 def test_lengths_that_round_to_one_row_share_a_profile_and_the_longest_round_trip() -> None:
-    qos, _, names = policy({(400, 10): 4, (400, 40): 4}, base_rtt_ns={(400, 10): 4000, (400, 40): 8000})
+    qos, _, names = make_policy({(400, 10): 4, (400, 40): 4}, base_rtt_ns={(400, 10): 4000, (400, 40): 8000})
     assert set(names.values()) == {"400g-40m"}
     assert qos.profiles[0].ecn.min_bytes == 400_000 // 192 * 192
 
 
 def test_without_a_lossless_class_or_link_there_is_nothing_to_protect() -> None:
     unmarked = tuple(replace(each, ecn=False) for each in LOSSY)
-    for result in (policy({(400, 40): 4}, classes=unmarked), policy({})):
+    for result in (make_policy({(400, 40): 4}, classes=unmarked), make_policy({})):
         qos, findings, names = result
         assert (qos.profiles, qos.watchdog, qos.pools, findings, names) == ((), None, None, (), {})
 
 
 def test_watchdog_covers_130_ports() -> None:
-    qos, _, _ = policy({(400, 40): 4}, port_count=130)
+    qos, _, _ = make_policy({(400, 40): 4}, port_count=130)
     assert qos.watchdog == Watchdog(1000, 1000, 500, "drop")
 
 
 def test_the_spectrum_pool_is_what_headroom_and_reserves_leave() -> None:
-    qos, _, _ = policy({(800, 40): 64})
+    qos, _, _ = make_policy({(800, 40): 64})
     assert qos.pools is not None
     taken = 64 * (410_624 + 2 * 38_912 + 20_480) + 262_144
     assert qos.pools.ingress_lossless_bytes == (158_229_504 - taken) // 192 * 192 == 125_395_968
@@ -98,7 +98,7 @@ def test_the_spectrum_pool_is_what_headroom_and_reserves_leave() -> None:
 def test_reserves_explain_shipped_pools_without_lossless_classes(
     name: str, buffer: int, ports: int, pool: int
 ) -> None:
-    model = sn5600()
+    model = make_sn5600()
     found = find_headroom(model.buffers, 100, 40, 9216)
     assert found is not None
     reserved = spectrum_reserved_bytes(model.buffers, (PortGroup(100, ports, 4, found),))
@@ -106,8 +106,8 @@ def test_reserves_explain_shipped_pools_without_lossless_classes(
 
 
 def test_a_shared_headroom_pool_is_the_catalogs_and_its_oversubscription_is_shown() -> None:
-    model = z9864f()
-    qos, findings, _ = policy({(800, 40): 64}, model=model, classes=TWO_LOSSLESS)
+    model = make_z9864f()
+    qos, findings, _ = make_policy({(800, 40): 64}, model=model, classes=TWO_LOSSLESS)
     assert findings == ()
     assert qos.pools is not None
     assert (qos.pools.ingress_lossless_bytes, qos.pools.headroom_bytes) == (162_539_680, 33_374_584)
@@ -117,16 +117,16 @@ def test_a_shared_headroom_pool_is_the_catalogs_and_its_oversubscription_is_show
 
 
 def test_more_lossless_classes_than_the_platform_has() -> None:
-    model = replace(sn5600(), buffers=replace(sn5600().buffers, max_lossless_classes=1))
-    finding = only(policy({(400, 5): 4}, model=model, classes=TWO_LOSSLESS)[1])
+    model = replace(make_sn5600(), buffers=replace(make_sn5600().buffers, max_lossless_classes=1))
+    finding = only_finding(make_policy({(400, 5): 4}, model=model, classes=TWO_LOSSLESS)[1])
     assert (finding.code, finding.severity) == ("FAB4001", Severity.ERROR)
     assert finding.message == "2 lossless classes are requested, NVIDIA SN5600 supports 1"
     assert finding.help.startswith("make 1 of them lossy, or state `buffers.max_lossless_classes` of a model")
 
 
 def test_a_cable_longer_than_the_table() -> None:
-    qos, findings, names = policy({(400, 301): 2, (400, 5): 2}, model=z9864f())
-    finding = only(findings)
+    qos, findings, names = make_policy({(400, 301): 2, (400, 5): 2}, model=make_z9864f())
+    finding = only_finding(findings)
     assert finding.code == "FAB4002"
     assert finding.message == "Dell Z9864F-ON has no headroom figures for a 301 m cable at 400G"
     assert finding.help == "the largest that fits is 300 m"
@@ -137,8 +137,8 @@ def test_a_cable_longer_than_the_table() -> None:
 
 
 def test_a_speed_that_the_table_lacks() -> None:
-    qos, findings, _ = policy({(1600, 5): 2}, model=z9864f())
-    assert only(findings).help.startswith(
+    qos, findings, _ = make_policy({(1600, 5): 2}, model=make_z9864f())
+    assert only_finding(findings).help.startswith(
         "its table lists 10G, 25G, 40G, 50G, 100G, 200G, 400G, 800G; `uplink_gbps`"
     )
     assert qos.profiles == ()
@@ -146,17 +146,17 @@ def test_a_speed_that_the_table_lacks() -> None:
 
 def test_over_budget_names_what_fits_and_it_does() -> None:
     links = {(400, 300): 128}
-    finding = only(policy(links, classes=TWO_LOSSLESS)[1])
+    finding = only_finding(make_policy(links, classes=TWO_LOSSLESS)[1])
     assert (finding.code, finding.severity) == ("FAB4003", Severity.ERROR)
     assert finding.help == (
         "the largest that fits is 1 lossless class; or cables of 40 m; or 99 ports at 400G with 300 m; "
         "or headroom as a pool, `buffers: {headroom_oversubscription: 2}`"
     )
     errors = {
-        "class": policy(links)[1],
-        "cable": policy({(400, 40): 128}, classes=TWO_LOSSLESS)[1],
-        "ports": policy({(400, 300): 99}, classes=TWO_LOSSLESS)[1],
-        "one more port": policy({(400, 300): 100}, classes=TWO_LOSSLESS)[1],
+        "class": make_policy(links)[1],
+        "cable": make_policy({(400, 40): 128}, classes=TWO_LOSSLESS)[1],
+        "ports": make_policy({(400, 300): 99}, classes=TWO_LOSSLESS)[1],
+        "one more port": make_policy({(400, 300): 100}, classes=TWO_LOSSLESS)[1],
     }
     grave = {name: [f.code for f in found if f.severity is Severity.ERROR] for name, found in errors.items()}
     assert grave == {"class": [], "cable": [], "ports": [], "one more port": ["FAB4005"]}
@@ -164,23 +164,23 @@ def test_over_budget_names_what_fits_and_it_does() -> None:
 
 def test_headroom_error_names_the_longest_fitting_cable() -> None:
     """Beyond its table a Spectrum's formula serves every length, so the limit is none of the table's."""
-    finding = only(policy({(400, 2000): 64})[1])
+    finding = only_finding(make_policy({(400, 2000): 64})[1])
     found = re.search(r"cables of (\d+) m", finding.help)
     assert found is not None
     longest = int(found[1])
     assert longest > 300
     grave = [
-        [f.code for f in policy({(400, metres): 64})[1] if f.severity is Severity.ERROR]
+        [f.code for f in make_policy({(400, metres): 64})[1] if f.severity is Severity.ERROR]
         for metres in (longest, longest + 1)
     ]
     assert grave == [[], ["FAB4005"]]
 
 
 def test_a_headroom_pool_beyond_anything_shipped_is_an_error_until_accepted() -> None:
-    model = z9864f()
+    model = make_z9864f()
     small = replace(model.buffers.pools, headroom_bytes=10_000_000)
     model = replace(model, buffers=replace(model.buffers, pools=small))
-    finding = only(policy({(800, 300): 64}, model=model)[1])
+    finding = only_finding(make_policy({(800, 300): 64}, model=model)[1])
     assert (finding.code, finding.severity) == ("FAB4004", Severity.ERROR)
     assert "oversubscribed 10.4 times" in finding.message
     assert finding.help == (
@@ -190,35 +190,35 @@ def test_a_headroom_pool_beyond_anything_shipped_is_an_error_until_accepted() ->
 
 
 def test_a_headroom_pool_smaller_than_one_group_is_an_error() -> None:
-    model = z9864f()
+    model = make_z9864f()
     tiny = replace(model.buffers.pools, headroom_bytes=1_000_000)
     model = replace(model, buffers=replace(model.buffers, pools=tiny))
-    finding = only(policy({(800, 300): 1}, model=model)[1])
+    finding = only_finding(make_policy({(800, 300): 1}, model=model)[1])
     assert finding.code == "FAB4003"
     assert finding.help.startswith("the largest that fits is cables of 40 m; or headroom as a pool")
 
 
 def test_marking_far_below_the_bdp_is_a_warning() -> None:
-    findings = policy({(400, 40): 128}, base_rtt_ns=60_000)[1]
-    finding = only(findings)
+    findings = make_policy({(400, 40): 128}, base_rtt_ns=60_000)[1]
+    finding = only_finding(findings)
     assert (finding.code, finding.severity) == ("FAB4006", Severity.WARNING)
     assert "426,240 bytes already" in finding.message
 
 
 def test_an_mtu_above_that_of_the_table() -> None:
-    finding = only(policy({(400, 40): 4}, mtu=9500)[1])
+    finding = only_finding(make_policy({(400, 40): 4}, mtu=9500)[1])
     assert (finding.code, finding.help) == ("FAB4007", "the largest that fits is 9216")
-    table_free = policy({(400, 40): 4}, mtu=9500, model=sn5600(table=False))
+    table_free = make_policy({(400, 40): 4}, mtu=9500, model=make_sn5600(table=False))
     assert table_free[1] == ()
 
 
 def test_the_published_row_that_is_short_is_named() -> None:
-    finding = only(policy({(40, 5): 4})[1])
+    finding = only_finding(make_policy({(40, 5): 4})[1])
     assert finding.code == "FAB4008"
     assert "75,776 bytes, 1,024 less than its xon and xoff" in finding.message
 
 
-@settings(deadline=None, max_examples=examples(60))
+@settings(deadline=None, max_examples=scale_examples(60))
 @given(
     links=st.dictionaries(
         st.tuples(st.sampled_from([100, 200, 400, 800]), st.sampled_from([0, 3, 5, 30, 40, 100, 300, 700])),
@@ -233,8 +233,8 @@ def test_the_published_row_that_is_short_is_named() -> None:
 def test_a_policy_without_errors_is_lossless(
     links: dict[tuple[int, int], int], spectrum: bool, two: bool, rtt: int
 ) -> None:
-    model = sn5600() if spectrum else z9864f()
-    qos, findings, names = policy(
+    model = make_sn5600() if spectrum else make_z9864f()
+    qos, findings, names = make_policy(
         links, model=model, base_rtt_ns=rtt, classes=TWO_LOSSLESS if two else CLASSES
     )
     assert [p.name for p in qos.profiles] == sorted({*names.values()})
@@ -264,8 +264,8 @@ def test_a_policy_without_errors_is_lossless(
 
 def test_the_worksheet_states_every_step() -> None:
     links = {(400, 40): 128}
-    qos, _, _ = policy(links)
-    sheet = {row.label: row for row in build_worksheet(qos, sn5600(), links, 9216, RTT)["400g-40m"]}
+    qos, _, _ = make_policy(links)
+    sheet = {row.label: row for row in build_worksheet(qos, make_sn5600(), links, 9216, RTT)["400g-40m"]}
     figures = {label: row.value for label, row in sheet.items()}
     assert figures["pause response"] == 905
     assert figures["on the cable, both ways"] == 20202.02
@@ -280,12 +280,12 @@ def test_the_worksheet_states_every_step() -> None:
 
 def test_a_policy_without_profiles_has_no_worksheet() -> None:
     links = {(1600, 5): 2}
-    qos, _, _ = policy(links, model=z9864f())
-    assert build_worksheet(qos, z9864f(), links, 9216, RTT) == {}
+    qos, _, _ = make_policy(links, model=make_z9864f())
+    assert build_worksheet(qos, make_z9864f(), links, 9216, RTT) == {}
 
 
 def test_per_group_headroom_next_to_fixed_pools_has_to_fit() -> None:
-    model = sn5600()
+    model = make_sn5600()
     model = replace(model, buffers=replace(model.buffers, formula=None))
     found = find_headroom(model.buffers, 400, 40, 9216)
     assert found is not None
@@ -310,7 +310,7 @@ def test_worksheet_marks_assumed_pools_and_shows_the_alternative(
 
 
 def test_a_marked_class_has_thresholds_without_a_lossless_one() -> None:
-    qos, findings, names = policy({(400, 40): 4, (400, 5): 2, (800, 5): 2}, classes=LOSSY)
+    qos, findings, names = make_policy({(400, 40): 4, (400, 5): 2, (800, 5): 2}, classes=LOSSY)
     assert (findings, qos.pools, qos.watchdog) == ((), None, None)
     assert names == {(400, 40): "400g", (400, 5): "400g", (800, 5): "800g"}
     assert [(p.name, p.cable_m, p.headroom) for p in qos.profiles] == [("400g", 40, None), ("800g", 5, None)]

@@ -14,7 +14,7 @@ from fabricc.fabric.facts import congestion_facts
 from fabricc.fabric.qos import Trimming
 from fabricc.front.qos import plan_trimming, traffic_classes
 from fabricc.front.spec.model import Priority
-from tests.front.planning.support import document, fabric_of, planned, spec_of
+from tests.front.planning.support import fabric_of, make_document, planned, spec_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +32,7 @@ management:
 
 
 def trimming_spec(**trimming: Any) -> dict[str, Any]:
-    return document(congestion={"trimming": {"class": "cnp", **trimming}})
+    return make_document(congestion={"trimming": {"class": "cnp", **trimming}})
 
 
 def test_trimmed_packets_use_the_configured_class() -> None:
@@ -58,7 +58,7 @@ def test_a_switch_that_uses_fewer_profiles_than_its_kind_trims_as_well() -> None
 
 
 def test_no_trimming_facts_without_trimming() -> None:
-    fabric = fabric_of(document())
+    fabric = fabric_of(make_document())
     assert not [path for at in fabric.kinds() for path in congestion_facts(fabric.switch(at).qos)]
 
 
@@ -89,7 +89,7 @@ def test_a_size_that_the_chip_does_not_have_is_refused_with_its_range() -> None:
     assert (wrong.position.line, wrong.position.column) == (place.line, place.column)
 
 
-def spec(folder: Path, model: str, nos_name: str, congestion: str) -> Path:
+def write_spec(folder: Path, model: str, nos_name: str, congestion: str) -> Path:
     path = folder / "cluster.yaml"
     path.write_text(SPEC.format(model=model, nos=nos_name, congestion=congestion))
     return path
@@ -107,7 +107,7 @@ def spec(folder: Path, model: str, nos_name: str, congestion: str) -> Path:
 )
 @pytest.mark.parametrize("wish", ["{trimming: {class: cnp}}", "{link_retry: true}"])
 def test_a_nos_that_cannot_refuses_with_the_reason(tmp_path: Path, model: str, name: str, wish: str) -> None:
-    front = compile_spec(spec(tmp_path, model, name, wish))
+    front = compile_spec(write_spec(tmp_path, model, name, wish))
     assert not front.sound
     what = "packet trimming" if "trimming" in wish else "link-layer retry"
     reported = [d for d in front.diagnostics if what in d.message and d.severity is Severity.ERROR]
@@ -116,7 +116,9 @@ def test_a_nos_that_cannot_refuses_with_the_reason(tmp_path: Path, model: str, n
 
 
 def test_sonic_202505_on_spectrum_4_takes_it(tmp_path: Path) -> None:
-    front = compile_spec(spec(tmp_path, "sn5600", "sonic-202505", "{profile: uec, trimming: {class: cnp}}"))
+    front = compile_spec(
+        write_spec(tmp_path, "sn5600", "sonic-202505", "{profile: uec, trimming: {class: cnp}}")
+    )
     assert front.sound, [d.message for d in front.diagnostics]
     assert front.fabric is not None
     for at in front.fabric.kinds():

@@ -83,10 +83,10 @@ def load(text: str | bytes) -> Loaded:
 
 def format_findings(text: str | bytes) -> list[str]:
     """Each finding as `line:column CODE message | help`."""
-    return [line(each) for each in load(text).diagnostics]
+    return [format_line(each) for each in load(text).diagnostics]
 
 
-def line(each: Diagnostic) -> str:
+def format_line(each: Diagnostic) -> str:
     """A finding on one line."""
     assert each.position is not None
     mark = "" if each.severity is Severity.ERROR else f" {each.severity}"

@@ -15,7 +15,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.text import FORMATS
 from fabricc.front.spec.load import Loaded, load_spec, read_spec
 from tests.base.diagnostics.samples import render
-from tests.effort import examples
+from tests.effort import scale_examples
 from tests.front.spec.samples import FULL, SHORT
 
 if TYPE_CHECKING:
@@ -34,13 +34,13 @@ WRONG = [
 ]  # fmt: skip
 
 
-def paths(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+def each_path(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
     entries = (
         value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     )
     for key, part in entries:
         yield (*path, key)
-        yield from paths(part, (*path, key))
+        yield from each_path(part, (*path, key))
 
 
 def replace_value(whole: Any, path: tuple[str | int, ...], value: Any) -> Any:
@@ -66,7 +66,7 @@ def dump_value(value: Any) -> bytes:
 
 def wrong_values() -> Iterator[bytes]:
     whole = yaml.safe_load(FULL)
-    for path in paths(whole):
+    for path in each_path(whole):
         for value in WRONG:
             if not (
                 value == [] and path[-1] in ("catalog", "ntp", "dns", "syslog", "access", "users", "accept")
@@ -83,7 +83,7 @@ def wrong_keys() -> Iterator[bytes]:
         ("gpus", "groups", 0, "racks"),
         ("overrides", "tor-a01", "ports"),
     )
-    for path in paths(whole):
+    for path in each_path(whole):
         keys = ["../x", "a\nb", "$(x)", "\u00dcnder"]
         keys += [] if path[:-1] in named_by_users else ["unknown"]
         for key in keys if isinstance(path[-1], str) else ():
@@ -115,7 +115,7 @@ def bad_names() -> Iterator[bytes]:
                 yield dump_value(rename_key(whole, path, name))
 
 
-def bombs() -> Iterator[bytes]:
+def each_bomb() -> Iterator[bytes]:
     laughs = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     laughs += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 12)]
     yield "\n".join(laughs).encode()
@@ -175,7 +175,7 @@ FAMILIES = {
     "wrong value at every path": wrong_values,
     "wrong key at every path": wrong_keys,
     "names that could leave their line or folder": bad_names,
-    "bombs": bombs,
+    "bombs": each_bomb,
     "broken text": broken_text,
 }
 STEPS = {
@@ -240,7 +240,7 @@ EDITS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=examples(600), deadline=None)
+@settings(max_examples=scale_examples(600), deadline=None)
 @given(st.sampled_from([SHORT.encode(), FULL.encode()]), EDITS)
 def test_no_edit_of_a_valid_spec_makes_it_raise(source: bytes, edits: list[tuple[int, int, bytes]]) -> None:
     for at, cut, new in edits:
@@ -250,7 +250,7 @@ def test_no_edit_of_a_valid_spec_makes_it_raise(source: bytes, edits: list[tuple
     render(loaded.diagnostics, "text", {"cluster.yaml": loaded.text})
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=scale_examples(200), deadline=None)
 @given(st.binary(max_size=200))
 @example("\u00a0".encode())
 def test_no_bytes_make_it_raise(source: bytes) -> None:

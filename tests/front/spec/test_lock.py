@@ -17,11 +17,11 @@ LOCK = Lock({"unit": 64}, {"su001": 0, "h100/su002": 1}, {"gpu-b": (0, 1), "gpu-
 TEXT = format_lock(LOCK)
 
 
-def distinct(values: st.SearchStrategy[object]) -> st.SearchStrategy[dict[str, object]]:
+def distinct_values(values: st.SearchStrategy[object]) -> st.SearchStrategy[dict[str, object]]:
     return st.dictionaries(KEYS, values).filter(lambda items: len(set(items.values())) == len(items))
 
 
-@given(st.dictionaries(KEYS, NUMBERS), distinct(NUMBERS), distinct(st.tuples(NUMBERS, NUMBERS)))
+@given(st.dictionaries(KEYS, NUMBERS), distinct_values(NUMBERS), distinct_values(st.tuples(NUMBERS, NUMBERS)))
 def test_there_and_back(
     strides: dict[str, int], units: dict[str, int], hosts: dict[str, tuple[int, int]]
 ) -> None:
@@ -106,17 +106,17 @@ def test_a_lock_without_a_name_stays_as_it_is_until_a_number_is_added() -> None:
     }  # fmt: skip
 
 
-def findings(text: str) -> list[tuple[int, str, str]]:
+def list_findings(text: str) -> list[tuple[int, str, str]]:
     _, diagnostics = parse_lock(text, "fabricc.lock")
     return [(each.position.line if each.position else 0, each.code, each.message) for each in diagnostics]
 
 
 def test_two_branches_that_both_added_a_host() -> None:
     number = len(TEXT.splitlines()) + 1
-    assert findings(TEXT + "host gpu-c 0 1\n") == [
+    assert list_findings(TEXT + "host gpu-c 0 1\n") == [
         (number, "FAB0034", f"host 'gpu-c' and host 'gpu-b' (line {number - 1}) share unit 0 slot 1")
     ]
-    assert findings(TEXT + "unit su009 1\n") == [
+    assert list_findings(TEXT + "unit su009 1\n") == [
         (number, "FAB0034", f"unit 'su009' and unit 'h100/su002' (line {number - 4}) share coordinate 1")
     ]
 
@@ -152,7 +152,7 @@ def test_an_item_twice_keeps_the_first() -> None:
     ],
 )
 def test_lines_that_no_lock_has(text: str, code: str) -> None:
-    assert [each[1] for each in findings(text)] == [code]
+    assert [each[1] for each in list_findings(text)] == [code]
 
 
 @given(st.text())
@@ -172,4 +172,4 @@ def test_names_there_and_back(names: dict[str, str]) -> None:
     lock = replace(LOCK, names=names)
     assert parse_lock(format_lock(lock), "fabricc.lock") == (lock, ())
     twice = format_lock(replace(LOCK, names={"spine01a": "east"})) + "name spine01a west\n"
-    assert findings(twice)[0][1] == "FAB0033"
+    assert list_findings(twice)[0][1] == "FAB0033"

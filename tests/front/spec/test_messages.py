@@ -15,7 +15,7 @@ def change_spec(old: str, new: str) -> str:
     return SHORT.replace(old, new, 1)
 
 
-def partition(key: str) -> str:
+def partition_spec(key: str) -> str:
     return (
         "cluster: ib\nfabric: infiniband\ngpus: {model: dgx-h100, hosts: 8, hosts_per_unit: 8}\ntors: {model: qm9700}\n"
         f"infiniband: {{partitions: {{red: {{pkey: {key}, units: [su001]}}}}}}\n"
@@ -24,21 +24,21 @@ def partition(key: str) -> str:
 
 CASES = {
     "a partition key in hexadecimal": (
-        partition("0x10"),
+        partition_spec("0x10"),
         [
             "5:39 FAB1003 infiniband.partitions.red.pkey must be a whole number, not '0x10' "
             "| Write it in decimal: 16."
         ],
     ),
     "a partition key with its membership bit": (
-        partition("0x8010"),
+        partition_spec("0x8010"),
         [
             "5:39 FAB1003 infiniband.partitions.red.pkey must be a whole number, not '0x8010' "
             "| Write 16: 0x8010 without the membership bit."
         ],
     ),
     "a partition key with its membership bit in decimal": (
-        partition("32784"),
+        partition_spec("32784"),
         [
             "5:39 FAB1005 infiniband.partitions.red.pkey cannot be 32784 "
             "| Write 16: 0x8010 without the membership bit."

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 BOX = {"model": "sn5600", "nos": "sonic"}
 
 
-def helps(folder: Path, **sections: Any) -> str:
+def find_helps(folder: Path, **sections: Any) -> str:
     path = folder / "cluster.yaml"
     spec = {
         "cluster": "quoted",
@@ -192,7 +192,7 @@ def test_models_of_the_spec_count_for_the_size_of_a_unit(tmp_path: Path) -> None
 )
 def test_a_box_without_a_system_has_an_alternative(model: str, nos: str, near: str, tmp_path: Path) -> None:
     box = {"model": model, "nos": nos}
-    assert near in helps(tmp_path, tors=box, spines=box)
+    assert near in find_helps(tmp_path, tors=box, spines=box)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_a_box_without_a_system_has_an_alternative(model: str, nos: str, near: s
     ],
 )
 def test_a_missing_system_is_one_that_runs_on_the_model(model: str, help_: str, tmp_path: Path) -> None:
-    assert help_ in helps(tmp_path, tors={"model": model}, spines={"model": model})
+    assert help_ in find_helps(tmp_path, tors={"model": model}, spines={"model": model})
 
 
 @pytest.mark.parametrize("nos", ["sonic", "sonic-edgecore", "sonic-enterprise-4.4"])
@@ -238,7 +238,7 @@ def test_a_box_of_a_vendors_build_warns_of_other_builds(nos: str, tmp_path: Path
     ],
 )
 def test_a_refusal_has_the_word_that_helps(sections: dict[str, Any], word: str, tmp_path: Path) -> None:
-    assert word in helps(tmp_path, **sections)
+    assert word in find_helps(tmp_path, **sections)
 
 
 @pytest.mark.parametrize(

@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def subschemas(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+def each_subschema(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     yield path, schema
     for key, part in schema.get("properties", {}).items():
-        yield from subschemas(resolve_schema(part), f"{path}/{key}")
+        yield from each_subschema(resolve_schema(part), f"{path}/{key}")
     for key in ("items", "additionalProperties"):
         if isinstance(part := schema.get(key), dict):
-            yield from subschemas(resolve_schema(part), f"{path}/*")
+            yield from each_subschema(resolve_schema(part), f"{path}/*")
     for index, part in enumerate(schema.get("anyOf", ())):
-        yield from subschemas(resolve_schema(part), f"{path}|{index}")
+        yield from each_subschema(resolve_schema(part), f"{path}|{index}")
 
 
-ALL = dict(subschemas(cluster_schema()))
+ALL = dict(each_subschema(cluster_schema()))
 PROPERTIES = {
     f"{path}/{key}": resolve_schema(part)
     for path, schema in ALL.items()

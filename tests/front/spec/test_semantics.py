@@ -10,11 +10,11 @@ from tests.front.spec.samples import FULL, SHORT, load
 RACK = SHORT.replace("wiring: rail", "wiring: rack")
 
 
-def rack(racks: str) -> str:
+def rack_spec(racks: str) -> str:
     return RACK.replace("hosts: 128", f"racks: {racks}")
 
 
-def beside(group: str, words: str, wiring: str = "rail") -> str:
+def second_group(group: str, words: str, wiring: str = "rail") -> str:
     """Return a second group, of storage nodes, that shares ToRs with one."""
     gpus = (
         f"  wiring: {wiring}\n  groups:\n    - {{name: a, model: dgx-b200, hosts: 64, hosts_per_unit: 32}}\n"
@@ -24,7 +24,7 @@ def beside(group: str, words: str, wiring: str = "rail") -> str:
     return SHORT[:start] + gpus + SHORT[end:]
 
 
-def classes(*lines: str) -> str:
+def classes_spec(*lines: str) -> str:
     head, tail = SHORT.split("  rdma:")
     return head + "".join(f"  {each}\n" for each in lines) + tail[tail.index("mtu:") :]
 
@@ -38,11 +38,11 @@ FIRES = {
     "FAB2003 missing": (SHORT.replace("  hosts_per_unit: 32\n", ""), {"FAB2003"}),
     "FAB2003 twice": (RACK.replace("hosts_per_unit: 32", "hosts_per_unit: 32\n  hosts_per_rack: 32"), {"FAB2003"}),
     "FAB2003 per rack with rail wiring": (SHORT.replace("hosts_per_unit", "hosts_per_rack"), {"FAB2003"}),
-    "FAB2076": (beside("a", "racks: 2", "rack"), {"FAB2076"}),
-    "FAB2077 unknown": (beside("c", "hosts: 2"), {"FAB2077"}),
-    "FAB2077 itself": (beside("b", "hosts: 2"), {"FAB2077"}),
-    "FAB2078 unknown": (beside("a", "hosts: 2, class: storage"), {"FAB2078"}),
-    "FAB2078 notifications": (beside("a", "hosts: 2, class: cnp"), {"FAB2078"}),
+    "FAB2076": (second_group("a", "racks: 2", "rack"), {"FAB2076"}),
+    "FAB2077 unknown": (second_group("c", "hosts: 2"), {"FAB2077"}),
+    "FAB2077 itself": (second_group("b", "hosts: 2"), {"FAB2077"}),
+    "FAB2078 unknown": (second_group("a", "hosts: 2, class: storage"), {"FAB2078"}),
+    "FAB2078 notifications": (second_group("a", "hosts: 2, class: cnp"), {"FAB2078"}),
     "FAB2030 access": (FULL.replace("172.20.9.0/24", "172.20.9.0/44"), {"FAB2030"}),
     "FAB2031 access": (FULL.replace("172.20.9.0/24", "172.20.9.1/24"), {"FAB2031"}),
     "FAB2030 TACACS+": (FULL.replace("172.20.0.6", "172.20.0.600"), {"FAB2030"}),
@@ -75,35 +75,37 @@ FIRES = {
     ),
     "FAB3056": (SHORT.replace("hosts: 128", "racks: [a1, a2]"), {"FAB3056"}),
     "FAB2004": (SHORT.replace("hosts: 128", "racks: 4"), {"FAB2004"}),
-    "FAB2005 too full": (rack("{a1: [" + ", ".join(f"h{i}" for i in range(33)) + "]}"), {"FAB2005"}),
-    "FAB2005 counted in part": (rack("{a1: 31}"), {"FAB2005"}),
-    "FAB2006 rack": (rack("[a1, a1]"), {"FAB2006"}),
-    "FAB2006 host": (rack("{a1: [h1], a2: [h1]}"), {"FAB2006"}),
+    "FAB2005 too full": (rack_spec("{a1: [" + ", ".join(f"h{i}" for i in range(33)) + "]}"), {"FAB2005"}),
+    "FAB2005 counted in part": (rack_spec("{a1: 31}"), {"FAB2005"}),
+    "FAB2006 rack": (rack_spec("[a1, a1]"), {"FAB2006"}),
+    "FAB2006 host": (rack_spec("{a1: [h1], a2: [h1]}"), {"FAB2006"}),
     "FAB2006 group": (FULL.replace("name: b200", "name: h100"), {"FAB2006"}),
     "FAB2006 host of another group": (FULL.replace("big1", "node3"), {"FAB2006"}),
     "FAB2008": (SHORT.replace("spines:", "spines:\n  units_per_pod: 4\n  uplinks: 2"), {"FAB2008"}),
     "FAB2008 loss of a core": (SHORT.replace("spines:", "spines:\n  n_minus_1: true"), {"FAB2008"}),
-    "FAB2010 inside a list": (classes("rdma: {dscp: [26], lossless: true}", CNP, "x: {dscp: [26, 8]}"), {"FAB2010"}),
-    "FAB2011 two": (classes(RDMA, CNP, "a: {}", "default: {priority: 1}"), {"FAB2011"}),
-    "FAB2011 default with code points": (classes(RDMA, CNP, "default: {dscp: 0}"), {"FAB2011"}),
-    "FAB2011 none left": (classes(f"all: {{dscp: {list(range(64))}, priority: 1}}"), {"FAB2011"}),
-    "FAB2012": (classes("rdma: {lossless: true}", CNP, "default: {priority: 1}"), {"FAB2012"}),
-    "FAB2013 stated": (classes(RDMA, "cnp: {dscp: 48, strict: true, priority: 3}"), {"FAB2013"}),
-    "FAB2013 computed": (classes(RDMA, CNP, "bulk: {dscp: 1}"), {"FAB2013"}),
-    "FAB2014": (classes(RDMA), {"FAB2014"}),
-    "FAB2015": (classes(RDMA, "cnp: {dscp: 48, strict: true, lossless: true}"), {"FAB2015", "FAB2020"}),
-    "FAB2016": (classes(RDMA, "cnp: {dscp: 48}"), {"FAB2016"}),
-    "FAB2017": (classes(RDMA, CNP, "bgp: {dscp: 56}"), {"FAB2017"}),
-    "FAB2018": (classes("rdma: {dscp: 26, lossless: true, ecn: false}", CNP), {"FAB2018"}),
-    "FAB2019": (classes(RDMA, "cnp: {dscp: 48, strict: true, weight_percent: 5}"), {"FAB2019"}),
-    "FAB2020 default": (classes(RDMA, CNP, "default: {strict: true}"), {"FAB2020"}),
-    "FAB2020 three": (classes(RDMA, CNP, "a: {dscp: 9, strict: true}", "b: {dscp: 17, strict: true}"), {"FAB2020"}),
-    "FAB2021 over": (classes("a: {dscp: 9, weight_percent: 80}", "default: {weight_percent: 30}"), {"FAB2021"}),
-    "FAB2021 under": (classes("a: {dscp: 9, weight_percent: 20}", "default: {weight_percent: 30}"), {"FAB2021"}),
-    "FAB2021 nothing left": (classes("a: {dscp: 9, weight_percent: 100}"), {"FAB2021"}),
+    "FAB2010 inside a list": (classes_spec("rdma: {dscp: [26], lossless: true}", CNP, "x: {dscp: [26, 8]}"),
+        {"FAB2010"}),
+    "FAB2011 two": (classes_spec(RDMA, CNP, "a: {}", "default: {priority: 1}"), {"FAB2011"}),
+    "FAB2011 default with code points": (classes_spec(RDMA, CNP, "default: {dscp: 0}"), {"FAB2011"}),
+    "FAB2011 none left": (classes_spec(f"all: {{dscp: {list(range(64))}, priority: 1}}"), {"FAB2011"}),
+    "FAB2012": (classes_spec("rdma: {lossless: true}", CNP, "default: {priority: 1}"), {"FAB2012"}),
+    "FAB2013 stated": (classes_spec(RDMA, "cnp: {dscp: 48, strict: true, priority: 3}"), {"FAB2013"}),
+    "FAB2013 computed": (classes_spec(RDMA, CNP, "bulk: {dscp: 1}"), {"FAB2013"}),
+    "FAB2014": (classes_spec(RDMA), {"FAB2014"}),
+    "FAB2015": (classes_spec(RDMA, "cnp: {dscp: 48, strict: true, lossless: true}"), {"FAB2015", "FAB2020"}),
+    "FAB2016": (classes_spec(RDMA, "cnp: {dscp: 48}"), {"FAB2016"}),
+    "FAB2017": (classes_spec(RDMA, CNP, "bgp: {dscp: 56}"), {"FAB2017"}),
+    "FAB2018": (classes_spec("rdma: {dscp: 26, lossless: true, ecn: false}", CNP), {"FAB2018"}),
+    "FAB2019": (classes_spec(RDMA, "cnp: {dscp: 48, strict: true, weight_percent: 5}"), {"FAB2019"}),
+    "FAB2020 default": (classes_spec(RDMA, CNP, "default: {strict: true}"), {"FAB2020"}),
+    "FAB2020 three": (classes_spec(RDMA, CNP, "a: {dscp: 9, strict: true}", "b: {dscp: 17, strict: true}"),
+        {"FAB2020"}),
+    "FAB2021 over": (classes_spec("a: {dscp: 9, weight_percent: 80}", "default: {weight_percent: 30}"), {"FAB2021"}),
+    "FAB2021 under": (classes_spec("a: {dscp: 9, weight_percent: 20}", "default: {weight_percent: 30}"), {"FAB2021"}),
+    "FAB2021 nothing left": (classes_spec("a: {dscp: 9, weight_percent: 100}"), {"FAB2021"}),
     "FAB2022 thresholds": (SHORT + "congestion: {profile: pfc-only, ecn: {preset: hpcc}}", {"FAB2022"}),
     "FAB2022 class": (
-        classes("rdma: {dscp: 26, lossless: true, ecn: true}", CNP) + "congestion: {profile: pfc-only}",
+        classes_spec("rdma: {dscp: 26, lossless: true, ecn: true}", CNP) + "congestion: {profile: pfc-only}",
         {"FAB2022"},
     ),
     "FAB2023 both": (SHORT + "congestion: {ecn: {preset: hpcc, min_kb: 1}}", {"FAB2023"}),
@@ -113,14 +115,15 @@ FIRES = {
     "FAB2024 lossless": (SHORT + "congestion: {trimming: {class: rdma}}", {"FAB2024"}),
     "FAB2024 no code point": (SHORT + "congestion: {trimming: {class: default}}", {"FAB2024"}),
     "FAB2024 marked": (
-        classes(RDMA, CNP, "rest: {dscp: 34, ecn: true}") + "congestion: {trimming: {class: rest}}",
+        classes_spec(RDMA, CNP, "rest: {dscp: 34, ecn: true}") + "congestion: {trimming: {class: rest}}",
         {"FAB2024", "FAB2026"},
     ),
-    "FAB2025 several": (classes("a: {dscp: 9}", "b: {dscp: 17}"), {"FAB2025"}),
-    "FAB2025 none": (classes("default: {}"), {"FAB2025"}),
-    "FAB2026": (classes(RDMA, CNP, "more: {dscp: 34, lossless: true}"), {"FAB2026"}),
+    "FAB2025 several": (classes_spec("a: {dscp: 9}", "b: {dscp: 17}"), {"FAB2025"}),
+    "FAB2025 none": (classes_spec("default: {}"), {"FAB2025"}),
+    "FAB2026": (classes_spec(RDMA, CNP, "more: {dscp: 34, lossless: true}"), {"FAB2026"}),
     "FAB2024 nothing to trim": (
-        classes(RDMA, CNP, "rest: {dscp: 10}", "default: {strict: true}") + "congestion: {trimming: {class: rest}}",
+        classes_spec(RDMA, CNP, "rest: {dscp: 10}",
+            "default: {strict: true}") + "congestion: {trimming: {class: rest}}",
         {"FAB2024", "FAB2020"},
     ),
     "FAB2030 pool": (SHORT + "addressing: {hosts: 10.0.0.256/10}", {"FAB2030"}),
@@ -189,16 +192,16 @@ def test_every_semantic_code_has_a_case_here_or_among_the_messages() -> None:
         SHORT + "addressing: {family: dual, fabric_links: unnumbered}",
         SHORT + "addressing: {family: ipv6}\nmanagement: {network: 10.0.0.0/16}",
         SHORT + "addressing: {fabric_links: unnumbered}\nmanagement: {network: 10.64.0.0/16}",
-        classes(RDMA, CNP, "bulk: {dscp: [8, 10], weight_percent: 30}", "default: {weight_percent: 20}"),
-        rack("{a1: 32, a2: [h1, h2], a10: 32}"),
-        rack("[a1, a2]"),
-        rack("7"),
-        classes(RDMA) + "congestion: {profile: pfc-only}",
-        classes("rdma: {dscp: 26, lossless: true, ecn: false}", CNP) + "congestion: {profile: pfc-only}",
+        classes_spec(RDMA, CNP, "bulk: {dscp: [8, 10], weight_percent: 30}", "default: {weight_percent: 20}"),
+        rack_spec("{a1: 32, a2: [h1, h2], a10: 32}"),
+        rack_spec("[a1, a2]"),
+        rack_spec("7"),
+        classes_spec(RDMA) + "congestion: {profile: pfc-only}",
+        classes_spec("rdma: {dscp: 26, lossless: true, ecn: false}", CNP) + "congestion: {profile: pfc-only}",
         SHORT + "congestion: {ecn: {preset: sonic-default}}\nbuffers: {headroom_oversubscription: 1.5}",
         RACK.replace("hosts_per_unit", "hosts_per_rack"),
-        beside("a", "hosts: 2"),
-        beside("a", "hosts: 2, class: rdma"),
+        second_group("a", "hosts: 2"),
+        second_group("a", "hosts: 2, class: rdma"),
     ],
 )
 def test_valid_specs_have_no_findings(text: str) -> None:
@@ -208,7 +211,7 @@ def test_valid_specs_have_no_findings(text: str) -> None:
 
 
 def test_racks_of_a_mapping_stand_in_natural_order() -> None:
-    spec = load(rack("{a10: 32, a9: [h1], a1: 32}")).spec
+    spec = load(rack_spec("{a10: 32, a9: [h1], a1: 32}")).spec
     assert spec is not None
     (group,) = spec.gpus.groups
     assert list(group.racks) == ["a1", "a9", "a10"]

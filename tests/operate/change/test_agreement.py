@@ -58,30 +58,30 @@ def put(*edits: tuple[str, str]) -> Edit:
     return edit
 
 
-def routing(words: str) -> Edit:
+def edit_routing(words: str) -> Edit:
     return put((r"^routing: \{", f"routing: {{{words}, "))
 
 
-def addressing(words: str) -> Edit:
+def edit_addressing(words: str) -> Edit:
     return put((r"^addressing: \{family: ipv4", f"addressing: {{{words}"))
 
 
-def more(text: str) -> Edit:
+def append_text(text: str) -> Edit:
     return lambda spec: f"{spec}{text}\n"
 
 
 CHANGES: dict[str, Edit] = {
-    "another MTU": more("mtu: {host: 4000, switch: 4200}"),
-    "another hold time": routing("hold_s: 30"),
-    "no BFD": routing("bfd: false"),
-    "other BFD timers": routing("bfd: {interval_ms: 500}"),
+    "another MTU": append_text("mtu: {host: 4000, switch: 4200}"),
+    "another hold time": edit_routing("hold_s: 30"),
+    "no BFD": edit_routing("bfd: false"),
+    "other BFD timers": edit_routing("bfd: {interval_ms: 500}"),
     "an ASN for each spine": put((r"spine_asn: shared", "spine_asn: unique")),
-    "other ASNs": routing("asn_base: 4210000000"),
-    "links without addresses": addressing("family: ipv4, fabric_links: unnumbered"),
-    "other addresses of links": addressing("family: ipv4, links: 100.64.0.0/10"),
-    "other loopbacks": addressing("family: ipv4, loopbacks: 10.192.0.0/12"),
-    "a drained spine": more("overrides: {spine01a: {drain: true}}"),
-    "a drained ToR": more("overrides: {rack001-tor1a: {drain: true}}"),
+    "other ASNs": edit_routing("asn_base: 4210000000"),
+    "links without addresses": edit_addressing("family: ipv4, fabric_links: unnumbered"),
+    "other addresses of links": edit_addressing("family: ipv4, links: 100.64.0.0/10"),
+    "other loopbacks": edit_addressing("family: ipv4, loopbacks: 10.192.0.0/12"),
+    "a drained spine": append_text("overrides: {spine01a: {drain: true}}"),
+    "a drained ToR": append_text("overrides: {rack001-tor1a: {drain: true}}"),
     "another code point": put((r"dscp: 26", "dscp: 24")),
     "no lossless class": put((r"dscp: 26, lossless: true", "dscp: 26, lossless: false")),
     "a class without strict priority": put((r"dscp: 48, strict: true", "dscp: 48")),
@@ -95,13 +95,13 @@ CHANGES: dict[str, Edit] = {
     "a way out less": put((r"^      - \{at: spine02a.*\n", "")),
     "another password of a way out": put((r"secret: dc-core", "secret: dc-other")),
     "another MTU outside": put((r"mtu: 9000", "mtu: 1500")),
-    "other descriptions": more("descriptions: {fabric: 'to {peer}'}"),
+    "other descriptions": append_text("descriptions: {fabric: 'to {peer}'}"),
     "another key": put((r"AAAAIGcN", "AAAAIBcN")),
 }
 
 
 @cache
-def compiled(text: str) -> Compiled:
+def compile_text(text: str) -> Compiled:
     path = Path(mkdtemp(prefix="fabricc-agreement-")) / "cluster.yaml"
     path.write_text(text)
     return compile_spec(path, gaps=False)
@@ -128,7 +128,7 @@ def pushed_effects(old: Fabric, new: Fabric) -> dict[str, Effect]:
 @pytest.mark.parametrize("nos", SYSTEMS)
 def test_diff_push_and_migrate_give_a_change_the_same_impact(nos: str, change: str) -> None:
     text = spec_with_services(nos)
-    old, new = compiled(text), compiled(CHANGES[change](text))
+    old, new = compile_text(text), compile_text(CHANGES[change](text))
     assert new.sound, new.diagnostics
     review = review_variant(old, new, ("old", "new"))
     effects = pushed_effects(old.fabric, new.fabric)
@@ -172,7 +172,7 @@ FABRICS = {
 @pytest.mark.spread(3)
 @pytest.mark.parametrize("name", FABRICS)
 def test_every_verb_reports_the_same_share_for_one_spine_and_one_tor(name: str) -> None:
-    fabric = compiled(FABRICS[name]).fabric
+    fabric = compile_text(FABRICS[name]).fabric
     wiring = Wiring(fabric)
     places, devices = {fabric.name(at): at for at in fabric.switch_ids()}, devices_by_name(fabric)
     for switch in (
@@ -192,9 +192,9 @@ def test_every_verb_reports_the_same_share_for_one_spine_and_one_tor(name: str) 
             row = next(each for each in single_failures(fabric, hashed=True) if each.part == "Spine")
             assert figure == format_share(share)
             assert row.kept >= share, "hosts may need less than all uplinks"
-        answer = explain(compiled(FABRICS[name]).path, switch).explanation
+        answer = explain(compile_text(FABRICS[name]).path, switch).explanation
         assert answer.details[-1][1].startswith(f"{format_share(share)} of ")
-        planned = prepare_upgrade(compiled(FABRICS[name]), upgrade_of(fabric, switch), lambda *_: None)
+        planned = prepare_upgrade(compile_text(FABRICS[name]), upgrade_of(fabric, switch), lambda *_: None)
         assert [(each.kept, each.at) for each in planned.waves[""]] == [(wave.kept, wave.at)]
 
 
@@ -216,7 +216,7 @@ def test_diff_and_push_give_a_changed_line_the_same_impact(kind: str, nos: str, 
     review = review_edit(nos, HARMFUL[kind][nos], tmp_path)
     assert review is not None
     rated = {name: group.impact for group in review.groups for name in group.devices}
-    fabric = compiled(spec_with_services(nos)).fabric
+    fabric = compile_text(spec_with_services(nos)).fabric
     devices, concerns, weakened = devices_by_name(fabric), set[str](), set[str]()
     for at in fabric.switch_ids():
         switch = fabric.switch(at)
@@ -245,7 +245,7 @@ NOT_SEEN = {
 @pytest.mark.parametrize(("kind", "nos"), TEXTS)
 def test_verify_reports_a_running_text_that_diff_rates(kind: str, nos: str) -> None:
     """A change that a review rates as harmful is a finding when a switch runs it."""
-    fabric = compiled(spec_with_services(nos)).fabric
+    fabric = compile_text(spec_with_services(nos)).fabric
     for at in fabric.switch_ids():
         switch = fabric.switch(at)
         ours = render_switch(switch)
@@ -283,7 +283,7 @@ def test_push_and_verify_find_a_secret_that_is_another_one(nos: str) -> None:
     for old, new in SECRETS.items():
         full = full.replace(old, new)
     unlike, replaced, names = set(), set(), set()
-    for fabric in (compiled(plain).fabric, compiled(full).fabric):
+    for fabric in (compile_text(plain).fabric, compile_text(full).fabric):
         (switch,) = (fabric.switch(at) for at in fabric.switch_ids() if fabric.name(at) == "spine01a")
         device, tree = devices_by_name(fabric)[switch.name], render_switch(switch)
         here = {name for text in tree.values() for name in secret_names_in(text)}
@@ -306,7 +306,7 @@ def test_push_and_verify_find_a_secret_that_is_another_one(nos: str) -> None:
 @pytest.mark.parametrize("known", [True, False])
 def test_lines_of_the_device_itself_are_no_change(known: bool) -> None:
     """A device prints lines that no tree has; a push does not remove them by its own decision."""
-    fabric = compiled(spec_with_services("eos")).fabric
+    fabric = compile_text(spec_with_services("eos")).fabric
     tree = render_switch(fabric.switch(next(iter(fabric.switch_ids()))))
     name = next(iter(tree))
     runs = {name: tree[name].replace("end\n", "a line of its own\nend\n")}
@@ -328,7 +328,7 @@ def test_drains_that_leave_less_than_one_alone_are_reported(
     """The review of drains and the plan of the maintenance report the same share."""
     text = spec_with_services("eos")
     overrides = ", ".join(f"{name}: {{drain: true}}" for name in drained)
-    old, new = compiled(text), compiled(f"{text}overrides: {{{overrides}}}\n")
+    old, new = compile_text(text), compile_text(f"{text}overrides: {{{overrides}}}\n")
     review = review_variant(old, new, ("old", "new"))
     found = [each.message for each in review.proof_findings if each.code == "FAB3031"]
     assert (review.impact, review.risk) == (Impact.HITLESS, "medium" if share else "low")

@@ -40,11 +40,11 @@ VERSION = {
 }
 
 
-def silent(*_: object) -> None:
+def ignore_progress(*_: object) -> None:
     """No progress."""
 
 
-def putting(put: Callable[[Any], None], make: Callable[..., Any]) -> Callable[..., Any]:
+def change_server(put: Callable[[Any], None], make: Callable[..., Any]) -> Callable[..., Any]:
     """Return a factory of local servers with a change applied before the first request."""
 
     @contextmanager
@@ -56,7 +56,7 @@ def putting(put: Callable[[Any], None], make: Callable[..., Any]) -> Callable[..
     return made
 
 
-def runs(nos: str, files: dict[str, str], patch: pytest.MonkeyPatch) -> None:
+def serve_files(nos: str, files: dict[str, str], patch: pytest.MonkeyPatch) -> None:
     """Let the local server of a system run these files."""
     main = max(files.values(), key=len)
     if nos == "eos":
@@ -64,13 +64,17 @@ def runs(nos: str, files: dict[str, str], patch: pytest.MonkeyPatch) -> None:
         reported = {"show version": VERSION, "show hostname": {"hostname": "a", "fqdn": "a"}}
         patch.setattr(eos.EosSwitch, "_run", lambda self, text: reported.get(text) or usual(self, text))
         patch.setattr(
-            eos, "eos_switch", putting(lambda s: setattr(s, "running", main.splitlines()), eos.eos_switch)
+            eos,
+            "eos_switch",
+            change_server(lambda s: setattr(s, "running", main.splitlines()), eos.eos_switch),
         )
     elif nos == "nxos":
-        patch.setattr(nxos, "nxos_switch", putting(lambda s: setattr(s, "running", main), nxos.nxos_switch))
+        patch.setattr(
+            nxos, "nxos_switch", change_server(lambda s: setattr(s, "running", main), nxos.nxos_switch)
+        )
     elif nos == "junos":
         patch.setattr(
-            junos, "junos_switch", putting(lambda s: setattr(s, "history", [main]), junos.junos_switch)
+            junos, "junos_switch", change_server(lambda s: setattr(s, "history", [main]), junos.junos_switch)
         )
     else:
 
@@ -80,7 +84,7 @@ def runs(nos: str, files: dict[str, str], patch: pytest.MonkeyPatch) -> None:
             for name in ("frr", "etc/sonic/frr/frr.conf"):
                 (switch.root / name).write_text(files.get("frr.conf", ""))
 
-        patch.setattr(linux_switch, "linux_switch", putting(put, linux_switch.linux_switch))
+        patch.setattr(linux_switch, "linux_switch", change_server(put, linux_switch.linux_switch))
 
 
 @pytest.mark.spread(2)
@@ -94,12 +98,12 @@ def test_collected_files_are_audited_as_the_running_configuration(
     switch = next(iter(compiled.switches()))
     files = dict(compiled.files(switch))
     heard = [(p.name, f"{p.peer.device}.example.net", p.peer.port, "to it") for p in switch.ports if p.peer]
-    runs(nos, files, monkeypatch)
+    serve_files(nos, files, monkeypatch)
     with device(tmp_path, heard, monkeypatch) as far:
         monkeypatch.setenv("LAB_PASSWORD", far.password)
         login = Login(far.username, Reference("env", "LAB_PASSWORD"), address=far.host, options=far.options)
         requested = parse_targets([f"{nos}:{switch.name}=192.0.2.1"])
-        (fetched,) = collect(requested, Access(login), tmp_path / "out", 4, silent).values()
+        (fetched,) = collect(requested, Access(login), tmp_path / "out", 4, ignore_progress).values()
     assert fetched.failures == []
     assert set(fetched.files) >= {"lldp.json", *files}
     (found,) = (found := audit_fabric(tmp_path / "out", jobs=1)).devices.values()
@@ -124,7 +128,7 @@ def test_collect_reports_a_silent_switch_and_fetches_the_others(
             Access(login, by_device=own),
             tmp_path / "out",
             4,
-            silent,
+            ignore_progress,
         )
     assert "running-config.cfg" in fetched["a"].files
     assert [one.severity for one in fetched["a"].lacks] == [Severity.WARNING], (
@@ -177,7 +181,7 @@ def test_the_command_audits_what_it_fetched(
     (spec := tmp_path / "cluster.yaml").write_text(SPEC.format(model=model, nos="sonic"))
     compiled = compile_spec(spec)
     switch = next(iter(compiled.switches()))
-    runs("sonic", dict(compiled.files(switch)), monkeypatch)
+    serve_files("sonic", dict(compiled.files(switch)), monkeypatch)
     with device(tmp_path, [], monkeypatch) as far:
         monkeypatch.setenv("LAB_PASSWORD", far.password)
         access = {"password": {"env": "LAB_PASSWORD"}, "devices": {"leaf1": far.login()}}
@@ -205,7 +209,7 @@ def test_live_frr_is_fetched_and_its_cabling_found(
             login = Login(box.device.username, Reference("env", "LAB_PASSWORD"), options=box.device.options)
             with kernel.inside_namespace(box.namespace):
                 requested = parse_targets([f"frr:box{number}={box.device.host}"])
-                reported += collect(requested, Access(login), tmp_path / "out", 1, silent).values()
+                reported += collect(requested, Access(login), tmp_path / "out", 1, ignore_progress).values()
         found = audit_fabric(tmp_path / "out", jobs=1)
         heard = [device.neighbors for device in found.devices.values()]
         if (len(heard) == len(boxes) and all(heard)) or time.monotonic() > deadline:

@@ -31,7 +31,9 @@ priorities: {rdma: {dscp: 26}, default: {}}
 """
 
 
-def checks(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, list[dict[str, str]]]]:
+def run_checks(
+    capsys: pytest.CaptureFixture[str], *words: str
+) -> tuple[int, dict[str, list[dict[str, str]]]]:
     capsys.readouterr()
     status = run(["doctor", "--format", "json", *words])
     found: dict[str, list[dict[str, str]]] = {}
@@ -42,7 +44,7 @@ def checks(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[s
 
 
 def test_a_machine_is_checked_without_a_spec(capsys: pytest.CaptureFixture[str]) -> None:
-    status, found = checks(capsys)
+    status, found = run_checks(capsys)
     assert status == 0
     assert found["click"][0]["state"] == found["Git"][0]["state"] == "ok"
     assert "fabricc.lock" not in found
@@ -61,7 +63,7 @@ def test_a_package_that_is_missing_or_old_is_an_error(
 
     monkeypatch.setattr(doctor, "distribution", lambda _: Installed)
     monkeypatch.setattr(doctor, "version", version)
-    status, found = checks(capsys)
+    status, found = run_checks(capsys)
     states = {name: found[name][0]["state"] for name in ("napalm", "click", "keyring")}
     assert (status, states) == (1, {"napalm": "error", "click": "error", "keyring": "skipped"})
     assert "mypy" not in found
@@ -79,25 +81,25 @@ def test_the_clock_is_as_the_system_reports_it(
     program.write_text(f"#!/bin/sh\necho {output}\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    assert checks(capsys)[1]["clock"][0]["state"] == state
+    assert run_checks(capsys)[1]["clock"][0]["state"] == state
 
 
 def test_a_repository_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spec = tmp_path / "cluster.yaml"
     spec.write_text(SPEC)
-    _, found = checks(capsys, str(spec))
+    _, found = run_checks(capsys, str(spec))
     assert found["repository"][0]["state"] == "warning"
     assert "git init" in found["repository"][0]["remedy"]
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
-    _, found = checks(capsys, str(spec))
+    _, found = run_checks(capsys, str(spec))
     assert "git commit" in found["repository"][0]["remedy"], "it has no commit yet"
     commit = ["-c", "user.name=a", "-c", "user.email=a", "commit", "-q", "--allow-empty", "-m", "x"]
     subprocess.run(["git", *commit], cwd=tmp_path, check=True)
-    _, found = checks(capsys, str(spec))
+    _, found = run_checks(capsys, str(spec))
     assert [each["state"] for each in found["cluster.yaml"]] == ["warning"], "it is not tracked"
     (tmp_path / "fabricc-access.yaml").write_text("username: a\n")
     subprocess.run(["git", "add", "."], cwd=tmp_path, check=True)
-    status, found = checks(capsys, str(spec))
+    status, found = run_checks(capsys, str(spec))
     assert (status, found["fabricc-access.yaml"][0]["state"]) == (1, "error")
     subprocess.run(["git", *commit], cwd=tmp_path, check=True)
     remedy = found["fabricc-access.yaml"][0]["remedy"]
@@ -105,17 +107,17 @@ def test_a_repository_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[s
     (tmp_path / ".gitignore").write_text("fabricc-access.yaml\n")
     for words in (["rm", "-q", "--cached", "fabricc-access.yaml"], ["add", ".gitignore"], commit):
         subprocess.run(["git", *words], cwd=tmp_path, check=True)
-    _, found = checks(capsys, str(spec))
+    _, found = run_checks(capsys, str(spec))
     assert found["fabricc-access.yaml"][0]["state"] == "ok", "the remedy works"
 
 
 def test_a_spec_that_does_not_compile_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spec = tmp_path / "cluster.yaml"
     spec.write_text(SPEC.replace("count: 2", "count: 0"))
-    status, found = checks(capsys, str(spec))
+    status, found = run_checks(capsys, str(spec))
     assert (status, found["fabricc.lock"][0]["state"]) == (1, "warning")
     (tmp_path / "fabricc.lock").write_text("version 1\n")
-    _, found = checks(capsys, str(spec))
+    _, found = run_checks(capsys, str(spec))
     assert found["fabricc.lock"][0]["state"] == "skipped", "it is there"
     assert "errors" in found["fabricc.lock"][0]["message"]
 

@@ -222,7 +222,7 @@ BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
-def counted(raw: bytes, alphabet: str) -> str:
+def count_in(raw: bytes, alphabet: str) -> str:
     """Return bytes as a number with these digits."""
     number, digits = int.from_bytes(raw, "big"), ""
     while number:
@@ -238,7 +238,7 @@ def in_base45(raw: bytes) -> str:
     return "".join(digits[n % 45] + digits[n // 45 % 45] + digits[n // 2025] for n in pairs)
 
 
-def packed(raw: bytes, alphabet: str) -> str:
+def pack_bits(raw: bytes, alphabet: str) -> str:
     """Return bytes in an alphabet whose symbols stand for equally many bits."""
     size = len(alphabet).bit_length() - 1
     bits = "".join(f"{byte:08b}" for byte in raw)
@@ -250,10 +250,10 @@ def packed(raw: bytes, alphabet: str) -> str:
 @pytest.mark.parametrize("secret", [PASSPHRASE, "Kj8#mQ2!vXé 9"])
 def test_a_known_secret_is_hidden_in_every_alphabet_and_compression(secret: str, before: str) -> None:
     raw = f"{before}{secret}".encode()
-    forms = [packed(raw, alphabet) for alphabet in (UU, XX, HEX32, CROCKFORD, "01")]
-    forms += [" ".join(f"{byte:08b}" for byte in raw), packed(raw, HEX32).lower(), in_base45(raw)]
-    forms += [counted(raw, alphabet) for alphabet in (BASE58, BASE62, BASE62[:36], BASE62[:10])]
-    forms += [counted(raw, BASE58[:9] + BASE58[33:] + BASE58[9:33])]
+    forms = [pack_bits(raw, alphabet) for alphabet in (UU, XX, HEX32, CROCKFORD, "01")]
+    forms += [" ".join(f"{byte:08b}" for byte in raw), pack_bits(raw, HEX32).lower(), in_base45(raw)]
+    forms += [count_in(raw, alphabet) for alphabet in (BASE58, BASE62, BASE62[:36], BASE62[:10])]
+    forms += [count_in(raw, BASE58[:9] + BASE58[33:] + BASE58[9:33])]
     deflate = zlib.compressobj(wbits=-15)
     compressed = [
         bz2.compress(raw),

@@ -25,14 +25,14 @@ from napalm.base.exceptions import (
 
 from fabricc.operate.drivers.bundle import pack_bundle, unpack_bundle
 from fabricc.operate.drivers.holds import Hold, HoldKind
-from tests.operate.drivers.servers.frr_box import PASSWORD, configuration
+from tests.operate.drivers.servers.frr_box import PASSWORD, box_configuration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tests.operate.drivers.servers.frr_box import Box
 
-OLD = configuration("box1", 1, 2)
+OLD = box_configuration("box1", 1, 2)
 NEW = OLD.replace("  network 10.1.3.0/24\n", "").replace("to box 2", "to bóx 2")
 UPDATE = Hold(HoldKind.UPDATE, "`frr-reload.py`")
 
@@ -47,14 +47,14 @@ def driver(boxes: list[Box]) -> Iterator[Any]:
         yield one
 
 
-def until(found: Callable[[], Any]) -> Any:
+def wait_for(found: Callable[[], Any]) -> Any:
     limit = time.monotonic() + 60
     while not (value := found()) and time.monotonic() < limit:
         time.sleep(0.2)
     return value
 
 
-def saved(box: Box) -> str:
+def saved_text(box: Box) -> str:
     return (box.own.parent / "etc" / "frr" / "frr.conf").read_text("utf-8")
 
 
@@ -63,14 +63,14 @@ def test_a_commit_runs_is_saved_and_can_be_undone(boxes: list[Box], driver: Any)
     assert "-   no network 10.1.3.0/24" in driver.compare_config()
     driver.commit_config(message="läb change")
     assert "network 10.1.3.0/24" not in boxes[0].run("vtysh", "-c", "show running-config")
-    assert saved(boxes[0]) == NEW
+    assert saved_text(boxes[0]) == NEW
     driver.load_replace_candidate(config=NEW)
     assert driver.compare_config() == ""
     driver.discard_config()
 
     driver.rollback()
     assert "network 10.1.3.0/24" in boxes[0].run("vtysh", "-c", "show running-config")
-    assert saved(boxes[0]) == OLD
+    assert saved_text(boxes[0]) == OLD
     with pytest.raises(CommitError, match="nothing to roll back to"):
         driver.rollback()
 
@@ -95,12 +95,12 @@ def test_until_it_is_confirmed_a_commit_is_not_what_the_switch_boots_from(
     driver.load_replace_candidate(config=NEW)
     driver.commit_config(revert_in=60)
     assert driver.has_pending_commit()
-    assert saved(boxes[0]) == OLD
+    assert saved_text(boxes[0]) == OLD
     with pytest.raises(CommitConfirmException, match="pending"):
         driver.load_replace_candidate(config=OLD)
     driver.confirm_commit()
     assert not driver.has_pending_commit()
-    assert saved(boxes[0]) == NEW
+    assert saved_text(boxes[0]) == NEW
     with pytest.raises(CommitError, match="no commit waits"):
         driver.confirm_commit()
 
@@ -111,9 +111,9 @@ def test_unconfirmed_commit_reverts_without_a_connection(boxes: list[Box], drive
     with suppress(CommitError):  # the time may be over before the driver sees that the commit waits
         driver.commit_config(revert_in=2)
     driver.close()
-    assert until(lambda: "network 10.1.3.0/24" in boxes[0].run("vtysh", "-c", "show running-config"))
+    assert wait_for(lambda: "network 10.1.3.0/24" in boxes[0].run("vtysh", "-c", "show running-config"))
     driver.open()
-    assert until(lambda: driver.commit_state()["phase"] == "reverted")
+    assert wait_for(lambda: driver.commit_state()["phase"] == "reverted")
     assert driver.commit_state()["why"] == "not confirmed within 2 s"
     assert not driver.has_pending_commit()
 
@@ -163,8 +163,8 @@ def test_a_connection_lost_during_a_commit_leaves_a_known_state(boxes: list[Box]
     driver._ask = started
     driver.close()
     driver.open()
-    assert until(lambda: driver.commit_state()["phase"] == "confirmed")
-    assert saved(boxes[0]) == NEW
+    assert wait_for(lambda: driver.commit_state()["phase"] == "confirmed")
+    assert saved_text(boxes[0]) == NEW
 
 
 @pytest.mark.slow
@@ -176,7 +176,7 @@ def test_a_commit_whose_process_is_killed_is_reverted_by_the_next_connection(
     driver.close()
     boxes[0].run("sh", "-c", "kill -9 $(pgrep -f '[n]apalm-frr')")
     driver.open()
-    assert until(lambda: driver.commit_state()["phase"] == "reverted")
+    assert wait_for(lambda: driver.commit_state()["phase"] == "reverted")
     assert driver.commit_state()["why"] == "the process of the commit died"
     assert "network 10.1.3.0/24" in boxes[0].run("vtysh", "-c", "show running-config")
 
@@ -224,7 +224,7 @@ def test_when_a_step_fails_everything_is_as_before(boxes: list[Box], driver: Any
         with pytest.raises(CommitError, match="reverted: sh -c ended with 1"):
             other.commit_config()
     assert boxes[0].run("cat", "/etc/hostname") == "box1\n"
-    assert saved(boxes[0]) == OLD
+    assert saved_text(boxes[0]) == OLD
 
 
 @pytest.mark.slow
@@ -291,7 +291,7 @@ def test_a_guard_of_a_dead_session_is_stopped_by_name_and_nothing_goes_back(
         assert not driver.extend_guard(1), "it is gone for its own session too"
         other.load_replace_candidate(config=NEW)
         other.commit_config()
-        assert saved(boxes[0]) == NEW
+        assert saved_text(boxes[0]) == NEW
 
 
 @pytest.mark.slow
@@ -322,7 +322,7 @@ def test_a_commit_that_waits_is_left_to_the_session_that_made_it(boxes: list[Box
                 act()
     assert driver.has_pending_commit()
     driver.confirm_commit()
-    assert saved(boxes[0]) == NEW
+    assert saved_text(boxes[0]) == NEW
 
 
 @pytest.mark.slow
@@ -375,7 +375,7 @@ def test_a_session_takes_up_its_own_lock_and_others_wait_for_it_to_expire(
 
 
 @contextmanager
-def full(box: Box, left: int = 0) -> Iterator[None]:
+def fill_disk(box: Box, left: int = 0) -> Iterator[None]:
     """Nothing but so many bytes left in the driver's file system."""
     space = "$(df --output=avail -B1 /run | tail -n 1)"
     box.run("sh", "-c", f"head -c $(({space} - {left})) /dev/zero > /run/filler || true")
@@ -386,9 +386,9 @@ def full(box: Box, left: int = 0) -> Iterator[None]:
 
 
 def test_a_full_disk_refuses_the_candidate_or_the_commit(boxes: list[Box], driver: Any) -> None:
-    with full(boxes[0]), pytest.raises(ReplaceConfigException, match="No space left"):
+    with fill_disk(boxes[0]), pytest.raises(ReplaceConfigException, match="No space left"):
         driver.load_replace_candidate(config=NEW)
-    with full(boxes[0], left=500_000):
+    with fill_disk(boxes[0], left=500_000):
         driver.load_replace_candidate(config=NEW)
         with pytest.raises(CommitError, match="no space left for a safe commit"):
             driver.commit_config()
@@ -400,16 +400,16 @@ def test_a_full_disk_refuses_the_candidate_or_the_commit(boxes: list[Box], drive
 def test_started_commit_can_end_on_a_full_disk(boxes: list[Box], driver: Any) -> None:
     driver.load_replace_candidate(config=NEW)
     driver.commit_config()
-    with full(boxes[0]), boxes[0].device.connect(use_reserve=True) as ending:
+    with fill_disk(boxes[0]), boxes[0].device.connect(use_reserve=True) as ending:
         with pytest.raises(ReplaceConfigException, match="No space left"):
             driver.load_replace_candidate(config=OLD)
         for config in (OLD, NEW):
             ending.load_replace_candidate(config=config)
             ending.commit_config(revert_in=60)
             ending.confirm_commit()
-            assert saved(boxes[0]) == config
+            assert saved_text(boxes[0]) == config
         ending.rollback()
-    assert saved(boxes[0]) == OLD
+    assert saved_text(boxes[0]) == OLD
 
 
 @pytest.mark.slow
@@ -420,10 +420,10 @@ def test_a_disk_that_fills_while_a_commit_waits_does_not_keep_it_from_going_back
         driver.load_replace_candidate(config=NEW)
         with suppress(CommitError):  # the time may be over before the driver sees that the commit waits
             driver.commit_config(revert_in=600 if ends == "asked for" else 4)
-        with full(boxes[0]):
+        with fill_disk(boxes[0]):
             if ends == "asked for":
                 driver.rollback()
-            assert until(lambda: driver.commit_state()["phase"] == "reverted"), driver.commit_state()
+            assert wait_for(lambda: driver.commit_state()["phase"] == "reverted"), driver.commit_state()
         assert driver.commit_state()["why"] == ends
         assert "network 10.1.3.0/24" in boxes[0].run("vtysh", "-c", "show running-config")
 
@@ -451,9 +451,9 @@ def test_a_guard_takes_the_switch_back_past_confirmed_commits(boxes: list[Box], 
     driver.confirm_commit()
     assert driver.extend_guard(2)
     driver.close()
-    assert until(lambda: saved(boxes[0]) == OLD)
+    assert wait_for(lambda: saved_text(boxes[0]) == OLD)
     with boxes[0].device.connect() as other:
-        assert until(lambda: other.commit_state()["phase"] == "reverted")
+        assert wait_for(lambda: other.commit_state()["phase"] == "reverted")
         assert "not released within 2 s" in other.commit_state()["why"]
         assert not other.extend_guard(60)
         other.load_replace_candidate(config=OLD)
@@ -486,7 +486,7 @@ def test_a_guard_that_is_released_does_nothing_and_others_leave_it_alone(
     assert driver.extend_guard(5)  # longer than it takes a busy machine to release it
     driver.release_guard()
     time.sleep(6)
-    assert saved(boxes[0]) == NEW
+    assert saved_text(boxes[0]) == NEW
     with pytest.raises(SessionLockedException, match="the candidate is gone"):
         driver.arm_guard(5)
 
@@ -501,8 +501,8 @@ def test_a_guard_whose_process_is_killed_stands_again_at_the_next_connection(
     guard = json.loads(boxes[0].run("cat", f"{boxes[0].device.options['private_dir']}/guard.json"))
     boxes[0].run("kill", "-9", str(guard["worker"]["pid"]))
     assert driver.extend_guard(2)
-    assert until(lambda: saved(boxes[0]) == OLD)
-    assert until(lambda: driver.commit_state()["phase"] == "reverted")
+    assert wait_for(lambda: saved_text(boxes[0]) == OLD)
+    assert wait_for(lambda: driver.commit_state()["phase"] == "reverted")
 
 
 def test_a_wrong_login_and_an_unknown_host_are_refused(boxes: list[Box], tmp_path: Any) -> None:
@@ -529,14 +529,14 @@ def test_getters_return_the_running_state(boxes: list[Box], driver: Any) -> None
     assert (interface["is_up"], interface["is_enabled"], interface["mtu"]) == (True, True, 1500)
     assert interface["description"] == "to box 2"
     assert driver.get_interfaces_counters()["swp1"]["rx_octets"] > 0
-    peers = until(
+    peers = wait_for(
         lambda: [p for p in [driver.get_bgp_neighbors()["global"]["peers"]["192.0.2.2"]] if p["is_up"]]
     )
     assert (peers[0]["local_as"], peers[0]["remote_as"], peers[0]["description"]) == (65001, 65002, "peer 2")
-    assert until(lambda: driver.get_ecmp_widths() == {f"10.2.{at}.0/24": 1 for at in range(4)})
+    assert wait_for(lambda: driver.get_ecmp_widths() == {f"10.2.{at}.0/24": 1 for at in range(4)})
     (route,) = driver.get_route_to("10.2.1.7")["10.2.1.0/24"]
     assert (route["protocol"], route["next_hop"], route["outgoing_interface"]) == ("BGP", "192.0.2.2", "swp1")
-    assert until(driver.get_lldp_neighbors) == {"swp1": [{"hostname": "box2", "port": "swp1"}]}
+    assert wait_for(driver.get_lldp_neighbors) == {"swp1": [{"hostname": "box2", "port": "swp1"}]}
     assert driver.get_lldp_neighbors_detail("swp9") == {}
     assert driver.cli(["show bgp summary"])["show bgp summary"].strip()
     with pytest.raises(CommandErrorException):

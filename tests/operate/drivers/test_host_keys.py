@@ -25,7 +25,7 @@ SWITCHES: dict[str, Callable[[Path], Any]] = {
 }
 
 
-def used(driver: Any) -> None:
+def use_driver(driver: Any) -> None:
     """Open every connection that the driver has."""
     driver.open()
     try:
@@ -45,11 +45,11 @@ def test_an_opt_out_stores_no_key_that_a_verified_login_would_trust(
     known = tmp_path / "mine"
     known.write_text(OTHER)
     with SWITCHES[nos](tmp_path) as switch:
-        used(switch.device.connect(alt_key_file=str(known), ssh_strict=False))
+        use_driver(switch.device.connect(alt_key_file=str(known), ssh_strict=False))
         assert known.read_text() == OTHER
         assert list((home / ".ssh").iterdir()) == []
         with pytest.raises(ConnectionException):
-            used(switch.device.connect(alt_key_file=str(known), ssh_strict=True))
+            use_driver(switch.device.connect(alt_key_file=str(known), ssh_strict=True))
 
 
 def test_drivers_of_others_get_no_file_to_store_keys_in() -> None:

@@ -188,7 +188,7 @@ def test_two_sessions_do_not_meet_and_a_lost_one_frees_the_lock(switch: JunosSwi
         other.load_replace_candidate(config=NEW)
 
 
-def commits(switch: JunosSwitch) -> int:
+def count_commits(switch: JunosSwitch) -> int:
     """Return how many commits took effect, without the one that the switch began with."""
     return len(switch.history) - 1
 
@@ -200,7 +200,7 @@ def test_a_commit_whose_answer_is_lost_is_looked_up_and_not_sent_again(
     switch.faults.drop_commit, switch.faults.drop_once = "after", True
     driver.load_replace_candidate(config=NEW)
     driver.commit_config(revert_in=revert_in)
-    assert (switch.running, commits(switch), switch.holder) == (NEW, 1, None)
+    assert (switch.running, count_commits(switch), switch.holder) == (NEW, 1, None)
     assert driver.has_pending_commit() == (revert_in is not None)
     if revert_in is not None:
         driver.confirm_commit()
@@ -212,10 +212,10 @@ def test_a_commit_that_did_not_arrive_is_reported(switch: JunosSwitch, driver: A
     driver.load_replace_candidate(config=NEW)
     with pytest.raises(ConnectionClosedException):
         driver.commit_config(revert_in=60)
-    assert (switch.running, commits(switch), switch.waiting) == (OLD, 0, None)
+    assert (switch.running, count_commits(switch), switch.waiting) == (OLD, 0, None)
     driver.load_replace_candidate(config=NEW)
     driver.commit_config()
-    assert (switch.running, commits(switch)) == (NEW, 1)
+    assert (switch.running, count_commits(switch)) == (NEW, 1)
 
 
 def test_foreign_commit_is_not_mistaken_for_the_lost_commit(
@@ -330,7 +330,7 @@ def test_a_commit_that_began_to_wait_after_the_last_look_is_not_confirmed(
         driver.load_replace_candidate(config=OLD)
         with pytest.raises(SessionLockedException, match="of another session waits"):
             driver.commit_config()
-        assert (switch.running, switch.candidate, switch.holder, commits(switch)) == (NEW, NEW, None, 1)
+        assert (switch.running, switch.candidate, switch.holder, count_commits(switch)) == (NEW, NEW, None, 1)
         assert theirs.has_pending_commit()
 
 

@@ -12,7 +12,7 @@ from fabricc.operate.drivers.nvue_views import describe_issues, find_applied, pa
 OLD = "changeset/admin/2022-08-01_07.51.40_HN1G"
 
 
-def entry(rev_id: str, message: str = "Config update by admin via CLI") -> dict[str, Any]:
+def revision_entry(rev_id: str, message: str = "Config update by admin via CLI") -> dict[str, Any]:
     details = {
         "method": "CLI",
         "reason": "Config update",
@@ -44,7 +44,10 @@ def test_the_newest_apply_that_took_effect_is_applied(
     states: dict[str, str], names: list[str], expected: str
 ) -> None:
     revisions = parse_revisions({name: {"state": state} for name, state in states.items()})
-    assert find_applied([entry(name, "fix what failed: error") for name in names], revisions) == expected
+    assert (
+        find_applied([revision_entry(name, "fix what failed: error") for name in names], revisions)
+        == expected
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,9 +56,9 @@ def test_the_newest_apply_that_took_effect_is_applied(
         ([], "no applied revision"),
         ({}, "no list"),
         ([1], "no list"),
-        ([entry("9")], "unknown"),
+        ([revision_entry("9")], "unknown"),
         ([{}], "unknown"),
-        ([entry("2"), entry("1")], "state confirm"),
+        ([revision_entry("2"), revision_entry("1")], "state confirm"),
     ],
 )
 def test_a_history_that_names_no_applied_revision_is_an_error(history: Any, problem: str) -> None:

@@ -139,14 +139,14 @@ def test_junos_reads_what_napalm_reads(tmp_path: Path, monkeypatch: pytest.Monke
     assert all("syntax error" in one or one.startswith("get_config") for one in others), "answers are missing"
 
 
-def texts(nos: str) -> list[tuple[Path, str]]:
+def answer_texts(nos: str) -> list[tuple[Path, str]]:
     paths = [path for kind in ("raw", "txt") for path in ANSWERS.glob(f"{nos}/**/*.{kind}")]
     return [(path, path.read_text("utf-8", "replace")) for path in sorted(paths)]
 
 
 @needed
 def test_no_text_of_nxos_is_taken_for_an_outcome_of_a_replace() -> None:
-    found = texts("nxos")
+    found = answer_texts("nxos")
     assert len(found) > 500
     for path, text in found:
         assert read_log(text) is None, path

@@ -25,12 +25,12 @@ needed = pytest.mark.skipif(
 )
 
 
-def files(pattern: str) -> list[Path]:
+def answer_files(pattern: str) -> list[Path]:
     return sorted(ANSWERS.glob(pattern))
 
 
-def answers(pattern: str) -> Iterator[tuple[str, Any]]:
-    for path in files(pattern):
+def each_answer(pattern: str) -> Iterator[tuple[str, Any]]:
+    for path in answer_files(pattern):
         try:
             yield str(path), json.loads(path.read_text())
         except ValueError:
@@ -39,7 +39,7 @@ def answers(pattern: str) -> Iterator[tuple[str, Any]]:
 
 @needed
 def test_every_version_of_eos_has_the_serial_number_that_it_prints() -> None:
-    found = list(answers("eos/**/show_version.json"))
+    found = list(each_answer("eos/**/show_version.json"))
     assert len(found) > 3
     for path, version in found:
         identity = _identity_of_answers(version, {"hostname": "localhost", "fqdn": "localhost"})
@@ -68,8 +68,8 @@ def test_a_container_of_eos_has_the_identity_that_it_prints(
 @needed
 def test_every_inventory_of_nxos_has_a_chassis() -> None:
     found = [
-        *answers("nxos/napalm-nxos/test_get_facts/*/show_inventory.json"),
-        *answers("nxos/napalm-nxos_ssh/test_get_facts/*/show_inventory___json.txt"),
+        *each_answer("nxos/napalm-nxos/test_get_facts/*/show_inventory.json"),
+        *each_answer("nxos/napalm-nxos_ssh/test_get_facts/*/show_inventory___json.txt"),
     ]
     assert len(found) > 3
     for path, inventory in found:

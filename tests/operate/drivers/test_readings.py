@@ -66,7 +66,7 @@ def open_driver(folder: Path, nos: str) -> Iterator[tuple[Any, Any]]:
         yield server, driver
 
 
-def grown(before: Counters, now: Counters) -> dict[str, dict[str, dict[str, int]]]:
+def find_grown(before: Counters, now: Counters) -> dict[str, dict[str, dict[str, int]]]:
     """Return what differs."""
     return {
         kind: {
@@ -91,7 +91,7 @@ def test_counters_are_returned_by_kind_port_and_class(nos: str, tmp_path: Path) 
         counted.marked, counted.storms, counted.dropped = {first: {3: 13}}, {second: {3: 2}}, {first: {3: 15}}
         wanted = {PFC_RX: (first, 11), PFC_TX: (second, 12), ECN_MARKED: (first, 13), STORMS: (second, 2)}
         wanted[DROPPED] = (first, 15)
-        assert grown(before, driver.get_lossless_counters()) == {
+        assert find_grown(before, driver.get_lossless_counters()) == {
             kind: {port: {"all" if kind in TOGETHER.get(nos, ()) else "3": count}}
             for kind, (port, count) in wanted.items()
             if kind not in UNSTATED.get(nos, ())

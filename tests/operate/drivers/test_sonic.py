@@ -56,7 +56,7 @@ def driver(switch: LinuxSwitch) -> Iterator[Any]:
         yield one
 
 
-def runs(switch: LinuxSwitch, tables: Any, frr: str) -> bool:
+def is_running(switch: LinuxSwitch, tables: Any, frr: str) -> bool:
     return json.loads(switch.text("running.json")) == tables and switch.text("frr") == frr
 
 
@@ -77,7 +77,7 @@ def test_a_text_in_place_of_the_last_plan_is_an_error(switch: LinuxSwitch, drive
     assert json.loads(switch.text("running.json")) == OLD
 
 
-def until(found: Callable[[], Any]) -> Any:
+def wait_for(found: Callable[[], Any]) -> Any:
     limit = time.monotonic() + 30
     while not (value := found()) and time.monotonic() < limit:
         time.sleep(0.1)
@@ -90,11 +90,11 @@ def test_a_replace_is_compared_committed_saved_and_rolled_back(switch: LinuxSwit
     assert '+   "hostname": "n\\u00e9w"' in difference
     assert "+ hostname new" in difference
     driver.commit_config()
-    assert runs(switch, NEW, "hostname new\n")
+    assert is_running(switch, NEW, "hostname new\n")
     assert json.loads(switch.text("etc/sonic/config_db.json")) == NEW
     assert switch.text("etc/sonic/frr/frr.conf") == "hostname new\n"
     driver.rollback()
-    assert runs(switch, OLD, "hostname old\n")
+    assert is_running(switch, OLD, "hostname old\n")
     with pytest.raises(CommitError, match="nothing to roll back to"):
         driver.rollback()
 
@@ -104,7 +104,7 @@ def test_nothing_is_saved_before_the_confirmation(switch: LinuxSwitch, driver: A
     driver.load_replace_candidate(config=BUNDLE)
     driver.commit_config(revert_in=60)
     assert driver.has_pending_commit()
-    assert runs(switch, NEW, "hostname new\n")
+    assert is_running(switch, NEW, "hostname new\n")
     assert switch.text("etc/sonic/frr/frr.conf") == "hostname old\n"
     with pytest.raises(CommitConfirmException):
         driver.load_replace_candidate(config=BUNDLE)
@@ -126,9 +126,9 @@ def test_without_confirmation_the_switch_goes_back_by_itself(switch: LinuxSwitch
     driver.load_replace_candidate(config=BUNDLE)
     driver.commit_config(revert_in=1)
     driver.close()
-    assert until(lambda: runs(switch, OLD, "hostname old\n"))
+    assert wait_for(lambda: is_running(switch, OLD, "hostname old\n"))
     driver.open()
-    assert until(lambda: driver.commit_state()["phase"] == "reverted")
+    assert wait_for(lambda: driver.commit_state()["phase"] == "reverted")
     with pytest.raises(CommitError):
         driver.confirm_commit()
 
@@ -142,7 +142,7 @@ def test_a_connection_that_breaks_during_a_commit_is_opened_again(
     switch.faults.drop_commit = when
     driver.commit_config()
     assert driver.commit_state()["phase"] == "confirmed"
-    assert runs(switch, NEW, "hostname new\n")
+    assert is_running(switch, NEW, "hostname new\n")
 
 
 @pytest.mark.slow
@@ -167,8 +167,8 @@ def test_a_switch_that_refuses_the_login_during_a_commit_goes_back_by_itself(swi
         switch.faults.drop_commit, switch.faults.refuse_login = "before", True
         with pytest.raises(ConnectionException):
             driver.commit_config()
-    assert until(lambda: (switch.root / "lib/napalm-sonic/phase").read_text() == "reverted\n")
-    assert runs(switch, OLD, "hostname old\n")
+    assert wait_for(lambda: (switch.root / "lib/napalm-sonic/phase").read_text() == "reverted\n")
+    assert is_running(switch, OLD, "hostname old\n")
 
 
 @pytest.mark.slow
@@ -177,13 +177,13 @@ def test_a_commit_that_fails_goes_back(switch: LinuxSwitch, driver: Any) -> None
     driver.load_replace_candidate(config=BUNDLE)
     with pytest.raises(CommitError, match=r"services did not restart.*reverted"):
         driver.commit_config()
-    assert runs(switch, OLD, "hostname old\n")
+    assert is_running(switch, OLD, "hostname old\n")
     switch.faults.fail_commit = False
     driver.load_replace_candidate(config=pack_bundle({"frr.conf": "refuse me\n"}))
     with pytest.raises(CommitError, match="reverted") as failed:
         driver.commit_config()
     assert "S3CRET" not in str(failed.value)
-    assert runs(switch, OLD, "hostname old\n")
+    assert is_running(switch, OLD, "hostname old\n")
 
 
 @pytest.mark.slow
@@ -219,7 +219,7 @@ def test_a_full_disk_fails_before_anything_changes(switch: LinuxSwitch, driver: 
     driver.load_replace_candidate(config=BUNDLE)
     with pytest.raises(CommitError, match="No space left"):
         driver.commit_config()
-    assert runs(switch, OLD, "hostname old\n")
+    assert is_running(switch, OLD, "hostname old\n")
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_rejected_updates_reload_only_with_permission(switch: LinuxSwitch) -> No
     with switch.device.connect(reload=True) as driver:
         driver.load_replace_candidate(config=json.dumps(NEW))
         driver.commit_config()
-    assert runs(switch, NEW, "hostname old\n")
+    assert is_running(switch, NEW, "hostname old\n")
 
 
 @pytest.mark.parametrize(
@@ -351,7 +351,7 @@ def test_a_clock_that_is_set_moves_neither_the_way_back_nor_a_lock(switch: Linux
     (left,) = [one.left_s for one in driver.get_holds() if one.kind is HoldKind.COMMIT]
     assert 500 < left <= 600
     driver.confirm_commit()
-    assert runs(switch, NEW, "hostname new\n")
+    assert is_running(switch, NEW, "hostname new\n")
     driver.load_replace_candidate(config=BUNDLE)
     set_clock(switch, "5000 days ago")
     with switch.device.connect(timeout=10, session="run-2") as other:

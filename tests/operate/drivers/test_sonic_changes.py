@@ -43,7 +43,7 @@ POLLED = {"QUEUE": {"FLEX_COUNTER_STATUS": "enable"}, "PFCWD": {"FLEX_COUNTER_ST
 FRR = "hostname su001-tor1a\n"
 
 
-def planned(*up: str, cable: str = "5m", speed: str = "400000", **more: Any) -> dict[str, Any]:
+def planned_tables(*up: str, cable: str = "5m", speed: str = "400000", **more: Any) -> dict[str, Any]:
     """A candidate: of eight ports some are up and lossless."""
     ports = [f"Ethernet{8 * n}" for n in range(8)]
     profile = f"pg_lossless_{speed}_{cable}_profile"
@@ -79,7 +79,7 @@ def run_by(candidate: dict[str, Any]) -> dict[str, Any]:
     return tables
 
 
-def bundle(candidate: dict[str, Any]) -> str:
+def make_bundle(candidate: dict[str, Any]) -> str:
     return pack_bundle({"config_db.json": json.dumps(candidate), "frr.conf": FRR})
 
 
@@ -92,7 +92,7 @@ TWO, THREE = ("Ethernet0", "Ethernet8"), ("Ethernet0", "Ethernet8", "Ethernet16"
 
 @pytest.fixture
 def switch(tmp_path: Path) -> Iterator[LinuxSwitch]:
-    with linux_switch(tmp_path, "sonic", json.dumps(run_by(planned(*TWO))), FRR) as one:
+    with linux_switch(tmp_path, "sonic", json.dumps(run_by(planned_tables(*TWO))), FRR) as one:
         yield one
 
 
@@ -103,14 +103,14 @@ def driver(switch: LinuxSwitch) -> Iterator[Any]:
 
 
 def push(driver: Any, candidate: dict[str, Any], **named: Any) -> str:
-    driver.load_replace_candidate(config=bundle(candidate))
+    driver.load_replace_candidate(config=make_bundle(candidate))
     difference: str = driver.compare_config()
     driver.commit_config(**named)
     return difference
 
 
 def test_an_unchanged_switch_has_no_difference(driver: Any) -> None:
-    driver.load_replace_candidate(config=bundle(planned(*TWO)))
+    driver.load_replace_candidate(config=make_bundle(planned_tables(*TWO)))
     assert driver.compare_config() == ""
 
 
@@ -167,61 +167,63 @@ def test_a_kept_version_is_the_one_of_the_running_image() -> None:
 def test_a_port_retires_and_comes_again_and_the_rows_of_the_image_stay(
     switch: LinuxSwitch, driver: Any
 ) -> None:
-    difference = push(driver, planned("Ethernet0"))
+    difference = push(driver, planned_tables("Ethernet0"))
     assert "ports in use that are shut, or shut and opened again: Ethernet8" in difference
     assert "S3CRETKEY" not in difference
     assert "FEATURE" not in difference
-    assert running(switch) == run_by(planned("Ethernet0"))
-    push(driver, planned(*TWO))
-    assert running(switch) == run_by(planned(*TWO))
+    assert running(switch) == run_by(planned_tables("Ethernet0"))
+    push(driver, planned_tables(*TWO))
+    assert running(switch) == run_by(planned_tables(*TWO))
     driver.rollback()
-    assert running(switch) == run_by(planned("Ethernet0"))
+    assert running(switch) == run_by(planned_tables("Ethernet0"))
 
 
 def test_the_updater_alone_breaks_off_when_a_lossless_port_goes_down(
     switch: LinuxSwitch, driver: Any
 ) -> None:
     """Proves that the stand-in is as strict as the real updater, whose steps the driver splits."""
-    (switch.root / "whole.json").write_text(json.dumps(run_by(planned("Ethernet0"))))
+    (switch.root / "whole.json").write_text(json.dumps(run_by(planned_tables("Ethernet0"))))
     with pytest.raises(CommandErrorException, match="can't remove a non-existent object"):
         driver.cli([f"config replace {switch.root}/whole.json"])
-    assert running(switch) != run_by(planned("Ethernet0"))
+    assert running(switch) != run_by(planned_tables("Ethernet0"))
 
 
 @pytest.mark.slow
 def test_a_rack_comes_in_steps(switch: LinuxSwitch, driver: Any) -> None:
     many = [f"Ethernet{8 * n}" for n in range(8)]
-    assert "in 5 steps" in push(driver, planned(*many), revert_in=60)
-    assert running(switch) == run_by(planned(*many))
+    assert "in 5 steps" in push(driver, planned_tables(*many), revert_in=60)
+    assert running(switch) == run_by(planned_tables(*many))
     driver.confirm_commit()
-    assert json.loads(switch.text("etc/sonic/config_db.json")) == run_by(planned(*many))
+    assert json.loads(switch.text("etc/sonic/config_db.json")) == run_by(planned_tables(*many))
 
 
 @pytest.mark.slow
 def test_the_speed_of_a_lossless_port_changes_on_a_switch_that_needs_a_reload(switch: LinuxSwitch) -> None:
     """A new profile is refused by the updater's limits; the complete file brings no stock port."""
-    faster = planned(*TWO, speed="800000")
+    faster = planned_tables(*TWO, speed="800000")
     with (
         switch.device.connect(timeout=20) as driver,
         pytest.raises(ReplaceConfigException, match="`reload: true`"),
     ):
-        driver.load_replace_candidate(config=bundle(faster))
+        driver.load_replace_candidate(config=make_bundle(faster))
     with switch.device.connect(timeout=20, reload=True) as driver:
         assert "by `config reload`: all services restart" in push(driver, faster, revert_in=60)
         assert running(switch) == run_by(faster)
         driver.rollback()
-    assert running(switch) == run_by(planned(*TWO)), "back as it came: the updater would refuse that too"
+    assert running(switch) == run_by(planned_tables(*TWO)), (
+        "back as it came: the updater would refuse that too"
+    )
 
 
 @pytest.mark.slow
 def test_unconfirmed_reload_restores_the_checkpoint(switch: LinuxSwitch) -> None:
     with switch.device.connect(timeout=20, reload=True) as driver:
-        push(driver, planned(*TWO, cable="20m"), revert_in=1)
+        push(driver, planned_tables(*TWO, cable="20m"), revert_in=1)
         limit = time.monotonic() + 30
         while driver.commit_state()["phase"] != "reverted" and time.monotonic() < limit:
             time.sleep(0.2)
         assert driver.commit_state() == {"phase": "reverted", "why": "not confirmed in time"}
-    assert running(switch) == run_by(planned(*TWO))
+    assert running(switch) == run_by(planned_tables(*TWO))
 
 
 @pytest.mark.slow
@@ -229,25 +231,25 @@ def test_stock_ports_that_a_reload_adds_are_an_error_and_go_with_the_way_back(sw
     before = running(switch)
     switch.faults.updater = ("stock_ports",)
     with switch.device.connect(timeout=20, reload=True) as driver:
-        driver.load_replace_candidate(config=bundle(planned(*TWO, cable="40m")))
+        driver.load_replace_candidate(config=make_bundle(planned_tables(*TWO, cable="40m")))
         with pytest.raises(CommitError, match="added 1 stock ports, Ethernet999 for one; reverted"):
             driver.commit_config()
     assert running(switch) == before
 
 
 def test_configuration_rejected_by_yang_models_is_never_reloaded(switch: LinuxSwitch) -> None:
-    wrong = planned(*TWO, BOGUS={"a": {"b": "c"}})
+    wrong = planned_tables(*TWO, BOGUS={"a": {"b": "c"}})
     with (
         switch.device.connect(reload=True) as driver,
         pytest.raises(ReplaceConfigException, match="not valid"),
     ):
-        driver.load_replace_candidate(config=bundle(wrong))
+        driver.load_replace_candidate(config=make_bundle(wrong))
 
 
 @pytest.mark.slow
 def test_groups_that_buffermgrd_takes_away_come_back(switch: LinuxSwitch, driver: Any) -> None:
     switch.faults.updater = ("unlisted_cable",)
-    changed = planned(*TWO)
+    changed = planned_tables(*TWO)
     changed["QUEUE"]["Ethernet0|3"] = {"scheduler": "other"}
     push(driver, changed)
     assert running(switch) == run_by(changed)
@@ -258,19 +260,19 @@ def test_the_guard_ends_the_replacement_that_it_guards(switch: LinuxSwitch) -> N
     switch.faults.updater = ("slow=0.3",)
     many = [f"Ethernet{8 * n}" for n in range(8)]
     with switch.device.connect(timeout=20, commit_timeout=3) as driver:
-        driver.load_replace_candidate(config=bundle(planned(*many)))
+        driver.load_replace_candidate(config=make_bundle(planned_tables(*many)))
         driver._plan["rows"] = 0
         with pytest.raises(CommitError, match=r"not applied within 3 s.*reverted|not confirmed in time"):
             driver.commit_config()
         switch.faults.updater = ()
     time.sleep(1)
-    assert running(switch) == run_by(planned(*TWO))
+    assert running(switch) == run_by(planned_tables(*TWO))
 
 
 @pytest.mark.slow
 def test_commit_stops_when_config_db_changes_after_loading(switch: LinuxSwitch, driver: Any) -> None:
-    driver.load_replace_candidate(config=bundle(planned(*THREE)))
-    other = run_by(planned(*TWO, NTP_SERVER={"192.0.2.1": {}}))
+    driver.load_replace_candidate(config=make_bundle(planned_tables(*THREE)))
+    other = run_by(planned_tables(*TWO, NTP_SERVER={"192.0.2.1": {}}))
     (switch.root / "running.json").write_text(json.dumps(other))
     with pytest.raises(CommitError, match="another session changed CONFIG_DB after the candidate was loaded"):
         driver.commit_config()
@@ -290,7 +292,7 @@ def test_a_banner_before_each_answer_is_no_part_of_it(switch: LinuxSwitch, drive
     switch.faults.banner = "*** Welcome. Your session is recorded ***\n"
     assert not driver.has_pending_commit()
     found = unpack_bundle(driver.get_config("running")["running"], "")
-    assert json.loads(found["config_db.json"]) == run_by(planned(*TWO))
+    assert json.loads(found["config_db.json"]) == run_by(planned_tables(*TWO))
 
 
 @pytest.mark.parametrize(
@@ -323,7 +325,7 @@ def test_numbers_of_a_boot_file_are_the_texts_that_run(switch: LinuxSwitch, driv
     file.write_text(json.dumps({"BGP_NEIGHBOR": {"10.0.0.1": row}}))
     saved = json.loads(unpack_bundle(driver.get_config("startup")["startup"], "")["config_db.json"])
     assert saved == {"BGP_NEIGHBOR": {"10.0.0.1": {"rrclient": "0", "nhopself": "True", "asn": "65200"}}}
-    numbers = planned(*TWO)
+    numbers = planned_tables(*TWO)
     numbers["PORT"]["Ethernet0"]["speed"] = 400000
     push(driver, numbers)
     assert running(switch)["PORT"]["Ethernet0"]["speed"] == "400000"
@@ -351,8 +353,8 @@ def test_the_first_push_to_a_factory_switch_reloads_and_goes_back_to_it(tmp_path
         (one.root / "etc/sonic/frr/frr.conf").unlink()
         (one.root / "bgp_mode").write_text("separated")
         with one.device.connect(timeout=20, reload=True) as driver:
-            push(driver, planned(*TWO), revert_in=60)
-            assert running(one) == run_by(planned(*TWO))
+            push(driver, planned_tables(*TWO), revert_in=60)
+            assert running(one) == run_by(planned_tables(*TWO))
             assert one.text("frr") == FRR
             driver.rollback()
         assert running(one) == factory
@@ -362,7 +364,7 @@ def test_the_first_push_to_a_factory_switch_reloads_and_goes_back_to_it(tmp_path
 @pytest.mark.spread(2)
 @pytest.mark.parametrize("way", ["rollback", pytest.param("guard", marks=pytest.mark.slow)])
 def test_the_files_of_an_operator_come_back_with_the_mode_split(tmp_path: Path, way: str) -> None:
-    old = run_by(planned(*TWO))
+    old = run_by(planned_tables(*TWO))
     old["DEVICE_METADATA"]["localhost"]["docker_routing_config_mode"] = "split"
     with linux_switch(tmp_path, "sonic", json.dumps(old), "router bgp 65100\n") as one:
         folder = one.root / "etc/sonic/frr"
@@ -370,7 +372,7 @@ def test_the_files_of_an_operator_come_back_with_the_mode_split(tmp_path: Path, 
         (folder / "bgpd.conf").write_text("router bgp 65100\n")
         (one.root / "bgp_mode").write_text("split")
         with one.device.connect(timeout=20) as driver:
-            push(driver, planned(*TWO), revert_in=2 if way == "guard" else 60)
+            push(driver, planned_tables(*TWO), revert_in=2 if way == "guard" else 60)
             assert one.text("frr") == FRR
             assert (folder / "bgpd.conf").exists(), "a restart before the confirmation boots from it"
             if way == "rollback":
@@ -383,9 +385,11 @@ def test_the_files_of_an_operator_come_back_with_the_mode_split(tmp_path: Path, 
 
 
 def test_the_mode_split_without_its_files_is_refused(switch: LinuxSwitch, driver: Any) -> None:
-    wanted = planned(*TWO, DEVICE_METADATA={"localhost": {**HERE, "docker_routing_config_mode": "split"}})
+    wanted = planned_tables(
+        *TWO, DEVICE_METADATA={"localhost": {**HERE, "docker_routing_config_mode": "split"}}
+    )
     with pytest.raises(ReplaceConfigException, match=r"own bgpd\.conf"):
-        driver.load_replace_candidate(config=bundle(wanted))
+        driver.load_replace_candidate(config=make_bundle(wanted))
     (switch.root / "etc/sonic/frr/bgpd.conf").write_text("router bgp 65100\n")
     push(driver, wanted)
     assert switch.text("frr") == "router bgp 65100\n"
@@ -401,14 +405,14 @@ OTHER_SWITCHES = {
 @pytest.mark.parametrize("kind", OTHER_SWITCHES)
 def test_a_switch_of_another_kind_is_refused_by_name(tmp_path: Path, kind: str) -> None:
     fields, tables, reason = OTHER_SWITCHES[kind]
-    old = {**run_by(planned(*TWO)), **tables}
+    old = {**run_by(planned_tables(*TWO)), **tables}
     old["DEVICE_METADATA"]["localhost"] |= fields
     with (
         linux_switch(tmp_path, "sonic", json.dumps(old), FRR) as one,
         one.device.connect(timeout=20) as driver,
     ):
         with pytest.raises(ReplaceConfigException, match=reason):
-            driver.load_replace_candidate(config=bundle(planned(*THREE)))
+            driver.load_replace_candidate(config=make_bundle(planned_tables(*THREE)))
         assert running(one) == old
 
 
@@ -419,7 +423,7 @@ def test_a_switch_of_several_asics_is_refused(switch: LinuxSwitch, driver: Any, 
     (package / "__init__.py").write_text("")
     (package / "multi_asic.py").write_text(f"def is_multi_asic():\n    return {count} > 1\n")
     if count == 1:
-        driver.load_replace_candidate(config=bundle(planned(*THREE)))
+        driver.load_replace_candidate(config=make_bundle(planned_tables(*THREE)))
         return
     with pytest.raises(ReplaceConfigException, match="several ASICs"):
-        driver.load_replace_candidate(config=bundle(planned(*THREE)))
+        driver.load_replace_candidate(config=make_bundle(planned_tables(*THREE)))

@@ -19,7 +19,7 @@ from tests.operate.drivers.servers.junos import junos_switch
 from tests.operate.drivers.servers.linux_switch import linux_switch
 from tests.operate.drivers.servers.nxos import nxos_switch
 from tests.operate.lab import specs
-from tests.operate.push.network import built
+from tests.operate.push.network import build_spec
 from tests.operate.push.test_drivers import MODELS, SPEC
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
                 RACK, RACK.replace("hosts: 2,", f"hosts: {hosts},")
             )
         )
-        source = built(spec, tmp_path / "out")
+        source = build_spec(spec, tmp_path / "out")
         plans.append(Plan(source.switch(NAME), source.files(NAME)[FILES[nos]]))
     with server_of(tmp_path, nos) as (server, running):
         if nos == "eos":

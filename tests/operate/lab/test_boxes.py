@@ -89,12 +89,12 @@ def plant_lines(fabric: Fabric) -> Blueprint:
     ))  # fmt: skip
 
 
-def settings() -> dict[str, str]:
+def kernel_settings() -> dict[str, str]:
     """Kernel settings of the machine."""
     return {name: Path("/proc/sys", *name.split(".")).read_text() for name in SETTINGS}
 
 
-def marks() -> list[str]:
+def machine_marks() -> list[str]:
     """Files of the machine that a box wrote."""
     return [str(file) for place in PLACES for file in Path(place).glob(f"*{MARK}*")]
 
@@ -110,7 +110,7 @@ def place(tmp_path: Path) -> Iterator[Path]:
         lifecycle.take_down_lab(tmp_path / "lab")
 
 
-def spec(folder: Path) -> Path:
+def write_spec(folder: Path) -> Path:
     found = specs.two_tiers(folder / "spec", hosts=2)
     found.write_text(found.read_text().replace("nos: frr", "nos: frr-8.4"))
     return found
@@ -122,8 +122,8 @@ def test_lab_files_cannot_affect_the_host(
 ) -> None:
     monkeypatch.setattr(lifecycle, "build_blueprint", plant_lines)
     monkeypatch.setenv("FABRICC_CANARY", "of the user's environment")
-    before, name = settings(), socket.gethostname()
-    lab, source = lifecycle.boot_lab(spec(tmp_path), place, ssh=True)
+    before, name = kernel_settings(), socket.gethostname()
+    lab, source = lifecycle.boot_lab(write_spec(tmp_path), place, ssh=True)
     assert any("vm.swappiness" in sentence for sentence in source.differences)
     assert "log file" in lab.run(SWITCH, ["vtysh", "-c", "show running-config"]).stdout, (
         "the box has the line"
@@ -136,14 +136,14 @@ def test_lab_files_cannot_affect_the_host(
     ):  # fmt: skip
         over_ssh(lab, f"{command} 2>&1 || true")
     assert lab.pending(SWITCH, "frr defaults datacenter\n"), "frr-reload still runs"
-    assert (settings(), socket.gethostname(), marks()) == (before, name, [])
+    assert (kernel_settings(), socket.gethostname(), machine_marks()) == (before, name, [])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("door", ["ssh", "exec"])
 def test_root_of_a_box_is_not_root_of_the_machine(tmp_path: Path, place: Path, door: str) -> None:
-    before = settings()
-    lab, _ = lifecycle.boot_lab(spec(tmp_path), place, ssh=True)
+    before = kernel_settings()
+    lab, _ = lifecycle.boot_lab(write_spec(tmp_path), place, ssh=True)
 
     def run(command: str) -> str:
         words = f"{command} 2>&1; echo status $?"
@@ -162,7 +162,7 @@ def test_root_of_a_box_is_not_root_of_the_machine(tmp_path: Path, place: Path, d
         ), secret
     assert run("cat /etc/shadow").startswith("root:*:")
     run("; ".join(f"touch {folder}/{MARK}" for folder in PLACES))
-    assert (settings(), marks()) == (before, [])
+    assert (kernel_settings(), machine_marks()) == (before, [])
 
 
 @pytest.mark.parametrize("line", [
@@ -182,10 +182,10 @@ def test_a_daemons_file_with_a_command_is_refused_and_runs_nothing(
 
     monkeypatch.setattr(lifecycle, "build_blueprint", with_command)
     with pytest.raises(LabError) as refused:
-        lifecycle.boot_lab(spec(tmp_path), place)
+        lifecycle.boot_lab(write_spec(tmp_path), place)
     assert refused.value.diagnostic.code == "FAB8020"
     assert "line" in refused.value.diagnostic.message
-    assert marks() == []
+    assert machine_marks() == []
     assert not place.exists(), "nothing of the lab is left"
 
 
@@ -212,17 +212,19 @@ def test_the_filter_refuses_calls_by_either_abi() -> None:
     """Runs the filter's instructions: the box alone would not show what a program of the other ABI may call."""
     for machine, (audit, column) in box.ARCHITECTURES.items():
         program = box.rules(machine)
-        assert evaluate(program, audit, box._DENIED["mount"][column]) == evaluate(program, audit, 1 << 30)
-        refused = evaluate(program, audit, box._DENIED["mount"][column])
-        allowed = evaluate(program, audit, 1000)
-        assert {evaluate(program, audit, each[column]) for each in box._DENIED.values() if each[column]} == {
-            refused
-        }
-        assert evaluate(program, audit, box._CLONE[column], 0x11) == allowed
+        assert evaluate_filter(program, audit, box._DENIED["mount"][column]) == evaluate_filter(
+            program, audit, 1 << 30
+        )
+        refused = evaluate_filter(program, audit, box._DENIED["mount"][column])
+        allowed = evaluate_filter(program, audit, 1000)
+        assert {
+            evaluate_filter(program, audit, each[column]) for each in box._DENIED.values() if each[column]
+        } == {refused}
+        assert evaluate_filter(program, audit, box._CLONE[column], 0x11) == allowed
         for flag in (0x20000, 0x10000000, 0x40000000):
-            assert evaluate(program, audit, box._CLONE[column], flag) == refused
-        assert evaluate(program, 0x40000003, 1000) == refused, "a program of 32 bits"
-        assert evaluate(program, audit, 435) not in (allowed, refused), "clone3 is unknown"
+            assert evaluate_filter(program, audit, box._CLONE[column], flag) == refused
+        assert evaluate_filter(program, 0x40000003, 1000) == refused, "a program of 32 bits"
+        assert evaluate_filter(program, audit, 435) not in (allowed, refused), "clone3 is unknown"
     assert platform.machine() in box.ARCHITECTURES
     assert struct.calcsize("HBBI") == 8
 
@@ -237,9 +239,9 @@ def test_no_request_reaches_a_file_system_or_terminal_of_the_machine(request_: i
     for machine, (audit, column) in box.ARCHITECTURES.items():
         for vrfs in (True, False):
             program = box.rules(machine, vrfs=vrfs)
-            result = evaluate(program, audit, box._IOCTL[column], request_)
+            result = evaluate_filter(program, audit, box._IOCTL[column], request_)
             assert (result == box._ALLOW) is allowed
-            refused = evaluate(program, audit, box._DENIED["mount"][column])
+            refused = evaluate_filter(program, audit, box._DENIED["mount"][column])
             assert allowed or result == refused
 
 
@@ -247,11 +249,11 @@ def test_a_command_with_the_terminal_of_the_user_cannot_type_into_it() -> None:
     for machine, (audit, column) in box.ARCHITECTURES.items():
         program, refused = box.terminal_rules(machine), box._REFUSE | errno.EPERM
         for request in box._TERMINAL:
-            assert evaluate(program, audit, box._IOCTL[column], request) == refused
-        assert evaluate(program, audit, box._IOCTL[column], 0x5413) == box._ALLOW
-        assert evaluate(program, audit, 1000, box._TERMINAL[0]) == box._ALLOW
-        assert evaluate(program, audit, box._X32 + 16, box._TERMINAL[0]) == refused
-        assert evaluate(program, 0x40000003, 54, box._TERMINAL[0]) == refused, "a program of 32 bits"
+            assert evaluate_filter(program, audit, box._IOCTL[column], request) == refused
+        assert evaluate_filter(program, audit, box._IOCTL[column], 0x5413) == box._ALLOW
+        assert evaluate_filter(program, audit, 1000, box._TERMINAL[0]) == box._ALLOW
+        assert evaluate_filter(program, audit, box._X32 + 16, box._TERMINAL[0]) == refused
+        assert evaluate_filter(program, 0x40000003, 54, box._TERMINAL[0]) == refused, "a program of 32 bits"
 
 
 def test_a_program_cannot_type_into_its_terminal() -> None:
@@ -273,7 +275,9 @@ def test_a_program_cannot_type_into_its_terminal() -> None:
             assert (b"not permitted" in printed) is refused, printed
 
 
-def evaluate(program: list[tuple[int, int, int, int]], audit: int, call: int, argument: int = 0) -> int:
+def evaluate_filter(
+    program: list[tuple[int, int, int, int]], audit: int, call: int, argument: int = 0
+) -> int:
     """The result of a classic BPF program over `seccomp_data`."""
     loaded, at = 0, 0
     while True:

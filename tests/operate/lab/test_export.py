@@ -32,7 +32,7 @@ SCHEMA = Path(__file__).with_name("containerlab") / "clab.schema.json"
 """containerlab's own, under the license next to it."""
 
 
-def sample(spec: Path) -> Topology:
+def make_sample(spec: Path) -> Topology:
     fabric, _ = plan_fabric(spec, 1, sample=True)
     return build_topology(fabric)
 
@@ -42,7 +42,7 @@ def read(files: dict[str, str], name: str) -> dict[str, Any]:
     return found
 
 
-def clab(found: Topology) -> dict[str, Any]:
+def render_clab(found: Topology) -> dict[str, Any]:
     return read(render_containerlab(found), f"{found.fabric.cluster}.clab.yml")
 
 
@@ -60,11 +60,11 @@ def schema() -> dict[str, Any]:
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_containerlabs_schema_accepts_every_inventory(spec: Path, schema: dict[str, Any]) -> None:
-    jsonschema.validators.validator_for(schema)(schema).validate(clab(sample(spec)))
+    jsonschema.validators.validator_for(schema)(schema).validate(render_clab(make_sample(spec)))
 
 
 def test_containerlabs_schema_refuses_what_is_no_topology(tmp_path: Path, schema: dict[str, Any]) -> None:
-    document = clab(sample(specs.two_tiers(tmp_path)))
+    document = render_clab(make_sample(specs.two_tiers(tmp_path)))
     document["topology"]["nodes"]["spine01a"]["startup-konfig"] = "x"
     with pytest.raises(jsonschema.ValidationError, match="startup-konfig"):
         jsonschema.validators.validator_for(schema)(schema).validate(document)
@@ -72,8 +72,8 @@ def test_containerlabs_schema_refuses_what_is_no_topology(tmp_path: Path, schema
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_every_cable_is_exported_once_and_no_port_twice(spec: Path) -> None:
-    found = sample(spec)
-    ends = [end for link in clab(found)["topology"]["links"] for end in link["endpoints"]]
+    found = make_sample(spec)
+    ends = [end for link in render_clab(found)["topology"]["links"] for end in link["endpoints"]]
     assert len(ends) == len(set(ends)) == 2 * len(found.cables)
     devices = Counter(end.partition(":")[0] for end in ends)
     assert devices == Counter(device for cable in found.cables for device, _ in cable)
@@ -85,7 +85,7 @@ def test_every_cable_is_exported_once_and_no_port_twice(spec: Path) -> None:
 
 
 def test_frr_keeps_the_plans_port_names_and_what_it_needs_from_outside(tmp_path: Path) -> None:
-    found = sample(specs.two_tiers(tmp_path))
+    found = make_sample(specs.two_tiers(tmp_path))
     files = render_containerlab(found)
     document = read(files, "small.clab.yml")
     assert {tuple(link["endpoints"]) for link in document["topology"]["links"]} == {
@@ -102,7 +102,7 @@ def test_frr_keeps_the_plans_port_names_and_what_it_needs_from_outside(tmp_path:
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_every_switch_boots_from_its_own_emitted_files(spec: Path) -> None:
-    found = sample(spec)
+    found = make_sample(spec)
     files = render_containerlab(found)
     for name, node in read(files, f"{found.fabric.cluster}.clab.yml")["topology"]["nodes"].items():
         if name in found.switches:
@@ -117,7 +117,7 @@ def test_every_switch_boots_from_its_own_emitted_files(spec: Path) -> None:
 
 def test_containerlab_port_map_uses_configured_names() -> None:
     spec = next(path for path in INVENTORIES if path.parent.name == "rack-zone-512")
-    files = render_containerlab(sample(spec))
+    files = render_containerlab(make_sample(spec))
     mapping = json.loads(files["spine01a/EosIntfMapping.json"])
     text = files["spine01a/running-config.cfg"]
     assert mapping["EthernetIntf"]["eth1"] == "Ethernet1/1"
@@ -149,7 +149,7 @@ def test_an_export_is_a_tree_of_its_own_and_replaces_no_foreign_folder(tmp_path:
 
 
 def test_netlab_carries_the_plans_addresses_and_as_numbers(tmp_path: Path) -> None:
-    found = sample(specs.two_tiers(tmp_path))
+    found = make_sample(specs.two_tiers(tmp_path))
     document = read(render_netlab(found), "topology.yml")
     assert document["nodes"]["su001-tor1a"]["bgp"] == {
         "as": found.switches["su001-tor1a"].switch.bgp.asn,
@@ -162,7 +162,9 @@ def test_netlab_carries_the_plans_addresses_and_as_numbers(tmp_path: Path) -> No
 
 
 def test_unnumbered_links_stay_so(tmp_path: Path) -> None:
-    found = sample(specs.two_tiers(tmp_path, more="addressing: {family: dual, fabric_links: unnumbered}"))
+    found = make_sample(
+        specs.two_tiers(tmp_path, more="addressing: {family: dual, fabric_links: unnumbered}")
+    )
     link = next(link for link in read(render_netlab(found), "topology.yml")["links"] if "spine01a" in link)
     assert link["ipv4"] is link["ipv6"] is True
     assert link["spine01a"] == {"ifname": "swp1"}

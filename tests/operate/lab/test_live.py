@@ -46,19 +46,19 @@ def boot_network(spec: Path, folder: Path) -> Network:
     return network
 
 
-def agrees(trial: Trial) -> None:
+def assert_agrees(trial: Trial) -> None:
     assert trial.facts > 0
     assert {check.name: check.wrong for check in trial.wrong} == {}
 
 
-def gone(lab: Lab) -> bool:
+def is_gone(lab: Lab) -> bool:
     return not any((kernel.NAMESPACES / name).exists() for name in lab.record.namespaces)
 
 
 def test_smallest_lab_agrees_with_its_plan_and_leaves_nothing(tmp_path: Path, folder: Path) -> None:
     network = boot_network(specs.two_tiers(tmp_path / "spec"), folder)
     lab = network.lab
-    agrees(try_out(lab, network, quick=True))
+    assert_agrees(try_out(lab, network, quick=True))
 
     if observe.has_lldp():
         assert observe.read_neighbors(lab) == network.neighbors()
@@ -92,7 +92,7 @@ def test_smallest_lab_agrees_with_its_plan_and_leaves_nothing(tmp_path: Path, fo
         "switches die with their keeper"
     )
     lifecycle.take_down_lab(folder)
-    assert gone(lab)
+    assert is_gone(lab)
     assert not folder.exists()
 
 
@@ -108,16 +108,16 @@ def test_a_lab_that_stopped_half_made_is_taken_away(
         lifecycle.boot_lab(specs.two_tiers(tmp_path / "spec"), folder)
     monkeypatch.undo()
     lab = Lab.open(folder)
-    assert not gone(lab)
+    assert not is_gone(lab)
     lifecycle.take_down_lab(folder)
-    assert gone(lab)
+    assert is_gone(lab)
 
 
 @pytest.mark.slow
 def test_a_fabric_of_three_tiers_agrees_in_every_failure_and_a_drain(tmp_path: Path, folder: Path) -> None:
     network = boot_network(specs.write(tmp_path / "spec", specs.THREE_TIERS), folder)
     trial = try_out(network.lab, network)
-    agrees(trial)
+    assert_agrees(trial)
     kinds = {
         event.name.partition(" su")[0].partition(" pod")[0].partition(" core0")[0] for event in trial.events
     }
@@ -132,7 +132,7 @@ def test_two_tors_without_spines_agree_in_every_failure(tmp_path: Path, folder: 
     spec = specs.write(tmp_path / "spec", paired.spec_text("frr", wiring=wiring, hosts=2))
     network = boot_network(spec, folder)
     trial = try_out(network.lab, network)
-    agrees(trial)
+    assert_agrees(trial)
     kinds = {event.name.partition(" su")[0] for event in trial.events}
     assert kinds == {"host link", "link between ToRs", "ToR", "silent cut"}
 
@@ -145,10 +145,10 @@ def test_a_live_fabric_grows_without_losing_a_datagram(tmp_path: Path, folder: P
     trial = trial_of(step.after.lab)
     event = growth.grow_lab(step, trial)
     compare_steady(step.after, trial)
-    agrees(trial)
+    assert_agrees(trial)
     assert event.outage.lost == 0
     assert event.outage.sent > 0
-    agrees(try_out(Lab.open(folder), network_of(Lab.open(folder)), quick=True))
+    assert_agrees(try_out(Lab.open(folder), network_of(Lab.open(folder)), quick=True))
 
 
 @pytest.mark.slow
@@ -163,7 +163,7 @@ def test_a_fabric_that_shrinks_is_no_growth(tmp_path: Path, folder: Path) -> Non
 def test_both_families_run_on_both_kinds_of_link(tmp_path: Path, folder: Path, links: str) -> None:
     more = f"addressing: {{family: dual, fabric_links: {links}}}"
     network = boot_network(specs.two_tiers(tmp_path / "spec", more=more), folder)
-    agrees(try_out(network.lab, network, quick=True))
+    assert_agrees(try_out(network.lab, network, quick=True))
 
 
 @pytest.mark.slow
@@ -194,7 +194,7 @@ def test_two_labs_of_one_cluster_are_independent(tmp_path: Path, folder: Path) -
         assert not {*other.record.namespaces} & {*network.lab.record.namespaces}
     finally:
         lifecycle.take_down_lab(tmp_path / "other")
-    assert gone(other)
+    assert is_gone(other)
     trial = trial_of(network.lab)
     compare_steady(network, trial)
-    agrees(trial)
+    assert_agrees(trial)

@@ -216,7 +216,7 @@ def test_start_time_distinguishes_reused_process_ids() -> None:
     assert kernel.start_time(1 << 22) is None
 
 
-def trial() -> Trial:
+def make_trial() -> Trial:
     made = Trial("small", "8.4.4", 6, 4, 8.0, {"a": 2048})
     check = made.check("steady", "next hops", "2")
     check.add(True, "")
@@ -226,7 +226,7 @@ def trial() -> Trial:
 
 
 def test_a_disagreement_stands_in_every_form_of_the_report() -> None:
-    found = trial()
+    found = make_trial()
     assert "2 of 3 facts agree: plan and network DISAGREE." in agreement.table_lines(found)
     assert "  su001-tor1a 10.0.0.0/30: predicted 2, <observed> 1" in agreement.table_lines(found)
     read = json.loads(agreement.as_json(found))
@@ -237,6 +237,6 @@ def test_a_disagreement_stands_in_every_form_of_the_report() -> None:
 
 
 def test_agreement_is_summarized_in_one_line() -> None:
-    found = trial()
+    found = make_trial()
     found.checks[0] = replace(found.checks[0], agreed=2, wrong=[])
     assert agreement.table_lines(found)[-1] == "3 of 3 facts agree: the live network agrees with the plan."

@@ -15,7 +15,7 @@ from fabricc.operate.lab.lab_fabric import read_source
 from fabricc.operate.lab.predict import predict_network
 from fabricc.operate.lab.scenarios import trial_of
 from fabricc.operate.lab.steady import Network
-from tests.operate.lab.test_live import LIMIT_S, folder, gone
+from tests.operate.lab.test_live import LIMIT_S, folder, is_gone
 from tests.outward import SPINE, TOR, spec_text
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ FILER, CORE = "outside-filer", "outside-dc-core"
 ACCEPTED = "accept: [{code: FAB5725, reason: a lab without queues}, {"
 
 
-def spec(where: Path, nos: str, *, dual: bool = False) -> Path:
+def write_spec(where: Path, nos: str, *, dual: bool = False) -> Path:
     where.mkdir()
     path = where / "cluster.yaml"
     path.write_text(spec_text(nos, dual=dual).replace("accept: [{", ACCEPTED))
@@ -34,7 +34,7 @@ def spec(where: Path, nos: str, *, dual: bool = False) -> Path:
 
 
 def plan_network(where: Path, nos: str) -> Network:
-    return Network.of(None, read_source(spec(where, nos), None, "8.4").fabric)  # type: ignore[arg-type]
+    return Network.of(None, read_source(write_spec(where, nos), None, "8.4").fabric)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("nos", ["frr", "sonic", "eos"])
@@ -92,7 +92,7 @@ def test_under_frr_hosts_reach_parties_outside_and_these_hear_aggregates_alone(
     nos: str,
     dual: bool,
 ) -> None:
-    lab, source = lifecycle.boot_lab(spec(tmp_path / "spec", nos, dual=dual), folder)
+    lab, source = lifecycle.boot_lab(write_spec(tmp_path / "spec", nos, dual=dual), folder)
     network = Network.of(lab, source.fabric)
     prediction = network.predict()
     assert observe.wait_until_settled(lab, prediction, LIMIT_S) is not None
@@ -109,4 +109,4 @@ def test_under_frr_hosts_reach_parties_outside_and_these_hear_aggregates_alone(
     broken = faults.break_target(lab, f"{SPINE}:swp32")
     assert observe.wait_until_settled(lab, network.predict(frozenset(broken)), LIMIT_S) is not None
     lifecycle.take_down_lab(folder)
-    assert gone(lab)
+    assert is_gone(lab)

@@ -20,7 +20,7 @@ ROUTE = Route((65001,), frozenset(), 100, "a", "b")
 AGGREGATE = ip_network("10.0.0.0/30")
 
 
-def bgp(tier: TierName, *, drained: bool = False):
+def make_bgp(tier: TierName, *, drained: bool = False):
     made = build_policy(
         tier,
         upstream="" if tier is TierName.CORE else "UPSTREAM",
@@ -48,19 +48,19 @@ def bgp(tier: TierName, *, drained: bool = False):
     ],
 )
 def test_nothing_but_aggregates_and_loopbacks_comes_in(prefix: str, kept: bool) -> None:
-    found = apply_route_map(bgp(TierName.SPINE), "FROM-DOWNSTREAM", ip_network(prefix), ROUTE)
+    found = apply_route_map(make_bgp(TierName.SPINE), "FROM-DOWNSTREAM", ip_network(prefix), ROUTE)
     assert (found is not None) == kept
 
 
 def test_a_route_in_graceful_shutdown_is_the_last_choice() -> None:
     shutting = replace(ROUTE, communities=frozenset({GRACEFUL_SHUTDOWN}))
-    found = apply_route_map(bgp(TierName.SPINE), "FROM-DOWNSTREAM", AGGREGATE, shutting)
+    found = apply_route_map(make_bgp(TierName.SPINE), "FROM-DOWNSTREAM", AGGREGATE, shutting)
     assert found is not None
     assert found.local_preference == 0
 
 
 def test_spine_does_not_announce_core_routes_to_cores() -> None:
-    spine = bgp(TierName.SPINE)
+    spine = make_bgp(TierName.SPINE)
     learned = apply_route_map(spine, "FROM-UPSTREAM", AGGREGATE, ROUTE)
     assert learned is not None
     assert FROM_ABOVE in learned.communities
@@ -69,6 +69,6 @@ def test_spine_does_not_announce_core_routes_to_cores() -> None:
 
 
 def test_a_drained_switch_marks_all_it_announces() -> None:
-    sent = apply_route_map(bgp(TierName.SPINE, drained=True), "TO-DOWNSTREAM", AGGREGATE, ROUTE)
+    sent = apply_route_map(make_bgp(TierName.SPINE, drained=True), "TO-DOWNSTREAM", AGGREGATE, ROUTE)
     assert sent is not None
     assert GRACEFUL_SHUTDOWN in sent.communities

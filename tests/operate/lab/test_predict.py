@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 TOR, FAR_TOR, SPINE = "su001-tor1a", "su002-tor2a", "spine01a"
 
 
-def small(tmp_path: Path, more: str = "") -> Network:
+def small_network(tmp_path: Path, more: str = "") -> Network:
     return specs.network(specs.two_tiers(tmp_path, more=more))
 
 
 def test_a_tor_reaches_every_other_over_all_its_spines(tmp_path: Path) -> None:
-    widths = small(tmp_path).predict().widths
+    widths = small_network(tmp_path).predict().widths
     assert Counter(widths[TOR].values()) == {2: 6, 1: 2}, (
         "three aggregates, three ToR loopbacks, two of spines"
     )
@@ -35,7 +35,7 @@ def test_without_spines_a_host_link_and_the_tor_can_fail(tmp_path: Path) -> None
 
 
 def test_a_dead_up_link_takes_one_path_at_both_ends_and_none_elsewhere(tmp_path: Path) -> None:
-    net = small(tmp_path)
+    net = small_network(tmp_path)
     tor = next(switch for switch in net.switches if switch.name == TOR)
     port = next(session.port for session in tor.bgp.sessions if session.peer == SPINE)
     before, after = net.predict(), net.predict(frozenset({(TOR, port)}))
@@ -52,7 +52,7 @@ def test_a_dead_up_link_takes_one_path_at_both_ends_and_none_elsewhere(tmp_path:
 
 
 def test_a_drained_spine_keeps_its_sessions_and_gives_up_its_traffic(tmp_path: Path) -> None:
-    drained = drained_network(small(tmp_path), SPINE).predict()
+    drained = drained_network(small_network(tmp_path), SPINE).predict()
     assert all(up for sessions in drained.sessions.values() for up in sessions.values())
     aggregates = [prefix for prefix in drained.widths[TOR] if prefix.endswith("/30")]
     assert {drained.widths[TOR][prefix] for prefix in aggregates} == {1}
@@ -60,7 +60,7 @@ def test_a_drained_spine_keeps_its_sessions_and_gives_up_its_traffic(tmp_path: P
 
 
 def test_unnumbered_links_carry_both_families(tmp_path: Path) -> None:
-    net = small(tmp_path, "addressing: {family: dual, fabric_links: unnumbered}")
+    net = small_network(tmp_path, "addressing: {family: dual, fabric_links: unnumbered}")
     widths = net.predict().widths[TOR]
     assert Counter((":" in prefix, width) for prefix, width in widths.items()) == {
         (False, 2): 6, (False, 1): 2, (True, 2): 6, (True, 1): 2,
@@ -68,7 +68,7 @@ def test_unnumbered_links_carry_both_families(tmp_path: Path) -> None:
 
 
 def test_a_cut_host_link_cuts_that_rail_alone(tmp_path: Path) -> None:
-    net = small(tmp_path)
+    net = small_network(tmp_path)
     rails = net.rails()
     cut = net.predict(frozenset({(rails[0].node, rails[0].port)}))
     lost = [(a, b) for a in rails for b in rails if a.node != b.node and cut.hops(a, b) is None]

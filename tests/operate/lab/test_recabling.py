@@ -48,7 +48,9 @@ def network(tmp_path: Path) -> Network:
     found = specs.network(specs.two_tiers(tmp_path / "spec"))
     planned = state.cable_ends(found.fabric.cables())
     one, other = cross_cables(planned)
-    cables = tuple({one: wrong(one, other), other: wrong(other, one)}.get(each, each) for each in planned)
+    cables = tuple(
+        {one: cross_cable(one, other), other: cross_cable(other, one)}.get(each, each) for each in planned
+    )
     record = state.Record(
         cluster="small", prefix="small-1", spec="cluster.yaml", origin="", units=None, switches=(), hosts=(),
         cables=cables, overlay=(), differences=(), frr="8.4.4",
@@ -61,21 +63,21 @@ def cross_cables(cables: Iterable[Cable]) -> tuple[Cable, Cable]:
     return one, other
 
 
-def wrong(cable: Cable, other: Cable) -> Cable:
+def cross_cable(cable: Cable, other: Cable) -> Cable:
     return (*cable[:2], *other[2:])
 
 
-def rows(network: Network, *rounds: int) -> list[Row]:
+def crossed_rows(network: Network, *rounds: int) -> list[Row]:
     pair = cross_cables(state.cable_ends(network.fabric.cables()))
     return [
-        Row(number, wrong(one, other), one)
+        Row(number, cross_cable(one, other), one)
         for number, one, other in zip(rounds, pair, pair[::-1], strict=True)
     ]
 
 
 def test_all_cables_of_a_round_are_pulled_before_one_is_plugged(network: Network, ran: Ran) -> None:
     assert len(network.unplugged_cables()) == 2
-    after = growth.recable_lab(network, rows(network, 1, 1))
+    after = growth.recable_lab(network, crossed_rows(network, 1, 1))
     assert not after.unplugged_cables()
     assert state.load_record(network.lab.folder) == after.lab.record
     plugged = [at for at, (_, line) in enumerate(ran) if "peer name swp" in line]
@@ -84,12 +86,12 @@ def test_all_cables_of_a_round_are_pulled_before_one_is_plugged(network: Network
     assert len(dark) == 4, "no port is without an interface"
     assert max(dark) < min(plugged)
     output = len(ran)
-    assert growth.recable_lab(after, rows(network, 1, 1)) == after
+    assert growth.recable_lab(after, crossed_rows(network, 1, 1)) == after
     assert not [line for _, line in ran[output:] if "link" in line], "what is done costs nothing"
 
 
 def test_a_port_comes_up_as_the_plan_has_it(network: Network, ran: Ran) -> None:
-    growth.recable_lab(network, rows(network, 1, 1))
+    growth.recable_lab(network, crossed_rows(network, 1, 1))
     last = max(at for at, (_, line) in enumerate(ran) if "peer name swp" in line)
     assert ("small-1.spine01a", "link set swp2 mtu 9100") in ran[last:]
     assert ("small-1.spine01a", "link set swp2 up") in ran[last:]
@@ -97,7 +99,7 @@ def test_a_port_comes_up_as_the_plan_has_it(network: Network, ran: Ran) -> None:
 
 def test_a_round_too_early_is_refused_and_changes_nothing(network: Network, ran: Ran) -> None:
     with pytest.raises(LabError, match="has another") as refused:
-        growth.recable_lab(network, rows(network, 1, 2))
+        growth.recable_lab(network, crossed_rows(network, 1, 2))
     assert refused.value.diagnostic.code == "FAB9481"
     assert ran == []
 

@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
 
 
-def whole(spec: Path) -> Fabric:
+def whole_fabric(spec: Path) -> Fabric:
     return specs.source(spec).fabric
 
 
-def devices(fabric: Fabric) -> dict[str, object]:
+def find_devices(fabric: Fabric) -> dict[str, object]:
     return {switch.name: switch for switch in (fabric.switch(at) for at in fabric.switch_ids())}
 
 
 @pytest.mark.parametrize("spec", INVENTORIES, ids=lambda spec: spec.parent.name)
 def test_sampled_devices_equal_those_of_the_whole_fabric(spec: Path) -> None:
-    fabric = whole(spec)
+    fabric = whole_fabric(spec)
     part = sample_fabric(fabric)
     for at in part.switch_ids():
         kept, full = part.switch(at), fabric.switch(at)
@@ -46,7 +46,7 @@ def test_sampled_devices_equal_those_of_the_whole_fabric(spec: Path) -> None:
 
 @pytest.mark.parametrize("spec", INVENTORIES, ids=lambda spec: spec.parent.name)
 def test_a_sample_has_every_plane_tier_and_prefix_class_and_two_ways(spec: Path) -> None:
-    fabric = whole(spec)
+    fabric = whole_fabric(spec)
     part = sample_fabric(fabric)
     assert part.shape.planes == fabric.shape.planes
     assert {unit.group for unit in part.units.values()} == {unit.group for unit in fabric.units.values()}
@@ -59,7 +59,7 @@ def test_a_sample_has_every_plane_tier_and_prefix_class_and_two_ways(spec: Path)
 
 @pytest.mark.parametrize("spec", INVENTORIES, ids=lambda spec: spec.parent.name)
 def test_a_sample_grows_with_its_units_and_never_exceeds_the_fabric(spec: Path) -> None:
-    fabric = whole(spec)
+    fabric = whole_fabric(spec)
     there = fabric.counts()["units"]
     for units in (1, 2, 3, there):
         if units <= there:
@@ -69,12 +69,12 @@ def test_a_sample_grows_with_its_units_and_never_exceeds_the_fabric(spec: Path) 
 
 
 def test_three_tiers_are_sampled_in_both_pods(tmp_path: Path) -> None:
-    fabric = whole(specs.write(tmp_path, specs.THREE_TIERS))
-    assert devices(sample_fabric(fabric)) == devices(fabric), "it is as small as can be"
+    fabric = whole_fabric(specs.write(tmp_path, specs.THREE_TIERS))
+    assert find_devices(sample_fabric(fabric)) == find_devices(fabric), "it is as small as can be"
 
 
 def test_memory_decides_between_units_and_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    fabric = whole(next(path for path in INVENTORIES if path.parent.name == "meta-24k"))
+    fabric = whole_fabric(next(path for path in INVENTORIES if path.parent.name == "meta-24k"))
     for mebibytes, words in ((2300, "--units 8 of 1536"), (600, "not even a sample fits")):
         monkeypatch.setattr(demands, "available_kib", lambda size=mebibytes: size * 1024)
         with pytest.raises(LabError) as refused:
@@ -83,7 +83,7 @@ def test_memory_decides_between_units_and_a_sample(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_unit_of_many_spines_is_refused_with_the_largest_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    fabric = whole(next(path for path in INVENTORIES if path.parent.name == "hpn-dual-plane-pod"))
+    fabric = whole_fabric(next(path for path in INVENTORIES if path.parent.name == "hpn-dual-plane-pod"))
     monkeypatch.setattr(demands, "available_kib", lambda: 2300 * 1024)
     with pytest.raises(LabError) as refused:
         demands.require_room(fabric)

@@ -21,8 +21,8 @@ from fabricc.operate.lab.node import MANAGEMENT_NODE
 from fabricc.operate.lab.scenarios import trial_of
 from fabricc.operate.lab.steady import Network, compare_steady
 from tests.operate.lab import specs
-from tests.operate.lab.test_boxes import evaluate
-from tests.operate.push.network import built
+from tests.operate.lab.test_boxes import evaluate_filter
+from tests.operate.push.network import build_spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,12 +72,12 @@ def write(folder: Path, *, moved: bool = False) -> Path:
     return specs.write(folder, SPEC % ((member, "") if moved else ("", member)))
 
 
-def move(text: str) -> str:
+def move_host(text: str) -> str:
     """Return a spec in which a host has moved to the other tenant."""
     return text.replace(f", {MOVED}]}}", "]}").replace("rack002-host01]", f"rack002-host01, {MOVED}]")
 
 
-def exits(text: str) -> str:
+def add_exits(text: str) -> str:
     """Return a spec whose tenants reach outside parties, two of which have the same addresses."""
     text = text.replace("uplinks: 2}", "uplinks: 2, border: 1, reserved_ports: 4}")
     text = text.replace("rack002-host01]", "rack002-host01], reach: [filer, internet]")
@@ -101,14 +101,14 @@ def test_hosts_reach_those_of_their_tenant_alone(network: Network) -> None:
 
 def test_a_tenant_is_cut_off_from_a_tor_without_uplinks(network: Network) -> None:
     ports = [port.name for switch in network.switches if switch.name == TOR for port in switch.ports]
-    down = frozenset((TOR, port) for port in ports if port in _uplinks(network))
+    down = frozenset((TOR, port) for port in ports if port in _find_uplinks(network))
     after = network.predict(down)
     assert after.widths[f"{TOR}.acme"] == {}
     assert after.widths[f"{FAR_TOR}.acme"] == {}
     assert network.predict().widths[f"{TOR}.acme"]
 
 
-def _uplinks(network: Network) -> set[str]:
+def _find_uplinks(network: Network) -> set[str]:
     tor = next(switch for switch in network.switches if switch.name == TOR)
     return {port.name for port in tor.ports if port.peer and port.peer.device.startswith("spine")}
 
@@ -142,13 +142,13 @@ def test_lines_name_vrfs_and_namespaces() -> None:
 def test_a_box_with_vrfs_enters_network_namespaces_and_no_others() -> None:
     for machine, (audit, column) in box.ARCHITECTURES.items():
         call = box._SETNS[column]
-        refused = evaluate(box.rules(machine), audit, box._DENIED["mount"][column])
-        allowed = evaluate(box.rules(machine), audit, 1000)
+        refused = evaluate_filter(box.rules(machine), audit, box._DENIED["mount"][column])
+        allowed = evaluate_filter(box.rules(machine), audit, 1000)
         for kind in (0, NEW_NETWORK, 0x20000, NEW_NETWORK | 0x20000):
-            assert evaluate(box.rules(machine), audit, call, kind) == refused
+            assert evaluate_filter(box.rules(machine), audit, call, kind) == refused
             wanted = allowed if kind == NEW_NETWORK else refused
-            assert evaluate(box.rules(machine, vrfs=True), audit, call, kind) == wanted
-        assert evaluate(box.rules(machine, vrfs=True), audit, 1000) == allowed
+            assert evaluate_filter(box.rules(machine, vrfs=True), audit, call, kind) == wanted
+        assert evaluate_filter(box.rules(machine, vrfs=True), audit, 1000) == allowed
 
 
 @pytest.fixture
@@ -165,7 +165,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 def test_hosts_reach_the_outside_parties_of_their_tenant_alone(tmp_path: Path) -> None:
     spec = write(tmp_path)
-    spec.write_text(exits(spec.read_text()))
+    spec.write_text(add_exits(spec.read_text()))
     network = Network.of(None, read_source(spec, None, "8.4").fabric)  # type: ignore[arg-type]
     prediction, far = network.predict(), outside_endpoints(network.fabric)
     reached = {"rack001-host01": "acme", "rack002-host01": "acme"}
@@ -181,7 +181,7 @@ def test_hosts_reach_the_outside_parties_of_their_tenant_alone(tmp_path: Path) -
 @pytest.mark.slow
 def test_datagrams_reach_the_outside_parties_of_a_tenant_alone(tmp_path: Path, folder: Path) -> None:
     spec = write(tmp_path)
-    spec.write_text(exits(spec.read_text()))
+    spec.write_text(add_exits(spec.read_text()))
     lab, source = lifecycle.boot_lab(spec, folder)
     network = Network.of(lab, source.fabric)
     assert observe.wait_until_settled(lab, network.predict(), LIMIT_S) is not None
@@ -237,14 +237,14 @@ def run_fabricc(lab: Lab, *words: str) -> subprocess.CompletedProcess[str]:
 def test_a_push_moves_a_host_and_verify_finds_a_lost_router_mac(tmp_path: Path, folder: Path) -> None:
     spec = write(tmp_path)
     spec.write_text(text := spec.read_text().replace("nos: frr", "nos: frr-8.4"))
-    tree = str(built(spec, tmp_path / "out").tree)
+    tree = str(build_spec(spec, tmp_path / "out").tree)
     lab, source = lifecycle.boot_lab(spec, folder, ssh=True)
     network = Network.of(lab, source.fabric)
     assert observe.wait_until_settled(lab, network.predict(), LIMIT_S) is not None
     journal = ["--journal", str(tmp_path / "journal")]
     for moved in (False, True):
-        spec.write_text(move(text) if moved else text)
-        built(spec, tmp_path / "out")
+        spec.write_text(move_host(text) if moved else text)
+        build_spec(spec, tmp_path / "out")
         ran = run_fabricc(lab, "push", tree, *([] if moved else ["--adopt"]), *journal)
         assert ran.returncode == 0, ran.stdout + ran.stderr
         assert ("1 confirmed, 3 unchanged" if moved else "4 unchanged") in ran.stdout
@@ -253,7 +253,7 @@ def test_a_push_moves_a_host_and_verify_finds_a_lost_router_mac(tmp_path: Path, 
     assert lab.query_daemon(FAR_TOR, "zebra", "show evpn vni json").keys() == {"20001"}
     # globex joins the ToR again: the driver sets its VNI after its BGP process, so FRR 8.4 keeps the router MAC.
     spec.write_text(text)
-    built(spec, tmp_path / "out")
+    build_spec(spec, tmp_path / "out")
     ran = run_fabricc(lab, "push", tree, *journal)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     ran = run_fabricc(lab, "verify", tree, "--format", "json")

@@ -43,11 +43,11 @@ priorities:
 """
 
 
-def wiring(spec: Path) -> Wiring:
+def make_wiring(spec: Path) -> Wiring:
     return Wiring(compile_spec(spec).fabric)
 
 
-def answer(ran: Ran) -> dict[str, object]:
+def read_answer(ran: Ran) -> dict[str, object]:
     assert ran.status in (0, 1), ran.err
     found = json.loads(ran.out)
     Draft202012Validator(json.loads(SCHEMA.read_text())).validate(found)
@@ -87,7 +87,7 @@ def test_a_drained_spine_next_to_one_that_is_down_leaves_what_both_leave(fabricc
     ran = fabricc(
         "maintain", "spine03a", "--window", "2h", "--down", "spine01a", "--format", "json", str(SUPERPOD)
     )
-    found = answer(ran)
+    found = read_answer(ran)
     (network,) = found["networks"]
     left = {moment: share["left"] for moment, share in network["parts"]["plane a"].items()}
     assert left == {"before": 15 / 16, "drained": 14 / 16, "out": 14 / 16, "back": 15 / 16}
@@ -107,7 +107,7 @@ def test_a_drained_spine_next_to_one_that_is_down_leaves_what_both_leave(fabricc
 
 
 def test_a_tor_takes_a_rail_of_its_hosts_and_jobs_must_leave_them(fabricc: Callable[..., Ran]) -> None:
-    found = answer(fabricc("maintain", "su002-tor3a", "--window", "90m", "--at", "2026-11-23T22:00",
+    found = read_answer(fabricc("maintain", "su002-tor3a", "--window", "90m", "--at", "2026-11-23T22:00",
                            "--format", "json", str(SUPERPOD)))  # fmt: skip
     (network,) = found["networks"]
     assert network["gpus_without_port"] == {"before": 0, "drained": 0, "out": 32, "back": 0}
@@ -132,16 +132,16 @@ def test_two_tors_of_the_same_nics_cut_them_off_together_and_not_one_at_a_time(
 ) -> None:
     spec = specs.write(tmp_path, TWO_PORTS.format(planes=planes))
     one, both = ("su001-tor1a",), ("su001-tor1a", "su001-tor1b")
-    found = answer(fabricc("maintain", *one, "--window", "1h", "--format", "json", str(spec)))
+    found = read_answer(fabricc("maintain", *one, "--window", "1h", "--format", "json", str(spec)))
     assert found["networks"][0]["gpus_without_port"]["out"] == 0
     assert {host["how"] for host in found["networks"][0]["hosts"]} == {"port lost"}
     worst = found["networks"][0]["worst_next"]["out"]
     assert (worst["cuts"], worst["gpus"]) == ("su001-tor1b", 32)
-    found = answer(fabricc("maintain", *both, "--window", "1h", "--format", "json", str(spec)))
+    found = read_answer(fabricc("maintain", *both, "--window", "1h", "--format", "json", str(spec)))
     assert found["networks"][0]["gpus_without_port"]["out"] == 32
     assert "FAB9407" in [finding["code"] for finding in found["findings"]]
     ran = fabricc("maintain", *one, "--window", "1h", "--down", "su001-tor1b", "--format", "json", str(spec))
-    found = answer(ran)
+    found = read_answer(ran)
     assert "FAB9402" in [finding["code"] for finding in found["findings"]]
     assert ran.status == 1
 
@@ -159,7 +159,7 @@ def test_maintain_counts_outages_found_by_verify(tmp_path: Path, fabricc: Callab
     ran = fabricc(
         "maintain", "spine03a", "--window", "1h", "--verified", str(file), "--format", "json", str(SUPERPOD)
     )
-    found = answer(ran)
+    found = read_answer(ran)
     assert found["down"][0] == "spine01a"
     assert "su001-tor1a:Ethernet272" in found["down"]
     links = found["networks"][0]["switches"]["su001-tor1a"]["before"]["links"]
@@ -172,7 +172,7 @@ def test_maintain_counts_outages_found_by_verify(tmp_path: Path, fabricc: Callab
 def test_a_link_is_shut_and_parallel_ones_carry_no_more_than_hashing_gives_them(
     fabricc: Callable[..., Ran],
 ) -> None:
-    found = answer(
+    found = read_answer(
         fabricc("maintain", "su001-tor1a:Ethernet256", "--window", "1h", "--format", "json", str(SUPERPOD))
     )
     share = found["networks"][0]["switches"]["su001-tor1a"]["out"]
@@ -183,12 +183,12 @@ def test_a_link_is_shut_and_parallel_ones_carry_no_more_than_hashing_gives_them(
 
 def test_further_networks_have_parts_of_their_own(fabricc: Callable[..., Ran]) -> None:
     spec = str(INVENTORIES / "whole-cluster-256" / "cluster.yaml")
-    found = answer(fabricc("maintain", "su001-host03", "--window", "1h", "--format", "json", spec))
+    found = read_answer(fabricc("maintain", "su001-host03", "--window", "1h", "--format", "json", spec))
     assert [each["name"] for each in found["networks"]] == ["compute", "frontend", "storage"]
     assert found["jobs"]["leave"] == ["su001-host03"]
     storage = compile_spec(spec).networks["storage"].fabric
     tor = storage.name(next(iter(storage.switch_ids())))
-    found = answer(
+    found = read_answer(
         fabricc("maintain", tor, "--network", "storage", "--window", "1h", "--format", "json", spec)
     )
     assert [each["name"] for each in found["networks"]] == ["storage"]
@@ -199,7 +199,7 @@ def test_further_networks_have_parts_of_their_own(fabricc: Callable[..., Ran]) -
 
 def test_cores_narrow_every_pod(fabricc: Callable[..., Ran], tmp_path: Path) -> None:
     spec = specs.write(tmp_path, specs.THREE_TIERS.replace("frr", "frr-8.4"))
-    found = answer(fabricc("maintain", "core01a", "--window", "1h", "--format", "json", str(spec)))
+    found = read_answer(fabricc("maintain", "core01a", "--window", "1h", "--format", "json", str(spec)))
     network = found["networks"][0]
     narrowed = {name for name, shares in network["parts"].items() if shares["out"]["left"] < 1}
     assert narrowed == {"pod1 plane a to cores", "pod2 plane a to cores"}
@@ -265,7 +265,7 @@ def test_a_window_is_a_time(fabricc: Callable[..., Ran], window: str) -> None:
 
 
 def test_hosts_that_keep_all_their_ports_and_paths_are_not_touched() -> None:
-    known = wiring(SUPERPOD)
+    known = make_wiring(SUPERPOD)
     whole = Remainder(known, Outage())
     assert find_affected_hosts(whole, whole) == []
     out = Outage(ends=frozenset({known.nic_end(known.nics("su001-tor1a")[0])}))
@@ -275,7 +275,7 @@ def test_hosts_that_keep_all_their_ports_and_paths_are_not_touched() -> None:
 
 @pytest.mark.skipif(not shutil.which("slurmctld"), reason="slurmctld is not installed")
 def test_slurm_takes_the_reservation_and_gives_it_back(tmp_path: Path, fabricc: Callable[..., Ran]) -> None:
-    found = answer(fabricc("maintain", "su002-tor3a", "--window", "90m", "--at", "2099-11-23T22:00",
+    found = read_answer(fabricc("maintain", "su002-tor3a", "--window", "90m", "--at", "2099-11-23T22:00",
                            "--format", "json", str(SUPERPOD)))  # fmt: skip
     (tmp_path / "state").mkdir()
     port = 20000 + (os.getpid() + 7) % 20000

@@ -14,7 +14,7 @@ from fabricc.operate.lab.flows import Stream
 from fabricc.operate.lab.observe import bgp_widths
 from fabricc.operate.lab.steady import ECT0, Network
 from tests.operate.lab import specs
-from tests.operate.push.network import built
+from tests.operate.push.network import build_spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -51,7 +51,7 @@ class _Widths:
         self.least, self.looks, self._stop = Fraction(1), 0, threading.Event()
         hosts = {rail.prefix for rail in live.network.rails()}
         self._wanted = {
-            switch.name: _common(before.widths[switch.name], after.widths[switch.name], hosts)
+            switch.name: _common_prefixes(before.widths[switch.name], after.widths[switch.name], hosts)
             for switch in live.network.switches
             if switch.tier is TierName.TOR and switch.name in after.widths
         }
@@ -78,7 +78,9 @@ class _Widths:
             looking.join()
 
 
-def _common(before: Mapping[str, int], after: Mapping[str, int], hosts: AbstractSet[str]) -> dict[str, int]:
+def _common_prefixes(
+    before: Mapping[str, int], after: Mapping[str, int], hosts: AbstractSet[str]
+) -> dict[str, int]:
     """Prefixes of hosts that both have, with the wider of their next hops."""
     return {prefix: max(before[prefix], after[prefix]) for prefix in before.keys() & after.keys() & hosts}
 
@@ -145,7 +147,7 @@ def push_spec(
         out: hosts that are out of service, between which no traffic runs.
     """
     live.spec = spec
-    live.source = built(spec, spec.parent / "out")
+    live.source = build_spec(spec, spec.parent / "out")
     live.access(ANSWER_S)
     after = named or Network.of(live.lab, specs.source(spec).fabric)
 

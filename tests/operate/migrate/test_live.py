@@ -53,7 +53,7 @@ class Step(NamedTuple):
     kept: Fraction
 
 
-def steps(
+def find_steps(
     live: Live,
     fabricc: Callable[..., Ran],
     old: str,
@@ -110,7 +110,7 @@ def print_result(name: str, rating: str, seen: Seen) -> None:
 def test_every_mark_of_a_step_to_another_class_arrives_as_sent(
     live: Live, fabricc: Callable[..., Ran], change: str, marks: list[tuple[int, ...]]
 ) -> None:
-    way = steps(live, fabricc, "dscp: 26", change)
+    way = find_steps(live, fabricc, "dscp: 26", change)
     for sent, (name, step) in zip(marks, way.items(), strict=True):
         seen = push_spec(live, step.spec, "--adopt", marks=sent)
         print_result(name, step.rating, seen)
@@ -125,7 +125,7 @@ def test_every_mark_of_a_step_to_another_class_arrives_as_sent(
 def test_one_family_takes_the_place_of_the_other_and_what_is_sent_in_each_arrives(
     live: Live, fabricc: Callable[..., Ran]
 ) -> None:
-    way = steps(live, fabricc, "priorities:", "addressing: {family: ipv6}\npriorities:")
+    way = find_steps(live, fabricc, "priorities:", "addressing: {family: ipv6}\npriorities:")
     assert list(way) == ["both-families", "wanted"]
     first = live.network
     seen = [push_spec(live, way["both-families"].spec, "--adopt")]
@@ -148,7 +148,7 @@ def test_one_family_takes_the_place_of_the_other_and_what_is_sent_in_each_arrive
 def test_another_release_goes_in_its_steps_with_every_switch_drained(
     live: Live, fabricc: Callable[..., Ran]
 ) -> None:
-    way = steps(live, fabricc, "nos: frr-8.4", "nos: frr-9.1")
+    way = find_steps(live, fabricc, "nos: frr-8.4", "nos: frr-9.1")
     assert list(way) == ["spine-first", "spines", "tor-first", "tor-half", "tors", "wanted"]
     for name, step in way.items():
         seen = push_spec(live, step.spec, "--adopt")
@@ -160,7 +160,7 @@ def test_another_release_goes_in_its_steps_with_every_switch_drained(
 @pytest.mark.slow
 def test_a_spine_of_another_name_forwards_on(live: Live, fabricc: Callable[..., Ran]) -> None:
     known = live.network
-    way = steps(live, fabricc, "priorities:", "moved: {spine01a: spine-east}\npriorities:")
+    way = find_steps(live, fabricc, "priorities:", "moved: {spine01a: spine-east}\npriorities:")
     (step,) = way.values()
     seen = push_spec(live, step.spec, "--adopt", named=known)
     print_result("renamed", step.rating, seen)
@@ -184,7 +184,7 @@ def test_a_spine_of_another_name_forwards_on(live: Live, fabricc: Callable[..., 
 def test_renumbering_one_spine_at_a_time_loses_no_packets(
     live: Live, fabricc: Callable[..., Ran], change: str, names: list[str]
 ) -> None:
-    way = steps(live, fabricc, "priorities:", f"{change}\npriorities:")
+    way = find_steps(live, fabricc, "priorities:", f"{change}\npriorities:")
     assert list(way) == [*names, "wanted"]
     for name, step in way.items():
         seen = push_spec(live, step.spec, "--adopt")
@@ -209,7 +209,7 @@ SPINES, LINKS, UNITS = ["devices-1", "devices-2"], ["links-1", "links-2"], ["tor
 def test_tors_get_other_numbers_and_only_their_own_hosts_lose_anything(
     live: Live, fabricc: Callable[..., Ran], change: str, pins: dict[str, int], names: list[str]
 ) -> None:
-    way = steps(live, fabricc, "priorities:", f"{change}priorities:", pins=pins)
+    way = find_steps(live, fabricc, "priorities:", f"{change}priorities:", pins=pins)
     assert list(way) == [*names, "wanted"]
     for name, step in way.items():
         unit = f"su00{name[-1]}-" if name.startswith("tors") else "-"
@@ -232,7 +232,7 @@ def test_tors_get_other_numbers_and_only_their_own_hosts_lose_anything(
 )
 def test_a_retired_rack_leaves_and_the_others_forward_on(live: Live, fabricc: Callable[..., Ran]) -> None:
     gone = ("priorities:", "retired: [rack03]\npriorities:")
-    way = steps(live, fabricc, ", rack03: 2}", "}", gone)
+    way = find_steps(live, fabricc, ", rack03: 2}", "}", gone)
     (step,) = way.values()
     seen = push_spec(live, step.spec, "--adopt")
     print_result("retired", step.rating, seen)

@@ -51,7 +51,7 @@ def check_migration(path: Path) -> Compiled:
     return compiled
 
 
-def pair(folder: Path, *changes: tuple[str, str], base: str = SPEC) -> tuple[Compiled, Compiled]:
+def compile_pair(folder: Path, *changes: tuple[str, str], base: str = SPEC) -> tuple[Compiled, Compiled]:
     """A deployed spec with its lock, and another that goes on from it."""
     old, new = (folder / side / "cluster.yaml" for side in ("old", "new"))
     for path in (old, new):
@@ -73,14 +73,14 @@ def _is_move(cable: dict[str, object]) -> bool:
     return bool(cable["was"] and cable["now"])
 
 
-def cables(fabric: Fabric) -> set[Ends]:
+def find_cables(fabric: Fabric) -> set[Ends]:
     return {((c.a_device, c.a_port), (c.b_device, c.b_port)) for c in fabric.cables()}
 
 
 def migrate_specs(
     folder: Path, *changes: tuple[str, str], base: str = SPEC, keep: Fraction = ROOM
 ) -> Migration:
-    old, new = pair(folder, *changes, base=base)
+    old, new = compile_pair(folder, *changes, base=base)
     return prepare_migration(old, new, keep, folder / "steps", lambda *_: None)
 
 
@@ -257,7 +257,7 @@ def test_a_model_that_cannot_stand_among_the_others_comes_at_once(tmp_path: Path
         "spines: {model: sn5400, nos: sonic-202505, count: 2",
         "spines: {model: sn4700, nos: sonic-202505, count: 4",
     )
-    assert not [*find_steps(*pair(tmp_path, smaller, base=full), ROOM)]
+    assert not [*find_steps(*compile_pair(tmp_path, smaller, base=full), ROOM)]
 
 
 def test_one_number_for_spines_that_had_their_own_is_one_step(tmp_path: Path) -> None:
@@ -330,7 +330,7 @@ def test_tors_get_their_asns_a_few_units_at_a_time_between_two_halves_of_the_spi
 def test_migrate_names_links_whose_ends_must_change_together(
     fabricc: Callable[..., Any], tmp_path: Path
 ) -> None:
-    pair(tmp_path, ASNS, base=FOUR.replace("hosts: 4,", "hosts: 2,"))
+    compile_pair(tmp_path, ASNS, base=FOUR.replace("hosts: 4,", "hosts: 2,"))
     specs = [str(tmp_path / side / "cluster.yaml") for side in ("old", "new")]
     output = {}
     for keep in ("75%", "50%"):
@@ -367,7 +367,7 @@ def test_asns_of_tors_that_carry_half_of_a_rail_have_no_order_that_keeps_more(tm
 def test_larger_strides_and_pools_renumber_a_few_switches_at_a_time(
     tmp_path: Path, pins: dict[str, int], change: tuple[str, str], names: list[str]
 ) -> None:
-    old, new = pair(tmp_path, change, base=FOUR)
+    old, new = compile_pair(tmp_path, change, base=FOUR)
     lock = new.lock_path.read_text()
     for name, value in pins.items():
         lock = re.sub(rf"(?m)^stride {name} .*$", f"stride {name} {value}", lock)
@@ -402,9 +402,9 @@ def test_cable_rounds_keep_the_stated_capacity(
     tmp_path: Path, base: str, change: tuple[str, str], least: Fraction
 ) -> None:
     """Each round only uses free ports; shares kept on remaining switches are those of the worksheet."""
-    old, new = pair(tmp_path, change, base=base)
+    old, new = compile_pair(tmp_path, change, base=base)
     found = plan_moves(old.fabric, new.fabric, ROOM)
-    plugged, after = cables(old.fabric), cables(new.fabric)
+    plugged, after = find_cables(old.fabric), find_cables(new.fabric)
     assert {move.was for move in found if move.was} == plugged - after
     assert {move.now for move in found if move.now} == after - plugged
     links = Counter(lower for (lower, _), _ in plugged)
@@ -463,7 +463,7 @@ def test_change_that_needs_one_step_has_one_step(tmp_path: Path, change: tuple[s
 def test_a_step_without_room_is_refused_with_its_own_errors(
     fabricc: Callable[..., Any], tmp_path: Path
 ) -> None:
-    pair(
+    compile_pair(
         tmp_path,
         ("dscp: 26", "dscp: 34"),
         base=SPEC.replace("  default: {}", "  default: {}\ncables: {spine: {medium: smf, length_m: 1000}}"),

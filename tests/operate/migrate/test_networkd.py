@@ -121,7 +121,7 @@ def network(tmp_path: Path) -> Iterator[Network]:
     programs = [name for name in ("netplan", "networkctl", "dbus-daemon") if not shutil.which(name)]
     if missing := [*demands.missing_programs(), *programs, *([] if NETWORKD.exists() else ["networkd"])]:
         pytest.skip(f"hosts with networkd in a lab need {', '.join(missing)}")
-    lab, source = lifecycle.boot_lab(family(tmp_path, "dual"), tmp_path / "lab")
+    lab, source = lifecycle.boot_lab(family_spec(tmp_path, "dual"), tmp_path / "lab")
     try:
         found = Network.of(lab, source.fabric)
         assert observe.wait_until_settled(lab, found.predict(), LIMIT_S) is not None
@@ -131,13 +131,13 @@ def network(tmp_path: Path) -> Iterator[Network]:
             lifecycle.take_down_lab(tmp_path / "lab")
 
 
-def family(folder: Path, name: str) -> Path:
+def family_spec(folder: Path, name: str) -> Path:
     return specs.two_tiers(folder / name, more=f"addressing: {{family: {name}}}")
 
 
 def of_family(network: Network, folder: Path, name: str) -> Network:
     """The fabric in another family, by the same numbers."""
-    spec = family(folder, name)
+    spec = family_spec(folder, name)
     kept = network.lab.folder / state.SPEC / LOCK_NAME
     spec.with_name(LOCK_NAME).write_text(kept.read_text())
     return Network.of(network.lab, specs.source(spec).fabric)

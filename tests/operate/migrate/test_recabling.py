@@ -24,7 +24,7 @@ from fabricc.operate.lab.scenarios import trial_of
 from fabricc.operate.lab.steady import compare_steady
 from tests.operate.migrate.carried import ANSWER_S, LIMIT_S
 from tests.operate.push.live import Live
-from tests.operate.push.network import built
+from tests.operate.push.network import build_spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -110,7 +110,7 @@ def under_traffic(live: Live, what: str, promised: Fraction, work: Callable[[], 
 
 
 def push(live: Live, spec: Path, *options: str) -> None:
-    live.spec, live.source = spec, built(spec, spec.parent / "out")
+    live.spec, live.source = spec, build_spec(spec, spec.parent / "out")
     live.access(ANSWER_S)
     status, output = live.push("--adopt", *options)
     assert status == 0, output
@@ -121,7 +121,7 @@ def push_drain(live: Live, spec: Path, *options: str) -> None:
     time.sleep(DRAIN_S)
 
 
-def beside(spec: Path, name: str, text: str) -> Path:
+def write_beside(spec: Path, name: str, text: str) -> Path:
     """Another spec with the lock of the first."""
     other = spec.parents[1] / name / "cluster.yaml"
     other.parent.mkdir()
@@ -136,7 +136,7 @@ def test_more_spines_join_a_full_fabric_and_no_datagram_is_lost(
 ) -> None:
     """Two spines of two links to each ToR become four of one: drained, recabled and pushed one after the other."""
     old = live.spec
-    wanted = beside(old, "wanted", live.text.replace("count: 2", "count: 4"))
+    wanted = write_beside(old, "wanted", live.text.replace("count: 2", "count: 4"))
     assert fabricc("lock", "--repin", str(wanted)).status == 0
     words = ["--keep", "50%", "--write", str(live.folder / "steps"), "--format", "json"]
     ran = fabricc("migrate", str(old), str(wanted), *words)
@@ -160,7 +160,7 @@ def test_more_spines_join_a_full_fabric_and_no_datagram_is_lost(
     for number, turn in enumerate(step["rounds"], 1):
         (name,), kept = turn["switches"], Fraction(turn["kept"])
         assert kept == Fraction(1, 2)
-        drain = beside(old, name, f"{live.text}overrides: {{{name}: {{drain: true}}}}\n")
+        drain = write_beside(old, name, f"{live.text}overrides: {{{name}: {{drain: true}}}}\n")
 
         under_traffic(live, f"{name} drained", kept, partial(push_drain, live, drain, "--only", name))
         under_traffic(live, f"cables of {name} moved", kept, partial(move, number))
@@ -181,7 +181,7 @@ def require_sound(cabled: Network) -> None:
     assert {check.name: check.wrong for check in trial.wrong} == {}
 
 
-def wider() -> str:
+def wider_catalog() -> str:
     """A catalog file with another box for FRR: two ports in a cage, so of other names and numbers."""
     model = files("fabricc.catalog").joinpath("models/switches/linux-16x100.yaml").read_text()
     for old, new in (
@@ -205,8 +205,8 @@ def test_spines_of_another_model_take_the_places_and_no_datagram_is_lost(
     text = live.text.replace(
         "spines: {model: linux-16x100", "catalog: [boxes.yaml]\nspines: {model: linux-8x200"
     )
-    wanted = beside(old, "wanted", text)
-    wanted.with_name("boxes.yaml").write_text(wider())
+    wanted = write_beside(old, "wanted", text)
+    wanted.with_name("boxes.yaml").write_text(wider_catalog())
     words = ["--keep", "50%", "--write", str(live.folder / "steps"), "--format", "json"]
     ran = fabricc("migrate", str(old), str(wanted), *words)
     assert ran.status == 0, ran.err

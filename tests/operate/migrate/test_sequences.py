@@ -18,7 +18,7 @@ from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.fabric import Fabric
 from fabricc.operate.migrate.prepare import prepare_migration
-from tests.effort import examples
+from tests.effort import scale_examples
 from tests.operate.migrate.test_migrate import ROOM, check_migration
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def carried_out(folder: Path, states: list[State]) -> None:
         assert deployed_files(runs) == deployed_files(fresh)
 
 
-def sequence(changes: list[dict[str, object]]) -> list[State]:
+def draw_sequence(changes: list[dict[str, object]]) -> list[State]:
     """The states; a fabric with hosts does not shrink."""
     states = [State()]
     for change in changes:
@@ -148,24 +148,24 @@ def test_deployed_steps_end_with_a_build_of_the_last_spec(
     changes: list[dict[str, object]],
 ) -> None:
     with TemporaryDirectory() as folder:
-        carried_out(Path(folder), sequence(changes))
+        carried_out(Path(folder), draw_sequence(changes))
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(60), deadline=None, suppress_health_check=CHECKS)
+@settings(max_examples=scale_examples(60), deadline=None, suppress_health_check=CHECKS)
 @given(st.lists(CHANGES, min_size=3, max_size=7))
 def test_many_deployed_steps_end_with_a_build_of_the_last_spec(
     changes: list[dict[str, object]],
 ) -> None:
     with TemporaryDirectory() as folder:
-        carried_out(Path(folder), sequence(changes))
+        carried_out(Path(folder), draw_sequence(changes))
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(40), deadline=None, suppress_health_check=CHECKS)
+@settings(max_examples=scale_examples(40), deadline=None, suppress_health_check=CHECKS)
 @given(st.lists(NUMBERS, min_size=2, max_size=5))
 def test_steps_with_new_numbers_and_models_end_with_a_build_of_the_last_spec(
     changes: list[dict[str, object]],
 ) -> None:
     with TemporaryDirectory() as folder:
-        carried_out(Path(folder), sequence(changes))
+        carried_out(Path(folder), draw_sequence(changes))

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.operate.lab import lifecycle
 from tests.operate.push.live import PRIVATE, Live
-from tests.operate.push.network import DISRUPTIVE, FABRICC, HITLESS, built
+from tests.operate.push.network import DISRUPTIVE, FABRICC, HITLESS, build_spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -116,9 +116,9 @@ class Bench:
             place = folder / "states" / name
             shutil.copytree(live.spec.parent, place)
             (place / live.spec.name).write_text(f"{live.text}{lines}\n")
-            trees[name] = built(place / live.spec.name, folder / "trees" / name)
-        if (step := _migration(folder)) is not None:
-            trees["migrate"] = built(step, folder / "trees" / "step")
+            trees[name] = build_spec(place / live.spec.name, folder / "trees" / name)
+        if (step := _find_migration(folder)) is not None:
+            trees["migrate"] = build_spec(step, folder / "trees" / "step")
         hook = folder / "hook"
         hook.write_text("#!/bin/sh\nsleep 2\n")
         hook.chmod(0o755)
@@ -190,7 +190,7 @@ class Bench:
             found.append(f"it does not run {wanted}: {pending[:3]}")
         running = lab.run(VICTIM, ["vtysh", "-c", "show running-config"]).stdout
         saved = lab.run(VICTIM, ["cat", "/etc/frr/frr.conf"]).stdout
-        if saved != text and _lines(saved) != _lines(running):
+        if saved != text and _plain_lines(saved) != _plain_lines(running):
             found.append("what is saved is neither the planned text nor what runs")
         shut = "graceful-shutdown additive"
         if (shut in running) != (shut in text):
@@ -202,7 +202,7 @@ class Bench:
         return found
 
 
-def _migration(folder: Path) -> Path | None:
+def _find_migration(folder: Path) -> Path | None:
     """The first step that `fabricc migrate` writes from the first state to another address family."""
     steps, states = folder / "steps", folder / "states"
     words = [
@@ -220,13 +220,13 @@ def _migration(folder: Path) -> Path | None:
     return found[0]
 
 
-def _lines(text: str) -> list[str]:
+def _plain_lines(text: str) -> list[str]:
     """The lines of a configuration, without those that FRR adds when it prints or saves one."""
     lines = text[max(0, text.find("frr version")) :].splitlines()
     return [line for line in lines if line.strip() not in ("", "!", "end", "exit")]
 
 
-def strike(
+def strike_run(
     bench: Bench, process: subprocess.Popen[str], number: int, rng: random.Random, *, drains: bool
 ) -> tuple[str, str]:
     """Send a signal to a run at a random time or phase: signal and phase; "" for a signal that came too late."""
@@ -283,10 +283,12 @@ def play(bench: Bench, number: int, verb: str, rng: random.Random) -> Kill:
         latest += 1
     elif verb == "resume":
         first = bench.begin(wanted, *words)
-        strike(bench, first, latest, rng, drains=drains)
+        strike_run(bench, first, latest, rng, drains=drains)
         again = ["--resume"]
     process = bench.begin(wanted, *(again or words), *(hooked if again else ()))
-    found.sign, found.phase = strike(bench, process, latest if verb != "resume" else 0, rng, drains=drains)
+    found.sign, found.phase = strike_run(
+        bench, process, latest if verb != "resume" else 0, rng, drains=drains
+    )
     if "hung" in found.sign:
         found.wrong.append("it did not end after the signal")
     # A run that its first end brought back leaves nothing to resume: `--resume` reports that and ends with 3.
@@ -297,11 +299,13 @@ def play(bench: Bench, number: int, verb: str, rng: random.Random) -> Kill:
         bench.runs = wanted if verb == "rollback" else before
         found.wrong += bench.wrong(bench.runs)
         return found
-    end(bench, found, wanted, before, hooked, rng)
+    end_run(bench, found, wanted, before, hooked, rng)
     return found
 
 
-def end(bench: Bench, found: Kill, wanted: str, before: str, hooked: list[str], rng: random.Random) -> None:
+def end_run(
+    bench: Bench, found: Kill, wanted: str, before: str, hooked: list[str], rng: random.Random
+) -> None:
     """End the killed run, and compare the journal with the switch's running configuration."""
     backwards = found.verb == "rollback" and "rollback" in str(
         bench.read("SELECT kind FROM run ORDER BY id DESC LIMIT 1")
@@ -341,7 +345,7 @@ def end(bench: Bench, found: Kill, wanted: str, before: str, hooked: list[str], 
             found.wrong.append(f"the lab could not be repaired: {output[-300:]}")
 
 
-def campaign(folder: Path, kills: int, seed: int, verbs: Sequence[str], labs: int = 1) -> Iterator[Kill]:
+def run_campaign(folder: Path, kills: int, seed: int, verbs: Sequence[str], labs: int = 1) -> Iterator[Kill]:
     """So many kills on so many labs at once, in their order."""
     benches: list[Bench] = []
     free: SimpleQueue[Bench] = SimpleQueue()
@@ -365,7 +369,7 @@ def campaign(folder: Path, kills: int, seed: int, verbs: Sequence[str], labs: in
             lifecycle.take_down_lab(bench.live.lab.folder)
 
 
-def table(found: Sequence[Kill]) -> str:
+def format_table(found: Sequence[Kill]) -> str:
     """Kills by verb and phase."""
     kills = [kill for kill in found if kill.sign]
     counts = Counter((kill.verb, kill.phase) for kill in kills)
@@ -391,13 +395,13 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # labs are taken down all the same
     found = []
     with tempfile.TemporaryDirectory() as place:
-        for kill in campaign(
+        for kill in run_campaign(
             Path(place), requested.kills, requested.seed, requested.verbs.split(","), requested.labs
         ):
             found.append(kill)
             sys.stdout.write(f"{time.strftime('%X')} {kill}\n")
             sys.stdout.flush()
-    sys.stdout.write(f"\n{table(found)}")
+    sys.stdout.write(f"\n{format_table(found)}")
     return int(any(kill.wrong for kill in found))
 
 

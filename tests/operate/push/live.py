@@ -20,7 +20,7 @@ from fabricc.operate.lab.node import MANAGEMENT_NODE
 from fabricc.operate.lab.scenarios import SETTLE_S
 from fabricc.operate.lab.steady import Network
 from tests.operate.lab import specs
-from tests.operate.push.network import SIMULATED, built
+from tests.operate.push.network import SIMULATED, build_spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,7 +53,7 @@ class Live:
         spec = specs.two_tiers(folder / "spec", hosts)
         text = spec.read_text().replace("nos: frr", "nos: frr-8.4").replace("uplinks: 2", tors)
         spec.write_text(re.sub("(?m)^gpus: .*$", f"gpus: {gpus}", text) if gpus else text)
-        source = built(spec, folder / "out")
+        source = build_spec(spec, folder / "out")
         lab, planned = lifecycle.boot_lab(spec, folder / "lab", ssh=True)
         live = Live(folder, spec, spec.read_text(), source, Network.of(lab, planned.fabric))
         live.settle()
@@ -68,7 +68,7 @@ class Live:
     def grow(self, hosts: int) -> None:
         """More units: what is new is wired and booted, what was there before runs on as it did."""
         self.spec.write_text(re.sub("hosts: [0-9]+", f"hosts: {hosts}", self.text, count=1))
-        self.source = built(self.spec, self.folder / "out")
+        self.source = build_spec(self.spec, self.folder / "out")
         known = set(self.lab.record.switches)
         step = growth.plan_step(self.network, self.spec, None)
         growth.add_cables(step)
@@ -99,7 +99,7 @@ class Live:
     def edit(self, lines: str) -> None:
         """Another state of the spec, built."""
         self.spec.write_text(self.text + lines + "\n")
-        self.source = built(self.spec, self.folder / "out")
+        self.source = build_spec(self.spec, self.folder / "out")
 
     def begin(self, *options: str, machine: str = "") -> subprocess.Popen[str]:
         """Start `fabricc push` in the management namespace; `machine` names one with a journal of its own."""

@@ -39,7 +39,7 @@ ONLY = (
 NEW = ("confirmed", "undrained", "unchanged")
 
 
-def cases() -> list[Case]:
+def all_cases() -> list[Case]:
     """Every fault where it can strike."""
     found = [
         Case(step, method, count, when, "kill", change)
@@ -84,21 +84,21 @@ def play(live: Live, case: Case) -> Row:
         for change in ("", case.change):
             live.edit(change)
             texts[change] = live.source.files(VICTIM)["frr.conf"]
-        _arm(live, case)
+        _arm_fault(live, case)
         status, output = live.push(*ONLY)
         killed = case.fault.startswith("kill")
-        wrong = [] if killed else _untrue(live, texts)
+        wrong = [] if killed else _find_untrue(live, texts)
         after = live.states().get(VICTIM, "no run")
-        _mend(live)
+        _mend_box(live)
         wrong += _broken_sessions(live)
         resumed = killed or (after == "unknown" and case.fault == "down")
         if after == "unknown" and not resumed:
             back, back_said = live.push(*ONLY, "--rollback", "1")
             wrong += [f"the rollback ended with {back}: {back_said[-300:]}"] if back else []
-            wrong += _untrue(live, texts)
+            wrong += _find_untrue(live, texts)
         again, then_said = live.push(*ONLY, *(["--resume"] if resumed else []))
         wrong += [f"the next push ended with {again}: {then_said[-300:]}"] if again else []
-        wrong += _untrue(live, texts)
+        wrong += _find_untrue(live, texts)
         then = live.states().get(VICTIM, "no run")
         wrong += [f"in the end it is {then}"] if then not in NEW else []
         wrong += _broken_sessions(live)
@@ -106,10 +106,10 @@ def play(live: Live, case: Case) -> Row:
             wrong.append(output[-300:])
         return Row(case, status, after, then, "; ".join(" ".join(one.split()) for one in wrong))
     finally:
-        _mend(live)
+        _mend_box(live)
 
 
-def _arm(live: Live, case: Case) -> None:
+def _arm_fault(live: Live, case: Case) -> None:
     address = live.source.devices[VICTIM].address
     place = live.folder / "faults"
     place.write_text(f"{address} {case.method} {case.when} {case.fault} {case.count}\n")
@@ -123,7 +123,7 @@ def _arm(live: Live, case: Case) -> None:
     live.access(ANSWER_S, {VICTIM: {"driver": "faulty", "options": options}})
 
 
-def _mend(live: Live) -> None:
+def _mend_box(live: Live) -> None:
     (live.folder / "faults").unlink(missing_ok=True)
     live.management(VICTIM, "up")
     away = live.doors(VICTIM) / "authorized_keys.away"
@@ -132,7 +132,7 @@ def _mend(live: Live) -> None:
     live.lab.run(VICTIM, ["rm", "-f", f"{PRIVATE}/filler"])
 
 
-def _reset(live: Live) -> None:
+def _reset_journal(live: Live) -> None:
     live.access()
     live.edit("")
     for name in live.folder.glob("journal.sqlite*"):
@@ -143,7 +143,7 @@ def _reset(live: Live) -> None:
         name.unlink()
 
 
-def _untrue(live: Live, texts: Mapping[str, str]) -> list[str]:
+def _find_untrue(live: Live, texts: Mapping[str, str]) -> list[str]:
     """Return where the journal and what the victim runs by FRR's own comparison differ, once nothing moves any more."""
     state = live.states().get(VICTIM, "no run")
     if state == "unknown":
@@ -187,7 +187,7 @@ def run(chosen: Sequence[Case], folder: Path, labs: int = 2) -> Iterator[Row]:
             try:
                 return play(live, case)
             finally:
-                _reset(live)
+                _reset_journal(live)
                 free.put(live)
 
         with ThreadPoolExecutor(labs) as pool:
@@ -199,7 +199,7 @@ def run(chosen: Sequence[Case], folder: Path, labs: int = 2) -> Iterator[Row]:
 
 if __name__ == "__main__":
     # The faults, all by default; FABRICC_LABS is the number of parallel labs.
-    wanted = [case for case in cases() if not sys.argv[1:] or case.fault in sys.argv[1:]]
+    wanted = [case for case in all_cases() if not sys.argv[1:] or case.fault in sys.argv[1:]]
     with tempfile.TemporaryDirectory() as place:
         sys.stdout.write(matrix.HEAD.replace("first spine and the other after it", "spine after it"))
         for found in run(wanted, Path(place), int(os.environ.get("FABRICC_LABS", "2"))):

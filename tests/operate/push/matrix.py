@@ -59,7 +59,7 @@ STEPS = (
 """Step, the driver's method at it, which call of it, and the kind of change."""
 
 
-def cases() -> list[Case]:
+def all_cases() -> list[Case]:
     """Every step with every fault that can strike there."""
     found = [
         Case(step, method, count, when, fault, change)
@@ -96,8 +96,8 @@ def play(case: Case, folder: Path) -> Row:
         new = NEW[case.change]
         killed = case.fault == "kill"
         if not killed:
-            wrong += untruths(network, new)
-        after = summary(network)
+            wrong += find_untruths(network, new)
+        after = summarize_states(network)
         network.fault(VICTIM, "open", 0, "before", "refuse")
         again = network.push(*(["--resume"] if killed else []))
         wrong += (
@@ -105,18 +105,18 @@ def play(case: Case, folder: Path) -> Row:
             if again.returncode
             else []
         )
-        wrong += untruths(network, new)
+        wrong += find_untruths(network, new)
         wrong += [
             f"{name} runs {network.interval(name)}"
             for name in network.states()
             if network.interval(name) != new
         ]
-        return Row(case, ran.returncode, after, summary(network), "; ".join(wrong))
+        return Row(case, ran.returncode, after, summarize_states(network), "; ".join(wrong))
     finally:
         network.stop()
 
 
-def untruths(network: Network, new: str) -> list[str]:
+def find_untruths(network: Network, new: str) -> list[str]:
     """Return where the journal and the switches differ."""
     try:
         network.truthful(new)
@@ -125,7 +125,7 @@ def untruths(network: Network, new: str) -> list[str]:
     return []
 
 
-def summary(network: Network) -> str:
+def summarize_states(network: Network) -> str:
     """The victim's state, and those of the others together."""
     states = network.states()
     others = sorted({state for name, state in states.items() if name != VICTIM})
@@ -150,6 +150,6 @@ def run(chosen: list[Case], folder: Path, workers: int = 3) -> Iterator[Row]:
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as place:
         sys.stdout.write(HEAD)
-        for found in run(cases(), Path(place)):
+        for found in run(all_cases(), Path(place)):
             sys.stdout.write(line(found))
             sys.stdout.flush()

@@ -56,7 +56,7 @@ class Network:
         spec = specs.two_tiers(folder / "spec")
         if spec_text:
             spec.write_text(spec_text)
-        source = built(spec, folder / "out")
+        source = build_spec(spec, folder / "out")
         files = folder / "switches"
         files.mkdir()
         for name, device in source.devices.items():
@@ -88,7 +88,7 @@ class Network:
     def edit(self, lines: str) -> None:
         """Another state of the spec, built."""
         self.spec.write_text(self.more + lines + "\n")
-        self.source = built(self.spec, self.folder / "out")
+        self.source = build_spec(self.spec, self.folder / "out")
 
     def fault(self, device: str, method: str, count: int, when: str, fault: str) -> None:
         """Let something go wrong before or after the count-th call of a driver's method."""
@@ -184,7 +184,7 @@ def run_here(words: list[str], state: str = "") -> subprocess.CompletedProcess[s
     return subprocess.CompletedProcess(words, status, reported, err.getvalue())
 
 
-def built(spec: Path, out: Path) -> BuiltTree:
+def build_spec(spec: Path, out: Path) -> BuiltTree:
     result, _ = build_tree(spec, out)
     assert result.tree is not None, result.diagnostics
     return read_source(result.tree, spec)

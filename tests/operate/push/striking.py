@@ -11,7 +11,7 @@ SIGNALS = {"kill": signal.SIGKILL, "interrupt": signal.SIGINT, "hangup": signal.
 """Faults of the pushing process itself."""
 
 
-def due(place: str | None, device: str, method: str, when: str) -> str:
+def due_fault(place: str | None, device: str, method: str, when: str) -> str:
     """The fault that strikes at this call, "" for none; it strikes once, at the count-th call."""
     if not place or not Path(place).exists():
         return ""

@@ -37,7 +37,7 @@ TRANSPORTS = (
 )  # fmt: skip
 
 
-def device(nos: str) -> Device:
+def make_device(nos: str) -> Device:
     return Device("spine01a", "spine", nos, "", "192.0.2.1")
 
 
@@ -47,10 +47,10 @@ def write_access_file(folder: Path, **file: object) -> Path:
     return path
 
 
-def code(folder: Path, system: str, /, **file: object) -> str:
+def refusal_code(folder: Path, system: str, /, **file: object) -> str:
     """The code with which a login is refused, "" where it is taken."""
     try:
-        read_access(write_access_file(folder, **file)).login(device(system))
+        read_access(write_access_file(folder, **file)).login(make_device(system))
     except DeviceError as error:
         return error.code
     return ""
@@ -61,31 +61,34 @@ def code(folder: Path, system: str, /, **file: object) -> str:
 def test_unsafe_access_options_are_rejected(tmp_path: Path, nos: str, name: str) -> None:
     options = {name: REFUSED[name]}
     for verify in (True, False):
-        assert code(tmp_path, nos, verify=verify, options=options) == "FAB9170"
-        assert code(tmp_path, nos, verify=verify, nos={nos: {"options": options}}) == "FAB9170"
-        assert code(tmp_path, nos, verify=verify, devices={"spine01a": {"options": options}}) == "FAB9170"
+        assert refusal_code(tmp_path, nos, verify=verify, options=options) == "FAB9170"
+        assert refusal_code(tmp_path, nos, verify=verify, nos={nos: {"options": options}}) == "FAB9170"
+        assert (
+            refusal_code(tmp_path, nos, verify=verify, devices={"spine01a": {"options": options}})
+            == "FAB9170"
+        )
 
 
 @pytest.mark.parametrize("name", ["enable_password", "passphrase", "secret", "password"])
 def test_a_secret_among_the_options_is_refused(tmp_path: Path, name: str) -> None:
-    assert code(tmp_path, "eos", options={name: "hunter2"}) == "FAB9102"
+    assert refusal_code(tmp_path, "eos", options={name: "hunter2"}) == "FAB9102"
 
 
 @pytest.mark.parametrize("nos", DRIVERS)
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_unverified_transport_requires_verify_false(tmp_path: Path, nos: str, transport: str) -> None:
-    found = code(tmp_path, nos, options={"transport": transport})
+    found = refusal_code(tmp_path, nos, options={"transport": transport})
     assert found in ("FAB9170", "FAB9171")
     if found == "FAB9171":
         assert transport == "http"
-        assert code(tmp_path, nos, verify=False, options={"transport": transport}) == ""
+        assert refusal_code(tmp_path, nos, verify=False, options={"transport": transport}) == ""
     else:
-        assert code(tmp_path, nos, verify=False, options={"transport": transport}) == "FAB9170"
+        assert refusal_code(tmp_path, nos, verify=False, options={"transport": transport}) == "FAB9170"
 
 
 def test_disabled_verification_warns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write_access_file(tmp_path, nos={"eos": {"verify": False, "options": {"transport": "http"}}})
-    assert logins.access(tmp_path / "cluster.yaml", path).login(device("eos")).options == {
+    assert logins.access(tmp_path / "cluster.yaml", path).login(make_device("eos")).options == {
         "transport": "http"
     }
     assert "turns off the verification" in capsys.readouterr().err
@@ -93,7 +96,7 @@ def test_disabled_verification_warns(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 def test_verified_device_does_not_inherit_an_unverified_transport(tmp_path: Path) -> None:
     file = {"verify": False, "options": {"transport": "http"}, "devices": {"spine01a": {"verify": True}}}
-    assert code(tmp_path, "eos", **file) == "FAB9171"
+    assert refusal_code(tmp_path, "eos", **file) == "FAB9171"
 
 
 @pytest.mark.parametrize(
@@ -103,21 +106,24 @@ def test_verified_device_does_not_inherit_an_unverified_transport(tmp_path: Path
 def test_a_driver_that_proves_nothing_needs_the_word_of_the_file(
     tmp_path: Path, driver: str, nos: str
 ) -> None:
-    assert code(tmp_path, nos, driver=driver) == "FAB9171"
-    assert code(tmp_path, nos, driver=driver, verify=False) == ""
-    assert code(tmp_path, nos, driver=driver, verify=False, options={"ssh_config_file": "sc"}) == "FAB9170"
+    assert refusal_code(tmp_path, nos, driver=driver) == "FAB9171"
+    assert refusal_code(tmp_path, nos, driver=driver, verify=False) == ""
+    assert (
+        refusal_code(tmp_path, nos, driver=driver, verify=False, options={"ssh_config_file": "sc"})
+        == "FAB9170"
+    )
 
 
 @pytest.mark.parametrize("driver", ["nxos", "nxos_ssh", "ios", "iosxr", "IOS-XR"])
 def test_the_others_of_napalm_take_verification_from_the_file(tmp_path: Path, driver: str) -> None:
-    assert code(tmp_path, "nxos", driver=driver) == ""
-    assert code(tmp_path, "nxos", driver=driver, options={"session_log": "log"}) == "FAB9170"
-    assert code(tmp_path, "nxos", driver="ios", options={"transport": "telnet"}) == "FAB9171"
+    assert refusal_code(tmp_path, "nxos", driver=driver) == ""
+    assert refusal_code(tmp_path, "nxos", driver=driver, options={"session_log": "log"}) == "FAB9170"
+    assert refusal_code(tmp_path, "nxos", driver="ios", options={"transport": "telnet"}) == "FAB9171"
 
 
 @pytest.mark.parametrize("driver", ["../evil", "evil/evil", "a b", "$(touch x)", "x" * 10])
 def test_no_driver_is_found_by_a_path(tmp_path: Path, driver: str) -> None:
-    assert code(tmp_path, "frr", driver=driver) == "FAB9104"
+    assert refusal_code(tmp_path, "frr", driver=driver) == "FAB9104"
 
 
 @pytest.mark.parametrize(
@@ -135,9 +141,9 @@ def test_no_driver_is_found_by_a_path(tmp_path: Path, driver: str) -> None:
     ],
 )
 def test_harmless_access_options_are_accepted(tmp_path: Path, nos: str, options: dict[str, object]) -> None:
-    assert code(tmp_path, nos, nos={nos: {"options": options}}) == ""
+    assert refusal_code(tmp_path, nos, nos={nos: {"options": options}}) == ""
     other = "junos" if nos != "junos" else "frr"
-    assert code(tmp_path, other, nos={other: {"options": options}}) == "FAB9170"
+    assert refusal_code(tmp_path, other, nos={other: {"options": options}}) == "FAB9170"
 
 
 @pytest.mark.parametrize(
@@ -146,14 +152,14 @@ def test_harmless_access_options_are_accepted(tmp_path: Path, nos: str, options:
      ("commit_timeout", 1e300), ("conn_timeout", -0.5), ("keepalive", 86_401)],
 )  # fmt: skip
 def test_a_number_that_no_driver_can_use_is_refused(tmp_path: Path, name: str, value: float) -> None:
-    assert code(tmp_path, "nxos", options={name: value}) == "FAB9170"
-    assert code(tmp_path, "nxos", options={name: 60}) == ""
+    assert refusal_code(tmp_path, "nxos", options={name: value}) == "FAB9170"
+    assert refusal_code(tmp_path, "nxos", options={name: 60}) == ""
 
 
 @pytest.mark.parametrize("value", ["yes", 1, None, [], {}])
 def test_a_value_of_another_kind_is_refused(tmp_path: Path, value: object) -> None:
-    assert code(tmp_path, "frr", options={"system_host_keys": value}) == "FAB9170"
-    assert code(tmp_path, "frr", options={"lock_timeout": True}) == "FAB9170"
+    assert refusal_code(tmp_path, "frr", options={"system_host_keys": value}) == "FAB9170"
+    assert refusal_code(tmp_path, "frr", options={"lock_timeout": True}) == "FAB9170"
 
 
 def test_the_message_lists_what_may_be_set(tmp_path: Path) -> None:
@@ -176,4 +182,4 @@ def test_every_option_of_netmiko_is_allowed_or_refused_on_purpose() -> None:
 
 def test_a_program_may_give_options_of_its_own() -> None:
     login = Login(options={"private_dir": "/run/x"})
-    assert Access(login).login(device("frr")).options == {"private_dir": "/run/x"}
+    assert Access(login).login(make_device("frr")).options == {"private_dir": "/run/x"}

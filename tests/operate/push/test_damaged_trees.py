@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 SWITCH = "spine01a"
 
 
-def state(tree: Path, manifest: Manifest, files: dict[str, str], cluster: str = "") -> None:
+def write_state(tree: Path, manifest: Manifest, files: dict[str, str], cluster: str = "") -> None:
     """Write a manifest that states these files."""
     changed = Manifest(cluster or manifest.cluster, manifest.version, manifest.spec, manifest.inputs, files)
     (tree / MANIFEST).write_bytes(b"".join(changed.parts()))
 
 
-def damages(tree: Path, *, thorough: bool) -> Iterator[tuple[str, str]]:
+def damage_tree(tree: Path, *, thorough: bool) -> Iterator[tuple[str, str]]:
     """Damage a tree in one way after another; yield what was done and the code of the finding."""
     manifest = Manifest.parse((tree / MANIFEST).read_bytes())
     kinds: dict[str, str] = {}
@@ -38,9 +38,9 @@ def damages(tree: Path, *, thorough: bool) -> Iterator[tuple[str, str]]:
         (tree / path).rename(tree.parent / "aside")
         yield f"no {kind}", "FAB6011"
         if not re.fullmatch(r"jobs/(nvshmem\.env|kubernetes/nic-configuration\.yaml)", path):
-            state(tree, manifest, {each: sums for each, sums in manifest.files.items() if each != path})
+            write_state(tree, manifest, {each: sums for each, sums in manifest.files.items() if each != path})
             yield f"no {kind}, and no row", "FAB6011"
-            state(tree, manifest, dict(manifest.files))
+            write_state(tree, manifest, dict(manifest.files))
         (tree.parent / "aside").rename(tree / path)
     path = f"switches/{SWITCH}/frr.conf"
     text = (tree / path).read_bytes()
@@ -48,24 +48,24 @@ def damages(tree: Path, *, thorough: bool) -> Iterator[tuple[str, str]]:
     assert changed != text
     (tree / path).write_bytes(changed)
     yield "an altered file", "FAB6010"
-    state(tree, manifest, {**manifest.files, path: hashlib.sha256(changed).hexdigest()})
+    write_state(tree, manifest, {**manifest.files, path: hashlib.sha256(changed).hexdigest()})
     yield "an altered file with its digest", "FAB9150"
     (tree / path).write_bytes(text)
-    state(tree, manifest, dict(manifest.files), "other")
+    write_state(tree, manifest, dict(manifest.files), "other")
     yield "the manifest of another cluster", "FAB6010"
-    state(tree, manifest, dict(manifest.files))
+    write_state(tree, manifest, dict(manifest.files))
     other = tree / "switches" / "spine99a"
     shutil.copytree(tree / "switches" / SWITCH, other)
     more = {
         f"switches/spine99a/{file.name}": manifest.files[f"switches/{SWITCH}/{file.name}"]
         for file in other.iterdir()
     }
-    state(tree, manifest, {**manifest.files, **more})
+    write_state(tree, manifest, {**manifest.files, **more})
     yield "a switch of another tree", "FAB6011"
     shutil.rmtree(other)
     (tree / MANIFEST).unlink()
     yield "no manifest", "FAB6013"
-    state(tree, manifest, dict(manifest.files))
+    write_state(tree, manifest, dict(manifest.files))
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_no_damaged_tree_reaches_a_switch(network: Network, verb: str) -> None:
     before = {name: network.runs(name) for name in network.source.devices}
     back = {**before, SWITCH: first}  # its own guard may take the switch of a killed run back meanwhile
     tried = 0
-    for damage, code in damages(network.source.tree, thorough=verb == "rollback"):
+    for damage, code in damage_tree(network.source.tree, thorough=verb == "rollback"):
         ran = network.push(*words)
         assert (ran.returncode, code in ran.stderr) == (1, True), (damage, ran.stderr)
         assert {name: network.runs(name) for name in network.source.devices} in (before, back), damage

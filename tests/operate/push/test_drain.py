@@ -27,7 +27,7 @@ from fabricc.operate.push.journal import Journal, State
 from fabricc.operate.push.options import Options
 from fabricc.operate.push.ownership import hold_switches
 from tests.operate.lab import specs
-from tests.operate.push.network import built
+from tests.operate.push.network import build_spec
 from tests.outward import MODELS
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def test_two_pushes_at_once_are_refused(tmp_path: Path) -> None:
 
 def test_a_tree_of_another_lock_is_refused(tmp_path: Path) -> None:
     spec = specs.two_tiers(tmp_path / "spec")
-    source = built(spec, tmp_path / "out")
+    source = build_spec(spec, tmp_path / "out")
     (spec.parent / "fabricc.lock").unlink()
     with pytest.raises(PushRefusedError) as refusal:
         read_source(source.tree, spec)
@@ -206,7 +206,7 @@ STOCK = {
 def test_a_new_switch_without_a_session_that_is_up_is_not_drained_and_can_be_rolled_back(
     tmp_path: Path,
 ) -> None:
-    source = built(specs.two_tiers(tmp_path / "spec"), tmp_path / "out")
+    source = build_spec(specs.two_tiers(tmp_path / "spec"), tmp_path / "out")
     executor = executor_of(tmp_path, source, lambda _: STOCK)
     for measured in ({}, {"sessions": {"192.0.2.200": [True, 5]}}):
         with pytest.raises(DeviceError) as refusal:
@@ -242,7 +242,7 @@ def test_the_short_configuration_of_a_new_switch_is_its_main_file() -> None:
 def test_traffic_has_its_time_from_when_the_system_announces_the_drain(
     tmp_path: Path, nos: str, seconds: float
 ) -> None:
-    source = built(specs.two_tiers(tmp_path / "spec"), tmp_path / "out")
+    source = build_spec(specs.two_tiers(tmp_path / "spec"), tmp_path / "out")
     devices = {name: replace(device, nos=nos) for name, device in source.devices.items()}
     executor = executor_of(tmp_path, replace(source, devices=devices), source.files)
     assert executor.leaving_s(["spine01a", "su001-tor1a"]) == seconds

@@ -24,7 +24,7 @@ from tests.operate.drivers.servers.junos import junos_switch
 from tests.operate.drivers.servers.linux_switch import linux_switch
 from tests.operate.drivers.servers.nxos import FRAME, nxos_switch
 from tests.operate.lab import specs
-from tests.operate.push.network import built, run_here
+from tests.operate.push.network import build_spec, run_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -119,11 +119,11 @@ class Bench:
 
 
 @contextmanager
-def bench(folder: Path, nos: str, change: str = CHANGE) -> Iterator[Bench]:
+def make_bench(folder: Path, nos: str, change: str = CHANGE) -> Iterator[Bench]:
     spec = specs.write(folder / "spec", SPEC.format(model=MODELS[nos], nos=nos))
-    texts = list(built(spec, folder / "out").render_states(NAME, {4}))
+    texts = list(build_spec(spec, folder / "out").render_states(NAME, {4}))
     spec.write_text(spec.read_text() + change)
-    source = built(spec, folder / "out")
+    source = build_spec(spec, folder / "out")
     texts += source.render_states(NAME, {4})
     with server_of(folder, nos, texts) as (server, running):
         found = Bench(folder, source, server, running)
@@ -148,8 +148,8 @@ def server_of(folder: Path, nos: str, texts: list[dict[str, str]]) -> Iterator[t
         with eos_switch(folder) as eos:
             for text in (one["running-config.cfg"] for one in texts):
                 shown = text.replace("end\n", f"{DEFAULTS}end\n")
-                eos.printed |= dict.fromkeys((_sent(text), _sent(shown)), shown)
-            eos.running = eos.startup = list(_sent(old["running-config.cfg"]))
+                eos.printed |= dict.fromkeys((_sent_lines(text), _sent_lines(shown)), shown)
+            eos.running = eos.startup = list(_sent_lines(old["running-config.cfg"]))
             yield eos, lambda: "\n".join(eos.running)
     elif nos == "nxos":
         with nxos_switch(folder) as nxos:
@@ -169,7 +169,7 @@ def server_of(folder: Path, nos: str, texts: list[dict[str, str]]) -> Iterator[t
             yield sonic, lambda: sonic.text("running.json") + sonic.text("frr")
 
 
-def _sent(text: str) -> tuple[str, ...]:
+def _sent_lines(text: str) -> tuple[str, ...]:
     """Lines as NAPALM sends them to EOS."""
     lines = (line.strip() for line in text.splitlines())
     return tuple(line for line in lines if line and line != "end" and not line.startswith("!"))
@@ -179,7 +179,7 @@ def _sent(text: str) -> tuple[str, ...]:
     params=[nos if nos in ("eos", "junos") else pytest.param(nos, marks=pytest.mark.slow) for nos in MODELS]
 )
 def switch(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
-    with bench(tmp_path, request.param) as found:
+    with make_bench(tmp_path, request.param) as found:
         yield found
 
 
@@ -199,7 +199,7 @@ MOST_REQUESTS = 30
 @pytest.mark.slow
 @pytest.mark.parametrize("nos", ["sonic", "cumulus"])
 def test_a_hitless_push_needs_few_requests(tmp_path: Path, nos: str) -> None:
-    with bench(tmp_path, nos) as switch:
+    with make_bench(tmp_path, nos) as switch:
         switch.push("--no-drain", status=0)
         assert (switch.state(), switch.new) == ("confirmed", True)
         assert 0 < switch.server.requests <= MOST_REQUESTS
@@ -208,7 +208,7 @@ def test_a_hitless_push_needs_few_requests(tmp_path: Path, nos: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("nos", "most"), [("eos", 30), ("nxos", 30), ("junos", 44)])
 def test_a_hitless_change_needs_few_requests(nos: str, most: int, tmp_path: Path) -> None:
-    with bench(tmp_path, nos, "routing: {bfd: {multiplier: 5}}\n") as switch:
+    with make_bench(tmp_path, nos, "routing: {bfd: {multiplier: 5}}\n") as switch:
         switch.push(status=0)
         assert switch.state() == "confirmed", "without a drain"
         assert 20 < switch.server.requests <= most
@@ -227,7 +227,7 @@ def test_a_hitless_change_of_junos_needs_few_round_trips(
         return usual(self, request)
 
     with (
-        bench(tmp_path, "junos", "routing: {bfd: {multiplier: 5}}\n") as switch,
+        make_bench(tmp_path, "junos", "routing: {bfd: {multiplier: 5}}\n") as switch,
         monkeypatch.context() as patch,
     ):
         patch.setattr(RPC, "_request", count)
@@ -271,8 +271,8 @@ def test_a_push_that_is_killed_after_a_commit_is_ended_by_resume(switch: Bench) 
 @pytest.mark.parametrize("nos", MODELS)
 def test_another_machine_that_pushes_the_same_tree_is_not_undone(tmp_path: Path, nos: str) -> None:
     """Neither its commit that waits, which looks like the own one, nor what it has confirmed."""
-    with bench(tmp_path, nos) as switch:
-        process = drained(switch, within=30)
+    with make_bench(tmp_path, nos) as switch:
+        process = start_drained(switch, within=30)
         with switch.server.device.connect(session="fabricc-1-theirs") as theirs:
             theirs.load_replace_candidate(config=pack_files(switch.source.files(NAME)))
             theirs.commit_config(revert_in=120)
@@ -287,7 +287,7 @@ def test_another_machine_that_pushes_the_same_tree_is_not_undone(tmp_path: Path,
 ROUTE = "ip route 203.0.113.0/24 Null0"
 
 
-def drained(switch: Bench, within: int = 10) -> subprocess.Popen[bytes]:
+def start_drained(switch: Bench, within: int = 10) -> subprocess.Popen[bytes]:
     """A push whose switch is drained, and waits for traffic to leave."""
     process = switch.begin("--drain-wait", "4", "--confirm-within", str(within))
     until = time.monotonic() + 120
@@ -306,8 +306,8 @@ def eos_commands(switch: Bench, *commands: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["edits", "commits"])
 def test_manual_change_on_a_drained_switch_is_kept(tmp_path: Path, how: str) -> None:
-    with bench(tmp_path, "eos") as switch:
-        process = drained(switch)
+    with make_bench(tmp_path, "eos") as switch:
+        process = start_drained(switch)
         server = switch.server
         text = server.printed[tuple(server.running)]
         server.printed[(*server.running, ROUTE)] = text.removesuffix("end\n") + ROUTE + "\nend\n"

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from subprocess import CompletedProcess
 
 sys.path.append(str(SIMULATED))
-from napalm_simulated import echoes  # found by its folder, as NAPALM finds it
+from napalm_simulated import login_forms  # found by its folder, as NAPALM finds it
 
-FORMS = echoes("operator", PASSWORD)
+FORMS = login_forms("operator", PASSWORD)
 ONLY = ("--adopt", "--only", "spine01a")
 
 

@@ -15,7 +15,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 STEPS = ["connect", "difference", "confirmed", "unchanged", "growth", "retired port", "rollback"]
 
 
-def section(nos: str) -> str:
+def page_section(nos: str) -> str:
     """The part of a system's page about a first push."""
     page = (DOCS / f"nos-{nos}.md").read_text("utf-8")
     match = re.search(r"^## First push.*?(?=^## )", page, re.MULTILINE | re.DOTALL)
@@ -33,14 +33,14 @@ def test_the_guide_has_every_step_and_links_every_system() -> None:
 
 @pytest.mark.parametrize("nos", DRIVERS)
 def test_the_page_of_a_system_leads_to_the_guide(nos: str) -> None:
-    assert "(deploy.md)" in section(nos)
+    assert "(deploy.md)" in page_section(nos)
 
 
 @pytest.mark.parametrize("nos", DRIVERS)
 def test_the_access_file_of_the_page_is_accepted(
     nos: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    block = re.search(r"```yaml\n(.*?)```", section(nos), re.DOTALL)
+    block = re.search(r"```yaml\n(.*?)```", page_section(nos), re.DOTALL)
     assert block
     monkeypatch.setenv("SWITCH_PASSWORD", "s3cret")
     (tmp_path / "key").write_text("")

@@ -24,7 +24,7 @@ from fabricc.operate.push.gates import (
 )
 from fabricc.operate.push.options import Options
 from tests.operate.lab import specs
-from tests.operate.push.network import built
+from tests.operate.push.network import build_spec
 from tests.operate.push.test_drain import SPEC
 from tests.outward import MODELS
 from tests.tenanted import TOR, compiled
@@ -78,7 +78,7 @@ def test_sessions_of_the_plan_are_those_of_its_files(nos: str, tmp_path: Path) -
 def test_only_unplanned_prefixes_may_disappear(tmp_path: Path) -> None:
     """Another block of hosts leaves its own ToR and its neighbors; a host block that is planned has to stay."""
     spec = specs.two_tiers(tmp_path)
-    source = built(spec, tmp_path / "out")
+    source = build_spec(spec, tmp_path / "out")
     stays = next(
         prefix for prefix in expand_bgp.originated_prefixes(source.fabric, source.places["su001-tor1a"])
     )

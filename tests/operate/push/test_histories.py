@@ -11,7 +11,7 @@ import pytest
 from fabricc.operate.devices import running
 from tests.operate.lab import specs
 from tests.operate.push.network import DISRUPTIVE, HITLESS, Network
-from tests.operate.push.test_drivers import bench
+from tests.operate.push.test_drivers import make_bench
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,7 +91,7 @@ def test_each_run_is_rolled_back_in_any_order_and_pushed_again(network: Network)
     assert set(network.states().values()) == {"unchanged"}
 
 
-def restart(server: Any, nos: str) -> None:
+def restart_server(server: Any, nos: str) -> None:
     """Start the switch again: it runs what it has saved, and no commit waits."""
     if nos == "eos":
         server._stop()
@@ -105,13 +105,13 @@ def restart(server: Any, nos: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("nos", ["eos", "nxos"])
 def test_a_switch_that_restarts_before_the_confirmation_takes_the_next_push(nos: str, tmp_path: Path) -> None:
-    with bench(tmp_path, nos) as switch:
+    with make_bench(tmp_path, nos) as switch:
         switch.lost = True  # the gate waits for sessions
         process = switch.begin()
         until = time.monotonic() + 120
         while switch.state() != "committed-unconfirmed" and time.monotonic() < until:
             time.sleep(0.05)
-        restart(switch.server, nos)
+        restart_server(switch.server, nos)
         assert process.wait(180) == 3
         assert switch.state() == "rolled-back"
         assert not switch.new
@@ -124,9 +124,9 @@ def test_a_switch_that_restarts_before_the_confirmation_takes_the_next_push(nos:
 
 @pytest.mark.slow
 def test_a_switch_whose_image_was_exchanged_takes_the_next_push(tmp_path: Path) -> None:
-    with bench(tmp_path, "eos") as switch:
+    with make_bench(tmp_path, "eos") as switch:
         switch.push(status=0)
-        restart(switch.server, "eos")
+        restart_server(switch.server, "eos")
         switch.server.release = "4.31"  # reports sessions in the older form
         switch.push(status=0)
         assert switch.state() == "unchanged"

@@ -15,7 +15,7 @@ from fabricc.operate.devices.identity import Answering, Identity, shared_devices
 from fabricc.operate.verify.model import Aspect
 from fabricc.operate.verify.run import verify
 from tests.operate.lab import specs
-from tests.operate.push.network import built, run_here
+from tests.operate.push.network import build_spec, run_here
 from tests.operate.push.test_drivers import MODELS, SPEC, server_of
 
 if TYPE_CHECKING:
@@ -29,12 +29,12 @@ DRIVERS = [nos if nos in ("eos", "junos") else pytest.param(nos, marks=pytest.ma
 
 
 @contextmanager
-def swapped(
+def swap_servers(
     folder: Path, nos: str, runs: dict[str, str] | None = None
 ) -> Iterator[tuple[BuiltTree, Any, list[str]]]:
     """A server at the addresses of both spines that runs `runs`, by default the files of OTHER; the words of a push."""
     spec = specs.write(folder / "spec", SPEC.format(model=MODELS[nos], nos=nos))
-    source = built(spec, folder / "out")
+    source = build_spec(spec, folder / "out")
     with server_of(folder, nos, [runs or source.files(OTHER)]) as (server, _):
         device = server.device
         (folder / "password").write_text(device.password + "\n")
@@ -54,7 +54,7 @@ def swapped(
 
 @pytest.mark.parametrize("nos", DRIVERS)
 def test_a_swapped_address_is_refused_by_every_verb(nos: str, tmp_path: Path) -> None:
-    with swapped(tmp_path, nos) as (source, _, words):
+    with swap_servers(tmp_path, nos) as (source, _, words):
         for more in (["--dry-run"], [], ["--try"]):
             ran = run_here([*words, "--only", NAME, *more])
             assert ran.returncode in (1, 3), ran.stderr
@@ -76,10 +76,10 @@ UNNAMED = {"sonic": '"sonic"', "cumulus": "cumulus"}
 @pytest.mark.parametrize("nos", MODELS)
 def test_a_swapped_device_without_a_name_is_refused_on_every_system(nos: str, tmp_path: Path) -> None:
     text = SPEC.format(model=MODELS[nos], nos=nos)
-    files = built(specs.write(tmp_path / "other", text), tmp_path / "tree").files(OTHER)
+    files = build_spec(specs.write(tmp_path / "other", text), tmp_path / "tree").files(OTHER)
     runs = {name: _NAMED.sub(UNNAMED.get(nos, ""), each) for name, each in files.items()}
     assert runs != files
-    with swapped(tmp_path, nos, runs) as (_, _, words):
+    with swap_servers(tmp_path, nos, runs) as (_, _, words):
         for more in (["--dry-run"], [], ["--try"]):
             ran = run_here([*words, "--only", NAME, *more])
             assert ran.returncode in (1, 3), ran.stderr
@@ -96,8 +96,8 @@ def test_another_serial_number_is_refused_on_every_system(
         f"{__name__}.SPEC", f"{SPEC}replaced: {{{{spine01a: {{{{serial: SSJ17200001}}}}}}}}\n"
     )
     text = SPEC.format(model=MODELS[nos], nos=nos)
-    files = built(specs.write(tmp_path / "other", text), tmp_path / "tree").files(NAME)
-    with swapped(tmp_path, nos, files) as (_, server, words):
+    files = build_spec(specs.write(tmp_path / "other", text), tmp_path / "tree").files(NAME)
+    with swap_servers(tmp_path, nos, files) as (_, server, words):
         reported = {"hostname": NAME, "serial_number": "JPE0"}
         monkeypatch.setattr(type(server.device.connect()), "get_identity", lambda _: reported)
         for more in (["--dry-run"], ["--try"]):
@@ -108,7 +108,7 @@ def test_another_serial_number_is_refused_on_every_system(
 
 
 def test_two_names_on_one_device_are_refused(tmp_path: Path) -> None:
-    with swapped(tmp_path, "eos") as (_, server, words):
+    with swap_servers(tmp_path, "eos") as (_, server, words):
         before = list(server.running)
         text = server.printed[tuple(before)]
         ran = run_here([*words, "--only", NAME, "--only", OTHER])
@@ -127,7 +127,7 @@ def test_two_names_on_one_device_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_device_that_has_no_name_yet_takes_its_first_push(tmp_path: Path) -> None:
-    with swapped(tmp_path, "eos") as (_, server, words):
+    with swap_servers(tmp_path, "eos") as (_, server, words):
         server.running = ["hostname localhost"]
         ran = run_here([*words, "--only", NAME, "--dry-run"])
         assert ran.returncode == 0, ran.stderr
@@ -138,12 +138,12 @@ def of_another_cluster(folder: Path, nos: str) -> BuiltTree:
     text = SPEC.format(model=MODELS[nos], nos=nos)
     text = text.replace("family: ipv4", "family: ipv4, loopbacks: 10.144.0.0/12")
     text = text.replace("management:\n", "management:\n  network: 172.18.0.0/16\n")
-    return built(specs.write(folder / "spec", text), folder / "out")
+    return build_spec(specs.write(folder / "spec", text), folder / "out")
 
 
 def test_a_switch_of_another_cluster_with_the_same_name_is_refused(tmp_path: Path) -> None:
     other = of_another_cluster(tmp_path / "other", "eos")
-    with swapped(tmp_path, "eos", other.files(NAME)) as (source, server, words):
+    with swap_servers(tmp_path, "eos", other.files(NAME)) as (source, server, words):
         for more in (["--dry-run"], [], ["--try"]):
             ran = run_here([*words, "--only", NAME, *more])
             assert ran.returncode in (1, 3)
@@ -160,7 +160,7 @@ def test_a_switch_that_has_its_name_from_dhcp_is_known_by_its_loopback(
     tmp_path: Path, fabric: BuiltTree
 ) -> None:
     text = fabric.files(OTHER)["running-config.cfg"].replace(f"hostname {OTHER}", f"hostname {NAME}")
-    with swapped(tmp_path, "eos", {"running-config.cfg": text}) as (source, server, words):
+    with swap_servers(tmp_path, "eos", {"running-config.cfg": text}) as (source, server, words):
         ran = run_here([*words, "--only", NAME])
         assert ran.returncode == 1
         assert (
@@ -175,9 +175,9 @@ def test_a_switch_that_has_its_name_from_dhcp_is_known_by_its_loopback(
 @pytest.mark.slow
 def test_a_switch_that_gets_other_addresses_is_known_from_the_journal(tmp_path: Path) -> None:
     spec = specs.write(tmp_path / "spec", SPEC.format(model=MODELS["eos"], nos="eos"))
-    runs = built(spec, tmp_path / "out").files(NAME)
+    runs = build_spec(spec, tmp_path / "out").files(NAME)
     other = of_another_cluster(tmp_path / "other", "eos")
-    with swapped(tmp_path, "eos", runs) as (_, _, words):
+    with swap_servers(tmp_path, "eos", runs) as (_, _, words):
         assert run_here([*words, "--only", NAME]).returncode == 0
         again = [str(other.tree) if word.endswith("/small") else word for word in words]
         again += ["--only", NAME, "--dry-run"]
@@ -215,10 +215,10 @@ def test_a_namesake_has_no_address_of_the_plan(
 def fabric(tmp_path_factory: pytest.TempPathFactory) -> BuiltTree:
     folder = tmp_path_factory.mktemp("roster")
     spec = specs.write(folder / "spec", SPEC.format(model=MODELS["eos"], nos="eos"))
-    return built(spec, folder / "out")
+    return build_spec(spec, folder / "out")
 
 
-def neighbors(source: BuiltTree, name: str) -> tuple[tuple[str, str, str], ...]:
+def announced_identity(source: BuiltTree, name: str) -> tuple[tuple[str, str, str], ...]:
     """Return what the neighbors of a switch announce to it, as the plan has it, in capitals and with a domain."""
     ports = [port for port in source.switch(name).ports if port.peer and port.direction is not Direction.HOST]
     return tuple(
@@ -248,8 +248,8 @@ def test_a_device_without_a_name_is_judged_by_loopback_and_neighbors(fabric: Bui
     loopbacks = {name: frozenset({str(fabric.switch(name).loopback4)}) for name in (NAME, OTHER)}
     assert roster.other(NAME, Identity(names, addresses=loopbacks[NAME])) == ""
     assert f"it is {OTHER}" in roster.other(NAME, Identity(names, addresses=loopbacks[OTHER]))
-    assert roster.other(NAME, Identity(names, neighbors=neighbors(fabric, NAME))) == ""
-    wrong = roster.other(NAME, Identity(names, neighbors=neighbors(fabric, OTHER)))
+    assert roster.other(NAME, Identity(names, neighbors=announced_identity(fabric, NAME))) == ""
+    wrong = roster.other(NAME, Identity(names, neighbors=announced_identity(fabric, OTHER)))
     assert wrong.startswith(f"its LLDP neighbors are those of {OTHER}")
     assert roster.other(NAME, Identity(names, neighbors=(("elsewhere", "Ethernet1", ""),))) == ""
     foreign = Identity(frozenset({"dc7-leaf1"}), addresses=frozenset({"203.0.113.9"}))
@@ -259,9 +259,9 @@ def test_a_device_without_a_name_is_judged_by_loopback_and_neighbors(fabric: Bui
 def test_a_former_name_is_the_switchs_own(fabric: BuiltTree, tmp_path: Path) -> None:
     text = SPEC.format(model=MODELS["eos"], nos="eos")
     spec = specs.write(tmp_path / "spec", text)
-    built(spec, tmp_path / "out")
+    build_spec(spec, tmp_path / "out")
     spec.write_text(text + "moved: {spine01a: spine-east}\n")
-    roster = built(spec, tmp_path / "out").roster
+    roster = build_spec(spec, tmp_path / "out").roster
     for name in ("spine-east", "spine01a"):
         assert roster.other("spine-east", Identity(frozenset({name}))) == ""
     assert "it is spine-east" in roster.other(OTHER, Identity(frozenset({"spine01a"})))
@@ -270,7 +270,7 @@ def test_a_former_name_is_the_switchs_own(fabric: BuiltTree, tmp_path: Path) -> 
 def test_the_serial_number_of_a_replacement_is_held_to(fabric: BuiltTree, tmp_path: Path) -> None:
     text = SPEC.format(model=MODELS["eos"], nos="eos")
     spec = specs.write(tmp_path / "spec", text + "replaced: {spine01a: {serial: SSJ17200001}}\n")
-    roster = built(spec, tmp_path / "out").roster
+    roster = build_spec(spec, tmp_path / "out").roster
     own = frozenset({NAME})
     assert roster.other(NAME, Identity(own, "ssj17200001")) == ""
     assert roster.other(NAME, Identity(own)) == "", "not every system reports one"

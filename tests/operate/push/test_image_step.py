@@ -40,7 +40,7 @@ def upgrading(network: Network) -> Network:
     return network
 
 
-def hook(network: Network, more: str = "") -> Path:
+def write_hook(network: Network, more: str = "") -> Path:
     path = network.folder / "hook"
     log = str(network.folder / "called")
     path.write_text(
@@ -55,7 +55,7 @@ def hook_calls(network: Network) -> list[dict[str, Any]]:
     return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
 
-def images(network: Network) -> Path:
+def write_images(network: Network) -> Path:
     (network.folder / "frr.img").write_bytes(b"image")
     digest = hashlib.sha256(b"image").hexdigest()
     table = network.folder / "images.csv"
@@ -65,8 +65,8 @@ def images(network: Network) -> Path:
 
 @pytest.mark.slow
 def test_every_switch_is_drained_while_its_image_is_installed_and_called_once(upgrading: Network) -> None:
-    table = images(upgrading)
-    options = ("--hook", str(hook(upgrading)), "--images", str(table))
+    table = write_images(upgrading)
+    options = ("--hook", str(write_hook(upgrading)), "--images", str(table))
     assert "spine01a" in upgrading.push(*options, "--plan", status=0).stdout
     assert hook_calls(upgrading) == []
     ran = upgrading.push(*options, status=0)
@@ -90,7 +90,7 @@ def test_every_switch_is_drained_while_its_image_is_installed_and_called_once(up
 
 
 def test_a_hook_that_fails_ends_the_push_with_the_switch_back_in_service(upgrading: Network) -> None:
-    failing = hook(upgrading, "if told['action'] == 'install': print('no space'); sys.exit(4)")
+    failing = write_hook(upgrading, "if told['action'] == 'install': print('no space'); sys.exit(4)")
     ran = upgrading.push("--hook", str(failing), status=3)
     assert "FAB9430" in ran.stderr
     assert "spine01a: hook install ended with status 4: no space" in ran.stderr
@@ -106,13 +106,13 @@ def test_a_hook_that_fails_ends_the_push_with_the_switch_back_in_service(upgradi
 
 def test_a_hook_that_hangs_is_ended_with_all_that_it_started(upgrading: Network) -> None:
     more = "import subprocess\nif told['action'] == 'install': subprocess.run(['sleep', '600'])"
-    ran = upgrading.push("--hook", str(hook(upgrading, more)), "--hook-timeout", "2", status=3)
+    ran = upgrading.push("--hook", str(write_hook(upgrading, more)), "--hook-timeout", "2", status=3)
     assert "FAB9431" in ran.stderr
     assert upgrading.states()["spine01a"] == "rolled-back"
 
 
 def test_a_way_back_that_fails_too_is_reported_as_unknown(upgrading: Network) -> None:
-    ran = upgrading.push("--hook", str(hook(upgrading, "sys.exit(1)")), status=3)
+    ran = upgrading.push("--hook", str(write_hook(upgrading, "sys.exit(1)")), status=3)
     assert "FAB9119" in ran.stderr
     assert upgrading.states()["spine01a"] == "unknown"
 
@@ -122,7 +122,7 @@ def test_a_push_killed_while_an_image_is_installed_is_ended_by_resume(upgrading:
     upgrading.direct = False
     once = upgrading.folder / "once"
     more = f"if not os.path.exists({str(once)!r}): open({str(once)!r}, 'w'); os.kill(os.getppid(), signal.SIGKILL)"
-    options = ("--hook", str(hook(upgrading, more)))
+    options = ("--hook", str(write_hook(upgrading, more)))
     assert upgrading.push(*options).returncode == -9
     assert upgrading.states()["spine01a"] == "drained (image)"
     assert "FAB9433" in upgrading.push("--resume", status=1).stderr
@@ -136,13 +136,14 @@ def test_a_push_killed_while_an_image_is_installed_is_ended_by_resume(upgrading:
 
 
 def test_image_with_a_wrong_checksum_is_not_installed(upgrading: Network) -> None:
-    table = images(upgrading)
+    table = write_images(upgrading)
     (upgrading.folder / "frr.img").write_bytes(b"other")
-    ran = upgrading.push("--hook", str(hook(upgrading)), "--images", str(table), status=1)
+    ran = upgrading.push("--hook", str(write_hook(upgrading)), "--images", str(table), status=1)
     assert "FAB9425" in ran.stderr
     table.write_text("nos,release,model,file,sha256\n")
     assert (
-        "FAB9424" in upgrading.push("--hook", str(hook(upgrading)), "--images", str(table), status=1).stderr
+        "FAB9424"
+        in upgrading.push("--hook", str(write_hook(upgrading)), "--images", str(table), status=1).stderr
     )
     assert hook_calls(upgrading) == []
     (upgrading.folder / "hook").chmod(0o644)

@@ -19,7 +19,7 @@ from tests.operate.drivers.servers.parts import list_parts, replace_parts
 from tests.operate.drivers.servers.web import Drop
 from tests.operate.drivers.test_published_identities import ANSWERS
 from tests.operate.push.network import run_here
-from tests.operate.push.test_drivers import NEW, bench
+from tests.operate.push.test_drivers import NEW, make_bench
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -224,7 +224,7 @@ def test_a_push_with_another_answer_ends_as_the_switch_does(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with bench(tmp_path, nos) as switch:
+    with make_bench(tmp_path, nos) as switch:
         Injection(re.compile(step), kind, words).install(monkeypatch, nos)
         ran = run_here(switch.words())
         require_agreement(switch, ran.returncode, ran.stdout + ran.stderr, saved_text(switch, nos))
@@ -245,7 +245,7 @@ def test_published_refusals_are_never_a_success_that_the_switch_does_not_show(
     for number, one in enumerate(sorted(words)[:: max(1, len(words) // 3)]):
         folder = tmp_path / str(number)
         folder.mkdir()
-        with bench(folder, nos) as switch, monkeypatch.context() as patched:
+        with make_bench(folder, nos) as switch, monkeypatch.context() as patched:
             Injection(re.compile(step), REFUSAL, one).install(patched, nos)
             ran = run_here(switch.words())
             require_agreement(switch, ran.returncode, ran.stdout + ran.stderr, saved_text(switch, nos))

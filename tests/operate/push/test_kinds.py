@@ -68,7 +68,7 @@ class Driver:
             setattr(self, name, lambda value=value: value)
 
 
-def connection(**reported: Any) -> Connection:
+def make_connection(**reported: Any) -> Connection:
     return Connection("spine01a", Driver(**reported), str)
 
 
@@ -80,7 +80,7 @@ def spine(tmp_path_factory: pytest.TempPathFactory) -> Switch:
 
 def test_getter_results_arrive_in_measurements() -> None:
     assert HONEST.keys() == GETTERS.keys()
-    found = gates.measure_switch(connection(**HONEST))
+    found = gates.measure_switch(make_connection(**HONEST))
     assert found["sessions"] == {"192.0.2.2": [True, 7]}
     assert (found["errors"], found["widths"], found["alarms"]) == ({"swp1": 1}, {"10.0.0.0/30": 2}, ["fan 1"])
 
@@ -102,14 +102,14 @@ def test_getter_results_arrive_in_measurements() -> None:
 )
 def test_another_kind_is_a_finding_with_its_place(method: str, reported: Any, where: str) -> None:
     with pytest.raises(DeviceError) as error:
-        gates.measure_switch(connection(**{method: reported}))
+        gates.measure_switch(make_connection(**{method: reported}))
     assert error.value.code == "FAB9105"
     assert where in str(error.value)
 
 
 def test_digits_and_nothing_are_numbers() -> None:
     reported = {"swp1": {"rx_errors": "5", "tx_errors": None}}
-    assert gates.read_counters(connection(get_interfaces_counters=reported))["errors"] == {"swp1": 5}
+    assert gates.read_counters(make_connection(get_interfaces_counters=reported))["errors"] == {"swp1": 5}
 
 
 @pytest.mark.parametrize("method", sorted(GETTERS))
@@ -120,11 +120,11 @@ def test_malformed_getter_results_are_measured_or_rejected(method: str, spine: S
         "get_interfaces_counters": lambda reported: verify_switch.compare_ports(spine, {}, reported, 0),
         "get_lldp_neighbors_detail": lambda reported: neighbors.read_lldp_view(spine, reported),
     }
-    before = gates.measure_switch(connection(**HONEST))
+    before = gates.measure_switch(make_connection(**HONEST))
 
     @given(ANYTHING)
     def hold(reported: Any) -> None:
-        requested = connection(**{**HONEST, method: reported})
+        requested = make_connection(**{**HONEST, method: reported})
         try:
             now = gates.measure_switch(requested)
             if method in judge:

@@ -13,7 +13,7 @@ from fabricc.compiler import accepted_lines
 from fabricc.compiler.accepted_lines import TriedLines, line_form
 from fabricc.version import __version__
 from tests.operate.push.network import run_here
-from tests.operate.push.test_drivers import bench
+from tests.operate.push.test_drivers import make_bench
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +42,7 @@ def test_lines_of_one_form_become_equal(line: str, wanted: str) -> None:
     assert line_form(line, {"su001-tor1a", "ann"}) == wanted
 
 
-def eos(switch: Bench, *options: str) -> str:
+def list_eos(switch: Bench, *options: str) -> str:
     words = ["-", "-", "-", "build", str(switch.source.spec), "-o", str(switch.folder / "out"), *options]
     ran = run_here(words)
     assert ran.returncode == 0, ran.stderr
@@ -50,9 +50,9 @@ def eos(switch: Bench, *options: str) -> str:
 
 
 def test_a_build_warns_of_what_no_device_took_and_only_with_a_ledger(tmp_path: Path) -> None:
-    with bench(tmp_path, "eos") as switch:
+    with make_bench(tmp_path, "eos") as switch:
         ledger = switch.source.spec.parent / accepted_lines.NAME
-        assert "FAB9046" not in eos(switch)
+        assert "FAB9046" not in list_eos(switch)
         switch.push("--try", status=0)
         assert not ledger.exists(), "--try alone keeps nothing"
         switch.push("--try", "--record", status=0)
@@ -64,10 +64,10 @@ def test_a_build_warns_of_what_no_device_took_and_only_with_a_ledger(tmp_path: P
         assert "timers bgp <number> <number>" in entry["accepted"]
         assert entry["accepted"] == sorted(set(entry["accepted"]))
         assert not {"spine01a", "su001-tor1a", "10."} & set(first.decode().split())
-        reported = eos(switch)
+        reported = list_eos(switch)
         assert reported.count("FAB9046") == 1, "lines that only a ToR has"
         ledger.write_bytes(first.replace(b"- timers bgp <number> <number>\n", b""))
-        more = eos(switch)
+        more = list_eos(switch)
         assert "FAB9046" in more
         assert "such as 'timers bgp" in more or reported != more
         switch.server.faults.planted = ("timers bgp 3 12",)
@@ -75,9 +75,9 @@ def test_a_build_warns_of_what_no_device_took_and_only_with_a_ledger(tmp_path: P
         (entry,) = yaml.safe_load(ledger.read_bytes())["tried"]
         assert [one["form"] for one in entry["refused"]] == ["timers bgp <number> <number>"]
         assert "Invalid input" in entry["refused"][0]["words"]
-        assert "which one refused: invalid command" in eos(switch)
+        assert "which one refused: invalid command" in list_eos(switch)
         elsewhere = tmp_path / "elsewhere.yaml"
-        assert "FAB9046" in eos(switch, "--ledger", str(elsewhere)), "a ledger that states nothing"
+        assert "FAB9046" in list_eos(switch, "--ledger", str(elsewhere)), "a ledger that states nothing"
 
 
 def test_the_later_word_on_a_form_counts() -> None:

@@ -93,7 +93,7 @@ def state(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def stand_in(live: Live) -> None:
     """Put a script in the place of each program, which runs the program itself unless `answer.sh` answers."""
-    folder = outside(live)
+    folder = script_folder(live)
     folder.mkdir()
     folder.chmod(0o777)
     for name, place in PROGRAMS.items():
@@ -114,16 +114,16 @@ def stand_in(live: Live) -> None:
         assert ran.returncode == 0, ran.stderr
 
 
-def outside(live: Live) -> Path:
+def script_folder(live: Live) -> Path:
     """Return the folder of the scripts as this machine sees it."""
     return live.doors(VICTIM) / "answer"
 
 
-def install(live: Live, answer: Answer) -> Path:
+def install_script(live: Live, answer: Answer) -> Path:
     """Let the script of a program answer; return the file with a line for each call."""
     output, calls, half = (f"{INSIDE}/{name}" for name in ("said", "calls", "half"))
-    (outside(live) / "said").write_text(f"{answer.output}\n" if answer.output else "")
-    found = outside(live) / "calls"
+    (script_folder(live) / "said").write_text(f"{answer.output}\n" if answer.output else "")
+    found = script_folder(live) / "calls"
     found.write_text("")
     other = {
         ADVISED: f"cat {output} >&2",
@@ -132,7 +132,7 @@ def install(live: Live, answer: Answer) -> Path:
     }.get(answer.kind, f"cat {output} >&2; {answer.kind}")
     due = f'[ {answer.call} = 0 ] || [ "$(wc -l < {calls})" = {answer.call} ]'
     text = f'case "$*" in *"{answer.words}"*) echo >> {calls}; if {due}; then {other}; fi ;; esac\n'
-    (outside(live) / f"{answer.program}.sh").write_text(text)
+    (script_folder(live) / f"{answer.program}.sh").write_text(text)
     return found
 
 
@@ -142,23 +142,23 @@ def push(live: Live, answer: Answer) -> None:
     for change in ("", DISRUPTIVE):
         live.edit(change)
         texts[change] = live.source.files(VICTIM)["frr.conf"]
-    calls = install(live, answer)
+    calls = install_script(live, answer)
     try:
         status, output = live.push(*live_matrix.ONLY)
     finally:
-        (outside(live) / f"{answer.program}.sh").unlink()
+        (script_folder(live) / f"{answer.program}.sh").unlink()
     try:
         assert answer.call <= len(calls.read_text().splitlines()), "the answer was given"
         assert "Traceback" not in output, output
         assert "FAB7999" not in output, output
         assert status == 0 or answer.ends, output
         assert (live.states().get(VICTIM) in live_matrix.NEW) == (status == 0), output
-        assert live_matrix._untrue(live, texts) == [], output
+        assert live_matrix._find_untrue(live, texts) == [], output
         status, output = live.push(*live_matrix.ONLY)
         assert status == 0, output
-        assert live_matrix._untrue(live, texts) == [], output
+        assert live_matrix._find_untrue(live, texts) == [], output
     finally:
-        live_matrix._reset(live)
+        live_matrix._reset_journal(live)
 
 
 @pytest.mark.parametrize("answer", ANSWERED, ids=str)

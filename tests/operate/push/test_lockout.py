@@ -20,8 +20,8 @@ from fabricc.operate.push.built_tree import PushRefusedError
 from fabricc.operate.push.setting import Setting
 from fabricc.operate.push.start_checks import public_key
 from tests.operate.lab import specs
-from tests.operate.push.network import built
-from tests.operate.push.test_drivers import MODELS, NAME, SPEC, bench
+from tests.operate.push.network import build_spec
+from tests.operate.push.test_drivers import MODELS, NAME, SPEC, make_bench
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
             if nos == "frr":
                 text = text.replace("hgx-8gpu", "lab-host").replace(", lossless: true", "")
             text = text.replace("management:\n", f"management:\n{more}")
-            known[nos, more] = built(specs.write(folder / "spec", text), folder / "out")
+            known[nos, more] = build_spec(specs.write(folder / "spec", text), folder / "out")
         return known[nos, more]
 
     return make
@@ -70,7 +70,7 @@ def lockout_refusal(source: BuiltTree, **login: Any) -> str:
     return " ".join(one.message for one in error.value.diagnostics)
 
 
-def key(folder: Path, name: str = "key", passphrase: str = "") -> Path:
+def make_key(folder: Path, name: str = "key", passphrase: str = "") -> Path:
     path = folder / name
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", passphrase, "-C", "", "-f", path], check=True)
     return path
@@ -108,7 +108,7 @@ def test_the_account_that_a_system_keeps_is_reported(made: Made) -> None:
 
 @pytest.mark.parametrize("nos", ["junos", "cumulus"])
 def test_the_account_is_let_in_by_its_own_key_and_by_no_other(made: Made, nos: str, tmp_path: Path) -> None:
-    own, other = key(tmp_path), key(tmp_path, "other", "passphrase")
+    own, other = make_key(tmp_path), make_key(tmp_path, "other", "passphrase")
     text = SPEC.split("ssh_key: ")[1].split('"')[1]
     source = made(nos)
     agent = {"allow_agent": True}
@@ -127,7 +127,7 @@ def test_the_account_is_let_in_by_its_own_key_and_by_no_other(made: Made, nos: s
 
 @pytest.mark.parametrize("passphrase", ["", "a passphrase"])
 def test_public_key_is_read_from_an_encrypted_private_key(tmp_path: Path, passphrase: str) -> None:
-    path = key(tmp_path, passphrase=passphrase)
+    path = make_key(tmp_path, passphrase=passphrase)
     public = path.with_suffix(".pub")
     wanted = public.read_text().split()
     public.unlink()
@@ -204,7 +204,7 @@ def test_a_configuration_without_accounts_takes_those_of_the_switch_away(made: M
 
 @pytest.mark.parametrize("mode", [(), ("--dry-run",), ("--plan",)])
 def test_lockout_stops_the_push_before_any_connection(tmp_path: Path, mode: tuple[str, ...]) -> None:
-    with bench(tmp_path, "eos") as switch:
+    with make_bench(tmp_path, "eos") as switch:
         switch.server.faults.refuse_login = True
         switch.consents = ()
         output = switch.push(*mode, status=1)

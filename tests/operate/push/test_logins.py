@@ -58,12 +58,14 @@ def test_every_driver_states_its_login_credentials() -> None:
 
 def test_the_back_ends_that_warn_of_keys_are_those_whose_drivers_take_passwords_alone() -> None:
     warning = {
-        name for name in BUILT_IN if any(limit.feature.startswith("a login of") for limit in _limits(name))
+        name
+        for name in BUILT_IN
+        if any(limit.feature.startswith("a login of") for limit in _read_limits(name))
     }
     assert warning == {name for name, proofs in PROOFS.items() if proofs == {PASSWORD}}
 
 
-def _limits(nos: str) -> tuple[Limit, ...]:
+def _read_limits(nos: str) -> tuple[Limit, ...]:
     return tuple(import_module(f"fabricc.back.nos.{nos}.limits").LIMITS)
 
 

@@ -42,7 +42,7 @@ def second_machine(network: Network) -> None:
     (network.folder / "state").rename(network.folder / "state.first")
 
 
-def sessions(journal: Path) -> list[str]:
+def session_names(journal: Path) -> list[str]:
     with closing(sqlite3.connect(journal)) as base:
         return [row[0] for row in base.execute("SELECT json_extract(options, '$.session') FROM run")]
 
@@ -99,7 +99,7 @@ def test_a_dead_run_that_is_ended_late_does_not_undo_what_another_one_did(networ
     kill_drained(network)
     journal, state = network.journal, network.folder / "state"
     second_machine(network)
-    owner = f"fabricc-1-{sessions(journal)[0]}"
+    owner = f"fabricc-1-{session_names(journal)[0]}"
     output = network.push("--adopt", "--only", NAME, "--take-over", owner, status=0).stderr
     assert f"{NAME}: it is drained, by a person or another run; the push undrains it" in output
     state.rename(network.folder / "state.second")
@@ -147,10 +147,10 @@ def test_a_drained_switch_is_not_confirmed_without_an_undrain_to_come(
 
 def test_two_journals_never_give_a_session_the_same_name(network: Network) -> None:
     network.push(status=0)
-    first = sessions(network.journal)
+    first = session_names(network.journal)
     second_machine(network)
     network.push(status=0)
-    assert len({*first, *sessions(network.journal)}) == 2
+    assert len({*first, *session_names(network.journal)}) == 2
 
 
 @pytest.mark.parametrize("hooked", [False, True])

@@ -26,7 +26,7 @@ from fabricc.operate.push.built_tree import PushRefusedError
 from fabricc.operate.push.run import plan_waves, require_partners
 from fabricc.review.diff.figures import fabric_figures
 from fabricc.review.report.failures import single_failures
-from tests.review.report.specs import CORES, MIXED_SPEEDS, front_of, lab
+from tests.review.report.specs import CORES, MIXED_SPEEDS, front_of, lab_spec
 
 INVENTORIES = Path(__file__).parents[3] / "inventories"
 
@@ -213,7 +213,7 @@ def test_report_and_maintain_name_both_shares_for_one_lost_uplink(tmp_path: Path
 
 def test_spines_of_one_group_of_cores_do_not_change_together(tmp_path: Path) -> None:
     cores = CORES.replace("{", "{count: 4, ")
-    fabric = front_of(tmp_path, lab(8, 2, 4, 4, ", units_per_pod: 2, uplinks: 2") + cores).fabric
+    fabric = front_of(tmp_path, lab_spec(8, 2, 4, 4, ", units_per_pod: 2, uplinks: 2") + cores).fabric
     wiring = Wiring(fabric)
     for wave in waves_of(fabric, Fraction(1, 4)):
         left = Remainder(wiring, Outage(gone=frozenset(wave.members)))

@@ -93,7 +93,7 @@ def test_a_fault_leaves_a_whole_fabric_and_a_true_journal(case: matrix.Case, tmp
 
 @pytest.mark.slow
 def test_every_fault_at_every_step_leaves_a_whole_fabric_and_a_true_journal(tmp_path: Path) -> None:
-    rows = list(matrix.run(matrix.cases(), tmp_path))
+    rows = list(matrix.run(matrix.all_cases(), tmp_path))
     assert [matrix.line(row) for row in rows if row.wrong] == []
 
 

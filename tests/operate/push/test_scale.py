@@ -22,7 +22,7 @@ SWITCHES, PARALLEL = 1000, 64
 
 
 @contextmanager
-def large(folder: Path, older: Callable[[str], str] = str) -> Iterator[tuple[Network, list[str]]]:
+def large_network(folder: Path, older: Callable[[str], str] = str) -> Iterator[tuple[Network, list[str]]]:
     """The largest inventory behind one server, and the names of a thousand of its switches."""
     network = Network.start(folder, (LARGE / "cluster.yaml").read_text(), older)
     try:
@@ -32,7 +32,7 @@ def large(folder: Path, older: Callable[[str], str] = str) -> Iterator[tuple[Net
 
 
 @contextmanager
-def measured(network: Network, what: str) -> Iterator[None]:
+def measure_push(network: Network, what: str) -> Iterator[None]:
     """Report the wall time, the processor time of ours and of the peers, connections and memory; bound the last two."""
     ours, peers, began = (
         resource.getrusage(resource.RUSAGE_CHILDREN),
@@ -60,11 +60,14 @@ def seconds_of(process: int) -> float:
 
 @pytest.mark.slow
 def test_a_thousand_switches_are_pushed_with_bounded_connections_and_memory(tmp_path: Path) -> None:
-    with large(tmp_path, lambda running: running.replace("min-rx 300", "min-rx 400")) as (network, chosen):
+    with large_network(tmp_path, lambda running: running.replace("min-rx 300", "min-rx 400")) as (
+        network,
+        chosen,
+    ):
         only = [word for name in chosen for word in ("--only", name)]
         lost = ["--allow-lockout", "operator"]  # the inventory has accounts of its own
         options = ["--adopt", "--parallel", str(PARALLEL), "--settle", "60", "--confirm-within", "600"]
-        with measured(network, "push"):
+        with measure_push(network, "push"):
             network.push(*options, *lost, *only, status=0)
         assert set(network.states().values()) == {"confirmed"}
         assert len(network.states()) == SWITCHES
@@ -72,7 +75,7 @@ def test_a_thousand_switches_are_pushed_with_bounded_connections_and_memory(tmp_
 
 @pytest.mark.slow
 def test_a_thousand_switches_are_verified_and_none_times_out(tmp_path: Path) -> None:
-    with large(tmp_path) as (network, chosen):
+    with large_network(tmp_path) as (network, chosen):
         words = [
             *FABRICC,
             "verify",
@@ -84,7 +87,7 @@ def test_a_thousand_switches_are_verified_and_none_times_out(tmp_path: Path) -> 
             "--format",
             "json",
         ]
-        with measured(network, "verification"):
+        with measure_push(network, "verification"):
             ran = run_apart([*words, "--devices", ",".join(chosen)])
         report = json.loads(ran.stdout)
         assert report["not_asked"] == {}

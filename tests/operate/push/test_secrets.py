@@ -20,7 +20,7 @@ from fabricc.operate.push.journal import Journal
 from fabricc.operate.push.options import Options
 from fabricc.operate.push.reach import session_name
 from tests.operate.drivers.servers.eos import PASSWORD, USER, eos_switch
-from tests.operate.push.network import HITLESS, Network, built
+from tests.operate.push.network import HITLESS, Network, build_spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,7 +107,7 @@ def stored_configurations(network: Network) -> str:
     return "\n".join(zlib.decompress(blob).decode() for row in rows for blob in row if blob)
 
 
-def apart(network: Network) -> list[str]:
+def find_leaks(network: Network) -> list[str]:
     """Return the secrets outside of the network."""
     with closing(sqlite3.connect(f"{network.journal}.secrets")) as base:
         return [row[0] for row in base.execute("SELECT secret FROM apart").fetchall()]
@@ -123,7 +123,7 @@ def test_earlier_secret_is_stored_until_the_next_change_of_the_switch(
     monkeypatch.setenv("LAB_TACACS", NEXT_KEY)
     network.push(*ONE, status=0)
     assert KEY not in stored_configurations(network)
-    assert KEY in apart(network)
+    assert KEY in find_leaks(network)
     assert (network.folder / "journal.sqlite.secrets").stat().st_mode & 0o777 == 0o600
 
     network.push("--rollback", "2", status=0)
@@ -132,10 +132,10 @@ def test_earlier_secret_is_stored_until_the_next_change_of_the_switch(
     network.push(*ONE, status=0)
     network.push(*ONE, status=0)
     assert network.states() == {"spine01a": "unchanged"}
-    assert KEY in apart(network), "a push without a change leaves the way back of the last change"
+    assert KEY in find_leaks(network), "a push without a change leaves the way back of the last change"
     network.edit("routing: {bfd: {interval_ms: 400}}")
     network.push(*ONE, status=0)
-    assert KEY not in apart(network), "nothing can be undone with it"
+    assert KEY not in find_leaks(network), "nothing can be undone with it"
     output = network.push("--rollback", "2", status=1).stderr
     assert "FAB9153" in output
     assert NEXT_KEY in network.runs("spine01a")
@@ -162,7 +162,7 @@ def test_without_a_value_no_switch_is_spoken_to(network: Network, monkeypatch: p
 def source(tmp_path: Path) -> BuiltTree:
     spec = tmp_path / "cluster.yaml"
     spec.write_text(SPEC)
-    return built(spec, tmp_path / "out")
+    return build_spec(spec, tmp_path / "out")
 
 
 def test_a_real_driver_loads_the_value_and_its_exceptions_hide_it(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.operate.push.sequence import FILE
-from tests.operate.push.network import Network, built
+from tests.operate.push.network import Network, build_spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,7 +40,7 @@ def network(tmp_path: Path) -> Iterator[Network]:
         found.stop()
 
 
-def steps(network: Network, fabricc: Callable[..., Ran]) -> list[Path]:
+def find_steps(network: Network, fabricc: Callable[..., Ran]) -> list[Path]:
     """The specs of the way to another DSCP."""
     wanted = network.folder / "wanted" / "cluster.yaml"
     wanted.parent.mkdir()
@@ -56,7 +56,7 @@ def steps(network: Network, fabricc: Callable[..., Ran]) -> list[Path]:
 
 
 def turn_session(network: Network, spec: Path) -> None:
-    network.spec, network.source = spec, built(spec, network.folder / "out")
+    network.spec, network.source = spec, build_spec(spec, network.folder / "out")
 
 
 @pytest.mark.slow
@@ -64,7 +64,7 @@ def test_unsent_code_point_changes_class_without_a_drain(
     network: Network, fabricc: Callable[..., Ran]
 ) -> None:
     network.push(status=0)
-    both, senders, wanted = steps(network, fabricc)
+    both, senders, wanted = find_steps(network, fabricc)
     for spec, changed in ((both, "confirmed"), (senders, "unchanged"), (wanted, "confirmed")):
         turn_session(network, spec)
         assert "0 of them disruptively" in network.push(status=0).stderr
@@ -75,7 +75,7 @@ def test_unsent_code_point_changes_class_without_a_drain(
 
 @pytest.mark.slow
 def test_a_code_point_that_may_be_sent_is_drained_for(network: Network, fabricc: Callable[..., Ran]) -> None:
-    both, *_ = steps(network, fabricc)
+    both, *_ = find_steps(network, fabricc)
     turn_session(network, both)
     network.push("--adopt", status=0)
     assert set(network.states().values()) == {"undrained"}, "no push tells what is sent"
@@ -86,7 +86,7 @@ def test_a_step_before_its_turn_is_reported_before_anything_is_touched(
     network: Network, fabricc: Callable[..., Ran]
 ) -> None:
     network.push(status=0)
-    both, senders, wanted = steps(network, fabricc)
+    both, senders, wanted = find_steps(network, fabricc)
     turn_session(network, wanted)
     for options in ([], ["--dry-run"], ["--plan"]):
         output = network.push(*options, status=1).stderr
@@ -112,7 +112,7 @@ def test_adopted_configuration_counts_as_the_previous_step(
     network: Network, fabricc: Callable[..., Ran]
 ) -> None:
     network.push(status=0)
-    *_, wanted = steps(network, fabricc)
+    *_, wanted = find_steps(network, fabricc)
     turn_session(network, wanted)
     assert "warning[FAB9460]" in network.push("--adopt", status=0).stderr
 
@@ -122,7 +122,7 @@ def test_a_spec_that_goes_on_from_the_last_step_has_no_turn(
     network: Network, fabricc: Callable[..., Ran]
 ) -> None:
     network.push(status=0)
-    *_, wanted = steps(network, fabricc)
+    *_, wanted = find_steps(network, fabricc)
     wanted.write_text(wanted.read_text() + "routing: {bfd: {interval_ms: 500}}\n")
     turn_session(network, wanted)
     network.push(status=0)
@@ -137,7 +137,7 @@ def test_a_damaged_word_about_the_order_is_reported(
     network: Network, fabricc: Callable[..., Ran], text: str
 ) -> None:
     network.push(status=0)
-    *_, wanted = steps(network, fabricc)
+    *_, wanted = find_steps(network, fabricc)
     stated = json.loads(wanted.with_name(FILE).read_text())
     assert stated["name"] == "wanted"
     turn_session(network, wanted)

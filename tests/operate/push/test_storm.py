@@ -10,7 +10,7 @@ import yaml
 
 from tests.operate.drivers.servers.eos import USER
 from tests.operate.lab import specs
-from tests.operate.push.network import built, run_here
+from tests.operate.push.network import build_spec, run_here
 from tests.operate.push.test_drivers import CHANGE, MODELS, NEW, PREFIXES, SPEC, server_of
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 CANARY, OTHER = "spine01a", "spine02a"
 
 
-def _nothing(_server: Any, _port: str) -> None:
+def _no_storm(_server: Any, _port: str) -> None:
     """No storm."""
 
 
@@ -36,14 +36,14 @@ class Pair:
 
     def __init__(self, folder: Path, nos: str, stack: ExitStack) -> None:
         spec = specs.write(folder / "spec", SPEC.format(model=MODELS[nos], nos=nos))
-        first = built(spec, folder / "out")
+        first = build_spec(spec, folder / "out")
         texts = {name: list(first.render_states(name, {4})) for name in (CANARY, OTHER)}
         spec.write_text(spec.read_text() + CHANGE)
-        self.source: BuiltTree = built(spec, folder / "out")
+        self.source: BuiltTree = build_spec(spec, folder / "out")
         self.folder, self.nos = folder, nos
         self.servers: dict[str, Any] = {}
         self.running: dict[str, Callable[[], str]] = {}
-        self.strikes: Callable[[Any, str], None] = _nothing
+        self.strikes: Callable[[Any, str], None] = _no_storm
         devices = {}
         for name in (CANARY, OTHER):
             place = folder / name
@@ -127,7 +127,7 @@ def test_a_storm_planted_on_the_canary_stops_the_push_after_it(pair: Pair) -> No
     assert "wave 2" not in output
     pair.servers[CANARY].counted.storms = {}
     pair.servers[CANARY].counted.dropped = {}
-    pair.strikes = _nothing
+    pair.strikes = _no_storm
     pair.push(status=0)
     assert pair.new(CANARY)
     assert pair.new(OTHER)

@@ -22,7 +22,7 @@ def network(network: Network) -> Network:
     return network
 
 
-def screen(output: str) -> str:
+def render_screen(output: str) -> str:
     """Return what a terminal shows after all of this was written to it, by the sequences that rich uses."""
     lines, row, column = [""], 0, 0
     at = 0
@@ -86,7 +86,7 @@ def on_terminal(network: Network, *options: str) -> tuple[int, str]:
     os.close(theirs)
     reader.join(10)
     os.close(ours)
-    return ran.returncode, screen(output.decode("utf-8", "replace"))
+    return ran.returncode, render_screen(output.decode("utf-8", "replace"))
 
 
 def test_a_push_leaves_its_waves_and_its_outcome_on_the_screen(network: Network) -> None:

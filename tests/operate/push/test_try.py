@@ -12,8 +12,8 @@ from fabricc.back.nos.overlay_text import find_printer
 from fabricc.operate.devices import running
 from fabricc.operate.push import canary_trial
 from tests.operate.lab import specs
-from tests.operate.push.network import HITLESS, Network, built
-from tests.operate.push.test_drivers import MODELS, NAME, bench
+from tests.operate.push.network import HITLESS, Network, build_spec
+from tests.operate.push.test_drivers import MODELS, NAME, make_bench
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,7 @@ BAD = {
 
 @pytest.fixture(params=list(MODELS))
 def switch(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
-    with bench(tmp_path, request.param) as found:
+    with make_bench(tmp_path, request.param) as found:
         yield found
 
 
@@ -97,7 +97,7 @@ def test_candidate_is_discarded_after_every_failure(switch: Bench, error: type[B
 
 
 def test_eos_reports_every_rejected_line_once(tmp_path: Path) -> None:
-    with bench(tmp_path, "eos") as switch:
+    with make_bench(tmp_path, "eos") as switch:
         switch.server.faults.planted = ("timers bgp 3 12", "ip routing", "update wait-install")
         planned = [line.strip() for line in switch.source.files(NAME)["running-config.cfg"].splitlines()]
         wanted = [one for one in switch.server.faults.planted if one in planned]
@@ -106,13 +106,13 @@ def test_eos_reports_every_rejected_line_once(tmp_path: Path) -> None:
 
 
 def test_a_line_of_an_overlay_is_reported_as_the_users_own(tmp_path: Path) -> None:
-    with bench(tmp_path, "eos") as switch:
+    with make_bench(tmp_path, "eos") as switch:
         spec = switch.source.spec
         (spec.parent / "own.conf").write_text("alias mine show version\n")
         spec.write_text(
             spec.read_text() + "overlays:\n  - {file: own.conf, nos: eos, into: running-config.cfg}\n"
         )
-        switch.source = built(spec, tmp_path / "out")
+        switch.source = build_spec(spec, tmp_path / "out")
         switch.server.faults.planted = ("alias mine show version",)
         output = " ".join(switch.push("--try", status=1).split())
         assert re.search(r"is your own, from an overlay \(\S*own\.conf\)", output), output
@@ -123,7 +123,7 @@ def test_a_line_of_an_overlay_is_reported_as_the_users_own(tmp_path: Path) -> No
 
 
 def test_junos_checks_the_commit_and_names_its_place(tmp_path: Path) -> None:
-    with bench(tmp_path, "junos") as switch:
+    with make_bench(tmp_path, "junos") as switch:
         switch.server.unsound = ("[edit system login user netops]", "class")
         output = " ".join(switch.push("--try", status=1).split())
         lines = switch.source.files(NAME)["juniper.conf"].splitlines()
@@ -134,7 +134,7 @@ def test_junos_checks_the_commit_and_names_its_place(tmp_path: Path) -> None:
 
 
 def test_unreachable_device_is_reported_as_not_tried(tmp_path: Path) -> None:
-    with bench(tmp_path, "eos") as switch:
+    with make_bench(tmp_path, "eos") as switch:
         switch.server.faults.refuse_login = True
         output = switch.push("--try", status=3)
         assert "FAB9110" in output
@@ -145,7 +145,7 @@ def test_unreachable_device_is_reported_as_not_tried(tmp_path: Path) -> None:
 
 def test_a_login_that_a_push_would_lock_out_may_try(tmp_path: Path) -> None:
     """Nothing is committed, so nobody is locked out."""
-    with bench(tmp_path, "eos") as switch:
+    with make_bench(tmp_path, "eos") as switch:
         switch.consents = ()
         output = switch.push("--try", status=0)
         assert "warning FAB9160: 1 switch with eos, such as spine01a:" in output
@@ -154,7 +154,7 @@ def test_a_login_that_a_push_would_lock_out_may_try(tmp_path: Path) -> None:
 
 
 def test_the_first_switch_of_each_kind_is_the_canary(tmp_path: Path) -> None:
-    source = built(specs.two_tiers(tmp_path / "spec"), tmp_path / "out")
+    source = build_spec(specs.two_tiers(tmp_path / "spec"), tmp_path / "out")
     found = canary_trial.choose_canaries(source, source.devices)
     assert {kind.tier: name for kind, name in found.items()} == {"tor": "su001-tor1a", "spine": "spine01a"}
     assert list(canary_trial.choose_canaries(source, ["spine02a"]).values()) == ["spine02a"]
@@ -169,7 +169,7 @@ def test_a_driver_that_cannot_check_is_reported(network: Network) -> None:
 
 
 def test_every_line_of_a_template_is_traced_to_one_that_gives_it(tmp_path: Path) -> None:
-    source = built(specs.two_tiers(tmp_path / "spec"), tmp_path / "out")
+    source = build_spec(specs.two_tiers(tmp_path / "spec"), tmp_path / "out")
     for line in source.files(NAME)["frr.conf"].splitlines():
         if len(line.strip()) > 3 and not line.startswith("!"):
             assert find_printer("frr", "frr.conf", line).startswith("template frr/"), line

@@ -25,7 +25,7 @@ def network(network: Network) -> Network:
     return network
 
 
-def outcomes(network: Network) -> list[str]:
+def run_outcomes(network: Network) -> list[str]:
     runs = json.loads(network.push("--status", "--format", "json", status=0).stdout)["runs"]
     return [run["outcome"] for run in runs]
 
@@ -38,15 +38,15 @@ def test_the_others_are_changed_and_the_run_knows_who_is_left(network: Network) 
     states = network.states()
     assert states.pop(GONE) == "planned"
     assert set(states.values()) == {"confirmed"}
-    assert outcomes(network) == ["partial"]
+    assert run_outcomes(network) == ["partial"]
     assert f"{GONE}  wave 0  planned  left out:" in network.push("--status", "--run", "1", status=0).stdout
 
     assert "FAB9140" in network.push("--resume", status=3).stderr, "it still does not answer"
-    assert outcomes(network) == ["partial"], "the run ended again"
+    assert run_outcomes(network) == ["partial"], "the run ended again"
     network.ask("mend", GONE)
     assert "1 switch left" in network.push("--resume", status=0).stderr
     network.truthful(matrix.NEW[HITLESS])
-    assert outcomes(network) == ["done"]
+    assert run_outcomes(network) == ["done"]
 
 
 def test_a_later_push_changes_what_was_left_out(network: Network) -> None:
@@ -99,7 +99,7 @@ def test_a_resumed_run_that_is_refused_is_over_as_before(network: Network) -> No
     network.ask("mend", GONE)
     network.ask("alarm", GONE)
     assert "FAB9132" in network.push("--resume", status=1).stderr
-    assert outcomes(network) == ["partial"]
+    assert run_outcomes(network) == ["partial"]
     network.push("--adopt", "--allow-alarms", status=0)
 
 

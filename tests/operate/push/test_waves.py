@@ -23,7 +23,7 @@ from fabricc.operate.change.order import (
 from fabricc.operate.change.order_text import list_wave_notes
 from fabricc.operate.push.built_tree import PushRefusedError
 from fabricc.operate.push.run import plan_waves
-from tests.effort import examples
+from tests.effort import scale_examples
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Clos:
 
 
 @st.composite
-def fabrics(draw: st.DrawFn) -> Clos:
+def draw_fabrics(draw: st.DrawFn) -> Clos:
     units, groups, sides = draw(st.integers(1, 5)), draw(st.integers(1, 3)), draw(st.integers(1, 2))
     spines, parallel = draw(st.integers(1, 8)), draw(st.integers(1, 2))
     blank = Clos(units, groups, sides, spines, parallel, frozenset(), frozenset(), frozenset())
@@ -139,9 +139,9 @@ def half_broken() -> Clos:
     return Clos(3, 1, 2, 8, 1, names, names, frozenset(("u0t00", f"s{n}") for n in range(4)))
 
 
-@settings(deadline=None, max_examples=examples(300))
+@settings(deadline=None, max_examples=scale_examples(300))
 @example(half_broken(), Fraction(3, 4))
-@given(fabrics(), st.sampled_from([Fraction(n, 20) for n in (0, 5, 10, 12, 15, 18, 20)]))
+@given(draw_fabrics(), st.sampled_from([Fraction(n, 20) for n in (0, 5, 10, 12, 15, 18, 20)]))
 def test_every_device_changes_once_and_every_part_keeps_its_share(clos: Clos, keep: Fraction) -> None:
     plant = clos.plant()
     waves = kept_or_refused(plant, keep)
@@ -162,7 +162,7 @@ def test_every_device_changes_once_and_every_part_keeps_its_share(clos: Clos, ke
 
 
 @settings(deadline=None)
-@given(fabrics())
+@given(draw_fabrics())
 def test_no_wave_has_two_of_one_redundancy_set_or_both_ends_of_a_link(clos: Clos) -> None:
     plant = clos.plant()
     for wave in compute_waves(plant, Fraction(0)):
@@ -172,7 +172,7 @@ def test_no_wave_has_two_of_one_redundancy_set_or_both_ends_of_a_link(clos: Clos
 
 
 @settings(deadline=None)
-@given(fabrics())
+@given(draw_fabrics())
 def test_the_first_of_each_tier_goes_alone(clos: Clos) -> None:
     plant = clos.plant()
     seen = set()
@@ -183,8 +183,8 @@ def test_the_first_of_each_tier_goes_alone(clos: Clos) -> None:
         seen.add(tier)
 
 
-@settings(deadline=None, max_examples=examples(60))
-@given(fabrics())
+@settings(deadline=None, max_examples=scale_examples(60))
+@given(draw_fabrics())
 def test_a_refusal_names_the_largest_share_and_the_waves_that_it_allows(clos: Clos) -> None:
     plant = clos.plant()
     best = find_largest_keep(plant)

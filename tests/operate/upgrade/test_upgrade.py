@@ -41,7 +41,7 @@ management: {dns: [172.16.0.2]}
 """
 
 
-def answer(ran: Ran) -> dict[str, Any]:
+def read_answer(ran: Ran) -> dict[str, Any]:
     assert ran.status in (0, 1), ran.err
     found: dict[str, Any] = json.loads(ran.out)
     Draft202012Validator(json.loads((ROOT / "schemas" / "upgrade.schema.json").read_text())).validate(found)
@@ -49,7 +49,7 @@ def answer(ran: Ran) -> dict[str, Any]:
 
 
 def upgrade(fabricc: Callable[..., Ran], spec: Path, *words: str) -> dict[str, Any]:
-    return answer(fabricc("upgrade", str(spec), *words, "--format", "json"))
+    return read_answer(fabricc("upgrade", str(spec), *words, "--format", "json"))
 
 
 @pytest.mark.slow

@@ -107,7 +107,7 @@ def planned(tmp_path: Path) -> Switch:
     return next(one for one in specs.network(specs.two_tiers(tmp_path)).switches if one.name == "spine01a")
 
 
-def words(result: tuple[list[Deviation], int]) -> list[str]:
+def finding_messages(result: tuple[list[Deviation], int]) -> list[str]:
     return [one.diagnostic.message for one in result[0]]
 
 
@@ -115,11 +115,11 @@ def test_sessions(planned: Switch) -> None:
     peers: dict[str, Any] = {
         str(one.remote): {"is_up": True, "remote_as": one.remote_asn} for one in planned.bgp.sessions
     }
-    assert words(verify_switch.compare_sessions(planned, {"global": {"peers": peers}})) == []
+    assert finding_messages(verify_switch.compare_sessions(planned, {"global": {"peers": peers}})) == []
     first, second, third = (str(one.remote) for one in planned.bgp.sessions[:3])
     wrong = {**peers, first: {"is_up": False, "is_enabled": True}, second: {"is_up": True, "remote_as": 7}}
     del wrong[third]
-    output = words(
+    output = finding_messages(
         verify_switch.compare_sessions(
             planned, {"global": {"peers": {**wrong, "192.0.2.9": {"is_up": True}}}}
         )
@@ -143,7 +143,7 @@ def test_interfaces(planned: Switch) -> None:
         for port in planned.ports
         if port.peer
     }
-    assert words(verify_switch.compare_ports(planned, right, None, 0)) == []
+    assert finding_messages(verify_switch.compare_ports(planned, right, None, 0)) == []
     a, b, c, d = list(right)[:4]
     wrong = {**right, a: {**right[a], "is_up": False}, b: {**right[b], "mtu": 1500, "speed": 40000.0}}
     wrong[c] = {**right[c], "is_enabled": False}
@@ -198,7 +198,7 @@ def test_routes_are_reported_by_class(tmp_path: Path) -> None:
     aggregates = [prefix for prefix in reported if widths.kind(at, prefix) == "ToR aggregates"]
     wrong = {**reported, aggregates[0]: 1, aggregates[1]: 1, "192.0.2.0/24": 2}
     del wrong[aggregates[2]]
-    assert words(verify_switch.compare_routes("x", at, widths, wrong)) == [
+    assert finding_messages(verify_switch.compare_routes("x", at, widths, wrong)) == [
         f"x: 2 of 3 ToR aggregates have 1 next hop, planned 2: {aggregates[0]}, {aggregates[1]}",
         f"x: 1 of 3 ToR aggregates is not reached: {aggregates[2]}",
         "x: 1 BGP route that the plan does not have: 192.0.2.0/24",

@@ -15,7 +15,7 @@ from fabricc.operate.devices.secrets import Reference
 from fabricc.operate.verify.model import Aspect
 from fabricc.operate.verify.run import verify
 from tests.operate.drivers.servers import eos, junos, linux_switch, nxos
-from tests.operate.push.network import built
+from tests.operate.push.network import build_spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -127,7 +127,7 @@ def junos_device(folder: Path, heard: Heard, patch: pytest.MonkeyPatch) -> Itera
         yield switch.device
 
 
-def lldpcli(heard: Heard) -> str:
+def lldpcli_answer(heard: Heard) -> str:
     def value(text: str) -> list[dict[str, str]]:
         return [{"value": text}]
 
@@ -147,7 +147,7 @@ def linux_device(driver: str, text: str) -> Callable[..., Any]:
     @contextmanager
     def device(folder: Path, heard: Heard, patch: pytest.MonkeyPatch) -> Iterator[Device]:
         with linux_switch.linux_switch(folder, driver, text) as switch:
-            (switch.root / "heard").write_text(lldpcli(heard))
+            (switch.root / "heard").write_text(lldpcli_answer(heard))
             program = switch.root / "bin" / "lldpcli"
             program.write_text('#!/bin/sh\ncat "$SWITCH_ROOT/heard"\n')
             program.chmod(0o755)
@@ -181,7 +181,7 @@ def test_crossed_cables_are_found_through_the_driver(
     model, device = DEVICES[nos]
     spec = tmp_path / "cluster.yaml"
     spec.write_text(SPEC.format(model=model, nos=nos))
-    source = built(spec, tmp_path / "out")
+    source = build_spec(spec, tmp_path / "out")
     name = next(iter(source.devices))
     uplinks = [port for port in source.switch(name).ports if port.direction is Direction.UP]
     ends = [(port.name, port.peer) for port in uplinks if port.peer]

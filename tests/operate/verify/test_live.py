@@ -56,7 +56,7 @@ def verify(live: Live, *options: str) -> tuple[int, dict[str, Any]]:
     return ran.returncode, json.loads(ran.stdout)
 
 
-def until(live: Live, good: Callable[[dict[str, Any]], bool]) -> tuple[int, dict[str, Any]]:
+def verify_until(live: Live, good: Callable[[dict[str, Any]], bool]) -> tuple[int, dict[str, Any]]:
     """Verify again until the report is good, or the limit is over."""
     limit = time.monotonic() + LIMIT_S
     while True:
@@ -76,7 +76,7 @@ def routes_gone(report: dict[str, Any]) -> bool:
     return any((code, "su002-tor1a") in sort_findings(report) for code in ("FAB9221", "FAB9222"))
 
 
-def cross(live: Live, switch: str, one: str, other: str) -> None:
+def cross_cables(live: Live, switch: str, one: str, other: str) -> None:
     """Exchange the cables in two ports of a switch, as a hand would."""
     namespace = live.lab.record.namespace(switch)
     kernel.ip_batch(
@@ -95,14 +95,14 @@ def cross(live: Live, switch: str, one: str, other: str) -> None:
 @pytest.mark.slow
 def test_a_miswire_a_shut_session_and_a_drifted_line_are_found_with_their_fix(live: Live) -> None:
     observe.wait_for_neighbors(live.lab, live.network.neighbors(), LIMIT_S)
-    status, report = until(live, lambda report: not report["findings"])
+    status, report = verify_until(live, lambda report: not report["findings"])
     assert report["findings"] == []
     assert status == 0
     assert set(report["compared"]["cabling"]) == set(live.source.devices)
 
     victim = "su001-tor1a"
     ups = [p.name for p in live.source.switch(victim).ports if p.direction.value == "up"]
-    cross(live, victim, ups[0], ups[1])
+    cross_cables(live, victim, ups[0], ups[1])
     crossed = live.network.neighbors()
     crossed[victim] = {ups[0]: crossed[victim][ups[1]], ups[1]: crossed[victim][ups[0]]}
     for port, (spine, far) in crossed[victim].items():
@@ -116,7 +116,7 @@ def test_a_miswire_a_shut_session_and_a_drifted_line_are_found_with_their_fix(li
         live.lab.run("su002-tor1a", ["vtysh", *words])
     wanted = {("FAB9201", victim), ("FAB9211", "su002-tor1a"), ("FAB9251", "su002-tor1a")}
     # The spines keep the announcements until their time to live ends; routes of the session go a little later.
-    status, report = until(
+    status, report = verify_until(
         live,
         lambda report: (
             bool(report["moves"]) and sort_findings(report).keys() >= wanted and routes_gone(report)

@@ -52,22 +52,22 @@ def apply(actual: dict[End, End], move: Move) -> None:
         actual[here], actual[there] = there, here
 
 
-def flat(planned: set[Cable], found: set[Cable]) -> list[Move]:
+def flat_moves(planned: set[Cable], found: set[Cable]) -> list[Move]:
     return [move for moves in find_fewest_moves(sorted(planned), sorted(found)) for move in moves]
 
 
-def cabling(ports: list[End]) -> list[set[Cable]]:
+def all_cablings(ports: list[End]) -> list[set[Cable]]:
     """Every cabling of some ports."""
     if not ports:
         return [set()]
     first, rest = ports[0], ports[1:]
-    found = cabling(rest)
+    found = all_cablings(rest)
     for peer in rest:
-        found += [{(first, peer), *more} for more in cabling([port for port in rest if port != peer])]
+        found += [{(first, peer), *more} for more in all_cablings([port for port in rest if port != peer])]
     return found
 
 
-def neighbors(cables: frozenset[Cable]) -> set[frozenset[Cable]]:
+def next_cablings(cables: frozenset[Cable]) -> set[frozenset[Cable]]:
     """Every cabling that one act makes of another."""
     taken = {end for cable in cables for end in cable}
     found = set()
@@ -81,13 +81,13 @@ def neighbors(cables: frozenset[Cable]) -> set[frozenset[Cable]]:
     return found
 
 
-def distances(planned: frozenset[Cable]) -> dict[frozenset[Cable], int]:
+def find_distances(planned: frozenset[Cable]) -> dict[frozenset[Cable], int]:
     """Fewest acts between the plan and every cabling: breadth first, for every act can be undone by one."""
     far = {planned: 0}
     waiting = deque([planned])
     while waiting:
         at = waiting.popleft()
-        for one in neighbors(at) - far.keys():
+        for one in next_cablings(at) - far.keys():
             far[one] = far[at] + 1
             waiting.append(one)
     return far
@@ -98,16 +98,16 @@ def test_no_fewer_moves_do_for_any_cabling_of_seven_ports() -> None:
     plans += [{(PORTS[0], PORTS[3])}, {(PORTS[0], PORTS[3]), (PORTS[1], PORTS[2])}]
     for plan in plans:
         planned = {(min(a, b), max(a, b)) for a, b in plan}
-        far = distances(frozenset(planned))
-        assert len(far) == len(cabling(PORTS)) == 232
+        far = find_distances(frozenset(planned))
+        assert len(far) == len(all_cablings(PORTS)) == 232
         for found, least in far.items():
-            moves = flat(planned, set(found))
+            moves = flat_moves(planned, set(found))
             assert apply_moves(found, moves) == planned
             assert len(moves) == least, (planned, found, moves)
 
 
 @st.composite
-def cablings(draw: st.DrawFn, ports: list[End]) -> set[Cable]:
+def draw_cablings(draw: st.DrawFn, ports: list[End]) -> set[Cable]:
     order = draw(st.permutations(ports))
     count = draw(st.integers(0, len(ports) // 2))
     return {
@@ -119,7 +119,7 @@ def cablings(draw: st.DrawFn, ports: list[End]) -> set[Cable]:
 LARGER: list[End] = [(f"d{n // 6}", f"p{n}") for n in range(30)]
 
 
-@given(cablings(LARGER), cablings(LARGER))
+@given(draw_cablings(LARGER), draw_cablings(LARGER))
 def test_the_moves_give_the_plan(planned: set[Cable], found: set[Cable]) -> None:
     moves = find_fewest_moves(sorted(planned), sorted(found))
     assert apply_moves(found, [move for group in moves for move in group]) == planned
@@ -145,8 +145,10 @@ def test_a_row_shifted_by_one_port_is_reported_without_a_swap_too_many() -> None
 
 def test_missing_and_unexpected_links_are_distinguished() -> None:
     a, b, c, d, e = (("s", n) for n in "abcde")
-    assert [m.words for m in flat({(a, b)}, set())] == ["connect port a of s and port b of s"]
-    assert [m.words for m in flat(set(), {(c, d)})] == [
+    assert [m.words for m in flat_moves({(a, b)}, set())] == ["connect port a of s and port b of s"]
+    assert [m.words for m in flat_moves(set(), {(c, d)})] == [
         "remove the cable between port c of s and port d of s"
     ]
-    assert [m.words for m in flat({(a, b)}, {(b, e)})] == ["move the cable in port e of s to its port a"]
+    assert [m.words for m in flat_moves({(a, b)}, {(b, e)})] == [
+        "move the cable in port e of s to its port a"
+    ]

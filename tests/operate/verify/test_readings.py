@@ -14,7 +14,7 @@ from fabricc.operate.verify.model import Aspect
 from fabricc.operate.verify.run import verify
 from fabricc.operate.verify.widths import Widths
 from tests.operate.drivers.test_readings import SERVERS
-from tests.operate.push.network import built
+from tests.operate.push.network import build_spec
 from tests.operate.verify.test_drivers import DEVICES, SPEC
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def test_next_hops_are_compared_and_counters_shown(
 ) -> None:
     spec = tmp_path / "cluster.yaml"
     spec.write_text(SPEC.format(model=DEVICES[nos][0], nos=nos))
-    source = built(spec, tmp_path / "out")
+    source = build_spec(spec, tmp_path / "out")
     name, at = next(iter(source.places.items()))
     port = next(one.name for one in source.switch(name).ports if one.peer)
     widths = Widths.of(source.fabric)

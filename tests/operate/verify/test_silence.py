@@ -16,7 +16,7 @@ from fabricc.operate.devices.secrets import Reference
 from fabricc.operate.verify.run import verify
 from tests.operate.drivers.servers import eos, junos, linux_switch, nxos
 from tests.operate.drivers.servers.web import Drop
-from tests.operate.push.network import built
+from tests.operate.push.network import build_spec
 from tests.operate.verify.test_drivers import DEVICES, SPEC
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def asking(
     model, server = DEVICES[nos]
     spec = tmp_path / "cluster.yaml"
     spec.write_text(SPEC.format(model=model, nos=nos))
-    source = built(spec, tmp_path / "out")
+    source = build_spec(spec, tmp_path / "out")
     name = next(iter(source.devices))
     (tmp_path / "far").mkdir()
     with server(tmp_path / "far", [], monkeypatch) as far:

@@ -19,7 +19,7 @@ ACCEPT = (
 LINUX = "{model: linux-16x100, nos: frr"
 
 
-def spec(gpus: str, tors: str, spines: str = "", cores: str = "", more: str = "") -> str:
+def spec_text(gpus: str, tors: str, spines: str = "", cores: str = "", more: str = "") -> str:
     text = f"cluster: small\ngpus: {{{gpus}}}\ntors: {LINUX}, {tors}}}\n"
     text += f"spines: {LINUX}, {spines}}}\n" if spines else ""
     return text + (f"cores: {LINUX}{cores}}}\n" if cores else "") + more + HEAD + ACCEPT
@@ -28,24 +28,26 @@ def spec(gpus: str, tors: str, spines: str = "", cores: str = "", more: str = ""
 SPECS = {
     "two tiers": specs.TWO_TIERS.format(cluster="small", hosts=4, more=""),
     "two families": specs.TWO_TIERS.format(cluster="small", hosts=4, more="addressing: {family: dual}"),
-    "parallel links": spec("model: lab-host, hosts: 4, hosts_per_unit: 2", "uplinks: 4", "count: 2"),
+    "parallel links": spec_text("model: lab-host, hosts: 4, hosts_per_unit: 2", "uplinks: 4", "count: 2"),
     "three tiers": specs.THREE_TIERS,
-    "groups of cores": spec(
+    "groups of cores": spec_text(
         "model: lab-host, hosts: 4, hosts_per_unit: 1",
         "uplinks: 4",
         "count: 4, uplinks: 2, units_per_pod: 2",
         ", count: 4",
     ),
-    "rails of their own": spec(
+    "rails of their own": spec_text(
         "model: lab-host, hosts: 4, hosts_per_unit: 2, wiring: rail-only", "uplinks: 2", "count: 2"
     ),
-    "sets of rails": spec(
+    "sets of rails": spec_text(
         "model: lab-host, hosts: 4, hosts_per_unit: 1",
         "uplinks: 2",
         "count: 2, uplinks: 2, units_per_pod: 2, rails: 1",
         ", count: 2",
     ),
-    "no spines": spec("model: lab-host, hosts: 2, hosts_per_unit: 2, wiring: rail-only", "reserved_ports: 0"),
+    "no spines": spec_text(
+        "model: lab-host, hosts: 2, hosts_per_unit: 2, wiring: rail-only", "reserved_ports: 0"
+    ),
     "drained": specs.TWO_TIERS.format(cluster="small", hosts=4, more="overrides: {spine01a: {drain: true}}"),
 }
 

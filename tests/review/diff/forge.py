@@ -192,7 +192,7 @@ class Forge:
         return found
 
 
-def recode(author: Path, new: int) -> None:
+def recode_class(author: Path, new: int) -> None:
     """Another code point, built and staged."""
     spec = author / "cluster.yaml"
     spec.write_text(re.sub(r"rdma: \{dscp: \d+", f"rdma: {{dscp: {new}", spec.read_text("utf-8")), "utf-8")

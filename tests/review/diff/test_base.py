@@ -100,7 +100,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
     return made
 
 
-def verdict(ran: Ran) -> str:
+def verdict_line(ran: Ran) -> str:
     return ran[1].partition("\n")[0]
 
 
@@ -155,7 +155,7 @@ def test_branches_that_merged_each_other_are_compared_with_the_merge(
     repository.git("checkout", "-q", "main")
     ran = fabricc("diff", "cluster.yaml", "--base", "main", "--head", "dev")
     assert ran[0] == 1, "the policy of main counts"
-    assert verdict(ran).startswith("HIGH risk")
+    assert verdict_line(ran).startswith("HIGH risk")
     assert "priorities.rdma.dscp: 24 → 26" in ran[1]
     assert "FAB9032" in ran[1]
     assert "FAB9012" in ran[1]
@@ -190,7 +190,7 @@ def test_a_merged_and_reverted_change_is_not_a_change_of_the_branch(
     repository.edit("cluster.yaml", "cluster: zone", "# more\ncluster: zone")
     repository.commit("comment")
     ran = fabricc("diff", "cluster.yaml", "--base", "main", "--head", "dev")
-    assert verdict(ran).startswith(UNCHANGED)
+    assert verdict_line(ran).startswith(UNCHANGED)
     repository.git("checkout", "-q", "main")
     repository.git("merge", "-qm", "real", "dev")
     assert "dscp: 26" in (repository.folder / "cluster.yaml").read_text("utf-8")
@@ -225,7 +225,7 @@ def test_a_conflict_is_reported_and_the_branch_is_compared(
     repository.edit("cluster.yaml", "dscp: 26", "dscp: 35")
     repository.commit("35")
     ran = fabricc("diff", "cluster.yaml", "--base", "main", "--head", "dev")
-    assert verdict(ran).startswith("HIGH risk")
+    assert verdict_line(ran).startswith("HIGH risk")
     assert "error FAB9033" in ran[1]
     assert "conflicts in cluster.yaml" in ran[1]
     assert ran[0] == 1, "the merged spec is unknown"
@@ -290,8 +290,10 @@ def test_a_shallow_clone_stops_and_names_the_command(
         assert "git fetch --unshallow" in err
     Repository(clone).git("fetch", "-q", "--unshallow", "origin")
     ran = fabricc("diff", "cluster.yaml", "--base", "origin/main")
-    assert verdict(ran).startswith("LOW risk, 1 ToR and 4 hosts join") or "join" in verdict(ran), ran
-    assert "leave" not in verdict(ran)
+    assert verdict_line(ran).startswith("LOW risk, 1 ToR and 4 hosts join") or "join" in verdict_line(ran), (
+        ran
+    )
+    assert "leave" not in verdict_line(ran)
 
 
 @pytest.mark.slow
@@ -340,7 +342,7 @@ def test_a_shallow_clone_that_has_the_base_is_enough(
     )
     monkeypatch.chdir(clone)
     assert Repository(clone).git("rev-parse", "--is-shallow-repository") == "true"
-    assert verdict(fabricc("diff", "cluster.yaml", "--base", "origin/main")).startswith("HIGH risk")
+    assert verdict_line(fabricc("diff", "cluster.yaml", "--base", "origin/main")).startswith("HIGH risk")
 
 
 def test_histories_without_a_common_commit_stop(repository: Repository, fabricc: Callable[..., Ran]) -> None:
@@ -412,7 +414,7 @@ def test_a_manifest_next_to_the_former_spec_does_not_hide_it(
     repository.edit("new/cluster.yaml", "dscp: 26", "dscp: 34")
     repository.commit("move")
     ran = fabricc("diff", "new/cluster.yaml", "--base", "main")
-    assert verdict(ran).startswith("HIGH risk")
+    assert verdict_line(ran).startswith("HIGH risk")
     assert "FAB9034" in ran[1]
 
 
@@ -729,7 +731,7 @@ def test_unusual_checkouts_find_the_same_base(
         git("fetch", "-q", "--no-write-fetch-head", fork.as_uri(), "topic")
         words = ["--base", "main", "--head", head]
     ran = fabricc("diff", spec, *words)
-    assert verdict(ran).startswith("HIGH risk"), ran[2]
+    assert verdict_line(ran).startswith("HIGH risk"), ran[2]
 
 
 def test_a_bare_repository_stops_and_names_the_command(

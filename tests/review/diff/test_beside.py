@@ -54,7 +54,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def review(capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
+def run_review(capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
     capsys.readouterr()
     assert run(["diff", "cluster.yaml", "--base", "main", "--format", "json", *options]) == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
@@ -73,10 +73,10 @@ def test_files_that_decide_something_and_the_verdict_on_the_tree_are_named(
     (repository / "notes.md").write_text("no effect\n", "utf-8")
     path = repository / "build" / "lab-smallest" / "switches" / "spine01a" / "frr.conf"
     path.write_text(path.read_text("utf-8") + "! rogue\n", "utf-8")
-    here = review(capsys)
+    here = run_review(capsys)
     git(repository, "add", "-A")
     git(repository, "commit", "-qm", "change")
-    found = review(capsys, "--head", "topic")
+    found = run_review(capsys, "--head", "topic")
     assert found["control_files"] == here["control_files"]
     assert [(each["path"], each["role"], each["change"]) for each in found["control_files"]] == [
         (".github/workflows/x.yml", "CI", "added"),
@@ -89,7 +89,7 @@ def test_files_that_decide_something_and_the_verdict_on_the_tree_are_named(
     assert [each["code"] for each in tree["findings"]] == ["FAB6030"]
     assert (found["differs"], found["labels"]) == (False, ["fabric:control-files"])
     assert "4 files that control a push or a review change" in found["verdict"]
-    given = review(capsys, "--head", "topic", "--check-status", "0")
+    given = run_review(capsys, "--head", "topic", "--check-status", "0")
     assert given["committed_trees"] == [{"path": "build/lab-smallest", "passes": True, "findings": []}]
     capsys.readouterr()
     assert run(["diff", "cluster.yaml", "--base", "main", "--head", "topic", "--format", "md"]) == 0
@@ -149,7 +149,7 @@ def test_a_program_of_any_name_is_listed(repository: Path, capsys: pytest.Captur
     (repository / "NOTES").write_text("no effect\n", "utf-8")
     git(repository, "add", "-A")
     git(repository, "commit", "-qm", "change")
-    (found,) = review(capsys, "--head", "topic")["control_files"]
+    (found,) = run_review(capsys, "--head", "topic")["control_files"]
     assert (found["path"], found["role"]) == ("install", "program")
 
 

@@ -39,7 +39,7 @@ def lab() -> Iterator[Side]:
         yield sides.base
 
 
-def edited(lab: Side, **edits: Callable[[DeviceView], Mapping[str, str]]) -> EditedSide:
+def edited_side(lab: Side, **edits: Callable[[DeviceView], Mapping[str, str]]) -> EditedSide:
     named = {name.replace("_", "-"): edit for name, edit in edits.items()}
     return EditedSide("", lab.cluster, lab.kinds, lab, named)
 
@@ -82,7 +82,7 @@ def stop_bgp(view: DeviceView) -> Mapping[str, str]:
 def test_gpus_without_any_path_lose_service(
     lab: Side, edits: dict[str, Callable[[DeviceView], Mapping[str, str]]], gpus: int
 ) -> None:
-    review = compare_sides(edited(lab), edited(lab, **edits), Context(), 1)
+    review = compare_sides(edited_side(lab), edited_side(lab, **edits), Context(), 1)
     assert (review.risk, review.impact) == ("high", Impact.TRAFFIC_LOSS)
     assert review.gpus_affected == gpus
     assert len(review.drain_hosts) == min(4, gpus)
@@ -91,11 +91,11 @@ def test_gpus_without_any_path_lose_service(
 
 
 def test_a_link_that_was_closed_before_counts_as_no_path(lab: Side) -> None:
-    before = edited(lab, su001_tor1a=shut_sessions("spine01a"))
-    after = edited(lab, su001_tor1a=shut_sessions("spine01a"), spine02a=shut_sessions("su001-tor1a"))
+    before = edited_side(lab, su001_tor1a=shut_sessions("spine01a"))
+    after = edited_side(lab, su001_tor1a=shut_sessions("spine01a"), spine02a=shut_sessions("su001-tor1a"))
     assert compare_sides(before, after, Context(), 1).gpus_affected == 2
 
 
 def test_a_session_that_may_come_up_again_is_no_loss(lab: Side) -> None:
-    review = compare_sides(edited(lab, su001_tor1a=shut_sessions()), edited(lab), Context(), 1)
+    review = compare_sides(edited_side(lab, su001_tor1a=shut_sessions()), edited_side(lab), Context(), 1)
     assert (review.impact, review.gpus_affected) == (Impact.SESSION_RESET, 0)

@@ -28,7 +28,7 @@ def pair(bench: Bench) -> tuple[str, str]:
     return str(base), str(head)
 
 
-def schema(name: str) -> Draft202012Validator:
+def load_schema(name: str) -> Draft202012Validator:
     stated = json.loads(schema_path(name).read_text("utf-8"))
     Draft202012Validator.check_schema(stated)
     return Draft202012Validator(stated)
@@ -38,7 +38,7 @@ def test_json_keeps_its_schema(fabricc: Callable[..., tuple[int, str, str]], pai
     status, out, _ = fabricc("diff", *pair, "--format", "json")
     stated = json.loads(out)
     assert status == 0
-    assert list(schema("diff").iter_errors(stated)) == []
+    assert list(load_schema("diff").iter_errors(stated)) == []
     assert stated["gpus"] == {
         "total": 1024,
         "affected": 1024,
@@ -48,7 +48,7 @@ def test_json_keeps_its_schema(fabricc: Callable[..., tuple[int, str, str]], pai
     }
     assert stated["renumbered"] == {"addresses": 0, "asns": 0, "ports": 0}
     assert [len(group["devices"]) for group in stated["groups"]] == [32, 16, 128]
-    schema("policy")
+    load_schema("policy")
 
 
 def test_diff_exit_status_reports_changes_only_on_request(

@@ -24,13 +24,13 @@ POD, ZONE = "superpod-b200-4su", "rack-zone-512"
 
 def add_a_unit(bench: Bench) -> Review:
     base = bench.spec(POD, "base", ("hosts: 128", "hosts: 128\n  capacity: 160"), lock=False)
-    pin(base)
+    write_lock(base)
     head = bench.spec(POD, "head", ("hosts: 128", "hosts: 160\n  capacity: 160"))
     (head.parent / "fabricc.lock").write_text((base.parent / "fabricc.lock").read_text("utf-8"), "utf-8")
     return compare_specs(base, head)
 
 
-def pin(spec: Path) -> None:
+def write_lock(spec: Path) -> None:
     from fabricc.compiler.compiled import compile_spec
 
     (spec.parent / "fabricc.lock").write_text(compile_spec(spec).lock_text, "utf-8")
@@ -77,7 +77,7 @@ def remove_a_rack(bench: Bench) -> Review:
         return "  racks:\n" + "".join(f"    r{i:02d}: [gpu{i:02d}a, gpu{i:02d}b]\n" for i in names)
 
     base = bench.spec(ZONE, "base", ("  racks: 32\n", racks(0)), lock=False)
-    pin(base)
+    write_lock(base)
     head = bench.spec(ZONE, "head", ("  racks: 32\n", racks(7)))
     (head.parent / "fabricc.lock").write_text((base.parent / "fabricc.lock").read_text("utf-8"), "utf-8")
     return compare_specs(base, head)

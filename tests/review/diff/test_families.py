@@ -41,7 +41,7 @@ SYSTEMS = [
 ]
 
 
-def switches(folder: Path, model: str, nos: str, before: str, after: str) -> list[Group]:
+def compare_switches(folder: Path, model: str, nos: str, before: str, after: str) -> list[Group]:
     """Return what changes on switches from one addressing to the other."""
     spec = folder / "cluster.yaml"
     sides = []
@@ -58,12 +58,12 @@ def switches(folder: Path, model: str, nos: str, before: str, after: str) -> lis
 def test_a_family_next_to_the_first_is_hitless_on_switches_and_its_end_is_not(
     tmp_path: Path, model: str, nos: str
 ) -> None:
-    both = switches(tmp_path, model, nos, "family: ipv4", "family: dual")
+    both = compare_switches(tmp_path, model, nos, "family: ipv4", "family: dual")
     assert {group.impact for group in both} == {Impact.HITLESS}
     assert not any(group.sessions for group in both)
     subjects = {line.statement.subject for group in both for line in group.lines}
     assert {"session[up] beside", "session[down] beside"} < subjects
-    one = switches(tmp_path, model, nos, "family: dual", "family: ipv6")
+    one = compare_switches(tmp_path, model, nos, "family: dual", "family: ipv6")
     assert {group.impact for group in one} == {Impact.TRAFFIC_LOSS}
 
 
@@ -72,7 +72,7 @@ def test_a_family_more_on_an_unnumbered_session_is_agreed_in_a_new_one(
     tmp_path: Path, model: str, nos: str
 ) -> None:
     unnumbered = "fabric_links: unnumbered, family"
-    found = switches(tmp_path, model, nos, f"{unnumbered}: ipv4", f"{unnumbered}: dual")
+    found = compare_switches(tmp_path, model, nos, f"{unnumbered}: ipv4", f"{unnumbered}: dual")
     carries_both = nos.startswith("nxos")  # its sessions over IPv6 link-local have both from the beginning
     assert {group.impact for group in found} == {Impact.HITLESS if carries_both else Impact.SESSION_RESET}
 

@@ -23,7 +23,7 @@ from tests.review.diff.edits import (
     ROUTING,
     SERVICES,
     SYSTEMS,
-    lines,
+    replace_lines,
     review_edit,
     try_edits,
 )
@@ -63,7 +63,7 @@ def test_a_harmless_change_is_never_red(nos: str) -> None:
     assert set(risks.values()) <= {"none", "low"}, risks
 
 
-def effect(review: Review | None) -> tuple[object, ...]:
+def review_effect(review: Review | None) -> tuple[object, ...]:
     assert review is not None
     return (
         review.risk,
@@ -90,7 +90,7 @@ SAME = {
 @pytest.mark.spread(4)
 @pytest.mark.parametrize("kind", SAME)
 def test_one_change_has_the_same_class_and_words_on_every_system(kind: str, tmp_path: Path) -> None:
-    found = {nos: effect(review_edit(nos, edit, tmp_path / nos)) for nos, edit in SAME[kind].items()}
+    found = {nos: review_effect(review_edit(nos, edit, tmp_path / nos)) for nos, edit in SAME[kind].items()}
     assert len(found) >= 4
     first = next(iter(found.values()))
     assert {nos: each for nos, each in found.items() if each != first} == {}
@@ -242,8 +242,8 @@ def test_an_entry_with_a_line_and_another_code_is_refused(tmp_path: Path) -> Non
 
 
 ACCOUNTS = {
-    "eos": lines((r"^(username netops privilege .*)$", r"\1\nusername eve privilege 15 role network-admin secret sha512 $6$a$b")),
-    "nxos": lines((r"^(username netops password .*)$", r"\1\nusername eve password 5 $5$a$b role network-admin")),
+    "eos": replace_lines((r"^(username netops privilege .*)$", r"\1\nusername eve privilege 15 role network-admin secret sha512 $6$a$b")),
+    "nxos": replace_lines((r"^(username netops password .*)$", r"\1\nusername eve password 5 $5$a$b role network-admin")),
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from fabricc.review.diff.wording import drain_steps
 from tests.review.diff.conftest import compare_specs
 from tests.review.diff.disguised import DISGUISED
 from tests.review.diff.edits import HARMLESS as EDITS
-from tests.review.diff.edits import SYSTEMS, lines, review_edit, try_edits
+from tests.review.diff.edits import SYSTEMS, replace_lines, review_edit, try_edits
 from tests.review.diff.harmless import HARMLESS as TEXTS
 from tests.review.diff.harmless_specs import HARMFUL as HARMFUL_SPECS
 from tests.review.diff.harmless_specs import HARMLESS as SPECS
@@ -50,7 +50,7 @@ def test_layout_comments_and_descriptions_are_never_red(nos: str, share: int) ->
     } == {}
 
 
-def _cases(kinds: dict[str, object]) -> list[object]:
+def _spread_cases(kinds: dict[str, object]) -> list[object]:
     """Each kind on one system in the ordinary run, on the others in the slow one."""
     return [
         pytest.param(kind, nos, marks=() if at % len(SYSTEMS) == number else pytest.mark.slow)
@@ -66,14 +66,14 @@ def _reviewed_spec(folder: Path, nos: str, edits: dict[str, object], kind: str) 
     return compare_specs(base, head)
 
 
-@pytest.mark.parametrize(("kind", "nos"), _cases({**SPECS}))
+@pytest.mark.parametrize(("kind", "nos"), _spread_cases({**SPECS}))
 @pytest.mark.spread(4)
 def test_a_harmless_edit_of_a_spec_is_never_red(kind: str, nos: str, tmp_path: Path) -> None:
     review = _reviewed_spec(tmp_path, nos, {**SPECS}, kind)
     assert review.risk in ("none", "low"), [line.statement for group in review.groups for line in group.lines]
 
 
-@pytest.mark.parametrize(("kind", "nos"), _cases({**HARMFUL_SPECS}))
+@pytest.mark.parametrize(("kind", "nos"), _spread_cases({**HARMFUL_SPECS}))
 @pytest.mark.spread(2)
 def test_a_harmful_edit_of_a_spec_among_harmless_ones_is_seen(kind: str, nos: str, tmp_path: Path) -> None:
     assert _reviewed_spec(tmp_path, nos, {**HARMFUL_SPECS}, kind).risk in ("medium", "high")
@@ -91,7 +91,7 @@ def test_harm_in_the_shape_of_layout_is_seen(kind: str, nos: str, tmp_path: Path
 
 def test_a_review_of_trees_has_the_findings_of_the_rules(tmp_path: Path) -> None:
     """The rules judge all switches of both trees: a fault that each of them has is no outlier."""
-    edit = lines((r"^route-map CONNECTED permit 10", "route-map CONNECTED deny 10"), file="frr.conf")
+    edit = replace_lines((r"^route-map CONNECTED permit 10", "route-map CONNECTED deny 10"), file="frr.conf")
     review = review_edit("frr", edit, tmp_path, rules=True)
     assert review is not None
     found = review.proof_findings
@@ -103,7 +103,9 @@ def test_a_review_of_trees_has_the_findings_of_the_rules(tmp_path: Path) -> None
 
 def test_an_error_of_the_rules_is_never_without_effect(tmp_path: Path) -> None:
     keep = "destination-port [ 3784 3785 4784 ];"
-    review = review_edit("junos", lines((re.escape(keep), keep.replace("3784 ", ""))), tmp_path, rules=True)
+    review = review_edit(
+        "junos", replace_lines((re.escape(keep), keep.replace("3784 ", ""))), tmp_path, rules=True
+    )
     assert review is not None
     assert {each.code for each in review.proof_findings} == {"FAB9662"}
     assert (review.impact, review.risk) == (Impact.TRAFFIC_LOSS, "high")
@@ -116,7 +118,7 @@ def test_a_review_counts_the_switches_on_which_no_rule_ran(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fabricc.review.diff.tree_findings._MOST", 1)
-    edit = lines((r"^route-map CONNECTED permit 10", "route-map CONNECTED deny 10"), file="frr.conf")
+    edit = replace_lines((r"^route-map CONNECTED permit 10", "route-map CONNECTED deny 10"), file="frr.conf")
     review = review_edit("frr", edit, tmp_path, rules=True)
     assert review is not None
     (partial,) = (each for each in review.findings if each.code == "FAB9054")

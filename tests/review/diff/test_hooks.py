@@ -47,7 +47,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def hooks(repository: Path) -> tuple[int, str]:
+def run_hooks(repository: Path) -> tuple[int, str]:
     git(repository, "add", "-A")
     done = subprocess.run(
         ["pre-commit", "run", "--all-files"], cwd=repository, capture_output=True, text=True, check=False
@@ -90,26 +90,26 @@ def hooks_as_published(repository: Path, *, elsewhere: bool) -> None:
 )
 def test_hooks_pass_what_is_in_order_and_stop_what_is_not(repository: Path, elsewhere: bool) -> None:
     hooks_as_published(repository, elsewhere=elsewhere)
-    status, reported = hooks(repository)
+    status, reported = run_hooks(repository)
     assert status == 0, reported
     assert reported.count("Passed") == 3
 
     lock = repository / "fabricc.lock"
     lock.write_text("".join(lock.read_text("utf-8").splitlines(keepends=True)[:-1]), "utf-8")
-    status, reported = hooks(repository)
+    status, reported = run_hooks(repository)
     assert status == 1
     assert "FAB3900" in reported
     assert run(["lock", str(repository / "cluster.yaml")]) == 0
-    assert hooks(repository)[0] == 0
+    assert run_hooks(repository)[0] == 0
 
     edit(repository, "  wiring: rail ", "  wiring:   rail ")
-    status, reported = hooks(repository)
+    status, reported = run_hooks(repository)
     assert status == 1
     assert "files were modified by this hook" in reported
-    assert hooks(repository)[0] == 0
+    assert run_hooks(repository)[0] == 0
 
     edit(repository, "dgx-h100", "dgx-h1000")
-    status, reported = hooks(repository)
+    status, reported = run_hooks(repository)
     assert status == 1
     assert "Did you mean dgx-h100" in reported
 
@@ -150,7 +150,7 @@ def test_hooks_check_the_specs_that_read_a_file_of_the_commit(repository: Path, 
     (repository / "values.yaml").write_text("cluster:   {of: another program}\n")
     assert run(["lock", str(repository / "zones/a/cluster.yaml")]) == 0
     assert run(["lock", "--own", str(repository / "zones/b/east.yaml")]) == 0
-    status, shown = hooks(repository)
+    status, shown = run_hooks(repository)
     assert status == 0, shown
     git(repository, "commit", "-qm", "zones")
     for kind, (name, damage, text) in DAMAGED_ALONE.items():

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fabricc.review.diff.view import DeviceView
 
 
-def subjects(view: DeviceView) -> set[str]:
+def view_subjects(view: DeviceView) -> set[str]:
     found = set()
     for path in view.facts:
         if path.startswith(STRUCTURE):
@@ -45,10 +45,10 @@ def test_every_fact_of_every_inventory_has_its_own_impact(inventory: str) -> Non
     for place in fabric.kinds():
         switch = fabric.switch(place)
         view = switch_view(switch, back_ends.load(switch.nos).planned(switch), 1)  # type: ignore[arg-type]
-        stated |= {(subject, switch.nos) for subject in subjects(view)}
+        stated |= {(subject, switch.nos) for subject in view_subjects(view)}
     host = fabric.host(next(fabric.host_ids()))
     view = host_view(host, host_files.planned(host), 1)  # type: ignore[arg-type]
-    stated |= {(subject, "host") for subject in subjects(view)}
+    stated |= {(subject, "host") for subject in view_subjects(view)}
     assert len(stated) > 100
     assert {
         (subject, nos) for subject, nos in stated if judge_statement(subject, "~", nos).why == UNKNOWN

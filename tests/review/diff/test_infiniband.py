@@ -40,11 +40,11 @@ def with_partition(spec: Spec, first: list[str], second: list[str]) -> None:
     }
 
 
-def grow(spec: Spec) -> None:
+def grow_hosts(spec: Spec) -> None:
     spec["gpus"]["hosts"] = 6
 
 
-def shrink(spec: Spec) -> None:
+def drop_partition(spec: Spec) -> None:
     spec["gpus"]["hosts"] = 2
     del spec["infiniband"]["partitions"]["tenant-b"]
 
@@ -93,8 +93,8 @@ CHANGES: dict[str, tuple[Callable[[Spec], object], str, Impact, int, str]] = {
     "another system of hosts": (
         lambda s: s["gpus"].update(os="rhel-9"), "high", Impact.TRAFFIC_LOSS, 32, "",
     ),
-    "more hosts": (grow, "low", Impact.HITLESS, 0, "nodes that join"),
-    "fewer hosts": (shrink, "high", Impact.TRAFFIC_LOSS, 0, "nodes that leave"),
+    "more hosts": (grow_hosts, "low", Impact.HITLESS, 0, "nodes that join"),
+    "fewer hosts": (drop_partition, "high", Impact.TRAFFIC_LOSS, 0, "nodes that leave"),
 }  # fmt: skip
 
 

@@ -31,7 +31,7 @@ def enlarge_review(review: Review, groups: int, lines: int) -> Review:
     )
 
 
-def whole(text: str) -> bool:
+def is_whole(text: str) -> bool:
     opened = [line for line in text.splitlines() if line.startswith("```")]
     return text.count("<details>") == text.count("</details>") and len(opened) % 2 == 0
 
@@ -61,7 +61,7 @@ def test_a_comment_keeps_the_limit_in_whole_sections(
     text = render(enlarge_review(review, groups, lines), where)
     assert where.limit is not None
     assert len(text.encode()) <= where.limit
-    assert whole(text)
+    assert is_whole(text)
     assert text.startswith("### 🔴 fabricc: HIGH risk")
     assert f"fabricc:diff:{review.spec}" in text.strip().splitlines()[-1]
 

@@ -26,7 +26,7 @@ SCHEMA = Path(__file__).parents[3] / "schemas" / "diff.schema.json"
 LAB = "lab-smallest"
 
 
-def text(review: Review) -> str:
+def review_text(review: Review) -> str:
     Draft202012Validator(json.loads(SCHEMA.read_text())).validate(review_json.as_json(review))
     assert str(markdown.render(review, markdown.FORGES["github"]))
     return "\n".join(str(line) for line in terminal.review_lines(review))
@@ -52,7 +52,7 @@ def test_a_renamed_device_is_compared_with_itself(
     assert review.risk == "low"
     assert review.sessions == review.gpus_affected == 0
     assert "renamed" in verdict_line(review)
-    assert f"{old}" in text(review)
+    assert f"{old}" in review_text(review)
 
 
 def test_diff_of_trees_reports_a_rename_once(bench: Bench, tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_a_replaced_host_is_drained_swapped_and_brought_up(bench: Bench) -> None
     assert "serial SN7" in step
     assert "hosts/su001-host02b" in step
     assert "1 device replaced" in verdict_line(review)
-    assert "su001-host02 → su001-host02b" in text(review)
+    assert "su001-host02 → su001-host02b" in review_text(review)
 
 
 def test_a_box_of_the_same_name_is_another_by_its_serial_number(bench: Bench) -> None:

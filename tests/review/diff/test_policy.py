@@ -17,24 +17,24 @@ if TYPE_CHECKING:
     from tests.review.diff.conftest import Bench
 
 
-def codes(policy: Policy, review: object, *labels: str) -> list[str]:
+def violation_codes(policy: Policy, review: object, *labels: str) -> list[str]:
     return [d.code for d in policy_violations([policy], review, frozenset(labels), "cluster.yaml")]  # type: ignore[arg-type]
 
 
 def test_renumbering_is_forbidden_only_on_request(bench: Bench) -> None:
     review = bench.review("rack-zone-512", ("{family: dual}", "{family: dual, hosts: 10.192.0.0/11}"))
-    assert codes(Policy(), review) == []
-    assert codes(Policy(forbid_renumbering=True), review) == ["FAB9010"]
-    assert codes(Policy(max_gpus_affected=511), review) == ["FAB9011"]
-    assert codes(Policy(max_gpus_affected=512), review) == []
+    assert violation_codes(Policy(), review) == []
+    assert violation_codes(Policy(forbid_renumbering=True), review) == ["FAB9010"]
+    assert violation_codes(Policy(max_gpus_affected=511), review) == ["FAB9011"]
+    assert violation_codes(Policy(max_gpus_affected=512), review) == []
 
 
 def test_a_lossless_change_needs_its_label_and_other_changes_do_not(bench: Bench) -> None:
     review = bench.review("superpod-b200-4su", ("dscp: 26", "dscp: 34"))
     policy = Policy(require_label_for_lossless="lossless-ok")
-    assert codes(policy, review) == ["FAB9013"]
-    assert codes(policy, review, "lossless-ok") == []
-    assert codes(Policy(max_impact=Impact.HITLESS), review) == ["FAB9012"]
+    assert violation_codes(policy, review) == ["FAB9013"]
+    assert violation_codes(policy, review, "lossless-ok") == []
+    assert violation_codes(Policy(max_impact=Impact.HITLESS), review) == ["FAB9012"]
 
 
 def test_a_violation_stands_at_the_line_that_causes_it(bench: Bench) -> None:
@@ -47,7 +47,7 @@ def test_a_violation_stands_at_the_line_that_causes_it(bench: Bench) -> None:
 def test_a_drain_breaks_no_policy(bench: Bench) -> None:
     review = bench.review("rack-zone-512", more="overrides: {spine03a: {drain: true}}\n")
     strict = Policy(True, 0, Impact.HITLESS, "lossless-ok", True)
-    assert codes(strict, review) == []
+    assert violation_codes(strict, review) == []
 
 
 @pytest.mark.parametrize(

@@ -141,11 +141,11 @@ class Edit(NamedTuple):
     tier: str = "tor"
 
 
-def _bgp(line: str, family: str = "l2vpn evpn", vrf: str = " vrf acme") -> str:
+def _bgp_lines(line: str, family: str = "l2vpn evpn", vrf: str = " vrf acme") -> str:
     return f"router bgp *{vrf}\n address-family {family}\n  {line}\n"
 
 
-def _nvue(path: str, value: str) -> str:
+def _nvue_lines(path: str, value: str) -> str:
     """Return lines of NVUE that set a path."""
     keys = path.split("/")
     lines = [f"{'  ' * number}  {key}:" for number, key in enumerate(keys, 1)]
@@ -154,14 +154,14 @@ def _nvue(path: str, value: str) -> str:
 
 _FRR, _ROUTES = "frr.conf", "ip route 10.0.0.0/24 acme nexthop-vrf acme\n"
 HARMFUL_TENANTS = {
-    "imports of another tenant, FRR": Edit("frr", _bgp("route-target import 65000:20002"), into=_FRR),
-    "exports as another tenant, FRR": Edit("frr", _bgp("route-target export 65000:20002"), into=_FRR),
-    "a VRF imports another, FRR": Edit("frr", _bgp("import vrf globex", "ipv4 unicast"), into=_FRR),
+    "imports of another tenant, FRR": Edit("frr", _bgp_lines("route-target import 65000:20002"), into=_FRR),
+    "exports as another tenant, FRR": Edit("frr", _bgp_lines("route-target export 65000:20002"), into=_FRR),
+    "a VRF imports another, FRR": Edit("frr", _bgp_lines("import vrf globex", "ipv4 unicast"), into=_FRR),
     "a route into another VRF, FRR": Edit("frr", "vrf acme\n ip route 10.0.0.2/31 globex nexthop-vrf globex\n", into=_FRR),
     "a route from the fabric to a tenant, FRR": Edit("frr", _ROUTES, into=_FRR),
-    "links are not announced, FRR": Edit("frr", "", _bgp("advertise ipv4 unicast"), _FRR),
-    "no map on EVPN routes, FRR": Edit("frr", "", _bgp("neighbor UPSTREAM-V4 route-map EVPN-TO-UPSTREAM out", vrf=""), _FRR),
-    "no EVPN at the spines, FRR": Edit("frr", "", _bgp("neighbor * activate", vrf=""), _FRR, "spine"),
+    "links are not announced, FRR": Edit("frr", "", _bgp_lines("advertise ipv4 unicast"), _FRR),
+    "no map on EVPN routes, FRR": Edit("frr", "", _bgp_lines("neighbor UPSTREAM-V4 route-map EVPN-TO-UPSTREAM out", vrf=""), _FRR),
+    "no EVPN at the spines, FRR": Edit("frr", "", _bgp_lines("neighbor * activate", vrf=""), _FRR, "spine"),
     "the outer header has no code point, FRR": Edit("frr", "", "iface vni20001\n    up ip link set dev vni20001 type vxlan tos inherit\n", "interfaces"),
     "another VNI, FRR": Edit("frr", "vrf acme\n vni 20009\n", "vrf acme\n vni 20001\n", _FRR),
     "imports of another tenant, EOS": Edit("eos", "router bgp *\n   vrf acme\n      route-target import evpn 65000:20002\n"),
@@ -182,10 +182,10 @@ HARMFUL_TENANTS = {
     "a route into another VRF, SONiC": Edit("sonic", '{"STATIC_ROUTE": {"Vrfacme|10.0.0.2/31": {"nexthop-vrf": "Vrfglobex", "ifname": "Ethernet64", "nexthop": "10.0.0.3"}}}', into="config_db.json"),
     "a port in the VLAN of a tenant, SONiC": Edit("sonic", '{"VLAN_MEMBER": {"Vlan2|Ethernet240": {"tagging_mode": "untagged"}}}', into="config_db.json"),
     "a VRF falls back to the fabric, SONiC": Edit("sonic", '{"VRF": {"Vrfacme": {"fallback": "true"}}}', into="config_db.json"),
-    "imports of another tenant, Cumulus": Edit("cumulus", _nvue("vrf/acme/router/bgp/route-import/from-evpn/route-target/'65000:20002'", "{}")),
-    "a VRF imports another, Cumulus": Edit("cumulus", _nvue("vrf/acme/router/bgp/address-family/ipv4-unicast/route-import/from-vrf/list/globex", "{}")),
-    "tunnels derive code points, Cumulus": Edit("cumulus", _nvue("nve/vxlan/decapsulation/dscp/action", "derive"), _nvue("nve/vxlan/decapsulation/dscp/action", "null")),
-    "another source of tunnels, Cumulus": Edit("cumulus", _nvue("nve/vxlan/source/address", "192.0.2.99"), _nvue("nve/vxlan/source/address", "null")),
+    "imports of another tenant, Cumulus": Edit("cumulus", _nvue_lines("vrf/acme/router/bgp/route-import/from-evpn/route-target/'65000:20002'", "{}")),
+    "a VRF imports another, Cumulus": Edit("cumulus", _nvue_lines("vrf/acme/router/bgp/address-family/ipv4-unicast/route-import/from-vrf/list/globex", "{}")),
+    "tunnels derive code points, Cumulus": Edit("cumulus", _nvue_lines("nve/vxlan/decapsulation/dscp/action", "derive"), _nvue_lines("nve/vxlan/decapsulation/dscp/action", "null")),
+    "another source of tunnels, Cumulus": Edit("cumulus", _nvue_lines("nve/vxlan/source/address", "192.0.2.99"), _nvue_lines("nve/vxlan/source/address", "null")),
 }  # fmt: skip
 HARMLESS_TENANTS = {
     "a description of the VRF, EOS": Edit("eos", "vrf instance acme\n   description customer 12\n"),
@@ -203,7 +203,7 @@ _LAB = (
 )
 
 
-def _spec(folder: Path, edit: Edit | None, nos: str) -> Path:
+def _write_spec(folder: Path, edit: Edit | None, nos: str) -> Path:
     folder.mkdir()
     text = spec_text(nos, more="" if nos in UNVERIFIED else f"\n{_LAB}")
     entries = ""
@@ -220,7 +220,9 @@ def _spec(folder: Path, edit: Edit | None, nos: str) -> Path:
 
 
 def _review_tenants(folder: Path, edit: Edit) -> Review:
-    return compare_specs(_spec(folder / "base", None, edit.nos), _spec(folder / "head", edit, edit.nos))
+    return compare_specs(
+        _write_spec(folder / "base", None, edit.nos), _write_spec(folder / "head", edit, edit.nos)
+    )
 
 
 @pytest.mark.spread(11)

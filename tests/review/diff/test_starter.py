@@ -30,7 +30,7 @@ from tests.review.diff.forge import (
     needs_shell,
     own_ci,
     parse_yaml,
-    recode,
+    recode_class,
     with_policy,
 )
 
@@ -41,7 +41,7 @@ pytestmark = needs_shell
 
 
 def test_an_honest_change_is_proved_reviewed_and_posted_once(forge: Forge) -> None:
-    recode(forge.author, 34)
+    recode_class(forge.author, 34)
     head = forge.propose()
     steps = forge.job("prove", head)
     assert {name: step.returncode for name, step in steps.items()} == {
@@ -79,7 +79,7 @@ def set_labels(forge: Forge, *labels: str) -> None:
     forge.store.write_text(json.dumps(state | {"labels": [*labels]}), "utf-8")
 
 
-def approvals(forge: Forge, head: str, label: str | None = None, **event: Any) -> set[str]:
+def find_approvals(forge: Forge, head: str, label: str | None = None, **event: Any) -> set[str]:
     """Return the labels that a review gets as approvals of a commit; the outcome is posted."""
     forge.log.write_text("", "utf-8")
     done = forge.job("prove", head, "fetch", "review", label=label, **event)
@@ -94,21 +94,21 @@ def test_an_approval_is_of_one_commit_and_lasts_while_its_label_does(forge: Forg
     use_stand_in(forge)
     good = forge.propose("good")
     set_labels(forge, "approved", "old")
-    assert approvals(forge, good) == set(), "labels that nobody set on this commit"
-    assert approvals(forge, good, "approved") == {"approved"}
+    assert find_approvals(forge, good) == set(), "labels that nobody set on this commit"
+    assert find_approvals(forge, good, "approved") == {"approved"}
     set_labels(forge, "Approved", "old", "needs-triage")
-    assert approvals(forge, good, "needs-triage") == {"approved", "needs-triage"}, (
+    assert find_approvals(forge, good, "needs-triage") == {"approved", "needs-triage"}, (
         "another label takes nothing away"
     )
-    assert approvals(forge, good) == {"approved", "needs-triage"}
+    assert find_approvals(forge, good) == {"approved", "needs-triage"}
 
     bad = forge.propose("bad")
-    assert approvals(forge, bad) == set()
-    assert approvals(forge, bad, "needs-triage") == {"needs-triage"}, "any label renews an old approval"
-    assert approvals(forge, good) == set(), "a force-push to an earlier commit"
-    assert approvals(forge, good, "approved") == {"approved"}
+    assert find_approvals(forge, bad) == set()
+    assert find_approvals(forge, bad, "needs-triage") == {"needs-triage"}, "any label renews an old approval"
+    assert find_approvals(forge, good) == set(), "a force-push to an earlier commit"
+    assert find_approvals(forge, good, "approved") == {"approved"}
     set_labels(forge, "needs-triage")
-    assert approvals(forge, good) == set(), "the label was removed"
+    assert find_approvals(forge, good) == set(), "the label was removed"
 
 
 USER, APP = "User", "Bot"
@@ -145,8 +145,8 @@ def test_only_a_person_who_may_write_and_is_not_the_author_approves(
         json.dumps({"comments": [], "labels": ["ok"], "permissions": permissions}), "utf-8"
     )
     setter, wanted = {"login": login, "type": kind}, {"ok"} if counts else set()
-    assert approvals(forge, head, "ok", setter=setter, apps="approvals[bot]") == wanted
-    assert approvals(forge, head) == wanted, "what an earlier run recorded"
+    assert find_approvals(forge, head, "ok", setter=setter, apps="approvals[bot]") == wanted
+    assert find_approvals(forge, head) == wanted, "what an earlier run recorded"
 
 
 @pytest.mark.slow
@@ -154,9 +154,9 @@ def test_label_set_again_by_another_user_ends_its_approval(forge: Forge) -> None
     use_stand_in(forge)
     head = forge.propose()
     set_labels(forge, "ok", "other")
-    assert approvals(forge, head, "ok") == {"ok"}
-    assert approvals(forge, head, "OK", setter={"login": "author", "type": USER}) == set()
-    assert approvals(forge, head) == set()
+    assert find_approvals(forge, head, "ok") == {"ok"}
+    assert find_approvals(forge, head, "OK", setter={"login": "author", "type": USER}) == set()
+    assert find_approvals(forge, head) == set()
 
 
 def test_a_withdrawn_approval_is_not_set_again_by_another_user(forge: Forge) -> None:
@@ -164,24 +164,26 @@ def test_a_withdrawn_approval_is_not_set_again_by_another_user(forge: Forge) -> 
     use_stand_in(forge)
     head = forge.propose()
     set_labels(forge, "ok")
-    assert approvals(forge, head, "ok") == {"ok"}
+    assert find_approvals(forge, head, "ok") == {"ok"}
     forge.set_by("author", "ok")
-    assert approvals(forge, head) == set(), "a run of another event, with the label set again"
+    assert find_approvals(forge, head) == set(), "a run of another event, with the label set again"
     forge.set_by("lead", "ok")
     forge.set_by("author", "OK")
     done = forge.job("prove", head, "fetch", label=None)
     assert json.loads((forge.work / "approved.json").read_text("utf-8")) == [], done
     forge.set_by("lead", "ok")
-    assert approvals(forge, head, "ok") == {"ok"}
+    assert find_approvals(forge, head, "ok") == {"ok"}
 
 
 def test_an_approval_is_for_one_target_branch(forge: Forge) -> None:
     use_stand_in(forge)
     head = forge.propose()
     set_labels(forge, "ok")
-    assert approvals(forge, head, "ok", base="staging") == {"ok"}
-    assert approvals(forge, head, base="main") == set(), "the same commit, to be merged into another branch"
-    assert approvals(forge, head, "ok", base="main") == {"ok"}
+    assert find_approvals(forge, head, "ok", base="staging") == {"ok"}
+    assert find_approvals(forge, head, base="main") == set(), (
+        "the same commit, to be merged into another branch"
+    )
+    assert find_approvals(forge, head, "ok", base="main") == {"ok"}
     review_of(forge, "b.yaml", head, ["fabric:no-change"])
     moved = forge.job("post", head, base="staging", spec="c.yaml")
     assert moved["label"].returncode == 0
@@ -195,9 +197,9 @@ def test_a_run_that_is_repeated_approves_nothing_again(forge: Forge) -> None:
     use_stand_in(forge)
     head = forge.propose()
     set_labels(forge, "ok")
-    assert approvals(forge, head, "ok", attempt=2) == set()
-    assert approvals(forge, head, "ok") == {"ok"}
-    assert approvals(forge, head, "ok", attempt=2) == {"ok"}, "the first attempt recorded it"
+    assert find_approvals(forge, head, "ok", attempt=2) == set()
+    assert find_approvals(forge, head, "ok") == {"ok"}
+    assert find_approvals(forge, head, "ok", attempt=2) == {"ok"}, "the first attempt recorded it"
 
 
 @pytest.mark.slow
@@ -273,7 +275,7 @@ def test_a_path_that_git_cannot_write_is_no_command_of_a_runner(forge: Forge) ->
 @pytest.mark.slow
 def test_policy_requires_the_label_that_is_set(forge: Forge) -> None:
     with_policy(forge)
-    recode(forge.author, 34)
+    recode_class(forge.author, 34)
     head = forge.propose()
     set_labels(forge, "needs-triage", "Lossless-OK")
     for label, status in (("needs-triage", 1), ("Lossless-OK", 0)):
@@ -285,7 +287,7 @@ def test_approval_written_into_a_comment_is_ignored(forge: Forge) -> None:
     import base64
 
     with_policy(forge)
-    recode(forge.author, 34)
+    recode_class(forge.author, 34)
     head = forge.propose()
     state = base64.b64encode(
         json.dumps({"labels": [], "approved": [{"name": "lossless-ok", "event": 7}]}).encode()
@@ -300,7 +302,7 @@ def test_approval_written_into_a_comment_is_ignored(forge: Forge) -> None:
 @pytest.mark.slow
 def test_a_label_that_is_set_by_ci_approves_nothing(forge: Forge) -> None:
     with_policy(forge, "require_label_for_lossless: Risk:high\n")
-    recode(forge.author, 34)
+    recode_class(forge.author, 34)
     review = forge.job("prove", forge.propose(), "fetch", "review", label="risk:high")["review"]
     assert (review.returncode, "FAB9044" in review.stdout) == (1, True)
 
@@ -349,7 +351,7 @@ def test_the_default_branch_is_proved_as_well(forge: Forge) -> None:
     assert forge.job("prove", head, "prove")["prove"].returncode == 0
 
 
-def gitlink(author: Path) -> None:
+def add_gitlink(author: Path) -> None:
     head = git(author, "rev-parse", "HEAD")
     git(author, "rm", "-rqf", "build")
     git(author, "update-index", "--add", "--cacheinfo", f"160000,{head},build")
@@ -382,7 +384,7 @@ def without_lock(author: Path) -> None:
 @pytest.mark.parametrize(
     "attack",
     [
-        gitlink,
+        add_gitlink,
         add_template,
         without_lock,
         own_ci,
@@ -409,7 +411,7 @@ def test_nothing_is_imported_from_what_is_proposed_and_no_token_is_near(forge: F
     for name in MODULES:
         for folder in (forge.author, forge.trusted):  # also where the steps run
             (folder / f"{name}.py").write_text(trap, "utf-8")
-    recode(forge.author, 34)
+    recode_class(forge.author, 34)
     head = forge.propose()
     steps = forge.job("prove", head)
     assert steps["review"].returncode == 0, steps["review"]
@@ -423,7 +425,7 @@ def test_nothing_is_imported_from_what_is_proposed_and_no_token_is_near(forge: F
 
 @pytest.mark.slow
 def test_a_branch_that_is_older_than_the_policy_is_held_to_it(forge: Forge) -> None:
-    recode(forge.author, 34)
+    recode_class(forge.author, 34)
     head = forge.propose()
     assert forge.job("prove", head, "fetch", "review")["review"].returncode == 0
     git(forge.trusted, "checkout", "-q", "main")
@@ -442,7 +444,7 @@ def test_a_change_does_not_lift_its_policy(forge: Forge) -> None:
     git(forge.trusted, "commit", "-qam", "policy")
     git(forge.trusted, "push", "-q", "origin", "main")
     git(forge.author, "pull", "-q", "origin", "main", "--no-rebase")
-    recode(forge.author, 34)
+    recode_class(forge.author, 34)
     (forge.author / "fabricc-policy.yaml").write_text("{}\n", "utf-8")
     git(forge.author, "tag", "origin/main")
     git(forge.author, "add", "-A")
@@ -464,7 +466,7 @@ def test_foreign_comment_with_the_marker_is_not_edited(forge: Forge) -> None:
     foreign = [{"id": i, "user": user, "body": f"LGTM\n{marker}"} for i, user in enumerate(others)]
     foreign.append({"id": 3, "user": BOT, "body": f"quoted: {marker}\n\nof another workflow"})
     forge.store.write_text(json.dumps({"comments": foreign, "labels": []}), "utf-8")
-    recode(forge.author, 34)
+    recode_class(forge.author, 34)
     head = forge.propose()
     forge.job("prove", head, "fetch", "review")
     for _ in range(2):
@@ -523,7 +525,7 @@ def test_why_nothing_could_be_compared_is_posted_and_fails(forge: Forge) -> None
     assert "FAB1001" in forge.state["comments"][0]["body"]
 
 
-def wheel(folder: Path, name: str, version: str, text: str) -> Path:
+def write_wheel(folder: Path, name: str, version: str, text: str) -> Path:
     import zipfile
 
     path = folder / f"{name}-{version}-py3-none-any.whl"
@@ -558,7 +560,7 @@ def test_only_what_is_pinned_by_hash_is_installed(forge: Forge) -> None:
 
     import hashlib
 
-    path = wheel(index, "fabricc", "0.1.0", "print('the real one')")
+    path = write_wheel(index, "fabricc", "0.1.0", "print('the real one')")
     right = hashlib.sha256(path.read_bytes()).hexdigest()
     for wrong in (
         "fabricc==0.1.0\n",
@@ -580,7 +582,7 @@ def test_only_what_is_pinned_by_hash_is_installed(forge: Forge) -> None:
     assert reported == "the real one\n"
     assert not (forge.folder / "hacked").exists()
 
-    wheel(index, "fabricc", "0.1.0", "print('of the same name')")
+    write_wheel(index, "fabricc", "0.1.0", "print('of the same name')")
     done = run_install(forge, index)
     assert done.returncode != 0
     assert "DO NOT MATCH THE HASHES" in done.stderr
@@ -591,10 +593,10 @@ def test_pinned_wheels_are_installed(forge: Forge) -> None:
     index = forge.folder / "index"
     index.mkdir()
     for name in ("setuptools", "wheel"):
-        wheel(index, name, "1.0", "")
+        write_wheel(index, name, "1.0", "")
     kept = forge.trusted / "ci" / "wheels"
     kept.mkdir()
-    own = wheel(kept, "fabricc", "0.1.0", "print('the real one')")
+    own = write_wheel(kept, "fabricc", "0.1.0", "print('the real one')")
     env = forge.environment(PIP_NO_INDEX="1", PIP_FIND_LINKS=str(index), PYTHON=sys.executable)
     command = ["bash", "ci/pin.sh", f"./ci/wheels/{own.name}"]
     subprocess.run(command, cwd=forge.trusted, env=env, check=True, capture_output=True)
@@ -666,7 +668,7 @@ def test_scripts_are_clean(forge: Forge) -> None:
 
 @pytest.mark.slow
 def test_a_review_uses_no_verdict_on_the_tree_of_another_commit(forge: Forge) -> None:
-    recode(forge.author, 34)
+    recode_class(forge.author, 34)
     good = forge.propose()
     assert forge.job("prove", good, "fetch", "prove")["prove"].returncode == 0
     edit_spec(forge.author)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.cli.init import STARTER
-from tests.review.diff.forge import Forge, needs_shell, parse_yaml, recode
+from tests.review.diff.forge import Forge, needs_shell, parse_yaml, recode_class
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,7 +124,7 @@ def test_the_steps_prove_and_review_an_honest_change(forge: Forge) -> None:
     (job,) = pipeline["jobs"]
     steps = {step["displayName"]: step for step in job["steps"] if "bash" in step}
     assert [name for name, step in steps.items() if "SYSTEM_ACCESSTOKEN" in step.get("env", {})] == ["post"]
-    recode(forge.author, 34)
+    recode_class(forge.author, 34)
     head = forge.propose()
     subprocess.run(["git", "fetch", "-q", "origin", "topic"], cwd=forge.trusted, check=True)
     (forge.work / "trusted").mkdir(parents=True, exist_ok=True)

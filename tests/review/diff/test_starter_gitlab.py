@@ -24,7 +24,7 @@ from tests.review.diff.forge import (
     needs_shell,
     own_ci,
     parse_yaml,
-    recode,
+    recode_class,
 )
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def test_a_note_with_a_damaged_state_counts_as_not_compared(state: str) -> None:
 def test_gitlab_keeps_one_note_and_takes_no_other_for_its_own(forge: Forge, gitlab: GitLab) -> None:
     gitlab.add_note(5, f"LGTM\n\n{MARKER}")
     for dscp in (34, 35):
-        recode(forge.author, dscp)
+        recode_class(forge.author, dscp)
         gitlab.merge_requests = [{"iid": 7, "sha": forge.propose(), "labels": ["x", "--policy=y"]}]
         run_schedule(forge, gitlab)
         assert len(gitlab.notes) == 2
@@ -205,7 +205,7 @@ def test_gitlab_keeps_one_note_and_takes_no_other_for_its_own(forge: Forge, gitl
 def test_gitlab_proves_a_merge_request_with_the_scripts_of_the_default_branch(
     forge: Forge, gitlab: GitLab
 ) -> None:
-    recode(forge.author, 34)
+    recode_class(forge.author, 34)
     good = forge.propose()
     own_ci(forge.author)
     bad = forge.propose()

@@ -25,7 +25,7 @@ ADDED = TENANTS.replace("  globex: {hosts: [rack001-host02]}\n", "")
 assert len({MOVED, ADDED, TENANTS}) == 3
 
 
-def side(nos: str, tenants: str, lock: str = "", hosts: int = 4) -> SpecSide:
+def make_side(nos: str, tenants: str, lock: str = "", hosts: int = 4) -> SpecSide:
     """Return a side of a review; `lock`: the lock that it continues."""
     return side_of(spec_text(nos, tenants=tenants, hosts=hosts), lock)
 
@@ -42,15 +42,15 @@ def side_of(text: str, lock: str = "") -> SpecSide:
         return SpecSide.of("side", found, found.fabric)
 
 
-def reviewed(nos: str, before: str, after: str) -> Review:
+def review_tenants(nos: str, before: str, after: str) -> Review:
     """Review a change of tenants."""
-    base = side(nos, before)
-    return compare_sides(base, side(nos, after, base.compiled.lock_text), Context(), jobs=1)
+    base = make_side(nos, before)
+    return compare_sides(base, make_side(nos, after, base.compiled.lock_text), Context(), jobs=1)
 
 
 @pytest.mark.parametrize("nos", EXPRESSED)
 def test_a_move_touches_the_ports_of_one_host(nos: str) -> None:
-    found = reviewed(nos, TENANTS, MOVED)
+    found = review_tenants(nos, TENANTS, MOVED)
     assert found.tenants == (
         "tenant acme loses 8 GPUs: 8 ports on 1 ToR, no session of another tenant resets",
         "tenant globex gains 8 GPUs: 8 ports on 1 ToR, no session of another tenant resets",
@@ -62,23 +62,23 @@ def test_a_move_touches_the_ports_of_one_host(nos: str) -> None:
 
 
 def test_only_the_tors_of_a_moved_host_and_their_neighbors_are_compared() -> None:
-    base = side("frr", TENANTS)
-    head = side("frr", MOVED, base.compiled.lock_text)
+    base = make_side("frr", TENANTS)
+    head = make_side("frr", MOVED, base.compiled.lock_text)
     suspects = head.possible_changes(base)
     assert suspects is not None
     assert "rack002-tor1a" in suspects
     assert "rack001-tor1a" not in suspects
     swapped = "".join(reversed(TENANTS.splitlines(keepends=True)))
-    assert reviewed("frr", TENANTS, swapped).changed == 0
+    assert review_tenants("frr", TENANTS, swapped).changed == 0
 
 
 def test_the_policy_forbids_moves_and_not_new_hosts() -> None:
     policy = Policy(forbid_tenant_moves=True)
-    reported = policy_violations([policy], reviewed("frr", TENANTS, MOVED), frozenset(), "s")
+    reported = policy_violations([policy], review_tenants("frr", TENANTS, MOVED), frozenset(), "s")
     assert [(each.code, each.message) for each in reported] == [
         ("FAB9048", "the policy forbids moves between tenants: rack002-host01 from acme to globex")
     ]
-    grown = reviewed("frr", ADDED, TENANTS)
+    grown = review_tenants("frr", ADDED, TENANTS)
     assert policy_violations([policy], grown, frozenset(), "s") == ()
     assert grown.tenants == (
         "tenant globex gains 8 GPUs: 8 ports on 1 ToR, no session of another tenant resets",
@@ -90,7 +90,7 @@ RENAMED = TENANTS.replace("  globex:", "  newco:")
 
 
 def test_a_tenant_that_has_another_name_is_no_move() -> None:
-    base = side("frr", TENANTS)
+    base = make_side("frr", TENANTS)
     found = {}
     for tenants in (RENAMED, MOVED.replace("  globex:", "  newco:")):
         text = spec_text("frr", tenants=tenants, more="\nmoved: {globex: newco}")
@@ -99,12 +99,12 @@ def test_a_tenant_that_has_another_name_is_no_move() -> None:
     renamed, moved = found.values()
     assert (renamed.tenant_moves, renamed.tenants) == ((), ("tenant globex becomes newco",))
     assert moved.tenant_moves == ("rack002-host01 from acme to newco",)
-    unstated = compare_sides(base, side("frr", RENAMED), Context(), jobs=1)
+    unstated = compare_sides(base, make_side("frr", RENAMED), Context(), jobs=1)
     assert unstated.tenant_moves == ("rack001-host02 from globex to newco",)
 
 
 def test_a_host_that_has_another_name_moves_all_the_same() -> None:
-    base = side("frr", TENANTS)
+    base = make_side("frr", TENANTS)
     moves = []
     for tenants in (TENANTS, MOVED):
         text = spec_text("frr", tenants=tenants).replace("rack002", "rack009")
@@ -138,13 +138,15 @@ def test_another_number_of_a_tenant_changes_every_switch_with_its_vrf() -> None:
 
 
 def test_diff_without_tenant_changes_has_no_tenant_section() -> None:
-    found = reviewed("frr", TENANTS, TENANTS)
+    found = review_tenants("frr", TENANTS, TENANTS)
     assert (found.tenants, found.tenant_moves) == ((), ())
     assert "tenants" not in as_json(found)
 
 
 def test_a_new_tor_resets_no_session_between_loopbacks() -> None:
     """Its own sessions come with its links, at spines whose other sessions stay."""
-    base = side("junos", TENANTS)
-    found = compare_sides(base, side("junos", TENANTS, base.compiled.lock_text, hosts=6), Context(), jobs=1)
+    base = make_side("junos", TENANTS)
+    found = compare_sides(
+        base, make_side("junos", TENANTS, base.compiled.lock_text, hosts=6), Context(), jobs=1
+    )
     assert (found.impact, found.sessions, {*found.safeguards_lost}) == (Impact.HITLESS, 0, set())

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from tests.review.diff.conftest import Bench
 
 
-def slow(*values: str) -> ParameterSet:
+def slow_case(*values: str) -> ParameterSet:
     """A case that the ordinary run leaves out."""
     return pytest.param(*values, marks=pytest.mark.slow)
 
 
 EDITS = [
-    slow("rack-zone-512", "{family: dual}", "{family: dual, hosts: 10.192.0.0/11}"),
-    slow("superpod-b200-4su", "dscp: 26", "dscp: 34"),
+    slow_case("rack-zone-512", "{family: dual}", "{family: dual, hosts: 10.192.0.0/11}"),
+    slow_case("superpod-b200-4su", "dscp: 26", "dscp: 34"),
     ("lab-smallest", "dscp: 26", "dscp: 34"),
 ]
 
@@ -54,7 +54,7 @@ def test_diff_of_trees_equals_diff_of_specs(bench: Bench, inventory: str, old: s
 
 @pytest.mark.parametrize(
     "inventory",
-    [slow("rack-zone-512"), slow("superpod-b200-4su"), "lab-smallest", "storage-zone"],
+    [slow_case("rack-zone-512"), slow_case("superpod-b200-4su"), "lab-smallest", "storage-zone"],
 )
 def test_a_tree_and_its_own_spec_do_not_differ(bench: Bench, inventory: str) -> None:
     spec = bench.spec(inventory, "base")

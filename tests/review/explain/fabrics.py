@@ -49,7 +49,7 @@ FURTHER: dict[str, list[tuple[str, dict[str, Any]]]] = {
 """System -> model and settings that the model of the feature table does not express."""
 
 
-def samples(nos: str) -> Iterator[Switch]:
+def back_samples(nos: str) -> Iterator[Switch]:
     """The switches that the back end's own tests render."""
     module = importlib.import_module(f"tests.back.nos.{nos}.variants")
     variants = module.VARIANTS
@@ -57,7 +57,7 @@ def samples(nos: str) -> Iterator[Switch]:
     yield from getattr(module, "SPINES", {}).values()
     yield from outward.switches(nos)
     if nos in segmented.EXPRESSED:
-        yield from segmented.switches(nos)
+        yield from segmented.segmented_switches(nos)
     if nos in tenanted.EXPRESSED:
         yield from tenanted.switches(nos)
 
@@ -99,12 +99,12 @@ def host_facts() -> Iterator[Facts]:
     yield host_files.planned(replace(HOSTS["plain"], ports=ports, network="storage", guest=True))
 
 
-def inventory(name: str) -> PlanSources:
+def plan_inventory(name: str) -> PlanSources:
     """The plan of an inventory."""
     return known_of_front(compile_spec(ROOT / "inventories" / name / "cluster.yaml", gaps=False))
 
 
-def subjects(known: PlanSources) -> Iterator[Subject]:
+def pick_subjects(known: PlanSources) -> Iterator[Subject]:
     """One switch of each kind, and one host of each group."""
     for at in known.fabric.kinds():
         yield subject_of(known, at)

@@ -57,17 +57,17 @@ def known_of(document: dict[str, Any]) -> PlanSources:
 def compute_formula(text: str) -> int:
     """Return what the numbers of a closed form come to; addresses count as the numbers that they are."""
     plain = _ADDRESS.sub(lambda found: str(int(ip_address(found[0]))), text).replace("^", "**")
-    return _value(ast.parse(plain, mode="eval").body)
+    return _evaluate_node(ast.parse(plain, mode="eval").body)
 
 
-def _value(node: ast.expr) -> int:
+def _evaluate_node(node: ast.expr) -> int:
     match node:
         case ast.Constant(value=int(number)):
             return number
         case ast.BinOp(left, operation, right):
-            return int(_OPERATIONS[type(operation)](_value(left), _value(right)))
+            return int(_OPERATIONS[type(operation)](_evaluate_node(left), _evaluate_node(right)))
         case ast.Call(func=ast.Name(id="log2"), args=[argument]):
-            return int(log2(_value(argument)))
+            return int(log2(_evaluate_node(argument)))
     raise ValueError(ast.dump(node))
 
 

@@ -15,8 +15,8 @@ from fabricc.review.explain.model import Source
 from fabricc.review.explain.origins import PlanSources
 from fabricc.review.explain.pools import list_pools
 from fabricc.review.explain.questions import explain_prefix
-from tests.effort import examples
-from tests.front.planning.support import document, planned, spec_of
+from tests.effort import scale_examples
+from tests.front.planning.support import make_document, planned, spec_of
 from tests.review.explain.support import assert_formulas_hold, known_of
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ TWO_POD_CORES = {
 
 
 @st.composite
-def documents(draw: st.DrawFn) -> dict[str, Any]:
+def draw_documents(draw: st.DrawFn) -> dict[str, Any]:
     """Fabrics of one or two tiers above the ToRs, of each family, with pools and ASNs of their own."""
     per_unit = draw(st.sampled_from([2, 4, 7]))
     sections: dict[str, Any] = {
@@ -57,11 +57,11 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
         sections["spines"] = {"units_per_pod": draw(st.sampled_from([1, 2]))}
         sections["cores"] = {"model": "sn5400", "nos": "frr"}
     elif draw(st.booleans()):
-        sections["gpus"] = uneven(per_unit)
-    return document(**sections)
+        sections["gpus"] = uneven_spec(per_unit)
+    return make_document(**sections)
 
 
-def uneven(per_unit: int) -> dict[str, Any]:
+def uneven_spec(per_unit: int) -> dict[str, Any]:
     """Two host groups, of which one sends twice as much to a ToR."""
     groups = [
         {"name": name, "model": "dgx-b200", "hosts": 2 * size, "hosts_per_unit": size}
@@ -78,7 +78,7 @@ def plan_document(text: dict[str, Any]) -> PlanSources:
     return PlanSources(spec_of(text), fabric, {})
 
 
-def owners(fabric: Fabric) -> dict[str, Owner]:
+def find_owners(fabric: Fabric) -> dict[str, Owner]:
     """Address -> device and port of everything that has one; the port of a loopback is `loopback`."""
     found: dict[str, Owner] = {}
     for at in fabric.switch_ids():
@@ -100,21 +100,21 @@ def owners(fabric: Fabric) -> dict[str, Owner]:
     return found
 
 
-def details(explanation: Explanation) -> dict[str, str]:
+def detail_values(explanation: Explanation) -> dict[str, str]:
     return dict(explanation.details)
 
 
-@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
-@given(documents(), st.data())
+@settings(max_examples=scale_examples(60), suppress_health_check=[HealthCheck.too_slow])
+@given(draw_documents(), st.data())
 def test_an_assigned_address_is_that_of_the_port_that_has_it(
     text: dict[str, Any], data: st.DataObject
 ) -> None:
     plan = plan_document(text)
-    everyone = owners(plan.fabric)
+    everyone = find_owners(plan.fabric)
     for address in data.draw(st.lists(st.sampled_from(sorted(everyone)), min_size=8, max_size=20)):
         device, port = everyone[address]
         explanation = explain_address(plan, address)
-        reported = details(explanation)
+        reported = detail_values(explanation)
         assert reported["device"] == device
         assert reported.get("port", port) == port
         (statement,) = explanation.statements
@@ -123,19 +123,19 @@ def test_an_assigned_address_is_that_of_the_port_that_has_it(
         assert_formulas_hold(statement)
 
 
-@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
-@given(documents(), st.data())
+@settings(max_examples=scale_examples(60), suppress_health_check=[HealthCheck.too_slow])
+@given(draw_documents(), st.data())
 def test_unassigned_addresses_have_no_owner(text: dict[str, Any], data: st.DataObject) -> None:
     plan = plan_document(text)
-    everyone = owners(plan.fabric)
+    everyone = find_owners(plan.fabric)
     for found in list_pools(plan.fabric):
         for offset in data.draw(st.lists(st.integers(0, (1 << min(found.pool.bits, 40)) - 1), max_size=12)):
             address = found.pool.address(offset)
-            assert ("device" in details(explain_address(plan, address))) == (address in everyone)
+            assert ("device" in detail_values(explain_address(plan, address))) == (address in everyone)
 
 
-@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
-@given(documents(), st.data())
+@settings(max_examples=scale_examples(60), suppress_health_check=[HealthCheck.too_slow])
+@given(draw_documents(), st.data())
 def test_an_asn_is_that_of_the_switches_that_have_it(text: dict[str, Any], data: st.DataObject) -> None:
     plan = plan_document(text)
     switches: dict[int, list[str]] = {}
@@ -145,7 +145,7 @@ def test_an_asn_is_that_of_the_switches_that_have_it(text: dict[str, Any], data:
     base = plan.fabric.routing.asn_base
     for asn in [*switches, *data.draw(st.lists(st.integers(base - 1, base + (1 << 20)), max_size=20))]:
         explanation = explain_asn(plan, asn)
-        reported = details(explanation)
+        reported = detail_values(explanation)
         listed = reported.get("device") or reported.get("devices", "")
         if asn not in switches:
             assert not listed
@@ -160,21 +160,21 @@ def test_an_asn_is_that_of_the_switches_that_have_it(text: dict[str, Any], data:
         assert int(explanation.statements[0].formulas[-1].value) == asn
 
 
-@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.too_slow])
-@given(documents(), st.data())
+@settings(max_examples=scale_examples(30), suppress_health_check=[HealthCheck.too_slow])
+@given(draw_documents(), st.data())
 def test_an_aggregate_is_that_of_the_tor_that_announces_it(text: dict[str, Any], data: st.DataObject) -> None:
     plan = plan_document(text)
     tors = [at for unit in plan.fabric.units for at in plan.fabric.tor_ids(unit)]
     switch = plan.fabric.switch(data.draw(st.sampled_from(tors)))
     for aggregate in switch.bgp.aggregates:
         explanation = explain_prefix(plan, aggregate)
-        assert details(explanation)["device"] == switch.name
+        assert detail_values(explanation)["device"] == switch.name
         assert_formulas_hold(explanation.statements[0])
         _, first, length = explanation.statements[0].formulas
         assert f"{first.value}/{length.value}" == aggregate
 
 
-PLAN = known_of(document(**TWO_POD_CORES, management={"ntp": ["172.16.0.2"], "syslog": ["192.0.2.7"]}))
+PLAN = known_of(make_document(**TWO_POD_CORES, management={"ntp": ["172.16.0.2"], "syslog": ["192.0.2.7"]}))
 
 
 def test_an_address_in_no_pool_names_the_nearest() -> None:
@@ -186,7 +186,7 @@ def test_an_address_in_no_pool_names_the_nearest() -> None:
 def test_unassigned_address_explains_the_missing_coordinate() -> None:
     explanation = explain_address(PLAN, "10.64.3.255")
     assert explanation.title == "not assigned"
-    assert details(explanation)["nobody's"]
+    assert detail_values(explanation)["nobody's"]
 
 
 def test_servers_and_the_gateway_are_known_by_the_key_that_names_them() -> None:
@@ -219,24 +219,24 @@ def test_a_prefix_is_named_for_what_it_is(prefix: str, title: str) -> None:
 
 
 def test_links_that_are_unnumbered_have_no_addresses() -> None:
-    plan = known_of(document(addressing={"fabric_links": "unnumbered"}))
+    plan = known_of(make_document(addressing={"fabric_links": "unnumbered"}))
     explanation = explain_address(plan, "10.64.0.1")
     assert explanation.title == "not assigned"
     assert "unnumbered" in explanation.statements[0].rule
 
 
-WIDE = known_of(document(**TWO_POD_CORES, addressing={"family": "dual", "link_prefix_length": 30}))
+WIDE = known_of(make_document(**TWO_POD_CORES, addressing={"family": "dual", "link_prefix_length": 30}))
 
 
 def test_links_of_a_30_are_explained_by_their_inner_two_addresses() -> None:
     """Each end is its port's and its formula gives it; the outer two are nobody's, and the /30 is the link."""
-    everyone = owners(WIDE.fabric)
+    everyone = find_owners(WIDE.fabric)
     pool = ip_network(str(WIDE.fabric.addresses.links4))
     ends = {address: owner for address, owner in everyone.items() if ip_address(address) in pool}
     assert len(ends) == 2 * len({ip_network(f"{address}/30", strict=False) for address in ends}) > 0
     for address, (device, port) in ends.items():
         explanation = explain_address(WIDE, address)
-        reported, (statement,) = details(explanation), explanation.statements
+        reported, (statement,) = detail_values(explanation), explanation.statements
         link = ip_network(f"{address}/30", strict=False)
         assert (reported["device"], reported["port"], reported["prefix"]) == (device, port, str(link))
         assert statement.formulas[-1].value == address
@@ -249,5 +249,5 @@ def test_links_of_a_30_are_explained_by_their_inner_two_addresses() -> None:
 
 def test_the_pools_partition_what_is_assigned() -> None:
     networks = [ip_network(str(found.pool)) for found in list_pools(PLAN.fabric)]
-    for address in owners(PLAN.fabric):
+    for address in find_owners(PLAN.fabric):
         assert sum(ip_network(address).subnet_of(network) for network in networks) == 1  # type: ignore[arg-type]

@@ -18,11 +18,11 @@ from fabricc.review.explain.devices import (
 from fabricc.review.explain.facts import Explainer
 from fabricc.review.explain.model import SubjectError
 from fabricc.review.explain.questions import explain_name, subject_of
-from tests.front.planning.support import document
+from tests.front.planning.support import make_document
 from tests.front.planning.test_shapes import SHAPES
-from tests.review.explain.fabrics import INVENTORIES, inventory, subjects
+from tests.review.explain.fabrics import INVENTORIES, pick_subjects, plan_inventory
 from tests.review.explain.support import assert_formulas_hold, known_of
-from tests.review.explain.test_addresses import uneven
+from tests.review.explain.test_addresses import uneven_spec
 
 if TYPE_CHECKING:
     from fabricc.review.explain.origins import PlanSources
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module", params=INVENTORIES)
 def known(request: pytest.FixtureRequest) -> PlanSources:
-    return inventory(request.param)
+    return plan_inventory(request.param)
 
 
 def test_a_device_is_explained_by_its_own_numbers(known: PlanSources) -> None:
     explainer = Explainer(known)
-    for subject in subjects(known):
+    for subject in pick_subjects(known):
         explanation = explain_device(explainer, subject)
         assert explanation.subject == subject.device.name
         values = {statement.name: statement.value for statement in explanation.statements}
@@ -50,7 +50,7 @@ def test_a_device_is_explained_by_its_own_numbers(known: PlanSources) -> None:
 
 
 def test_a_tray_is_explained_with_its_rack_and_nvlink_domain() -> None:
-    known = inventory("gb200-nvl72-su")
+    known = plan_inventory("gb200-nvl72-su")
     details = dict(explain_name(known, "a03-host07").details)
     assert (details["rack"], details["NVLink domain"]) == ("a03", "a03")
 
@@ -67,7 +67,7 @@ def test_the_counts_are_those_of_the_plan(known: PlanSources) -> None:
 
 
 def test_uplinks_are_explained_by_the_hosts_of_their_own_tor() -> None:
-    known = known_of(document(gpus=uneven(4), spines={"count": 4}))
+    known = known_of(make_document(gpus=uneven_spec(4), spines={"count": 4}))
     assert known.fabric.tor_links == (1, 2)
     for group, own in enumerate(known.fabric.tor_links):
         reported = explain_uplinks(known, group)
@@ -81,7 +81,7 @@ def test_uplinks_are_explained_by_the_hosts_of_their_own_tor() -> None:
 
 
 def test_the_maximum_of_paths_follows_from_its_figures(known: PlanSources) -> None:
-    subject = next(subjects(known))
+    subject = next(pick_subjects(known))
     steps = [row.value for row in Explainer(known).fact(subject, "bgp/maximum_paths").steps]
     of_tor, of_spine, stride, held, planned = map(int, steps)
     paths = max(of_tor, of_spine, known.fabric.shape.links_per_spine)
@@ -90,7 +90,7 @@ def test_the_maximum_of_paths_follows_from_its_figures(known: PlanSources) -> No
 
 def test_a_port_is_explained_with_all_that_is_stated_of_it(known: PlanSources) -> None:
     explainer = Explainer(known)
-    for subject in subjects(known):
+    for subject in pick_subjects(known):
         name = next(iter(subject.ports))
         explanation = explain_port(explainer, subject, name)
         reported = {statement.name for statement in explanation.statements}
@@ -99,7 +99,7 @@ def test_a_port_is_explained_with_all_that_is_stated_of_it(known: PlanSources) -
         assert peer is None or dict(explanation.details)["far end"] == f"{peer.device} {peer.port}"
 
 
-KNOWN = known_of(document())
+KNOWN = known_of(make_document())
 
 
 def test_a_word_or_a_path_chooses_facts() -> None:
@@ -134,7 +134,7 @@ def test_a_name_that_nothing_has_is_a_diagnostic(name: str) -> None:
 def test_devices_of_every_shape_are_explained(name: str) -> None:
     known = known_of(SHAPES[name])
     explainer = Explainer(known)
-    for subject in subjects(known):
+    for subject in pick_subjects(known):
         explanation = explain_device(explainer, subject)
         assert explanation.subject == subject.device.name
         for statement in explanation.statements:

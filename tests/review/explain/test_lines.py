@@ -14,7 +14,7 @@ from fabricc.review.explain.lines import Place, Texts, explain_line
 from fabricc.review.explain.questions import subject_of
 from fabricc.review.explain.text import explanation_lines as text_of
 from tests.back.nos.feature_table import BASE, FEATURES, MODELS
-from tests.front.planning.support import document
+from tests.front.planning.support import make_document
 from tests.review.explain.support import known_of
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def texts_of(subject: Subject, nos: str) -> Texts:
     return Texts(files, files, back_end.read)
 
 
-def explained(subject: Subject, texts: Texts, file: str, number: int) -> Explanation:
+def explain_at(subject: Subject, texts: Texts, file: str, number: int) -> Explanation:
     return explained_by(Explainer(subject.plan), subject, texts, Place(file, number))
 
 
@@ -58,7 +58,7 @@ def explain_text(subject: Subject, texts: Texts, text: str) -> Explanation:
     for file, content in texts.found.items():
         for number, line in enumerate(content.splitlines(), 1):
             if text in line:
-                return explained(subject, texts, file, number)
+                return explain_at(subject, texts, file, number)
     raise AssertionError(text)
 
 
@@ -140,9 +140,9 @@ def test_lines_without_facts_are_distinguished() -> None:
 
 
 def test_a_line_of_an_overlay_is_the_users_own() -> None:
-    known = known_of(document(overlays=[{"file": "own.conf", "nos": "frr", "into": "frr.conf"}]))
+    known = known_of(make_document(overlays=[{"file": "own.conf", "nos": "frr", "into": "frr.conf"}]))
     subject = subject_of(known, next(known.fabric.switch_ids()))
     files = {"frr.conf": "hostname su001-tor1a\nlog file /var/log/frr.log\n"}
     texts = Texts(files, {}, back_ends.load("frr").read, {("frr.conf", 2)})
-    assert dict(explained(subject, texts, "frr.conf", 2).details)["overlay"].endswith("the user's own")
-    assert "overlay" not in dict(explained(subject, texts, "frr.conf", 1).details)
+    assert dict(explain_at(subject, texts, "frr.conf", 2).details)["overlay"].endswith("the user's own")
+    assert "overlay" not in dict(explain_at(subject, texts, "frr.conf", 1).details)

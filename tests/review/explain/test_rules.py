@@ -19,8 +19,8 @@ from fabricc.review.explain.origins import key_description, path_of
 from fabricc.review.explain.subject import LISTS, Subject
 from fabricc.review.explain.text import explanation_lines
 from tests.back.nos.feature_table import BASE, FEATURES, MODELS
-from tests.front.planning.support import document
-from tests.review.explain.fabrics import INVENTORIES, inventory, subjects
+from tests.front.planning.support import make_document
+from tests.review.explain.fabrics import INVENTORIES, pick_subjects, plan_inventory
 from tests.review.explain.support import assert_formulas_hold, is_page, known_of
 
 if TYPE_CHECKING:
@@ -36,22 +36,22 @@ OF_REVIEWS = {
 WORD = re.compile(r"\{[a-z_]+\}")
 
 
-def example(path: str) -> str:
+def example_path(path: str) -> str:
     """A path that is declared so; lists of prefixes have their reasons by name."""
     return path.replace("prefix_list[*]", "prefix_list[OWN-V4]").replace("*", "x").replace("#", "10")
 
 
-def reasons(nos: str) -> list[Reason]:
+def find_reasons(nos: str) -> list[Reason]:
     """Every reason that rows, families and ports outside the fabric have."""
     words = vocabulary_of(nos)
-    rows = [words.row(path) for path in (*map(example, words.rows), *words.families)]
+    rows = [words.row(path) for path in (*map(example_path, words.rows), *words.families)]
     return [words.outside, *(row.reason for row in rows if row.reason)]
 
 
 @pytest.mark.parametrize("nos", ["host", *BUILT_IN])
 def test_every_declared_fact_has_a_rule(nos: str) -> None:
     words = vocabulary_of(nos)
-    silent = {path for path in words.rows if words.row(example(path)).reason is None}
+    silent = {path for path in words.rows if words.row(example_path(path)).reason is None}
     assert silent - OF_REVIEWS == set()
 
 
@@ -73,9 +73,9 @@ def has_rule_and_origin(statement: Statement) -> bool:
 )
 @pytest.mark.spread(3)
 def test_every_fact_of_an_inventory_is_explained(name: str) -> None:
-    known = inventory(name)
+    known = plan_inventory(name)
     explainer = Explainer(known)
-    for subject in subjects(known):
+    for subject in pick_subjects(known):
         for path, value in subject.planned.items():
             statement = explainer.fact(subject, path)
             assert has_rule_and_origin(statement), statement
@@ -86,8 +86,8 @@ def test_every_fact_of_an_inventory_is_explained(name: str) -> None:
 
 
 def test_undeclared_fact_is_explained_as_unknown() -> None:
-    known = known_of(document())
-    tor = next(subjects(known))
+    known = known_of(make_document())
+    tor = next(pick_subjects(known))
     theirs = Subject(known, tor.at, tor.device, {"theirs/thing": "on"}, tor.waist)
     statement = Explainer(known).fact(theirs, "theirs/thing")
     assert (statement.value, statement.origins) == ("on", ())
@@ -95,7 +95,7 @@ def test_undeclared_fact_is_explained_as_unknown() -> None:
 
 
 def test_the_last_step_of_a_worksheet_gives_the_threshold() -> None:
-    known = inventory("superpod-b200-4su")
+    known = plan_inventory("superpod-b200-4su")
     explainer = Explainer(known)
     last = {"headroom/xoff_bytes": "xoff", "headroom/xon_bytes": "xon", "headroom/size_bytes": "size"}
     last |= {
@@ -103,7 +103,7 @@ def test_the_last_step_of_a_worksheet_gives_the_threshold() -> None:
         "queue[3]/ecn_max_bytes": "Kmax",
         "queue[3]/ecn_max_percent": "Pmax",
     }
-    for subject in subjects(known):
+    for subject in pick_subjects(known):
         for port in subject.ports:
             for leaf, label in last.items():
                 path = f"interface[{port}]/{leaf}"
@@ -117,9 +117,9 @@ def test_a_prefix_limit_follows_from_the_switches_that_can_announce(cores: bool)
     three = {"spines": {"units_per_pod": 2}, "cores": {"model": "sn5400", "nos": "frr"}} if cores else {}
     for hosts in (16, 40, 64):
         gpus = {"model": "dgx-b200", "hosts": hosts, "hosts_per_unit": 8}
-        known = known_of(document(gpus=gpus, **three))
+        known = known_of(make_document(gpus=gpus, **three))
         explainer = Explainer(known)
-        for subject in subjects(known):
+        for subject in pick_subjects(known):
             for key in subject.sessions:
                 statement = explainer.fact(subject, f"bgp/neighbor[{key}]/maximum_prefixes")
                 limit = subject.planned[f"bgp/neighbor[{key}]/maximum_prefixes"]
@@ -131,9 +131,9 @@ def test_a_prefix_limit_follows_from_the_switches_that_can_announce(cores: bool)
 
 @pytest.mark.parametrize("nos", ["host", *BUILT_IN])
 def test_rows_name_what_there_is(nos: str) -> None:
-    known = known_of(document())
+    known = known_of(make_document())
     labels = {row.label for sheet in list_worksheets(known.spec, known.fabric) for row in sheet.rows}
-    for rule in reasons(nos):
+    for rule in find_reasons(nos):
         assert rule.formula in ("", *FORMS)
         assert not rule.docs or "{nos}" in rule.docs or is_page(rule.docs), rule.docs
         assert all(key in LISTS for key in rule.keys if key.startswith("@"))
@@ -155,10 +155,10 @@ def test_rows_name_what_there_is(nos: str) -> None:
 
 
 def test_a_value_is_traced_to_the_line_or_default_that_decided_it() -> None:
-    text = document(mtu={"switch": 9216}, overrides={"su001-tor1a": {"ports": {"swp1": {"cable_m": 3}}}})
+    text = make_document(mtu={"switch": 9216}, overrides={"su001-tor1a": {"ports": {"swp1": {"cable_m": 3}}}})
     known = known_of(text)
     explainer = Explainer(known)
-    tor = next(subjects(known))
+    tor = next(pick_subjects(known))
     output = explainer.fact(tor, "interface[swp1]/mtu").origins[0]
     assert (output.source, output.key, output.snippet) == (Source.SPEC, "mtu.switch", '"switch": 9216')
     default = explainer.fact(tor, "bgp/hold_s").origins[0]
@@ -175,7 +175,7 @@ def test_a_value_is_traced_to_the_line_or_default_that_decided_it() -> None:
 def test_a_value_that_the_system_holds_otherwise_shows_both() -> None:
     tier = {"model": dict(MODELS)["junos"], "nos": "junos"}
     known = known_of({**BASE, **FEATURES["ECN marking"], "tors": tier, "spines": tier})
-    tor = next(subjects(known))
+    tor = next(pick_subjects(known))
     path = next(
         path for path in tor.planned if path.endswith("/queue[3]/scheduler")
     )  # of what strict ones leave

@@ -58,7 +58,7 @@ class Graph:
         return path
 
 
-def bisection(fabric: Fabric, cables: list[CableRow]) -> int:
+def find_bisection(fabric: Fabric, cables: list[CableRow]) -> int:
     """Return the least traffic that any half of the units can send to the other half; the even number of units are
     equal.
     """

@@ -86,6 +86,6 @@ class Page(HTMLParser):
         self.text.append(data)
 
 
-def number(text: str) -> int:
+def parse_number(text: str) -> int:
     """A whole number as people write it."""
     return int(text.replace(",", ""))

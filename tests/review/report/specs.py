@@ -16,7 +16,7 @@ CORES = "cores: {model: linux-16x100, nos: frr}\n"
 LAB = "accept: [{code: FAB5201, reason: a lab of namespaces}, {code: FAB5202, reason: a lab of namespaces}]\n"
 
 
-def lab(hosts: int, per_unit: int, uplinks: int, spines: int, more: str = "") -> str:
+def lab_spec(hosts: int, per_unit: int, uplinks: int, spines: int, more: str = "") -> str:
     """Hosts of two rails on switches of 16 ports of 100G."""
     return (
         f"cluster: lab\ngpus: {{model: lab-host, hosts: {hosts}, hosts_per_unit: {per_unit}}}\n"
@@ -36,11 +36,12 @@ def two_ports(hosts: int, per_unit: int, planes: int, wiring: str = "rail") -> s
 
 
 SMALL = {
-    "single links": lab(4, 2, 2, 2),
-    "parallel links": lab(4, 2, 4, 2),
-    "oversubscribed": lab(8, 4, 2, 2),
-    "four units": lab(8, 2, 2, 2),
-    "cores": lab(8, 2, 2, 2, ", units_per_pod: 2, uplinks: 4") + "cores: {model: linux-16x100, nos: frr}\n",
+    "single links": lab_spec(4, 2, 2, 2),
+    "parallel links": lab_spec(4, 2, 4, 2),
+    "oversubscribed": lab_spec(8, 4, 2, 2),
+    "four units": lab_spec(8, 2, 2, 2),
+    "cores": lab_spec(8, 2, 2, 2, ", units_per_pod: 2, uplinks: 4")
+    + "cores: {model: linux-16x100, nos: frr}\n",
     "two planes": two_ports(4, 2, 2),
     "two ToRs a host": two_ports(4, 2, 1),
     "racks": two_ports(4, 2, 1, "rack"),
@@ -74,7 +75,7 @@ spines: {{model: sn5600, nos: sonic-202505, count: 8}}
 {PRIORITIES}"""
 """Racks that send 12.8 and 25.6 Tb/s, to eight spines by four links of 400G each and by eight."""
 
-UNNUMBERED = lab(4, 2, 2, 2) + "addressing: {family: ipv6, fabric_links: unnumbered}\n"
+UNNUMBERED = lab_spec(4, 2, 2, 2) + "addressing: {family: ipv6, fabric_links: unnumbered}\n"
 
 
 def front_of(folder: Path, text: str) -> Compiled:

@@ -12,7 +12,7 @@ from fabricc.review.report.page import render_report
 from tests.browser import without_axe, without_browser
 from tests.review.report.conftest import ROOT
 from tests.review.report.specs import MIXED, front_of
-from tests.review.report.test_page import bench
+from tests.review.report.test_page import bench_spec
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,7 +57,7 @@ return poor;
 )
 def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("page")
-    texts = {"mixed": MIXED, "largest": bench(131_072)}
+    texts = {"mixed": MIXED, "largest": bench_spec(131_072)}
     text = texts.get(request.param) or (ROOT / "inventories" / request.param / "cluster.yaml").read_text()
     written = folder / "report.html"
     written.write_text(render_report(front_of(folder, text)), "utf-8")
@@ -86,7 +86,7 @@ def test_nothing_overflows(chromium: Chromium, page: Path, width: int) -> None:
     assert shown[0] <= shown[1] <= width
 
 
-def edge(chromium: Chromium, side: str) -> str:
+def picture_edge(chromium: Chromium, side: str) -> str:
     """A strip of the first table that is wider than the screen, at one of its edges, as a picture."""
     box = chromium.ask(
         "const box = window.wide.getBoundingClientRect(); return [box.x, box.y, box.right, box.height]"
@@ -110,9 +110,9 @@ def test_scrollable_table_shows_an_edge_shadow(chromium: Chromium, page: Path) -
     empty = "window.wide.style.background = '%s'"
     for position, hinted, other in (("0", "right", "left"), ("window.wide.scrollWidth", "left", "right")):
         chromium.ask(f"window.wide.scrollLeft = {position}")
-        with_hint = {side: edge(chromium, side) for side in ("left", "right")}
+        with_hint = {side: picture_edge(chromium, side) for side in ("left", "right")}
         chromium.ask(empty % "none")
-        without = {side: edge(chromium, side) for side in ("left", "right")}
+        without = {side: picture_edge(chromium, side) for side in ("left", "right")}
         chromium.ask(empty % "")
         assert with_hint[hinted] != without[hinted]
         assert with_hint[other] == without[other]

@@ -16,8 +16,8 @@ from fabricc.fabric.shape import TierName
 from fabricc.review.report.failures import hardest_single, kept_text, single_failures
 from fabricc.review.report.topology import topology_section
 from fabricc.review.report.values import NONE, Picture, Table, switch_kinds
-from tests.review.report.flows import Graph, bisection
-from tests.review.report.specs import MIXED_SPEEDS, SMALL, front_of, lab
+from tests.review.report.flows import Graph, find_bisection
+from tests.review.report.specs import MIXED_SPEEDS, SMALL, front_of, lab_spec
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,29 +39,29 @@ def whole_throughput(fabric: Fabric) -> Throughput:
     return measure_throughput(OutageRates(Remainder(Wiring(fabric), Outage())))
 
 
-def of(fabric: Fabric, beginning: str) -> Failure | None:
+def find_failure(fabric: Fabric, beginning: str) -> Failure | None:
     found = [each for each in single_failures(fabric, hashed=True) if each.part.startswith(beginning)]
     assert len(found) < 2
     return found[0] if found else None
 
 
-def tier(fabric: Fabric, name: str) -> list[str]:
+def tier_names(fabric: Fabric, name: str) -> list[str]:
     return [fabric.name(at) for at in fabric.switch_ids() if at.tier.value == name]
 
 
-def cages(fabric: Fabric, name: str) -> dict[str, int]:
+def find_cages(fabric: Fabric, name: str) -> dict[str, int]:
     """Port of a switch -> its cage."""
     at = fabric.find(name)
     return {port.name: port.cage for port in fabric.switch(at).ports}  # type: ignore[arg-type]
 
 
-def touching(cables: list[CableRow], *devices: str) -> set[CableRow]:
+def touching_cables(cables: list[CableRow], *devices: str) -> set[CableRow]:
     return {cable for cable in cables if {cable.a_device, cable.b_device} & set(devices)}
 
 
-def losses(fabric: Fabric, cables: list[CableRow]) -> dict[str, list[set[CableRow]]]:
+def find_losses(fabric: Fabric, cables: list[CableRow]) -> dict[str, list[set[CableRow]]]:
     """Beginning of a row's first cell -> the cables that each single such part takes with it."""
-    tors, spines, cores = (tier(fabric, name) for name in ("tor", "spine", "core"))
+    tors, spines, cores = (tier_names(fabric, name) for name in ("tor", "spine", "core"))
     host, spine, core = ([{c} for c in cables if c.kind == kind] for kind in ("host", "spine", "core"))
     nics: dict[tuple[str, str], set[CableRow]] = {}
     split: dict[tuple[str, str, int], set[CableRow]] = {}
@@ -72,7 +72,7 @@ def losses(fabric: Fabric, cables: list[CableRow]) -> dict[str, list[set[CableRo
             )
         for device, port in ((cable.a_device, cable.a_port), (cable.b_device, cable.b_port)):
             if device in tors or (device in spines and cable.kind == "spine"):
-                cage = cages(fabric, device)[port]
+                cage = find_cages(fabric, device)[port]
                 split.setdefault((device, cable.kind, cage), set()).add(cable)
     planes = range(fabric.shape.planes)
     plane_of = {fabric.name(at): at.plane for at in fabric.switch_ids()}
@@ -83,25 +83,31 @@ def losses(fabric: Fabric, cables: list[CableRow]) -> dict[str, list[set[CableRo
         "Split cage of a ToR, uplinks": [c for (d, k, _), c in split.items() if d in tors and k == "spine"],
         "Split cage of a spine": [c for (d, _, _), c in split.items() if d in spines],
         "NIC": list(nics.values()),
-        "ToR": [touching(cables, name) for name in tors],
-        "Spine": [touching(cables, name) for name in spines],
+        "ToR": [touching_cables(cables, name) for name in tors],
+        "Spine": [touching_cables(cables, name) for name in spines],
         "Link of a spine": core,
-        "Core": [touching(cables, name) for name in cores],
+        "Core": [touching_cables(cables, name) for name in cores],
         "A whole plane": [
-            touching(cables, *(name for name, plane in plane_of.items() if plane == p)) for p in planes
+            touching_cables(cables, *(name for name, plane in plane_of.items() if plane == p)) for p in planes
         ],
     }
 
 
-def exactly(fabric: Fabric, beginning: str) -> Failure | None:
+def find_exactly(fabric: Fabric, beginning: str) -> Failure | None:
     """The row of that part; `ToR` is not `ToR uplink`."""
     found = [
         each for each in single_failures(fabric, hashed=True) if each.part.partition(":")[0] == beginning
     ]
-    return found[0] if found else of(fabric, beginning) if beginning not in ("ToR", "Spine", "Core") else None
+    return (
+        found[0]
+        if found
+        else find_failure(fabric, beginning)
+        if beginning not in ("ToR", "Spine", "Core")
+        else None
+    )
 
 
-def hit(fabric: Fabric, gone: set[CableRow], cables: list[CableRow]) -> tuple[int, int, int, Fraction]:
+def count_hit(fabric: Fabric, gone: set[CableRow], cables: list[CableRow]) -> tuple[int, int, int, Fraction]:
     """Hosts and GPUs without a port, GPUs with fewer, and the least share that one of these keeps."""
     left = Counter(cable.a_device for cable in cables if cable.kind == "host" and cable not in gone)
     hosts = {cable.a_device for cable in gone if cable.kind == "host"}
@@ -116,8 +122,8 @@ def hit(fabric: Fabric, gone: set[CableRow], cables: list[CableRow]) -> tuple[in
 
 def test_losses_of_a_part_equal_the_losses_of_its_cables(fabric: Fabric) -> None:
     cables = list(fabric.cables())
-    for part, singles in losses(fabric, cables).items():
-        row = exactly(fabric, part)
+    for part, singles in find_losses(fabric, cables).items():
+        row = find_exactly(fabric, part)
         if part.startswith("Split") and max(map(len, singles)) == 1:
             assert row is None  # a cage with one link is the link's own row
             continue
@@ -125,9 +131,9 @@ def test_losses_of_a_part_equal_the_losses_of_its_cables(fabric: Fabric) -> None
             assert not singles or part == "A whole plane" or (part == "NIC" and fabric.shape.nic_ports == 1)
             continue
         assert row.number == len(singles), part
-        worst = max(singles, key=lambda gone: (*hit(fabric, gone, cables)[:3], len(gone)))
+        worst = max(singles, key=lambda gone: (*count_hit(fabric, gone, cables)[:3], len(gone)))
         assert row.links == len(worst), part
-        hosts, cut, fewer, kept = hit(fabric, worst, cables)
+        hosts, cut, fewer, kept = count_hit(fabric, worst, cables)
         assert (row.hosts_cut, row.gpus_cut) == (hosts, cut), part
         if row.where == "at the NIC":
             assert (row.reduced, row.kept) == (fewer, kept), part
@@ -135,13 +141,13 @@ def test_losses_of_a_part_equal_the_losses_of_its_cables(fabric: Fabric) -> None
 
 def test_the_bisection_that_is_left_is_what_flows(fabric: Fabric) -> None:
     cables = list(fabric.cables())
-    before = bisection(fabric, cables)
+    before = find_bisection(fabric, cables)
     assert whole_throughput(fabric).bisection_gbps == before
-    for part, singles in losses(fabric, cables).items():
-        if (row := exactly(fabric, part)) is None or not singles:
+    for part, singles in find_losses(fabric, cables).items():
+        if (row := find_exactly(fabric, part)) is None or not singles:
             continue
         largest = max(singles, key=len)
-        after = bisection(fabric, [cable for cable in cables if cable not in largest])
+        after = find_bisection(fabric, [cable for cable in cables if cable not in largest])
         assert row.bisection == Fraction(after, before), part
 
 
@@ -155,10 +161,11 @@ def test_gpus_keep_beyond_their_tor_what_flows_through_it(fabric: Fabric) -> Non
     before = Graph(through).flow(own, others)
     share = Fraction(1, fabric.shape.nic_ports)  # of a GPU's ports, the one on this ToR
     for part in ("ToR uplink", "Split cage of a ToR, uplinks"):
-        if (row := of(fabric, part)) is None:
+        if (row := find_failure(fabric, part)) is None:
             continue
         gone = max(
-            (one for one in losses(fabric, cables)[part] if all(c.a_device == name for c in one)), key=len
+            (one for one in find_losses(fabric, cables)[part] if all(c.a_device == name for c in one)),
+            key=len,
         )
         after = Graph(c for c in through if c not in gone).flow(own, others)
         assert row.kept == 1 - share * (1 - Fraction(after, before)), part
@@ -166,32 +173,34 @@ def test_gpus_keep_beyond_their_tor_what_flows_through_it(fabric: Fabric) -> Non
 
 def test_next_hops_left_are_uplinks_left(fabric: Fabric) -> None:
     cables = list(fabric.cables())
-    tor, spine = tier(fabric, "tor")[0], tier(fabric, "spine")[0]
+    tor, spine = tier_names(fabric, "tor")[0], tier_names(fabric, "spine")[0]
     up = [cable for cable in cables if cable.kind == "spine" and cable.a_device == tor]
     left = sum(1 for cable in up if cable.b_device != spine)
-    row = of(fabric, "Spine")
+    row = find_failure(fabric, "Spine")
     assert row is not None
     assert row.width.startswith(f"{left} of {len(up)} ")
 
 
 def test_a_unit_without_power_takes_its_hosts_and_leaves_the_rest(fabric: Fabric) -> None:
-    row = of(fabric, "Power")
+    row = find_failure(fabric, "Power")
     unit = next(iter(fabric.units.values()))
     assert row is not None
     assert row.hosts_cut == len(unit.hosts)
     assert row.number == len(fabric.units)
-    gone = touching(list(fabric.cables()), *(fabric.name(at) for at in fabric.tor_ids(unit.coordinate)))
+    gone = touching_cables(
+        list(fabric.cables()), *(fabric.name(at) for at in fabric.tor_ids(unit.coordinate))
+    )
     assert row.links == len(gone)
     assert row.bisection == 1 - Fraction(1, len(fabric.units))
 
 
 def test_even_hashing_over_parallel_links_is_reported(tmp_path: Path) -> None:
     """Two spines by two links each: one link lost leaves three, but each spine is sent half."""
-    parallel = of(front_of(tmp_path, lab(8, 4, 4, 2)).fabric, "ToR uplink")  # type: ignore[arg-type]
+    parallel = find_failure(front_of(tmp_path, lab_spec(8, 4, 4, 2)).fabric, "ToR uplink")  # type: ignore[arg-type]
     assert parallel is not None
     assert (parallel.kept, parallel.evenly) == (Fraction(3, 4), Fraction(1, 2))
     assert kept_text(parallel) == "75 % beyond the ToR; 50 % if hashed evenly"
-    single = of(front_of(tmp_path, lab(8, 4, 4, 4)).fabric, "ToR uplink")  # type: ignore[arg-type]
+    single = find_failure(front_of(tmp_path, lab_spec(8, 4, 4, 4)).fabric, "ToR uplink")  # type: ignore[arg-type]
     assert single is not None
     assert (single.kept, single.evenly) == (Fraction(3, 4), None)
 
@@ -216,7 +225,7 @@ def test_tors_of_either_speed_lose_their_own_uplinks(speeds: Compiled) -> None:
         assert len(own) == 8 * links
         uplink, split = rows["ToR uplink"], rows["Split cage of a ToR, uplinks"]
         assert (uplink.number, uplink.width) == (2 * len(own), f"{len(own) - 1} of {len(own)} at that ToR")
-        in_cages = Counter(cages(fabric, tor)[cable.a_port] for cable in own)
+        in_cages = Counter(find_cages(fabric, tor)[cable.a_port] for cable in own)
         assert (split.number, split.links) == (2 * len(in_cages), max(in_cages.values()))
         assert uplink.kept == 1 - Fraction(1, len(own))
         assert uplink.evenly == 1 - Fraction(1, links)
@@ -226,15 +235,15 @@ def test_a_spine_below_which_tors_differ_takes_the_same_share_of_each(speeds: Co
     fabric = speeds.fabric
     assert fabric is not None
     cables = list(fabric.cables())
-    row, cage = exactly(fabric, "Spine"), of(fabric, "Split cage of a spine")
+    row, cage = find_exactly(fabric, "Spine"), find_failure(fabric, "Split cage of a spine")
     assert row is not None
-    assert row.links == len(touching(cables, "spine01a")) == 2 * 4 + 2 * 8
+    assert row.links == len(touching_cables(cables, "spine01a")) == 2 * 4 + 2 * 8
     assert row.kept == row.bisection == Fraction(7, 8)
     assert row.width == "56 of 64 or 28 of 32 at every ToR"
     assert cage is not None
     in_cages: dict[int, set[str]] = {}
-    for cable in touching(cables, "spine01a"):
-        in_cages.setdefault(cages(fabric, "spine01a")[cable.b_port], set()).add(cable.a_port)
+    for cable in touching_cables(cables, "spine01a"):
+        in_cages.setdefault(find_cages(fabric, "spine01a")[cable.b_port], set()).add(cable.a_port)
     assert cage.number == len(in_cages) * fabric.shape.spines
     whole = whole_throughput(fabric)
     assert whole.hosts_gbps == whole.carried_gbps == 2 * 12_800 + 2 * 25_600
@@ -274,4 +283,4 @@ def test_the_hardest_single_loss_is_of_one_device(fabric: Fabric) -> None:
 
 
 def test_tiers_without_cores_name_none(fabric: Fabric) -> None:
-    assert (of(fabric, "Core") is None) == (TierName.CORE not in fabric.tiers)
+    assert (find_failure(fabric, "Core") is None) == (TierName.CORE not in fabric.tiers)

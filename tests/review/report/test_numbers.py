@@ -14,7 +14,7 @@ from fabricc.review.report.values import NONE
 from tests import tenanted
 from tests.fabric.capacity.test_capacity import STORAGE
 from tests.review.report.conftest import ROOT, run_command
-from tests.review.report.reading import Page, number
+from tests.review.report.reading import Page, parse_number
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 def test_devices_are_counted_as_in_the_plan(both: Planned) -> None:
     counts, tables = both.plan["plan"]["counts"], both.page.tables
-    tiers = {row[0]: number(row[1]) for row in tables["tiers"].rows}
+    tiers = {row[0]: parse_number(row[1]) for row in tables["tiers"].rows}
     wanted = {"ToR": counts["tors"], "spine": counts["spines"], "core": counts["cores"]}
     assert tiers == {name: count for name, count in wanted.items() if count}
     units = tables["units"]
-    assert sum(map(number, units.column("number"))) == counts["units"]
+    assert sum(map(parse_number, units.column("number"))) == counts["units"]
     for column, name in (("hosts of each", "hosts"), ("GPUs of each", "gpus"), ("ToRs of each", "tors")):
-        total = sum(number(row[1]) * number(row[units.head.index(column)]) for row in units.rows)
+        total = sum(parse_number(row[1]) * parse_number(row[units.head.index(column)]) for row in units.rows)
         assert total == counts[name], name
     devices = Counter({row[0]: 0 for row in tables["devices"].rows})
     for row in tables["devices"].rows:
-        devices[row[0]] += number(row[2])
+        devices[row[0]] += parse_number(row[2])
     assert devices == {name: count for name, count in {**wanted, "host": counts["hosts"]}.items() if count}
 
 
@@ -59,7 +59,7 @@ def test_cables_are_those_of_the_cabling_plan(both: Planned) -> None:
     )
     table = both.page.tables["cabling"]
     shown = {
-        (row[0], row[2], row[3], row[5].replace(",", "")): (number(row[1]), number(row[6]))
+        (row[0], row[2], row[3], row[5].replace(",", "")): (parse_number(row[1]), parse_number(row[6]))
         for row in table.rows
     }
     assert {cable: count for cable, (count, _) in shown.items()} == wanted
@@ -69,10 +69,10 @@ def test_cables_are_those_of_the_cabling_plan(both: Planned) -> None:
 def test_every_port_of_a_cable_is_in_a_cage(both: Planned) -> None:
     """Both ends of each cable once; cages are no more than the ports in them."""
     rows = both.page.tables["cages"].rows
-    assert sum(number(row[4]) for row in rows) == 2 * len(both.rows("cabling"))
+    assert sum(parse_number(row[4]) for row in rows) == 2 * len(both.rows("cabling"))
     for _, use, _, cages, ports in rows:
         split = int(use.split()[0]) if len(use.split()) > 1 else 1
-        assert number(cages) <= number(ports) <= split * number(cages)
+        assert parse_number(cages) <= parse_number(ports) <= split * parse_number(cages)
 
 
 def test_pools_hold_the_addresses_that_devices_have(both: Planned) -> None:
@@ -87,7 +87,7 @@ def test_pools_hold_the_addresses_that_devices_have(both: Planned) -> None:
         inside = sum(1 for address in addresses if ip_address(address) in network)
         if holds == "BGP router IDs of switches":  # of a fabric without IPv4, they are no addresses
             inside = counts["tors"] + counts["spines"] + counts["cores"]
-        assert number(used) == inside, name
+        assert parse_number(used) == inside, name
 
 
 def test_tenants_are_listed_with_their_numbers_and_links_outside() -> None:
@@ -108,7 +108,7 @@ def test_as_numbers_are_those_of_the_sessions(both: Planned) -> None:
         tier = "ToR" if "-tor" in row["device"] else "core" if row["device"].startswith("core") else "spine"
         found.setdefault(tier, set()).add(int(row["asn"]))
     for tier, first, last, different, _ in both.page.tables["asns"].rows[:-1]:
-        assert (int(first), int(last), number(different)) == (
+        assert (int(first), int(last), parse_number(different)) == (
             min(found[tier]), max(found[tier]), len(found[tier]),
         )  # fmt: skip
 

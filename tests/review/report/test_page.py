@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from fabricc.cli.entry import run
 from fabricc.review.report.page import is_report, render_report
-from tests.effort import examples
+from tests.effort import scale_examples
 from tests.review.report.conftest import INVENTORIES, ROOT, run_command
-from tests.review.report.reading import Page, number
-from tests.review.report.specs import CORES, SMALL, front_of, lab, two_ports
+from tests.review.report.reading import Page, parse_number
+from tests.review.report.specs import CORES, SMALL, front_of, lab_spec, two_ports
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,7 +84,7 @@ def test_reasons_and_titles_of_the_users_own_are_escaped(tmp_path: Path) -> None
 NAMES = st.text("<>&\"'`{}%#;/ab é😀", min_size=1, max_size=70)
 FABRICS = st.one_of(
     st.builds(
-        lambda units, per_unit, links, spines: lab(units * per_unit, per_unit, links * spines, spines),
+        lambda units, per_unit, links, spines: lab_spec(units * per_unit, per_unit, links * spines, spines),
         st.integers(1, 4), st.integers(1, 4), st.sampled_from([1, 2]), st.sampled_from([1, 2, 4]),
     ),
     st.builds(
@@ -92,13 +92,13 @@ FABRICS = st.one_of(
         st.integers(1, 4), st.integers(1, 8), st.sampled_from([1, 2]), st.sampled_from(["rail", "rack"]),
     ),
     st.builds(
-        lambda units, pod: lab(2 * units, 2, 2, 2, f", units_per_pod: {pod}, uplinks: 4") + CORES,
+        lambda units, pod: lab_spec(2 * units, 2, 2, 2, f", units_per_pod: {pod}, uplinks: 4") + CORES,
         st.integers(1, 8), st.integers(1, 3),
     ),
 )  # fmt: skip
 
 
-@settings(max_examples=examples(25))
+@settings(max_examples=scale_examples(25))
 @given(text=FABRICS, name=NAMES)
 def test_any_fabric_and_any_name_gives_a_page_and_the_same_one_twice(
     tmp_path_factory: pytest.TempPathFactory, text: str, name: str
@@ -112,12 +112,12 @@ def test_any_fabric_and_any_name_gives_a_page_and_the_same_one_twice(
     assert render_report(front) == first
     page = Page(first)
     assert "".join(page.blocks["h1"]) == name
-    shown = sum(number(count) for count in page.tables["cabling"].column("cables"))
+    shown = sum(parse_number(count) for count in page.tables["cabling"].column("cables"))
     counts = fabric.counts()
     assert shown == counts["host_cables"] + counts["spine_cables"] + counts["core_cables"]
 
 
-def bench(gpus: int) -> str:
+def bench_spec(gpus: int) -> str:
     """Rails of 400 Gb/s below three tiers of 64-port 800G switches."""
     switch = "{model: sn5600, nos: sonic-202505}"
     return (
@@ -132,7 +132,7 @@ def rows_but_findings(page: str) -> int:
 
 
 def test_a_page_grows_with_kinds_and_not_with_devices(tmp_path: Path) -> None:
-    small, large = (render_report(front_of(tmp_path, bench(gpus))) for gpus in (24_576, 131_072))
+    small, large = (render_report(front_of(tmp_path, bench_spec(gpus))) for gpus in (24_576, 131_072))
     assert len(large.encode()) < len(small.encode()) * 1.05 < 1_000_000
     assert rows_but_findings(large) == rows_but_findings(small)
 
@@ -141,7 +141,9 @@ def test_many_devices_with_cables_of_their_own_stay_readable(tmp_path: Path) -> 
     """Each has worksheets and switches of its own kind; the page has some and names the place of the rest."""
     changes = "".join(f"  su{u + 1:03d}-tor1a: {{cable_m: {50 + u}}}\n" for u in range(40))
     text = (
-        lab(40, 1, 1, 1).replace("linux-16x100, nos: frr", "7816r3, nos: eos").replace("lab-host", "dgx-h100")
+        lab_spec(40, 1, 1, 1)
+        .replace("linux-16x100, nos: frr", "7816r3, nos: eos")
+        .replace("lab-host", "dgx-h100")
     )
     front = front_of(tmp_path, f"{text}overrides:\n{changes}")
     page = Page(render_report(front))
@@ -172,7 +174,7 @@ def test_an_infiniband_fabric_has_what_applies_to_it(infiniband: Compiled) -> No
     } <= set(page.tables)
     assert not {"pools", "asns", "profiles", "worksheet1", "hosts"} & set(page.tables)
     assert "hashed evenly" not in "".join(page.text)
-    cables = sum(number(count) for count in page.tables["cabling"].column("cables"))
+    cables = sum(parse_number(count) for count in page.tables["cabling"].column("cables"))
     counts = infiniband.infiniband.counts()  # type: ignore[union-attr]
     assert cables == counts["host_cables"] + counts["spine_cables"]
 

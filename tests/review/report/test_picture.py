@@ -19,14 +19,20 @@ from fabricc.review.report.values import (
     switch_kinds,
 )
 from tests.review.report.specs import MIXED, MIXED_SPEEDS, SMALL, front_of
-from tests.review.report.test_page import bench
+from tests.review.report.test_page import bench_spec
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.fabric.fabric import Fabric
 
-SPECS = {**SMALL, "mixed": MIXED, "speeds": MIXED_SPEEDS, "large": bench(24_576), "largest": bench(131_072)}
+SPECS = {
+    **SMALL,
+    "mixed": MIXED,
+    "speeds": MIXED_SPEEDS,
+    "large": bench_spec(24_576),
+    "largest": bench_spec(131_072),
+}
 
 
 @pytest.fixture(scope="module", params=SPECS)
@@ -36,7 +42,7 @@ def fabric(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return planned
 
 
-def drawn(fabric: Fabric) -> ElementTree.Element:
+def parse_picture(fabric: Fabric) -> ElementTree.Element:
     return ElementTree.fromstring(draw_picture(fabric, count_cables(switch_kinds(fabric))).svg)
 
 
@@ -45,7 +51,7 @@ def test_a_small_fabric_has_a_square_for_every_switch_and_a_large_one_no_more_th
 ) -> None:
     counts = fabric.counts()
     switches = counts["tors"] + counts["spines"] + counts["cores"]
-    squares = [rect for rect in drawn(fabric).iter("rect") if "switch" in rect.get("class", "")]
+    squares = [rect for rect in parse_picture(fabric).iter("rect") if "switch" in rect.get("class", "")]
     assert len(squares) <= min(switches, 250)
     if switches <= 16:
         assert len(squares) == switches
@@ -54,12 +60,12 @@ def test_a_small_fabric_has_a_square_for_every_switch_and_a_large_one_no_more_th
 def test_few_links_are_drawn_one_by_one(tmp_path: Path) -> None:
     fabric = front_of(tmp_path, SMALL["single links"]).fabric
     assert fabric is not None
-    paths = [p for p in drawn(fabric).iter("path") if "host" not in p.get("class", "")]
+    paths = [p for p in parse_picture(fabric).iter("path") if "host" not in p.get("class", "")]
     assert sum(path.get("d", "").count("M") for path in paths) == fabric.counts()["spine_cables"]
 
 
 def test_nothing_leaves_the_frame(fabric: Fabric) -> None:
-    root = drawn(fabric)
+    root = parse_picture(fabric)
     _, _, width, height = map(float, root.get("viewBox", "").split())
     assert width == WIDTH
     for rect in root.iter("rect"):

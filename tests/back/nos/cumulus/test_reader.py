@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fabricc.back.nos.cumulus import CUMULUS
 from fabricc.back.nos.cumulus.startup import expand_members
 from tests.back.nos.cumulus.variants import VARIANTS, variant
-from tests.wrecks import damaged, texts
+from tests.wrecks import draw_damaged, draw_texts
 
 FILE = "startup.yaml"
 SWITCH = VARIANTS["dual"]
@@ -189,14 +189,14 @@ def test_no_damage_makes_it_fail(data: st.DataObject) -> None:
     CUMULUS.read({FILE: "\n".join(lines)})
 
 
-@given(texts(KEYS))
+@given(draw_texts(KEYS))
 @example("\x85:: ")
 @example("a: 1\rb: 2")
 def test_no_arbitrary_text_makes_it_fail(text: str) -> None:
     CUMULUS.read({FILE: text})
 
 
-@given(st.sampled_from([CUMULUS.render(switch)[FILE] for switch in VARIANTS.values()]).flatmap(damaged))
+@given(st.sampled_from([CUMULUS.render(switch)[FILE] for switch in VARIANTS.values()]).flatmap(draw_damaged))
 def test_no_damage_within_a_line_makes_it_fail(text: str) -> None:
     CUMULUS.read({FILE: text})
 

@@ -16,7 +16,7 @@ from fabricc.fabric.facts import switch_facts
 from fabricc.fabric.qos import Ecn, Headroom, Watchdog
 from tests import samples
 from tests.back.nos.cumulus.variants import VARIANTS, tor, variant
-from tests.effort import examples
+from tests.effort import scale_examples
 
 if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
@@ -102,7 +102,7 @@ def draw_switches(draw: st.DrawFn) -> Switch:
     return replace(switch, ports=ports, qos=qos, bgp=bgp)
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=scale_examples(60), deadline=None)
 @given(draw_switches())
 def test_any_switch_reads_back(switch: Switch) -> None:
     assert_reads_back(switch)

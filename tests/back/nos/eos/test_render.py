@@ -19,7 +19,7 @@ from fabricc.fabric.model import Account, Direction
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from fabricc.fabric.shape import TierName
 from tests.back.nos.eos.variants import GOLDENS, VARIANTS, large_switch, make_chassis, variant
-from tests.effort import calls
+from tests.effort import count_calls
 
 GOLDEN = Path(__file__).parent / "golden"
 # The order of the blocks in a device's running configuration, by the first words of the block.
@@ -298,7 +298,7 @@ def test_the_back_end_is_found_by_name() -> None:
 
 def test_rendering_costs_in_proportion_to_the_ports() -> None:
     few, many = large_switch(32), large_switch(128)
-    assert calls(lambda: EOS.render(many)) < 5 * calls(lambda: EOS.render(few))
+    assert count_calls(lambda: EOS.render(many)) < 5 * count_calls(lambda: EOS.render(few))
 
 
 def test_default_account_is_removed_when_another_account_can_log_in() -> None:

@@ -17,7 +17,7 @@ from fabricc.back.nos.frr import FRR, read_frr_conf, render_frr_conf
 from fabricc.fabric.facts import Facts, Reading
 from fabricc.fabric.routing import CommunityList, PrefixList, PrefixRule
 from tests.back.nos.frr.variants import SPINES, VARIANTS, sample
-from tests.effort import examples
+from tests.effort import scale_examples
 
 if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
@@ -94,7 +94,7 @@ def draw_switches(draw: st.DrawFn) -> Switch:
     return replace(switch, bgp=bgp, ports=ports[: draw(st.integers(1, len(ports)))])
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=scale_examples(60), deadline=None)
 @given(draw_switches())
 def test_any_switch_reads_back_to_its_plan(switch: Switch) -> None:
     reading = FRR.read(FRR.render(switch))
@@ -213,7 +213,7 @@ def test_removing_any_line_is_noticed() -> None:
     assert missed == []
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=scale_examples(60), deadline=None)
 @given(st.data())
 def test_no_text_is_too_broken_to_read(data: st.DataObject) -> None:
     lines = [line for text in FRR.render(VARIANTS["drained"]).values() for line in text.splitlines()]

@@ -16,7 +16,7 @@ from fabricc.fabric.model import Direction
 from tests.back.nos.frr.namespaces import LIMIT_S, Box, lay_cable, wait_until
 from tests.back.nos.frr.test_peer import check_syntax, needs_frr
 from tests.back.nos.frr.test_round_trip import find_differences
-from tests.segmented import SPINE, TOR, fabric, switch
+from tests.segmented import SPINE, TOR, segmented_fabric, segmented_switch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ OTHER_TOR, OTHER_SPINE = "rack002-tor1a", "spine02a"
 )
 @pytest.mark.parametrize(("name", "dual"), [(TOR, False), (TOR, True), (SPINE, True)])
 def test_vtysh_accepts_the_syntax(name: str, dual: bool, tmp_path: Path) -> None:
-    assert check_syntax(FRR.render(switch("frr", name, dual=dual))["frr.conf"], tmp_path) == "0"
+    assert check_syntax(FRR.render(segmented_switch("frr", name, dual=dual))["frr.conf"], tmp_path) == "0"
 
 
 class Site(dict[str, Box]):
@@ -62,7 +62,7 @@ def site() -> Iterator[Site]:
         boxes = Site()
         for index, name in enumerate((TOR, OTHER_TOR, SPINE)):
             boxes[name] = stack.enter_context(
-                Box(switch("frr", name, dual=True), f"fab{os.getpid()}v{index}")
+                Box(segmented_switch("frr", name, dual=True), f"fab{os.getpid()}v{index}")
             )
         cabled = cable_boxes(boxes)
         for name, box in boxes.items():
@@ -113,7 +113,7 @@ def whole() -> Iterator[Site]:
     """All ToRs and spines with a host at the first port of each ToR."""
     if why := segments_missing():
         pytest.skip(why)
-    built = fabric("frr", dual=True)
+    built = segmented_fabric("frr", dual=True)
     with ExitStack() as stack:
         boxes = Site()
         for index, at in enumerate(built.switch_ids()):

@@ -19,7 +19,7 @@ from fabricc.fabric.qos import Headroom
 from fabricc.fabric.routing import PrefixRule
 from tests.back.nos.changed import NAMES, POSITIVE, any_bgp, any_qos, shared_out
 from tests.back.nos.junos.variants import VARIANTS, large_switch, variant
-from tests.effort import examples
+from tests.effort import scale_examples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -133,7 +133,7 @@ def draw_switches(draw: st.DrawFn) -> Switch:
     return replace(switch, name=draw(NAMES), qos=qos, bgp=bgp, ports=ports, management=management)
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=scale_examples(150), deadline=None)
 @given(draw_switches())
 def test_any_figures_read_back_as_planned(switch: Switch) -> None:
     text = JUNOS.render(switch)[FILE]
@@ -276,14 +276,14 @@ PIECES = st.sampled_from([*WORDS, "{", "}", ";", "[", "]", '"', "inactive:", "#"
 LINES = st.lists(PIECES | st.text(max_size=4), max_size=7).map(" ".join)
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=scale_examples(200), deadline=None)
 @given(st.lists(LINES, max_size=30))
 def test_no_text_makes_the_reader_fail(lines: list[str]) -> None:
     reading = JUNOS.read({FILE: "\n".join(lines)})
     assert all(number >= 0 for _, number, _ in reading.unknown)
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=scale_examples(60), deadline=None)
 @given(st.data())
 def test_no_damage_to_a_line_makes_the_reader_fail(data: st.DataObject) -> None:
     lines = text_of("evo-dual").splitlines()

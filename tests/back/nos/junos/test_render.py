@@ -18,7 +18,7 @@ from fabricc.back.nos.junos.words import port_name
 from fabricc.catalog import load_catalog
 from fabricc.fabric.shape import TierName
 from tests.back.nos.junos.variants import GOLDENS, VARIANTS, large_switch, make_model, variant
-from tests.effort import calls
+from tests.effort import count_calls
 
 GOLDEN = Path(__file__).parent / "golden"
 SECTIONS = [
@@ -288,4 +288,4 @@ def test_the_switches_of_the_catalog_are_evolved_and_start_at_cage_0(name: str) 
 
 def test_rendering_costs_in_proportion_to_the_ports() -> None:
     few, many = large_switch(32), large_switch(128)
-    assert calls(lambda: JUNOS.render(many)) < 5 * calls(lambda: JUNOS.render(few))
+    assert count_calls(lambda: JUNOS.render(many)) < 5 * count_calls(lambda: JUNOS.render(few))

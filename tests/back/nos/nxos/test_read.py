@@ -17,7 +17,7 @@ from fabricc.fabric.qos import BufferPools, Headroom
 from fabricc.fabric.shape import TierName
 from tests.back.nos.changed import NAMES, POSITIVE, any_bgp, any_qos, any_rules, shared_out
 from tests.back.nos.nxos.variants import VARIANTS, large_switch, variant
-from tests.effort import examples
+from tests.effort import scale_examples
 
 SAMPLES = Path(__file__).parents[5] / "shared" / "reference" / "nos-samples"
 
@@ -114,7 +114,7 @@ def draw_switches(draw: st.DrawFn) -> Switch:
     )
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=scale_examples(150), deadline=None)
 @given(draw_switches())
 def test_any_figures_read_back_as_planned(switch: Switch) -> None:
     reading = NXOS.read(NXOS.render(switch))
@@ -427,14 +427,14 @@ LINES = st.builds(
 )
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=scale_examples(200), deadline=None)
 @given(st.lists(LINES, max_size=30))
 def test_no_text_makes_the_reader_fail(lines: list[str]) -> None:
     reading = NXOS.read({FILE: "\n".join(lines)})
     assert len(reading.unknown) <= sum(line.count("\n") + 1 for line in lines)
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=scale_examples(60), deadline=None)
 @given(st.data())
 def test_no_damage_to_a_line_makes_the_reader_fail(data: st.DataObject) -> None:
     lines = text_of("cloudscale/dual").splitlines()

@@ -19,7 +19,7 @@ from fabricc.fabric.model import Account
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from fabricc.fabric.shape import TierName
 from tests.back.nos.nxos.variants import GOLDENS, VARIANTS, large_switch, variant
-from tests.effort import calls
+from tests.effort import count_calls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -307,4 +307,4 @@ def test_the_back_end_is_found_by_name() -> None:
 def test_effort_is_in_proportion_to_the_ports(work: Callable[[Switch], object]) -> None:
     few, many = large_switch(32), large_switch(128)
     work(few)
-    assert calls(lambda: work(many)) < 5 * calls(lambda: work(few))
+    assert count_calls(lambda: work(many)) < 5 * count_calls(lambda: work(few))

@@ -15,7 +15,7 @@ from fabricc.fabric.facts import switch_facts
 from fabricc.fabric.qos import BufferPools, Ecn, Headroom, Watchdog
 from tests import samples
 from tests.back.nos.sonic.variants import BROADCOM, MELLANOX, VARIANTS, tor
-from tests.effort import examples
+from tests.effort import scale_examples
 
 if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
@@ -107,7 +107,7 @@ def draw_switches(draw: st.DrawFn) -> Switch:
     return replace(switch, ports=ports, qos=qos)
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=scale_examples(60), deadline=None)
 @given(draw_switches())
 def test_any_switch_reads_back(switch: Switch) -> None:
     assert_reads_back(switch)

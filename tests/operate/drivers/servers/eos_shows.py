@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tests.operate.drivers.servers.counted import Counted
 
 
-def pfc(counted: Counted) -> dict[str, Any]:
+def show_pfc(counted: Counted) -> dict[str, Any]:
     return {
         "interfaceCounters": {
             port: {"rxFrames": counted.all("pfc_rx", port), "txFrames": counted.all("pfc_tx", port)}
@@ -23,7 +23,7 @@ def pfc(counted: Counted) -> dict[str, Any]:
     }
 
 
-def watchdog(counted: Counted) -> dict[str, Any]:
+def show_watchdog(counted: Counted) -> dict[str, Any]:
     return {
         "interfaces": {
             port: {
@@ -34,7 +34,7 @@ def watchdog(counted: Counted) -> dict[str, Any]:
     }
 
 
-def marks(counted: Counted) -> dict[str, Any]:
+def show_marks(counted: Counted) -> dict[str, Any]:
     return {
         "intfQueueCounters": {
             port: {
@@ -47,7 +47,7 @@ def marks(counted: Counted) -> dict[str, Any]:
     }
 
 
-def drops(counted: Counted) -> dict[str, Any]:
+def show_drops(counted: Counted) -> dict[str, Any]:
     def queue(port: str, number: int) -> dict[str, Any]:
         count = {
             "enqueuedPackets": 0,
@@ -69,22 +69,22 @@ def drops(counted: Counted) -> dict[str, Any]:
     }
 
 
-def temperature(counted: Counted) -> dict[str, Any]:
+def show_temperature(counted: Counted) -> dict[str, Any]:
     status = "temperatureCritical" if "temperature" in counted.alarms else "temperatureOk"
     return {"systemStatus": status, "tempSensors": [], "cardSlots": [], "powerSupplySlots": []}
 
 
-def cooling(counted: Counted) -> dict[str, Any]:
+def show_cooling(counted: Counted) -> dict[str, Any]:
     status = "coolingDown" if "cooling" in counted.alarms else "coolingOk"
     return {"systemStatus": status, "fanTraySlots": [], "powerSupplySlots": []}
 
 
-def power(counted: Counted) -> dict[str, Any]:
+def show_power(counted: Counted) -> dict[str, Any]:
     state = "powerLoss" if "power supply 1" in counted.alarms else "ok"
     return {"powerSupplies": {"1": {"state": state, "modelName": "PWR-1511-AC-RED"}, "2": {"state": "ok"}}}
 
 
-def routes(counted: Counted, version: int) -> dict[str, Any]:
+def show_routes(counted: Counted, version: int) -> dict[str, Any]:
     found = {
         prefix: {"routeType": "eBGP", "vias": [{"nexthopAddr": f"192.0.2.{n}"} for n in range(hops)]}
         for prefix, hops in counted.routes.items()
@@ -94,13 +94,13 @@ def routes(counted: Counted, version: int) -> dict[str, Any]:
 
 
 SHOWS = {
-    "show priority-flow-control counters": pfc,
-    "show priority-flow-control counters watchdog": watchdog,
-    "show qos interfaces ecn counters queue": marks,
-    "show interfaces counters queue detail": drops,
-    "show system environment temperature": temperature,
-    "show system environment cooling": cooling,
-    "show system environment power": power,
-    "show ip route bgp": lambda counted: routes(counted, 4),
-    "show ipv6 route bgp": lambda counted: routes(counted, 6),
+    "show priority-flow-control counters": show_pfc,
+    "show priority-flow-control counters watchdog": show_watchdog,
+    "show qos interfaces ecn counters queue": show_marks,
+    "show interfaces counters queue detail": show_drops,
+    "show system environment temperature": show_temperature,
+    "show system environment cooling": show_cooling,
+    "show system environment power": show_power,
+    "show ip route bgp": lambda counted: show_routes(counted, 4),
+    "show ipv6 route bgp": lambda counted: show_routes(counted, 6),
 }

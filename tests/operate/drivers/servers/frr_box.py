@@ -80,14 +80,14 @@ class Box:
         return subprocess.run([*enter, *words], capture_output=True, text=True, check=True, timeout=60).stdout
 
 
-def missing() -> list[str]:
+def find_missing() -> list[str]:
     """Return what a box needs and this machine lacks."""
     root = [] if os.geteuid() == 0 else ["root"]
     path = os.environ.get("PATH", "") + ":/usr/sbin:/usr/lib/frr"
     return root + sorted({package for name, package in PROGRAMS.items() if not shutil.which(name, path=path)})
 
 
-def configuration(name: str, number: int, other: int) -> str:
+def box_configuration(name: str, number: int, other: int) -> str:
     """A `frr.conf` as `show running-config` prints it: one BGP session over swp1, four static routes announced."""
     networks = "".join(f"  network 10.{number}.{at}.0/24\n" for at in range(4))
     routes = "".join(f"ip route 10.{number}.{at}.0/24 blackhole\n" for at in range(4))
@@ -112,7 +112,7 @@ def frr_boxes(folder: Path, count: int = 2) -> Iterator[list[Box]]:
         kernel.ip_batch([f"link add name swp1 netns {names[0]} type veth peer name {far} {peer}"])
         kernel.ip_batches({name: ["link set lo up", "link set swp1 up"] for name in names})
         for number, name in enumerate(names, 1):
-            home = _furnish(folder / name, f"box{number}", number)
+            home = _furnish_home(folder / name, f"box{number}", number)
             log = (home / "log" / "boot.log").open("wb")
             words = ["setpriv", "--pdeathsig", "KILL", "ip", "netns", "exec", name]
             words += ["unshare", "-m", "-u", "-p", "-f", "--kill-child", "--mount-proc"]
@@ -127,14 +127,14 @@ def frr_boxes(folder: Path, count: int = 2) -> Iterator[list[Box]]:
         kernel.ip_batch((f"netns del {name}" for name in names), force=True)
 
 
-def _furnish(home: Path, name: str, number: int) -> Path:
+def _furnish_home(home: Path, name: str, number: int) -> Path:
     owner = pwd.getpwnam("frr")
     for below in ("etc/frr", "etc/ssh", "etc/network", "etc/sysctl.d", "log", "vartmp", "box"):
         (home / below).mkdir(parents=True)
     for below in ("etc/frr", "log", "vartmp"):
         os.chown(home / below, owner.pw_uid, owner.pw_gid)
     main = home / "etc" / "frr" / "frr.conf"
-    main.write_text(configuration(name, number, 3 - number))
+    main.write_text(box_configuration(name, number, 3 - number))
     (home / "etc" / "frr" / "vtysh.conf").write_text("service integrated-vtysh-config\n")
     os.chown(main, owner.pw_uid, owner.pw_gid)
     main.chmod(0o640)

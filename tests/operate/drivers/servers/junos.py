@@ -61,13 +61,13 @@ SNMP_KEYS = {
 """Password -> the key that Junos stored for it with this engine (billchaison/juniper_snmp_auth_crack)."""
 
 
-def _keyed(match: re.Match[str]) -> str:
+def _store_key(match: re.Match[str]) -> str:
     """A password of an SNMPv3 user as Junos stores it; one that nobody published has a key of its own here."""
     key = SNMP_KEYS.get(match[2]) or match[2].encode().hex()
     return f'{match[1]}-key "{encrypt_juniper_type9(key)}";'
 
 
-def _encrypted(match: re.Match[str]) -> str:
+def _encrypt_secret(match: re.Match[str]) -> str:
     """A secret as Junos stores it, with a salt of its own at each load."""
     return f'{match[1]} "{encrypt_juniper_type9(match[2])}";'
 
@@ -209,8 +209,8 @@ class JunosSwitch:
             if (word := line.strip().rstrip("{;").split(" ")[0]) and line.strip() in self.faults.planted:
                 # The words of Juniper/healthbot-rules pull 258.
                 raise Refused("syntax error", element=word)
-        text = re.sub(r"\b(secret|authentication-key) (?!\"\$9\$)(\S+);", _encrypted, text)
-        text = re.sub(r"\b(authentication|privacy)-password (\S+);", _keyed, text)
+        text = re.sub(r"\b(secret|authentication-key) (?!\"\$9\$)(\S+);", _encrypt_secret, text)
+        text = re.sub(r"\b(authentication|privacy)-password (\S+);", _store_key, text)
         self.candidate = text if requested.get("action") == "override" else self.candidate + text
         return f"<load-configuration-results>{warning}<ok/></load-configuration-results>"
 
@@ -306,7 +306,7 @@ class JunosSwitch:
 
     def _get_interface_information(self, me: object, requested: Any) -> str:
         self._refuse_unknown("get-interface-information")
-        return junos_shows.interfaces(self.counted)
+        return junos_shows.show_interfaces(self.counted)
 
     def _command(self, me: object, requested: Any) -> str:
         command = "".join(requested.itertext())
@@ -315,22 +315,22 @@ class JunosSwitch:
             return f"<output>\nLocal engine ID: {self.engine}\nEngine boots:           1\n</output>"
         if command != "show interfaces queue":
             raise Refused("unknown command")
-        return junos_shows.queues(self.counted)
+        return junos_shows.show_queues(self.counted)
 
     def _get_lldp_neighbors_information(self, me: object, requested: Any) -> str:
         return "<lldp-neighbors-information/>"
 
     def _get_alarm_information(self, me: object, requested: Any) -> str:
-        return junos_shows.alarms(self.counted)
+        return junos_shows.show_alarms(self.counted)
 
     def _get_system_alarm_information(self, me: object, requested: Any) -> str:
-        return junos_shows.alarms(self.counted)
+        return junos_shows.show_alarms(self.counted)
 
     def _get_route_information(self, me: object, requested: Any) -> str:
         names = {etree.QName(one).localname: one.text for one in requested}
         assert names["protocol"] == "bgp"
         tables = [one for one in ("inet.0", "inet6.0") if one.startswith(names["table"] or "")]
-        return junos_shows.routes(self.counted, tables)
+        return junos_shows.show_routes(self.counted, tables)
 
     def _get_commit_information(self, me: object, requested: Any) -> str:
         """The list of commits, as others recorded it on 24.4: a comment of Junos stays, the mark goes."""

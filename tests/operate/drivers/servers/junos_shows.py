@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tests.operate.drivers.servers.counted import Counted
 
 
-def interfaces(counted: Counted) -> str:
+def show_interfaces(counted: Counted) -> str:
     def pfc(port: str, priority: int) -> str:
         return (
             f"<ethernet-mac-pfc-statistics><mac-pfc-dot1p>{priority}</mac-pfc-dot1p>"
@@ -30,7 +30,7 @@ def interfaces(counted: Counted) -> str:
     return f"<interface-information>{ports}</interface-information>"
 
 
-def queues(counted: Counted) -> str:
+def show_queues(counted: Counted) -> str:
     lines = []
     for port in counted.ports:
         lines += [
@@ -53,7 +53,7 @@ def queues(counted: Counted) -> str:
     return f"<output>{escape(chr(10).join(lines))}\n</output>"
 
 
-def alarms(counted: Counted) -> str:
+def show_alarms(counted: Counted) -> str:
     if not counted.alarms:
         return "<alarm-information><alarm-summary><no-active-alarms/></alarm-summary></alarm-information>"
     details = "".join(
@@ -64,7 +64,7 @@ def alarms(counted: Counted) -> str:
     return f"<alarm-information>{details}</alarm-information>"
 
 
-def routes(counted: Counted, tables: list[str]) -> str:
+def show_routes(counted: Counted, tables: list[str]) -> str:
     def entry(hops: int) -> str:
         others = "<rt-entry><protocol-name>BGP</protocol-name><nh><to>192.0.2.99</to></nh></rt-entry>"
         ways = "".join(f"<nh><to>192.0.2.{n}</to><via>et-0/0/{n}.0</via></nh>" for n in range(hops))

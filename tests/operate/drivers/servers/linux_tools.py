@@ -15,17 +15,17 @@ from pathlib import Path
 ROOT = Path(os.environ["SWITCH_ROOT"])
 
 
-def fail(text: str, status: int = 1) -> None:
+def fail_with(text: str, status: int = 1) -> None:
     print(text, file=sys.stderr)
     sys.exit(status)
 
 
-def faulty(word: str) -> bool:
+def has_fault(word: str) -> bool:
     file = ROOT / "faults"
     return file.exists() and word in file.read_text().split()
 
 
-def planted(text: str) -> list[tuple[int, str]]:
+def refused_lines(text: str) -> list[tuple[int, str]]:
     """The lines of a text that this switch refuses, with their numbers."""
     file = ROOT / "planted"
     bad = file.read_text().splitlines() if file.exists() else []
@@ -39,8 +39,8 @@ STOCK_PORT = {"lanes": "901", "alias": "etp99", "index": "99", "speed": "10000"}
 BGP_STARTS_S = 1
 
 
-def config(words: list[str]) -> None:
-    """SONiC's `config`."""
+def run_config(words: list[str]) -> None:
+    """SONiC's `run_config`."""
     running, points = ROOT / "running.json", ROOT / "etc/sonic/checkpoints"
     points.mkdir(exist_ok=True)
     verb, rest = words[0], words[1:]
@@ -48,7 +48,7 @@ def config(words: list[str]) -> None:
         replace(json.loads(Path(rest[-1]).read_text()))
     elif verb == "reload":
         text = sys.stdin.read() if rest[-1] == "/dev/stdin" else Path(rest[-1]).read_text()
-        reload(json.loads(text), checked=rest[-1] != "/dev/stdin")
+        reload_config(json.loads(text), checked=rest[-1] != "/dev/stdin")
     elif verb == "load":
         tables = json.loads(running.read_text())
         for table, rows in json.loads(Path(rest[-1]).read_text()).items():
@@ -56,8 +56,8 @@ def config(words: list[str]) -> None:
                 tables.setdefault(table, {}).setdefault(key, {}).update(row)
         running.write_text(json.dumps(tables))
     elif verb == "checkpoint":
-        if (points / f"{rest[0]}.cp.json").exists() or faulty("disk_full"):
-            fail("Failed to create a config checkpoint: No space left on device", 2)
+        if (points / f"{rest[0]}.cp.json").exists() or has_fault("disk_full"):
+            fail_with("Failed to create a config checkpoint: No space left on device", 2)
         shutil.copy(running, points / f"{rest[0]}.cp.json")
     elif verb == "delete-checkpoint":
         (points / f"{rest[0]}.cp.json").unlink()
@@ -65,7 +65,7 @@ def config(words: list[str]) -> None:
         shutil.copy(running, ROOT / "etc/sonic/config_db.json")
 
 
-def updater():  # type: ignore[no-untyped-def]
+def import_updater():  # type: ignore[no-untyped-def]
     """The stand-in of SONiC's updater."""
     sys.path.insert(0, str(ROOT / "lib"))
     from generic_config_updater import gu_common
@@ -81,35 +81,37 @@ def ran_before(tables: dict) -> bool:  # type: ignore[type-arg]
 
 def replace(wanted: dict) -> None:  # type: ignore[type-arg]
     """`config replace`: its checks, then its changes one after the other."""
-    ours = updater()
+    ours = import_updater()
     if empty := [name for name, rows in wanted.items() if not rows]:
-        fail(f"Failed to replace config due to: it will result in empty tables: {', '.join(empty)}", 2)
+        fail_with(f"Failed to replace config due to: it will result in empty tables: {', '.join(empty)}", 2)
     valid, why = ours.ConfigWrapper().validate_config_db_config(wanted)
     if not valid:
-        fail(f"Failed to replace config due to: Given patch will produce invalid config. Error: {why}", 2)
+        fail_with(
+            f"Failed to replace config due to: Given patch will produce invalid config. Error: {why}", 2
+        )
     try:
         ours.ConfigWrapper().validate_field_operation(json.loads((ROOT / "running.json").read_text()), wanted)
-        if faulty("fail_commit") and not ran_before(wanted):
+        if has_fault("fail_commit") and not ran_before(wanted):
             (ROOT / "running.json").write_text(json.dumps({"HALF": {"a": {}}, **wanted}))
             raise ValueError("services did not restart")
         ours.replace(wanted)
     except ValueError as error:
-        fail(f"Failed to replace config due to: {error}", 2)
+        fail_with(f"Failed to replace config due to: {error}", 2)
 
 
-def reload(wanted: dict, *, checked: bool) -> None:  # type: ignore[type-arg]
+def reload_config(wanted: dict, *, checked: bool) -> None:  # type: ignore[type-arg]
     """`config reload`: what is not in the file goes, init_cfg comes, and stock ports do where there is no mac."""
     if checked:
-        valid, why = updater().ConfigWrapper().validate_config_db_config(wanted)
+        valid, why = import_updater().ConfigWrapper().validate_config_db_config(wanted)
         if not valid:
-            fail(f"sonic_yang(6): config file validation failed: {why}", 1)
-    if faulty("fail_commit") and not ran_before(wanted):
-        fail("config reload: services did not restart", 1)
+            fail_with(f"sonic_yang(6): config file validation failed: {why}", 1)
+    if has_fault("fail_commit") and not ran_before(wanted):
+        fail_with("config reload: services did not restart", 1)
     tables = {name: dict(rows) for name, rows in INIT.items()}
     for name, rows in wanted.items():
         tables.setdefault(name, {}).update(rows)
     here = tables.get("DEVICE_METADATA", {}).get("localhost", {})
-    if not here.get("mac") or (faulty("stock_ports") and not ran_before(wanted)):
+    if not here.get("mac") or (has_fault("stock_ports") and not ran_before(wanted)):
         here.setdefault("mac", MAC)
         tables.setdefault("PORT", {})["Ethernet999"] = STOCK_PORT
     (ROOT / "running.json").write_text(json.dumps(tables))
@@ -141,13 +143,13 @@ def start_bgp() -> None:
             (ROOT / "frr").write_text(stock.read_text())
 
 
-def systemctl(words: list[str]) -> None:
+def run_systemctl(words: list[str]) -> None:
     """`systemctl restart bgp`."""
     if words == ["restart", "bgp"]:
         start_bgp()
 
 
-def sonic_cfggen(words: list[str]) -> None:
+def run_sonic_cfggen(words: list[str]) -> None:
     """`sonic-cfggen -d --print-data`, and the mac of the hardware."""
     if words == ["-d", "--print-data"]:
         print((ROOT / "running.json").read_text())
@@ -156,28 +158,28 @@ def sonic_cfggen(words: list[str]) -> None:
     elif words == ["-d", "-v", "DEVICE_METADATA.localhost.hwsku"]:
         print(json.loads((ROOT / "running.json").read_text())["DEVICE_METADATA"]["localhost"]["hwsku"])
     else:
-        fail(f"sonic-cfggen {words}", 2)
+        fail_with(f"sonic-cfggen {words}", 2)
 
 
-def show(words: list[str]) -> None:
-    """SONiC's `show`, with FRR's text in it."""
+def run_show(words: list[str]) -> None:
+    """SONiC's `run_show`, with FRR's text in it."""
     if words == ["runningconfiguration", "all"]:
         tables = json.loads((ROOT / "running.json").read_text())
         print(json.dumps({**tables, "bgpraw": (ROOT / "frr").read_text()}))
 
 
-def counted() -> dict:  # type: ignore[type-arg]
+def read_counted() -> dict:  # type: ignore[type-arg]
     """Return what the device counts, in the form of `Counted`; priorities as text."""
     return json.loads((ROOT / "counted.json").read_text())
 
 
-def redis_dump(words: list[str]) -> None:
+def run_redis_dump(words: list[str]) -> None:
     """`redis-dump` of COUNTERS_DB and STATE_DB.
 
     Forms: sonic-utilities' mock tables (counters_db.json) for the maps of names and SAI's fields, sonic-swss'
     pfcactionhandler.h for those of the watchdog, system-health-HLD.md for SYSTEM_HEALTH_INFO.
     """
-    reported = counted()
+    reported = read_counted()
     if words[1] == "6":
         alarms = {name: f"Not OK|{text}" for name, text in reported["alarms"].items()}
         print(
@@ -209,21 +211,21 @@ def redis_dump(words: list[str]) -> None:
     print(json.dumps({key: {"type": "hash", "value": value} for key, value in {**names, **rows}.items()}))
 
 
-def docker(words: list[str]) -> None:
+def run_docker(words: list[str]) -> None:
     """`docker exec [-i] CONTAINER PROGRAM …`; a container shares the folder of FRR."""
     rest = words[1:]
     name = rest[1] if rest[0] == "-i" else rest[0]
     rest = rest[2:] if rest[0] == "-i" else rest[1:]
     starts = ROOT / "bgp_starts"
     if name == "bgp" and starts.exists() and time.time() < float(starts.read_text()):
-        fail("Error response from daemon: container bgp is not running", 1)
+        fail_with("Error response from daemon: container bgp is not running", 1)
     if rest[0] == "python3":
         reload_frr(rest[2:])
         return
     os.execvp(rest[0], rest)
 
 
-def place(path: str) -> Path:
+def container_path(path: str) -> Path:
     """A file of the container's folder of FRR, which lies on the switch."""
     return Path(path.replace("/etc/frr", str(ROOT / "etc/sonic/frr")))
 
@@ -235,16 +237,16 @@ def passed_over(line: str) -> bool:
 
 def reload_frr(words: list[str]) -> None:
     """`frr-reload.py`; with the fault `old_frr` of an FRR before 10.2, which leaves BFD's timers (its PR 16968)."""
-    wanted = place(words[-1]).read_text()
+    wanted = container_path(words[-1]).read_text()
     running = ROOT / "frr"
     old, new = running.read_text().splitlines(), [one for one in wanted.splitlines() if not passed_over(one)]
     if "--reload" in words:
         mode = ROOT / "bgp_mode"
         if mode.exists() and mode.read_text() != "split-unified":
-            fail("frr-reload.py requires 'service integrated-vtysh-config'")
+            fail_with("frr-reload.py requires 'service integrated-vtysh-config'")
         if "refuse me" in wanted:
-            fail("frr-reload.py failed due to neighbor 192.0.2.1 password S3CRET")
-        if faulty("old_frr") and "bfd" in new:
+            fail_with("frr-reload.py failed due to neighbor 192.0.2.1 password S3CRET")
+        if has_fault("old_frr") and "bfd" in new:
             kept = [one for one in old if one.startswith("  transmit-interval") and one not in new]
             at = new.index(" profile FABRIC") + 1
             new[at:at] = kept
@@ -260,17 +262,19 @@ def reload_frr(words: list[str]) -> None:
             print(f"\n{heading}\n===============", *lines, sep="\n")
 
 
-def vtysh(words: list[str]) -> None:
+def run_vtysh(words: list[str]) -> None:
     """`vtysh -C -f FILE`, `vtysh -c COMMAND`, and timers that are set to their defaults, which FRR does not print."""
-    if faulty("vtysh_denied") and "AS_ROOT" not in os.environ:
-        fail("Exiting: failed to connect to any daemons.")
+    if has_fault("vtysh_denied") and "AS_ROOT" not in os.environ:
+        fail_with("Exiting: failed to connect to any daemons.")
     if words[0] == "-h":
         print("Usage : vtysh [OPTION...]")
     elif words[0] == "-C":
-        if "bogus" in place(words[2]).read_text():
-            fail("line 1: % Unknown command: bogus", 2)
-        if bad := planted(place(words[2]).read_text()):
-            fail("\n".join(f"line {number}: % Unknown command[{number}]: {line}" for number, line in bad), 2)
+        if "bogus" in container_path(words[2]).read_text():
+            fail_with("line 1: % Unknown command: bogus", 2)
+        if bad := refused_lines(container_path(words[2]).read_text()):
+            fail_with(
+                "\n".join(f"line {number}: % Unknown command[{number}]: {line}" for number, line in bad), 2
+            )
     elif words[1] == "configure terminal":
         running = ROOT / "frr"
         if "transmit-interval 300" in words:
@@ -288,12 +292,12 @@ def vtysh(words: list[str]) -> None:
         print((ROOT / "vtysh" / words[1].replace(" ", "_")).read_text())
 
 
-def id(words: list[str]) -> None:  # noqa: A001 - programs are found by their names
+def run_id(words: list[str]) -> None:
     """`id -u` and `id -nG` of a login that is not root."""
     print("1000" if words == ["-u"] else "admin sudo nvapply")
 
 
-def ps(words: list[str]) -> None:
+def run_ps(words: list[str]) -> None:
     """`ps -eo args=`: the processes of this switch, which share a machine with those of others."""
     own = f"SWITCH_ROOT={ROOT}".encode()
     for process in Path("/proc").glob("[0-9]*"):
@@ -305,13 +309,13 @@ def ps(words: list[str]) -> None:
             continue
 
 
-def sudo(words: list[str]) -> None:
+def run_sudo(words: list[str]) -> None:
     """`sudo -n PROGRAM ...`; with the fault `sudo_password` it would require a password."""
-    if faulty("sudo_password"):
-        fail("sudo: a password is required")
+    if has_fault("sudo_password"):
+        fail_with("sudo: a password is required")
     os.environ["AS_ROOT"] = "1"
     os.execvp(words[1], words[1:])
 
 
 if __name__ == "__main__":
-    globals()[Path(sys.argv[0]).stem.replace("-", "_")](sys.argv[1:])
+    globals()["run_" + Path(sys.argv[0]).stem.replace("-", "_")](sys.argv[1:])

@@ -1,4 +1,4 @@
-"""A stand-in of NVUE's `nv`, which answers as published answers do.
+"""A stand-in of NVUE's `run_nv`, which answers as published answers do.
 
 Forms: `nv config history` as NVIDIA's public tests parse it (`apply-meta.rev_id`, `ref` as `apply/.../done`), states of
 `nv config revision` as NVIDIA's "Config Commands" and published clients have them, with `transition.issue`.
@@ -6,7 +6,7 @@ Forms: `nv config history` as NVIDIA's public tests parse it (`apply-meta.rev_id
 State is in the folder SWITCH_ROOT: `running.json` is applied, `startup` is saved, `revisions` has the text of each
 revision, `nvue.json` the rest. The file `faults` holds words: `reject`, `fail_commit` (exit status 1), `apply_fail`
 (exit status 0), `saves_early` (an apply is saved before its confirmation), `not_json`, `late` (a revision stays in the
-state `confirm` for two looks after its confirmation).
+state `confirm_apply` for two looks after its confirmation).
 """
 
 import json
@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from linux_tools import ROOT, counted, fail, faulty, planted
+from linux_tools import ROOT, fail_with, has_fault, read_counted, refused_lines
 
 RUNNING, STARTUP, REVISIONS, STATE = (
     ROOT / "running.json",
@@ -76,34 +76,34 @@ def go_back(state: dict) -> None:  # type: ignore[type-arg]
     state["revisions"][waiting["revision"]]["state"] = "confirm_fail"
 
 
-def confirm(state: dict) -> None:  # type: ignore[type-arg]
+def confirm_apply(state: dict) -> None:  # type: ignore[type-arg]
     """End the wait of an apply."""
     waiting, state["waiting"] = state["waiting"], {}
-    complete(state, waiting["revision"])
+    complete_apply(state, waiting["revision"])
 
 
-def save(state: dict, revision: str) -> None:  # type: ignore[type-arg]
+def save_revision(state: dict, revision: str) -> None:  # type: ignore[type-arg]
     """Write the startup configuration."""
     STARTUP.write_text(RUNNING.read_text())
     if state["revisions"][revision]["state"] == "applied":
         state["revisions"][revision]["state"] = "applied_and_saved"
 
 
-def complete(state: dict, revision: str) -> None:  # type: ignore[type-arg]
+def complete_apply(state: dict, revision: str) -> None:  # type: ignore[type-arg]
     """End an apply; it is saved at once unless the configuration turns automatic saving off."""
     state["revisions"][revision]["state"] = "applied"
     if "state: disabled" not in RUNNING.read_text().partition("auto-save:")[2][:40]:
-        save(state, revision)
+        save_revision(state, revision)
 
 
 def load(state: dict, verb: str, text: str) -> None:  # type: ignore[type-arg]
     """`nv config replace` and `nv config patch`; a refused file leaves an invalid revision."""
     revision = str(max(map(int, state["revisions"])) + 1)
     refusal = ""
-    if bad := planted(text):
+    if bad := refused_lines(text):
         name, _, value = bad[0][1].strip().partition(": ")
         refusal = f"Error: Invalid config: '{value}' is not valid for '{name}'"
-    elif faulty("reject") or "bogus" in text:
+    elif has_fault("reject") or "bogus" in text:
         refusal = "Error: invalid value for hashed-password: S3CRET"
     state["revisions"][revision] = {"state": "invalid" if refusal else "pending"}
     if refusal:
@@ -118,22 +118,22 @@ def apply(state: dict, words: list[str]) -> None:  # type: ignore[type-arg]
     waiting = state["waiting"]
     if words[-1] in ("--confirm-yes", "--confirm-no"):
         if not waiting:
-            fail("Error: No apply is waiting for confirmation")
+            fail_with("Error: No apply is waiting for confirmation")
         if words[0] not in (words[-1], waiting["revision"]):
-            fail(f"Error: Unknown state: '{state['revisions'][words[0]]['state']}'")
+            fail_with(f"Error: Unknown state: '{state['revisions'][words[0]]['state']}'")
         if words[-1] == "--confirm-no":
             go_back(state)
-        elif faulty("late"):
+        elif has_fault("late"):
             state["late"] = 2
         else:
-            confirm(state)
+            confirm_apply(state)
         return
     revision = state["pending"][USER] if words[0] == "-y" else words[0]
     if revision not in state["revisions"]:
-        fail(f"Error: Unknown revision {revision}")
-    if faulty("fail_commit"):
-        fail("apply_fail: failed to apply: No space left on device")
-    if faulty("apply_fail"):
+        fail_with(f"Error: Unknown revision {revision}")
+    if has_fault("fail_commit"):
+        fail_with("apply_fail: failed to apply: No space left on device")
+    if has_fault("apply_fail"):
         issue = {"severity": "error", "code": "client_error", "message": "switchd did not restart"}
         state["revisions"][revision] |= {"state": "apply_fail", "transition": {"issue": {"0": issue}}}
         return
@@ -142,7 +142,7 @@ def apply(state: dict, words: list[str]) -> None:  # type: ignore[type-arg]
     add_history(state, revision, words[words.index("-m") + 1] if "-m" in words else "Config update")
     state["pending"].pop(USER, None)
     if "--confirm" not in words:
-        complete(state, revision)
+        complete_apply(state, revision)
         return
     minutes = words[words.index("--confirm") + 1]
     state["waiting"] = {
@@ -151,11 +151,11 @@ def apply(state: dict, words: list[str]) -> None:  # type: ignore[type-arg]
         "until": time.time() + 60 * int(minutes.removesuffix("m")),
     }
     state["revisions"][revision]["state"] = "confirm"
-    if faulty("saves_early"):
-        save(state, revision)
+    if has_fault("saves_early"):
+        save_revision(state, revision)
 
 
-def nv(words: list[str]) -> None:
+def run_nv(words: list[str]) -> None:
     """NVUE's `nv config ...` and `nv show ...`."""
     if words[0] == "show":
         nv_show(words[1:])
@@ -180,10 +180,10 @@ def nv(words: list[str]) -> None:
             state["late"] -= 1
             if state["late"] < 0:
                 del state["late"]
-                confirm(state)
+                confirm_apply(state)
         print(
             "Traceback"
-            if faulty("not_json")
+            if has_fault("not_json")
             else json.dumps(state["history" if verb == "history" else "revisions"])
         )
     elif verb == "show":
@@ -195,7 +195,7 @@ def nv(words: list[str]) -> None:
         }
         print(files[revision].read_text(), end="")
     elif verb == "save":
-        save(state, state["history"][0]["apply-meta"]["rev_id"])
+        save_revision(state, state["history"][0]["apply-meta"]["rev_id"])
     elif verb == "apply":
         apply(state, rest)
     STATE.write_text(json.dumps(state))
@@ -203,7 +203,7 @@ def nv(words: list[str]) -> None:
 
 def nv_show(words: list[str]) -> None:
     """`nv show …` of counters and health: tables of NVIDIA's Cumulus Linux guide, and the JSON that programs read."""
-    reported = counted()
+    reported = read_counted()
     if words[:2] == ["system", "health"]:
         issues = {name: {"issue": text} for name, text in reported["alarms"].items()}
         print(json.dumps({"status": "Not OK" if issues else "OK", "issues": issues}))
@@ -238,4 +238,4 @@ def nv_show(words: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    nv(sys.argv[1:])
+    run_nv(sys.argv[1:])

@@ -188,7 +188,7 @@ class NxosSwitch:
 
     def _replace(self, match: re.Match[str]) -> str:
         wanted = self.files[match[1]]
-        commands = nxos_patch.patch(self.running, nxos_patch.printed(wanted))
+        commands = nxos_patch.make_patch(self.running, nxos_patch.print_running(wanted))
         if match[2] == "verify-only":
             return self._verified(commands, wanted)
         if match[2] == "show-patch":
@@ -203,7 +203,7 @@ class NxosSwitch:
             return "Another configure replace operation is in progress\n"
         if self.waiting:
             return "Configure replace failed: the commit timer is running\n"
-        reason = nxos_patch.refusal(self.running, wanted) or (
+        reason = nxos_patch.find_refusal(self.running, wanted) or (
             "a command failed" if self.faults.fail_commit else ""
         )
         if self.slow_s:
@@ -220,7 +220,7 @@ class NxosSwitch:
         self._log(match[1], commands, "Failed" if reason else "Success")
         if reason:
             return f"{_CHECKED}{_ADVISORY}{_RESTORED}Configure replace failed. password S3CRET: {reason}.{_SEE_LOG}"
-        before, self.running = self.running, nxos_patch.printed(wanted)
+        before, self.running = self.running, nxos_patch.print_running(wanted)
         if match[3]:
             self.waiting = (before, time.monotonic() + int(match[3]) * self.second)
         if self.faults.drop_commit == "after":

@@ -8,20 +8,20 @@ import re
 Path = tuple[str, ...]
 
 
-def printed(text: str) -> str:
+def print_running(text: str) -> str:
     """Return what a switch prints after it took a configuration: no comments, keys encrypted, one line never."""
     lines = [line for line in text.splitlines() if not line.startswith("!")]
     while lines and not lines[0].strip():
         del lines[0]
     lines = [line for line in lines if line.strip() != "no ipv6 nd suppress-ra"]
-    lines = [re.sub(r"((?:tacacs|radius)-server host \S+ key) 0 (\S+)", _encrypted, line) for line in lines]
+    lines = [re.sub(r"((?:tacacs|radius)-server host \S+ key) 0 (\S+)", _encrypt_key, line) for line in lines]
     lines = [re.sub(r"(ntp authentication-key \d+ md5) (\S+) 0$", _encrypted_ntp, line) for line in lines]
-    lines = [re.sub(r"(snmp-server user (\S+) \S+ auth) (\S+) (?!0x)(\S+) priv aes-128 (\S+)$", _localized, line)
+    lines = [re.sub(r"(snmp-server user (\S+) \S+ auth) (\S+) (?!0x)(\S+) priv aes-128 (\S+)$", _localize_user, line)
              for line in lines]  # fmt: skip
     return "".join(f"{line}\n" for line in lines)
 
 
-def _localized(match: re.Match[str]) -> str:
+def _localize_user(match: re.Match[str]) -> str:
     auth, privacy = (
         hashlib.sha1(word.encode(), usedforsecurity=False).hexdigest()[:32] for word in match.group(4, 5)
     )
@@ -32,25 +32,25 @@ def _encrypted_ntp(match: re.Match[str]) -> str:
     return f"{match[1]} {match[2][::-1].swapcase()} 7"
 
 
-def _encrypted(match: re.Match[str]) -> str:
+def _encrypt_key(match: re.Match[str]) -> str:
     return f'{match[1]} 7 "{match[2].strip(chr(34))[::-1].swapcase()}"'
 
 
-def refusal(running: str, wanted: str) -> str:
+def find_refusal(running: str, wanted: str) -> str:
     """Why a file is refused, or its replace undone: it lacks what the switch prints of itself."""
     for first in ("version ", "vdc ", "boot ", "username admin "):
-        if _has(running, first) and not _has(wanted, first):
+        if _has_line(running, first) and not _has_line(wanted, first):
             return f"mismatch, `{first.strip()}` is missing"
     return ""
 
 
-def _has(text: str, first: str) -> bool:
+def _has_line(text: str, first: str) -> bool:
     return any(line.startswith(first) for line in text.splitlines())
 
 
-def patch(old: str, new: str) -> list[str]:
+def make_patch(old: str, new: str) -> list[str]:
     """The commands that lead from one configuration to another, each with its modes."""
-    before, after = paths(old), paths(new)
+    before, after = line_paths(old), line_paths(new)
     gone = [path for path in before if path not in after]
     gone = [path for path in gone if not any(path[:-n] in gone for n in range(1, len(path)))]
     found: list[str] = []
@@ -66,7 +66,7 @@ def patch(old: str, new: str) -> list[str]:
     return ["config t ", *found] if found else []
 
 
-def paths(text: str) -> dict[Path, None]:
+def line_paths(text: str) -> dict[Path, None]:
     """Each line with the lines that it stands below, by columns."""
     found: dict[Path, None] = {}
     parents: list[tuple[int, str]] = []

@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from tests.operate.drivers.servers.counted import Counted
 
 
-def table(name: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+def make_table(name: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Return a table as NX-API formats it."""
     return {f"TABLE_{name}": {f"ROW_{name}": rows[0] if len(rows) == 1 else rows}} if rows else {}
 
 
-def modules(name: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+def module_table(name: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
     """A table below the table of modules."""
-    return table("module", [{"module": "1", **table(name, rows)}])
+    return make_table("module", [{"module": "1", **make_table(name, rows)}])
 
 
-def queuing(counted: Counted) -> dict[str, Any]:
+def show_queuing(counted: Counted) -> dict[str, Any]:
     def group(port: str, number: int) -> dict[str, Any]:
         count = str(counted.of("dropped", port, number))
         kinds = [
@@ -38,7 +38,7 @@ def queuing(counted: Counted) -> dict[str, Any]:
             {"eq-stat-type": kind, "eq-stat-units": unit, "eq-uc-stat-value": value, "eq-mc-stat-value": "0"}
             for kind, unit, value in kinds
         ]
-        return {"eq-qosgrp": str(number), **table("qosgrp_egress_stats_entry", entries)}
+        return {"eq-qosgrp": str(number), **make_table("qosgrp_egress_stats_entry", entries)}
 
     def one(port: str) -> dict[str, Any]:
         pauses = [
@@ -52,20 +52,20 @@ def queuing(counted: Counted) -> dict[str, Any]:
             }
             for cos in range(8)
         ]
-        groups = table("qosgrp_egress_stats", [group(port, number) for number in range(8)])
+        groups = make_table("qosgrp_egress_stats", [group(port, number) for number in range(8)])
         return {
             "dir": "Egress",
             "if_name_str": port,
             **groups,
             "tx-ppp": "0",
             "rx-ppp": "0",
-            **table("pfc_stats", pauses),
+            **make_table("pfc_stats", pauses),
         }
 
-    return modules("queuing_interface", [one(port) for port in counted.ports])
+    return module_table("queuing_interface", [one(port) for port in counted.ports])
 
 
-def pfc(counted: Counted) -> dict[str, Any]:
+def show_pfc(counted: Counted) -> dict[str, Any]:
     rows = [
         {
             "if_name_str": port,
@@ -76,10 +76,10 @@ def pfc(counted: Counted) -> dict[str, Any]:
         }
         for port in counted.ports
     ]
-    return modules("pfc_interface", rows)
+    return module_table("pfc_interface", rows)
 
 
-def watchdog(counted: Counted) -> dict[str, Any]:
+def show_watchdog(counted: Counted) -> dict[str, Any]:
     def one(port: str) -> dict[str, Any]:
         storms = str(counted.of("storms", port, 3))
         entries = [
@@ -92,25 +92,28 @@ def watchdog(counted: Counted) -> dict[str, Any]:
         return {
             "if_name_str": port,
             "wd-status": "Enabled",
-            **table("qosgrp_stats", [group | table("qosgrp_stats_entry", entries)]),
+            **make_table("qosgrp_stats", [group | make_table("qosgrp_stats_entry", entries)]),
         }
 
-    return {"glb-wd-status": "Enabled", **table("queuing_interface", [one(port) for port in counted.ports])}
+    return {
+        "glb-wd-status": "Enabled",
+        **make_table("queuing_interface", [one(port) for port in counted.ports]),
+    }
 
 
-def tabular(counted: Counted) -> dict[str, Any]:
+def show_tabular(counted: Counted) -> dict[str, Any]:
     def one(port: str) -> dict[str, Any]:
         marks = {f"qos_group_{n}": str(counted.of("marked", port, n)) for n in range(8)}
         rows = [
             {"counter_name_str": "uc-tx-pkts", "qos_group_3": "7"},
             {"counter_name_str": "uc-ecn-mark-pkts", **marks},
         ]
-        return {"if_name_str": port, **table("queuing_counter", rows)}
+        return {"if_name_str": port, **make_table("queuing_counter", rows)}
 
-    return modules("queuing_interface", [one(port) for port in counted.ports])
+    return module_table("queuing_interface", [one(port) for port in counted.ports])
 
 
-def environment(counted: Counted) -> dict[str, Any]:
+def show_environment(counted: Counted) -> dict[str, Any]:
     def state(part: str, well: str = "Ok") -> str:
         return counted.alarms.get(part, well)
 
@@ -118,13 +121,13 @@ def environment(counted: Counted) -> dict[str, Any]:
     supplies = [{"psnum": "1", "ps_status": state("power supply 1")}, {"psnum": "2", "ps_status": "Absent"}]
     sensors = [{"tempmod": "1", "sensor": "FRONT   ", "alarmstatus": state("temperature FRONT")}]
     return {
-        "fandetails": table("faninfo", fans),
-        "powersup": table("psinfo", supplies),
-        **table("tempinfo", sensors),
+        "fandetails": make_table("faninfo", fans),
+        "powersup": make_table("psinfo", supplies),
+        **make_table("tempinfo", sensors),
     }
 
 
-def routes(counted: Counted, version: int) -> dict[str, Any]:
+def show_routes(counted: Counted, version: int) -> dict[str, Any]:
     def path(number: int) -> dict[str, str]:
         return {"ipnexthop": f"192.0.2.{number}", "clientname": "bgp-65001", "ubest": "true", "pref": "20"}
 
@@ -134,7 +137,7 @@ def routes(counted: Counted, version: int) -> dict[str, Any]:
             "ucast-nhops": str(hops),
             "mcast-nhops": "0",
             "attached": "false",
-            **table("path", [path(number) for number in range(hops)]),
+            **make_table("path", [path(number) for number in range(hops)]),
         }
         for prefix, hops in counted.routes.items()
         if (":" in prefix) == (version == 6)
@@ -142,18 +145,18 @@ def routes(counted: Counted, version: int) -> dict[str, Any]:
     own = {
         "ipprefix": "192.0.2.0/31",
         "ucast-nhops": "1",
-        **table("path", [{"clientname": "direct", "ubest": "true"}]),
+        **make_table("path", [{"clientname": "direct", "ubest": "true"}]),
     }
-    family = {"addrf": f"ipv{version}", **table("prefix", [own, *rows])}
-    return table("vrf", [{"vrf-name-out": "default", **table("addrf", [family])}])
+    family = {"addrf": f"ipv{version}", **make_table("prefix", [own, *rows])}
+    return make_table("vrf", [{"vrf-name-out": "default", **make_table("addrf", [family])}])
 
 
 SHOWS: dict[str, Callable[[Counted], dict[str, Any]]] = {
-    "show queuing interface": queuing,
-    "show interface priority-flow-control": pfc,
-    "show queuing pfc-queue detail": watchdog,
-    "show queuing tabular": tabular,
-    "show environment": environment,
-    "show ip route": lambda counted: routes(counted, 4),
-    "show ipv6 route": lambda counted: routes(counted, 6),
+    "show queuing interface": show_queuing,
+    "show interface priority-flow-control": show_pfc,
+    "show queuing pfc-queue detail": show_watchdog,
+    "show queuing tabular": show_tabular,
+    "show environment": show_environment,
+    "show ip route": lambda counted: show_routes(counted, 4),
+    "show ipv6 route": lambda counted: show_routes(counted, 6),
 }

@@ -34,7 +34,7 @@ class IllegalPatchOperationError(ValueError):
     pass
 
 
-def fault(word):  # type: ignore[no-untyped-def]
+def fault_value(word):  # type: ignore[no-untyped-def]
     """The rest of a word of the file `faults`, as in `slow=2`; "" for a word alone, None where it is not there."""
     file = ROOT / "faults"
     for one in file.read_text().split() if file.exists() else ():
@@ -54,7 +54,7 @@ def write(tables):  # type: ignore[no-untyped-def]
     new.replace(RUNNING)
 
 
-def rows(old, new):  # type: ignore[no-untyped-def]
+def differing_rows(old, new):  # type: ignore[no-untyped-def]
     """Table and key of every row that differs."""
     for table in sorted(old.keys() | new.keys()):
         here, there = old.get(table, {}), new.get(table, {})
@@ -93,8 +93,8 @@ class ConfigWrapper:
 
     def validate_field_operation(self, old, new):  # type: ignore[no-untyped-def]
         hwsku = new.get("DEVICE_METADATA", {}).get("localhost", {}).get("hwsku", "")
-        known = hwsku in KNOWN and fault("reject") is None
-        for table, key, here, there in rows(old, new):
+        known = hwsku in KNOWN and fault_value("reject") is None
+        for table, key, here, there in differing_rows(old, new):
             if table not in LIMITED:
                 continue
             fields, operations = LIMITED[table]
@@ -111,27 +111,27 @@ class ConfigWrapper:
                 raise IllegalPatchOperationError("Operation: remove is illegal on field: /PFC_WD/GLOBAL")
 
 
-def buffermgrd(tables, port):  # type: ignore[no-untyped-def]
+def run_buffermgrd(tables, port):  # type: ignore[no-untyped-def]
     """Act as buffermgrd when a port goes up or down; with `unlisted_cable` its lookup table lacks the cable."""
     row = tables.get("PORT", {}).get(port, {})
     cable = next((one[port] for one in tables.get("CABLE_LENGTH", {}).values() if port in one), "0m")
     priority = tables.get("PORT_QOS_MAP", {}).get(port, {}).get("pfc_enable", "")
-    if not priority or cable == "0m" or fault("no_buffermgrd") is not None:
+    if not priority or cable == "0m" or fault_value("no_buffermgrd") is not None:
         return
     key, profile = f"{port}|{priority}", f"pg_lossless_{row.get('speed')}_{cable}_profile"
     groups = tables.setdefault("BUFFER_PG", {})
     if row.get("admin_status", "down") == "down":
         if groups.get(key, {}).get("profile") == profile:
             del groups[key]
-    elif profile in tables.get("BUFFER_PROFILE", {}) and fault("unlisted_cable") is None:
+    elif profile in tables.get("BUFFER_PROFILE", {}) and fault_value("unlisted_cable") is None:
         groups[key] = {"profile": profile}
     if not groups:
         del tables["BUFFER_PG"]
 
 
-def change(table, key, here, there, port=None):  # type: ignore[no-untyped-def]
+def apply_change(table, key, here, there, port=None):  # type: ignore[no-untyped-def]
     """Make one change on what runs now, and let the daemons see it."""
-    time.sleep(float(fault("slow") or 0))
+    time.sleep(float(fault_value("slow") or 0))
     tables = read()
     found = tables.get(table, {})
     if there is None:
@@ -145,35 +145,35 @@ def change(table, key, here, there, port=None):  # type: ignore[no-untyped-def]
             raise ValueError(f"can't replace a non-existent object '{key}'")
         tables.setdefault(table, {})[key] = there
     if table == "PORT":
-        buffermgrd(tables, key)
+        run_buffermgrd(tables, key)
     write(tables)
 
 
 def replace(target):  # type: ignore[no-untyped-def]
     """`config replace` after its checks; raises ValueError where it breaks off, with part of the changes made."""
     old = read()
-    left = list(rows(old, target))
+    left = list(differing_rows(old, target))
     ports = {**old.get("PORT", {}), **target.get("PORT", {})}
     shut = {key.partition("|")[0] for table, key, _, _ in left if table in SHUT_FOR} & ports.keys()
 
     def status(port, value):  # type: ignore[no-untyped-def]
         row = read().get("PORT", {}).get(port)
         if row is not None and row.get("admin_status", "down") != value:
-            change("PORT", port, row, {**row, "admin_status": value})
+            apply_change("PORT", port, row, {**row, "admin_status": value})
 
     for port in sorted(shut):
         status(port, "down")
     for table, key, here, there in left:
         if table == "PORT" and there is not None:
             closed = {**there, "admin_status": "down"} if key in shut and "admin_status" in there else there
-            change(table, key, here, closed)
+            apply_change(table, key, here, closed)
     for table, key, here, there in left:
         if table != "PORT":
-            change(table, key, here, there)
+            apply_change(table, key, here, there)
     for table, key, here, there in left:
         if table == "PORT" and there is None:
-            change(table, key, here, there)
+            apply_change(table, key, here, there)
     for port in sorted(shut):
         status(port, target.get("PORT", {}).get(port, {}).get("admin_status", "down"))
-    if any(table not in UNCOMPARED for table, _, _, _ in rows(read(), target)):
+    if any(table not in UNCOMPARED for table, _, _, _ in differing_rows(read(), target)):
         raise ValueError("After replacing config, there is still some parts not updated")

@@ -47,11 +47,13 @@ class _Session(paramiko.ServerInterface):
     def _start(self, kind: str, channel: paramiko.Channel, text: str) -> bool:
         if kind not in self._handlers:
             return False
-        threading.Thread(target=_served, args=(self._handlers[kind], channel, text), daemon=True).start()
+        threading.Thread(
+            target=_serve_request, args=(self._handlers[kind], channel, text), daemon=True
+        ).start()
         return True
 
 
-def _served(handler: Handler, channel: paramiko.Channel, text: str) -> None:
+def _serve_request(handler: Handler, channel: paramiko.Channel, text: str) -> None:
     try:
         handler(channel, text)
     except Drop:

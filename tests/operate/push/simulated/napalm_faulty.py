@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from fabricc.operate.drivers import frr
 from fabricc.operate.drivers.access_options import RULES
 from fabricc.operate.drivers.bundle import pack_bundle, unpack_bundle
-from tests.operate.push.striking import due
+from tests.operate.push.striking import due_fault
 
 FLAP_S = 25
 
@@ -27,7 +27,7 @@ class FaultyDriver(frr.FrrDriver):
     VERIFIES = True
 
     def _fault(self, method: str, when: str) -> str:
-        fault = due(self.optional_args["faults"], self.hostname, method, when)
+        fault = due_fault(self.optional_args["faults"], self.hostname, method, when)
         link = f"ip link set {self.optional_args['link']}"
         if fault in ("down", "flap"):
             subprocess.run(f"{link} down", shell=True, check=True)

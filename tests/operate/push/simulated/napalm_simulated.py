@@ -26,10 +26,10 @@ from napalm.base.exceptions import (
 )
 
 from fabricc.operate.drivers.holds import Hold, HoldKind
-from tests.operate.push.striking import due
+from tests.operate.push.striking import due_fault
 
 
-def echoes(username: str, password: str) -> list[str]:
+def login_forms(username: str, password: str) -> list[str]:
     """A login in the forms in which devices and proxies echo one."""
     login = f"{username}:{password}".encode()
     raw = password.encode()
@@ -57,7 +57,7 @@ class SimulatedDriver(base.NetworkDriver):  # type: ignore[misc]
 
     def _fault(self, method: str, when: str) -> None:
         """Inject a fault once, if the file of faults requests it."""
-        if fault := due(self.options.get("faults"), self.hostname, method, when):
+        if fault := due_fault(self.options.get("faults"), self.hostname, method, when):
             self._strike(fault)
 
     def _strike(self, fault: str) -> None:
@@ -76,7 +76,7 @@ class SimulatedDriver(base.NetworkDriver):  # type: ignore[misc]
                     pass
             return
         if fault == "echo":
-            raise CommitError(" | ".join(echoes(self.username, self.password)))
+            raise CommitError(" | ".join(login_forms(self.username, self.password)))
         if fault == "full":
             raise CommitError("No space left on device")
         self._ask(fault)
@@ -124,7 +124,7 @@ class SimulatedDriver(base.NetworkDriver):  # type: ignore[misc]
     def compare_config(self) -> str:
         diff = str(self._act("compare_config", "compare"))
         lines = {"long": 5000, "huge": 3_000_000}.get(
-            due(self.options.get("faults"), self.hostname, "compare_config", "instead"), 0
+            due_fault(self.options.get("faults"), self.hostname, "compare_config", "instead"), 0
         )
         return diff + "\n+x" * lines
 

@@ -8,7 +8,7 @@ from fabricc.back.nos.base import THIRD_PARTY, Gap
 from fabricc.fabric.facts import Reading
 from fabricc_openconfig.facts import planned_facts
 from fabricc_openconfig.read import read_document
-from fabricc_openconfig.write import document
+from fabricc_openconfig.write import make_document
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +50,7 @@ class OpenConfig:
 
     def render(self, switch: Switch) -> dict[str, str]:
         """The switch's one file."""
-        return {FILE: document(switch)}
+        return {FILE: make_document(switch)}
 
     def read(self, files: Mapping[str, str]) -> Reading:
         """Facts of the file, with the line of each; what it does not know is listed."""

@@ -18,8 +18,8 @@ def make_document(switch: Switch) -> str:
     tree = {
         "openconfig-system:system": _render_system(switch),
         "openconfig-interfaces:interfaces": {"interface": _render_interfaces(switch)},
-        "openconfig-network-instance:network-instances": {"network-instance": _instances(switch)},
-        "openconfig-routing-policy:routing-policy": _policy(switch.bgp),
+        "openconfig-network-instance:network-instances": {"network-instance": _render_instances(switch)},
+        "openconfig-routing-policy:routing-policy": _render_policy(switch.bgp),
     }
     return json.dumps(tree, indent=2) + "\n"
 
@@ -58,7 +58,7 @@ def _render_address(prefix: str) -> dict[str, Any]:
     return {"subinterfaces": {"subinterface": [{"index": 0, **family}]}}
 
 
-def _instances(switch: Switch) -> list[dict[str, Any]]:
+def _render_instances(switch: Switch) -> list[dict[str, Any]]:
     hop = {"index": "0", "config": {"next-hop": switch.management.gateway}}
     static = {"prefix": "0.0.0.0/0", "next-hops": {"next-hop": [hop]}}
     routes = {"identifier": "STATIC", "name": "static", "static-routes": {"static": [static]}}
@@ -76,12 +76,12 @@ def _instances(switch: Switch) -> list[dict[str, Any]]:
         {
             "name": "default",
             "table-connections": {"table-connection": [connected]},
-            "protocols": {"protocol": [aggregates, _bgp(switch.bgp)]},
+            "protocols": {"protocol": [aggregates, _render_bgp(switch.bgp)]},
         },
     ]
 
 
-def _bgp(bgp: Bgp) -> dict[str, Any]:
+def _render_bgp(bgp: Bgp) -> dict[str, Any]:
     multipath = {"config": {"maximum-paths": bgp.maximum_paths, "allow-multiple-as": bgp.multipath_relax}}
     head: dict[str, Any] = {
         "config": {"as": bgp.asn, "router-id": bgp.router_id},
@@ -95,7 +95,7 @@ def _bgp(bgp: Bgp) -> dict[str, Any]:
                 "detection-multiplier": bgp.bfd_multiplier,
             }
         }
-    neighbors = [_neighbor(bgp, session) for session in bgp.sessions]
+    neighbors = [_render_neighbor(bgp, session) for session in bgp.sessions]
     return {
         "identifier": "BGP",
         "name": "BGP",
@@ -103,7 +103,7 @@ def _bgp(bgp: Bgp) -> dict[str, Any]:
     }
 
 
-def _neighbor(bgp: Bgp, session: Session) -> dict[str, Any]:
+def _render_neighbor(bgp: Bgp, session: Session) -> dict[str, Any]:
     group = next(group for group in bgp.groups if group.name == session.group)
     policy = {"import-policy": [group.import_map], "export-policy": [group.export_map]}
     limit = {"prefix-limit": {"config": {"max-prefixes": group.maximum_prefixes}}}
@@ -116,9 +116,9 @@ def _neighbor(bgp: Bgp, session: Session) -> dict[str, Any]:
     }
 
 
-def _policy(bgp: Bgp) -> dict[str, Any]:
+def _render_policy(bgp: Bgp) -> dict[str, Any]:
     prefixes = [
-        {"name": each.name, "prefixes": {"prefix": [_prefix(rule) for rule in each.rules]}}
+        {"name": each.name, "prefixes": {"prefix": [_render_prefix(rule) for rule in each.rules]}}
         for each in bgp.prefix_lists
     ]
     communities = [
@@ -126,7 +126,10 @@ def _policy(bgp: Bgp) -> dict[str, Any]:
         for each in bgp.community_lists
     ]
     definitions = [
-        {"name": each.name, "statements": {"statement": [_statement(clause) for clause in each.clauses]}}
+        {
+            "name": each.name,
+            "statements": {"statement": [_render_statement(clause) for clause in each.clauses]},
+        }
         for each in bgp.route_maps
     ]
     return {
@@ -138,14 +141,14 @@ def _policy(bgp: Bgp) -> dict[str, Any]:
     }
 
 
-def _prefix(rule: PrefixRule) -> dict[str, str]:
+def _render_prefix(rule: PrefixRule) -> dict[str, str]:
     length = rule.prefix.partition("/")[2]
     exact = rule.ge is None and rule.le is None
     span = "exact" if exact else f"{rule.ge or length}..{rule.le or 32}"
     return {"ip-prefix": rule.prefix, "masklength-range": span}
 
 
-def _statement(clause: Clause) -> dict[str, Any]:
+def _render_statement(clause: Clause) -> dict[str, Any]:
     conditions: dict[str, Any] = {}
     if clause.prefix_list:
         conditions["match-prefix-set"] = {"config": {"prefix-set": clause.prefix_list}}
