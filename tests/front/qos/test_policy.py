@@ -132,7 +132,9 @@ def test_a_cable_longer_than_the_table() -> None:
     assert finding.help == "the largest that fits is 300 m"
     assert names == {(400, 5): "400g-5m"}
     assert [p.name for p in qos.profiles] == ["400g-5m"]
-    shorter = only(policy({(400, 301): 2, (400, 5): 2}, model=z9864f(), longest_cable_m=100)[1])
+    shorter = only_finding(
+        make_policy({(400, 301): 2, (400, 5): 2}, model=make_z9864f(), longest_cable_m=100)[1]
+    )
     assert shorter.help == "the largest that fits is 100 m"
 
 
