@@ -332,6 +332,16 @@ def test_evidence_that_no_driver_counts_is_a_note(tmp_path: Path) -> None:
     ]
 
 
+def test_priorities_without_any_frame_are_no_evidence(tmp_path: Path) -> None:
+    """Linux' page about ionic shows 31 frames, and 0 for each priority."""
+    end, _ = first_port("rails")
+    counters = {end: {f"tx_prio{n}_frames": 0 for n in range(8)}}
+    _, notes = run_judge(
+        tmp_path, World("rails", host_counters=counters, unit="frames"), lines="note: not looked"
+    )
+    assert any("the class of packets" in line and " ".join(end) in line for line in notes)
+
+
 def test_switch_counters_that_were_cleared_count_from_zero(tmp_path: Path) -> None:
     tree = write_tree("rails", tmp_path)
     options = World("rails").write(tree)
