@@ -77,21 +77,23 @@ def is_secret(nos: str, path: str) -> bool:
     return "secret" in row.tags if row.declared else path.endswith("/secret")
 
 
-def secrets_differ(nos: str, path: str, runs: Value, planned: Value, *, readable: bool = True) -> bool:
+def secrets_differ(nos: str, path: str, runs: Value | None, planned: Value, *, readable: bool = True) -> bool:
     """Return whether two facts of a secret are certainly about different secrets, with references for known values.
 
     A value that is no reference may be the same secret in a form of the device. It is another one where the other side
     runs a reference, which only a value in its plain form becomes, where everybody knows it, such as `public`, and
-    where the system prints secrets as they were entered.
+    where the system prints secrets as they were entered. No value differs, unless the system never prints this one.
 
     Args:
         nos: the operating system.
         path: of the fact.
-        runs: what the switch runs.
+        runs: what the switch runs; None where it prints none.
         planned: what it is to run.
         readable: whether a secret counts that the system prints as it was entered. It also differs where only the value
             behind the reference is new.
     """
+    if runs is None:
+        return "unprinted" not in back_ends.load_vocabulary(nos).row(path).tags
     named = REFERENCE.search(str(runs)), REFERENCE.search(str(planned))
     if all(named) or named[0]:
         return runs != planned
@@ -119,7 +121,7 @@ def find_differences(nos: str, running: Mapping[str, str], target: Mapping[str, 
 
 
 def _may_be_same_secret(nos: str, one: Mismatch) -> bool:
-    if not is_secret(nos, one.path) or one.found is None or one.planned is None:
+    if not is_secret(nos, one.path) or one.planned is None:
         return False
     return not secrets_differ(nos, one.path, one.found, one.planned, readable=False)
 

@@ -249,7 +249,7 @@ def compare_drift(
         aspect = _aspect_of_path(path)
         if aspect not in counts:
             continue
-        if running.is_secret(nos, path) and runs is not None and ours_is is not None:
+        if running.is_secret(nos, path) and ours_is is not None:
             readable = secret_names_in(str(ours_is)) <= {*found_secrets}
             if not running.secrets_differ(nos, path, runs, ours_is, readable=readable):
                 continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,7 +16,12 @@ from napalm.base.exceptions import (
     SessionLockedException,
 )
 
+from fabricc.back.nos.cumulus import CUMULUS
+from fabricc.operate.devices.running import find_differences
 from fabricc.operate.drivers.holds import Hold, HoldKind
+from fabricc.operate.verify.model import Aspect
+from fabricc.operate.verify.verify_switch import compare_drift
+from tests.back.nos.cumulus.variants import VARIANTS
 from tests.operate.drivers.servers.device import Device
 from tests.operate.drivers.servers.linux_switch import (
     PASSWORD,
@@ -28,8 +34,8 @@ from tests.operate.drivers.servers.linux_switch import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
+FILE = "startup.yaml"
 OLD, NEW = "- set: {system: {hostname: old}}\n", "- set: {system: {hostname: néw}}\n"
 
 
@@ -55,6 +61,26 @@ def test_a_replace_is_compared_committed_saved_and_rolled_back(switch: LinuxSwit
     assert switch.text("running.json") == switch.text("startup") == OLD
     with pytest.raises(CommitError, match="nothing to roll back to"):
         driver.rollback()
+
+
+def test_secrets_that_nvue_prints_in_its_own_forms_are_no_difference(
+    switch: LinuxSwitch, driver: Any
+) -> None:
+    """A transcript of `nv config diff` has `hashed-password: '*'` for a password that was set ."""
+    planned = CUMULUS.render(VARIANTS["settings"])[FILE]
+    assert "hashed-password: FABRICC-SECRET-hash" in planned
+    driver.load_replace_candidate(config=planned.replace("FABRICC-SECRET-hash", "$6$abcdefgh$stored"))
+    driver.commit_config()
+    assert "$6$abcdefgh$stored" in switch.text("startup")
+    running = driver.get_config("running")["running"]
+    assert "FABRICC-SECRET-hash" not in running
+    assert "$6$" not in running
+    assert "$nvsec$" in running
+    assert find_differences("cumulus", {FILE: running}, {FILE: planned}) == []
+    drift = compare_drift("tor", "cumulus", Path(), {FILE: planned}, {FILE: running}, [Aspect.CONFIG])
+    assert drift.found == []
+    locked = running.replace("hashed-password: '*'", "hashed-password: ''")
+    assert find_differences("cumulus", {FILE: locked}, {FILE: planned}), "an account without a password"
 
 
 def test_provisioning_that_runs_holds_the_switch(switch: LinuxSwitch, driver: Any) -> None:

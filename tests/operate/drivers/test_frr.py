@@ -487,7 +487,7 @@ def test_a_guard_that_is_released_does_nothing_and_others_leave_it_alone(
     driver.release_guard()
     time.sleep(6)
     assert saved_text(boxes[0]) == NEW
-    with pytest.raises(SessionLockedException, match="the candidate is gone"):
+    with pytest.raises(CommitError, match="the candidate is gone"):
         driver.arm_guard(5)
 
 

@@ -1,7 +1,9 @@
 """A stand-in of NVUE's `run_nv`, which answers as published answers do.
 
 Forms: `nv config history` as NVIDIA's public tests parse it (`apply-meta.rev_id`, `ref` as `apply/.../done`), states of
-`nv config revision` as NVIDIA's "Config Commands" and published clients have them, with `transition.issue`.
+`nv config revision` as NVIDIA's "Config Commands" and published clients have them, with `transition.issue`. Secrets are
+encrypted when they are loaded (`$nvsec$`, 32 digits), and `*` is printed for any hash of a password, as transcripts
+of `nv config show` and `nv config diff` have them.
 
 State is in the folder SWITCH_ROOT: `running.json` is applied, `startup` is saved, `revisions` has the text of each
 revision, `nvue.json` the rest. The file `faults` holds words: `reject`, `fail_commit` (exit status 1), `apply_fail`
@@ -9,8 +11,10 @@ revision, `nvue.json` the rest. The file `faults` holds words: `reject`, `fail_c
 state `confirm_apply` for two looks after its confirmation).
 """
 
+import hashlib
 import json
 import os
+import re
 import sys
 import time
 from collections import Counter
@@ -96,6 +100,27 @@ def complete_apply(state: dict, revision: str) -> None:  # type: ignore[type-arg
         save_revision(state, revision)
 
 
+_SECRET = re.compile(
+    r"(?m)^( +(?:secret|password): )(?!\$nvsec\$)(\S.*)$|(?<=readonly-community:\n)( +)([^$\s]\S*?)(?=:)"
+)
+_HASH = re.compile(r"(?m)( hashed-password: ).*$")
+
+
+def encrypt_secrets(text: str) -> str:
+    """Return a configuration as NVUE stores it, with secrets encrypted by a key of the switch."""
+
+    def hide(match: re.Match[str]) -> str:
+        before, secret = match[1] or match[3], match[2] or match[4]
+        return f"{before}$nvsec${hashlib.md5(secret.encode()).hexdigest()}"
+
+    return _SECRET.sub(hide, text)
+
+
+def hide_hashes(text: str) -> str:
+    """Return a configuration as NVUE prints it."""
+    return _HASH.sub(r"\1'*'", text)
+
+
 def load(state: dict, verb: str, text: str) -> None:  # type: ignore[type-arg]
     """`nv config replace` and `nv config patch`; a refused file leaves an invalid revision."""
     revision = str(max(map(int, state["revisions"])) + 1)
@@ -109,6 +134,7 @@ def load(state: dict, verb: str, text: str) -> None:  # type: ignore[type-arg]
     if refusal:
         print(refusal)
         return
+    text = encrypt_secrets(text)
     (REVISIONS / revision).write_text(text if verb == "replace" else RUNNING.read_text() + text)
     state["pending"][USER] = revision
 
@@ -173,8 +199,8 @@ def run_nv(words: list[str]) -> None:
             RUNNING.read_text().splitlines(),
             (REVISIONS / state["pending"][USER]).read_text().splitlines(),
         )
-        print(*(f"nv set {one}" for one in (Counter(new) - Counter(old)).elements()), sep="\n")
-        print(*(f"nv unset {one}" for one in (Counter(old) - Counter(new)).elements()), sep="\n")
+        print(*(hide_hashes(f"nv set {one}") for one in (Counter(new) - Counter(old)).elements()), sep="\n")
+        print(*(hide_hashes(f"nv unset {one}") for one in (Counter(old) - Counter(new)).elements()), sep="\n")
     elif verb in ("history", "revision"):
         if "late" in state and verb == "revision":
             state["late"] -= 1
@@ -193,7 +219,7 @@ def run_nv(words: list[str]) -> None:
             "startup": STARTUP,
             "pending": REVISIONS / state["pending"].get(USER, ""),
         }
-        print(files[revision].read_text(), end="")
+        print(hide_hashes(files[revision].read_text()), end="")
     elif verb == "save":
         save_revision(state, state["history"][0]["apply-meta"]["rev_id"])
     elif verb == "apply":
