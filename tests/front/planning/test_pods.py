@@ -168,3 +168,20 @@ def test_a_pod_that_no_other_key_serves_names_none() -> None:
     text = pods_of(1200, 600, hosts_per_unit=4)
     (refused,) = [each for each in planned(text).diagnostics if each.code == "FAB3010"]
     assert "fits" not in refused.help.partition("The largest")[0]
+
+
+def test_a_wrong_number_of_cores_names_one_that_joins_the_pods() -> None:
+    spines = {**SN5600, "units_per_pod": 4}
+    gpus = {"model": "dgx-h100", "hosts": 512, "hosts_per_unit": 16}
+    spec = make_document(gpus=gpus, tors=SN5600, spines=spines, cores={**SN5600, "count": 3})
+    (refused,) = [each for each in planned(spec).diagnostics if each.code == "FAB3012"]
+    assert refused.message.startswith("3 cores of NVIDIA SN5600 (64 ports) cannot join 8 pods")
+    assert fabric_of(apply_keys(spec, refused.help)).counts()["cores"] == 32
+
+
+def test_units_without_spines_are_counted_before_another_size_is_tried() -> None:
+    gpus = {"model": "dgx-h100", "hosts": 32, "hosts_per_unit": 16, "wiring": "rack", "rails_per_tor": 0}
+    (refused,) = planned(make_document(gpus=gpus, tors=SN5600, spines=None)).diagnostics
+    assert refused.message.startswith("without spines 2 units are 2 islands")
+    assert "`gpus.hosts_per_unit: 8` and `spines: {model: sn5600, nos: …}` joins 4 units" in refused.help
+    assert "peer_links" not in refused.help

@@ -196,6 +196,7 @@ def _odd_sizes(switch: Switch) -> list[int]:
 
 _PER_PACKET = "adaptive routing decides for every packet, and NVUE has no flowlets"
 _PER_PACKET_SOURCE = "NVIDIA, Equal Cost Multipath"
+_OTHER_MODES = "`mode: hash`, or `packet` with `tors.uplink_gbps` of 200 or 400"
 GNMI_SERVER = Limit("FAB5719", setting="management/gnmi_port",
     reason="`system gnmi-server` begins with {since}; in {release} gNMI is part of NetQ's agent, which NVUE does not "
     "configure",
@@ -328,8 +329,8 @@ LIMITS = (
     Limit("FAB5721", setting="load_balancing/mode",
         requested=lambda switch: switch.load_balancing.mode is Spreading.FLOWLET, reason=_PER_PACKET,
         source=_PER_PACKET_SOURCE,
-        remedy="use `mode: packet` or `hash`"),
-    limits.cluster_limit("FAB5721", "`mode: packet` or `hash`"),
+        remedy=f"use {_OTHER_MODES}"),
+    limits.cluster_limit("FAB5721", _OTHER_MODES),
     Limit("FAB5721", setting="load_balancing/flowlet_idle_us", reason=_PER_PACKET,
         source=_PER_PACKET_SOURCE,
         remedy="leave `flowlet_idle_us` out"),

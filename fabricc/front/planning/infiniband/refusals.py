@@ -70,15 +70,13 @@ def check_lids(
     top = lids.top(shape, units)
     largest = max(0, (MOST_LIDS + 1 - lids.unit) // lids.unit_size(shape))
     if top > MOST_LIDS:
-        ports = (
-            "splitting the NIC ports into `planes`, each a subnet, or clusters joined by InfiniBand routers"
-        )
+        ports = "splitting the NIC ports into `planes`, each a subnet, or " if shape.sides > 1 else ""
         yield spec.error(
             "FAB5807",
             f"{units} units need LIDs up to {top:,}; a subnet has {MOST_LIDS:,}",
             "gpus",
             help=f"The largest that fits is {largest} units ({largest * shape.hosts_per_unit:,} hosts). "
-            f"Beyond: {ports}.",
+            f"Beyond: {ports}clusters joined by InfiniBand routers.",
         )
         return
     for tier, switch in (("tors", models.tor), ("spines", models.spine), ("cores", models.core)):

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def report_islands(spec: ClusterSpec, models: Models, bottom: TorTier, units: int) -> Diagnostic:
     """Report units without spines to join them, whether one can hold all hosts, and which spines suffice."""
     remedies = []
-    if units == 2 and bottom.lead.tors == 1 and bottom.lead.nic_ports == spec.planes:
-        remedies.append("`tors.peer_links: N` joins the two ToRs by N links.")
+    if units == 2 and bottom.lead.tors == 1 and bottom.lead.nic_ports == spec.planes and bottom.most_uplinks:
+        remedies.append(f"`tors.peer_links: N` joins the two ToRs by N links, at most {bottom.most_uplinks}.")
     group, *others = spec.gpus.groups
     counted = not others and not group.racks
     most = (
@@ -38,16 +38,15 @@ def report_islands(spec: ClusterSpec, models: Models, bottom: TorTier, units: in
         wanted, models.tor, bottom.hosts[0].speed_gbps, bottom.up_gbps, bottom.lead.rails_per_tor
     )
     for per_unit in (group.hosts_per_unit, smaller) if counted else (group.hosts_per_unit,):
+        number = units
         if per_unit != group.hosts_per_unit:
             changed = replace(group, hosts_per_unit=per_unit)
-            wanted, units = (
-                replace(wanted, gpus=replace(spec.gpus, groups=(changed,))),
-                -(-group.hosts // per_unit),
-            )
-        if layer := find_spines(wanted, known, units):
+            wanted = replace(wanted, gpus=replace(spec.gpus, groups=(changed,)))
+            number = -(-group.hosts // per_unit)
+        if layer := find_spines(wanted, known, number):
             keys = f"`gpus.hosts_per_unit: {per_unit}` and " if per_unit != group.hosts_per_unit else ""
             remedies.append(
-                f"{keys}`spines: {{model: {tier.model}, nos: …}}` joins {plural(units, 'unit')} by "
+                f"{keys}`spines: {{model: {tier.model}, nos: …}}` joins {plural(number, 'unit')} by "
                 f"{plural(layer.count, 'spine')} a plane."
             )
             break
@@ -181,7 +180,9 @@ def _describe_fit(
     layer = clos.fewest_spines(leaves, split.uplinks, most, ports) if ports > 0 else None
     if layer is None:
         return ""
-    return f"{' with '.join(changes)} fits: per plane {leaves} ToRs and {layer.count} spines."
+    first, *others = changes
+    keys = f"{first} with {' and '.join(others)}" if others else first
+    return f"{keys} fits: per plane {leaves} ToRs and {layer.count} spines."
 
 
 def split_planes(
@@ -269,15 +270,16 @@ def cores_too_small(
     requested = spec.cores.count if spec.cores else None
     best = clos.core_layer(pods * by_rail, spines, uplinks, ports)
     if best:
-        text = f"{best.count} fit: {best.groups} groups of {best.cores_per_group}"
+        text = f"{plural(best.count, 'core')} fit, {best.groups} x {best.cores_per_group}: `cores.count: {best.count}`"
     else:
         fits = (p for p in range(pods, 0, -1) if clos.core_layer(p * by_rail, spines, uplinks, ports))
         most = next(fits, 0)
         text = f"the largest number of pods that fits is {most}"
-    count = f"{requested} cores" if requested else "no number of cores"
+    verb = "cannot" if requested else "can"
+    count = plural(requested, "core") if requested else "no number of cores"
     sets = f"{by_rail} sets of " if by_rail > 1 else ""
     message = (
-        f"{count} of {core.title} ({ports} ports) can join {pods} pods of {sets}{spines} spines "
+        f"{count} of {core.title} ({ports} ports) {verb} join {plural(pods, 'pod')} of {sets}{spines} spines "
         f"with {uplinks} uplinks each"
     )
     return spec.error(

@@ -163,13 +163,14 @@ def _spread_uplinks(
     if spec.tors.uplinks and count * links != spec.tors.uplinks:
         near = clos.list_divisors(spec.tors.uplinks)
         message = (
-            f"{spec.tors.uplinks} uplinks do not spread evenly over {count} spines with {links} links to each"
+            f"{spec.tors.uplinks} uplinks do not spread evenly over {plural(count, 'spine')} with "
+            f"{plural(links, 'link')} to each"
         )
         help_ = f"Counts that divide {spec.tors.uplinks}: {', '.join(map(str, near))}."
         raise UnfitError(spec.error("FAB3008", message, "spines", "count", help=help_))
     if count * links > bottom.most_uplinks:
         message = (
-            f"{links} links to each of {count} spines are {count * links} uplinks; the ToR has "
+            f"{plural(count, 'spine')} with {plural(links, 'link')} to each need {count * links} uplinks; the ToR has "
             f"room for {bottom.most_uplinks}"
         )
         help_ = f"The largest count that fits is {bottom.most_uplinks // links}."
