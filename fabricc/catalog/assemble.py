@@ -168,7 +168,7 @@ def _nic_figures(raw: Raw) -> Raw:
     """Return the figures of a NIC in its mapping; the others keep their defaults."""
     keys = (
         "transport", "traffic_classes", "lossless_classes", "strict_rate_limit", "ethernet_gbps", "out_of_order",
-        "queue_pairs", "needs_flow_control",
+        "queue_pairs", "needs_flow_control", "tunnel_packet_gap",
     )  # fmt: skip
     found: Raw = {key: raw[key]["value"] for key in keys if key in raw}
     if "plane_splits" in raw:

@@ -315,6 +315,8 @@ class NicModel:
         out_of_order: whether it places packets of a message that arrive out of order; None where no source states it.
         queue_pairs: of a connection, for the speed of a port.
         needs_flow_control: whether RoCE needs flow control for its speed.
+        tunnel_packet_gap: gap between packets that leaves room for VXLAN around them, in the unit of its tools; None
+            where no source states it.
         plane_splits: how the NIC itself can spread a transfer over planes: `software`, `hardware`.
         transport: `rocev2`, or `iwarp` (RDMA over TCP, RFC 5040 to 5044), which needs no lossless class.
         traffic_classes: classes that it schedules; `lossless_classes`: how many of them PFC may protect.
@@ -347,6 +349,7 @@ class NicModel:
     out_of_order: bool | None = None
     queue_pairs: int = 1
     needs_flow_control: bool = False
+    tunnel_packet_gap: int | None = None
     plane_splits: tuple[str, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 

@@ -2,7 +2,7 @@
 
 Source: github.com/NVIDIA/k8s-launch-kit, pkg/networkoperatorplugin/spectrumx/addressing.go (format `reference`, with
 `nodes` and `links` arrays; host addresses from plane, rail, pod, scalable unit and host index) and
-pkg/config/config.go (`profile.spectrumX`).
+pkg/config/config.go (`profile.spectrumX`, `spectrumX.overlay`).
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _link_entry(fabric: Fabric, link: KitLink) -> list[dict[str, Any]]:
 
 
 def profile_document(fabric: Fabric, topology: str, first_octet: int | None = None) -> dict[str, Any]:
-    """Return the section `profile` of the kit's configuration for the fabric.
+    """Return the section `profile` of the kit's configuration for the fabric, and the overlay of its tenants.
 
     Args:
         fabric: the network of the rails.
@@ -117,7 +117,9 @@ def profile_document(fabric: Fabric, topology: str, first_octet: int | None = No
     """
     tiers = _count_tiers(fabric)
     planes = fabric.port_planes
+    tenancy = fabric.tenancy
     return {
+        **({"spectrumX": {"overlay": "l3"}} if tenancy and tenancy.tunnels else {}),
         "profile": {
             "fabric": "ethernet", "deployment": "sriov", "multirail": True,
             "spectrumX": {

@@ -108,6 +108,14 @@ def test_a_first_octet_is_used_in_both_files(tmp_path: Path) -> None:
     _, profile = export(spec, tmp_path / "kit", "--first-octet", "11")
     assert profile["profile"]["spectrumX"]["hostFirstOctet"] == 11
     assert ",11.16.0.0,11.16.0.1" in (tmp_path / "kit" / "links.csv").read_text()
+    assert "spectrumX" not in profile
+
+
+def test_tenants_in_tunnels_have_the_overlay_of_the_kit(tmp_path: Path) -> None:
+    """`overlay: l3` makes the operator leave a gap for VXLAN between packets of the NICs."""
+    spec = write_spec(tmp_path / "a", "one plane", "tenants: {acme: {racks: [su001, su002]}}\n")
+    _, profile = export(spec, tmp_path / "kit")
+    assert profile["spectrumX"] == {"overlay": "l3"}
 
 
 def test_a_tor_of_all_rails_gets_no_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -87,6 +87,12 @@ def test_numbers_that_a_spec_states_are_those_of_the_files(nos: str) -> None:
     assert {port.vrf for port in tor.ports} == {"", "ACME_1", "globex"}
 
 
+def test_the_gap_of_nics_counts_vxlan_only_where_there_is_vxlan() -> None:
+    noted = findings(compiled("frr"), "FAB3323")
+    assert [each.partition(":")[0] for each in noted] == ["FAB3323 NVIDIA ConnectX-7"]
+    assert findings(compiled("frr", spines=False), "FAB3323") == []
+
+
 @pytest.mark.parametrize("key", CLASHES)
 def test_two_tenants_have_no_number_in_common(key: str) -> None:
     tenants = f"  acme: {{hosts: [rack001-host01]}}\n  globex: {{hosts: [rack001-host02]{key}}}\n"

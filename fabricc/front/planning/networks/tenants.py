@@ -57,6 +57,7 @@ def with_tenants(
     findings.extend(_report_numbers(spec, tenants, tunnels=tunnels))
     findings.extend(_report_unassigned(spec, fabric, tenancy))
     findings.extend(_report_capability(spec, fabric, tunnels=tunnels))
+    findings.extend(_report_packet_gaps(spec, fabric) if tunnels else ())
     return replace(fabric, tenancy=tenancy), numbers
 
 
@@ -268,6 +269,15 @@ def _report_capability(spec: ClusterSpec, fabric: Fabric, *, tunnels: bool) -> I
                 "Confirm it with the vendor, test one ToR, and accept FAB3319 with the result as the reason."
             )
             yield spec.error("FAB3319", f"{where}: {found.reason}", "tors", "model", help=help_)
+
+
+def _report_packet_gaps(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
+    """Report FAB3323: NICs that send as fast as their link, so that VXLAN makes more of it than an uplink carries."""
+    for group, model in zip(spec.gpus.groups, fabric.host_models, strict=False):
+        if gap := model.nic.tunnel_packet_gap:
+            message = f"{model.nic.title}: VXLAN makes packets longer behind the ToR; fabricc sets no gap of the NIC"
+            help_ = f"Set its inter-packet gap to {gap}; NVIDIA's NIC operator does with `overlay: l3`."
+            yield spec.note("FAB3323", message, *group.path, "model", help=help_)
 
 
 def reach_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
