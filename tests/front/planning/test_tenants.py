@@ -88,9 +88,9 @@ def test_numbers_that_a_spec_states_are_those_of_the_files(nos: str) -> None:
 
 
 def test_the_gap_of_nics_counts_vxlan_only_where_there_is_vxlan() -> None:
-    noted = findings(compiled("frr"), "FAB3323")
+    noted = list_findings(compiled("frr"), "FAB3323")
     assert [each.partition(":")[0] for each in noted] == ["FAB3323 NVIDIA ConnectX-7"]
-    assert findings(compiled("frr", spines=False), "FAB3323") == []
+    assert list_findings(compiled("frr", spines=False), "FAB3323") == []
 
 
 @pytest.mark.parametrize("key", CLASHES)
