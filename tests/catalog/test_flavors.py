@@ -113,3 +113,20 @@ def test_a_word_of_the_market_is_corrected(tmp_path: Path) -> None:
     spec.write_text(SPEC.format(model="z9864f", nos="sonic-4.5.0"))
     (first, *_) = [each for each in compile_spec(spec).diagnostics if each.code == "FAB3015"]
     assert first.help == "Write `sonic-enterprise-4.5`."
+
+
+@pytest.mark.parametrize(
+    ("model", "written", "newest"),
+    [
+        ("sn5600", "cumulus-6", "cumulus-5.19"),
+        ("7060x6-64pe", "eos-4", "eos-4.36"),
+        ("sn5600", "frr-11", "frr-10.7"),
+    ],
+)
+def test_the_first_number_of_a_release_leads_to_the_newest(
+    model: str, written: str, newest: str, tmp_path: Path
+) -> None:
+    spec = tmp_path / "cluster.yaml"
+    spec.write_text(SPEC.format(model=model, nos=written))
+    (first, *_) = [each for each in compile_spec(spec).diagnostics if each.code == "FAB3015"]
+    assert first.help == f"Write `{newest}`, the newest that fabricc knows."

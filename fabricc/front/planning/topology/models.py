@@ -302,7 +302,8 @@ def nos_release(
     except ValueError as unknown:
         near = nearest_release(nos.release or "", naming.releases(nos.name))
         if near is None:
-            help_ = explain_release(nos.name, nos.release or "") or str(unknown)
+            help_ = explain_release(nos.name, nos.release or "")
+            help_ = help_ or _name_newest(nos, naming.releases(nos.name)) or str(unknown)
             findings.append(
                 spec.error("FAB3015", f"{nos.name} has no release {nos.release!r}", *path, help=help_)
             )
@@ -362,6 +363,15 @@ def _missing_build(
     message = f"the community image of {nos} lacks {model.title}: only {build.title} has it"
     help_ = f"Write `nos: {nos}-{build.name}`; its files are those of a community release."
     return spec.warning("FAB3093", message, *path, help=help_)
+
+
+def _name_newest(nos: NosChoice, releases: tuple[str, ...]) -> str:
+    """Return the remedy for a release of which only the first number is written, or ""."""
+    written = release_numbers(nos.release or "")
+    if len(written) != 1 or any(len(release_numbers(each)) == 1 for each in releases):
+        return ""
+    of_it = [each for each in releases if release_numbers(each)[:1] == written]
+    return f"Write `{nos.name}-{(of_it or releases)[-1]}`, the newest that fabricc knows."
 
 
 def _unknown_release(spec: ClusterSpec, nos: NosChoice, near: str, *path: str | int) -> Diagnostic:
