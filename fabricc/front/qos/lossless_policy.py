@@ -406,16 +406,17 @@ def _no_headroom(model: SwitchModel, kind: LinkKind, most_m: int | None) -> QosF
     if longest is not None:
         fitting = longest if most_m is None else min(longest, most_m)
         return QosFinding("FAB4002", Severity.ERROR, message, f"the largest that fits is {fitting} m")
-    return QosFinding("FAB4002", Severity.ERROR, message, _listed_speeds(model.buffers))
+    return QosFinding("FAB4002", Severity.ERROR, message, _listed_speeds(model.buffers, speed))
 
 
-def _listed_speeds(buffers: Buffers) -> str:
+def _listed_speeds(buffers: Buffers, speed_gbps: int) -> str:
     speeds = sorted({row.speed_gbps for row in buffers.rows})
     if not speeds:
         return "add rows to the switch's catalog entry, or make all classes lossy"
     listed = ", ".join(f"{speed}G" for speed in speeds)
+    near = max((speed for speed in speeds if speed < speed_gbps), default=speeds[0])
     return (
-        f"its table lists {listed}; `uplink_gbps` of the tier below sets the speed of links between switches"
+        f"its table lists {listed}; for links between switches write `uplink_gbps: {near}` in the tier below"
     )
 
 
