@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.control_plane import dropping_policers, filters_before_cpu
+from fabricc.back.nos.control_plane import filters_before_cpu, limits_before_cpu
 from fabricc.back.nos.defaults import (
     has_strict_rpf,
     may_route_by_default,
@@ -21,11 +21,12 @@ from fabricc.back.nos.defaults import (
 from fabricc.back.nos.packet_filters import dropped_discovery, dropped_services
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
-from fabricc.base.diagnostics.wording import join_words
+from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
 from fabricc.facts.statement import Tier, session_path, split_list_path
 from fabricc.proof.compare import Finding
+from fabricc.proof.invariants.view import as_int
 from fabricc.rules.findings import finding_at
 from fabricc.rules.links import DIFFER
 from fabricc.rules.rule import BGP, INTERFACES, OTHER, POLICY, FabricRule, Input, Report, SwitchRule
@@ -151,16 +152,29 @@ def _blocked_sessions(statement: Statement, sessions: Sessions) -> Iterator[Find
 
 
 def _policed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report each policer in front of the CPU that drops all of BGP or BFD."""
+    """Report each limit in front of the CPU that drops all of BGP or BFD, or a part of what neighbors send of BFD."""
     open_ = [each for each in sessions.stated.values() if each.enabled]
-    wanted = {"BGP": bool(open_), "BFD": any(each.bfd == "true" for each in open_)}
-    for each in dropping_policers(statement.rest, statement.device.unknown):
-        if wanted.get(each.service):
+    watched = sum(each.bfd == "true" for each in open_)
+    wanted = {"BGP": len(open_), "BFD": watched}
+    interval = as_int(statement.rest.get("bfd/interval_ms"))
+    for each in limits_before_cpu(statement.rest, statement.device.unknown):
+        if not wanted.get(each.service):
+            continue
+        sent = watched * 1000 // interval if interval and each.service == "BFD" else 0
+        if each.pps == 0:
+            message = f"{statement.name}: {each.name}, in front of the CPU, drops {each.service}"
+        elif each.pps < sent:
             message = (
-                f"{statement.name}: the policer of {each.name}, in front of the CPU, drops {each.service}"
+                f"{statement.name}: the CPU gets {plural(each.pps, 'packet')} of BFD per second, and "
+                f"{plural(watched, 'neighbor')} send {sent:,}: sessions go down"
             )
+        else:
+            continue
+        group, remedy = f"filter {each.service}", f"Let all packets of {each.service} reach the CPU."
+        if each.path:
+            yield finding_at(BLOCKED, statement.device, each.path, message, group, remedy=remedy)
+        else:
             place = statement.device.paths.get(each.file, each.file), each.line
-            group, remedy = f"filter {each.service}", f"Let packets of {each.service} conform."
             yield Finding(BLOCKED, message, *place, group, Severity.ERROR, remedy)
 
 

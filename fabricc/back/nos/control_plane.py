@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.packet_filters import CONDITIONS, dropped_services
+from fabricc.base.numbers import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -87,26 +88,55 @@ _CLASS = re.compile(r"class-map type control-plane (?:match-(?:any|all) )?(\S+)"
 _POLICY = re.compile(r"policy-map type control-plane (\S+)")
 _MATCH = re.compile(r"match access-group name (\S+)")
 _PART = re.compile(r"class (\S+)")
-_POLICE = re.compile(r"police .*\bconform drop\b.*")
+_POLICE = re.compile(r"police .*\bconform drop\b.*|police (?:cir )?0\b.*")
+"""`conform drop` and a rate of 0 drop each packet (Nexus 9000 NX-OS security guide, control plane policing)."""
 _APPLIED = re.compile(r"service-policy input (\S+)")
+_LIMIT = re.compile(
+    r"(?:platform|qos)/setting\[(?:"
+    r"rate-limiter (?P<nxos>bfd) (?P<pps>\d+)"
+    r"|policy-map copp-system-policy class copp-system-(?P<eos>bgp|bfd) shape"
+    r"|ddos-protection protocols (?P<junos>bgpv?6?|bfdv?6?) aggregate bandwidth"
+    r"|policer (?P<cumulus>bgp|bfd) rate"
+    r"|copp (?P<sonic>bgp|bfd)"
+    r")\]"
+)
+"""Facts about limits of what the CPU gets of BGP or BFD, whose values are packets in a second.
+
+Sources: `hardware rate-limiter bfd` 0 to 10,000 (Nexus 9000 NX-OS security guide), `shape` in pps or kbps (EOS manual,
+control plane policies), DDoS protection's `bandwidth`, which is packets in a second (Junos CLI reference), policers
+(Cumulus Linux, policers.conf), and `sonic-copp.yang`.
+"""
 
 
 class CpuPolicer(NamedTuple):
-    """A class of packets to the CPU that a policer drops at any rate, with a service among them and its place."""
+    """A limit of what the CPU gets of a service, and its place; `pps` packets in a second, 0 where it drops all."""
 
     service: str
     name: str
-    file: str
-    line: int
+    pps: int
+    path: str = ""
+    file: str = ""
+    line: int = 0
 
 
-def dropping_policers(
+def limits_before_cpu(
     facts: Mapping[str, Value], unknown: Iterable[tuple[str, int, str]]
 ) -> Iterator[CpuPolicer]:
-    """Yield the policers of NX-OS that drop a service, from the lines of the applied policy, which no row reads.
+    """Yield the limits of BGP and BFD, but those in bytes that let packets pass."""
+    for path, value in facts.items():
+        if path[0] in "pq" and (match := _LIMIT.fullmatch(path)):
+            words = str(match["pps"] or value).split()
+            service = next(filter(None, match.group("nxos", "eos", "junos", "cumulus", "sonic")))
+            off = facts.get(path.replace(" rate]", " state]")) == "off"
+            if is_number(words[-1]) and not off and (words[0] != "kbps" or words[-1] == "0"):
+                yield CpuPolicer(service[:3].upper(), path[path.index("[") + 1 : -1], int(words[-1]), path)
+    yield from _dropping_policers(facts, unknown)
 
-    `police ... conform drop violate drop` drops each packet (Nexus 9000 NX-OS security guide, control plane policing).
-    """
+
+def _dropping_policers(
+    facts: Mapping[str, Value], unknown: Iterable[tuple[str, int, str]]
+) -> Iterator[CpuPolicer]:
+    """Yield the policers of NX-OS that drop a service, from the lines of the applied policy, which no row reads."""
     matches: dict[str, list[str]] = {}
     policies: dict[str, dict[str, tuple[str, int, bool]]] = {}
     section, part, applied = "", "", ""
@@ -133,7 +163,7 @@ def dropping_policers(
         ):
             seen.add(service)
             if drops:
-                yield CpuPolicer(service, name, file, line)
+                yield CpuPolicer(service, f"the class {name}", 0, "", file, line)
 
 
 def _matched_services(facts: Mapping[str, Value], name: str) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from tests.audit.faults.edits import replace
@@ -13,6 +14,27 @@ if TYPE_CHECKING:
 
     Fault = dict[str, Callable[[Files], Files]]
 
+
+def _drop_in_group(files: Files) -> Files:
+    """Drop the group of BGP, as an operator overrides a row of copp_cfg.json."""
+    tables = json.loads(files["config_db.json"])
+    tables["COPP_GROUP"] = {
+        "queue4_group1": {"trap_action": "drop", "meter_type": "packets", "mode": "sr_tcm"}
+    }
+    return {**files, "config_db.json": f"{json.dumps(tables, indent=4)}\n"}
+
+
+_DDOS = """system {
+    ddos-protection {
+        protocols {
+            bfd {
+                aggregate {
+                    bandwidth 1;
+                }
+            }
+        }
+    }
+"""
 _POLICER = """class-map type control-plane match-any ROUTING
   match access-group name ROUTING
 policy-map type control-plane OWN
@@ -94,6 +116,21 @@ KINDS: dict[str, tuple[str, Fault]] = {
         "junos": replace(r"destination-port \[ 3784 3785 4784 \];", "destination-port [ 3785 4784 ];"),
     }),
     "BGP and BFD policed to nothing": ("all", {"nxos": replace(r"\Z", _POLICER)}),
+    "BFD kept from the CPU by its rate": ("all", {
+        "eos": replace(
+            r"\Z", "policy-map type copp copp-system-policy\n   class copp-system-bfd\n      shape pps 1\n"
+        ),
+        "nxos": replace(r"\Z", "hardware rate-limiter bfd 1\n"),
+        "junos": replace(r"^system \{\n", _DDOS),
+        "cumulus": replace(r"^( +)(control-plane:\n)", r"\1\2\1  policer:\n\1    bfd:\n\1      rate: 10\n"),
+    }),
+    "BGP dropped before the CPU": ("all", {
+        "eos": replace(
+            r"\Z", "policy-map type copp copp-system-policy\n   class copp-system-bgp\n      shape kbps 0\n"
+        ),
+        "nxos": replace(r"\Z", _POLICER.replace("4000 kbps bc 1000 packets conform drop violate drop", "0 kbps")),
+        "sonic": _drop_in_group,
+    }),
     "community list that only denies": ("tor", {
         "eos": replace(r"^(ip community-list GRACEFUL-SHUTDOWN) permit", r"\1 deny"),
         "nxos": replace(r"^(ip community-list standard GRACEFUL-SHUTDOWN seq 10) permit", r"\1 deny"),

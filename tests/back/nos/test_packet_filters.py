@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fabricc.back import nos as back_ends
-from fabricc.back.nos.control_plane import dropping_policers, filters_before_cpu
+from fabricc.back.nos.control_plane import filters_before_cpu, limits_before_cpu
 from fabricc.back.nos.packet_filters import dropped_services
 
 DROPPED = {
@@ -124,5 +124,20 @@ def test_only_the_policy_of_the_cpu_drops_what_arrives_for_it() -> None:
         "service-policy input OWN",
     ]  # fmt: skip
     unknown = [("running", number, line) for number, line in enumerate(lines, 1)]
-    assert list(dropping_policers(facts, unknown)) == []
-    assert {each.line for each in dropping_policers(facts, [*unknown[:4], *unknown[7:]])} == {8}
+    assert list(limits_before_cpu(facts, unknown)) == []
+    assert {each.line for each in limits_before_cpu(facts, [*unknown[:4], *unknown[7:]])} == {8}
+
+
+def test_limits_of_the_cpu_are_packets_in_a_second() -> None:
+    """A shape in kbps that lets packets pass, and a policer that is off, limit nothing that can be counted."""
+    facts = {
+        "qos/setting[policy-map copp-system-policy class copp-system-bgp shape]": "kbps 2500",
+        "qos/setting[policy-map copp-system-policy class copp-system-bfd shape]": "pps 10",
+        "platform/setting[policer bgp rate]": "10",
+        "platform/setting[policer bgp state]": "off",
+        "platform/setting[policer bfd rate]": "20",
+        "platform/setting[ddos-protection protocols bfdv6 aggregate bandwidth]": "30",
+        "platform/setting[rate-limiter bfd 0]": "on",
+    }
+    found = {(each.service, each.pps) for each in limits_before_cpu(facts, [])}
+    assert found == {("BFD", 10), ("BFD", 20), ("BFD", 30), ("BFD", 0)}

@@ -85,7 +85,13 @@ def rows(release: Release) -> Sequence[Row]:
             *constant_rows(hashing_tree(release)),
             needed=True,
         ),
-        node_part("control-plane", table_part("acl", "<word>", Keep("inbound", "inbound"))),
+        node_part(
+            "control-plane",
+            table_part("acl", "<word>", Keep("inbound", "inbound")),
+            table_part(
+                "policer", "<word>", Fact("<rate|burst|state> <word>", "platform/setting[policer {0} {1}]")
+            ),
+        ),
         node_part("aaa", _USER, *_login_rows(release)),
         tenants.SYSTEM_ROW,
     ]

@@ -198,6 +198,8 @@ def _read_tables(text: str, reading: Reading) -> Document | None:
         reasons.append(why)
         row = config_db.rows_of(document, name).get(key) or config_db.table_scope(document, name)
         reading.put(f"unread[{name}]", ", ".join(reasons), file, row.line)
+    for service, line in config_db.dropping_groups(text, raw):
+        reading.put(f"platform/setting[copp {service}]", "0", file, line)
     return document
 
 

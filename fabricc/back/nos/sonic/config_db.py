@@ -222,6 +222,33 @@ def ignored_fields(text: str) -> list[tuple[str, int, str]]:
     return found
 
 
+_TRAPS = {"bgp": "queue4_group1", "bfd": ""}
+"""Services of the CPU -> the group of their trap in copp_cfg.json of the image, where CONFIG_DB has no own trap."""
+
+
+def dropping_groups(text: str, tables: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    """Yield each service whose packets a group of CoPP drops before they reach the CPU, and the line of the reason.
+
+    A group drops by its action, by that of its green packets, or at a rate of 0 whose red packets it drops; CONFIG_DB
+    overrides the rows of the image (sonic-copp.yang, files/image_config/copp/copp_cfg.j2 of sonic-buildimage).
+    """
+    traps, groups = tables.get("COPP_TRAP"), tables.get("COPP_GROUP")
+    if not isinstance(groups, dict):
+        return
+    rows = [row for row in traps.values() if isinstance(row, dict)] if isinstance(traps, dict) else []
+    for service, group in _TRAPS.items():
+        own = [row for row in rows if service in str(row.get("trap_ids", "")).split(",")]
+        name = str(own[0].get("trap_group", group)) if own else group
+        row = groups.get(name)
+        if not isinstance(row, dict):
+            continue
+        drops = {each for each in ("trap_action", "green_action") if row.get(each) == "drop"}
+        if row.get("red_action") == "drop" and str(row.get("cir")) == "0":
+            drops.add("cir")
+        if drops:
+            yield service, _line_of_keys(text, "COPP_GROUP", name, min(drops))
+
+
 def _line_of_keys(text: str, *keys: str) -> int:
     """Return the line of the last of these keys, each below the one before."""
     at = 0

@@ -216,6 +216,7 @@ ROWS: tuple[Row, ...] = (
                "hash", under="qos", before="qos "),
     *setting_rows(*_SYSTEM, under="system", before="system "),
     Fact("system hostname <word>", "system/hostname"),
+    Fact("system control-plane policer <word> <rate|burst|state> <word>", "platform/setting[policer {0} {1}]"),
     *(Silent(f"{words} [<rest>]") for words in _IGNORED_WORDS),
 )  # fmt: skip
 
