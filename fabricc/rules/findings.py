@@ -69,6 +69,11 @@ def _nearest_line(device: Device, paths: Iterable[str]) -> tuple[str, int] | Non
                 inside = f"{above}/"
                 if place := next((each for known, each in lines.items() if known.startswith(inside)), None):
                     return place
+    for path in paths:
+        section = path.partition("/")[0] + "/"
+        inside_it = [each for known, each in lines.items() if known.startswith(section)]
+        if "/" in path and inside_it:
+            return min(inside_it, key=lambda each: each[1])
     return None
 
 
@@ -92,6 +97,21 @@ def nearest_shared_fact(device: Device, path: str, other: Device, wanted: str) -
         if each.startswith(start) and file == place[0]
     )
     return next((path + leaf for _, leaf in near if path + leaf in known), path)
+
+
+def fact_beside(device: Device, other: Device, missing: str) -> tuple[str, ...]:
+    """Return the fact of a device next to which `other` states one that the device lacks; none where it is unknown."""
+    place = other.reading.lines.get(missing)
+    if place is None:
+        return ()
+    file, at = place
+    known = device.reading.lines
+    near = (
+        (abs(line - at) + (line > at) / 2, path)
+        for path, (own, line) in other.reading.lines.items()
+        if own == file and path in known and known[path][0] == file
+    )
+    return tuple(path for _, path in [min(near, default=(0, ""))] if path)
 
 
 def line_of(device: Device, path: str) -> str:

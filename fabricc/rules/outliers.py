@@ -24,7 +24,7 @@ from fabricc.rules.consensus import (
     session_roles,
     session_statements,
 )
-from fabricc.rules.findings import finding_at, line_of, nearest_shared_fact
+from fabricc.rules.findings import fact_beside, finding_at, line_of, nearest_shared_fact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -47,12 +47,15 @@ def find_outliers(
         if expected.kind[1] is not Tier.OTHER:
             who = describe_peers(max(expected.device[path][1] for path in paths), expected.kind)
             what = f"{_path_words(head)} ({len(paths)} statements)"
-            yield _outlier_finding(statement, OutlierPlace(paths[:1], ""), what, None, "something", who)
+            where = OutlierPlace([paths[0], *fact_beside(statement.device, peer, paths[0])], "")
+            yield _outlier_finding(statement, where, what, None, "something", who)
     alone = {path for paths in absent.values() for path in paths}
     for path, (value, times) in expected.device.items():
         mine = statement.rest.get(path)
         if mine != value and path not in alone and not _whole_map(statement, path):
-            where = OutlierPlace([path], line_of(peer, path) if mine is None else "", _odd_word(mine, value))
+            beside = fact_beside(statement.device, peer, path) if mine is None else ()
+            like = line_of(peer, path) if mine is None else ""
+            where = OutlierPlace([path, *beside], like, _odd_word(mine, value))
             yield _outlier_finding(
                 statement, where, _path_words(path), mine, value, describe_peers(times, expected.kind)
             )

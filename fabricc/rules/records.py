@@ -46,7 +46,10 @@ class SegmentSetting(NamedTuple):
 
 
 class Vrf(NamedTuple):
-    """A VRF with a VNI; `announces` is "" where it does not announce prefixes; `links`: whether it has routed ports."""
+    """A VRF with a VNI; `announces` is "" where it does not announce prefixes; `links`: whether it has routed ports.
+
+    `alone`: whether it has nothing else, neither a gateway of a VLAN nor a session.
+    """
 
     name: str
     vni: str
@@ -56,6 +59,7 @@ class Vrf(NamedTuple):
     announces: str
     links: bool
     path: str
+    alone: bool = False
 
 
 class Overlay(NamedTuple):

@@ -7,7 +7,12 @@ from collections import Counter, defaultdict
 from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.defaults import certain_default_mtu, changes_next_hops, states_pfc
+from fabricc.back.nos.defaults import (
+    certain_default_mtu,
+    changes_next_hops,
+    drops_unimported_targets,
+    states_pfc,
+)
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
@@ -16,7 +21,7 @@ from fabricc.facts.statement import Statement, session_path
 from fabricc.rules.findings import finding_at
 from fabricc.rules.records import SegmentSetting
 from fabricc.rules.rule import ADDRESSES, FabricRule, Input, Report, Switches, SwitchRule
-from fabricc.rules.sessions import UPPER, Sessions, external_sessions, is_address
+from fabricc.rules.sessions import UPPER, Key, Sessions, external_sessions, is_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -224,19 +229,30 @@ def _dead_peers(statement: Statement, _: Sessions) -> Iterator[Finding]:
         )
 
 
+def _passing_sessions(statement: Statement, sessions: Sessions) -> Iterator[tuple[Key, Mapping[str, Value]]]:
+    """Yield the external sessions with EVPN of an upper switch without a VTEP."""
+    if statement.place.tier in UPPER and not any(path in statement.rest for path in _SOURCES):
+        for key, values in external_sessions(statement):
+            if "evpn" in str(sessions.stated[key].families).split(","):
+                yield key, values
+
+
 def _changed_next_hops(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report a switch without a VTEP that puts itself into EVPN routes of other VTEPs as the next hop."""
-    whole = any(path in _SOURCES or "next-hop-unchanged" in path for path in statement.rest)
-    if whole or not changes_next_hops(statement.device.system):
+    stated = any("next-hop-unchanged" in path for path in statement.rest)
+    if stated or not changes_next_hops(statement.device.system):
         return
     changed = [
         key
-        for key, values in external_sessions(statement)
-        if "evpn" in str(sessions.stated[key].families).split(",")
-        and not any("next_hop_unchanged" in leaf or "next-hop-unchanged" in leaf for leaf in values)
+        for key, values in _passing_sessions(statement, sessions)
+        if not any(
+            word in leaf
+            for leaf in values
+            for word in ("next_hop_unchanged", "next-hop-unchanged", "no-nexthop-change")
+        )
         and statement.rest.get(f"evpn/neighbor[{key[1]}]/next_hop") != "unchanged"
     ]
-    if changed and statement.place.tier in UPPER:
+    if changed:
         who = join_words([neighbor for _, neighbor in changed], 2)
         message = (
             f"{statement.name} is the next hop of the EVPN routes that it sends to {who}, and has no VTEP"
@@ -244,6 +260,26 @@ def _changed_next_hops(statement: Statement, sessions: Sessions) -> Iterator[Fin
         remedy = "Leave the next hop of EVPN routes unchanged."
         paths = (f"evpn/neighbor[{changed[0][1]}]/import", session_path(changed[0], "families"))
         yield finding_at(SEGMENT, statement.device, paths, message, "EVPN next hop", Severity.WARNING, remedy)
+
+
+_BETWEEN_TWO = 2
+
+
+def _dropped_targets(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report a switch without a VTEP between others that keeps no EVPN routes for them, as it imports none."""
+    if not drops_unimported_targets(statement.device.system, statement.rest):
+        return
+    keys = [key for key, _ in _passing_sessions(statement, sessions)]
+    imports = any("route_target" in path or "/import" in path[-7:] for path in statement.facts_below("vrf["))
+    if len(keys) >= _BETWEEN_TWO and not imports:
+        who = join_words([neighbor for _, neighbor in keys], 2)
+        message = (
+            f"{statement.name} drops the EVPN routes of {who}: it imports none of their route targets, and "
+            "retains none"
+        )
+        remedy = "Retain all route targets in the address family of EVPN."
+        paths = ("bgp/family[evpn]", f"evpn/neighbor[{keys[0][1]}]/import", session_path(keys[0], "families"))
+        yield finding_at(SEGMENT, statement.device, paths, message, "EVPN targets", Severity.WARNING, remedy)
 
 
 def _lone_instances(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -371,6 +407,7 @@ RULES = (
     SwitchRule(SOURCE, ADDRESSES, (), _dead_peers),
     SwitchRule(SEGMENT, ADDRESSES, (), _repeated_vnis),
     SwitchRule(SEGMENT, ADDRESSES, (Input.BGP, Input.TIER), _changed_next_hops),
+    SwitchRule(SEGMENT, ADDRESSES, (Input.BGP, Input.TIER), _dropped_targets),
     SwitchRule(SEGMENT, ADDRESSES, (), _lone_instances),
     FabricRule(SEGMENT, ADDRESSES, (), _compare_segments),
     FabricRule(SEGMENT, ADDRESSES, (), _repeated_distinguishers),

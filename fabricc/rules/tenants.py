@@ -11,7 +11,14 @@ from collections import Counter, defaultdict
 from ipaddress import IPv4Interface, IPv6Interface, ip_address
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.defaults import derives_distinguishers, lacks_vtep_source
+from fabricc.back.nos.defaults import (
+    announces_by_statement,
+    derives_distinguishers,
+    disabled_tunnel_copies,
+    expects_vni,
+    lacks_vtep_source,
+    unset_tunnel_copies,
+)
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words, plural
@@ -50,12 +57,15 @@ _WHAT = {
 }
 _CONNECTED = ("bgp/redistribute_connected", "bgp/redistribute[connected]", "bgp/redistribute[direct]")
 """Facts by which connected routes enter BGP of the underlay, with their route maps."""
+_SOURCES = ("evpn/source", "vxlan/source")
+"""Facts of the interface of VXLAN, where its settings belong."""
 _NEIGHBOR = re.compile(r"evpn/neighbor\[[^\]]*\]")
 
 
 def overlay_of(statement: Statement, sessions: Sessions) -> Overlay | None:
     """Return the statements of a switch about VRFs with VNIs; None without any, and without EVPN routes."""
-    vrfs = tuple(_vrfs_of(statement))
+    bridged = _list_bridged_vrfs(statement)
+    vrfs = tuple(_vrfs_of(statement, bridged))
     neighbors = {match[0] for path in statement.rest if path[0] == "e" and (match := _NEIGHBOR.match(path))}
     if not vrfs and not neighbors:
         return None
@@ -71,7 +81,7 @@ def overlay_of(statement: Statement, sessions: Sessions) -> Overlay | None:
         leaves.add("route_targets")
     if vrfs and _fits_links(statement, {vrf.name for vrf in vrfs}):
         leaves.add("mtu")
-    plain = frozenset(_list_linked_vrfs(statement) - {vrf.name for vrf in vrfs})
+    plain = frozenset(_list_linked_vrfs(statement) - {vrf.name for vrf in vrfs} - bridged)
     faults = [*_list_missing_parts(statement, vrfs, plain)]
     faults += _list_faults(statement, sessions, vrfs) if vrfs else ()
     return Overlay(statement.device.system, vrfs, tuple(faults), frozenset(leaves), bool(vrfs), plain)
@@ -104,7 +114,18 @@ def _list_linked_vrfs(statement: Statement) -> set[str]:
     }
 
 
-def _vrfs_of(statement: Statement) -> Iterator[Vrf]:
+def _list_bridged_vrfs(statement: Statement) -> set[str]:
+    """Return the VRFs with gateways of VLANs: bridged tunnels may lead to their hosts (RFC 9135, asymmetric IRB)."""
+    return {
+        str(vrf)
+        for port, texts in statement.addresses.items()
+        if statement.parse_name(port).kind is PortKind.VIRTUAL
+        and (vrf := statement.of(port, "vrf")) is not None
+        and any(each.network.num_addresses > 1 for each in parse_addresses(texts))
+    }
+
+
+def _vrfs_of(statement: Statement, bridged: Collection[str]) -> Iterator[Vrf]:
     facts = statement.rest
     linked = _list_linked_vrfs(statement)
     for path, vni in facts.items():
@@ -120,7 +141,8 @@ def _vrfs_of(statement: Statement) -> Iterator[Vrf]:
         distinguisher = facts.get(own + "distinguisher", facts.get(other + "distinguisher", ""))
         announces = str(facts.get(own + "prefixes", ""))
         links = name in linked
-        yield Vrf(name, str(vni), str(distinguisher), exports, imports, announces, links, path)
+        alone = links and name not in bridged and not any(vrf == name for vrf, _ in statement.sessions)
+        yield Vrf(name, str(vni), str(distinguisher), exports, imports, announces, links, path, alone)
 
 
 def _one_way(targets: str, way: str) -> str:
@@ -150,13 +172,13 @@ def _list_missing_parts(
         ):
             path = f"evpn/vrf[{vrf.name}]/route_target"
             yield TUNNEL, f"VRF {vrf.name} has no route distinguisher and announces nothing", path
-    for name in sorted(plain) if encapsulates else ():
-        if (path := f"evpn/vrf[{name}]/route_target") in statement.rest:
-            yield (
-                TUNNEL,
-                f"VRF {name} has route targets and no VNI, so none of its packets enter a tunnel",
-                path,
-            )
+        if vrf.alone and not vrf.announces and announces_by_statement(system):
+            path = f"evpn/vrf[{vrf.name}]/distinguisher"
+            yield TUNNEL, f"VRF {vrf.name} does not announce its links as EVPN routes", path
+    for name in sorted(plain):
+        if path := expects_vni(name, statement.rest):
+            message = f"VRF {name} is for EVPN and has no VNI, so none of its packets enter a tunnel"
+            yield TUNNEL, message, path
 
 
 def _list_faults(
@@ -171,9 +193,16 @@ def _list_faults(
     source = str(statement.rest.get("evpn/source", ""))
     if is_address(source) and source not in sessions.addresses:
         yield TUNNEL, f"it sends VXLAN from {source}, which is no address of it", "evpn/source"
-    for path, wanted in _TUNNEL_LEAVES.items():
-        if statement.rest.get(path, wanted) != wanted and _is_lossless(statement):
-            yield TUNNEL, _WHAT[path], path
+    if _is_lossless(statement):
+        unset, disabled = (
+            unset_tunnel_copies(statement.device.system),
+            disabled_tunnel_copies(statement.rest),
+        )
+        for path, wanted in _TUNNEL_LEAVES.items():
+            if path in disabled:
+                yield TUNNEL, _WHAT[path], disabled[path]
+            elif statement.rest.get(path, "" if path in unset else wanted) != wanted:
+                yield TUNNEL, _WHAT[path], path
     own = {port: parse_addresses(texts) for port, texts in statement.addresses.items()}
     inside: dict[str, list[Interface]] = {vrf.name: [] for vrf in vrfs}
     for port, addresses in own.items():
@@ -244,7 +273,7 @@ def _compare_vrfs(fabric: Switches) -> Iterator[Report]:
     known = {name: each.overlay for name, each in fabric.summaries.items() if each.overlay}
     for name, overlay in known.items():
         for code, message, path in overlay.faults:
-            yield _report(code, name, path, message)
+            yield _report(code, name, path, message)._replace(paths=(path, *_SOURCES))
     for names in joined_switches(fabric, known, {}):
         holders: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
         every = [(name, vrf) for name in names for vrf in known[name].vrfs]
@@ -323,13 +352,17 @@ def _compare_tunnels(fabric: Switches) -> Iterator[Report]:
                     continue
                 others = [other for other, each in some if leaf in each.states]
                 message = f"{_WHAT[leaf]}, unlike {join_words(others, 2)}"
-                found = _report(TUNNEL, name, leaf if leaf.startswith("evpn/") else "", message)
-                yield found._replace(paths=_CONNECTED) if leaf == "connected" else found
+                paths = (
+                    _CONNECTED if leaf == "connected" else (f"evpn/{leaf.removeprefix('evpn/')}", *_SOURCES)
+                )
+                yield _report(TUNNEL, name, "", message)._replace(paths=paths)
             for vrf in overlay.vrfs:
                 expected = vrf.name in announced or any(other.announces for other in overlay.vrfs)
-                if expected and vrf.links and not vrf.announces:
-                    message = f"VRF {vrf.name} does not announce its links as EVPN routes"
-                    yield _report(TUNNEL, name, vrf.path, message)
+                message = f"VRF {vrf.name} does not announce its links as EVPN routes"
+                reported = any(each == message for _, each, _ in overlay.faults)
+                if expected and not reported and vrf.links and not vrf.announces:
+                    inside = (f"evpn/vrf[{vrf.name}]/distinguisher", vrf.path)
+                    yield _report(TUNNEL, name, vrf.path, message)._replace(paths=inside)
 
 
 def _list_vrfs_without_vni(known: Mapping[str, Overlay]) -> Iterator[Report]:

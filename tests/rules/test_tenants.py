@@ -62,6 +62,19 @@ INCOMPLETE = {
 """Lines without which no EVPN route of a VRF is used; no switch has them."""
 
 
+SHARED = {
+    ("cumulus", "a VRF has no VNI on one ToR"), ("junos", "a VRF has no VNI on one ToR"),
+    ("nxos", "a VRF has no VNI on one ToR"), ("frr", "a VRF does not announce its links"),
+    ("sonic", "a VRF does not announce its links"), ("eos", "a tunnel does not carry code points"),
+    ("junos", "a tunnel does not carry code points"), ("eos", "a tunnel does not carry marks"),
+}  # fmt: skip
+"""Faults that all ToRs have."""
+OF_SPINES = {
+    ("junos", "a spine makes itself the next hop of EVPN routes"),
+    ("nxos", "a spine drops EVPN routes that it imports nowhere"),
+}
+
+
 def audit_faults(
     folder: Path, nos: str, plant: Plant | None = None, built: Fabric | None = None
 ) -> dict[str, set[str]]:
@@ -137,3 +150,12 @@ def test_junos_derives_distinguishers_from_an_address_of_its_own(tmp_path: Path)
 def test_a_part_that_no_switch_has_is_found(nos: str, part: str, tmp_path: Path) -> None:
     found = audit_faults(tmp_path, nos, Plant(f"(?m){INCOMPLETE[nos, part]}", "", ""))
     assert "FAB9693" in found.get(TOR, set()) & found.get("rack002-tor1a", set())
+
+
+@pytest.mark.spread(4)
+@pytest.mark.parametrize(("nos", "fault"), sorted(SHARED | OF_SPINES))
+def test_a_fault_that_all_switches_share_is_found(nos: str, fault: str, tmp_path: Path) -> None:
+    plant = FAULTS[fault][1][nos]
+    found = audit_faults(tmp_path, nos, plant._replace(device=""))
+    code = "FAB9691" if (nos, fault) in OF_SPINES else "FAB9693"
+    assert code in found.get(plant.device, set())

@@ -187,12 +187,65 @@ def lacks_vtep_source(system: str, texts: Iterable[str]) -> bool:
     return wanted is not None and not any(map(wanted.search, texts))
 
 
+def announces_by_statement(system: str) -> bool:
+    """Return whether a VRF announces prefixes as EVPN routes only by a statement that its facts show.
+
+    FRR needs `advertise ipv4 unicast` (FRR user guide, "EVPN type-5 routes"), so SONiC does too.
+    """
+    return system in ("frr", "sonic")
+
+
+_FOR_EVPN = (
+    "evpn/vrf[{}]/route_target", "vrf[{}]/evpn/setting[ip-prefix-routes encapsulation]",
+    "vrf[{}]/bgp/setting[route-export]", "vrf[{}]/bgp/setting[ipv4 route-export]",
+)  # fmt: skip
+_TARGETS, _TUNNEL_SOURCES = ("vrf[{}]/import", "vrf[{}]/export"), ("evpn/source", "vxlan/source")
+
+
+def expects_vni(vrf: str, facts: Mapping[str, object]) -> str:
+    """Return the fact by which a VRF without a VNI is meant to be in EVPN; "" without one.
+
+    Route targets of a switch that also has MPLS may be those of L3VPN (RFC 4364).
+    """
+    own = next((path for path in (each.format(vrf) for each in _FOR_EVPN) if path in facts), "")
+    if own and (own[0] == "v" or any(each in facts for each in _TUNNEL_SOURCES)):
+        return own if "route-export" not in own or "to-evpn" in str(facts[own]) else ""
+    if not any(each in facts for each in _TUNNEL_SOURCES) or any("mpls" in path for path in facts):
+        return ""
+    return next((path for path in (each.format(vrf) for each in _TARGETS) if path in facts), "")
+
+
+def unset_tunnel_copies(system: str) -> tuple[str, ...]:
+    """Return the facts about headers of VXLAN that hold only where they are stated.
+
+    EOS derives the outer code point from the traffic class and clears ECN (Arista user manual, "VXLAN DSCP Mapping").
+    """
+    return ("evpn/outer_dscp", "evpn/ecn") if system == "eos" else ()
+
+
+_NO_COPY = "routing/setting[vxlan-disable-copy-tos-encap]"
+
+
+def disabled_tunnel_copies(facts: Collection[str]) -> Mapping[str, str]:
+    """Return what a switch does not copy into the outer header of VXLAN -> the fact that states it (Junos)."""
+    return {"evpn/outer_dscp": _NO_COPY, "evpn/ecn": _NO_COPY} if _NO_COPY in facts else {}
+
+
+def drops_unimported_targets(system: str, facts: Mapping[str, object]) -> bool:
+    """Return whether a switch drops EVPN routes whose route targets none of its VRFs imports.
+
+    NX-OS does without `retain route-target all` (Nexus 9000 NX-OS VXLAN guide, "Configuring VXLAN BGP EVPN", eBGP).
+    """
+    return system == "nxos" and facts.get("evpn/route_targets") != "all"
+
+
 def changes_next_hops(system: str) -> bool:
     """Return whether BGP of a system is the next hop of EVPN routes that it passes on, unless a session states it.
 
-    FRR leaves the next hop of these routes (FRR user guide, "EVPN"); EOS and NX-OS do not.
+    FRR leaves the next hop of these routes (FRR user guide, "EVPN"); EOS, NX-OS and Junos do not (Junos CLI reference,
+    `no-nexthop-change`).
     """
-    return system in _ONE_PATH
+    return system in _ONE_PATH or system == "junos"
 
 
 def states_pfc(system: str) -> bool:
