@@ -224,7 +224,14 @@ def _closed_access(statement: Statement, _: Sessions) -> Iterator[Finding]:
             message = f"{statement.name}: the access list for {service} permits nobody, or is not defined"
             remedy = "Permit the networks of the administrators."
             yield finding_at(
-                MISSING, statement.device, path, message, "closed access", Severity.WARNING, remedy
+                MISSING,
+                statement.device,
+                path,
+                message,
+                "closed access",
+                Severity.WARNING,
+                remedy,
+                word="deny",
             )
             return
 

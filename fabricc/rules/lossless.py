@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 UNGUARDED, CLASSED, PAUSED = "FAB9606", "FAB9607", "FAB9608"
 _OFF = ("off", "none", "false", "0")
 _ACTION = "watchdog/action"
+_MARKS = ("ecn_min_bytes", "drop_min_bytes", "ecn_min_fill_percent")
+"""Facts of a queue at whose place marking belongs; one that drops instead states that it does."""
 
 
 def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -62,9 +64,9 @@ def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
         text = f"{_join_ports(ports)}: PFC and no ECN on queue {queue}: senders slow down only when they are paused"
         remedy = "Mark the queue from below the point at which the port pauses."
         dropping = [path for path in statement.facts_below("qos/") if states_dropping(path)]
-        marks = (f"queue[{queue}]/ecn_min_bytes", f"queue[{queue}]/ecn_min_fill_percent", "pfc")
+        marks = (*(f"queue[{queue}]/{leaf}" for leaf in _MARKS), "pfc")
         own = [f"{PORT}{ports[0]}]/{leaf}" for leaf in marks]
-        paths = (*own[:1], *dropping, *own[1:])
+        paths = (*own[:2], *dropping, *own[2:])
         message = f"{statement.name} {text}"
         yield finding_at(UNGUARDED, statement.device, paths, message, "no ECN", Severity.WARNING, remedy)
     yield from _fill_levels(statement, lossless)

@@ -231,7 +231,8 @@ def _dead_peers(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 def _passing_sessions(statement: Statement, sessions: Sessions) -> Iterator[tuple[Key, Mapping[str, Value]]]:
     """Yield the external sessions with EVPN of an upper switch without a VTEP."""
-    if statement.place.tier in UPPER and not any(path in statement.rest for path in _SOURCES):
+    ends_tunnels = any(path in _SOURCES or _VRF_VNI.fullmatch(path) for path in statement.rest)
+    if statement.place.tier in UPPER and not ends_tunnels:
         for key, values in external_sessions(statement):
             if "evpn" in str(sessions.stated[key].families).split(","):
                 yield key, values

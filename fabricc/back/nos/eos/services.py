@@ -374,7 +374,7 @@ def _finish_access(document: Document) -> None:
         listed = lists[name] if name in lists else Scope(line)
         listed.used = True
         networks = [*listed.ordered_entries("networks"), *filter(None, [listed.values.get("nobody")])]
-        last = max((at for _, at in networks), default=line)
+        last = max((at for _, at in networks), default=listed.line)
         document.put(path, ",".join(sorted(str(network) for network, _ in networks)), last)
     applied = scope.each("rules").get(values["control plane"][0]) if "control plane" in values else None
     if applied is not None:

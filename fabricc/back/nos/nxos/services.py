@@ -384,21 +384,25 @@ def _finish_access(document: Document) -> None:
         if name not in lists:
             document.reading.unknown.append((document.file, line, f"access list {name}"))
         elif path == _GUARDS[0]:
-            document.put("management/access", _admitted_networks(lists[name]), line)
+            networks = _admitted_networks(lists[name])
+            everyone = next((at for network, at in networks if network == EVERYONE), 0)
+            first = next((at for _, at in lists[name].ordered_entries("rules")), line)
+            place = everyone or (line if networks else first)
+            document.put("management/access", ",".join(sorted(network for network, _ in networks)), place)
 
 
-def _admitted_networks(listed: Scope) -> str:
-    """Return the networks whose every packet a list permits, before it denies everybody; comma-joined, ascending."""
+def _admitted_networks(listed: Scope) -> list[tuple[str, int]]:
+    """Return the networks whose every packet a list permits, before it denies everybody, and the line of each."""
     found = []
-    for text, _ in listed.ordered_entries("rules"):
+    for text, line in listed.ordered_entries("rules"):
         action, protocol, network, host, *_ = [*str(text).split(), "", "", ""]
         network = f"{host}/32" if network == "host" else network
         if protocol == "tcp" or not (network == "any" or rows.parse_prefix(network)):
             continue
         if action == "deny":
             break
-        found.append(EVERYONE if network == "any" else network)
-    return ",".join(sorted(found))
+        found.append((EVERYONE if network == "any" else network, line))
+    return found
 
 
 def _finish_login_servers(document: Document, protocol: str) -> None:

@@ -146,7 +146,9 @@ def state_groups(
         for name, row in rows_of(document, "BUFFER_PROFILE").items()
         if "xoff" in row.values
     }  # fmt: skip
+    lines: dict[tuple[str, str], int] = {}
     for name, numbers, profile, line in found:
+        lines |= {(name, str(group)): line for group in expand_range(numbers)}
         if profile == reclaim.ZERO_GROUP and name in shut:
             continue
         if profile == qos.LOSSY_PG_PROFILE:
@@ -169,11 +171,13 @@ def state_groups(
             text = f"BUFFER_PG|{name}: the groups of one lossless profile are not PFC's {paused}"
             report_strange(document, line, text)
             for group, profile in groups.items():
-                _put_profile(document, name, "priority_group", str(group), profile, line)
+                at = lines.get((name, str(group)), line)
+                _put_profile(document, name, "priority_group", str(group), profile, at)
         if lossy.get(name) != [lossy_key]:
             report_strange(document, line, f"BUFFER_PG|{name}: the lossy group is not {lossy_key} alone")
-            for numbers in lossy.get(name, ()):
-                _put_profile(document, name, "priority_group", numbers, qos.LOSSY_PG_PROFILE, line)
+            for group in (each for numbers in lossy.get(name, ()) for each in expand_range(numbers)):
+                at = lines.get((name, str(group)), line)
+                _put_profile(document, name, "priority_group", str(group), qos.LOSSY_PG_PROFILE, at)
 
 
 def _put_profile(document: Document, port: str, kind: str, numbers: str, profile: str, line: int) -> None:
@@ -216,7 +220,9 @@ def state_queues(
         return
     queues: dict[str, dict[int, str]] = {name: {} for name in bound}
     zero: dict[str, dict[int, bool]] = {name: {} for name in sorted(shut)}
+    lines: dict[tuple[str, int], int] = {}
     for name, numbers, profile, line in found:
+        lines |= {(name, queue): line for queue in expand_range(numbers)}
         if profile in reclaim.ZERO_QUEUES and name in shut:
             zero[name].update(dict.fromkeys(expand_range(numbers), profile == reclaim.ZERO_LOSSLESS))
             continue
@@ -234,23 +240,24 @@ def state_queues(
         paused = bound.get(name, "")
         lossless = [str(queue) for queue in sorted(profiles) if profiles[queue] == qos.LOSSLESS_QUEUE_PROFILE]
         if ",".join(lossless) != paused:
-            _put_lossy_queues(document, name, profiles, paused, line)
+            own = {queue: lines.get((name, queue), line) for queue in profiles}
+            _put_lossy_queues(document, name, profiles, paused, own)
             report_strange(document, line, f"BUFFER_QUEUE|{name}: the lossless queues are not PFC's {paused}")
             for queue, profile in profiles.items():
-                _put_profile(document, name, "queue", str(queue), profile, line)
+                _put_profile(document, name, "queue", str(queue), profile, own[queue])
         if sorted(profiles) != list(qos.QUEUES):
             report_strange(document, line, f"BUFFER_QUEUE|{name}: not all of the eight queues")
 
 
 def _put_lossy_queues(
-    document: Document, port: str, profiles: Mapping[int, str], paused: str, line: int
+    document: Document, port: str, profiles: Mapping[int, str], paused: str, lines: Mapping[int, int]
 ) -> None:
     """State which queues of priorities with PFC have a buffer of another pool than the lossless one."""
     known = rows_of(document, "BUFFER_PROFILE")
     for queue, profile in profiles.items():
-        pool = value_of(known.get(profile, Scope(line)), "pool")
+        pool = value_of(known.get(profile, Scope(lines[queue])), "pool")
         if str(queue) in paused.split(",") and pool and qos.EGRESS_POOL not in pool:
-            document.put(port_paths(port)[f"queue[{queue}]/lossy_buffer"], profile, line)
+            document.put(port_paths(port)[f"queue[{queue}]/lossy_buffer"], profile, lines[queue])
 
 
 def state_lists(document: Document, bound: Mapping[str, str], shut: frozenset[str]) -> None:

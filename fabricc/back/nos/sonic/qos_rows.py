@@ -193,12 +193,21 @@ def _finish_maps(document: Document) -> list[str]:
 
 
 def _finish_queues(document: Document) -> None:
-    schedulers = {name: _scheduler_text(row) for name, row in rows_of(document, "SCHEDULER").items()}
+    schedulers = {
+        name: (
+            _scheduler_text(row),
+            line_of(row, next((each for each in _SHAPED if each in row.values), "weight")),
+        )
+        for name, row in rows_of(document, "SCHEDULER").items()
+    }
+    queues = rows_of(document, "QUEUE")
+    uses = Counter((key.rpartition("|")[2], value_of(row, "scheduler")) for key, row in queues.items())
+    usual = {queue: name for (queue, name), _ in reversed(uses.most_common())}
     profiles = rows_of(document, "WRED_PROFILE")
     marking = {name: _marking_facts(row) for name, row in profiles.items()}
     for name, row in profiles.items():
         state_fields(document, f"qos/wred[{name}]/setting", row, *_COLORS)
-    for key, row in rows_of(document, "QUEUE").items():
+    for key, row in queues.items():
         name, _, numbers = key.rpartition("|")
         paths, wred = port_paths(name), value_of(row, "wred_profile")
         if wred and wred not in marking and expand_range(numbers):
@@ -208,13 +217,17 @@ def _finish_queues(document: Document) -> None:
         for queue in expand_range(numbers):
             if "scheduler" in row.values:
                 scheduler, line = row.values["scheduler"]
-                value = schedulers.get(str(scheduler), f"missing {scheduler}")
-                document.put(paths[f"queue[{queue}]/scheduler"], value, line)
+                value, defined = schedulers.get(str(scheduler), (f"missing {scheduler}", line))
+                place = (
+                    defined if scheduler == usual[numbers] else line
+                )  # of a port that differs, the reference
+                document.put(paths[f"queue[{queue}]/scheduler"], value, place)
             for leaf, figure, line in marking.get(wred, ()):
-                document.put(paths[f"queue[{queue}]/{leaf}"], figure, line)
-                if leaf == "drop_min_bytes":  # the line by which it does not mark
-                    place = document.file, line_of(profiles[wred], "ecn")
-                    document.reading.lines[paths[f"queue[{queue}]/ecn_min_bytes"]] = place
+                marks = leaf != "drop_min_bytes"
+                place = line if marks else line_of(profiles[wred], "ecn")
+                document.put(paths[f"queue[{queue}]/{leaf}"], figure, place)
+                if not marks:  # the line by which it does not mark
+                    document.reading.lines[paths[f"queue[{queue}]/ecn_min_bytes"]] = document.file, place
 
 
 def _marking_facts(row: Scope) -> list[tuple[str, Value, int]]:
@@ -333,7 +346,12 @@ def _finish_watchdog(document: Document, guarded: Mapping[str, str]) -> None:
         value: Value = format_boolean(row is not None and watched)
         if row and reference and fields_of(row) != fields_of(reference):
             value = ", ".join(f"{field} {setting}" for field, setting in sorted(fields_of(row).items()))
-        document.put(f"interface[{name}]/watchdog", value, (row or bindings[name]).line)
+        line = (
+            line_of(bindings[name], "pfcwd_sw_enable")
+            if row and not watched
+            else (row or bindings[name]).line
+        )
+        document.put(f"interface[{name}]/watchdog", value, line)
     for name, row in rows.items():
         if name not in guarded:
             report_strange(document, row.line, f"PFC_WD|{name}: no PFC on this port")

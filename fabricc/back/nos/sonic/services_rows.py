@@ -238,15 +238,16 @@ def _finish_access(document: Document) -> None:
             continue
         services = value_of(row, "services")
         for service in services.split(",") if services else ():
-            value = _permitted_networks(document, rules[name], service)
-            document.put(f"access[{service}]", value, row.line)
+            value, line = _permitted_networks(document, rules[name], service)
+            document.put(f"access[{service}]", value, line or row.line)
             if service == "SSH":
-                document.put("management/access", value, row.line)
+                document.put("management/access", value, line or row.line)
 
 
-def _permitted_networks(document: Document, rules: list[tuple[str, Scope]], service: str) -> str:
+def _permitted_networks(document: Document, rules: list[tuple[str, Scope]], service: str) -> tuple[str, int]:
+    """Return the networks, and the line of the one that has everyone; 0 without it."""
     port = document.reading.facts.get("management/gnmi_port") if service == "EXTERNAL_CLIENT" else None
-    networks, dropped = [], False
+    networks, dropped, everyone = [], False, 0
     for key, rule in sorted(rules, key=lambda each: -_priority_rank(each[1], "PRIORITY", "0")):
         match = parse_number(value_of(rule, "L4_DST_PORT")) if "L4_DST_PORT" in rule.values else None
         fits = (
@@ -255,11 +256,16 @@ def _permitted_networks(document: Document, rules: list[tuple[str, Scope]], serv
         action = value_of(rule, "PACKET_ACTION")
         if fits and not dropped and action == "ACCEPT" and "SRC_IP" in rule.values:
             networks.append(value_of(rule, "SRC_IP"))
+            if networks[-1] == _EVERYONE:
+                everyone = line_of(rule, "SRC_IP")
         elif fits and not dropped and action == "DROP" and "SRC_IP" not in rule.values:
             dropped = True
         else:
             report_strange(document, rule.line, f"ACL_RULE|{key}: not as planned")
-    return ",".join(sorted(networks)) + ("" if dropped else ", and everyone else")
+    return ",".join(sorted(networks)) + ("" if dropped else ", and everyone else"), everyone
+
+
+_EVERYONE = "0.0.0.0/0"
 
 
 def _priority_rank(row: Scope, field: str, default: str) -> int:
