@@ -355,8 +355,10 @@ def _pointless_filters(statement: Statement, sessions: Sessions) -> Iterator[Fin
                 "has no effect"
             )
             remedy = "Remove the last clause, or the filter."
+            terms = [*statement.facts_below(f"structure/policy[{name}]/term[")] if end else []
+            paths, word = (*terms[-1:], last[0]), "accept" if end else ""
             yield finding_at(
-                POINTLESS, statement.device, last[0], message, "filter", Severity.WARNING, remedy
+                POINTLESS, statement.device, paths, message, "filter", Severity.WARNING, remedy, word=word
             )
 
 

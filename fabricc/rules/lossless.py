@@ -66,9 +66,14 @@ def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
         dropping = [path for path in statement.facts_below("qos/") if states_dropping(path)]
         marks = (*(f"queue[{queue}]/{leaf}" for leaf in _MARKS), "pfc")
         own = [f"{PORT}{ports[0]}]/{leaf}" for leaf in marks]
-        paths = (*own[:2], *dropping, *own[2:])
+        profiles = [
+            path for path in statement.facts_below("qos/marking[") if path.endswith(f"]/queue[{queue}]")
+        ]
+        paths, word = (*own[:2], *dropping, *profiles, *own[2:]), "ecn" if profiles else ""
         message = f"{statement.name} {text}"
-        yield finding_at(UNGUARDED, statement.device, paths, message, "no ECN", Severity.WARNING, remedy)
+        yield finding_at(
+            UNGUARDED, statement.device, paths, message, "no ECN", Severity.WARNING, remedy, word=word
+        )
     yield from _fill_levels(statement, lossless)
 
 

@@ -6,7 +6,7 @@ outside, and nothing is reported about it.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import field
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, NamedTuple
@@ -179,7 +179,7 @@ def session_findings(table: SessionTable, devices: Mapping[str, Device]) -> Iter
             yield from _report_nobody(table, peer, devices)
     guilty = {
         at for at, times in disagree.items() if times > 1 and at not in agree and not table.agrees(*at)
-    }  # its own number is wrong, not the statement of each neighbor
+    } - _misnamed(table, pairs)  # its own number is wrong, not the statement of each neighbor
     for device, vrf in sorted(guilty):
         near = [
             (peer, other)
@@ -195,6 +195,20 @@ def session_findings(table: SessionTable, devices: Mapping[str, Device]) -> Iter
         if both not in reported or "source" in unlike:
             reported.add(both)
             yield from _differences(table, peer, other, unlike, devices)
+
+
+def _misnamed(
+    table: SessionTable, pairs: Sequence[tuple[Peer, Peer, bool, list[str]]]
+) -> set[tuple[str, str]]:
+    """Return the devices whose neighbors all state one number for several devices whose own numbers differ."""
+    named: defaultdict[tuple[str, Value | None], set[int | None]] = defaultdict(set)
+    wrong: defaultdict[tuple[str, str], list[tuple[str, Value | None]]] = defaultdict(list)
+    for peer, other, right, _ in pairs:
+        if not right:
+            statement = (peer.device, table.values_of(peer).remote)
+            named[statement].add(table.values_of(other).asn)
+            wrong[other.device, other.key[0]].append(statement)
+    return {at for at, some in wrong.items() if all(len(named[each]) > 1 for each in some)}
 
 
 def _expects_asn(remote: Value | None, asn: int | None, own: int | None) -> bool:

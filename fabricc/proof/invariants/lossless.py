@@ -41,7 +41,7 @@ def _check_pfc(seen: SwitchView, kind: Lossless, links: list[LinkPort], stated: 
         message = f"{where}: PFC for {len(kind.pfc)} priorities, the platform has buffer for {most}"
         yield Breach(13, message, at + "pfc")
     if stated and kind.pfc and not kind.xoff and kind.default_to_m is None:
-        leaf = "pfc" if kind.xoff is None else "headroom/xoff_bytes"
+        leaf = "pfc" if kind.xoff is None else "headroom/size_bytes"
         yield Breach(13, f"{where}: PFC without headroom, so pausing comes too late", at + leaf)
     if kind.xoff and not kind.pfc:
         yield Breach(13, f"{where}: headroom for a lossless class, and no PFC", at + "headroom/xoff_bytes")
@@ -119,7 +119,8 @@ def _check_marking(seen: SwitchView, kind: Lossless, links: list[LinkPort]) -> I
             message = f"{_describe_ports(links)}: queue {queue} marks from {marking.low:,} to {marking.high:,} bytes"
             yield Breach(17, message, at)
         if not 0 < marking.percent <= 100:
-            yield Breach(17, f"{_describe_ports(links)}: queue {queue} marks at most {marking.percent} %", at)
+            most = f"{_describe_ports(links)}: queue {queue} marks at most {marking.percent} %"
+            yield Breach(17, most, at.replace("ecn_min_bytes", "ecn_max_percent"))
 
 
 def _check_watchdog(kind: Lossless, links: list[LinkPort], seen: SwitchView) -> Iterator[Breach]:
