@@ -39,7 +39,7 @@ from fabricc.review.diff.control_files import (
     find_control_files,
 )
 from fabricc.review.diff.infiniband import planned_side
-from fabricc.review.diff.model import LOCK_LOST
+from fabricc.review.diff.model import LOCK_LOST, find_new_faults
 from fabricc.review.diff.other_clusters import report_other_clusters
 from fabricc.review.diff.review_policy import Policy, spec_policy
 from fabricc.review.diff.run import Context
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.base.documents.document import Document
+    from fabricc.proof.compare import Finding
 
 
 class InputError(FindingsError):
@@ -364,8 +365,7 @@ def new_proof_findings(before: Compiled | None, after: Compiled) -> tuple[Diagno
     if not has_own_text(after):
         return _new_rule_findings(before, after)
     found = list_proof_findings(after)
-    known = {_count_less(each) for each in list_proof_findings(before)} if found and before else set()
-    new = (each for each in found if _count_less(each) not in known)
+    new = find_new_faults(found, list_proof_findings(before) if found and before else ())
     return tuple(replace(each, position=None) for each in new)  # its file is in no repository
 
 
@@ -374,17 +374,12 @@ def _new_rule_findings(before: Compiled | None, after: Compiled) -> tuple[Diagno
     found = list(find_plan_findings(after))
     if not found:
         return ()
-    known: set[tuple[str, str]] = set()
+    known: Iterable[Finding] = ()
     if before is not None:
         names = {word.strip(":,") for each in found for word in each.message.split()}
-        known = {(each.code, each.message) for each in find_plan_findings(before, sorted(names))}
-    new = group_findings(after, (each for each in found if (each.code, each.message) not in known))
+        known = find_plan_findings(before, sorted(names))
+    new = group_findings(after, find_new_faults(found, known))
     return tuple(replace(each, position=None) for each in new)
-
-
-def _count_less(finding: Diagnostic) -> tuple[str, str]:
-    """Return code and message of a finding without the number of others like it."""
-    return finding.code, finding.message.partition(" (and ")[0]
 
 
 def spec_side(label: str, compiled: Compiled, base: Compiled | None = None) -> Side:

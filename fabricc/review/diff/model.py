@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import field
 from enum import IntEnum
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fabricc.base.diagnostics import RULE_CODES, Diagnostic, Position, Severity
 from fabricc.base.numbers import group_pairs
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from fabricc.back.nos.base import Application
+    from fabricc.proof.compare import Finding
 
 CONFLICT, LOCK_LOST, OTHER_CLUSTER = "FAB9033", "FAB9037", "FAB9039"
 FAULTS = ("FAB6", "FAB7", *RULE_CODES)
@@ -35,6 +37,35 @@ Link = tuple[str, str, int, str]
 """A BGP session, equal from both ends: both devices in order, ordinal of the link, transport."""
 ClosedLink = tuple[str, str, int]
 """A link between switches, equal from both ends: both devices in order, and its ordinal."""
+
+_QUEUE = re.compile(r"\bqueue \d+")
+Reported = TypeVar("Reported", "Finding", Diagnostic)
+
+
+def find_new_faults(found: Iterable[Reported], known: Iterable[Reported]) -> list[Reported]:
+    """Return the findings that the older side does not have; the same fault of another queue is not new."""
+    found, known = list(found), list(known)
+    same = {_fault_of(each) for each in known}
+    left = Counter(_without_queue(each) for each in {_fault_of(each): each for each in known}.values())
+    left.subtract(_without_queue(each) for each in found if _fault_of(each) in same)
+    new = []
+    for each in found:
+        if _fault_of(each) in same:
+            continue
+        left[_without_queue(each)] -= 1
+        if left[_without_queue(each)] < 0:
+            new.append(each)
+    return new
+
+
+def _fault_of(finding: Finding | Diagnostic) -> tuple[str, str]:
+    """Return code and message of a finding without the number of others like it."""
+    return finding.code, finding.message.partition(" (and ")[0]
+
+
+def _without_queue(finding: Finding | Diagnostic) -> tuple[str, str]:
+    code, message = _fault_of(finding)
+    return code, _QUEUE.sub("queue", message)
 
 
 class Impact(IntEnum):

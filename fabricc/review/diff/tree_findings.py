@@ -11,6 +11,7 @@ from fabricc.audit.rules import find_all
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.compiler.prove.finding_groups import FindingGroups
 from fabricc.facts.statement import NOWHERE, End, Place, Tier
+from fabricc.review.diff.model import find_new_faults
 from fabricc.review.diff.sides import parts_of
 from fabricc.review.diff.trees import TreeSide
 
@@ -47,8 +48,7 @@ def find_new(base: Side, head: Side) -> tuple[Diagnostic, ...]:
         found = _find_all(side, chosen) if chosen else []
         if not found:
             continue
-        known = {(each.code, each.message) for each in (_find_all(older, chosen) if older else ())}
-        groups.add(each for each in found if (each.code, each.message) not in known)
+        groups.add(find_new_faults(found, _find_all(older, chosen) if older else ()))
     return (*groups.diagnostics(head.label), *partial)
 
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.review.diff.causes import find_causes
-from fabricc.review.diff.model import Impact, SpecChange
+from fabricc.review.diff.model import Impact, SpecChange, find_new_faults
 from fabricc.review.diff.phrases import theme_phrases
 from fabricc.review.diff.wording import drain_steps, review_labels, verdict_line
 from tests.review.diff.conftest import compare_specs
@@ -231,3 +232,14 @@ def test_a_change_is_traced_to_the_sections_that_its_facts_follow_from(
     changes = [SpecChange(f"{section}.x", "1", "2", None), SpecChange("cluster", "a", "b", None)]
     found = find_causes("tor", "cumulus", frozenset({"su001-tor1a"}), frozenset({subject}), changes)
     assert found == ((f"{section}.x",) if follows else (f"{section}.x", "cluster"))
+
+
+def test_a_fault_of_another_queue_is_not_new() -> None:
+    """A second queue with the fault is."""
+    three, four, port = (
+        Diagnostic("FAB9606", Severity.WARNING, message)
+        for message in ("tor1: no ECN on queue 3", "tor1: no ECN on queue 4", "tor2: no ECN on queue 3")
+    )
+    assert find_new_faults([four], [three]) == []
+    assert find_new_faults([four, port], [three]) == [port]
+    assert find_new_faults([three, four], [three]) == [four]
