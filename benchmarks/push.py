@@ -14,7 +14,7 @@ from benchmarks.measure import fabricc, run
 from benchmarks.specs import KEY
 from fabricc.compiler.driver import build_tree
 from fabricc.operate.push.built_tree import read_source
-from tests.operate.drivers.servers import eos, junos, nxos
+from tests.operate.drivers.servers import eos, junos, linux_switch, nxos
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,15 +31,21 @@ _TORS = 8
 _MOST = 124
 """Switches of a plane, so that each spine reaches all ToRs."""
 _CHANGE = "routing: {bfd: {multiplier: 5}}\n"
-_FILES = {"eos": "running-config.cfg", "nxos": "running-config.cfg", "junos": "juniper.conf"}
-_LOGINS = {one: (peer.USER, peer.PASSWORD) for one, peer in (("eos", eos), ("nxos", nxos), ("junos", junos))}
+_PEERS = (
+    ("eos", eos), ("nxos", nxos), ("junos", junos), ("cumulus", linux_switch), ("sonic", linux_switch)
+)  # fmt: skip
+_LOGINS = {one: (peer.USER, peer.PASSWORD) for one, peer in _PEERS}
 _MODELS = {
     "eos": ("7060x6-64pe", "7808r4", ""),
     "nxos": ("9364d-gx2a", "9364e-sg2", ""),
     "junos": ("qfx5240-64od", "qfx5240-64od", ", uplink_gbps: 400"),
+    "cumulus": ("sn5600", "sn5600", ""),
+    "sonic": ("sn5600", "sn5600", ""),
 }
 """System -> models of ToRs and spines, and what the uplinks need to reach a spine with 100 ToRs."""
 SYSTEMS = tuple(_MODELS)
+_SLOW, _SHARE = ("cumulus", "sonic"), 20
+"""Systems whose local switches run a program for each request, and of how many switches one is pushed to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +83,8 @@ def measure_push(folder: Path, count: int, silent: int = 0, nos: str = "eos") ->
 
     Args:
         folder: to work in, new.
-        count: switches, rounded up to what units of eight ToRs and the spines make, in one plane or two.
+        count: switches, of slow systems a twentieth, rounded up to what units of eight ToRs and the spines make, in one
+            plane or two.
         silent: of them those that do not answer.
         nos: the system of all switches.
 
@@ -85,12 +92,14 @@ def measure_push(folder: Path, count: int, silent: int = 0, nos: str = "eos") ->
         RuntimeError: the push ended in another way than is expected.
     """
     folder.mkdir(parents=True)
+    if nos in _SLOW:
+        count, silent = -(-count // _SHARE), -(-silent // _SHARE)
     spec = folder / "cluster.yaml"
     text = _spec(nos, count)
     spec.write_text(text, encoding="utf-8")
     old = _built(spec, folder / "build")
     names = list(old.devices)
-    olds = {name: old.files(name)[_FILES[nos]] for name in names}
+    olds = {name: old.files(name) for name in names}
     spec.write_text(text + _CHANGE, encoding="utf-8")
     source = _built(spec, folder / "build")
     sessions = {name: [one.remote or one.port for one in source.switch(name).bgp.sessions] for name in names}
@@ -99,7 +108,7 @@ def measure_push(folder: Path, count: int, silent: int = 0, nos: str = "eos") ->
     asked = {
         "nos": nos,
         "old": olds,
-        "new": {name: source.files(name)[_FILES[nos]] for name in names},
+        "new": {name: source.files(name) for name in names},
         "sessions": sessions,
         "silent": quiet,
     }

@@ -49,6 +49,7 @@ class LinuxSwitch:
         neighbors: returns the established sessions, neighbor -> received prefixes; None where a test writes answers.
         counted: its counters and alarms.
         requests: how many commands it has run.
+        silence: where it is set, no command is answered until the event.
     """
 
     device: Device
@@ -57,12 +58,16 @@ class LinuxSwitch:
     neighbors: Callable[[], dict[str, int]] | None = None
     counted: Counted = field(default_factory=Counted)
     requests: int = 0
+    silence: threading.Event | None = None
 
     def text(self, name: str) -> str:
         return (self.root / name).read_text("utf-8")
 
     def serve(self, channel: paramiko.Channel, command: str) -> None:
         """Run a command as sshd would, with the switch's own folders in place of the machine's."""
+        if self.silence:
+            self.silence.wait()
+            raise Drop
         self.requests += 1
         commits = ("sonic_agent.py apply ", "nv config apply -y")
         drop = ""
