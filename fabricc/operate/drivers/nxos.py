@@ -421,12 +421,28 @@ class NxosDriver(NxosConnection):
         The account is that of the log, the session that of a note on the switch. Not part of NAPALM.
         """
         (status,) = self._show(CommandErrorException, STATUS)
+        with self._clean(CommandErrorException):
+            texts = {STATUS: status}
+            if remaining_s(status):
+                texts |= self._read_texts(_LOG, self._owner_note, RUNNING)
+            hold = self._find_waiting_commit(texts)
+        return [] if hold is None else [hold]
+
+    def get_waiting_commit(self) -> Hold | None:
+        """Return the commit that waits for confirmation, by one request; not part of NAPALM."""
+        with self._clean(CommandErrorException):
+            return self._find_waiting_commit(self._read_commit_texts())
+
+    def _read_commit_texts(self) -> dict[str, str]:
+        return self._read_texts(STATUS, _LOG, self._owner_note, RUNNING)
+
+    def _find_waiting_commit(self, texts: Mapping[str, str]) -> Hold | None:
+        status = require_text(texts, STATUS)
         self._require_status(status)
         if left_s := remaining_s(status):
-            with self._clean(CommandErrorException):
-                owner, own = self._find_owner(self._read_texts(_LOG, self._owner_note, RUNNING))
-            return [Hold(HoldKind.COMMIT, owner, float(left_s), own)]
-        return [] if is_idle(status) else [Hold(HoldKind.COMMIT)]
+            owner, own = self._find_owner(texts)
+            return Hold(HoldKind.COMMIT, owner, float(left_s), own)
+        return None if is_idle(status) else Hold(HoldKind.COMMIT)
 
     def _require_status(self, status: str) -> None:
         """Refuse a status in words of no known form, unless the log shows that no replace has run either.
@@ -456,15 +472,13 @@ class NxosDriver(NxosConnection):
             SessionLockedException: another user or session made it.
         """
         with self._clean(CommandErrorException):
-            texts = self._read_texts(STATUS, _LOG, self._owner_note, RUNNING)
-            status = require_text(texts, STATUS)
-            self._require_status(status)
-            if not remaining_s(status):
-                return False
-            owner, own = self._find_owner(texts)
-        if own is False:
-            reason = f"{owner or 'somebody else'} made the commit that waits"
-            if not owner and _read_operation(texts, _LOG) is None:
+            texts = self._read_commit_texts()
+            hold = self._find_waiting_commit(texts)
+        if hold is None or hold.left_s is None:
+            return False
+        if hold.own is False:
+            reason = f"{hold.owner or 'somebody else'} made the commit that waits"
+            if not hold.owner and _read_operation(texts, _LOG) is None:
                 reason = f"nothing proves whose commit waits; wait for its timer, and allow `{_LOG}`"
             raise SessionLockedException(f"{self.hostname}: {reason}")
         return True

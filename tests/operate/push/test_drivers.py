@@ -206,7 +206,7 @@ def test_a_hitless_push_needs_few_requests(tmp_path: Path, nos: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("nos", "most"), [("eos", 30), ("nxos", 30), ("junos", 44)])
+@pytest.mark.parametrize(("nos", "most"), [("eos", 25), ("nxos", 28), ("junos", 44)])
 def test_a_hitless_change_needs_few_requests(nos: str, most: int, tmp_path: Path) -> None:
     with make_bench(tmp_path, nos, "routing: {bfd: {multiplier: 5}}\n") as switch:
         switch.push(status=0)
