@@ -103,6 +103,16 @@ def test_published_rail_groups_below_cores() -> None:
     assert {key: counts[key] for key in wanted} == wanted
 
 
+def test_more_rail_groups_than_cores_have_ports_for_lead_to_larger_pods() -> None:
+    """DGX SuperPOD, B200, 64 scalable units: 512 leaves, 512 spines and 256 cores, in pods of eight units."""
+    spec = make_rail_groups(64, 32, 4) | {"gpus": {"model": "dgx-b200", "hosts": 2048, "hosts_per_unit": 32}}
+    (refused,) = [each for each in plan_spec(spec).diagnostics if each.code == "FAB3012"]
+    assert "the largest number of pods that fits is 8: `spines.units_per_pod: 8`" in refused.help
+    spec["spines"]["units_per_pod"] = 8
+    counts = plan_subnets(spec).counts()
+    assert [counts[key] for key in ("tors", "spines", "cores", "core_cables")] == [512, 512, 256, 16384]
+
+
 def test_cores_join_the_rails_to_one_subnet() -> None:
     """Every switch and adapter has a LID of its own, and a cable between rails leads through a core."""
     ib = plan_subnets(make_rail_groups(5, 3, 2))

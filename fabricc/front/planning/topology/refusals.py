@@ -264,9 +264,19 @@ def beyond_capacity(
 
 
 def cores_too_small(
-    spec: ClusterSpec, core: SwitchModel, pods: int, by_rail: int, spines: int, uplinks: int, ports: int
+    spec: ClusterSpec,
+    core: SwitchModel,
+    pods: int,
+    by_rail: int,
+    spines: int,
+    uplinks: int,
+    ports: int,
+    pod_size: int | None,
 ) -> Diagnostic:
-    """Report cores that cannot join the pods, each with `by_rail` sets of spines, and how many cores or pods could."""
+    """Report cores that cannot join the pods, each with `by_rail` sets of spines, and how many cores or pods could.
+
+    `pod_size`: units of a larger pod, of which the cores can join as many as there then are; None without.
+    """
     requested = spec.cores.count if spec.cores else None
     best = clos.core_layer(pods * by_rail, spines, uplinks, ports)
     if best:
@@ -275,6 +285,7 @@ def cores_too_small(
         fits = (p for p in range(pods, 0, -1) if clos.core_layer(p * by_rail, spines, uplinks, ports))
         most = next(fits, 0)
         text = f"the largest number of pods that fits is {most}"
+        text += f": `spines.units_per_pod: {pod_size}` makes them fewer" if pod_size else ""
     verb = "cannot" if requested else "can"
     count = plural(requested, "core") if requested else "no number of cores"
     sets = f"{by_rail} sets of " if by_rail > 1 else ""

@@ -254,7 +254,21 @@ def _three_tiers(
         message = f"the cores have no ports for {plural(pods, 'pod')} with the links that the lock pins"
         raise UnfitError(spec.error("FAB3020", message, "spines", help=REPIN))
     if layer is None:
-        raise UnfitError(cores_too_small(spec, core.model, pods, by_rail, spines, spine_uplinks, core_ports))
+        sizes = range(per_pod + 1, 0 if pins else min(units, most) + 1)
+        larger = (
+            (n, _find_pod(spine, n, uplinks, count, count and links, bottom, core_gbps, pins)) for n in sizes
+        )
+        size = next(
+            (
+                n
+                for n, pod in larger
+                if pod and clos.core_layer(-(-units // n) * by_rail, pod[1], pod[3], core_ports)
+            ),
+            None,
+        )
+        raise UnfitError(
+            cores_too_small(spec, core.model, pods, by_rail, spines, spine_uplinks, core_ports, size)
+        )
     shape = replace(
         _two_tier_shape(bottom, spines, links),
         pods=-(-present // per_pod),
