@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,12 +13,32 @@ from fabricc.compiler.result import exit_status
 from fabricc.review.diff import markdown, review_json, terminal
 from fabricc.review.diff.requested_review import review_change
 from fabricc.review.diff.terminal import as_diagnostics
+from fabricc.tree.file import write_file
 
 if TYPE_CHECKING:
+    from fabricc.base.foreign.formats import Markdown
+    from fabricc.base.foreign.text import Rendered
     from fabricc.review.diff.model import Review
 
 FORMATS = ("text", "md", "json", "sarif", "github", "junit", "gitlab")
+SAVED = (*FORMATS[1:], "full")
+"""Formats of `--save`; `full` is Markdown that no forge limits."""
 CHANGES = 2
+
+
+class SavedFormat(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """A format and the file for it: `md=comment.md`."""
+
+    name = "FORMAT=FILE"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, Path]:
+        """Return the format and the file."""
+        format_, _, file = str(value).partition("=")
+        if format_ not in SAVED or not file:
+            self.fail(f"{value!r} is not FORMAT=FILE with one of {', '.join(SAVED)}", param, ctx)
+        return format_, Path(file)
 
 
 @click.command("diff")
@@ -32,6 +52,8 @@ CHANGES = 2
 @click.option("--label", "labels", multiple=True, metavar="NAME",
               help="A label of the pull request; repeatable.")  # fmt: skip
 @options.add_format_option(FORMATS)
+@click.option("--save", "saved", type=SavedFormat(), multiple=True, metavar="FORMAT=FILE",
+              help="Also write the review in another format to a file; repeatable.")  # fmt: skip
 @click.option("--for", "forge", type=click.Choice(["github", "gitlab", "bitbucket", "azure", "none"]),
               default="github", show_default=True, help="The forge for Markdown and labels.")  # fmt: skip
 @click.option("--details-url", default="", metavar="URL",
@@ -50,6 +72,7 @@ def command(
     policy_file: Path | None,
     labels: tuple[str, ...],
     format_: str,
+    saved: tuple[tuple[str, Path], ...],
     forge: str,
     details_url: str,
     detailed_exitcode: bool,
@@ -78,23 +101,39 @@ def command(
             jobs=jobs,
         )
     except FindingsError as error:
+        spec = str(second or first)
+        for kind, file in saved:
+            write_file(file, _render_failure(error, kind, forge, spec).encode())
         output.print_findings(error.diagnostics, "text" if format_ == "md" else format_, error.sources)
         if format_ == "md":
-            spec = str(second or first)
-            output.print_document(markdown.render_failure(error.diagnostics, spec, markdown.FORGES[forge]))
+            output.print_document(_render_failure(error, format_, forge, spec))
         return exit_status(error.diagnostics) or 1
-    _print_review(found, format_, forge, details_url)
+    for kind, file in saved:
+        write_file(file, _render_review(found, kind, forge, details_url).encode())
+    if format_ == "text":
+        output.print_parts(terminal.review_lines(found))
+    else:
+        output.print_document(_render_review(found, format_, forge, details_url))
     if found.violations or exit_status(found.findings):
         return 1
     return CHANGES if detailed_exitcode and found.differs else 0
 
 
-def _print_review(review: Review, format_: str, forge: str, details_url: str) -> None:
-    if format_ == "text":
-        output.print_parts(terminal.review_lines(review))
-    elif format_ == "md":
-        output.print_document(markdown.render(review, markdown.FORGES[forge], details_url))
-    elif format_ == "json":
-        output.print_document(review_json.render(review))
-    else:
-        output.print_findings_document(as_diagnostics(review, format_), format_)
+def _render_failure(error: FindingsError, format_: str, forge: str, spec: str) -> Rendered | Markdown:
+    """Return the findings that prevent a review, as a document."""
+    if format_ in ("md", "full"):
+        return markdown.render_failure(
+            error.diagnostics, spec, markdown.FORGES["none" if format_ == "full" else forge]
+        )
+    return output.render_findings(error.diagnostics, format_)
+
+
+def _render_review(review: Review, format_: str, forge: str, details_url: str) -> Rendered | Markdown:
+    """Return a review as a document."""
+    if format_ == "md":
+        return markdown.render(review, markdown.FORGES[forge], details_url)
+    if format_ == "full":
+        return markdown.render(review, markdown.FORGES["none"], "")
+    if format_ == "json":
+        return review_json.render(review)
+    return output.render_findings(as_diagnostics(review, format_), format_)

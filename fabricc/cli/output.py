@@ -126,11 +126,6 @@ def print_findings(diagnostics: Sequence[Diagnostic], format_: str, sources: Map
             columns = width() if terminal else None
             _write_text(render_text(diagnostics, sources, color=color, width=columns), sys.stderr)
         return
-    print_findings_document(diagnostics, format_)
-
-
-def print_findings_document(diagnostics: Iterable[Diagnostic], format_: str) -> None:
-    """Print findings in a format for programs."""
     print_document(render_findings(diagnostics, format_))
 
 

@@ -20,15 +20,13 @@ if [ "${checked% *}" != "$HEAD" ]; then
   check_trees >/dev/null 2>&1
   checked="$HEAD $?"
 fi
+files=("md=$out/comment.md" "full=$out/full.md" "json=$out/review.json" "junit=$out/junit.xml")
+[ "$forge" != gitlab ] || files+=("gitlab=$out/review-quality.json")
+for each in "${files[@]}"; do
+  : >"${each#*=}"
+done
 review() {
-  fabricc diff "$SPEC" --base "$BASE" --head "$HEAD" --check-status "${checked##* }" ${labels[@]+"${labels[@]}"} "$@"
+  fabricc diff "$SPEC" --base "$BASE" --head "$HEAD" --check-status "${checked##* }" ${labels[@]+"${labels[@]}"} \
+    "${files[@]/#/--save=}" --for "$forge" --details-url "${URL:-}" --format "$1" 2>/dev/null
 }
-
-review --format md --for "$forge" --details-url "${URL:-}" >"$out/comment.md" 2>/dev/null
-status=$?
-review --format md --for none >"$out/full.md" 2>/dev/null
-review --format json --for "$forge" >"$out/review.json" 2>/dev/null
-review --format junit --for "$forge" >"$out/junit.xml" 2>/dev/null
-[ "$forge" != gitlab ] || review --format gitlab --for gitlab >"$out/review-quality.json" 2>/dev/null
-[ "$forge" != github ] || review --format github 2>/dev/null
-exit "$status"
+if [ "$forge" = github ]; then review github; else review json >/dev/null; fi

@@ -71,7 +71,7 @@ else:
 store.write_text(json.dumps(state))
 """
 PYTHON = """#!/bin/sh
-# A Python of an environment that has fabricc; it tells what it was started with.
+# A Python of an environment that has fabricc; it records its environment and arguments.
 env >>{log}; echo "arguments $*" >>{log}
 case "$1" in -I) shift ;; *) echo "not isolated" >&2; exit 9 ;; esac
 PYTHONPATH={source} PYTHONSAFEPATH=1 exec {python} "$@"
@@ -79,13 +79,15 @@ PYTHONPATH={source} PYTHONSAFEPATH=1 exec {python} "$@"
 
 
 STAND_IN = """#!/bin/sh
-# A Python whose fabricc writes down what it is asked, and gives an empty review.
+# A Python whose fabricc records its arguments, and writes an empty review.
 [ "$2 $3" = "-m fabricc" ] || exec {python} "$@"
 echo "$*" >>{log}
-case "$*" in
-  *"--format json"*) echo '{{"labels": ["risk:high"]}}' ;;
-  *) echo "<!-- fabricc:diff:cluster.yaml -->" ;;
-esac
+for each in "$@"; do
+  case "$each" in
+    --save=json=*) echo '{{"labels": ["risk:high"]}}' >"${{each#--save=*=}}" ;;
+    --save=*) echo "<!-- fabricc:diff:cluster.yaml -->" >"${{each#--save=*=}}" ;;
+  esac
+done
 """
 
 

@@ -71,19 +71,42 @@ def test_policy_violation_always_exits_with_1(
 
 
 def test_annotations_stand_on_the_line_of_the_spec(
-    fabricc: Callable[..., tuple[int, str, str]], pair: tuple[str, str]
+    fabricc: Callable[..., tuple[int, str, str]], pair: tuple[str, str], tmp_path: Path
 ) -> None:
-    _, out, _ = fabricc("diff", *pair, "--format", "github")
+    saved = [f"--save={format_}={tmp_path / format_}" for format_ in ("sarif", "junit")]
+    _, out, _ = fabricc("diff", *pair, "--format", "github", *saved)
     assert out.startswith(f"::warning file={pair[1]},line=12,")
     assert "FAB9004" in out
-    _, out, _ = fabricc("diff", *pair, "--format", "sarif")
-    results = json.loads(out)["runs"][0]["results"]
+    results = json.loads((tmp_path / "sarif").read_text("utf-8"))["runs"][0]["results"]
     lines = {
         r["locations"][0]["physicalLocation"]["region"]["startLine"] for r in results if "locations" in r
     }
     assert lines == {12}
-    _, out, _ = fabricc("diff", *pair, "--format", "junit")
-    assert ElementTree.fromstring(out).get("failures") == "0"
+    assert ElementTree.fromstring((tmp_path / "junit").read_text("utf-8")).get("failures") == "0"
+
+
+@pytest.mark.parametrize("edit", [("dscp: 26", "dscp: 34"), ("sn5400", "sn5xxx")], ids=["review", "failure"])
+def test_a_saved_document_equals_the_printed_one(
+    fabricc: Callable[..., tuple[int, str, str]], bench: Bench, tmp_path: Path, edit: tuple[str, str]
+) -> None:
+    specs = str(bench.spec(POD, "base")), str(bench.spec(POD, "head", edit))
+    formats = ("md", "json", "sarif", "github", "junit", "gitlab", "full")
+    saved = [f"--save={format_}={tmp_path / format_}" for format_ in formats]
+    status, out, _ = fabricc("diff", *specs, "--format", "md", "--for", "gitlab", *saved)
+    texts = {format_: (tmp_path / format_).read_text("utf-8") for format_ in formats}
+    assert texts["md"] == out
+    assert texts["full"].rstrip().endswith("<!-- fabricc:diff:" + specs[1] + " -->")
+    for options in (("json",), ("gitlab",)):
+        assert fabricc("diff", *specs, "--format", *options)[:2] == (status, texts[options[0]])
+
+
+def test_a_saved_format_that_does_not_exist_is_wrong_usage(
+    fabricc: Callable[..., tuple[int, str, str]], pair: tuple[str, str]
+) -> None:
+    for value in ("text=review", "md=", "md"):
+        status, _, err = fabricc("diff", *pair, "--save", value)
+        assert status == 2
+        assert "is not FORMAT=FILE with one of md, json, sarif, github, junit, gitlab, full" in err
 
 
 def test_a_spec_that_does_not_compile_is_reported_as_validate_does(
@@ -100,7 +123,9 @@ def test_a_spec_that_does_not_compile_is_reported_as_validate_does(
     assert out.strip().endswith(f"<!-- fabricc:diff:{head} -->")
 
 
-def test_keys_of_accounts_never_show(fabricc: Callable[..., tuple[int, str, str]], bench: Bench) -> None:
+def test_keys_of_accounts_never_show(
+    fabricc: Callable[..., tuple[int, str, str]], bench: Bench, tmp_path: Path
+) -> None:
     old = "AAAAC3NzaC1lZDI1NTE5AAAAIGcNvPKesg8/THyG8L4rLIV7Yfbhs1rjnFe40KXV3Gwr"
     new = old.replace("KXV3Gwr", "KXV3Gws")
     base = bench.spec("meta-24k", "base", ("racks: 1536", "racks: 192"),
@@ -109,12 +134,15 @@ def test_keys_of_accounts_never_show(fabricc: Callable[..., tuple[int, str, str]
     shutil.copytree(base.parent, bench.folder / "head")
     head = bench.folder / "head" / "cluster.yaml"
     head.write_text(head.read_text("utf-8").replace(old, new), "utf-8")
-    for format_ in ("text", "md", "json", "sarif"):
-        status, out, err = fabricc("diff", str(base), str(head), "--format", format_)
-        assert status == 0, err
-        assert old not in out
-        assert new not in out
-    assert "ssh_key" in fabricc("diff", str(base), str(head), "--format", "json")[1]
+    formats = ("md", "full", "json", "sarif")
+    saved = [f"--save={format_}={tmp_path / format_}" for format_ in formats]
+    status, out, err = fabricc("diff", str(base), str(head), *saved)
+    assert status == 0, err
+    texts = {format_: (tmp_path / format_).read_text("utf-8") for format_ in formats}
+    for text in (out, *texts.values()):
+        assert old not in text
+        assert new not in text
+    assert "ssh_key" in texts["json"]
 
 
 def test_wrong_usage_is_reported(
