@@ -59,8 +59,19 @@ verify_owner() {
     esac
 }
 
+# The folder of connections that NetworkManager reads at its next start.
+verify_folder() {
+    folder=$(NetworkManager --print-config 2>/dev/null | awk -F= '/^\[/ { found = ($0 == "[keyfile]") } found && $1 == "path" { print $2 }')
+    case $folder in
+    '' | "/$connections") ;;
+    *) differs "NetworkManager reads connections in $folder at its next start, not in /$connections; see path in its conf.d" ;;
+    esac
+}
+
 # What gives a port another connection or other settings at the next boot. Bringing it up again changes nothing of that.
 verify_rivals() {
+    [ -e "$scratch/service" ] || verify_folder
+    verify_service NetworkManager
     planned=$(sed -n 's/^uuid=//p' "$connections/fabricc-$1.nmconnection")
     for uuid in $(rivals "$1" "$planned"); do
         file=$(nmcli -t -f UUID,FILENAME connection show | sed -n "s/^$uuid://p")

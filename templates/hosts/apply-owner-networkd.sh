@@ -59,9 +59,16 @@ coming_file() {
 
 # What gives a port to another file or to NetworkManager at boot, although netplan has a rule of udev that keeps it away.
 verify_rivals() {
+    verify_service systemd-networkd
     coming=$(coming_file "$1")
     case $coming in
-    '' | */10-netplan-"$1".network | */60-fabricc-"$1".network | "$(networkd_file "$1")") ;;
+    '')
+        for file in etc/netplan/*.yaml; do
+            [ ! -e "$file" ] || ! is_installed "$file" ||
+                differs "$1: netplan makes no file for it at the next boot; netplan generate shows which of its files is wrong"
+        done
+        ;;
+    */10-netplan-"$1".network | */60-fabricc-"$1".network | "$(networkd_file "$1")") ;;
     *) differs "$1: networkd takes $coming at the next boot, which comes before the planned file; leave the port out there" ;;
     esac
     [ -n "$(nmcli -g GENERAL.STATE device show "$1" 2>/dev/null)" ] || return 0

@@ -147,8 +147,10 @@ stage after sh "$folder/tree/apply" --check
          "rail0: NetworkManager leaves it alone (unmanaged); see /etc/NetworkManager/conf.d/10-cni.conf"),
         ("/etc/NetworkManager/conf.d/95-x.conf", "[device-x]\nmatch-device=interface-name:r*\nignore-carrier=no",
          "rail0: /etc/NetworkManager/conf.d/95-x.conf comes after 90-fabricc.conf and sets ignore-carrier=no"),
+        ("/etc/NetworkManager/conf.d/20-x.conf", "[keyfile]\npath=/etc/other",
+         "NetworkManager reads connections in /etc/other at its next start, not in /etc/NetworkManager/"),
     ],
-    ids=["equal-profile", "named-profile", "unmanaged", "carrier"],
+    ids=["equal-profile", "named-profile", "unmanaged", "carrier", "folder"],
 )  # fmt: skip
 def test_another_file_is_named_in_every_run(tmp_path: Path, path: str, text: str, reported: str) -> None:
     seen = run_networkmanager(tmp_path, path, text)
