@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.text import Table
 from fabricc.cli import logins, options, output
@@ -43,8 +44,13 @@ def command(spec: Path | None, access_file: Path | None, parallel: int, format_:
         output.print_document(json_document({"checks": [each._asdict() for each in found]}))
     else:
         output.print_parts([_table(found)])
-        output.out("", ", ".join(f"{counts[state]} {state}" for state in State if counts[state]))
+        output.out("", ", ".join(_count(counts[state], state) for state in State if counts[state]))
     return 1 if counts[State.ERROR] else 0
+
+
+def _count(count: int, state: State) -> str:
+    """Return a number of checks in a state, such as `2 warnings`."""
+    return plural(count, str(state)) if state in (State.WARNING, State.ERROR) else f"{count} {state}"
 
 
 def _check_spec(spec: Path, access_file: Path | None, parallel: int) -> Iterator[Check]:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, distribution, version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.base.diagnostics import Severity
@@ -24,6 +25,7 @@ from fabricc.base.foreign.git_history import is_shallow
 from fabricc.base.foreign.git_process import GitError, git_program
 from fabricc.base.foreign.shell import shell_path
 from fabricc.catalog.support import release_numbers
+from fabricc.compiler.load.lock_file import lost_lock
 from fabricc.operate.devices.access import NAME
 from fabricc.operate.devices.connection import open_connection
 from fabricc.operate.devices.errors import DeviceError
@@ -32,8 +34,6 @@ from fabricc.operate.devices.login import devices_by_name
 from fabricc.version import __version__
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
     from fabricc.operate.devices.access import Access
@@ -177,6 +177,10 @@ def check_spec(compiled: Compiled) -> Iterator[Check]:
     if not pinned and os.path.lexists(compiled.lock_path):
         message = "not read, because the spec or the lock has errors"
         yield Check(compiled.lock_path.name, State.SKIPPED, message, f"`fabricc validate {word}` lists them.")
+        return
+    if lost := lost_lock(compiled, [Path("build"), compiled.path.parent / "build"]):
+        state = State.ERROR if lost.severity is Severity.ERROR else State.WARNING
+        yield Check(compiled.lock_path.name, state, lost.message, lost.help)
         return
     message = "pins addresses and names" if pinned else "missing: no number is pinned, so growth may renumber"
     remedy = (

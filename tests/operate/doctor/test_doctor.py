@@ -109,6 +109,15 @@ def test_a_repository_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[s
         subprocess.run(["git", *words], cwd=tmp_path, check=True)
     _, found = run_checks(capsys, str(spec))
     assert found["fabricc-access.yaml"][0]["state"] == "ok", "the remedy works"
+    lock = tmp_path / "fabricc.lock"
+    assert run(["lock", str(spec)]) == 0
+    for words in (["add", "fabricc.lock"], commit):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    lock.unlink()
+    status, found = run_checks(capsys, str(spec))
+    remedy = found["fabricc.lock"][0]["remedy"]
+    assert (status, found["fabricc.lock"][0]["state"]) == (1, "error")
+    assert remedy.startswith(f"Restore it: `git checkout HEAD -- {lock}`.")
 
 
 def test_a_spec_that_does_not_compile_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
