@@ -27,6 +27,7 @@ from fabricc.cli import options, output, words
 from fabricc.cli.first_spec import DEFAULTS, INFINIBAND, NETWORKS, SEGMENTS, Answers, fit_spec, systems_of
 from fabricc.compiler.load.spec_location import LOCK_NAME
 from fabricc.compiler.result import exit_status
+from fabricc.front.spec.document import join_words
 from fabricc.tree.file import make_folder, write_file
 from fabricc.version import __version__
 
@@ -107,10 +108,13 @@ def command(folder: Path, example: bool, **given: Any) -> int:
             raise click.UsageError("--example takes no other option.")
         return _write_example(folder)
     catalog, _ = load_catalog()
+    others: list[str] = []
     if stated == Options() and sys.stdin.isatty() and sys.stdout.isatty():
         answers = prompt_answers(catalog)
     else:
         answers = read_options(stated, catalog)
+        if stated.switches and not stated.nos:
+            others = [each for each in systems_of(catalog.switches[answers.switches]) if each != answers.nos]
     text, found = fit_spec((STARTER / _SPEC).read_text("utf-8"), answers, catalog)
     output.print_findings(found, "text", {_SPEC: text})
     if exit_status(found):
@@ -121,6 +125,7 @@ def command(folder: Path, example: bool, **given: Any) -> int:
     where = "" if folder == Path() else f"cd {shell_path(folder)} && "
     output.out(
         f"{folder}: {', '.join([*FILES.values(), _SCHEMA])}",
+        *([f"The switches run {answers.nos}; --nos also takes {join_words(others)}."] if others else []),
         "You can change cluster.yaml freely until the first build writes fabricc.lock.",
         f"Next: `{where}fabricc build cluster.yaml`; once, for CI: `bash ci/pin.sh fabricc=={__version__}`",
     )

@@ -179,8 +179,10 @@ def test_infiniband_switches_have_a_spec_that_builds(fabricc: Fabricc, tmp_path:
 
 
 def test_models_may_have_the_spelling_of_a_quote(fabricc: Fabricc, tmp_path: Path) -> None:
-    spec = spec_of(fabricc, tmp_path / "a", "--hosts", "HGX H200", "--switches", "SN5600", "--count", "32")
-    assert (spec["gpus"]["model"], spec["tors"]["model"]) == ("hgx-h200", "sn5600")  # type: ignore[index]
+    done = fabricc("init", str(tmp_path), "--hosts", "HGX H200", "--switches", "SN5600", "--count", "32")
+    spec = yaml.safe_load((tmp_path / "cluster.yaml").read_text())
+    assert (spec["gpus"]["model"], spec["tors"]["model"]) == ("hgx-h200", "sn5600")
+    assert f"The switches run {spec['tors']['nos']}; --nos also takes cumulus-" in done.out
 
 
 def test_nvlink_domains_become_racks(fabricc: Fabricc, tmp_path: Path) -> None:
