@@ -32,6 +32,7 @@ from fabricc.fabric.model import (
     Snmp,
     SnmpUser,
     Switch,
+    SyslogTls,
 )
 from fabricc.fabric.qos import BufferPools, Ecn, Headroom, PortProfile, SwitchQos, TrafficClass, Watchdog
 from fabricc.fabric.routing import (
@@ -321,6 +322,7 @@ def with_settings(switch: Switch, mode: Spreading = Spreading.FLOWLET) -> Switch
         lldp_interval_s=10,
         banner="Authorized use only.",
         ntp_key=NtpKey(1, "md5", "FABRICC-SECRET-ntp"),
+        syslog_tls=SyslogTls("syslog-ca", 6514),
         users=tuple(replace(user, password="FABRICC-SECRET-hash") for user in switch.management.users),
     )
     return replace(

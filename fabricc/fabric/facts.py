@@ -158,6 +158,7 @@ SETTINGS = {
     "management/tacacs/": "TACACS+",
     "management/radius/": "RADIUS",
     "management/ntp_key": "NTP authentication",
+    "management/syslog_tls": "syslog over TLS",
     "management/banner": "a login banner",
     "management/snmp/": "SNMP",
     "management/gnmi_port": "gNMI telemetry",
@@ -310,6 +311,10 @@ def _service_facts(facts: Facts, management: Management) -> None:
         facts[f"management/ntp_key[{key.number}]/type"] = key.kind
         facts[f"management/ntp_key[{key.number}]/secret"] = key.key
         facts["management/ntp_key/use"] = f"{key.number} for all servers"
+    if tls := management.syslog_tls:
+        for server in management.syslog:
+            facts[f"management/syslog_tls[{server}]/port"] = tls.port
+            facts["management/syslog_ca"] = tls.ca
     if management.snmp:
         if management.snmp.community:
             facts["management/snmp/secret"] = management.snmp.community

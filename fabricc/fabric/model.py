@@ -124,6 +124,19 @@ class LoginServers:
 
 
 @dataclass(frozen=True, slots=True)
+class SyslogTls:
+    """Transport of log messages over TLS (RFC 5425).
+
+    Attributes:
+        ca: name of the certificate that the servers' certificates are verified with.
+        port: of the servers.
+    """
+
+    ca: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
 class NtpKey:
     """A symmetric key that every time server must answer with (RFC 5905).
 
@@ -176,6 +189,7 @@ class Services:
         lldp_interval_s: seconds between LLDP announcements; a neighbor forgets after four of them.
         ntp_key: None where time servers need no key.
         banner: lines before a login, which line breaks separate; "" for none.
+        syslog_tls: None where log servers receive messages over UDP.
     """
 
     ntp: tuple[str, ...]
@@ -190,6 +204,7 @@ class Services:
     lldp_interval_s: int = 30
     ntp_key: NtpKey | None = None
     banner: str = ""
+    syslog_tls: SyslogTls | None = None
 
     @property
     def login(self) -> tuple[str, LoginServers] | None:

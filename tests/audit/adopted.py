@@ -108,6 +108,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "services": small_spec(management={
         "access": ["172.16.9.0/24"], "ntp": ["172.16.0.2"], "banner": "Authorized use only.",
         "ntp_authentication": {"key_id": 4, "key": {"secret": "ntp"}},
+        "syslog": ["172.16.0.4"], "syslog_tls": {"ca": "logs", "port": 6515},
         "tacacs": {"servers": ["172.16.0.5"], "key": {"secret": "tacacs"}},
         "snmp": {"community": {"secret": "snmp"}, "location": "hall-3", "users": [
             {"name": "monitor", "auth": {"secret": "auth"}, "privacy": {"secret": "privacy"}}]},

@@ -20,6 +20,8 @@ spines: {{model: {model}, nos: {nos}, count: 2}}
 priorities: {{rdma: {{dscp: 26, lossless: true}}, cnp: {{dscp: 48, strict: true}}, default: {{}}}}
 management:
   ntp: [172.16.0.2]
+  syslog: [172.16.0.4]
+  syslog_tls: {{ca: logs, port: 6515}}
   banner: Authorized use only.
   snmp: {{users: [{{name: monitor, auth: {{secret: monitor-auth}}, privacy: {{secret: monitor-key}}}}]}}
   users: [{{name: netops, ssh_key: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGcNvPKesg8/THyG8L4rLIV7Yfbhs1rjnFe40KXV3Gwr"}}]
@@ -41,6 +43,8 @@ def test_the_lines_build_and_are_proved(nos: str, tmp_path: Path) -> None:
     assert [each.message for each in found if each.severity is Severity.ERROR] == []
     written = "".join(each.read_text() for each in (tmp_path / "out").rglob("switches/*/*") if each.is_file())
     assert "Authorized use only." in written
+    assert "6515" in written
+    assert [each.code for each in compiled.diagnostics].count("FAB5844") == 1
     assert "FABRICC-SECRET-snmp-priv" in written
     assert "FABRICC-SECRET-monitor-key" in written
 
@@ -60,18 +64,3 @@ def test_the_remedy_for_snmp_names_no_secret_of_another_service(tmp_path: Path) 
     (tmp_path / "cluster.yaml").write_text(spec)
     helps = {each.code: each.help for each in compile_spec(tmp_path / "cluster.yaml").diagnostics}
     assert helps["FAB1002"] == "Add `users`, or `community: {secret: snmp}`."
-
-
-def test_avd_writes_the_same_lines_for_syslog_over_tls() -> None:
-    pyavd = pytest.importorskip("pyavd")
-    host = {"name": "172.16.0.3", "protocol": "tls", "ports": [6514], "ssl_profile": "SYSLOG"}
-    profile = {"name": "SYSLOG", "trust_certificate": {"certificates": ["syslog-ca.pem"]}}
-    written = pyavd.get_device_config(
-        {
-            "logging": {"vrfs": [{"name": "MGMT", "hosts": [host]}]},
-            "management_security": {"ssl_profiles": [profile]},
-        }
-    )
-    lines = [line for line in written.splitlines() if line.strip(" !")]
-    assert len(lines) == 4
-    assert {*lines} <= {*lines_of("eos").splitlines()}

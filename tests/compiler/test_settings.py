@@ -13,7 +13,7 @@ from fabricc.back.nos.frr import FrrLinux
 from fabricc.compiler.render.overlays import find_unexpressed
 from fabricc.fabric import facts, routing
 from fabricc.fabric.facts import SETTINGS, Facts, Reading, setting_facts
-from fabricc.fabric.model import LoginServers, NtpKey, Snmp, Switch
+from fabricc.fabric.model import LoginServers, NtpKey, Snmp, Switch, SyslogTls
 from fabricc.fabric.qos import Trimming
 from fabricc.fabric.routing import OPTIONS, LoadBalancing, Reassignment, Spreading, StaticRoute
 from fabricc.fabric.tenants import Tenant, TenantVrfs
@@ -33,6 +33,7 @@ MANAGEMENT = replace(
     gnmi_port=9339,
     ntp_key=NtpKey(4, "sha1", "FABRICC-SECRET-ntp"),
     banner="Authorized use only.",
+    syslog_tls=SyslogTls("logs", 6515),
 )
 ASKED = replace(
     TOR,
@@ -82,6 +83,8 @@ def test_settings_are_facts_only_when_requested() -> None:
         "management/ntp_key[4]/type": "sha1",
         "management/ntp_key[4]/secret": "FABRICC-SECRET-ntp",
         "management/ntp_key/use": "4 for all servers",
+        **{f"management/syslog_tls[{server}]/port": 6515 for server in TOR.management.syslog},
+        "management/syslog_ca": "logs",
         "management/snmp/secret": "FABRICC-SECRET-snmp",
         "management/snmp/location": "hall-3",
         "management/gnmi_port": 9339,

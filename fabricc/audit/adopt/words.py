@@ -36,8 +36,10 @@ if TYPE_CHECKING:
 _SNMP_USER = re.compile(r"management/snmp/user\[([^\]]+)\]/level")
 _BANNER = re.compile(r"(?!EOF$)[A-Za-z0-9]([A-Za-z0-9 .,:()/!-]{0,198}[A-Za-z0-9.!)])?")
 _NTP_KEY = re.compile(r"(\d{1,5}) for all servers")
+_CA = re.compile(r"[a-z][a-z0-9-]{0,30}[a-z0-9]")
 _SECRET_NAME = re.compile(r"[a-z][a-z0-9-]{0,14}[a-z0-9]")
 _KEY = re.compile(r"user\[([^\]]+)\]/ssh_key")
+_USUAL_TLS_PORT = 6514
 _USUAL_MTU, USUAL_SWITCH_MTU = 9000, 9100
 _USUAL_BFD = {"interval_ms": 300, "multiplier": 3}
 _TWO_BYTES = 64_512
@@ -155,6 +157,8 @@ def infer_management(sides: FoundTiers, usual: SpecDefaults, networks: list[Word
         words["banner"] = banner if len(banner) > 1 else banner[0]
     if ntp := _ntp_words(sides):
         words["ntp_authentication"] = ntp
+    if tls := _syslog_tls_words(sides, words.get("syslog", [])):
+        words["syslog_tls"] = tls
     for protocol in ("tacacs", "radius"):
         servers = sides.most(f"management/{protocol}/servers")
         if servers is not None and "tacacs" not in words:
@@ -192,6 +196,16 @@ def _ntp_words(sides: FoundTiers) -> Words:
     secret = sides.most(f"management/ntp_key[{match[1]}]/secret")
     words: Words = {"key_id": int(match[1]), "key": {"secret": _secret_words(secret, "ntp")}}
     return words | ({"type": kind} if kind != "sha1" else {})
+
+
+def _syslog_tls_words(sides: FoundTiers, servers: Sequence[str]) -> Words:
+    """Return how log servers receive messages over TLS; empty where not all do so alike."""
+    ports = {sides.most(f"management/syslog_tls[{server}]/port") for server in servers}
+    ca = str(sides.most("management/syslog_ca") or "")
+    if len(ports) != 1 or None in ports or not _CA.fullmatch(ca):
+        return {}
+    port = ports.pop()
+    return {"ca": ca} | ({"port": port} if port != _USUAL_TLS_PORT else {})
 
 
 def _snmp_words(sides: FoundTiers) -> Words:

@@ -342,6 +342,15 @@ def login_limit(code: str, transport: str) -> Limit:
     )  # fmt: skip
 
 
+def log_certificate(source: str, remedy: str) -> Limit:
+    """Return the reminder that a configuration cannot contain the certificate with which log servers are verified."""
+    return Reservation("FAB5844", feature="the CA certificate `{it}` of log servers", setting="management/syslog_tls",
+        requested=lambda switch: [switch.management.syslog_tls.ca] if switch.management.syslog_tls else [],
+        reason="a configuration cannot contain it, and without it the switch sends no messages", source=source,
+        remedy=remedy, section="management",
+    )  # fmt: skip
+
+
 def open_management_limit(reason: str, source: str) -> Limit:
     """Return the limit for a spec without access networks: without a list, the switch answers whoever reaches it."""
     return Reservation("FAB5843", feature="keeping GPU hosts from SSH of the switch",

@@ -18,6 +18,7 @@ from fabricc.fabric.model import (
     Services,
     Snmp,
     SnmpUser,
+    SyslogTls,
 )
 from fabricc.fabric.out_of_band import IN_UNITS, ManagementNetwork, OtherDevices
 from fabricc.fabric.shape import TierName
@@ -122,6 +123,7 @@ def build_management(
         lldp_interval_s=raw["lldp"]["interval_s"],
         ntp_key=_read_ntp_key(raw, findings) if "ntp_authentication" in raw else None,
         banner=_read_banner(raw.get("banner", "")),
+        syslog_tls=_read_syslog_tls(raw, findings) if "syslog_tls" in raw else None,
     )
     switches = build_switches(raw["switches"]) if "switches" in raw else None
     return Management(network, gateway, services, networks, switches)
@@ -198,6 +200,14 @@ def _read_ntp_key(raw: Mapping[str, Any], findings: Findings) -> NtpKey:
         )
     section = raw["ntp_authentication"]
     return NtpKey(section["key_id"], section["type"], _reference_to(section["key"]))
+
+
+def _read_syslog_tls(raw: Mapping[str, Any], findings: Findings) -> SyslogTls:
+    """Return how log servers receive messages over TLS; FAB1002 without a server."""
+    if not raw["syslog"]:
+        message = "management.syslog_tls needs 'syslog'"
+        findings.error("FAB1002", message, "management", "syslog_tls", help="Add `syslog: [172.16.0.4]`.")
+    return SyslogTls(raw["syslog_tls"]["ca"], raw["syslog_tls"]["port"])
 
 
 def _read_snmp(raw: Mapping[str, Any], accounts: Collection[str], findings: Findings) -> Snmp:

@@ -97,6 +97,7 @@ FEATURES: dict[str, dict[str, Any]] = {
             "ntp_authentication": {"key_id": 1, "type": "md5", "key": {"secret": "ntp"}},
         }
     },
+    "syslog over TLS": {"management": {"syslog": ["172.16.0.4"], "syslog_tls": {"ca": "syslog-ca"}}},
     "SNMPv2c": {"management": {"snmp": {"community": {"secret": "snmp"}}}},
     "SNMPv3": {
         "management": {

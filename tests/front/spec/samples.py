@@ -60,6 +60,7 @@ management:
   ntp: [172.20.0.2, time.example.net]
   dns: [172.20.0.3]
   syslog: [fd00:9::1]
+  syslog_tls: {ca: logs, port: 6515}
   access: [172.20.9.0/24]
   banner: Authorized use only.
   ntp_authentication: {key_id: 7, type: md5, key: {secret: ntp}}

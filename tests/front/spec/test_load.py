@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from fabricc.base.diagnostics import Position, Severity
-from fabricc.fabric.model import LoginServers, NtpKey, Snmp, SnmpUser
+from fabricc.fabric.model import LoginServers, NtpKey, Snmp, SnmpUser, SyslogTls
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from fabricc.front.spec.device_model import NosChoice, Override, PortOverride
 from fabricc.front.spec.load import load_spec
@@ -64,6 +64,7 @@ def test_every_section_reaches_the_value() -> None:
     )
     assert spec.management.services.banner == "Authorized use only."
     assert spec.management.services.ntp_key == NtpKey(7, "md5", "FABRICC-SECRET-ntp")
+    assert spec.management.services.syslog_tls == SyslogTls("logs", 6515)
     assert (spec.management.services.gnmi_port, spec.management.services.lldp_interval_s) == (50051, 10)
     assert spec.load_balancing == LoadBalancing(Spreading.FLOWLET, True, 128)
     assert spec.routing.ttl_security

@@ -148,6 +148,7 @@ FIRES = {
     "a user of SNMP that is an account": (FULL.replace("name: monitor", "name: netops"), {"FAB2060"}),
     "a key of time servers without one": (SHORT + "management: {ntp_authentication: {key_id: 1, key: {secret: ntp}}}",
                                           {"FAB1002"}),
+    "log servers over TLS without one": (SHORT + "management: {syslog_tls: {ca: logs}}", {"FAB1002"}),
     "SNMP without community and users": (SHORT + "management: {snmp: {location: hall-3}}", {"FAB1002"}),
     "FAB2060": (FULL.replace("users: [{name: netops",
                              "users: [{name: netops, ssh_key: ssh-rsa AAAAB3NzaC1yc2EAAAADAQ}, {name: netops"),

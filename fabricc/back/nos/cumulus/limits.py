@@ -216,6 +216,9 @@ TRIMMING = Limit("FAB5723", setting="trimming/",
 )  # fmt: skip
 LIMITS = (
     NTP_KEYS,
+    Limit("FAB5841", setting="management/syslog_tls", reason="`protocol` of a log server is udp or tcp",
+        source="NVUE object model, 5.9 to 5.18; NVIDIA, Syslog Commands",
+        remedy="leave it out, and name a relay in the management network that forwards over TLS"),
     RADIUS_ACCOUNTING,
     limits.segments_limit("fabricc does not write it for Cumulus yet", on_tors=True),
     limits.distinguishers_limit(),

@@ -50,6 +50,7 @@ SSH, SNMP, HTTPS, API, GNMI = 22, 161, 443, 8765, 9339
 DEPARTURES = (
     Departure("user[*]/ssh_key", ROUNDED, "a key has a type and no comment"),
     Departure("management/ntp_key*", LEFT_OUT, "keys of time servers begin with 5.15 (FAB5841)"),
+    Departure("management/syslog_*", LEFT_OUT, "log servers are reached over UDP or TCP (FAB5841)"),
 )
 
 
@@ -362,9 +363,12 @@ def state(facts: Facts, switch: Switch) -> None:
         facts.pop("management/gnmi_port", None)
     else:
         facts[f"gnmi/listening[{host_address(management)}]"] = "true"
-    if ntp_key(management, release) is None:
-        for path in [path for path in facts if path.startswith("management/ntp_key")]:
-            del facts[path]
+    unwritten = (
+        "management/syslog_",
+        *(("management/ntp_key",) if ntp_key(management, release) is None else ()),
+    )
+    for path in [path for path in facts if path.startswith(unwritten)]:
+        del facts[path]
     for kind in server_settings(release):
         for server in getattr(management, kind):
             facts[f"management/{kind}[{server}]"] = "asked"

@@ -276,6 +276,7 @@ LIMITS = (
     limits.accounts_limit("FAB5115",
         "a full replace leaves only EOS's own `admin`, which without a password logs in at the console only"),
     limits.login_limit("FAB5672", "eAPI"),
+    limits.log_certificate("Arista AVD 6.4, management_security", "put it there once: `copy … certificate:{it}.crt`"),
     HASH_SEED,
     *limits.always_supported(
         _ALL,
@@ -285,6 +286,7 @@ LIMITS = (
         ("a watchdog for PFC", "priority-flow-control pause watchdog",
          "Arista's description of June 2022, older than these releases; commands from AVD 6.4"),
         ("management/gnmi_port", "management api gnmi", _AVD),
+        ("management/syslog_tls", "logging vrf … host … protocol tls ssl-profile", _AVD),
         ("the source of syslog", "logging vrf … source-interface",
          "Arista AVD 6.4: replaced by `local-interface` in EOS 4.35.1, later than these releases"),
     ),

@@ -9,15 +9,15 @@ from fabricc.back.nos.eos import words
 from fabricc.back.nos.eos.limits import BalancingView, balancing_view, state_balancing
 from fabricc.back.nos.eos.words import control_plane
 from fabricc.back.nos.management import state_keys
-from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Scope, Silent, Topic
+from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Scope, Silent, StoredValue, Topic
 from fabricc.base.numbers import natural_key
 from fabricc.base.values import dataclass
-from fabricc.fabric.facts import Facts, setting_facts
+from fabricc.fabric.facts import Facts, Value, setting_facts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fabricc.fabric.model import Account, NtpKey, Snmp, Switch
+    from fabricc.fabric.model import Account, NtpKey, Snmp, Switch, SyslogTls
 
 DEFAULT_ACCOUNT = "admin"  # without a password; `rollback clean-config` brings it back
 ACCESS_LIST = "FABRICC-ACCESS"
@@ -105,6 +105,8 @@ class ManagementView:
     ntp_key: NtpKey | None
     dns: list[str]
     syslog: list[str]
+    syslog_tls: SyslogTls | None
+    syslog_profile: str
     users: list[Account]
     removes_default_account: bool
 
@@ -144,6 +146,8 @@ def management_view(switch: Switch, balancing: BalancingView) -> ManagementView:
         ntp_key=management.ntp_key,
         dns=in_address_order(management.dns),
         syslog=in_address_order(management.syslog),
+        syslog_tls=management.syslog_tls,
+        syslog_profile=words.SYSLOG_PROFILE,
         users=sorted(management.users, key=lambda user: natural_key(user.name.lower())),
         removes_default_account=bool(management.users)
         and DEFAULT_ACCOUNT not in {u.name for u in management.users},
@@ -196,6 +200,8 @@ def state(facts: Facts, switch: Switch) -> None:
         facts["management/gnmi_ssl_profile"] = profile
         facts[f"management/gnmi_certificate[{profile}]"] = f"{profile}.crt {profile}.key"
         facts |= {f"management/control_plane/{at}": rule for at, rule in enumerate(view.control_plane)}
+    if view.syslog and view.syslog_tls:
+        facts[f"management/ssl_trust[{view.syslog_profile}]"] = f"{view.syslog_tls.ca}.crt"
     if view.login_protocol:
         path = f"management/{view.login_protocol}"
         facts[f"{path}/group"] = view.server_group
@@ -271,6 +277,7 @@ ROWS: Sequence[Row] = (
     Fact("lldp timer <integer>", "lldp/interval_s"),
     Fact("lldp hold-time <integer>", "lldp/hold_s"),
     Entry(f"logging {_VRF} host <word>", "syslog"),
+    Entry(f"logging {_VRF} host <word> <integer> protocol tls ssl-profile <word>", "syslog tls", "{1} {2}"),
     Fact(f"logging {_VRF} source-interface <word>", "management/source[syslog]"),
     Entry(f"ntp server {_VRF} <word> [prefer] [iburst] [key <integer>]", "ntp", lambda _server, key: key or 0),
     Entry("ntp authentication-key <integer> <word> [0|7|8a] <word>", "ntp keys", "{1} {2}"),
@@ -323,6 +330,7 @@ ROWS: Sequence[Row] = (
     Block("management security", "", (
         Block("ssl profile <word>", "", (
             Fact("certificate <word> key <word>", "management/gnmi_certificate[{0}]", "{1} {2}"),
+            Fact("trust certificate <word>", "management/ssl_trust[{0}]"),
         )),
     )),
     Fact("snmp-server vrf <word>", "management/snmp[{0}]", "on"),
@@ -342,14 +350,29 @@ ROWS: Sequence[Row] = (
 
 def finish(document: Document) -> None:
     """State facts that need several lines, and defaults without a line."""
-    for kind in ("ntp", "dns", "syslog"):
+    for kind in ("ntp", "dns"):
         document.put_set(f"management/{kind}", document.scope.table(kind))
+    _finish_syslog(document)
     _finish_ntp_keys(document)
     document.default("lldp/interval_s", DEFAULT_LLDP_S)
     document.default("lldp/hold_s", DEFAULT_LLDP_HOLD_S)
     _finish_access(document)
     for protocol in GROUP_TYPES:
         _finish_login_servers(document, protocol)
+
+
+def _finish_syslog(document: Document) -> None:
+    """State the log servers, and of those over TLS the port and the certificate that their profile trusts."""
+    facts, lines = document.reading.facts, document.reading.lines
+    over_tls, authorities = document.scope.table("syslog tls"), dict[Value, StoredValue]()
+    document.put_set("management/syslog", {**document.scope.table("syslog"), **over_tls})
+    for server, (stored, line) in over_tls.items():
+        port, _, profile = str(stored).partition(" ")
+        document.put(f"management/syslog_tls[{server}]/port", int(port), line)
+        trust = f"management/ssl_trust[{profile}]"
+        if trust in facts:
+            authorities[str(facts[trust]).removesuffix(".crt")] = "", lines[trust][1]
+    document.put_set("management/syslog_ca", authorities)
 
 
 def _finish_ntp_keys(document: Document) -> None:

@@ -17,6 +17,7 @@ DISCARD = "Null0"
 """The next hop of a route that drops its packets."""
 MANAGEMENT_VRF = "MGMT"
 MANAGEMENT_INTERFACE = "Management1"  # unless the catalog names another, as of two supervisors
+SYSLOG_PROFILE = "FABRICC-SYSLOG"  # TLS profile of log servers
 SSL_PROFILE = "FABRICC"  # of gNMI; the certificate is in the device's store, which a replace leaves alone
 GRPC_PORT = 6030  # of gNMI unless `port` sets another
 # EOS's own list in front of its CPU, `default-control-plane-acl`, knows gNMI at that port alone and cannot be changed.

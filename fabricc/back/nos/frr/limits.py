@@ -10,6 +10,7 @@ from fabricc.back.nos.limits import (
     System,
     always_supported,
     distinguishers_limit,
+    log_certificate,
     open_management_limit,
 )
 
@@ -80,6 +81,8 @@ LIMITS = (
         remedy="leave it out, or use sonic or cumulus on a switch whose ASIC trims", source=_QUEUES),
     Limit("FAB5209", setting="link_retry", remedy="leave it out", source=_QUEUES),
     RECOVERING_GROUPS,
+    log_certificate("update-ca-certificates(8); rsyslog, gtls network stream driver",
+        "install rsyslog-gnutls, put it at /usr/local/share/ca-certificates/{it}.crt, run update-ca-certificates"),
     open_management_limit("sshd listens at all local addresses, those of the fabric too",
         "sshd_config(5), ListenAddress"),
     *always_supported(
@@ -88,6 +91,7 @@ LIMITS = (
         ("BFD of BGP sessions", "bfd profile, neighbor … bfd profile", _LOADED),
         ("bgp/ttl_security", "neighbor … ttl-security hops 1", _LOADED),
         ("management/access", "nftables.conf", "nft of Debian 12, which the tests run"),
+        ("management/syslog_tls", "omfwd, StreamDriver gtls", "rsyslog 8.2302 of Debian 12, omfwd"),
         ("evpn/",
          "bridge-vlan-aware, vxlan-id, vrf-table, address-family l2vpn evpn, advertise-all-vni, vrf … vni",
          "FRR 8.4.4 and ifupdown2 3.0 on Linux 6.1, which carried packets of hosts between VTEPs"),

@@ -15,9 +15,10 @@ from fabricc.base.numbers import is_number
 from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from fabricc.fabric.facts import Facts
+    from fabricc.back.reading import StoredValue
+    from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
 
 LLDP_HOLD = 4  # announcements that may be lost until a neighbor forgets, IEEE 802.1AB msgTxHold
@@ -131,7 +132,10 @@ def services_view(switch: Switch) -> dict[str, object]:
         "sysctls": router_sysctls(switch),
         "lldp_hold": LLDP_HOLD,
         "ssh_port": SSH_PORT,
-        "collectors": [f"[{server}]" if ":" in server else server for server in management.syslog],
+        "collectors": [
+            f"[{server}]" if ":" in server and not management.syslog_tls else server
+            for server in management.syslog
+        ],
     }
 
 
@@ -198,6 +202,17 @@ def _parse_collector(text: str) -> str | None:
     return server.strip("[]") if f"@{server}:514" == text else None
 
 
+def _parameter_parser(name: str, before: str = "", after: str = "") -> Callable[[str], str | None]:
+    """Return a parser of one parameter of an rsyslog action; None is the answer to any other word."""
+    pattern = re.compile(rf'{re.escape(name)}="{re.escape(before)}([A-Za-z0-9.:-]+){re.escape(after)}"\)?')
+
+    def parse(text: str) -> str | None:
+        match = pattern.fullmatch(text)
+        return match[1] if match else None
+
+    return parse
+
+
 def _parse_networks(words: tuple[str, ...]) -> str:
     return ",".join(sorted(word.strip(",") for word in words))
 
@@ -211,7 +226,19 @@ COMMANDS = {
     "sysctl.conf": re.compile(r"[^=]*=\s*[|/]|kernel\.(?:core_pattern|modprobe|hotplug|poweroff_cmd)\b"),
 }
 """Lines of the box's files by which it runs a command, writes a file that is named, or reads another one."""
-TYPES = {"daemon": _daemon_name, "other options": _other_options, "collector": _parse_collector}
+TYPES = {
+    "daemon": _daemon_name,
+    "other options": _other_options,
+    "collector": _parse_collector,
+    "target": _parameter_parser("action(target"),
+    "tls port": _parameter_parser("port"),
+    "ca file": _parameter_parser("StreamDriver.CAFile", "/etc/ssl/certs/", ".pem"),
+}
+_TLS_ACTION = (
+    '<target> type="omfwd" <tls port> protocol="tcp" StreamDriver="gtls" StreamDriverMode="1" '
+    'StreamDriverAuthMode="x509/certvalid" <ca file>'
+)
+"""An action of rsyslog that sends over TLS (rsyslog, omfwd; `StreamDriver.CAFile` since 8.2108)."""
 
 
 def _finish_hostname(document: Document) -> None:
@@ -222,8 +249,20 @@ def _finish_hostname(document: Document) -> None:
             document.put(f"structure/{leaf}", name, line)
 
 
+def _finish_syslog(document: Document) -> None:
+    """State the log servers, and of those over TLS the port and the certificate that verifies them."""
+    over_tls = document.scope.table("syslog tls")
+    authorities: dict[Value, StoredValue] = {}
+    document.put_set("management/syslog", {**document.scope.table("syslog"), **over_tls})
+    for server, (stored, line) in over_tls.items():
+        port, _, ca = str(stored).partition(" ")
+        document.put(f"management/syslog_tls[{server}]/port", int(port), line)
+        authorities[ca] = "", line
+    document.put_set("management/syslog_ca", authorities)
+
+
 def _finish_servers(document: Document) -> None:
-    for kind in ("dns", "ntp", "syslog"):
+    for kind in ("dns", "ntp"):
         document.put_set(f"management/{kind}", document.scope.table(kind))
 
 
@@ -262,7 +301,10 @@ ROUTER = Topic((
 LINES: Mapping[str, Topic] = {
     "hostname": Topic((Entry("<word>", "kernel_hostname"),), _finish_hostname),
     "resolv.conf": Topic((Entry("nameserver <word>", "dns"),), _finish_servers),
-    "rsyslog.conf": Topic((Entry("*.* <collector>", "syslog"),), _finish_servers),
+    "rsyslog.conf": Topic((
+        Entry("*.* <collector>", "syslog"),
+        Entry(f"*.* {_TLS_ACTION}", "syslog tls", "{1} {2}"),
+    ), _finish_syslog),
     "lldpd.conf": Topic((
         Fact("configure lldp tx-interval <integer>", "lldp/interval_s"),
         Fact("configure lldp tx-hold <integer>", "lldp/hold_intervals"),

@@ -17,7 +17,7 @@ from fabricc.fabric.routing import Reassignment, Spreading
 from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from fabricc.fabric.model import Account, Snmp, SnmpUser, Switch
 
@@ -101,6 +101,7 @@ class ServicesView:
     login_word: str
     login_servers: tuple[str, ...]
     login_key: str
+    ca_group: str
     template_user: str | None
     template_class: str
     accounted: tuple[str, ...]
@@ -126,6 +127,7 @@ def services_view(switch: Switch) -> ServicesView:
         login_word=PROTOCOL_WORDS.get(protocol, ""),
         login_servers=requested.servers if requested else (),
         login_key=requested.key if requested else "",
+        ca_group=words.CA_GROUP,
         template_user=words.TEMPLATE_USER if requested else None,
         template_class=TEMPLATE_CLASS,
         accounted=ACCOUNTED,
@@ -194,6 +196,8 @@ def state(facts: Facts, switch: Switch) -> None:
     }
     facts |= {f"user[{user.name}]/role": ROLE for user in view.users}
     facts |= {f"platform/syslog[{server}]/any": "notice" for server in management.syslog}
+    if management.syslog and management.syslog_tls:
+        facts[f"platform/ca_profile[{management.syslog_tls.ca}]"] = management.syslog_tls.ca
     if view.users:
         facts["platform/root_ssh_key"] = management.users[0].ssh_key
     if view.lldp_delay_s is not None:
@@ -265,7 +269,14 @@ ROWS: Sequence[Row] = (
     Fact("system services telnet", "management/telnet", "on"),
     Fact("system management-instance", "platform/management_instance"),
     Fact("system syslog file <word> <word> <word>", "platform/log[{0}]/{1}"),
-    Block("system syslog host <word>", "syslog", (Keep("any <word>", "any"), Keep(_HERE, "here"))),
+    Block("system syslog host <word>", "syslog", (
+        Keep("any <word>", "any"),
+        Keep(_HERE, "here"),
+        Keep("port <integer>", "port"),
+        Keep("transport tls", "tls"),
+        Keep("tlsdetails trusted-ca-group <word> ca-profiles <word>", "ca", lambda _group, profile: profile),
+    )),
+    Fact("security pki ca-profile <word> ca-identity <word>", "platform/ca_profile[{0}]"),
     Entry(f"system ntp server <word> [key <integer>] {_HERE}", "ntp", lambda _server, key: key or 0),
     Entry("system ntp authentication-key <integer> type <word> value <word>", "ntp keys",
           lambda _number, kind, key: f"{kind} {words.secret_reference(key)}"),
@@ -334,12 +345,14 @@ def finish(document: Document) -> None:
     if order := scope.table("authentication order"):
         methods = ",".join(map(str, order))
         document.put("platform/authentication_order", methods, max(line for _, line in order.values()))
-    logging: dict[Value, StoredValue] = {}
+    logging, authorities = dict[Value, StoredValue](), dict[Value, StoredValue]()
     for host, stored in scope.each("syslog").items():
         if {"any", "here"} <= stored.values.keys():
             logging[str(host)] = stored.values["any"]
             document.put(f"platform/syslog[{host}]/any", *stored.values["any"])
+        authorities |= _finish_syslog_tls(document, str(host), stored.values)
     document.put_set("management/syslog", logging)
+    document.put_set("management/syslog_ca", authorities)
     for protocol in PROTOCOL_WORDS:
         _finish_login_servers(document, protocol)
     _finish_snmp_users(document)
@@ -349,6 +362,19 @@ def finish(document: Document) -> None:
         document.put("lldp/interval_s", interval_s, line)
         times, line = lldp.values.get("multiplier", (DEFAULT_LLDP_MULTIPLIER, line))
         document.put("platform/lldp/hold_s", int(interval_s) * int(times), line)
+
+
+def _finish_syslog_tls(
+    document: Document, host: str, values: Mapping[str, StoredValue]
+) -> dict[Value, StoredValue]:
+    """State the port of a log server over TLS and return its CA; a port or a CA without TLS stays unread."""
+    over_tls = {word: values[word] for word in ("port", "ca", "tls") if word in values}
+    if over_tls.keys() == {"port", "ca", "tls"}:
+        document.put(f"management/syslog_tls[{host}]/port", *over_tls["port"])
+        return {over_tls["ca"][0]: over_tls["ca"]}
+    for _, line in over_tls.values():
+        document.reject(line)
+    return {}
 
 
 def _finish_ntp_keys(document: Document) -> None:

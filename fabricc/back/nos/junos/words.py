@@ -45,6 +45,7 @@ HOLD_PER_KEEPALIVE = 3
 # One hop away is who sends with the largest TTL and is received with it (RFC 5082); `ttl 255` of a BGP group.
 ONE_HOP_TTL = 255
 # A user that a server accepts and that has no account gets the rights of `remote` (Juniper, user access guide).
+CA_GROUP = "FABRICC"  # of the CA that signs the certificates of log servers
 TEMPLATE_USER = "remote"
 CERTIFICATE = "GNMI"  # name in the device's PKI store, which replacing the configuration leaves alone
 

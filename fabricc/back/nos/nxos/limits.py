@@ -74,6 +74,8 @@ LIMITS = (
         allowed={"it": frozenset({"md5"})}, reason="the key has type {it}, and `ntp authentication-key` has MD5 only",
         source="Cisco Nexus 9000 System Management Configuration Guide, Configuring NTP",
         remedy="write `type: md5`, or leave it out"),
+    limits.log_certificate("Cisco Nexus 9000 System Management Configuration Guide, Secure Syslog Servers",
+        "add it once: `crypto ca trustpoint {it}` and `crypto ca authenticate {it}`; pushes keep trustpoints"),
     limits.segments_limit("fabricc does not write it for NX-OS yet", on_tors=True),
     limits.unnumbered_evpn_limit("NX-OS"),
     Limit("FAB5401", feature="ports of {it} Gb/s", requested=limits.port_speeds, allowed={"it": words.SPEEDS_GBPS},
@@ -180,6 +182,7 @@ has, gaps = SYSTEM.has, SYSTEM.gaps
 
 
 DEPARTURES = (
+    Departure("management/syslog_ca", LEFT_OUT, "NX-OS accepts any CA of a trustpoint (FAB5844)"),
     Departure(
         "load_balancing/mode", LEFT_OUT, "no dynamic load balancing on this family or release (FAB5418)"
     ),

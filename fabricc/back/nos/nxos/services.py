@@ -9,7 +9,20 @@ from fabricc.back.nos.management import state_keys
 from fabricc.back.nos.nxos.limits import state_balancing
 from fabricc.back.nos.nxos.tenants import used_features as tenant_features
 from fabricc.back.nos.nxos.words import MANAGEMENT_INTERFACE, MANAGEMENT_VRF, ONCE, state_defined
-from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Scope, Silent, Topic, rows
+from fabricc.back.reading import (
+    Block,
+    Document,
+    Each,
+    Entry,
+    Fact,
+    Keep,
+    Row,
+    Scope,
+    Silent,
+    StoredValue,
+    Topic,
+    rows,
+)
 from fabricc.base.numbers import natural_key
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import SNMP_LEVEL, Facts, Value, setting_facts
@@ -161,6 +174,7 @@ def state(facts: Facts, switch: Switch) -> None:
     """
     management = switch.management
     facts |= setting_facts(switch)
+    facts.pop("management/syslog_ca", None)
     state_balancing(facts, switch)
     for user in management.snmp_users:
         facts[f"management/snmp/user[{user.name}]/role"] = SNMP_ROLE
@@ -287,6 +301,7 @@ ROWS: Sequence[Row] = (
     Keep("ntp authenticate", "ntp authenticate"),
     Fact("ntp source-interface <word>", "management/ntp_source"),
     Entry(f"logging server <word> <0-7> {_USE_VRF} [{_FACILITY}]", "syslog"),
+    Entry(f"logging server <word> <0-7> port <integer> secure {_USE_VRF} [{_FACILITY}]", "syslog tls", "{1} {2}"),
     Fact(f"vrf context {MANAGEMENT_VRF}", "structure/management_vrf/defined", ONCE),
     Block(f"vrf context {MANAGEMENT_VRF}", "", (
         Fact("ip route 0.0.0.0/0 <word>", dict.fromkeys(_GATEWAY, "{0}")),
@@ -338,18 +353,23 @@ def finish(document: Document) -> None:
             facts[f"{account}/role"], lines[f"{account}/role"] = facts.pop(path), lines.pop(path)
             shown = secret if str(secret).startswith(SECRET_PREFIX) else "set"
             facts[f"{account}/secret"], lines[f"{account}/secret"] = shown, place
-    for kind in ("ntp", "dns", "syslog"):
-        document.put_set(f"management/{kind}", scope.table(kind))
-        for server, (_, line) in scope.table(kind).items():
+    syslog: dict[Value, StoredValue] = dict(scope.table("syslog"))
+    for server, (stored, line) in scope.table("syslog tls").items():
+        level, port = map(int, str(stored).split())
+        document.put(f"management/syslog_tls[{server}]/port", port, line)
+        syslog[server] = level, line
+    for kind, servers in (("ntp", scope.table("ntp")), ("dns", scope.table("dns")), ("syslog", syslog)):
+        document.put_set(f"management/{kind}", servers)
+        for server, (_, line) in servers.items():
             document.put(f"structure/{kind}/{server}", ONCE, line)
     keys = {
         str(number): ("md5", str(key).strip('"'), line)
         for number, (key, line) in scope.table("ntp keys").items()
     }
-    servers = {str(server): stored for server, stored in scope.table("ntp").items()}
+    timed = {str(server): stored for server, stored in scope.table("ntp").items()}
     trusted = {str(number) for number in scope.table("ntp trusted")}
-    state_keys(document.put, keys, servers, trusted, scope.values.get("ntp authenticate", ("", None))[1])
-    for severity, line in scope.table("syslog").values():
+    state_keys(document.put, keys, timed, trusted, scope.values.get("ntp authenticate", ("", None))[1])
+    for severity, line in syslog.values():
         document.put("management/syslog_severity", severity, line)
     _finish_access(document)
     for protocol in GROUP_TYPES:

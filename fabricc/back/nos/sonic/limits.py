@@ -400,6 +400,9 @@ LIMITS = (
         reason="NTP_KEY holds keys in base64, and a reference replaces a secret unchanged",
         source="sonic-buildimage files/image_config/chrony/chrony.keys.j2",
         remedy="leave it out and add the key on the switch (NTP_KEY, and `key` of each NTP_SERVER); a push keeps both"),
+    Limit("FAB5841", setting="management/syslog_tls", reason="`protocol` of SYSLOG_SERVER is udp or tcp",
+        source="sonic-syslog.yang, rsyslog.conf.j2",
+        remedy="leave it out, and name a relay in the management network that forwards over TLS"),
     *limits.always_supported(
         _OLDEST,
         ("frr.conf of one's own", "DEVICE_METADATA.docker_routing_config_mode split-unified",

@@ -40,9 +40,11 @@ CONVENTIONS = {
 }  # fmt: skip
 """Fields of `DEVICE_METADATA` that are the same on every switch: frr.conf and the buffer rows are fabricc's own."""
 
+_UNWRITTEN = ("management/ntp_key", "management/syslog_")
 DEPARTURES = (
     Departure("user[*]/*", LEFT_OUT, "CONFIG_DB has no table for accounts or SSH keys (FAB5310)"),
     Departure("management/ntp_key*", LEFT_OUT, "NTP_KEY holds keys in base64 (FAB5841)"),
+    Departure("management/syslog_*", LEFT_OUT, "SYSLOG_SERVER has UDP and TCP only (FAB5841)"),
     Departure("load_balancing/*", LEFT_OUT, "no release has more than the hash of flows (FAB5324)"),
 )
 
@@ -212,7 +214,7 @@ def state(facts: Facts, switch: Switch) -> None:
     for path in [path for path in facts if path.startswith("user[")]:
         del facts[path]
     for path, value in setting_facts(switch).items():
-        if path.startswith(("management/", "lldp/")) and not path.startswith("management/ntp_key"):
+        if path.startswith(("management/", "lldp/")) and not path.startswith(_UNWRITTEN):
             facts[path] = value
     facts["system/hwsku"] = platform.hwsku
     facts["system/platform"] = platform.platform

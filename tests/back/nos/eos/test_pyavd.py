@@ -191,6 +191,9 @@ def avd_inputs(switch: Switch, family: str) -> dict[str, Any]:
     facts = EOS.planned(switch)
     key = management.ntp_key
     unnumbered = any(port.unnumbered for port in switch.ports)
+    tls: dict[str, Any] = {}
+    if management.syslog_tls:
+        tls = {"ports": [management.syslog_tls.port], "protocol": "tls", "ssl_profile": "FABRICC-SYSLOG"}
     counts = not trident and any(profile.ecn for profile in switch.qos.profiles)
     model: dict[str, Any] = {
         "hostname": switch.name,
@@ -215,7 +218,7 @@ def avd_inputs(switch: Switch, family: str) -> dict[str, Any]:
                 {
                     "name": "MGMT",
                     "source_interface": "Management1",
-                    "hosts": [{"name": name} for name in management.syslog],
+                    "hosts": [{"name": name, **tls} for name in management.syslog],
                 }
             ]
         },
@@ -305,6 +308,7 @@ def avd_settings(switch: Switch, family: str) -> dict[str, Any]:
     management, group = switch.management, "group FABRICC"
     assert management.snmp
     assert management.tacacs
+    assert management.syslog_tls
     servers = [{"host": name, "vrf": "MGMT"} for name in management.tacacs.servers]
     start = {"type": "start-stop", "methods": [{"method": "group", "group": "FABRICC"}]}
     udp = {"ip_protocol": "udp", "header": "outer_l4", "mask": "0xFF"}
@@ -385,7 +389,11 @@ def avd_settings(switch: Switch, family: str) -> dict[str, Any]:
         },
         "management_security": {
             "ssl_profiles": [
-                {"name": "FABRICC", "certificate": {"file": "FABRICC.crt", "key": "FABRICC.key"}}
+                {"name": "FABRICC", "certificate": {"file": "FABRICC.crt", "key": "FABRICC.key"}},
+                {
+                    "name": "FABRICC-SYSLOG",
+                    "trust_certificate": {"certificates": [f"{management.syslog_tls.ca}.crt"]},
+                },
             ]
         },
         "ip_access_lists": [

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # Lists with the key `name`, by the last elements of their path.
 LISTS = {
     "login/user", "system/name-server", "ntp/server", "ntp/authentication-key", "syslog/host", "syslog/file",
+    "tlsdetails/trusted-ca-group", "pki/ca-profile",
     "chassis/fpc", "fpc/pic", "pic/port", "root-authentication/ssh-ed25519", "authentication/ssh-ed25519",
     "authentication/ssh-rsa", "root-authentication/ssh-rsa", "interface/unit", "inet/address", "inet6/address",
     "policy-options/route-filter-list", "from/route-filter-list", "policy-options/policy-statement",
@@ -53,7 +54,8 @@ VALUES = {
     "next-header", "destination-port", "source-port", "max-advertisement-interval", "min-advertisement-interval",
     "authentication-key", "forwarding-class", "group", "read-view", "authentication-password", "privacy-password",
     "instance-type", "key", "value", "trusted-key", "encrypted-password",
-    "prob-threshold", "quality-delta", "message", "advertise", "encapsulation", "vni", "local-address",
+    "prob-threshold", "quality-delta", "message", "advertise", "encapsulation", "transport",
+    "ca-profiles", "ca-identity", "vni", "local-address",
 }  # fmt: skip
 # Containers whose value stands without a word of its own.
 WORDLESS = {

@@ -184,8 +184,8 @@ def test_an_older_release_lacks_what_its_model_has_not() -> None:
         gaps = JUNOS.gaps(replace(variant(name), release=release))
         return [gap.feature for gap in gaps if gap.code == "FAB5523"]
 
-    unnumbered, gnmi = "BGP sessions over unnumbered links", "gNMI telemetry"
-    assert features("classic-settings-unnumbered", "20.4") == [unnumbered, gnmi]
+    unnumbered, gnmi, tls = "BGP sessions over unnumbered links", "gNMI telemetry", "syslog over TLS"
+    assert features("classic-settings-unnumbered", "20.4") == [unnumbered, gnmi, tls]
     assert features("classic-settings-unnumbered", "21.4") == [gnmi]
     assert features("classic-settings-unnumbered", "22.4") == []
     assert features("evo-numbered", "22.4") == ["Junos OS Evolved", "a watchdog for PFC"]

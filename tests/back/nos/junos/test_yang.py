@@ -24,8 +24,8 @@ pytestmark = [
     pytest.mark.skipif(not MODELS.is_dir(), reason="Juniper's YANG models are not beside the checkout"),
 ]
 SECTIONS = {
-    "evo": ("system", "interfaces", "snmp", "policy-options", "firewall", "routing-instances", "routing-options",
-            "protocols"),
+    "evo": ("system", "security", "interfaces", "snmp", "policy-options", "firewall", "routing-instances",
+            "routing-options", "protocols"),
     "qfx": ("chassis", "class-of-service", "forwarding-options", "firewall"),
 }  # fmt: skip
 
