@@ -161,10 +161,13 @@ def linux_switch(folder: Path, driver: str, running: str, frr: str = "") -> Iter
         script = root / "bin" / name
         script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "$0.py" "$@"\n')
         script.chmod(0o755)
-        program = Path(f"{script}.py")
-        source = "nvue_tools.py" if name == "nv" else "linux_tools.py"
-        program.write_text(Path(__file__).with_name(source).read_text())
-    (root / "bin/linux_tools.py").write_text(Path(__file__).with_name("linux_tools.py").read_text())
+        module = "nvue_tools" if name == "nv" else "linux_tools"
+        function = f"run_{name.replace('-', '_')}"
+        # The module is compiled once; a copy of it would be compiled by each command.
+        Path(f"{script}.py").write_text(
+            f"import sys\nsys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+            f"from {module} import {function}\n{function}(sys.argv[1:])\n"
+        )
     updater = root / "lib/generic_config_updater"
     updater.mkdir(parents=True)
     (updater / "__init__.py").write_text("")

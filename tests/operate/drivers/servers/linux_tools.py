@@ -1,4 +1,4 @@
-"""Programs of a SONiC or Cumulus switch, in so far as the drivers call them; each is a copy of this file, but for `nv`.
+"""Programs of a SONiC or Cumulus switch, in so far as the drivers call them; the tools of `nv` are elsewhere.
 
 State lies in the folder SWITCH_ROOT: `running.json` (CONFIG_DB or NVUE's tree), `frr` (what FRR runs), `bgp_mode` (how
 the bgp container started) and checkpoints. The file `faults` holds words: `reject`, `fail_commit`,
@@ -315,7 +315,3 @@ def run_sudo(words: list[str]) -> None:
         fail_with("sudo: a password is required")
     os.environ["AS_ROOT"] = "1"
     os.execvp(words[1], words[1:])
-
-
-if __name__ == "__main__":
-    globals()["run_" + Path(sys.argv[0]).stem.replace("-", "_")](sys.argv[1:])

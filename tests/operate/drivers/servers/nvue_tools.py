@@ -1,4 +1,4 @@
-"""A stand-in of NVUE's `run_nv`, which answers as published answers do.
+"""A stand-in of NVUE's `nv`, which answers as published answers do.
 
 Forms: `nv config history` as NVIDIA's public tests parse it (`apply-meta.rev_id`, `ref` as `apply/.../done`), states of
 `nv config revision` as NVIDIA's "Config Commands" and published clients have them, with `transition.issue`. Secrets are
@@ -15,12 +15,10 @@ import hashlib
 import json
 import os
 import re
-import sys
 import time
 from collections import Counter
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
 from linux_tools import ROOT, fail_with, has_fault, read_counted, refused_lines
 
 RUNNING, STARTUP, REVISIONS, STATE = (
@@ -261,7 +259,3 @@ def nv_show(words: list[str]) -> None:
             for group, names in groups.items()
         }
         print(json.dumps(found, indent=2))
-
-
-if __name__ == "__main__":
-    run_nv(sys.argv[1:])
