@@ -290,7 +290,7 @@ def paths_limit(
     code: str,
     most: Callable[[Switch], int],
     reason: str,
-    remedy: str = "use at most {most} uplinks per switch",
+    remedy: str = "use at most {most} uplinks per switch, and write `routing.maximum_paths: {most}`",
 ) -> Limit:
     """More equal-cost paths than the NOS takes on the switch, or none; texts have `most` as a field."""
     return Limit(code, feature="{paths} equal-cost paths",

@@ -354,7 +354,8 @@ def _beyond_bound(
         return QosFinding(code, Severity.WARNING, message, advice)
     if marking.stated:
         message = f"marking from {low:,} to {high:,} bytes is requested; {bound}"
-        advice = f"the largest max_kb that fits is {highest // 1000}; or accept {code} with a reason"
+        below = ", with a `min_kb` below it" if low >= highest else ""
+        advice = f"the largest max_kb that fits is {highest // 1000}{below}; or accept {code} with a reason"
         return QosFinding(code, Severity.ERROR, message, advice)
     message = f"{requested} from {low:,} to {high:,} bytes; {bound}"
     return QosFinding(code, Severity.WARNING, message, f"{new_low:,} to {new_high:,} bytes are used instead")

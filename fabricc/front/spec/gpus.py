@@ -140,7 +140,7 @@ def _rail_racks(
             named = [f"{rack}-host{number:02d}" for number in range(1, hosts + 1)]
         if per_rack is not None and len(named) > per_rack:
             message = f"rack '{rack}' has {len(named)} hosts, more than hosts_per_rack {per_rack}"
-            help_ = f"Raise hosts_per_rack to {len(named)}, or move {len(named) - per_rack} to another rack."
+            help_ = f"Move {len(named) - per_rack} to another rack, or raise hosts_per_rack to {len(named)}."
             findings.error("FAB2005", message, *path, "racks", rack, help=help_)
         names += named
         rack_of |= dict.fromkeys(named, rack)
@@ -199,7 +199,7 @@ def _sort_racks(
         result[rack] = () if isinstance(hosts, int) else tuple(hosts)
         if count > per_unit:
             message = f"rack '{rack}' has {count} hosts, more than hosts_per_rack {per_unit}"
-            help_ = f"Raise hosts_per_rack to {count}, or move {count - per_unit} to another rack."
+            help_ = f"Move {count - per_unit} to another rack, or raise hosts_per_rack to {count}."
             findings.error("FAB2005", message, *path, "racks", rack, help=help_)
         elif isinstance(hosts, int) and count < per_unit:
             message = f"rack '{rack}' is counted with {count} hosts of {per_unit}"

@@ -136,6 +136,9 @@ def test_numbers_of_the_spec_above_pfc_are_refused_with_the_bound() -> None:
     _, (finding,), _ = switch_qos(CLASSES, make_sn5600(), links, 9216, RTT, marking=own)
     assert (finding.code, finding.severity) == ("FAB4010", Severity.ERROR)
     assert finding.help == "the largest max_kb that fits is 852; or accept FAB4010 with a reason"
+    both = replace(own, min_bytes=860 * KB)
+    _, (finding,), _ = switch_qos(CLASSES, make_sn5600(), links, 9216, RTT, marking=both)
+    assert finding.help.startswith("the largest max_kb that fits is 852, with a `min_kb` below it; or accept")
     fitting = replace(own, max_bytes=852 * KB)
     qos, findings, _ = switch_qos(CLASSES, make_sn5600(), links, 9216, RTT, marking=fitting)
     assert findings == ()

@@ -299,8 +299,7 @@ LIMITS = (
         remedy="none needed, or set the values that are configured"),
     limits.watchdog_action("FAB5711", "Cumulus Linux only drops the packets that a storm blocks"),
     limits.paths_limit("FAB5712", _most_paths,
-        "Cumulus Linux {release} takes {most} on {model} (`multipaths ebgp`)",
-        "at most {most} uplinks per switch"),
+        "Cumulus Linux {release} takes {most} on {model} (`multipaths ebgp`)"),
     Limit("FAB5713",
         feature="BFD every {it.bfd_interval_ms} ms, {it.bfd_multiplier} times, hold time {it.hold_s} s",
         requested=lambda switch: [

@@ -118,7 +118,7 @@ def _refuse_narrow(spec: ClusterSpec, fabric: Fabric) -> None:
         if (network := host_network(fabric, unit.home)) is None:
             message = f"hosts of {unit.name} are in no network with `tier: host`"
             start = fabric.units[unit.home].coordinate + 1
-            help_ = f"Add one with `tier: host, from: {start}`."
+            help_ = f"Add `{{tier: host, from: {start}, network: …}}` to `management.networks`."
             raise UnfitError(spec.error("FAB3213", message, "management", "networks", help=help_))
         units[network.key].append(unit)
         model = fabric.host_models[unit.group]
@@ -178,7 +178,7 @@ def _refuse_unaddressed(spec: ClusterSpec, fabric: Fabric, switches: ManagementS
     if (network := switch_network(fabric)) is None:
         length = 32 - (needed + MANAGEMENT_RESERVED).bit_length()
         message = f"{len(switches.names)} management switches are in no network"
-        help_ = f"Add a network with `tier: oob`, of /{length} or larger."
+        help_ = f"Add `{{tier: oob, network: …}}` of /{length} or larger to `management.networks`."
         raise UnfitError(spec.error("FAB3213", message, "management", "networks", help=help_))
 
     def holds(each: ManagementNetwork) -> bool:

@@ -245,7 +245,7 @@ def beyond_capacity(
     if layer is None:
         return spine_too_small(spec, models, spine, catalog, bottom, units * bottom.sides, ports)
     is_pinned = "links_per_spine" in pins
-    what = "the lock pins" if is_pinned else "the spec asks for"
+    what = "the lock pins" if is_pinned else "the spec requests"
     fit = f"{plural(layer.count, 'spine')} with {plural(layer.links_per_spine, 'link')} to each ToR hold them"
     if is_pinned:
         help_ = (
@@ -256,8 +256,8 @@ def beyond_capacity(
         help_ = f"{fit}: write `spines.count: {layer.count}`, or leave it out."
     return spec.error(
         "FAB3011",
-        f"{what} {count} spines per plane with {links} links to each ToR, which hold {capacity} units; "
-        f"{units} are needed",
+        f"{what} {plural(count, 'spine')} a plane with {plural(links, 'link')} to each ToR, which hold "
+        f"{plural(capacity, 'unit')}; {units} are needed",
         *(("spines", "count") if spine.tier.count else ("gpus",)),
         help=help_,
     )
