@@ -89,6 +89,9 @@ BREAKAGES = {
     "refused": ("printf 'install nvidia_peermem /bin/false\\n' > /etc/modprobe.d/site.conf",
                 "rm /etc/modprobe.d/site.conf",
                 "/etc/modprobe.d/site.conf keeps module nvidia_peermem from loading at boot"),
+    "cmdline": ('echo "quiet modprobe.blacklist=floppy,rdma-ucm" > "$folder/line";'
+                ' mount --bind "$folder/line" /proc/cmdline', "umount /proc/cmdline",
+                "the kernel command line (modprobe.blacklist=floppy,rdma-ucm) keeps module rdma_ucm from loading"),
     "edited": ("sed -i s/CNP_DSCP=48/CNP_DSCP=46/ /usr/local/sbin/fabricc-roce",
                'cp "$folder/tree/usr/local/sbin/fabricc-roce" /usr/local/sbin/', "/usr/local/sbin/fabricc-roce"),
     "masked": ("mv /etc/systemd/system/fabricc-roce@.service /run/kept;"
