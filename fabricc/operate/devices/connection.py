@@ -76,8 +76,8 @@ class Connection:
         late = _is_late(error)
         locked = isinstance(error, napalm_base().exceptions.SessionLockedException)
         locked = locked or getattr(error, "nothing_committed", False)
-        kind = LockedError if locked else DeviceError
-        kind = RefusedLoginError if _refuses_login(error) else UnreachableError if late else kind
+        kind = LockedError if locked else UnreachableError if late else DeviceError
+        kind = RefusedLoginError if _refuses_login(error) else kind
         found = kind(code, text, _LATER)
         if late:
             self._silence = found

@@ -224,6 +224,14 @@ class AnswerError(ValueError):
     """An answer that is not of the requested form; its text describes it."""
 
 
+class LostAnswerError(AnswerError):
+    """An answer that is missing or cut off, or a server's own failure: the same request may be answered later."""
+
+
+AGAIN_S = 1.0
+"""Seconds before such a request is sent again."""
+
+
 def parse_json(content: str | bytes, what: str = "an answer", most: int = VALUES) -> Any:
     """Return the values of JSON.
 
@@ -235,11 +243,11 @@ def parse_json(content: str | bytes, what: str = "an answer", most: int = VALUES
         most: values that it may have.
 
     Raises:
-        AnswerError: it is empty, no JSON, nested too deeply, or has too many values.
+        AnswerError: it is nested too deeply, or has too many values; LostAnswerError, it is empty or no JSON.
     """
     text = content if isinstance(content, str) else content.decode("utf-8", "replace")
     if not text.strip():
-        raise AnswerError(f"{what} is empty")
+        raise LostAnswerError(f"{what} is empty")
     size = text.count(",") + text.count("[") + text.count("{")
     if size > most:
         raise AnswerError(f"{what} has more than {most:,} values")
@@ -251,20 +259,22 @@ def parse_json(content: str | bytes, what: str = "an answer", most: int = VALUES
     except RecursionError:
         raise AnswerError(f"{what} is nested too deeply") from None
     except ValueError:
-        raise AnswerError(f"{what} is not JSON: {quote_words(text)}") from None
+        raise LostAnswerError(f"{what} is not JSON: {quote_words(text)}") from None
 
 
 def require_answer(status: int, reason: str, content: bytes) -> None:
     """Refuse an HTTP answer that does not come from the requested service.
 
     Raises:
-        AnswerError: another status than 200, or nothing in it; its text has the status and the first words.
+        AnswerError: another status than 200; its text has the status and the first words. LostAnswerError, one of a
+            server's failure (500 and more), or nothing in the answer.
     """
     if status != HTTPStatus.OK:
         words = quote_words(content.decode("utf-8", "replace")) if content.strip() else "nothing"
-        raise AnswerError(f"HTTP status {status} {reason}".strip() + f" with {words}")
+        kind = LostAnswerError if status >= HTTPStatus.INTERNAL_SERVER_ERROR else AnswerError
+        raise kind(f"HTTP status {status} {reason}".strip() + f" with {words}")
     if not content.strip():
-        raise AnswerError("an answer is empty")
+        raise LostAnswerError("an answer is empty")
 
 
 def quote_words(text: str) -> str:

@@ -23,7 +23,7 @@ from fabricc.operate.drivers.answers import (
     quote_words,
 )
 from fabricc.operate.drivers.checking import Options, Refusal
-from fabricc.operate.drivers.eos_connection import VERSION, ZEROTOUCH, EosConnection
+from fabricc.operate.drivers.eos_connection import SAVE, VERSION, ZEROTOUCH, EosConnection
 from fabricc.operate.drivers.eos_views import QUESTION as SESSIONS
 from fabricc.operate.drivers.eos_views import Sessions, holds_clear_keys, read_sessions, write_stored_forms
 from fabricc.operate.drivers.holds import Hold, HoldKind
@@ -202,7 +202,7 @@ class EosDriver(CleanCommits, EosConnection):
         commands = [
             f"copy running-config {ROLLBACK}",
             f"configure session {self.config_session} commit{timer}",
-            *(["write memory"] if revert_in is None else []),
+            *([SAVE] if revert_in is None else []),
         ]
         name, self._identity = self.config_session, None
         with self._clean(CommitError):
@@ -217,7 +217,7 @@ class EosDriver(CleanCommits, EosConnection):
                 if name != sessions.waiting and not sessions.is_committed(name):
                     raise
                 if revert_in is None:
-                    self._run_commands(["write memory"], encoding="text")
+                    self._run_commands([SAVE], encoding="text")
             if revert_in is not None and (sessions is None or sessions.waiting != name):
                 raise CommitError(f"the switch does not report the commit of session {name} as waiting")
         self.config_session = None
@@ -253,13 +253,14 @@ class EosDriver(CleanCommits, EosConnection):
             waiting = self._pending_session()
             if not waiting:
                 raise CommitError("No pending commit-confirm found!")
-            commands = [f"configure session {waiting} commit", "write memory"]
+            commands = [f"configure session {waiting} commit", SAVE]
             try:
                 self._run_commands(commands, encoding="text")
             except ConnectionClosedException:
-                if self._sessions().waiting != waiting:
+                sessions = self._sessions()
+                if sessions.waiting != waiting and not sessions.is_committed(waiting):
                     raise
-                self._run_commands(commands, encoding="text")
+                self._run_commands(commands[sessions.waiting != waiting :], encoding="text")
             if self._sessions().waiting == waiting:
                 raise CommitError(f"the commit of session {waiting} still waits after its confirmation")
             self.config_session = self._identity = None
@@ -269,7 +270,12 @@ class EosDriver(CleanCommits, EosConnection):
         with self._clean(CommitError):
             waiting = self._pending_session()
             undo = f"configure session {waiting} abort" if waiting else f"configure replace {ROLLBACK}"
-            self._run_commands([undo, "write memory"], encoding="text")
+            commands = [undo, SAVE]
+            try:
+                self._run_commands(commands, encoding="text")
+            except ConnectionClosedException:
+                undone = bool(waiting) and self._sessions().waiting != waiting
+                self._run_commands(commands[undone:], encoding="text")
             self.config_session = self._identity = None
 
     def get_holds(self) -> list[Hold]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
@@ -22,12 +23,13 @@ from napalm.base.exceptions import (
 from pyeapi.eapilib import CommandError, EapiConnection, HttpEapiConnection, HttpsEapiConnection
 from pyeapi.eapilib import ConnectionError as EapiConnectionError
 
-from fabricc.operate.drivers import eos_views
+from fabricc.operate.drivers import answers, eos_views
 from fabricc.operate.drivers.answers import (
     ROUTE_VALUES,
     TIMES,
     VALUES,
     AnswerError,
+    LostAnswerError,
     bound_connection,
     parse_json,
     post_request,
@@ -42,6 +44,7 @@ from fabricc.operate.drivers.single import clean_errors, require_eos, tls_contex
 
 _NOT_RUN = 1000
 """The code of eAPI for a command that could not be run."""
+SAVE = "write memory"
 VERSION, _HOSTNAME = "show version", "show hostname"
 ZEROTOUCH = "show zerotouch"
 """Its `mode` (revision 1, as Arista's ANTA reads it) is active while the switch looks for a configuration to load."""
@@ -84,7 +87,7 @@ class _Exchange(EapiConnection):  # type: ignore[misc]
 
         Raises:
             CommandError: the device refuses a command.
-            EapiConnectionError: the connection failed.
+            EapiConnectionError: the connection failed, or the answer is missing or cut off.
             ConnectAuthError: the login is refused.
             TimeoutError: there is no whole answer in time.
             AnswerError: the answer is none of eAPI.
@@ -101,8 +104,12 @@ class _Exchange(EapiConnection):  # type: ignore[misc]
         self.refused = status == HTTPStatus.UNAUTHORIZED
         if self.refused:
             raise ConnectAuthError("the login is refused")
-        require_answer(status, reason, content)
-        found = parse_json(content, "an answer of eAPI", self.most_values)
+        try:
+            require_answer(status, reason, content)
+            found = parse_json(content, "an answer of eAPI", self.most_values)
+        except LostAnswerError as error:
+            time.sleep(answers.AGAIN_S)
+            raise EapiConnectionError(str(self), str(error)) from None
         if not isinstance(found, dict) or not ("error" in found or isinstance(found.get("result"), list)):
             raise AnswerError(f"not an eAPI answer: {quote_words(content.decode('utf-8', 'replace'))}")
         if "error" in found:
@@ -125,7 +132,7 @@ class EosConnection(Checking, napalm.eos.EOSDriver):  # type: ignore[misc]
     What differs from NAPALM's own driver:
 
     * TLS is verified: `ssl_verify` is True, a file of authorities, or False, an explicit opt-out.
-    * A request whose answer is lost with its connection is sent once more, unless it changes the switch.
+    * A request whose answer is lost is sent once more, unless it changes the running configuration.
     * Lost connections and refused logins are NAPALM's exceptions; texts are without secrets.
     """
 
@@ -195,7 +202,7 @@ class EosConnection(Checking, napalm.eos.EOSDriver):  # type: ignore[misc]
             try:
                 return self._send(commands, **kwargs)
             except EapiConnectionError:
-                if not all(key.startswith("show ") for key in keys):
+                if not all(key.startswith("show ") or key == SAVE for key in keys):
                     raise
                 return self._send(commands, **kwargs)
         except ConnectAuthError:

@@ -15,6 +15,7 @@ from napalm.base.exceptions import (
     CommitConfirmException,
     CommitError,
     ConnectAuthError,
+    ConnectionClosedException,
     ConnectionException,
     MergeConfigException,
     NapalmException,
@@ -56,6 +57,7 @@ from fabricc.operate.drivers.nxos_replace import (
 from fabricc.operate.drivers.redact import excerpt, redact_text
 from fabricc.operate.drivers.single import (
     NothingCommittedError,
+    nothing_committed,
     one_text,
     require_nxos,
 )
@@ -200,7 +202,7 @@ class NxosDriver(NxosConnection):
         Raises:
             CommitError: it failed.
             SessionLockedException: the running configuration has changed since the candidate was loaded.
-            NothingCommittedError: it did not begin.
+            NapalmException: with `nothing_committed`, it did not begin.
             CommandTimeoutException: the device did not report an outcome in time.
         """
         if not self.loaded:
@@ -211,13 +213,14 @@ class NxosDriver(NxosConnection):
             )
         self._identity = None
         self.drop_ahead()
-        last = self._require_same_running()
-        if not self._unchanged:
-            wait, owner = "", ""
-            if revert_in is not None:
-                wait = f" commit-timeout {revert_in}"
-                owner = self._note_owner(last) if self._session else ""
-            before = self._save_checkpoint()
+        if self._unchanged:
+            self._require_same_running()
+        else:
+            wait = "" if revert_in is None else f" commit-timeout {revert_in}"
+            with nothing_committed():
+                last = self._require_same_running()
+                owner = self._note_owner(last) if wait and self._session else ""
+                before = self._save_checkpoint()
             self._run_logged(f"configure replace {self._target}{wait}", _LOG, REPLACED, before, self._running)
             self._finish(owner)
         self.loaded = False
@@ -243,7 +246,11 @@ class NxosDriver(NxosConnection):
         checkpoint, listing = f"checkpoint file {self.rollback_cfg}", f"dir {self.rollback_cfg}"
         with self._clean(CommitError):
             # A switch refuses to delete a file that it does not have.
-            texts = self._read_texts(f"delete {self.rollback_cfg}", checkpoint, listing, _LOG)
+            commands = (f"delete {self.rollback_cfg}", checkpoint, listing, _LOG)
+            try:
+                texts = self._read_texts(*commands)
+            except NXAPIConnectionError:
+                texts = self._read_texts(*commands)
             if checkpoint not in texts or _NO_FILE in texts.get(listing, _NO_FILE):
                 raise CommitError(
                     f"the checkpoint {self.rollback_cfg} could not be written: is the disk full?"
@@ -403,7 +410,11 @@ class NxosDriver(NxosConnection):
         Raises:
             CommitError: it is not saved.
         """
-        output = self._command_text("copy running-config startup-config", CommitError)
+        command = "copy running-config startup-config"
+        try:
+            output = self._command_text(command, CommitError)
+        except ConnectionClosedException:
+            output = self._command_text(command, CommitError)
         if reports_outcome(output, SAVED):
             return
         (running,) = self._show(CommitError, RUNNING)
@@ -473,6 +484,7 @@ class NxosDriver(NxosConnection):
         """
         with self._clean(CommandErrorException):
             texts = self._read_commit_texts()
+            self._running = texts.get(RUNNING, "")  # a lost rollback is judged by it
             hold = self._find_waiting_commit(texts)
         if hold is None or hold.left_s is None:
             return False
@@ -512,7 +524,13 @@ class NxosDriver(NxosConnection):
         with self._clean(CommitError):
             assert self.device is not None
             commands = [QUIET, "configure replace commit", STATUS]
-            answers = self.device.show_list(commands, raw_text=True)
+            try:
+                answers = self.device.show_list(commands, raw_text=True)
+            except NXAPIConnectionError:
+                (status,) = self._show(CommitError, STATUS)
+                if not remaining_s(status):
+                    return status
+                answers = self.device.show_list(commands, raw_text=True)
             return require_text({STATUS: str(answers[-1]["result"] or "")}, STATUS)
 
     def _is_timer_running(self, status: str) -> bool:
@@ -540,7 +558,7 @@ class NxosDriver(NxosConnection):
         command = f"rollback running-config file {self.rollback_cfg}"
         self._run_logged(command, _ROLLBACK_LOG, ROLLED_BACK, before)
         if self.has_pending_commit():
-            self._command_text("configure replace commit", CommitError)
+            self._stop_timer()
         self._save()
 
     def discard_config(self) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from base64 import b64encode
 from functools import partial
 from http import HTTPStatus
@@ -19,13 +20,14 @@ from napalm.nxapi_plumbing.api_client import RPCClient
 from netmiko.cisco import CiscoNxosSSH
 from requests import Response
 
-from fabricc.operate.drivers import nxos_views
+from fabricc.operate.drivers import answers, nxos_views
 from fabricc.operate.drivers.answers import (
     ROUTE_VALUES,
     TIMES,
     VALUES,
     AnswerError,
     BoundedTransport,
+    LostAnswerError,
     bound_connection,
     parse_json,
     post_request,
@@ -48,10 +50,16 @@ _MOST_COMMANDS = 10
 """Commands in a request: NX-API takes at most ten consecutive `show` commands (Cisco's NX-API guide)."""
 
 
+class _Answer(Response):
+    """An answer with the values of its JSON."""
+
+    values: Any = None
+
+
 class Exchange(RPCClient):  # type: ignore[misc]
     """Requests of NX-API, each bounded in size and by a deadline for all of it.
 
-    A request whose answer is lost with its connection is sent once more, unless it changes the switch.
+    A request whose answer is lost is sent once more, unless it changes the switch.
 
     Attributes:
         longest_s: the deadline; 0 for a few times the timeout.
@@ -62,7 +70,7 @@ class Exchange(RPCClient):  # type: ignore[misc]
     longest_s = 0.0
     answered = refused = False
 
-    def _send_request(self, commands: list[str], method: str) -> Response:
+    def _send_request(self, commands: list[str], method: str) -> _Answer:
         try:
             answer = self._send_once(commands, method)
         except NXAPIConnectionError:
@@ -72,7 +80,7 @@ class Exchange(RPCClient):  # type: ignore[misc]
         self.answered = True
         return answer
 
-    def _send_once(self, commands: list[str], method: str) -> Response:
+    def _send_once(self, commands: list[str], method: str) -> _Answer:
         place = urlsplit(self.url)
         timeout = float(self.timeout)
         name, port = str(place.hostname), place.port
@@ -96,9 +104,16 @@ class Exchange(RPCClient):  # type: ignore[misc]
         self.refused = status == HTTPStatus.UNAUTHORIZED
         if self.refused:
             raise NXAPIAuthError("the login is refused")
-        require_answer(status, reason, content)
-        answer = Response()
+        try:
+            require_answer(status, reason, content)
+            most = ROUTE_VALUES if {*commands} & {*nxos_views.ROUTES} else VALUES
+            values = parse_json(content, "an answer of NX-API", most)
+        except LostAnswerError as error:
+            time.sleep(answers.AGAIN_S)
+            raise NXAPIConnectionError(str(error)) from None
+        answer = _Answer()
         answer.status_code, answer.encoding, answer._content = status, "utf-8", content
+        answer.values = values
         return answer
 
     def read_tables(self, commands: Iterable[str]) -> dict[str, Any]:
@@ -134,22 +149,21 @@ class Exchange(RPCClient):  # type: ignore[misc]
         return found
 
     def _process_api_response(
-        self, response: Response, commands: list[str], raw_text: bool = False
+        self, response: _Answer, commands: list[str], raw_text: bool = False
     ) -> list[dict[str, Any]]:
         found = [*self._read_results(response, commands, "msg" if raw_text else "body")]
         if len(found) != len(commands):
             raise AnswerError(f"{len(commands)} commands have {len(found)} answers")
         return [{"command": command, "result": result} for command, result in found]
 
-    def _read_results(self, response: Response, commands: list[str], field: str) -> Iterator[tuple[str, Any]]:
+    def _read_results(self, response: _Answer, commands: list[str], field: str) -> Iterator[tuple[str, Any]]:
         """Yield each command with its result.
 
         Raises:
             NXAPICommandError: the switch refuses a command.
             AnswerError: the answer is none of NX-API.
         """
-        most = ROUTE_VALUES if {*commands} & {*nxos_views.ROUTES} else VALUES
-        found = parse_json(response.content, "an answer of NX-API", most)
+        found = response.values
         several = [found] if isinstance(found, dict) else found
         if not isinstance(several, list) or not all(isinstance(one, dict) for one in several):
             raise AnswerError(f"not an NX-API answer: {quote_words(response.text)}")

@@ -28,6 +28,16 @@ class NothingCommittedError(CommitError):  # type: ignore[misc]
     nothing_committed = True
 
 
+@contextmanager
+def nothing_committed() -> Iterator[None]:
+    """Mark failures of what precedes a commit, so that nobody looks for a commit to take back."""
+    try:
+        yield
+    except NapalmException as error:
+        error.nothing_committed = True
+        raise
+
+
 _LONGEST = 2000
 _WORDS = {
     "ReadTimeout": "no answer that ends with a prompt in time",

@@ -15,13 +15,15 @@ from fabricc.operate.devices.connection import open_connection
 from fabricc.operate.devices.errors import DeviceError
 from fabricc.operate.devices.login import Device, Login
 from fabricc.operate.devices.secrets import Reference
+from fabricc.operate.drivers import answers
+from fabricc.operate.drivers import nxos as nxos_driver
 from fabricc.operate.drivers.answers import AnswerError, parse_json
 from tests.operate.drivers.servers.eos import EosSwitch, eos_switch
 from tests.operate.drivers.servers.junos import JunosSwitch, junos_switch
 from tests.operate.drivers.servers.linux_switch import LinuxSwitch, linux_switch
-from tests.operate.drivers.servers.nxos import NxosSwitch, nxos_switch
+from tests.operate.drivers.servers.nxos import FRAME, NxosSwitch, nxos_switch
 from tests.operate.drivers.servers.parts import replace_parts
-from tests.operate.drivers.servers.web import Raw
+from tests.operate.drivers.servers.web import Drop, Raw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -72,12 +74,64 @@ def test_invalid_http_answers_are_reported(
 ) -> None:
     raw, expected = HOSTILE[kind]
     switch, make = WEB[nos]
+    monkeypatch.setattr(answers, "AGAIN_S", 0)
     monkeypatch.setattr(switch, "answer", lambda *_: raw)
     with make(tmp_path) as server:
         output = describe_outcome(server, nos, monkeypatch)
     assert expected in output
     assert "\x1b" not in output
     assert len(output) < 600
+
+
+LOST: dict[str, Any] = {
+    "drop": Drop,
+    "failure": Raw(503, b"<html>Service Temporarily Unavailable</html>"),
+    "nothing": Raw(200, b""),
+    "half": Raw(200, b'{"jsonrpc": "2.0", "result": ['),
+}
+_CANDIDATES = {"eos": "hostname new\nend\n", "nxos": f"{FRAME}hostname new\n"}
+
+
+@pytest.mark.parametrize(
+    "kind", ["failure", "half", *(pytest.param(one, marks=pytest.mark.slow) for one in ("drop", "nothing"))]
+)
+@pytest.mark.parametrize("nos", WEB)
+def test_a_change_survives_that_each_answer_is_lost_once(
+    nos: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The switch has done what it was told each time: nothing is done twice, and nothing is believed undone."""
+    monkeypatch.setattr(answers, "AGAIN_S", 0)
+    monkeypatch.setattr(nxos_driver, "POLL_S", 0.02)
+    switch, make = WEB[nos]
+    usual = switch.answer
+    lost: set[str] = set()
+
+    def answer(self: Any, path: str, requested: Any) -> Any:
+        found = usual(self, path, requested)
+        sent = requested["params"]["cmds"] if nos == "eos" else [one["params"]["cmd"] for one in requested]
+        if (words := str(sent)) in lost or "rollback clean-config" in words:  # the load of EOS fails then
+            return found
+        lost.add(words)
+        if LOST[kind] is Drop:
+            raise Drop
+        return LOST[kind]
+
+    with make(tmp_path) as server:
+        old = server.running
+        with server.device.connect(timeout=20) as driver:
+            monkeypatch.setattr(switch, "answer", answer)
+            driver.load_replace_candidate(config=_CANDIDATES[nos])
+            assert driver.compare_config()
+            driver.commit_config(revert_in=60)
+            assert server.waiting
+            driver.confirm_commit()
+            assert not server.waiting
+            assert server.running == server.startup
+            assert "hostname new" in server.running
+            driver.rollback()
+            assert server.running == server.startup == old
+            monkeypatch.setattr(switch, "answer", usual)
+    assert len(lost) >= 6
 
 
 @pytest.mark.parametrize("nos", WEB)

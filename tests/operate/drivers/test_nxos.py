@@ -663,8 +663,9 @@ def test_a_rollback_that_fails_leaves_the_timer_running(switch: NxosSwitch, driv
 def test_a_checkpoint_that_was_not_written_stops_the_commit(switch: NxosSwitch, driver: Any) -> None:
     driver.load_replace_candidate(config=NEW)
     switch.faults.disk_full = True
-    with pytest.raises(CommitError, match="checkpoint"):
+    with pytest.raises(CommitError, match="checkpoint") as stopped:
         driver.commit_config()
+    assert stopped.value.nothing_committed, "a push looks for no commit to take back"
     assert switch.running == "hostname old\n"
 
 

@@ -78,6 +78,7 @@ class NxosSwitch:
         slow_s: seconds that a replace takes; its answer is then lost.
         executed: the log of the last replace; `operations`: how many there were.
         operations: see `executed`.
+        undone: the log of the last rollback.
         typed: configuration commands that were typed outside of a replace.
         neighbors: returns the established sessions, neighbor -> received prefixes.
         counted: its counters and alarms.
@@ -97,6 +98,7 @@ class NxosSwitch:
     overtaken: str = ""
     slow_s: float = 0.0
     executed: str = ""
+    undone: str = ""
     operations: int = 0
     typed: list[str] = field(default_factory=list)
     faults: Faults = field(default_factory=Faults)
@@ -162,7 +164,7 @@ class NxosSwitch:
             ("show startup-config", lambda _: self._show_startup()),
             ("show config-replace status", self._status),
             ("show config-replace log exec", lambda _: self.executed),
-            ("show rollback log exec", lambda _: ""),
+            ("show rollback log exec", lambda _: self.undone),
             ("show file bootflash:", lambda name: self.files.get(name)),
             ("configure terminal", lambda _: ""),
             ("interface ", lambda name: self._type(f"interface {name}")),
@@ -283,6 +285,11 @@ class NxosSwitch:
         if self.faults.fail_commit:
             return "Executing Rollback Patch\nVerification failed, Rolling back to previous configuration\n"
         self.running = self.files[name]
+        self.undone = (
+            f"Operation            : Rollback to Checkpoint\nCheckpoint name      : {name}\n"
+            f"Rollback done By     : {USER}\nStart Time           : {time.monotonic()}\n"
+            "End Time             : Thu, 05:53:22 19 Jul 2018\nRollback Status      : Success\n"
+        )
         return (
             "Note: Applying config parallelly may fail Rollback verification\nCollecting Running-Config\n"
             "#Generating Rollback Patch\nExecuting Rollback Patch\nRollback completed successfully.\n"
