@@ -67,6 +67,11 @@ class Request:
             return False
         return not self.marked or leaves_room(self.pause_point(), self.mtu, self.buffers.cell_bytes)
 
+    @property
+    def proposable(self) -> bool:
+        """Return whether it is acceptable, with no more lossless classes than the switch supports."""
+        return self.classes <= self.buffers.max_lossless_classes and self.acceptable
+
     def pause_point(self) -> int:
         """Return where an ingress pauses at the earliest, a lossy queue congested too."""
         lossy_alpha = self.buffers.pools.lossy_egress_alpha
@@ -89,14 +94,14 @@ class Request:
 
     def _largest_class_count(self) -> str:
         for classes in range(self.classes - 1, 0, -1):
-            if replace(self, classes=classes).acceptable:
+            if replace(self, classes=classes).proposable:
                 return format_count(classes, "lossless class")
         return ""
 
     def _cable_remedy(self) -> str:
         beyond = max(g.headroom.cable_m for g in self.groups)
         for length in self._shorter_lengths():
-            if self._with_cables(length).acceptable:
+            if self._with_cables(length).proposable:
                 return f"cables of {self._longest_cable(length, beyond)} m"
             beyond = length
         return ""
@@ -105,7 +110,7 @@ class Request:
         """The longest cable that fits, between a length that does and one that does not; a formula takes any."""
         while beyond - fits > 1:
             middle = (fits + beyond) // 2
-            fits, beyond = (middle, beyond) if self._with_cables(middle).acceptable else (fits, middle)
+            fits, beyond = (middle, beyond) if self._with_cables(middle).proposable else (fits, middle)
         return fits
 
     def _with_cables(self, length: int) -> Request:
@@ -136,7 +141,7 @@ class Request:
         for ports in range(group.ports - 1, 0, -1):
             changed = list(self.groups)
             changed[at] = replace(group, ports=ports)
-            if replace(self, groups=tuple(changed)).acceptable:
+            if replace(self, groups=tuple(changed)).proposable:
                 return f"{ports} ports at {group.speed_gbps}G with {group.headroom.cable_m} m"
         return ""
 
@@ -153,7 +158,7 @@ class Request:
         for ratio in range(1, int(MOST_OVERSUBSCRIBED) + 1):
             if self.oversubscription is not None and ratio <= self.oversubscription:
                 continue
-            if replace(self, groups=groups, oversubscription=Fraction(ratio)).acceptable:
+            if replace(self, groups=groups, oversubscription=Fraction(ratio)).proposable:
                 return f"`buffers: {{headroom_oversubscription: {ratio}}}`"
         return ""
 

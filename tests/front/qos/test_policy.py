@@ -124,6 +124,18 @@ def test_more_lossless_classes_than_the_platform_has() -> None:
     assert finding.help.startswith("make 1 of them lossy, or state `buffers.max_lossless_classes` of a model")
 
 
+def test_remedies_keep_to_the_lossless_classes_of_the_platform() -> None:
+    classes = (
+        *TWO_LOSSLESS,
+        *(replace(CLASSES[1], name=f"c{i}", priority=i, dscps=(8 * i,)) for i in (1, 2)),
+    )
+    codes = {
+        each.code: each for each in make_policy({(800, 40): 64}, model=make_z9864f(), classes=classes)[1]
+    }
+    assert set(codes) == {"FAB4001", "FAB4004"}
+    assert codes["FAB4004"].help == "the largest that fits is 2 lossless classes"
+
+
 def test_a_cable_longer_than_the_table() -> None:
     qos, findings, names = make_policy({(400, 301): 2, (400, 5): 2}, model=make_z9864f())
     finding = only_finding(findings)
