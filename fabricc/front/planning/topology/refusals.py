@@ -122,7 +122,11 @@ def _with_rails_apart(spec: ClusterSpec, models: Models, bottom: TorTier, tors: 
     units = tors // bottom.sides
     apart = replace(spec, gpus=replace(spec.gpus, rails_apart=True))
     layer = find_spines(apart, models, units)
-    return f"`gpus.wiring: rail-only` fits: per rail {units} ToRs and {layer.count} spines." if layer else ""
+    return (
+        f"`gpus.wiring: rail-only` fits: per rail {plural(units, 'ToR')} and {plural(layer.count, 'spine')}."
+        if layer
+        else ""
+    )
 
 
 def _with_planes(
@@ -182,7 +186,7 @@ def _describe_fit(
         return ""
     first, *others = changes
     keys = f"{first} with {' and '.join(others)}" if others else first
-    return f"{keys} fits: per plane {leaves} ToRs and {layer.count} spines."
+    return f"{keys} fits: per plane {plural(leaves, 'ToR')} and {plural(layer.count, 'spine')}."
 
 
 def split_planes(
