@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fabricc.front.spec.load import read_spec
-from tests.back.infiniband.support import CLASSES, TENANTS, find_codes, make_document, plan_subnets
+from tests.back.infiniband.support import CLASSES, TENANTS, find_codes, make_document, plan_spec, plan_subnets
 
 
 def test_five_lines_are_a_fabric() -> None:
@@ -86,6 +86,21 @@ def test_a_spec_of_ethernet_still_needs_its_nos_and_knows_no_infiniband_section(
 )
 def test_impossible_specs_are_reported(more: dict[str, Any], code: str) -> None:
     assert code in find_codes(make_document(**more))
+
+
+@pytest.mark.parametrize(
+    ("members", "remedy"),
+    [
+        ({"hosts": ["su001"]}, "It is one of the units: write `units: [su001]`."),
+        ({"units": ["su001-host01"]}, "It is one of the hosts: write `hosts: [su001-host01]`."),
+        ({"hosts": ["su001-host[01-08]"]}, "Name each one: this key has no ranges."),
+    ],
+)
+def test_a_member_in_the_wrong_form_gets_the_right_one(members: dict[str, Any], remedy: str) -> None:
+    spec = make_document(infiniband={"partitions": {"a": {"pkey": 1, **members}}})
+    loaded = read_spec(json.dumps(spec).encode(), "cluster.yaml")
+    reported = loaded.diagnostics if loaded.spec is None else plan_spec(spec).diagnostics
+    assert remedy in [each.help for each in reported]
 
 
 def test_classes_have_levels_and_lanes_in_their_order() -> None:

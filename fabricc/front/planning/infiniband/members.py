@@ -215,13 +215,17 @@ def _resolve_members(
             if name in known:
                 members.update(units[name] if key == "units" else (name,))
                 continue
+            other, others = ("hosts", places) if key == "units" else ("units", units)
             otherwise = f"They are named like {next(iter(known))}."
+            remedy = suggestion_remedy(name, list(known)[:5000], otherwise, 1)
+            if name in others:
+                remedy = f"It is one of the {other}: write `{other}: [{name}]`."
             findings.append(
                 spec.error(
                     "FAB5809",
                     f"partition '{each.name}': there is no {key[:-1]} '{name}'",
                     *("infiniband", "partitions", each.name, key, index),
-                    help=suggestion_remedy(name, list(known)[:5000], otherwise, 1),
+                    help=remedy,
                 )
             )
     return tuple(sorted(members, key=lambda host: places[host]))
