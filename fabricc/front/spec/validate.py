@@ -198,9 +198,11 @@ _OVERLAY = " For other settings write an overlay: `fabricc docs company-standard
 _OTHER_WORDS = {
     "aaa": ("tacacs", "radius"),
     "acl": ("access",),
+    "logging": ("syslog",),
     "ldap": (),
     "motd": ("banner",),
     "timezone": (),
+    "tls": ("syslog_tls",),
 }
 """What people call a setting of `management` -> its keys; none where only an overlay sets it."""
 
@@ -465,6 +467,8 @@ def _other_family(value: str, path: KeyPath) -> str:
 
 _SERVER = re.compile(r"(?:[a-z0-9+]+://|@{1,2})?\[?(.+?)\]?(?::[0-9]{1,5})?/?")
 """A server with the scheme or the port that other tools write."""
+_RANGE = re.compile(r"([a-z0-9-]+)\[([0-9]{1,5})(?:-|\.\.)([0-9]{1,5})\]")
+"""Names with a range of numbers as Slurm and Ansible write it."""
 
 
 def _pattern_help(value: str, schema: dict[str, Any]) -> str:
@@ -472,7 +476,14 @@ def _pattern_help(value: str, schema: dict[str, Any]) -> str:
     plain = clip(value.lower(), 64)
     is_server = schema.get("patternErrorMessage", "").startswith("an address")
     if is_server and (match := _SERVER.fullmatch(plain)) and compiled(schema["pattern"]).search(match[1]):
-        return f"Write the address alone: '{match[1]}'.{_OVERLAY}"
+        other = (
+            " For TLS add `syslog_tls: {ca: NAME}`." if plain.startswith(("tls:", "tcp+tls:")) else _OVERLAY
+        )
+        return f"Write the address alone: '{match[1]}'.{other}"
+    if names := _RANGE.fullmatch(plain):
+        span = f"{names[1]}{names[2]}..{names[3]}"
+        taken = compiled(schema["pattern"]).search(span)
+        return f"Write the range as '{span}'." if taken else "Name each one: this key has no ranges."
     words = re.split(r"[^a-z0-9.]+", plain)
     for repaired in (
         plain,

@@ -128,8 +128,7 @@ CASES = {
         change_spec("mtu:", "management: {syslog: ['tls://172.16.0.3:6514']}\nmtu:"),
         [
             "18:23 FAB1006 management.syslog[0] cannot be 'tls://172.16.0.3:6514': it must be an address, or a host "
-            "name in lower case | Write the address alone: '172.16.0.3'. For other settings write an overlay: "
-            "`fabricc docs company-standards`."
+            "name in lower case | Write the address alone: '172.16.0.3'. For TLS add `syslog_tls: {ca: NAME}`."
         ],
     ),
     "what others call a setting of management": (
