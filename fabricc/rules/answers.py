@@ -83,10 +83,12 @@ def _why_sessions_are_unknown(seen: SwitchView) -> str:
     if "bgp/allow_as_in" in facts:
         return "loop detection is off"
     for key, values in seen.neighbors.items():
-        if key in seen.by_neighbor and (
-            values.get("remote_asn") == asn or not _UNFOLLOWED.isdisjoint(values)
-        ):
+        if key not in seen.by_neighbor:
+            continue
+        if values.get("remote_asn") == asn or not _UNFOLLOWED.isdisjoint(values):
             return "its sessions are of one AS, or loop detection is off"
+        if str(values.get("local_asn", asn)) != str(asn):
+            return "it has another AS number in its sessions, which paths may hold in place of its own"
     return ""
 
 

@@ -42,13 +42,21 @@ if TYPE_CHECKING:
 STILL, STRICT = "FAB9682", "FAB9685"
 
 
-def _does_not_route(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report that a switch with links to others and addresses of a family does not forward packets of it."""
+def _does_not_route(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report that a switch with links to others and addresses of a family does not forward packets of it.
+
+    A port without a number routes IPv4, and IPv6 if a session exchanges its prefixes (RFC 8950).
+    """
+    exchanged = (
+        "ipv4",
+        *(["ipv6"] if any("ipv6" in str(e.families) for e in sessions.stated.values()) else []),
+    )
     families = {
         version
         for port in statement.fars
         for version in ("ipv4", "ipv6")
-        if statement.of(port, version) is not None or statement.of(port, "unnumbered") is not None
+        if statement.of(port, version) is not None
+        or (version in exchanged and statement.of(port, "unnumbered") is not None)
     }
     for path, value in statement.rest.items():
         family = unrouted_family(path, value)

@@ -43,7 +43,26 @@ router bgp {asn}
  neighbor {far} remote-as {other}
 exit
 """
+UNNUMBERED = """frr version 10.1
+hostname {name}
+no ipv6 forwarding
+interface swp1
+ description {peer} swp1
+ ipv6 nd ra-interval 5
+ no ipv6 nd suppress-ra
+exit
+router bgp {asn}
+ neighbor swp1 interface remote-as external
+{routing}exit
+"""
 CASES = {
+    "IPv4 over ports without numbers": (UNNUMBERED, "frr.conf", "", False),
+    "IPv6 over ports without numbers": (
+        UNNUMBERED,
+        "frr.conf",
+        " address-family ipv6 unicast\n  neighbor swp1 activate\n exit-address-family\n",
+        True,
+    ),
     "routes": (EOS, "lf.cfg", "ip routing\n", False),
     "switched off": (EOS, "lf.cfg", "no ip routing\n", True),
     "not stated in a whole file": (EOS, "lf.cfg", "", True),
@@ -70,6 +89,42 @@ def test_a_switch_that_does_not_route_is_reported(case: str, tmp_path: Path) -> 
         )  # fmt: skip
     found = [each.code for each in audit_folder(tmp_path, jobs=1).diagnostics if each.code == STILL]
     assert len(found) == (2 if wrong else 0)
+
+
+OWN_NUMBERS = """frr version 10.1
+frr defaults datacenter
+hostname {name}
+interface lo
+ ip address 10.66.1.{number}/32
+exit
+{ports}router bgp 65000
+{sessions} address-family ipv4 unicast
+  network 10.66.1.{number}/32
+ exit-address-family
+exit
+"""
+
+
+def test_routes_between_sessions_with_numbers_of_their_own_are_not_followed(tmp_path: Path) -> None:
+    """The number of the process is in no path, so no loop is detected where all switches have one."""
+    links = {"lf1": [("x01", 0)], "lf2": [("x01", 2)], "x01": [("lf1", 1), ("lf2", 3)]}
+    numbers = {"lf1": 65101, "lf2": 65102, "x01": 65200}
+    for index, (name, ends) in enumerate(links.items(), 1):
+        ports = "".join(
+            f"interface swp{at}\n description {peer} swp{index if peer == 'x01' else 1}\n"
+            f" ip address 10.66.11.{end}/31\nexit\n"
+            for at, (peer, end) in enumerate(ends, 1)
+        )
+        sessions = "".join(
+            f" neighbor 10.66.11.{end ^ 1} remote-as {numbers[peer]}\n"
+            f" neighbor 10.66.11.{end ^ 1} local-as {numbers[name]} no-prepend replace-as\n"
+            for peer, end in ends
+        )
+        (tmp_path / name).mkdir()
+        text = OWN_NUMBERS.format(name=name, number=index, ports=ports, sessions=sessions)
+        (tmp_path / name / "frr.conf").write_text(text)
+    found = audit_folder(tmp_path, jobs=1).diagnostics
+    assert [each.message for each in found if each.code == "FAB6209"] == []
 
 
 BGP = """frr version 10.1
