@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fabricc.base.values import replace
 from fabricc.cli import output
 from fabricc.compiler.compiled import compile_ethernet
+from fabricc.compiler.recheck import find_own_errors
 from fabricc.compiler.result import exit_status
 from fabricc.operate.maintain.prepare import MaintenanceRequest, prepare_maintenance
 from fabricc.operate.maintain.report import as_json, render_maintenance
@@ -26,6 +28,7 @@ def run_maintenance(spec: Path, format_: str, **request: Any) -> int:
         return exit_status(compiled.diagnostics)
     with output.progress() as bars:
         found = prepare_maintenance(compiled, MaintenanceRequest(**request), bars or (lambda *_: None))
+    found = replace(found, findings=(*find_own_errors(compiled), *found.findings))
     if format_ == "json":
         output.print_document(as_json(found))
     else:

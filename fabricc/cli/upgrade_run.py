@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fabricc.base.values import replace
 from fabricc.cli import output
 from fabricc.compiler.compiled import compile_ethernet
+from fabricc.compiler.recheck import find_own_errors
 from fabricc.compiler.result import exit_status
 from fabricc.operate.upgrade import Release, UpgradeRequest, as_json, prepare_upgrade, render_upgrade
 
@@ -26,6 +28,7 @@ def run_upgrade(spec: Path, to: str, since: str | None, format_: str, **request:
     wanted = UpgradeRequest(Release.of(to), Release.of(since) if since else None, **request)
     with output.progress() as bars:
         found = prepare_upgrade(compiled, wanted, bars or (lambda *_: None))
+    found = replace(found, findings=(*find_own_errors(compiled), *found.findings))
     if format_ == "json":
         output.print_document(as_json(found, str(spec)))
     else:

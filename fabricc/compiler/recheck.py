@@ -11,6 +11,7 @@ from fabricc.back.jobs.files import job_files
 from fabricc.back.nos import templating
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.foreign.shell import shell_path
+from fabricc.base.values import replace
 from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.compiler.load.input_digests import TEMPLATES, manifest_inputs
 from fabricc.compiler.load.spec_location import find_spec, tree_texts
@@ -193,6 +194,13 @@ def list_proof_findings(compiled: Compiled) -> tuple[Diagnostic, ...]:
     except EmitError as error:
         found = (error.diagnostic,)
     return tuple(each for each in found if each.severity is not Severity.NOTE)
+
+
+def find_own_errors(compiled: Compiled) -> tuple[Diagnostic, ...]:
+    """Return the errors that text or figures of the user's own cause, with which no tree is built of the spec."""
+    found = list_proof_findings(compiled) if has_own_text(compiled) else ()
+    errors = (each for each in found if each.severity is Severity.ERROR)
+    return tuple(replace(each, position=None) for each in errors)  # its file is in no repository
 
 
 def group_findings(compiled: Compiled, found: Iterable[Finding]) -> tuple[Diagnostic, ...]:

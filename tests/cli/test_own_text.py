@@ -349,3 +349,15 @@ def test_a_reference_to_a_secret_is_no_secret(repo: Path, fabricc: Fabricc) -> N
     reported = fabricc("build", "cluster.yaml").err
     assert "FAB2112" not in reported
     assert "FAB9601" in reported  # the other end has no password
+
+
+@pytest.mark.parametrize(
+    "words", [("maintain", "spine01a", "--window", "2h"), ("upgrade", "--to", "frr-10.6", "--keep", "50%")]
+)
+def test_a_plan_for_a_spec_that_does_not_build_has_its_errors(
+    repo: Path, fabricc: Fabricc, words: tuple[str, ...]
+) -> None:
+    add_overlay(repo, "ip route 10.0.0.0/30 blackhole\n", OVERLAYS.replace("tor", "spine"))
+    ran = fabricc(words[0], *words[1:], "cluster.yaml")
+    assert ran.status == 1
+    assert "error FAB9660: spine01a" in ran.err

@@ -155,7 +155,11 @@ def _check_notifications(seen: SwitchView, kinds: list[tuple[Lossless, list[Link
     for cnp in (c for c in seen.switch.qos.classes if c.cnp):
         queue = seen.queue(classes[cnp.data_dscp])
         yield from _check_unhindered(
-            seen, kinds, queue, f"notifications (DSCP {cnp.data_dscp}) go to queue {queue}"
+            seen,
+            kinds,
+            queue,
+            f"notifications (DSCP {cnp.data_dscp}) go to queue {queue}",
+            f"qos/dscp[{cnp.data_dscp}]/traffic_class",
         )
     dscp, queue_of_rest = seen.number("trimming/dscp"), seen.number("trimming/queue")
     if dscp is None or queue_of_rest is None or dscp >= CODE_POINTS:
@@ -163,17 +167,20 @@ def _check_notifications(seen: SwitchView, kinds: list[tuple[Lossless, list[Link
     about = f"trimmed packets (DSCP {dscp}) go to queue {queue_of_rest}"
     if (elsewhere := seen.queue(classes[dscp])) != queue_of_rest:
         yield Breach(14, f"{about}, on the next switch to queue {elsewhere}", "trimming/queue")
-    yield from _check_unhindered(seen, kinds, queue_of_rest, about)
+    yield from _check_unhindered(seen, kinds, queue_of_rest, about, "trimming/queue")
 
 
 def _check_unhindered(
-    seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]], queue: int, about: str
+    seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]], queue: int, about: str, stated: str
 ) -> Iterator[Breach]:
-    """Check a queue of control traffic: no PFC, no marking, and its own bandwidth on every port."""
+    """Check a queue of control traffic: no PFC, no marking, and its own bandwidth on every port.
+
+    `stated`: the fact by which the traffic is in the queue.
+    """
     for kind, links in kinds:
         at = links[0].path
         if queue in {seen.stopped_queue(priority) for priority in kind.pfc}:
-            yield Breach(14, f"{_describe_ports(links)}: {about}, which PFC can stop", at + "pfc")
+            yield Breach(14, f"{_describe_ports(links)}: {about}, which PFC can stop", stated)
         if queue in kind.marked:
             message = f"{_describe_ports(links)}: {about}, which ECN marks"
             yield Breach(14, message, f"{at}queue[{queue}]/ecn_min_bytes")
