@@ -66,6 +66,15 @@ def test_the_refusal_on_800g_names_the_key_that_builds(tmp_path: Path) -> None:
     assert "`tors.uplink_gbps: 400`" in first.help
 
 
+@pytest.mark.parametrize(
+    ("model", "way"),
+    [("sn5640", "Use release 5.19 or later, or `mode: hash`."), ("sn4700", "Use `mode: hash`.")],
+)
+def test_adaptive_routing_leads_to_what_the_asic_has(model: str, way: str, tmp_path: Path) -> None:
+    found = [e for e in list_findings(tmp_path, "packet", model, "cumulus-5.18") if e.code == "FAB5720"]
+    assert {each.help for each in found} == {way}
+
+
 @pytest.mark.parametrize(("host", "warned"), [("dgx-h100", False), ("mi355x-thor2", True)])
 def test_packet_spreading_requires_nic_reordering(tmp_path: Path, host: str, warned: bool) -> None:
     found = list_findings(tmp_path, "packet", "sn5600", "cumulus", ", uplink_gbps: 400", host)

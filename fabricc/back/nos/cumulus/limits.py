@@ -169,8 +169,8 @@ def _unsupported_keys(switch: Switch) -> Iterator[tuple[str, str, str]]:
             yield account.name, kind, ", ".join(sorted(types))
 
 
-def _beside_adaptive_routing(switch: Switch) -> list[str]:
-    """Return why requested adaptive routing does not work: the speed of a port, or the ASIC."""
+def _beside_adaptive_routing(switch: Switch) -> list[tuple[str, str]]:
+    """Return why requested adaptive routing does not work, the speed of a port or the ASIC, and the ways out."""
     if switch.load_balancing.mode is not Spreading.PACKET:
         return []
     speeds = {port.speed_gbps for port in switch.ports if port.direction in words.FABRIC}
@@ -178,11 +178,13 @@ def _beside_adaptive_routing(switch: Switch) -> list[str]:
     family, release = switch.model.asic_family, release_numbers(release_of(switch.release).name)
     if family in _LATER_ADAPTIVE_ASICS and release >= release_numbers(_LATER_ADAPTIVE_RELEASE):
         return []
+    if family in _LATER_ADAPTIVE_ASICS:
+        return [(switch.model.asic, f"use release {_LATER_ADAPTIVE_RELEASE} or later, or `mode: hash`")]
     if family != _ADAPTIVE_ASIC:
-        return [switch.model.asic]
+        return [(switch.model.asic, "use `mode: hash`")]
     if not beside:
         return []
-    return [f"ports of {beside[0]} Gb/s"]
+    return [(f"ports of {beside[0]} Gb/s", _SLOWER_LINKS)]
 
 
 def _has_trimming(switch: Switch) -> bool:
@@ -196,6 +198,10 @@ def _odd_sizes(switch: Switch) -> list[int]:
 
 _PER_PACKET = "adaptive routing decides for every packet, and NVUE has no flowlets"
 _PER_PACKET_SOURCE = "NVIDIA, Equal Cost Multipath"
+_SLOWER_LINKS = (
+    "between Spectrum-4 switches write `tors.uplink_gbps: 400`, with cores also `spines.uplink_gbps: 400`; else use "
+    "`mode: hash`"
+)
 _OTHER_MODES = "`mode: hash`, or `packet` with `tors.uplink_gbps` of 200 or 400"
 GNMI_SERVER = Limit("FAB5719", setting="management/gnmi_port",
     reason="`system gnmi-server` begins with {since}; in {release} gNMI is part of NetQ's agent, which NVUE does not "
@@ -325,9 +331,8 @@ LIMITS = (
     GNMI_SERVER,
     Limit("FAB5720", setting="load_balancing/mode", requested=_beside_adaptive_routing,
         reason="adaptive routing is for Spectrum-4 at 200 and 400 Gb/s, from 5.19 on also for later ASICs, and this "
-        "switch has {it}",
-        remedy="between Spectrum-4 switches write `tors.uplink_gbps: 400`, with cores also `spines.uplink_gbps: 400`; "
-        "else use `mode: hash`"),
+        "switch has {it[0]}",
+        remedy="{it[1]}"),
     Limit("FAB5721", setting="load_balancing/mode",
         requested=lambda switch: switch.load_balancing.mode is Spreading.FLOWLET, reason=_PER_PACKET,
         source=_PER_PACKET_SOURCE,
