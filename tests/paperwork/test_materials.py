@@ -276,6 +276,28 @@ def test_parts_without_a_number_are_reported_with_media_that_have_them(
 
 
 @pytest.mark.parametrize(
+    ("host", "switch", "medium", "numberless"),
+    [
+        ("dgx-h100", "sn5600", "mmf", set()),
+        ("dgx-h100", "7060x6-64pe", "smf", set()),  # Arista's number of 2x400GBASE-SR4 is not in the catalog
+        ("dgx-h100", "qfx5240-64od", "smf", set()),
+        ("dgx-b200", "ds5000", "mmf", {"2x400GBASE-SR4 OSFP"}),
+        ("hgx-h100", "7060x6-64pe", "aec", set()),
+    ],
+)
+def test_the_default_medium_of_a_dgx_is_one_with_numbers_where_there_is_one(
+    host: str, switch: str, medium: str, numberless: set[str]
+) -> None:
+    text = small_spec(host, switch)
+    del text["cables"]["host"]
+    fabric = fabric_of(text)
+    found = list_materials(fabric)
+    assert fabric.cable_kinds["host"].medium == medium
+    items = {i.title for j in found.joints if j.row.kind == "host" for i in j.unnumbered}
+    assert items == numberless
+
+
+@pytest.mark.parametrize(
     ("host", "switch", "medium", "metres", "words", "instead"),
     [
         ("hgx-8gpu", "sn4700", "dac", 3, "which passive copper does not convert", ["aec", "mmf", "smf"]),

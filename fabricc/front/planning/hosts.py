@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
 from fabricc.catalog.model import Breakout, HostModel, SwitchModel
-from fabricc.catalog.optics import End, cage_form, find_fits, host_ends, lane_gbps, load_reaches, reach_of
+from fabricc.catalog.optics import (
+    End,
+    cage_form,
+    find_fits,
+    host_ends,
+    is_sold,
+    lane_gbps,
+    load_reaches,
+    reach_of,
+)
 from fabricc.fabric.routing import Spreading
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning.topology.models import UnfitError
@@ -131,7 +140,8 @@ def _list_uses_with_lanes(tor: SwitchModel, gbps: int, lanes: Collection[Fractio
 MEDIUM = ("cables", "host", "medium")
 MEDIA = ("aec", "mmf", "smf")
 """Media of host cables where the spec names none: the default of the schema, then those that join two cages that are
-both split, as of a DGX, where no copper cable does; in order of their price."""
+both split, as of a DGX, where no copper cable does; in order of their price. Of the latter, one comes first of which
+the makers of both ends have numbers."""
 
 
 def host_cable(
@@ -148,14 +158,19 @@ def host_cable(
     cable = spec.cables.host
     if MEDIUM in spec.positions:
         return cable
-    for medium in MEDIA:
+
+    def joins_all(medium: str, *, sold: bool) -> bool:
         groups = zip(models.hosts, layouts, attached, strict=False)
-        if all(
-            _has_cable(host, models.tor, layout, medium, cable.length_m, each)
+        return all(
+            _has_cable(host, models.tor, layout, medium, cable.length_m, each, sold=sold)
             for host, layout, each in groups
-        ):
-            return replace(cable, medium=medium)
-    return cable
+        )
+
+    if joins_all(MEDIA[0], sold=False):
+        return replace(cable, medium=MEDIA[0])
+    joining = [medium for medium in MEDIA[1:] if joins_all(medium, sold=False)]
+    bought = [medium for medium in joining if joins_all(medium, sold=True)]
+    return replace(cable, medium=[*bought, *joining, cable.medium][0])
 
 
 def with_host_cable(spec: ClusterSpec, planned: CableKind) -> ClusterSpec:
@@ -170,13 +185,19 @@ def with_host_cable(spec: ClusterSpec, planned: CableKind) -> ClusterSpec:
 
 
 def _has_cable(
-    host: HostModel, tor: SwitchModel, layout: PortLayout, medium: str, metres: float, attached: Attachment
-) -> bool:
-    """Return whether a product in the catalog connects each host port, as its cage is split, to a cage of the host."""
+    host: HostModel, tor: SwitchModel, layout: PortLayout, medium: str, metres: int, attached: Attachment,
+    *, sold: bool = False,
+) -> bool:  # fmt: skip
+    """Return whether a product in the catalog connects each host port, as its cage is split, to a cage of the host.
+
+    `sold`: whether the makers of both ends must have numbers for it.
+    """
     whole = attached.nic_ports == 1 and not host.cages  # one cable can carry all ports of a cage of the host
     near = host_ends(host, attached.ports_per_nic, attached.gbps)
     ends = _tor_ends(tor, layout, attached)
-    return not near or all(any(_has_reach(one, far, medium, metres, whole) for one in near) for far in ends)
+    return not near or all(
+        any(_has_reach(one, far, medium, metres, whole, sold) for one in near) for far in ends
+    )
 
 
 def _tor_ends(tor: SwitchModel, layout: PortLayout, attached: Attachment) -> set[End]:
@@ -190,9 +211,10 @@ def _tor_ends(tor: SwitchModel, layout: PortLayout, attached: Attachment) -> set
     }
 
 
-def _has_reach(near: End, far: End, medium: str, metres: float, whole: bool) -> bool:
+def _has_reach(near: End, far: End, medium: str, metres: int, whole: bool, sold: bool) -> bool:
     alone = near.use.children == 1 or whole
-    return any(reach_of(fit) >= metres for fit in find_fits(near, far, medium, alone=alone))
+    fits = find_fits(near, far, medium, alone=alone)
+    return any(is_sold(fit, metres, near, far) if sold else reach_of(fit) >= metres for fit in fits)
 
 
 def racks_of(spec: ClusterSpec) -> dict[str, str]:
