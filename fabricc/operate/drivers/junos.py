@@ -33,7 +33,7 @@ from fabricc.operate.drivers.junos_secrets import (
 )
 from fabricc.operate.drivers.junos_views import read_version, went_back
 from fabricc.operate.drivers.redact import redact_text
-from fabricc.operate.drivers.single import CleanCommits, one_text
+from fabricc.operate.drivers.single import CleanCommits, nothing_committed, one_text
 
 FILE = "juniper.conf"
 _MINUTE_S = 60
@@ -155,12 +155,13 @@ class JunosDriver(CleanCommits, JunosConnection):
         if minutes is not None and minutes < _MINUTE_S:
             raise CommitConfirmException(f"{self.hostname}: revert_in must be at least one second")
         self._forget()
-        with self._clean(CommitError):
+        with nothing_committed(), self._clean(CommitError):
             before = self._read_commits()
             if self._find_waiting_commit(before):
                 if self.locked:
                     super().discard_config()
                 raise SessionLockedException("a commit of another session waits for confirmation")
+        with self._clean(CommitError):
             try:
                 super().commit_config(self._log_message(message), minutes)
             except _LOST as lost:

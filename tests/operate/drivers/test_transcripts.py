@@ -69,14 +69,14 @@ boot nxos bootflash:/nxos64-cs.10.4.3.F.bin
 CUMULUS_FACTORY = "- set: {system: {hostname: cumulus}, interface: {eth0: {type: eth}}}\n"
 MOST = {
     "eos": {"change": 11, "unchanged": 4, "rollback": 6},
-    "junos": {"change": 16, "unchanged": 7, "rollback": 12},
+    "junos": {"change": 14, "unchanged": 6, "rollback": 12},
     "nxos": {"change": 40, "unchanged": 2, "rollback": 40},
     "cumulus": {"change": 60, "unchanged": 20, "rollback": 60},
 }
 """Requests that a step may take; those of NX-OS and Cumulus poll, so they have room for a slow machine.
 
 A rollback here is a load, a commit that waits, and the way back. On Junos: 4 + 3 + 5 requests (commits, the running
-secrets, lock, load; revision, commit, unlock; lock, rollback 1, difference, commit, unlock).
+secrets, lock, load; commits, commit, unlock; lock, rollback 1, difference, commit, unlock).
 """
 
 
