@@ -97,8 +97,10 @@ def read_sessions(answer: Any, family: Callable[[str, str], str | None]) -> dict
     Raises:
         AnswerError: it is an answer to something else.
     """
-    text = "" if answer in (None, True) else " ".join("".join(answer.itertext()).split())
-    if text and next(_iterate_elements(answer, "bgp-information"), None) is None and _NO_BGP not in text:
+    tag = _read_tag(answer)
+    text = " ".join("".join(answer.itertext()).split()) if tag else ""
+    other = tag not in ("", "output") or (text and _NO_BGP not in text)
+    if other and next(_iterate_elements(answer, "bgp-information"), None) is None:
         raise AnswerError(f"`show bgp neighbor` shows {quote_words(text)}")
     found: dict[str, Any] = {}
     for peer in _iterate_elements(answer, "bgp-peer"):
@@ -253,8 +255,7 @@ def read_commits(answer: Any) -> list[Commit]:
     Raises:
         AnswerError: it has another form, so nothing is known of the commits.
     """
-    tag = str(getattr(answer, "tag", ""))
-    if tag.rpartition("}")[2] not in ("commit-information", _ENGINES):
+    if not _is_one_of(answer, frozenset({"commit-information"})):
         raise AnswerError("the answer to `show system commit` has no list of commits")
     first = answer.find(".//commit-history/..")
     return [] if first is None else [_read_commit(entry) for entry in first.iterfind("commit-history")]
@@ -317,7 +318,7 @@ _ENGINES = "multi-routing-engine-results"
 _REPLY_KINDS = {
     "load-configuration": frozenset({_OK, "load-configuration-results"}),
     "commit-configuration": frozenset({_OK, "commit-results"}),
-    **{request: frozenset({f"{kind}-information", _ENGINES}) for request, kind in (
+    **{request: frozenset({f"{kind}-information"}) for request, kind in (
         ("get-alarm-information", "alarm"), ("get-system-alarm-information", "alarm"),
         ("get-route-information", "route"), ("get-system-information", "system"),
         ("get-interface-information", "interface"),
@@ -360,13 +361,21 @@ def require_kind(request: Any, reply: Any) -> None:
     if not wanted:
         return
     tag = _read_tag(reply)
-    if tag not in wanted or reply.find(_FAILED) is not None:
+    if not _is_one_of(reply, wanted) or reply.find(_FAILED) is not None:
         text = "".join(reply.itertext()) if tag else ""
         raise AnswerError(f"not an answer to {request.tag}: {tag or 'nothing'} {quote_words(text)}")
 
 
 def _read_tag(reply: Any) -> str:
     return str(getattr(reply, "tag", "")).rpartition("}")[2]
+
+
+def _is_one_of(answer: Any, kinds: frozenset[str]) -> bool:
+    """Return whether an answer is an element of some kinds, or those of several engines that have one."""
+    tag = _read_tag(answer)
+    return tag in kinds or (
+        tag == _ENGINES and any(answer.find(f".//{{*}}{kind}") is not None for kind in kinds)
+    )
 
 
 def _list_kinds(request: Any) -> frozenset[str]:

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+_ITEM = "multi-routing-engine-item"
+ENGINES = f"<multi-routing-engine-results><{_ITEM}>{{}}</{_ITEM}></multi-routing-engine-results>"
+"""The answer of a device with several routing engines."""
 OLD, NEW = "system { host-name old; }\n", "system { host-name néw; }\n"
 
 
@@ -390,9 +393,10 @@ def test_a_comment_whose_time_is_over_waits_on_no_release(switch: JunosSwitch, d
 def test_an_answer_without_a_list_of_commits_is_an_error(
     switch: JunosSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(type(switch), "_get_commit_information", lambda *_: "<ok/>")
-    with pytest.raises(ConnectionException, match="no list of commits"):
-        driver.has_pending_commit()
+    for content in ("<ok/>", ENGINES.format("<other/>")):
+        monkeypatch.setattr(type(switch), "_get_commit_information", lambda *_, found=content: found)
+        with pytest.raises(ConnectionException, match="no list of commits"):
+            driver.has_pending_commit()
     monkeypatch.setattr(type(switch), "_get_commit_information", lambda *_: "<commit-information/>")
     assert not driver.has_pending_commit()
 
@@ -572,7 +576,7 @@ def test_another_answer_is_not_no_session(
         assert driver.get_bgp_neighbors() == {}
 
 
-@pytest.mark.parametrize("content", ["", "<ok/>", "<output>\nerror: timeout\n</output>"])
+@pytest.mark.parametrize("content", ["", ENGINES.format("<other/>"), "<output>\nerror: timeout\n</output>"])
 def test_an_empty_answer_is_not_nothing(
     switch: JunosSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch, content: str
 ) -> None:
@@ -589,6 +593,9 @@ def test_an_empty_answer_is_not_nothing(
             patch.setattr(JunosSwitch, f"_{request}", lambda *_: content, raising=False)
             with pytest.raises(ConnectionException, match="not an answer to"):
                 getattr(driver, getter)()
+    engines = ENGINES.format("<alarm-information/>")
+    monkeypatch.setattr(JunosSwitch, "_get_alarm_information", lambda *_: engines)
+    assert driver.get_alarms() == []
 
 
 def test_refused_neighbors_of_lldp_are_an_error(driver: Any, monkeypatch: pytest.MonkeyPatch) -> None:

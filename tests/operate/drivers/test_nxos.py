@@ -345,6 +345,20 @@ def test_the_timer_has_limits(switch: NxosSwitch, driver: Any, seconds: int) -> 
         driver.commit_config(revert_in=seconds)
 
 
+def test_a_timer_that_a_release_refuses_commits_nothing(
+    switch: NxosSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The range of seconds is that of the Nexus 7000's guide: another one is refused by the switch itself."""
+    usual = NxosSwitch._run
+    monkeypatch.setattr(
+        NxosSwitch, "_run", lambda self, text: None if "commit-timeout" in text else usual(self, text)
+    )
+    driver.load_replace_candidate(config=NEW)
+    with pytest.raises(NothingCommittedError, match="Invalid"):
+        driver.commit_config(revert_in=60)
+    assert (switch.running, switch.waiting) == ("hostname old\n", None)
+
+
 def test_a_replace_whose_answer_is_lost_is_judged_by_the_log(switch: NxosSwitch, driver: Any) -> None:
     switch.faults.drop_commit = "after"
     driver.load_replace_candidate(config=NEW)
