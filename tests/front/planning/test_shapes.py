@@ -203,3 +203,19 @@ def test_a_sole_spine_of_each_rail_is_reported_with_what_two_cost() -> None:
     (reported,) = [each for each in found if each.code == "FAB3028"]
     assert "8 sets" in reported.message
     assert "takes 8 " in reported.help
+
+
+def test_a_mesh_that_does_not_fit_leads_away_from_the_pinned_number_of_spines() -> None:
+    box = {"model": "sn5600", "nos": "frr"}
+    gpus = {"model": "dgx-h100", "hosts": 512, "hosts_per_unit": 8}
+    help_ = only_problem(make_document(gpus=gpus, tors=box, spines={**box, "count": 1}), "FAB3009")
+    assert help_.endswith("Leave `spines.count` out with any of these.")
+
+
+@pytest.mark.parametrize(("hosts", "named"), [(1, True), (4, False)])
+def test_planes_are_named_for_a_tor_with_ports_enough(hosts: int, named: bool) -> None:
+    """A rail of four hosts needs four ports of 100G, and the box has two beside its ports of 1G and 25G."""
+    box = {"model": "as4630-54te", "nos": "frr"}
+    gpus = {"model": "dgx-h100", "hosts": hosts, "hosts_per_unit": hosts}
+    help_ = only_problem(make_document(gpus=gpus, tors=box, spines=box), "FAB3006")
+    assert ("`planes: 4`" in help_) is named

@@ -106,8 +106,10 @@ def spine_too_small(
     else:
         remedies.append(f"No spine of the catalog has {tors:,} ports at {bottom.up_gbps}G.")
     remedies.append("Or a third tier: add `cores`.")
-    largest = reach // bottom.sides
-    remedies.append(f"The largest that fits is {largest:,} units ({largest * bottom.slots:,} hosts).")
+    if largest := reach // bottom.sides:
+        remedies.append(f"The largest that fits is {largest:,} units ({largest * bottom.slots:,} hosts).")
+    if spine.tier.count:
+        remedies.append("Leave `spines.count` out with any of these.")
     message = (
         f"{tors:,} ToRs per plane cannot be one flat mesh: {spine.model.title} has {reach:,} ports at "
         f"{bottom.up_gbps}G, and a spine needs a link to every ToR"

@@ -295,7 +295,7 @@ def _other_speeds(spec: ClusterSpec, models: Models, host: HostModel, block: Blo
     ways = [
         f"`planes: {ports}` gives each NIC {ports} ports of {gbps}G."
         for ports, gbps in sorted(list_port_splits(host).items())
-        if gbps in speeds and ports > spec.planes and host.ports_per_nic == 1
+        if ports_at(models.tor, gbps) > block.count and ports > spec.planes and host.ports_per_nic == 1
     ][:1]
     fitting = sorted(
         (found, name)
