@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.audit.run import audit_fabric
+from fabricc.back.nos.frr import FRR
+from fabricc.back.nos.sonic import SONIC
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -170,6 +172,89 @@ def test_a_broken_condition_is_named(
     found = report_findings(tmp_path, merge_rows(**tables), frr)
     assert {each.message.split(": ")[1].removesuffix(" has no effect") for each in found} == subjects
     assert all(why in each.message and each.line for each in found)
+
+
+WITH_BFD = "frr version 10.3\nrouter bgp 65100\n neighbor {} remote-as 65001\n neighbor {} bfd\n"
+SSH_ALONE: Tables = {
+    "ACL_TABLE": {"SSH": {"type": "CTRLPLANE", "services": ["SSH"]}},
+    "ACL_RULE": {"SSH|1": {"SRC_IP": "192.0.2.0/24", "PACKET_ACTION": "ACCEPT", "PRIORITY": "10"}},
+}
+EVERYTHING: Tables = {
+    "ACL_TABLE": {"ALL": {"type": "CTRLPLANE", "services": ["ANY"]}},
+    "ACL_RULE": {"ALL|1": {"PACKET_ACTION": "ACCEPT", "PRIORITY": "10"}},
+}
+BUT_FRONT: Tables = {
+    **EVERYTHING,
+    "ACL_RULE": {
+        **EVERYTHING["ACL_RULE"],
+        "ALL|2": {"IN_PORTS": "Ethernet+", "PACKET_ACTION": "DROP", "PRIORITY": "20"},
+    },
+}
+ODD: Tables = {
+    "ACL_TABLE": {"A": [], "B": {"type": "CTRLPLANE", "services": "ANY"}},
+    "ACL_RULE": {"B": 3, "B|1": {"SRC_IP": ["x"], "PACKET_ACTION": 7, "PRIORITY": None}},
+}
+
+
+@pytest.mark.parametrize(
+    ("own", "far", "lists", "why"),
+    [
+        ("10.0.0.0/31", "10.0.0.1", {}, "caclmgrd drops it at 10.0.0.0 without a list"),
+        ("fd00::/127", "fd00::1", {}, "caclmgrd drops it at fd00:: without a list"),
+        ("10.0.0.1/31", "10.0.0.0", {}, ""),
+        ("10.0.0.2/30", "10.0.0.1", {}, ""),
+        ("10.0.0.1/31", "10.0.0.0", SSH_ALONE, "control-plane lists drop what no list accepts"),
+        ("10.0.0.0/31", "10.0.0.1", EVERYTHING, ""),
+        ("10.0.0.0/31", "10.0.0.1", BUT_FRONT, "a control-plane list drops it"),
+        ("10.0.0.0/31", "10.0.0.1", ODD, "control-plane lists drop what no list accepts"),
+        ("10.0.0/31", "10.0.0.1", {}, ""),
+    ],
+)
+def test_bfd_that_the_switch_itself_drops_is_named(own: str, far: str, lists: Tables, why: str) -> None:
+    """As caclmgrd's own rules did in two namespaces with FRR's bfdd."""
+    tables = merge_rows(INTERFACE={"Ethernet0": {}, f"Ethernet0|{own}": {}}) | lists
+    reading = SONIC.read({"config_db.json": json.dumps(tables), "frr.conf": WITH_BFD.format(far, far)})
+    dropped = {path: text for path, text in reading.facts.items() if path.startswith("unread[BFD")}
+    assert dropped == ({f"unread[BFD of {far}]": why} if why else {})
+
+
+BGP_OFF = "hostname leaf1\nrouter bgp 65001\n  {}\n  router-id 192.0.2.1\n  neighbor 192.0.2.2\n    remote-as 65002\n"
+NVUE_BGP = """\
+- header: {{model: SN5600, nvue-api-version: nvue_v1, version: Cumulus Linux 5.14.0}}
+- set:
+    router: {{bgp: {{autonomous-system: 65001, enable: '{}'}}}}
+    vrf: {{default: {{router: {{bgp: {{enable: 'on', neighbor: {{swp1: {{remote-as: external}}}}}}}}}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "stopped", "runs", "message"),
+    [
+        ("running-config.cfg", f"! device: leaf1 (DCS-7060X6, EOS-4.32.2F)\n{BGP_OFF}", "shutdown", "no shutdown",
+         "bgp has no effect: its process is shut down"),
+        ("running-config.cfg", f"version 10.4(3)\nfeature bgp\n{BGP_OFF}", "shutdown", "no shutdown",
+         "bgp has no effect: its process is shut down"),
+        ("frr.conf", f"frr version 10.0\n{BGP_OFF}", "bgp shutdown message later", "no bgp shutdown",
+         "bgp has no effect: its process is shut down"),
+        ("startup.yaml", NVUE_BGP, "off", "on", "router/bgp has no effect: BGP is not on"),
+    ],
+    ids=["eos", "nxos", "frr", "cumulus"],
+)  # fmt: skip
+def test_a_bgp_process_that_is_off_is_named(
+    tmp_path: Path, file: str, text: str, stopped: str, runs: str, message: str
+) -> None:
+    (tmp_path / "leaf1").mkdir()
+    for words, expected in ((runs, []), (stopped, [f"leaf1: {message}"])):
+        (tmp_path / "leaf1" / file).write_text(text.format(words))
+        found = audit_fabric(tmp_path, jobs=1).findings
+        assert [each.message for each in found if each.code == "FAB9060"] == expected
+
+
+@pytest.mark.parametrize(("word", "starts"), [("YES", True), ("1", True), ("0", False), ("", False)])
+def test_frr_starts_a_daemon_for_any_word_but_no_and_0(word: str, starts: bool) -> None:
+    """FRR's frrcommon.sh, `daemon_list`."""
+    reading = FRR.read({"daemons": f"bfdd=yes\nbgpd={word}\n", "frr.conf": WITH_BFD.split(" neighbor")[0]})
+    assert ("unread[frr.conf/bgpd]" not in reading.facts) is starts
 
 
 def test_a_stock_port_with_a_lane_of_another_port_is_reported(tmp_path: Path) -> None:

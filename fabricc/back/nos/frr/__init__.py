@@ -131,10 +131,21 @@ def _state_stopped(reading: Reading) -> None:
     unstated = (
         "no" if any(path.startswith("daemon[") for path in facts) else ""
     )  # FRR's own file has every one
+    other = dict(_read_others(reading))
     for daemon, path in (("bgpd", "bgp/asn"), ("bfdd", next(detected, ""))):
+        if daemon in other and daemons.is_started(other[daemon]):
+            continue
         if facts.get(f"daemon[{daemon}]", unstated) == "no" and path in facts:
             place = lines.get(f"daemon[{daemon}]", lines[path])
             reading.put(f"unread[{FILE}/{daemon}]", f"{daemons.FILE} does not start {daemon}", *place)
+
+
+def _read_others(reading: Reading) -> Iterator[tuple[str, str]]:
+    """Yield daemons whose line has another word than `yes` and `no`, and that word."""
+    for file, _, text in reading.unknown:
+        name, equals, word = text.partition(" = ")  # as the reader prints an assignment of shell
+        if file == daemons.FILE and equals:
+            yield name, word
 
 
 COMMANDS = services.COMMANDS[FILE]

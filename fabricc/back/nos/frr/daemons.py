@@ -38,6 +38,11 @@ _FILES = re.compile(r"[0-9]{2,6}")
 _FEWEST_FILES = 1024
 
 
+def is_started(value: str) -> bool:
+    """Return whether FRR starts a daemon: any word but `no` and `0` does (frrcommon.sh, `daemon_list`)."""
+    return value not in ("", "no", "0")
+
+
 class DaemonsError(Exception):
     """The file requires something that a lab does not start; `line` counts from 1."""
 
@@ -94,7 +99,7 @@ def read_startup(text: str) -> Startup:
     at, files = values.get("MAX_FDS", (0, str(_FEWEST_FILES)))
     if not _FILES.fullmatch(files):
         raise DaemonsError(at, f"MAX_FDS is no number from 10 to 999999: {files!r}")
-    started = [name for name in _STARTED if name in _ALWAYS or values.get(name, (0, "no"))[1] == "yes"]
+    started = [name for name in _STARTED if name in _ALWAYS or is_started(values.get(name, (0, ""))[1])]
     return Startup(
         int(files), {name: _split_options(*values.get(f"{name}_options", (0, ""))) for name in started}
     )

@@ -88,6 +88,8 @@ class Sonic:
                 raw, release = config_db.parse_json(document.text), config_db.schema_release(document)
                 for line, consumer, why in unread_lines(files[FRR_FILE], raw, release):
                     reading.put(f"unread[{FRR_FILE}/{consumer.split()[0]}]", why, FRR_FILE, line)
+                for path, neighbor, why in [*control_plane.find_dropped_bfd(raw, reading)]:
+                    reading.put(f"unread[BFD of {neighbor}]", why, *reading.lines[path])
             interfaces.read_isolation(document, reading)
             tenants.finish_names(document, reading)
         return hide_values(reading, files)

@@ -8,8 +8,10 @@ switches are let in whole. Lists come with 202505: before, caclmgrd does not rea
 
 from __future__ import annotations
 
+import re
+from fnmatch import fnmatchcase
 from ipaddress import collapse_addresses, ip_interface
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.back.nos.sonic.config_db import Row, Table, Tables, report_strange, rows_of, value_of
 from fabricc.back.nos.sonic.limits import KEEPING_OUT, has
@@ -17,10 +19,11 @@ from fabricc.base.numbers import whole_number
 from fabricc.fabric.model import Direction, Switch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping
+    from ipaddress import IPv4Interface, IPv6Interface
 
     from fabricc.back.reading import Document, Scope
-    from fabricc.fabric.facts import Facts
+    from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.routing import Session
 
 LISTS = {4: "FABRICC_ANY", 6: "FABRICC_ANY6"}
@@ -151,3 +154,86 @@ def lists_of(document: Document) -> dict[str, Scope]:
         if value_of(row, "type", "CTRLPLANE") == "CTRLPLANE"
         and SERVICE in value_of(row, "services").split(",")
     }
+
+
+_BFD = re.compile(r"bgp/neighbor\[([0-9a-fA-F.:]+)\]/bfd")
+_ADDRESS = re.compile(r"interface\[([^]]+)\]/ipv[46]")
+
+
+def find_dropped_bfd(raw: Mapping[str, Any], reading: Reading) -> Iterator[tuple[str, str, str]]:
+    """Yield path, neighbor and reason of each session whose BFD packets `caclmgrd` drops.
+
+    Args:
+        raw: `config_db.json` as parsed.
+        reading: the facts of both files.
+    """
+    sessions = [
+        (path, match[1])
+        for path, value in reading.facts.items()
+        if value == "true" and (match := _BFD.fullmatch(path))
+    ]
+    if not sessions:
+        return
+    rules = sorted(_service_rules(raw), key=lambda each: -each[0])
+    has_list = any(True for _ in _control_plane_rules(raw))
+    ports = {}
+    for path, value in reading.facts.items():
+        if (match := _ADDRESS.fullmatch(path)) and (own := _parse_address(str(value))):
+            ports[own.network] = (match[1], own)
+    lengths = {(network.version, network.prefixlen) for network in ports}
+    for path, neighbor in sessions:
+        far = _parse_address(neighbor)
+        if far is None:
+            continue
+        fitting = (length for version, length in lengths if version == far.version)
+        near = (ports.get(ip_interface((far.ip, length)).network) for length in fitting)
+        for port, own in filter(None, near):
+            if why := _explain_drop(far, port, own, rules, has_list=has_list):
+                yield path, neighbor, why
+
+
+def _parse_address(text: str) -> IPv4Interface | IPv6Interface | None:
+    try:
+        return ip_interface(text)
+    except ValueError:
+        return None
+
+
+def _explain_drop(
+    far: IPv4Interface | IPv6Interface,
+    port: str,
+    own: IPv4Interface | IPv6Interface,
+    rules: Iterable[tuple[int, Rule]],
+    *,
+    has_list: bool,
+) -> str:
+    """Return why BFD packets of a neighbor do not arrive, "" where they do."""
+    for _, rule in rules:
+        near = _parse_address(rule.network)
+        is_here = not rule.port or fnmatchcase(port, rule.port.replace("+", "*"))
+        if is_here and (not rule.network or (near is not None and far.ip in near.network)):
+            return "" if rule.action == "ACCEPT" else "a control-plane list drops it"
+    if has_list:
+        return "control-plane lists drop what no list accepts"
+    return f"caclmgrd drops it at {own.ip} without a list" if own.ip == own.network.network_address else ""
+
+
+def _control_plane_rules(raw: Mapping[str, Any], service: str = "") -> Iterator[Mapping[str, Any]]:
+    """Yield the rules of control-plane lists, of one service or of any."""
+    lists, rows = raw.get("ACL_TABLE"), raw.get("ACL_RULE")
+    if not isinstance(lists, dict) or not isinstance(rows, dict):
+        return
+    for key, rule in rows.items():
+        own = lists.get(key.partition("|")[0])
+        if isinstance(own, dict) and isinstance(rule, dict) and own.get("type") == "CTRLPLANE":
+            services = own.get("services")
+            if not service or (isinstance(services, list) and service in services):
+                yield rule
+
+
+def _service_rules(raw: Mapping[str, Any]) -> Iterator[tuple[int, Rule]]:
+    """Yield priority and rule of the lists for every service."""
+    for rule in _control_plane_rules(raw, SERVICE):
+        network = str(rule.get("SRC_IP") or rule.get("SRC_IPV6") or "")
+        port, action = str(rule.get("IN_PORTS") or ""), str(rule.get("PACKET_ACTION"))
+        yield whole_number(str(rule.get("PRIORITY"))) or 0, Rule(network, port, action)
