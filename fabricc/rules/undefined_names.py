@@ -225,6 +225,21 @@ def _unread_settings(statement: Statement, _: Sessions) -> Iterator[Finding]:
         )
 
 
+_SHUT = "bgp/setting[shutdown]"
+
+
+def _shut_processes(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report BGP processes that are shut down as a whole, so that no session of theirs comes up."""
+    shut = {**statement.facts_below(_SHUT), **statement.facts_below("vrf[")}
+    for path, value in shut.items():
+        if path.endswith(_SHUT) and value != "false":
+            process = path.removesuffix("/setting[shutdown]")
+            message = f"{statement.name}: {process} has no effect: its process is shut down"
+            remedy = "Remove the `shutdown`, or the process."
+            subject = f"shut process: {process}"
+            yield finding_at(UNREAD, statement.device, path, message, subject, Severity.WARNING, remedy)
+
+
 _UNREAD_LIST = re.compile(r"access list (\S+)")
 """A reference to a list without rules, as back ends name it among the lines that no row reads."""
 
@@ -277,4 +292,5 @@ RULES = (
     SwitchRule(UNDEFINED, POLICY, (), _undefined_names),
     SwitchRule(UNDEFINED, INTERFACES, (), _undefined_vlans),
     SwitchRule(UNREAD, OTHER, (), _unread_settings),
+    SwitchRule(UNREAD, OTHER, (), _shut_processes),
 )

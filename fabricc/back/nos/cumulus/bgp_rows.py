@@ -159,9 +159,11 @@ class _Bgp(File):
         """State policy, process and neighbors."""
         root = self.root
         own, process = scope_at(root, "router", "bgp"), scope_at(root, "vrf", "default", "router", "bgp")
-        for one in (own, process) if own and process else ():
-            if not is_on(one):
-                self.missing(line_of(one), "BGP is not on")
+        for path, one in (
+            (("router/bgp", own), ("vrf/default/router/bgp", process)) if own and process else ()
+        ):
+            if not is_on(one):  # NVIDIA's object model: "disabled by default"
+                self.put(f"unread[{path}]", "BGP is not on", line_of(one))
         if own and process:
             self._put_process(process)
         else:
