@@ -145,7 +145,9 @@ def test_a_rack_that_the_ratio_would_split_gets_a_ratio_that_fits() -> None:
     spec = make_document(gpus=gpus, tors={"model": "sn4700"}, spines={"model": "sn4700"})
     spec["gpus"] = gpus
     (refused,) = [each for each in planned(spec).diagnostics if each.code == "FAB3006"]
-    assert refused.help.endswith("The 18 of a rack fit with `tors.oversubscription: 1.3`.")
+    assert refused.help.endswith(
+        "A rack fits with `gpus.hosts_per_unit: 18` and `tors.oversubscription: 1.3`."
+    )
     spec["gpus"] = gpus | {"hosts_per_unit": 18}
     spec["tors"]["oversubscription"] = 1.3
     assert planned(spec).fabric is not None

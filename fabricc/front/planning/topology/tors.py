@@ -370,9 +370,8 @@ def _ratio_for_a_domain(models: Models, ports: int, per_tor: int, fitting: int) 
     up = ports - domain * per_tor
     if domain == 1 or fitting >= domain or up <= 0:
         return ""
-    return (
-        f" The {domain} of a rack fit with `tors.oversubscription: {-(-10 * domain * per_tor // up) / 10}`."
-    )
+    ratio = -(-10 * domain * per_tor // up) / 10
+    return f" A rack fits with `gpus.hosts_per_unit: {domain}` and `tors.oversubscription: {ratio}`."
 
 
 def _whole_racks(spec: ClusterSpec, models: Models, hosts: int) -> int:
