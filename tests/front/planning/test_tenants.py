@@ -166,6 +166,14 @@ WRONG = {
 }
 
 
+@pytest.mark.parametrize("rack_first", [True, False])
+def test_the_remedy_for_a_host_of_two_tenants_names_the_rack_of_one(rack_first: bool) -> None:
+    both = ["  acme: {racks: [rack001]}\n", "  globex: {hosts: [rack001-host02], gpus: [0-3]}\n"]
+    found = compiled("frr", tenants="".join(both if rack_first else both[::-1]))
+    helps = [each.help for each in found.diagnostics if each.code == "FAB3314"]
+    assert helps == ["Write the other `hosts` of rack001 in acme, in place of the rack."]
+
+
 @pytest.mark.parametrize("tenants", WRONG)
 def test_a_tenant_that_does_not_fit_the_plan_is_a_finding(tenants: str) -> None:
     assert WRONG[tenants] in list_findings(compiled("frr", tenants=tenants), WRONG[tenants][:7])

@@ -66,6 +66,7 @@ def assign_rails(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) 
     seats = {host: unit for unit in fabric.units.values() for host in unit.hosts.values()}
     racks = _hosts_by_rack(fabric)
     found: dict[str, list[int]] = {}
+    by_rack: dict[str, tuple[str, str]] = {}
     for index, request in enumerate(spec.tenants):
         wanted = dict.fromkeys(request.hosts, (SECTION, request.name, "hosts"))
         whole: dict[str, str] = {}
@@ -101,9 +102,13 @@ def assign_rails(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) 
                 other = spec.tenants[taken[0]].name
                 message = f"{host} belongs to {other} and to {request.name}: a port can be in only one tenant"
                 help_ = "Name the host in one of them, or divide it by `gpus`."
+                if host in by_rack or host in whole:
+                    owner, rack = by_rack.get(host) or (request.name, whole[host])
+                    help_ = f"Write the other `hosts` of {rack} in {owner}, in place of the rack."
                 findings.append(spec.error("FAB3314", message, *path, help=help_))
             for rail in rails:
                 own[rail] = index
+        by_rack |= {host: (request.name, rack) for host, rack in whole.items()}
     return {host: tuple(rails) for host, rails in found.items()}
 
 
