@@ -277,6 +277,14 @@ def hold_new_vnis(running: str, wanted: str) -> str:
     return "".join(lines)
 
 
+def opened_ports(running: str, wanted: str) -> list[str]:
+    """Return the lines `interface NAME` of ports that are shut in the running configuration, and not in another."""
+    shut = [
+        set(re.findall(r"(?m)^(interface .+)\n(?: .*\n)*? shutdown$", text)) for text in (running, wanted)
+    ]
+    return sorted(shut[0] - shut[1])
+
+
 def drop_namespaces(text: str) -> str:
     """Return an `frr.conf` without what `name_vrfs` and `name_namespaces` add."""
     text = re.sub(r"(?m)^(interface \S+) vrf \S+$", r"\1", text)
@@ -334,9 +342,12 @@ class Switch:
         """Make the running FRR equal a configuration, keeping the sessions it does not touch.
 
         A second run deletes lines that the first one created again: it enters the section `bfd` after `no bfd`.
+        Ports that are no longer shut are opened before: zebra refuses to delete addresses of one that is down.
         """
-        text = wanted.read_text()
-        if (first := hold_new_vnis(self.running(), text)) != text:
+        text, running = wanted.read_text(), self.running()
+        for port in opened_ports(running, text):
+            run_checked(["vtysh", "-c", "configure terminal", "-c", port, "-c", "no shutdown"])
+        if (first := hold_new_vnis(running, text)) != text:
             before = wanted.with_name(f"{wanted.name}.before-vnis")
             before.write_text(first)
             self.reload("--reload", str(before))

@@ -223,6 +223,15 @@ def test_the_vni_of_a_new_vrf_waits_for_its_bgp_process() -> None:
     assert frr_agent.hold_new_vnis(wanted, wanted) == wanted
 
 
+def test_a_port_that_opens_is_opened_before_its_other_lines() -> None:
+    shut = "interface swp1\n description x\n ip address 10.0.0.0/31\n shutdown\nexit\n!\n"
+    other = "interface swp2 vrf acme\n shutdown\nexit\n!\n"
+    wanted = shut.replace(" shutdown\n", "").replace("swp1", "swp1 vrf acme")
+    assert frr_agent.opened_ports(shut + other, wanted + other) == ["interface swp1"]
+    assert frr_agent.opened_ports(shut + other, other) == ["interface swp1"]
+    assert frr_agent.opened_ports(wanted, shut) == []
+
+
 def run_fabricc(lab: Lab, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a verb in the management namespace, with the login of the lab."""
     inside = ["ip", "netns", "exec", lab.record.namespace(MANAGEMENT_NODE), sys.executable, "-m", "fabricc"]
@@ -272,3 +281,22 @@ def test_a_push_moves_a_host_and_verify_finds_a_lost_router_mac(tmp_path: Path, 
     assert all(
         one.startswith(f"{TOR}: tenant acme (VNI 20001) has no router MAC of {FAR_TOR}") for one in found
     )
+
+
+@pytest.mark.slow
+def test_a_host_of_no_tenant_has_shut_ports_until_a_push_moves_it(tmp_path: Path, folder: Path) -> None:
+    spec = write(tmp_path)
+    text = spec.read_text().replace("nos: frr", "nos: frr-8.4")
+    spare = "accept:\n  - {code: FAB3315, reason: a host that waits for a tenant}\n"
+    without = text.replace(f", {MOVED}]}}", "]}").replace("accept:\n", spare)
+    spec.write_text(without)
+    tree = str(build_spec(spec, tmp_path / "out").tree)
+    lab, source = lifecycle.boot_lab(spec, folder, ssh=True)
+    assert observe.wait_until_settled(lab, Network.of(lab, source.fabric).predict(), LIMIT_S) is not None
+    for state_of_host in (without, text):
+        spec.write_text(state_of_host)
+        build_spec(spec, tmp_path / "out")
+        ran = run_fabricc(lab, "push", tree, "--adopt", "--journal", str(tmp_path / "journal"))
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        ran = run_fabricc(lab, "verify", tree, "--only", "interfaces", "--format", "json")
+        assert ran.returncode == 0, ran.stdout

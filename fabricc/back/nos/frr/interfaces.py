@@ -78,11 +78,15 @@ def network_rules(switch: Switch) -> dict[int, str]:
 
 
 def router_ports(switch: Switch, addressed: bool) -> list[dict[str, object]]:
-    """Return the ports in frr.conf; those that advertise themselves alone where another file holds addresses."""
+    """Return the ports in frr.conf; those that advertise themselves alone where another file holds addresses.
+
+    Zebra brings a port up to set an address, unless it has `shutdown` (zebra/interface.c, ip_address_install).
+    """
     return [
         {
             "name": port.name,
             "description": port.description if addressed else None,
+            "shut": addressed and not port.enabled and bool(port.ipv4 or port.ipv6),
             "ipv4": port.ipv4 if addressed else None,
             "ipv6": port.ipv6 if addressed else None,
             "ra_interval_s": RA_INTERVAL_S if port.unnumbered else None,
@@ -212,6 +216,10 @@ def finish_router(document: Document) -> None:
         paths = port_paths(name)
         for leaf, stored in block.values.items():
             document.put_also(paths[leaf], *stored)
+        addresses = [*block.table("ipv4").values(), *block.table("ipv6").values()]
+        held = f"structure/port[{name}]/auto" in document.reading.facts  # brought up, and then down
+        if held and addresses and "enabled" not in block.values:
+            document.put(paths["enabled"], "true", addresses[0][1])  # zebra brings it up to set the address
         for family in ("ipv4", "ipv6"):
             path = f"loopback/{family}" if name == "lo" else paths[family]
             for at, (address, (_, line)) in enumerate(block.table(family).items()):

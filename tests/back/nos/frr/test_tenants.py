@@ -10,7 +10,7 @@ import pytest
 
 from fabricc.back.nos.frr import FRR
 from tests.back.nos.frr.test_peer import check_syntax
-from tests.tenanted import SPINE, TOR, switch
+from tests.tenanted import SPINE, TOR, compiled, switch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,6 +22,23 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("name", [TOR, SPINE])
 def test_vtysh_accepts_the_syntax(name: str, tmp_path: Path) -> None:
     assert check_syntax(FRR.render(switch("frr", name, dual=True))["frr.conf"], tmp_path) == "0"
+
+
+def test_zebra_leaves_ports_of_no_tenant_shut() -> None:
+    """Zebra brings a port up to set its address, whatever ifupdown2 did, unless `shutdown` precedes the address."""
+    built = compiled("frr", tenants="  acme: {hosts: [rack001-host01]}\n").fabric
+    assert built is not None
+    tor = next(each for each in map(built.switch, built.switch_ids()) if each.name == TOR)
+    files = FRR.render(tor)
+    shut = [port.name for port in tor.ports if port.ipv4 and not port.enabled]
+    assert len(shut) == 8
+    for name in shut:
+        block = files["frr.conf"].partition(f"interface {name}\n")[2].partition("exit\n")[0]
+        assert block.index(" shutdown\n") < block.index(" ip address ")
+    open_ports = {**files, "frr.conf": files["frr.conf"].replace(" shutdown\n", "")}
+    for changed, state in ((files, "false"), (open_ports, "true")):
+        facts = FRR.read(changed).facts
+        assert {facts[f"interface[{name}]/enabled"] for name in shut} == {state}
 
 
 @pytest.mark.parametrize(
