@@ -227,6 +227,12 @@ NVUE_BGP = """\
 """
 
 
+NVUE_SSH = """\
+- header: {{model: SN5600, nvue-api-version: nvue_v1, version: Cumulus Linux 5.14.0}}
+- set: {{system: {{aaa: {{user: {{netops: {{role: system-admin}}}}}}, ssh-server: {{state: {}}}}}}}
+"""
+
+
 @pytest.mark.parametrize(
     ("file", "text", "stopped", "runs", "message"),
     [
@@ -237,10 +243,11 @@ NVUE_BGP = """\
         ("frr.conf", f"frr version 10.0\n{BGP_OFF}", "bgp shutdown message later", "no bgp shutdown",
          "bgp has no effect: its process is shut down"),
         ("startup.yaml", NVUE_BGP, "off", "on", "router/bgp has no effect: BGP is not on"),
+        ("startup.yaml", NVUE_SSH, "disabled", "enabled", "system/aaa/user has no effect: the SSH server is off"),
     ],
-    ids=["eos", "nxos", "frr", "cumulus"],
+    ids=["eos", "nxos", "frr", "cumulus", "cumulus-ssh"],
 )  # fmt: skip
-def test_a_bgp_process_that_is_off_is_named(
+def test_a_process_that_is_off_is_named(
     tmp_path: Path, file: str, text: str, stopped: str, runs: str, message: str
 ) -> None:
     (tmp_path / "leaf1").mkdir()
