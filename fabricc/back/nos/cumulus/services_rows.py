@@ -319,6 +319,7 @@ def _finish_access(file: File, root: Scope) -> None:
         rules = table_entries_at(access_list, "rule")
         file.put(f"acl[{name}]/rules", len(rules), access_list.line)
         networks: dict[str, int] = {}
+        own: set[str] = set()  # protocols in which the switch reaches itself, which every list permits
         closed = False
         for number, rule in sorted(rules.items()):
             if scope_at(rule, "match", "ip") is None:
@@ -326,7 +327,10 @@ def _finish_access(file: File, root: Scope) -> None:
             path = _RULE.format(name, number)
             permits, source = facts.get(path + "action") == "permit", str(facts.get(path + "source", ""))
             closed = closed or not (permits or source)
-            if permits and source and source != ITSELF["ipv4"]:
+            protocol = str(facts.get(path + "protocol", ""))
+            if permits and source == ITSELF["ipv4"] and protocol not in own:
+                own.add(protocol)
+            elif permits and source:
                 networks.setdefault(source, lines[path + "source"][1])
         if name == ACCESS and networks:
             shut = closed and name in bound and "inbound" in bound[name].values

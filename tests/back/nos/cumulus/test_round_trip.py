@@ -40,6 +40,13 @@ def test_variants_read_back(name: str, release: str) -> None:
     assert_reads_back(variant(name, release))
 
 
+@pytest.mark.parametrize("access", [("127.0.0.0/8",), ("127.0.0.0/8", "172.16.9.0/24")])
+def test_loopback_may_be_an_access_network(access: tuple[str, ...]) -> None:
+    """Each list permits the switch itself as well."""
+    settings = variant("settings")
+    assert_reads_back(replace(settings, management=replace(settings.management, access=access)))
+
+
 def test_planned_facts_leave_out_what_nvue_has_no_words_for() -> None:
     left_out = switch_facts(DUAL).keys() - PLANNED.keys()
     resumed = {f"interface[{port.name}]/headroom/xon_bytes" for port in DUAL.ports if port.profile}
