@@ -119,7 +119,7 @@ def _import_line(policy: Policy) -> int:
         for stance in policy.stances:
             if stance.direction == direction and policy.maps.get(stance.imports):
                 return policy.maps[stance.imports][0].line
-    return 1
+    return policy.asn_line or 1
 
 
 def _check_reach(kinds: list[Kind], result: Spread) -> Iterator[Finding]:
@@ -190,8 +190,9 @@ def _find_stop(kinds: list[Kind], origin: int, above: int, holder: int, prefix: 
         out, into = (
             _stance(each, way, prefix) for each, way in ((sender, direction), (receiver, OPPOSITE[direction]))
         )
-        if out is None or into is None:
-            break
+        if out is None or into is None:  # it has no session in that direction that exchanges the family
+            silent = sender if out is None else receiver
+            return _Stop(silent.file, silent.asn_line or 1)
         if (sent := sender.apply(out.exports, route)) is None:
             return _Stop(sender.file, *sender.find_denial(out.exports, route))
         if sent[1] is not None and not STOPS.isdisjoint(sent[0]) and between:
