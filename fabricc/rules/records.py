@@ -48,7 +48,9 @@ class SegmentSetting(NamedTuple):
 class Vrf(NamedTuple):
     """A VRF with a VNI; `announces` is "" where it does not announce prefixes; `links`: whether it has routed ports.
 
-    `alone`: whether it has nothing else, neither a gateway of a VLAN nor a session.
+    Attributes:
+        alone: whether it has nothing else, neither a gateway of a VLAN nor a session.
+        aggregates: those that replace its links, and their paths; `subnet`: the address of its first port.
     """
 
     name: str
@@ -60,6 +62,8 @@ class Vrf(NamedTuple):
     links: bool
     path: str
     alone: bool = False
+    aggregates: tuple[tuple[str, str], ...] = ()
+    subnet: str = ""
 
 
 class Overlay(NamedTuple):

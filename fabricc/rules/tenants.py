@@ -34,7 +34,7 @@ from fabricc.rules.segments import joined_switches, read_targets
 from fabricc.rules.sessions import Sessions, is_address
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     Interface = IPv4Interface | IPv6Interface
 
@@ -128,6 +128,10 @@ def _list_bridged_vrfs(statement: Statement) -> set[str]:
 def _vrfs_of(statement: Statement, bridged: Collection[str]) -> Iterator[Vrf]:
     facts = statement.rest
     linked = _list_linked_vrfs(statement)
+    aggregates, announced = _list_aggregates(statement), _list_announced_families(statement)
+    subnets: dict[str, str] = {}
+    for port, texts in statement.addresses.items():
+        subnets.setdefault(str(statement.of(port, "vrf")), texts[0])
     for path, vni in facts.items():
         if not (path[0] in "ev" and (match := _VNI.fullmatch(path))):
             continue
@@ -139,10 +143,36 @@ def _vrfs_of(statement: Statement, bridged: Collection[str]) -> Iterator[Vrf]:
             for way in ("export", "import")
         )
         distinguisher = facts.get(own + "distinguisher", facts.get(other + "distinguisher", ""))
-        announces = str(facts.get(own + "prefixes", ""))
+        announces = str(facts.get(own + "prefixes", "")) or announced.get(name, "")
         links = name in linked
         alone = links and name not in bridged and not any(vrf == name for vrf, _ in statement.sessions)
-        yield Vrf(name, str(vni), str(distinguisher), exports, imports, announces, links, path, alone)
+        yield Vrf(
+            name, str(vni), str(distinguisher), exports, imports, announces, links, path, alone,
+            tuple(aggregates.get(name, ())), subnets.get(name, ""),
+        )  # fmt: skip
+
+
+_AGGREGATE, _ANNOUNCED = "bgp/aggregate[", "evpn/setting[advertise "
+
+
+def _list_aggregates(statement: Statement) -> dict[str, list[tuple[str, str]]]:
+    """Return the aggregates of each VRF that replace its links, and their paths."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for path, value in statement.facts_below("vrf[").items():
+        name, leaf = split_list_path(path, "vrf")
+        if leaf.startswith(_AGGREGATE) and "summary-only" in str(value):
+            found.setdefault(name, []).append((leaf[len(_AGGREGATE) : -1], path))
+    return found
+
+
+def _list_announced_families(statement: Statement) -> dict[str, str]:
+    """Return the families that VRFs announce which have more statements than those of a tenant."""
+    found: dict[str, str] = {}
+    for path in statement.facts_below("vrf["):
+        name, leaf = split_list_path(path, "vrf")
+        if leaf.startswith(_ANNOUNCED):
+            found[name] = leaf[len(_ANNOUNCED) :].split()[0]
+    return found
 
 
 def _one_way(targets: str, way: str) -> str:
@@ -284,12 +314,28 @@ def _compare_vrfs(fabric: Switches) -> Iterator[Report]:
         spread = Counter(vrf.name for _, vrf in every)
         for name, vrf in every:
             yield from _compare_vrf(fabric, holders, name, vrf)
+            yield from _compare_aggregates(name, vrf, every)
             if spread[vrf.name] > 1 and bool(vrf.exports) != bool(vrf.imports):
                 what = "exports no route target" if vrf.imports else "imports no route target"
                 others = plural(spread[vrf.name] - 1, "other switch")
                 message = f"VRF {vrf.name} {what}: its hosts do not reach those on {others}"
                 path = f"evpn/vrf[{vrf.name}]/route_target"
                 yield _report(TUNNEL, name, path, message)._replace(paths=(path, vrf.path))
+
+
+def _compare_aggregates(name: str, vrf: Vrf, every: Iterable[tuple[str, Vrf]]) -> Iterator[Report]:
+    """Report an aggregate that replaces the links of a VRF, in which another switch has links of the VRF."""
+    for text, path in vrf.aggregates:
+        block = parse_block(text)
+        for other, each in every:
+            subnet = parse_block(each.subnet)
+            if other != name and each.name == vrf.name and block and subnet and block.covers(subnet):
+                message = (
+                    f"VRF {vrf.name} has the aggregate {text} in place of its links, and {other} has links in it: "
+                    "what is for them is dropped"
+                )
+                yield _report(TUNNEL, name, path, message)
+                break
 
 
 def _compare_vrf(

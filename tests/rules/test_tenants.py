@@ -75,6 +75,19 @@ OF_SPINES = {
 }
 
 
+WIDE = {
+    "eos": Plant(
+        r"(   vrf acme\n(?:      .*\n)*?)(      redistribute connected\n)",
+        r"\1      aggregate-address 10.0.0.0/8 summary-only\n\2",
+    ),
+    "sonic": Plant(
+        r"(bgp \d+ vrf Vrfacme\n(?:.*\n)*?  redistribute connected\n)",
+        r"\1  aggregate-address 10.0.0.0/8 summary-only\n",
+    ),
+}
+"""Aggregates of a VRF over the links of all switches."""
+
+
 def audit_faults(
     folder: Path, nos: str, plant: Plant | None = None, built: Fabric | None = None
 ) -> dict[str, set[str]]:
@@ -159,3 +172,11 @@ def test_a_fault_that_all_switches_share_is_found(nos: str, fault: str, tmp_path
     found = audit_faults(tmp_path, nos, plant._replace(device=""))
     code = "FAB9691" if (nos, fault) in OF_SPINES else "FAB9693"
     assert code in found.get(plant.device, set())
+
+
+@pytest.mark.parametrize("nos", WIDE)
+def test_an_aggregate_over_the_links_of_another_switch_is_found(nos: str, tmp_path: Path) -> None:
+    audit_faults(tmp_path, nos, WIDE[nos]._replace(device=""))
+    found = [each.message for each in audit_folder(tmp_path, jobs=1).findings if each.code == "FAB9693"]
+    assert found
+    assert all("in place of its links" in each for each in found)
