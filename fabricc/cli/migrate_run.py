@@ -15,6 +15,7 @@ from fabricc.cli import output
 from fabricc.compiler.compiled import Compiled, compile_ethernet
 from fabricc.compiler.load.revision import SpecHistory, revision_finding
 from fabricc.compiler.load.spec_search import find_base_of_file
+from fabricc.compiler.result import exit_status
 from fabricc.operate.migrate.prepare import prepare_migration
 from fabricc.operate.migrate.report import WORKSHEET, as_json, format_worksheet, render_migration
 from fabricc.tree.file import write_file
@@ -49,7 +50,7 @@ def run_migration(
         output.print_document(as_json(found))
     else:
         output.print_parts(render_migration(found))
-    return 0
+    return exit_status([each for stage in found.stages for each in stage.review.findings])
 
 
 @contextmanager
