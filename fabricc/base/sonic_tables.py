@@ -145,11 +145,11 @@ def needs_daemon_files(running: Tables, target: Tables) -> bool:
     return new == "split" != old
 
 
-def merge(running: Tables, wanted: Tables) -> Tables:
-    """Return what a switch is to run: the wanted tables, with the rows and fields of the running ones that stay."""
+def merge(running: Tables, candidate: Tables) -> Tables:
+    """Return the tables to run: the candidate, with the rows and fields of the running ones that stay."""
     target: Tables = {}
-    for name in (*wanted, *(name for name in running if name not in wanted)):
-        old, new = running.get(name, {}), wanted.get(name, {})
+    for name in (*candidate, *(name for name in running if name not in candidate)):
+        old, new = running.get(name, {}), candidate.get(name, {})
         if name in MERGED_TABLES:
             kept = {key: row for key, row in old.items() if key not in MERGED_TABLES[name]}
             rows = {**kept, **{key: {**old.get(key, {}), **row} for key, row in new.items()}}
@@ -390,13 +390,13 @@ def lost_buffers(running: Tables, target: Tables) -> Tables:
     }
 
 
-def is_reached(running: Tables, wanted: Tables) -> bool:
+def is_reached(running: Tables, target: Tables) -> bool:
     """Return whether `config replace` has nothing to do: all is as wanted but for buffers that buffermgrd took away."""
-    if any(running.get(name, {}).keys() - wanted.get(name, {}).keys() for name in BUFFER_TABLES):
+    if any(running.get(name, {}).keys() - target.get(name, {}).keys() for name in BUFFER_TABLES):
         return False
     old, new = (
         {name: rows for name, rows in tables.items() if name not in BUFFER_TABLES}
-        for tables in (running, wanted)
+        for tables in (running, target)
     )
     return old == new
 

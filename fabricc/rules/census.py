@@ -49,10 +49,10 @@ class Census:
         kept = {name: getattr(self, name) for name in attribute_names(Census)}
         return {**kept, "switches": [*zip(*self.switches, strict=True)]}
 
-    def __setstate__(self, kept: dict[str, Any]) -> None:
-        for name, value in kept.items():
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
             setattr(self, name, value)
-        self.switches = [SwitchDigest._make(values) for values in zip(*kept["switches"], strict=True)]
+        self.switches = [SwitchDigest._make(values) for values in zip(*state["switches"], strict=True)]
 
     def add(self, survey: Survey) -> None:
         """Add the survey of one process; the order does not matter."""

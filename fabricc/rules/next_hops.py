@@ -106,7 +106,10 @@ def ports_of_static_routes(statement: Statement) -> frozenset[str]:
 
 
 def _idle_port(
-    statement: Statement, own: Mapping[str, list[IPv4Interface | IPv6Interface]], hop: str, routes: list[str]
+    statement: Statement,
+    own_addresses: Mapping[str, list[IPv4Interface | IPv6Interface]],
+    hop: str,
+    routes: list[str],
 ) -> str:
     """Return the only port with a subnet of two and without a known link, a neighbor or a next hop; else ""."""
     version = ip_address(hop).version
@@ -114,8 +117,8 @@ def _idle_port(
     used += [each for path in routes for each in _next_hops(str(statement.rest[path]))]
     ports = [
         port
-        for port in link_ports(statement, own, version)
-        if port not in statement.fars and is_idle(own[port], version, used)
+        for port in link_ports(statement, own_addresses, version)
+        if port not in statement.fars and is_idle(own_addresses[port], version, used)
     ]
     return ports[0] if len(ports) == 1 else ""
 
@@ -224,13 +227,16 @@ def parse_addresses(texts: Iterable[str]) -> list[IPv4Interface | IPv6Interface]
 
 
 def states_all_addresses(
-    statement: Statement, own: Mapping[str, list[IPv4Interface | IPv6Interface]], *, borrowing: bool = False
+    statement: Statement,
+    own_addresses: Mapping[str, list[IPv4Interface | IPv6Interface]],
+    *,
+    borrowing: bool = False,
 ) -> bool:
     """Return whether no port of a switch may have an address that is not known.
 
     Args:
         statement: the switch.
-        own: port -> its known addresses.
+        own_addresses: port -> its known addresses.
         borrowing: whether ports may borrow addresses, which gives the switch no further subnet.
     """
     for port, values in statement.ports.items():
@@ -240,19 +246,21 @@ def states_all_addresses(
             continue
         if any(leaf in values for leaf in _BORROWED):
             return False
-        borrowed = [each for each in own.get(port, ()) if each.network.prefixlen == each.max_prefixlen]
+        borrowed = [
+            each for each in own_addresses.get(port, ()) if each.network.prefixlen == each.max_prefixlen
+        ]
         if borrowed and statement.parse_name(port).kind in (PortKind.PORT, PortKind.BUNDLE):
             return False
     return not any(_UNREAD_ADDRESS.match(text.strip()) for _, _, text in statement.device.unknown)
 
 
 def link_ports(
-    statement: Statement, own: Mapping[str, list[IPv4Interface | IPv6Interface]], version: int
+    statement: Statement, own_addresses: Mapping[str, list[IPv4Interface | IPv6Interface]], version: int
 ) -> list[str]:
     """Return the ports with addresses of a version that may lead to switches of the default routing instance."""
     return [
         port
-        for port, addresses in own.items()
+        for port, addresses in own_addresses.items()
         if statement.parse_name(port).kind in (PortKind.PORT, PortKind.BUNDLE)
         and statement.of(port, "vrf") is None
         and any(each.version == version for each in addresses)

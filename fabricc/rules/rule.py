@@ -140,15 +140,15 @@ def answer_of(inputs: Iterable[Input], statement: Statement, sessions: Sessions)
     return Answer(False, missing[0].value) if missing else Answer(True)
 
 
-def _has_input(wanted: Input, statement: Statement, sessions: Sessions) -> bool:
-    if wanted is Input.LINKS:
+def _has_input(kind: Input, statement: Statement, sessions: Sessions) -> bool:
+    if kind is Input.LINKS:
         return bool(statement.fars)
-    if wanted is Input.TIER:
+    if kind is Input.TIER:
         return statement.place.tier is not Tier.OTHER
-    if wanted is Input.CLASSES:
+    if kind is Input.CLASSES:
         return bool(classes_of(statement))
-    if wanted is Input.HASH_SEED:
+    if kind is Input.HASH_SEED:
         return any("hash_seed" in path for path in statement.rest)
-    if wanted is Input.BGP:
+    if kind is Input.BGP:
         return sessions.runs_bgp
     return bool(lossless_ports(statement))

@@ -328,14 +328,14 @@ def _compare_segments(fabric: Switches) -> Iterator[Report]:
 
 
 def joined_switches(
-    fabric: Switches, names: Iterable[str], known: dict[str, frozenset[str]]
+    fabric: Switches, names: Iterable[str], sets: dict[str, frozenset[str]]
 ) -> Iterator[list[str]]:
     """Yield the switches that links join, set by set: a folder may have several fabrics with the same numbers."""
     for name in names:
-        if name not in known:
+        if name not in sets:
             joined = frozenset(fabric.reachable({name}))
-            known |= dict.fromkeys(joined, joined)
-    for joined in dict.fromkeys(known[name] for name in names):
+            sets |= dict.fromkeys(joined, joined)
+    for joined in dict.fromkeys(sets[name] for name in names):
         yield [name for name in names if name in joined]
 
 

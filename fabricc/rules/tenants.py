@@ -411,10 +411,10 @@ def _compare_tunnels(fabric: Switches) -> Iterator[Report]:
                     yield _report(TUNNEL, name, vrf.path, message)._replace(paths=inside)
 
 
-def _list_vrfs_without_vni(known: Mapping[str, Overlay]) -> Iterator[Report]:
+def _list_vrfs_without_vni(overlays: Mapping[str, Overlay]) -> Iterator[Report]:
     """Report VRFs of ports without a VNI where the VRF has one on another switch: it has no way there."""
-    holders = {vrf.name: name for name, each in known.items() for vrf in each.vrfs if vrf.links}
-    for name, overlay in known.items():
+    holders = {vrf.name: name for name, each in overlays.items() for vrf in each.vrfs if vrf.links}
+    for name, overlay in overlays.items():
         for vrf in sorted(overlay.without_vni & holders.keys()):
             message = f"VRF {vrf} has ports and no VNI, which it has on {holders[vrf]}"
             yield _report(TUNNEL, name, f"vrf[{vrf}]", message)

@@ -241,21 +241,28 @@ def _remaining_facts(device: Device, built_files: Texts, found: Files) -> int | 
 
 
 def overlay_entries(
-    wanted: Mapping[str, Files], switches: Mapping[str, Switch], files: Mapping[str, Texts], before: str = ""
+    planned_files: Mapping[str, Files],
+    switches: Mapping[str, Switch],
+    files: Mapping[str, Texts],
+    before: str = "",
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """Return the spec's `overlays` and their files: for all switches of a system, for a tier, for single ones.
 
     Args:
-        wanted: switch -> file -> edits.
+        planned_files: switch -> file -> edits.
         switches: all with files.
         files: theirs, as built without overlays.
         before: prefix of the names of overlays.
     """
     words: list[dict[str, Any]] = []
     more: dict[str, str] = {}
-    for nos, into in sorted({(switches[name].nos, into) for name, each in wanted.items() for into in each}):
+    for nos, into in sorted(
+        {(switches[name].nos, into) for name, each in planned_files.items() for into in each}
+    ):
         every = {
-            name: wanted.get(name, {}).get(into, []) for name, each in switches.items() if each.nos == nos
+            name: planned_files.get(name, {}).get(into, [])
+            for name, each in switches.items()
+            if each.nos == nos
         }
         if into.endswith(".json"):
             common = every

@@ -119,16 +119,16 @@ def list_gpus(rails: Sequence[str], tenant: str, gpus: int) -> list[int]:
     return found
 
 
-def rename_hosts(words: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, Any]:
+def rename_hosts(words: Mapping[str, Any], new_names: Mapping[str, str]) -> dict[str, Any]:
     """Return words of a spec with other names of hosts in their tenants."""
     if "tenants" not in words:
         return dict(words)
     renamed: Words = {}
     for tenant, own in words["tenants"].items():
-        hosts = [given.get(host, host) for host in list_names(own["hosts"]) or ()]
+        hosts = [new_names.get(host, host) for host in list_names(own["hosts"]) or ()]
         gpus = own.get("gpus")
         if isinstance(gpus, dict):
-            gpus = {given.get(host, host): each for host, each in gpus.items()}
+            gpus = {new_names.get(host, host): each for host, each in gpus.items()}
         renamed[tenant] = own | {"hosts": fold_names(hosts)} | ({"gpus": gpus} if gpus else {})
     return {**words, "tenants": renamed}
 

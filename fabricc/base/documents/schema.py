@@ -136,11 +136,11 @@ def _fits_properties(value: Any, properties: Schema, _: Schema, root: Schema) ->
     return all(fits_schema(item, properties[key], root) for key, item in value.items() if key in properties)
 
 
-def _fits_additional(value: Any, wanted: Any, schema: Schema, root: Schema) -> bool:
+def _fits_additional(value: Any, rule: Any, schema: Schema, root: Schema) -> bool:
     if not isinstance(value, dict):
         return True
     named = schema.get("properties", {})
-    return all(fits_schema(item, wanted, root) for key, item in value.items() if key not in named)
+    return all(fits_schema(item, rule, root) for key, item in value.items() if key not in named)
 
 
 def _fits_items(value: Any, item_schema: Any, _: Schema, root: Schema) -> bool:

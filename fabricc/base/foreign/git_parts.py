@@ -46,8 +46,8 @@ class RepositoryParts:
 
     __slots__ = ("_checked", "_common", "_folder", "_own", "_top")
 
-    def __init__(self, folder: Path, top: Path, own: Path, common: Path) -> None:
-        self._folder, self._top, self._own, self._common = folder, top, own, common
+    def __init__(self, folder: Path, top: Path, git_dir: Path, common: Path) -> None:
+        self._folder, self._top, self._own, self._common = folder, top, git_dir, common
         self._checked: State = {}
 
     def check(self) -> State:
@@ -131,9 +131,9 @@ def _read_place(place: Path) -> tuple[int, ...]:
     return entry.st_dev, entry.st_ino, entry.st_mode, entry.st_ctime_ns
 
 
-def _check_parts(top: Path, own: Path, common: Path) -> None:
+def _check_parts(top: Path, git_dir: Path, common: Path) -> None:
     """Raise an error where a part of a repository belongs to another one, or may not be read."""
-    if foreign := find_foreign_part(top, own, common):
+    if foreign := find_foreign_part(top, git_dir, common):
         message = (
             f"the Git repository of {top} uses {visible_path(str(foreign))}, a part of another repository"
         )
@@ -141,12 +141,12 @@ def _check_parts(top: Path, own: Path, common: Path) -> None:
             "Clone it, or use `git worktree add FOLDER REVISION`; `git worktree repair` corrects a moved one."
         )
         raise GitError(message, remedy)
-    if outside := find_outside_part(top, own, common):
+    if outside := find_outside_part(top, git_dir, common):
         message = f"the Git repository of {top} is in {outside}, outside of the folder that may be read"
         raise GitError(message, "Start with the whole repository as root, or use `git worktree add`.")
 
 
-def find_foreign_part(top: Path, own: Path, common: Path) -> Path | None:
+def find_foreign_part(top: Path, git_dir: Path, common: Path) -> Path | None:
     """Return the first part of a repository that belongs to another one; None where all is of the work tree.
 
     A `.git` that is no folder leads to a repository elsewhere. That one has to name the work tree, as Git writes it for
@@ -154,10 +154,10 @@ def find_foreign_part(top: Path, own: Path, common: Path) -> Path | None:
 
     Args:
         top: of the work tree, without links.
-        own: Git's folder for this work tree.
+        git_dir: Git's folder for this work tree.
         common: Git's folder for all work trees.
     """
-    real_own, real_common = Path(os.path.realpath(own)), Path(os.path.realpath(common))
+    real_own, real_common = Path(os.path.realpath(git_dir)), Path(os.path.realpath(common))
     if real_own == top / ".git":
         if real_common != real_own:
             return real_common
@@ -172,7 +172,7 @@ def find_foreign_part(top: Path, own: Path, common: Path) -> Path | None:
     return None
 
 
-def _walk_references(own: Path, common: Path) -> Iterator[tuple[Path, bool]]:
+def _walk_references(git_dir: Path, common: Path) -> Iterator[tuple[Path, bool]]:
     """Yield the folders of references and of Git, and the links in them, which can lead to references or to an index.
 
     Yields:
@@ -181,7 +181,7 @@ def _walk_references(own: Path, common: Path) -> Iterator[tuple[Path, bool]]:
     Raises:
         GitError: there are more references than anybody looks through.
     """
-    waiting = [own, *([common] if common != own else [])]
+    waiting = [git_dir, *([common] if common != git_dir else [])]
     tops, seen = tuple(waiting), 0
     while waiting:
         folder = waiting.pop()
@@ -199,7 +199,7 @@ def _walk_references(own: Path, common: Path) -> Iterator[tuple[Path, bool]]:
                     raise GitError(message, "Pack them: `git pack-refs --all`.")
 
 
-def find_outside_part(top: Path, own: Path, common: Path) -> Path | None:
+def find_outside_part(top: Path, git_dir: Path, common: Path) -> Path | None:
     """Return the first place of a repository outside of the folder that may be read; None where there is none.
 
     Two kinds of repositories are the user's own: one whose top is above that folder, and one that lists the work tree
@@ -207,13 +207,13 @@ def find_outside_part(top: Path, own: Path, common: Path) -> Path | None:
 
     Args:
         top: of the work tree.
-        own: Git's folder for this work tree.
+        git_dir: Git's folder for this work tree.
         common: Git's folder for all work trees.
     """
     limit = files.reading_boundary()
     if limit is None or (limit != top and limit.is_relative_to(top)):
         return None
-    real_own, real_common = Path(os.path.realpath(own)), Path(os.path.realpath(common))
+    real_own, real_common = Path(os.path.realpath(git_dir)), Path(os.path.realpath(common))
     if not real_own.is_relative_to(limit) and _lists_worktree(real_own, real_common, top):
         return None
     for folder in (real_own, real_common):
@@ -222,36 +222,36 @@ def find_outside_part(top: Path, own: Path, common: Path) -> Path | None:
     return _find_borrowed(real_common / "objects", limit)
 
 
-def _leads_to(top: Path, own: Path) -> bool:
+def _leads_to(top: Path, git_dir: Path) -> bool:
     """Return whether the `.git` of a work tree is a link or a file that leads to a folder of Git."""
     place = top / ".git"
     if place.is_symlink():
-        return Path(os.path.realpath(place)) == own
+        return Path(os.path.realpath(place)) == git_dir
     try:
         word, _, folder = files.read_regular_file(place, limit=_LARGEST)[0].partition(b": ")
     except OSError:
         return False
-    return word == b"gitdir" and Path(os.path.realpath(top / os.fsdecode(folder.rstrip(b"\r\n")))) == own
+    return word == b"gitdir" and Path(os.path.realpath(top / os.fsdecode(folder.rstrip(b"\r\n")))) == git_dir
 
 
-def _lists_worktree(own: Path, common: Path, top: Path) -> bool:
+def _lists_worktree(git_dir: Path, common: Path, top: Path) -> bool:
     """Return whether a repository has a work tree at `top`, see gitrepository-layout(5)."""
-    if own.parent != common / "worktrees":
+    if git_dir.parent != common / "worktrees":
         return False
     try:
-        stated = files.read(own / "gitdir", root=Path("/"), limit=_LARGEST)
+        stated = files.read(git_dir / "gitdir", root=Path("/"), limit=_LARGEST)
     except OSError:
         return False
-    return Path(os.path.realpath(own / os.fsdecode(stated.strip()))) == top / ".git"
+    return Path(os.path.realpath(git_dir / os.fsdecode(stated.strip()))) == top / ".git"
 
 
-def _sets_worktree(own: Path, common: Path, top: Path) -> bool:
+def _sets_worktree(git_dir: Path, common: Path, top: Path) -> bool:
     """Return whether the configuration of a repository has its work tree at `top`, as that of a submodule has."""
-    if own != common:
+    if git_dir != common:
         return False
     answer = run_unwatched(top, "config", "-z", "--no-includes", "--get", "core.worktree")
     stated = os.fsdecode(answer.out.removesuffix(b"\0"))
-    return bool(not answer.status and stated) and os.path.realpath(own / stated) == str(top)
+    return bool(not answer.status and stated) and os.path.realpath(git_dir / stated) == str(top)
 
 
 def _find_borrowed(objects: Path, limit: Path) -> Path | None:

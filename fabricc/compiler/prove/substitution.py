@@ -270,13 +270,13 @@ def _split_device(device: Switch | Host) -> tuple[Rest, Coordinates]:
     return of_switch(device, derived(device) if derived else ())
 
 
-def _is_plain(own: Coordinates) -> bool:
+def _is_plain(coordinates: Coordinates) -> bool:
     """Return whether all coordinates look plain to every reader: words with digits, canonical addresses, AS numbers."""
-    if not all(map(_is_word, {*own.names, *own.ports, *own.labels})):
+    if not all(map(_is_word, {*coordinates.names, *coordinates.ports, *coordinates.labels})):
         return False
-    if not all(0 < int(asn) < 1 << 32 for asn in {*own.asns}):
+    if not all(0 < int(asn) < 1 << 32 for asn in {*coordinates.asns}):
         return False
-    addresses = {*own.addresses} - {""}
+    addresses = {*coordinates.addresses} - {""}
     six = [each for each in addresses if ":" in each]
     try:
         all(map(inet_pton, repeat(AF_INET), addresses.difference(six)))
@@ -290,19 +290,21 @@ def _is_word(text: str) -> bool:
     return not text or bool(_WORDS.fullmatch(text))
 
 
-def _device_outline(device: Switch | Host, own: Coordinates) -> Outline:
+def _device_outline(device: Switch | Host, coordinates: Coordinates) -> Outline:
     system = device.os if isinstance(device, Host) else device.nos
-    return system, tuple([(len(kind), len(set(kind))) for kind in own])
+    return system, tuple([(len(kind), len(set(kind))) for kind in coordinates])
 
 
 def _device_pattern(
-    device: Switch | Host, rest: Rest, own: Coordinates, order: Callable[[str], Any]
+    device: Switch | Host, rest: Rest, coordinates: Coordinates, order: Callable[[str], Any]
 ) -> _Pattern | None:
     """Return the pattern of a device, addresses in that order; None where its letters do not come back as planned."""
     orders: Mapping[str, Callable[[str], Any]] = {"addresses": order, "asns": int}
     other = _substitute_device(
         device,
-        Coordinates(*[_letter_values(kind, getattr(own, kind), orders.get(kind, str)) for kind in _KINDS]),
+        Coordinates(
+            *[_letter_values(kind, getattr(coordinates, kind), orders.get(kind, str)) for kind in _KINDS]
+        ),
     )
     lettered = _split_device(other)[1]
     letters = [letter for kind in lettered for letter in kind]

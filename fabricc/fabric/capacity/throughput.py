@@ -78,19 +78,19 @@ class _TorRates(NamedTuple):
 class OutageRates:
     """The bandwidth of every ToR and pod during an outage."""
 
-    def __init__(self, left: Remainder) -> None:
-        self.left, self.wiring = left, left.wiring
+    def __init__(self, remainder: Remainder) -> None:
+        self.left, self.wiring = remainder, remainder.wiring
         fabric, shape = self.wiring.fabric, self.wiring.fabric.shape
         self.tors: dict[str, _TorRates] = {}
         known: dict[tuple[int, LinkShare | None], _TorRates] = {}
         for name in self.wiring.tors:
-            key = down, share = self.wiring.tor_gbps(name), left.shares.get(name)
+            key = down, share = self.wiring.tor_gbps(name), remainder.shares.get(name)
             if key not in known:
                 numbers = (share.of, share.links, share.even) if share else (0, 0, 0)
                 known[key] = _TorRates(down, *(n * shape.uplink_gbps for n in numbers))
             self.tors[name] = known[key]
         self.lost: Counter[str] = Counter()
-        for at, ports in left.dead_ports.items():
+        for at, ports in remainder.dead_ports.items():
             unit = fabric.units[at.unit]
             tors = self.wiring.host_ports(at)
             for port in ports:

@@ -130,8 +130,8 @@ def _number_classes(priorities: Sequence[RequestedClass]) -> dict[str, int]:
     return numbers
 
 
-def _lowest_free(taken: Iterable[int]) -> int:
-    occupied = set(taken)
+def _lowest_free(used: Iterable[int]) -> int:
+    occupied = set(used)
     for number in range(8):
         if number not in occupied:
             return number

@@ -161,9 +161,9 @@ def _label_y(row: int) -> int:
     return 44 + 16 * row
 
 
-def _draw_band(left: float, right: float, color: str) -> str:
-    width = round(max(0.0, right - left), 1)
-    return f'<rect x="{left}" y="{_TOP}" width="{width}" height="{_DEPTH}" fill="{color}"/>'
+def _draw_band(start: float, right: float, color: str) -> str:
+    width = round(max(0.0, right - start), 1)
+    return f'<rect x="{start}" y="{_TOP}" width="{width}" height="{_DEPTH}" fill="{color}"/>'
 
 
 def _draw_text(

@@ -63,12 +63,14 @@ def list_subnets(request: EvpnRequest | Evpn) -> Iterator[tuple[KeyPath, Pool]]:
                 yield (SECTION, "segments", segment.name, key), pool
 
 
-def check_subnets(request: EvpnRequest, own: Mapping[str, Network], findings: Findings) -> None:
-    """FAB3305: a subnet meets another one, or a network that the fabric numbers itself from; `own` by the spec's key.
+def check_subnets(request: EvpnRequest, fabric_pools: Mapping[str, Network], findings: Findings) -> None:
+    """FAB3305: a subnet meets another one, or a pool of the fabric; `fabric_pools` has them by the key of the spec.
 
     The pool of the links to hosts is no such network: with segments there are none.
     """
-    taken = [(key, network) for key, network in own.items() if not key.startswith("addressing.hosts")]
+    taken = [
+        (key, network) for key, network in fabric_pools.items() if not key.startswith("addressing.hosts")
+    ]
     for path, pool in list_subnets(request):
         mine = ip_network(str(pool))
         for key, other in taken:

@@ -63,17 +63,17 @@ class UsedNetworks:
 def build_external(
     raw: Mapping[str, Any],
     family: str,
-    own: Mapping[str, Network],
+    fabric_pools: Mapping[str, Network],
     asn_base: int,
     switch_mtu: int,
     findings: Findings,
 ) -> tuple[ExternalParty, ...]:
     """Return the outside parties by name; what they cannot be is a finding.
 
-    `own` are the fabric's networks, see `own_networks`; `asn_base` is the first AS number of its block.
+    `fabric_pools` are the fabric's networks, see `own_networks`; `asn_base` is the first AS number of its block.
     """
     taken = UsedNetworks()
-    for key, network in own.items():
+    for key, network in fabric_pools.items():
         taken.add(network, key)
     families = {"ipv4": (4,), "ipv6": (6,), "dual": (4, 6)}[family]
     numbered = {
@@ -86,7 +86,7 @@ def build_external(
         _check_asn(asn, asn_base, path, findings)
         if asn is None:
             _check_static(party, path, findings)
-        accept = _accepted_prefixes(party, families, own, path, findings)
+        accept = _accepted_prefixes(party, families, fabric_pools, path, findings)
         inside = numbered[name]
         links = [
             link
@@ -147,7 +147,7 @@ def _check_static(party: Mapping[str, Any], path: KeyPath, findings: Findings) -
 def _accepted_prefixes(
     party: Mapping[str, Any],
     families: tuple[int, ...],
-    own: Mapping[str, Network],
+    fabric_pools: Mapping[str, Network],
     path: KeyPath,
     findings: Findings,
 ) -> tuple[PrefixRule, ...]:
@@ -160,7 +160,7 @@ def _accepted_prefixes(
         if network is None:
             continue
         rule = PrefixRule(str(network), le=int(longest) if longest else None)
-        for wrong, help_ in _explain_rejection(network, rule, "asn" in party, families, own):
+        for wrong, help_ in _explain_rejection(network, rule, "asn" in party, families, fabric_pools):
             findings.error("FAB2092", f"{format_path(at)}: {wrong}", *at, help=help_)
         if (first := rules.setdefault(rule, index)) != index:
             help_ = f"It is accept[{first}] already."
@@ -169,7 +169,11 @@ def _accepted_prefixes(
 
 
 def _explain_rejection(
-    network: Network, rule: PrefixRule, by_bgp: bool, families: tuple[int, ...], own: Mapping[str, Network]
+    network: Network,
+    rule: PrefixRule,
+    by_bgp: bool,
+    families: tuple[int, ...],
+    fabric_pools: Mapping[str, Network],
 ) -> Iterator[tuple[str, str]]:
     """Return the problem of an accepted prefix, and its remedy."""
     if network.version not in families:
@@ -182,7 +186,7 @@ def _explain_rejection(
         yield f"a static route is for {network} itself", help_
     if network.prefixlen == 0 and rule.le is None:
         return
-    for key, other in own.items():
+    for key, other in fabric_pools.items():
         if other.version == network.version and network.overlaps(other):
             help_ = "Use prefixes without addresses of the fabric, or a default route."
             yield f"{network} overlaps {key} {other}, which is inside", help_

@@ -168,12 +168,12 @@ def _map_positions(positions: Mapping[KeyPath, Position], name: str) -> dict[Key
     return found
 
 
-def _shared_hosts_per_unit(spec: ClusterSpec, group: HostGroup, wanted: int | None) -> int:
+def _shared_hosts_per_unit(spec: ClusterSpec, group: HostGroup, requested: int | None) -> int:
     """Return the hosts of a group in each unit of another: as on the rails, and more in proportion to the unit."""
     home = next((each.hosts_per_unit for each in spec.gpus.groups if each.name == group.beside), 0)
-    if wanted is None or not home:
+    if requested is None or not home:
         return group.hosts_per_unit
-    return max(group.hosts_per_unit, -(-group.hosts_per_unit * wanted // home))
+    return max(group.hosts_per_unit, -(-group.hosts_per_unit * requested // home))
 
 
 def hosts_of(spec: ClusterSpec, fabric: Fabric, left_out: frozenset[int]) -> ClusterSpec:

@@ -268,15 +268,15 @@ def compare_drift(
 
 
 def _compare_unread(
-    device: str, nos: str, ours: tuple[Files, Reading], theirs: tuple[Files, Reading]
+    device: str, nos: str, planned: tuple[Files, Reading], running: tuple[Files, Reading]
 ) -> Iterator[Deviation]:
     """Yield the lines without a statement that only one side has.
 
     A device prints lines of its own, so that a further line is an error only if it ends a service or protection.
     """
-    files = {name: text for name, text in ours[0].items() if name in theirs[0]}
+    files = {name: text for name, text in planned[0].items() if name in running[0]}
     for every in (True, False):
-        texts = (unread_lines(nos, *side, ignored=every) for side in ((files, ours[1]), theirs))
+        texts = (unread_lines(nos, *side, ignored=every) for side in ((files, planned[1]), running))
         for subject, before, after in text_changes(nos, *texts):
             if every and subject.startswith(ENDED) and after:
                 name = subject.removeprefix(ENDED).removesuffix("]")

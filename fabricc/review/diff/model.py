@@ -42,11 +42,11 @@ _QUEUE = re.compile(r"\bqueue \d+")
 Reported = TypeVar("Reported", "Finding", Diagnostic)
 
 
-def find_new_faults(found: Iterable[Reported], known: Iterable[Reported]) -> list[Reported]:
+def find_new_faults(found: Iterable[Reported], earlier: Iterable[Reported]) -> list[Reported]:
     """Return the findings that the older side does not have; the same fault of another queue is not new."""
-    found, known = list(found), list(known)
-    same = {_fault_of(each) for each in known}
-    left = Counter(_without_queue(each) for each in {_fault_of(each): each for each in known}.values())
+    found, earlier = list(found), list(earlier)
+    same = {_fault_of(each) for each in earlier}
+    left = Counter(_without_queue(each) for each in {_fault_of(each): each for each in earlier}.values())
     left.subtract(_without_queue(each) for each in found if _fault_of(each) in same)
     new = []
     for each in found:

@@ -23,7 +23,7 @@ _REMEDY = "Review its spec as well; in CI, list every spec."
 
 
 def report_other_clusters(
-    history: SpecHistory, chosen: Comparison, changes: Iterable[Change], own: frozenset[str]
+    history: SpecHistory, chosen: Comparison, changes: Iterable[Change], clusters: frozenset[str]
 ) -> Iterator[Diagnostic]:
     """Report the other clusters whose specs, locks or built trees change, once each.
 
@@ -31,7 +31,7 @@ def report_other_clusters(
         history: the spec's folder in its repository.
         chosen: what is compared.
         changes: files that differ between the two sides.
-        own: the name of the cluster on both sides.
+        clusters: the name of the cluster on both sides.
 
     Raises:
         GitError: an object is not here.
@@ -41,7 +41,7 @@ def report_other_clusters(
     touched = dict(
         _clusters_of_files(history.repository, (before[path] for path in changed if path in before))
     )
-    trees = _other_trees(history.repository, before, changed, own)
+    trees = _other_trees(history.repository, before, changed, clusters)
     if chosen.head is None:
         read = read_here(history.top)
         texts = ((path, read(path) or b"") for path in changed if _may_name_cluster(path))
@@ -50,10 +50,10 @@ def report_other_clusters(
         newer = chosen.head_history.repository
         entries = {entry.path: entry for entry in newer.all_entries(chosen.head)}
         after = dict(_clusters_of_files(newer, (entries[path] for path in changed if path in entries)))
-        trees |= _other_trees(newer, entries, changed, own)
+        trees |= _other_trees(newer, entries, changed, clusters)
     files: dict[str, set[str]] = {}
     for path, cluster in (*touched.items(), *after.items(), *trees.items()):
-        if cluster not in own:
+        if cluster not in clusters:
             files.setdefault(cluster, set()).add(path)
     for cluster, paths in sorted(files.items()):
         first, *more = sorted(paths)
@@ -84,7 +84,7 @@ def _clusters_of_files(repository: Repository, entries: Iterable[Entry]) -> Iter
 
 
 def _other_trees(
-    repository: Repository, entries: dict[str, Entry], changed: Iterable[str], own: frozenset[str]
+    repository: Repository, entries: dict[str, Entry], changed: Iterable[str], clusters: frozenset[str]
 ) -> dict[str, str]:
     """Return the folder of each built tree with a changed file -> its cluster."""
     manifests = {
@@ -93,7 +93,7 @@ def _other_trees(
         if posixpath.basename(path) == _MANIFEST_NAME and entry.plain and (entry.size or 0) <= MAX_BYTES
     }
     touched = {folder for path in changed for folder in _parents(path) if folder in manifests}
-    wanted = [manifests[folder] for folder in sorted(touched) if posixpath.basename(folder) not in own]
+    wanted = [manifests[folder] for folder in sorted(touched) if posixpath.basename(folder) not in clusters]
     return {
         posixpath.dirname(entry.path): posixpath.basename(posixpath.dirname(entry.path))
         for entry, content in repository.blobs(wanted)

@@ -178,10 +178,10 @@ def _between_strips(lower: Strip, uppers: Sequence[Strip]) -> Iterator[str]:
         yield _draw_bundle(lower.x, lower.x + lower.width, lower.y, upper, lower.plane)
 
 
-def _draw_bundle(left: float, right: float, low: float, upper: Strip, plane: int) -> str:
+def _draw_bundle(start: float, right: float, low: float, upper: Strip, plane: int) -> str:
     """Return many links as one area from a row to the row above."""
     high = upper.y + _TIER - 8
-    corners: list[Point] = [(left, low), (upper.x, high), (upper.x + upper.width, high), (right, low)]
+    corners: list[Point] = [(start, low), (upper.x, high), (upper.x + upper.width, high), (right, low)]
     return draw_polygon(corners, f"bundle plane{plane % COLORS}")
 
 

@@ -304,20 +304,20 @@ def _report_duplicate(
     return spec.error("FAB3251", message, "external", outsider.name, "links", stated.place, help=help_)
 
 
-def _too_small(spec: ClusterSpec, outsider: ExternalParty, needed: int, left: int) -> Diagnostic:
+def _too_small(spec: ClusterSpec, outsider: ExternalParty, needed: int, departed: int) -> Diagnostic:
     """FAB3250, with the length that holds all links where such a network begins at the same address."""
     family, text = min(outsider.networks, key=lambda each: ip_network(each[1]).num_addresses)
     network = ip_network(text)
     wider = network.supernet(
         new_prefix=network.max_prefixlen - needed.bit_length() - (needed.bit_count() > 1)
     )
-    gone = f", with {plural(left, 'number')} of links that left" if left else ""
+    gone = f", with {plural(departed, 'number')} of links that left" if departed else ""
     ways = [
         f"Take {wider}."
         if wider.network_address == network.network_address
         else "Give further links addresses of another network by `local`; no wider network begins at that address."
     ]
-    if left:
+    if departed:
         ways.append("Or delete the lines of links that left from the lock: their addresses are free then.")
     return spec.error(
         "FAB3250",

@@ -268,7 +268,7 @@ def _report_unjoined(
     spec: ClusterSpec,
     catalog: Catalog,
     models: tuple[SwitchModel, SwitchModel],
-    wanted: tuple[int, int, int, int],
+    counts: tuple[int, int, int, int],
 ) -> Diagnostic:
     """Report FAB3216: no speed at which both have enough ports, with a remedy.
 
@@ -276,9 +276,9 @@ def _report_unjoined(
         spec: of the top level.
         catalog: where other models are.
         models: of the switches in racks, and of the aggregation.
-        wanted: numbers of the first, uplinks of each; how many of the second, uplinks of each.
+        counts: numbers of the first, uplinks of each; how many of the second, uplinks of each.
     """
-    (lower, upper), (numbers, uplinks, count, out) = models, wanted
+    (lower, upper), (numbers, uplinks, count, out) = models, counts
     needed = _needed_ports(numbers, uplinks, count) + out
     speeds = sorted(_unsplit_speeds(lower) & _unsplit_speeds(upper) - {_DEVICE_GBPS}, reverse=True)
     have = "; ".join(

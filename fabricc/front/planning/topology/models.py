@@ -391,13 +391,13 @@ def _unknown_release(spec: ClusterSpec, nos: NosChoice, near: str, *path: str | 
 
 
 def _too_old(
-    spec: ClusterSpec, nos: str, release: str, model: SwitchModel, known: str | None, *path: str | int
+    spec: ClusterSpec, nos: str, release: str, model: SwitchModel, newest: str | None, *path: str | int
 ) -> Diagnostic:
     since, source = model.support[nos], model.sources.get(f"nos.{nos}.support", "catalog")
     message = f"{nos} {release} is not known to run on {model.title}: it does since {since} ({source})"
     help_ = (
-        f"Use {nos}-{known} or later."
-        if known
+        f"Use {nos}-{newest} or later."
+        if newest
         else (
             f"Write `nos: {nos}-{since}`, planned as the newest known one, or accept FAB5653 for an image that has it."
         )
