@@ -22,7 +22,7 @@ from napalm.base.exceptions import (
     SessionLockedException,
 )
 
-from fabricc.operate.drivers import frr_agent, linux_views
+from fabricc.operate.drivers import frr_agent, linux, linux_views
 from fabricc.operate.drivers.answers import ROUTE_VALUES, AnswerError, parse_json
 from fabricc.operate.drivers.bundle import candidate_files, pack_bundle, unpack_bundle
 from fabricc.operate.drivers.checking import Refusal, vtysh_refusals
@@ -116,6 +116,7 @@ class FrrDriver(LinuxDriver):
     def __init__(self, *login: Any, **named: Any) -> None:
         super().__init__(*login, **named)
         self.profile = [self.platform]
+        self._ahead: dict[tuple[str, ...], list[Any]] = {}
         options = self.optional_args
         commands = dict({} if options.get("systemd", True) else WITHOUT_SYSTEMD)
         self._namespaces = bool(options.get("vrf_namespaces"))
@@ -343,12 +344,43 @@ class FrrDriver(LinuxDriver):
         Raises:
             CommandErrorException: one fails.
         """
-        ran = self._ask("run", commands=[list(command) for command in commands], limit_s=self.timeout)["ran"]
+        self._run_programs([command for command in commands if not self._ahead.get(tuple(command))])
+        ran = [self._ahead[tuple(command)].pop() for command in commands]
         for command, (status, out, err) in zip(commands, ran, strict=True):
             if status:
                 reason = excerpt(err or out, self.password, end=True)
                 raise CommandErrorException(f"{self.hostname}: {' '.join(command)}: {reason}")
         return [out for _, out, _ in ran]
+
+    def _run_programs(self, commands: Sequence[Sequence[str]]) -> None:
+        """Run programs by one request, and keep what each of them brings for `_outputs`."""
+        if not commands:
+            return
+        ran = self._ask("run", commands=[list(command) for command in commands], limit_s=self.timeout)["ran"]
+        for command, one in zip(commands, ran, strict=True):
+            self._ahead.setdefault(tuple(command), []).append(one)
+
+    def read_ahead(self, getters: Sequence[str]) -> None:
+        """Run the programs of several getters by one request; each getter uses its answers once. Not part of NAPALM.
+
+        Args:
+            getters: names of getters; those that are not listed here send their own requests later.
+        """
+        self.drop_ahead()
+        vtysh = {
+            "get_bgp_neighbors": (linux.SUMMARY, linux.NEIGHBORS),
+            "get_ecmp_widths": linux.ROUTES,
+            "get_router_macs": (linux.ROUTER_MACS,),
+        }
+        known = {name: [(*self.VTYSH, "-c", one) for one in commands] for name, commands in vtysh.items()}
+        known["get_identity"] = [linux.HOSTNAME]
+        known["get_lossless_counters"] = [linux_views.ETHTOOL]
+        known["get_interfaces_counters"] = [self._links_command]
+        self._run_programs([command for name in getters for command in known.get(name, ())])
+
+    def drop_ahead(self) -> None:
+        """Forget answers that no getter has used; not part of NAPALM."""
+        self._ahead = {}
 
     def cli(self, commands: list[str], encoding: str = "text") -> dict[str, str]:
         """Return the output of commands of `vtysh`.
@@ -385,11 +417,15 @@ class FrrDriver(LinuxDriver):
             "interface_list": sorted(link["ifname"] for link in self._parse_json(links, "ip -j link")),
         }
 
+    @property
+    def _links_command(self) -> tuple[str, ...]:
+        return ("sh", "-c", _LINKS_OF_NAMESPACES) if self._namespaces else linux_views.LINKS
+
     def _links(self) -> list[Any]:
         """Return the interfaces of the kernel with their counters, those of namespaces that are VRFs included."""
         if not self._namespaces:
             return super()._links()
-        (text,) = self._outputs(("sh", "-c", _LINKS_OF_NAMESPACES))
+        (text,) = self._outputs(self._links_command)
         lines = filter(str.strip, text.splitlines())
         return [link for line in lines for link in self._parse_json(line, "ip -j link")]
 

@@ -24,6 +24,7 @@ from napalm.base.exceptions import (
 )
 
 from fabricc.operate.drivers.bundle import pack_bundle, unpack_bundle
+from fabricc.operate.drivers.frr import FrrDriver
 from fabricc.operate.drivers.holds import Hold, HoldKind
 from tests.operate.drivers.servers.frr_box import PASSWORD, box_configuration
 
@@ -238,6 +239,32 @@ def test_a_folder_that_the_switch_lacks_is_made(boxes: list[Box]) -> None:
         assert boxes[0].run("cat", place) == "[Time]\n"
         other.rollback()
     assert boxes[0].run("ls", "/srv/lacking/conf.d") == ""
+
+
+def test_getters_that_are_read_together_need_one_request(
+    driver: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("get_identity", "get_bgp_neighbors", "get_ecmp_widths", "get_interfaces_counters")
+    apart = [getattr(driver, name)() for name in names]
+    usual = FrrDriver._ask
+    sent: list[str] = []
+
+    def ask(self: FrrDriver, what: str, *rest: Any, **more: Any) -> Any:
+        sent.append(what)
+        return usual(self, what, *rest, **more)
+
+    monkeypatch.setattr(FrrDriver, "_ask", ask)
+    driver.read_ahead(names)
+    together = [getattr(driver, name)() for name in names]
+    assert (together[0], together[2], list(together[3])) == (apart[0], apart[2], list(apart[3]))
+    assert together[1]["global"]["peers"].keys() == apart[1]["global"]["peers"].keys()
+    assert sent == ["run"]
+    assert driver.get_identity() == apart[0]
+    assert sent == ["run", "run"], "an answer is used once"
+    driver.read_ahead(names)
+    driver.drop_ahead()
+    driver.get_identity()
+    assert len(sent) == 4
 
 
 def test_a_candidate_outside_the_grammar_is_refused_without_its_secrets(driver: Any) -> None:
