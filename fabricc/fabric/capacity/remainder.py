@@ -122,7 +122,7 @@ class Remainder:
                 sum(each[field] * number for each, number in counted.items()) for field in range(3)
             )
             if self.wiring.switches[lowers[0]].tier is TierName.SPINE:
-                even = min(even, self._count_even_core_links(lowers))
+                even = self._count_even_core_links(lowers)
             seen = 2 if self.wiring.fabric.shape.peer_links else 1  # both ToRs have a link as an uplink
             found[part] = LinkShare(links // seen, of // seen, even // seen)
         out = self.outage

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fabricc.compiler.compiled import compile_spec
@@ -249,8 +249,15 @@ def losses_of_a_pod(draw: st.DrawFn) -> tuple[str, Outage]:
     return name, Outage(gone=frozenset(gone), ends=frozenset(ends))
 
 
+_THREE_OF_SIXTEEN = frozenset(
+    {("pod1-spine01a", "swp5"), ("pod1-spine02a", "swp7"), ("pod1-spine03a", "swp5")}
+)
+"""Links of three spines to two cores: each has other cores left, all together fill them evenly."""
+
+
 @settings(deadline=None, max_examples=scale_examples(300))
 @given(losses_of_a_pod())
+@example(("parallel core links", Outage(ends=_THREE_OF_SIXTEEN)))
 def test_even_hashing_fills_the_narrowest_link_between_a_pod_and_the_cores_first(
     drawn: tuple[str, Outage],
 ) -> None:
