@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 SILENT_PERCENT = 5
 TIMEOUT_S = 5
 """Seconds for a question: what a silent switch costs is a multiple of it."""
+_SLOW_TIMEOUT_S = 30
+"""The same for slow systems, whose local switches share the cores with the push."""
 _SPINES = 4
 _TORS = 8
 """Of a unit and plane."""
@@ -113,7 +115,7 @@ def measure_push(folder: Path, count: int, silent: int = 0, nos: str = "eos") ->
         "silent": quiet,
     }
     with _serve_folder(folder / "switches", asked) as (server, places):
-        access = _access(folder, password, places)
+        access = _access(folder, password, places, _SLOW_TIMEOUT_S if nos in _SLOW else TIMEOUT_S)
         # A state folder of its own: journals of former measurements are no concern of this one.
         command = ["/usr/bin/env", f"XDG_STATE_HOME={folder / 'state'}"]
         command += fabricc(
@@ -181,11 +183,11 @@ def _count(server: subprocess.Popen[str]) -> int:
     return int(server.stdout.readline())
 
 
-def _access(folder: Path, secret: str, places: Mapping[str, Mapping[str, object]]) -> Path:
+def _access(folder: Path, secret: str, places: Mapping[str, Mapping[str, object]], timeout_s: int) -> Path:
     password = folder / "password"
     password.touch(0o600)
     password.write_text(secret + "\n", encoding="utf-8")
-    stated = {"password": {"file": os.fspath(password)}, "timeout_s": TIMEOUT_S, "devices": places}
+    stated = {"password": {"file": os.fspath(password)}, "timeout_s": timeout_s, "devices": places}
     access = folder / "access.yaml"
     access.write_text(json.dumps(stated), encoding="utf-8")
     return access
