@@ -31,7 +31,7 @@ LABELS_STATED = "${{ github.event.action == 'labeled' && toJSON(github.event.lab
 LEAD = {"login": "lead", "type": "User"}
 """A person with write access who is not the author."""
 
-GH = """#!{python}
+GH = """#!{python} -IS
 import json, os, pathlib, subprocess, sys
 assert os.environ["GH_TOKEN"] == "t0ken"
 store = pathlib.Path(os.environ["STORE"])
@@ -39,19 +39,19 @@ state = json.loads(store.read_text()) if store.exists() else {{"comments": [], "
 arguments = sys.argv[1:]
 path = next(a for a in arguments if a.startswith("repos/o/r/"))
 body = next((pathlib.Path(a[6:]).read_text() for a in arguments if a.startswith("body=@")), None)
-def asked(items):
+def answer(items):
     expression = arguments[arguments.index("--jq") + 1]
     sys.stdout.write(subprocess.run(["jq", "-r", expression], input=json.dumps(items), text=True, check=True,
                                     capture_output=True).stdout)
 if path == "repos/o/r/pulls/7":
-    asked({{"head": {{"sha": state.get("head", os.environ["HEAD"])}}}})
+    answer({{"head": {{"sha": state.get("head", os.environ["HEAD"])}}}})
 elif path.startswith("repos/o/r/collaborators/"):
     permission = state.get("permissions", {{"lead": "write"}}).get(path.split("/")[4])
     if permission is None:
         sys.exit("gh: Not Found (HTTP 404)")
-    asked({{"permission": permission}})
+    answer({{"permission": permission}})
 elif "/timeline" in path:
-    asked([{{"event": "commented", "actor": None}}, *state.get("events", [])])
+    answer([{{"event": "commented", "actor": None}}, *state.get("events", [])])
 elif "/labels" in path:
     if "POST" in arguments:
         state["labels"] += [a.removeprefix("labels[]=") for a in arguments if a.startswith("labels[]=")]
@@ -59,7 +59,7 @@ elif "/labels" in path:
         gone = path.rsplit("/", 1)[1].replace("%3A", ":").lower()
         state["labels"] = [name for name in state["labels"] if name.lower() != gone]
     else:
-        asked([{{"name": name}} for name in state["labels"]])
+        answer([{{"name": name}} for name in state["labels"]])
 elif "POST" in arguments:
     assert path == "repos/o/r/issues/7/comments"
     user = {{"login": "github-actions[bot]", "type": "Bot"}}
@@ -67,7 +67,7 @@ elif "POST" in arguments:
 elif "PATCH" in arguments:
     state["comments"][int(path.rsplit("/", 1)[1])]["body"] = body
 else:
-    asked(state["comments"])
+    answer(state["comments"])
 store.write_text(json.dumps(state))
 """
 PYTHON = """#!/bin/sh
