@@ -25,7 +25,7 @@ from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.fabric.evpn import VXLAN_BYTES
 from fabricc.facts.frame import PORT
 from fabricc.facts.statement import Statement, Tier, split_list_path
-from fabricc.proof.invariants.prefixes import parse_block
+from fabricc.proof.invariants.prefixes import Block, parse_block
 from fabricc.proof.invariants.segments import LEAK, find_vrf_of_route
 from fabricc.rules.next_hops import is_idle, link_ports, parse_addresses
 from fabricc.rules.records import Overlay, Vrf
@@ -307,6 +307,7 @@ def _compare_vrfs(fabric: Switches) -> Iterator[Report]:
     for names in joined_switches(fabric, known, {}):
         holders: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
         every = [(name, vrf) for name in names for vrf in known[name].vrfs]
+        yield from _compare_aggregates(every)
         for name, vrf in every:
             for target in vrf.exports & vrf.imports:
                 holders["route target", target].setdefault(vrf.name, name)
@@ -314,7 +315,6 @@ def _compare_vrfs(fabric: Switches) -> Iterator[Report]:
         spread = Counter(vrf.name for _, vrf in every)
         for name, vrf in every:
             yield from _compare_vrf(fabric, holders, name, vrf)
-            yield from _compare_aggregates(name, vrf, every)
             if spread[vrf.name] > 1 and bool(vrf.exports) != bool(vrf.imports):
                 what = "exports no route target" if vrf.imports else "imports no route target"
                 others = plural(spread[vrf.name] - 1, "other switch")
@@ -323,19 +323,32 @@ def _compare_vrfs(fabric: Switches) -> Iterator[Report]:
                 yield _report(TUNNEL, name, path, message)._replace(paths=(path, vrf.path))
 
 
-def _compare_aggregates(name: str, vrf: Vrf, every: Iterable[tuple[str, Vrf]]) -> Iterator[Report]:
-    """Report an aggregate that replaces the links of a VRF, in which another switch has links of the VRF."""
-    for text, path in vrf.aggregates:
-        block = parse_block(text)
-        for other, each in every:
-            subnet = parse_block(each.subnet)
-            if other != name and each.name == vrf.name and block and subnet and block.covers(subnet):
-                message = (
-                    f"VRF {vrf.name} has the aggregate {text} in place of its links, and {other} has links in it: "
-                    "what is for them is dropped"
-                )
-                yield _report(TUNNEL, name, path, message)
-                break
+def _compare_aggregates(every: Iterable[tuple[str, Vrf]]) -> Iterator[Report]:
+    """Report an aggregate that replaces the links of a VRF, in which another switch has links.
+
+    A switch that announces its links themselves, or a longer aggregate of them, is reached by that longer prefix.
+    """
+    holders: defaultdict[str, list[tuple[str, list[tuple[str, str, Block]], Block]]] = defaultdict(list)
+    for name, vrf in every:
+        blocks = [(text, path, block) for text, path in vrf.aggregates if (block := parse_block(text))]
+        if blocks and (subnet := parse_block(vrf.subnet)):
+            holders[vrf.name].append((name, blocks, subnet))
+    for vrf_name, some in holders.items():
+        lengths = {block.length for _, blocks, _ in some for *_, block in blocks}
+        hidden: defaultdict[Block, list[str]] = defaultdict(list)
+        for name, blocks, subnet in some:
+            longest = max((block.length for *_, block in blocks if block.covers(subnet)), default=None)
+            for length in lengths if longest is not None else ():
+                if longest <= length <= subnet.length:
+                    hidden[subnet.shorten(length)].append(name)
+        for name, blocks, _ in some:
+            for text, path, block in blocks:
+                if other := next((each for each in hidden.get(block, ()) if each != name), ""):
+                    message = (
+                        f"VRF {vrf_name} has the aggregate {text} in place of its links, and {other} has links in it: "
+                        "what is for them is dropped"
+                    )
+                    yield _report(TUNNEL, name, path, message)
 
 
 def _compare_vrf(

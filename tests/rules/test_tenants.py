@@ -180,3 +180,9 @@ def test_an_aggregate_over_the_links_of_another_switch_is_found(nos: str, tmp_pa
     found = [each.message for each in audit_folder(tmp_path, jobs=1).findings if each.code == "FAB9693"]
     assert found
     assert all("in place of its links" in each for each in found)
+
+
+def test_an_aggregate_of_one_switch_is_no_fault(tmp_path: Path) -> None:
+    """The other switches announce their links, whose prefixes are longer, as where a border summarizes a tenant."""
+    audit_faults(tmp_path, "eos", WIDE["eos"]._replace(device="rack002-tor1a"))
+    assert not any("in place of its links" in each.message for each in audit_folder(tmp_path, jobs=1).findings)
