@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from functools import partial
 from ipaddress import IPv4Interface, IPv6Interface, ip_address
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ from fabricc.facts.frame import PORT
 from fabricc.facts.statement import Statement, Tier, split_list_path
 from fabricc.proof.invariants.prefixes import Block, parse_block
 from fabricc.proof.invariants.segments import LEAK, find_vrf_of_route
+from fabricc.rules.findings import line_of
 from fabricc.rules.next_hops import is_idle, link_ports, parse_addresses
 from fabricc.rules.records import Overlay, Vrf
 from fabricc.rules.rule import ADDRESSES, FabricRule, Report, Switches
@@ -206,7 +208,7 @@ def _list_missing_parts(
             path = f"evpn/vrf[{vrf.name}]/distinguisher"
             yield TUNNEL, f"VRF {vrf.name} does not announce its links as EVPN routes", path
     for name in sorted(plain):
-        if path := expects_vni(name, statement.rest):
+        if path := expects_vni(name, statement.rest, partial(line_of, statement.device)):
             message = f"VRF {name} is for EVPN and has no VNI, so none of its packets enter a tunnel"
             yield TUNNEL, message, path
 
@@ -337,8 +339,10 @@ def _compare_aggregates(every: Iterable[tuple[str, Vrf]]) -> Iterator[Report]:
         lengths = {block.length for _, blocks, _ in some for *_, block in blocks}
         hidden: defaultdict[Block, list[str]] = defaultdict(list)
         for name, blocks, subnet in some:
-            longest = max((block.length for *_, block in blocks if block.covers(subnet)), default=None)
-            for length in lengths if longest is not None else ():
+            longest = max(
+                (block.length for *_, block in blocks if block.covers(subnet)), default=subnet.length + 1
+            )
+            for length in lengths:
                 if longest <= length <= subnet.length:
                     hidden[subnet.shorten(length)].append(name)
         for name, blocks, _ in some:

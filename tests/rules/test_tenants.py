@@ -185,4 +185,17 @@ def test_an_aggregate_over_the_links_of_another_switch_is_found(nos: str, tmp_pa
 def test_an_aggregate_of_one_switch_is_no_fault(tmp_path: Path) -> None:
     """The other switches announce their links, whose prefixes are longer, as where a border summarizes a tenant."""
     audit_faults(tmp_path, "eos", WIDE["eos"]._replace(device="rack002-tor1a"))
-    assert not any("in place of its links" in each.message for each in audit_folder(tmp_path, jobs=1).findings)
+    assert not any(
+        "in place of its links" in each.message for each in audit_folder(tmp_path, jobs=1).findings
+    )
+
+
+@pytest.mark.parametrize("family", ["", "evpn"])
+def test_route_targets_of_nxos_are_of_evpn_only_with_the_word(family: str, tmp_path: Path) -> None:
+    """Without it they join VRFs of one switch, which needs no VNI."""
+    link = "interface Ethernet1/60\n  no switchport\n  vrf member services\n  ip address 192.0.2.1/24\n"
+    targets = f"    route-target import 65000:77 {family}\n    route-target export 65000:78 {family}\n"
+    context = f"vrf context services\n  address-family ipv4 unicast\n{targets}{link}\\1"
+    audit_faults(tmp_path, "nxos", Plant(r"\A(.*)", context, "rack001-tor1a"))
+    messages = [each.message for each in audit_folder(tmp_path, jobs=1).findings]
+    assert any("VRF services is for EVPN" in each for each in messages) == bool(family)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.numbers import is_number
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from fabricc.fabric.facts import Reading
 
@@ -202,17 +202,24 @@ _FOR_EVPN = (
 _TARGETS, _TUNNEL_SOURCES = ("vrf[{}]/import", "vrf[{}]/export"), ("evpn/source", "vxlan/source")
 
 
-def expects_vni(vrf: str, facts: Mapping[str, object]) -> str:
+def expects_vni(vrf: str, facts: Mapping[str, object], line_of: Callable[[str], str]) -> str:
     """Return the fact by which a VRF without a VNI is meant to be in EVPN; "" without one.
 
-    Route targets of a switch that also has MPLS may be those of L3VPN (RFC 4364).
+    Route targets of a switch that also has MPLS may be those of L3VPN (RFC 4364). Of NX-OS, those whose line has no
+    `evpn` join VRFs of one switch or are of L3VPN (Nexus 9000 NX-OS VXLAN guide, centralized VRF route leaking).
+
+    Args:
+        vrf: its name.
+        facts: of the switch.
+        line_of: returns the line that states a fact.
     """
     own = next((path for path in (each.format(vrf) for each in _FOR_EVPN) if path in facts), "")
     if own and (own[0] == "v" or any(each in facts for each in _TUNNEL_SOURCES)):
         return own if "route-export" not in own or "to-evpn" in str(facts[own]) else ""
     if not any(each in facts for each in _TUNNEL_SOURCES) or any("mpls" in path for path in facts):
         return ""
-    return next((path for path in (each.format(vrf) for each in _TARGETS) if path in facts), "")
+    targets = (path for path in (each.format(vrf) for each in _TARGETS) if path in facts)
+    return next((path for path in targets if "evpn" in line_of(path).split()), "")
 
 
 def unset_tunnel_copies(system: str) -> tuple[str, ...]:
