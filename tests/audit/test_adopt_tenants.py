@@ -100,6 +100,27 @@ def test_vrfs_that_no_tenant_describes_are_named(change: str) -> None:
     assert not tenants.numbers
 
 
+def test_each_vrf_has_a_tenant_of_its_own() -> None:
+    """The name of one that no tenant can have must not become that of another VRF."""
+    devices = collect_devices(tenanted.compiled("frr"))
+    facts = {"acme": "Prod_Network_A1", "globex": "tenant-1"}
+    for name in [name for name in devices if "tor" in name]:
+        reading = devices[name].reading
+        renamed = {
+            path.replace("vrf[acme]", f"vrf[{facts['acme']}]").replace("vrf[globex]", f"vrf[{facts['globex']}]"):
+            facts.get(str(value), value) for path, value in reading.facts.items()
+        }  # fmt: skip
+        devices[name] = replace(
+            devices[name], held=Contents(Reading(renamed, reading.lines, reading.unknown))
+        )
+    found = found_of(devices)
+    tenants = find_tenants(found, order_of(found), ())
+    assert tenants.problem == ""
+    assert {*facts.values()} <= tenants.names.keys()
+    assert len({*tenants.names.values()}) == len(tenants.names)
+    assert tenants.names["tenant-1"] == "tenant-1"
+
+
 @pytest.mark.parametrize(("gpus", "words"), [(8, ""), (4, "no whole GPU"), (0, "no whole GPU")])
 def test_a_host_is_divided_by_whole_gpus_alone(gpus: int, words: str) -> None:
     found = FoundTenants(rails={"host": ("acme", *["globex"] * 6, "")})

@@ -224,10 +224,11 @@ def _choose_names(vrfs: Iterable[str]) -> tuple[dict[str, str], str]:
         found[vrf] = vrf if fits_schema(vrf, schema["$defs"]["vrf_name"], schema) else ""
     if len({vrf.lower() for vrf in found}) < len(found):
         problem = "names of VRFs differ in case alone"
-    for number, vrf in enumerate(found, 1):
-        like = vrf.lower().replace("_", "-")
-        fits = like not in found.values() and fits_schema(like, schema["$defs"]["vrf_name"], schema)
-        found[vrf] = found[vrf] or (like if fits else f"tenant-{number}")
+    for vrf in [vrf for vrf, name in found.items() if not name]:
+        like, used = vrf.lower().replace("_", "-"), {*found.values()}
+        fits = like not in used and fits_schema(like, schema["$defs"]["vrf_name"], schema)
+        free = (f"tenant-{number}" for number in range(1, len(found) + 1))
+        found[vrf] = like if fits else next(name for name in free if name not in used)
     return found, problem
 
 
