@@ -509,25 +509,37 @@ class NxosDriver(NxosConnection):
         operation = self._find_logged_operation(_LOG)
         if operation is None or not operation.succeeded or operation.user != self.username:
             return False
-        (running,) = self._show(CommitError, RUNNING)
+        (self._running,) = self._show(CommitError, RUNNING)
         with self._clean(CommitError):
-            return differs(running, self._show_startup())
+            return differs(self._running, self._show_startup())
 
     def _confirm(self) -> None:
-        status = self._stop_timer()
+        status = self._stop_timer(self._running)
         if self._is_timer_running(status):
             raise CommitError(f"{self.hostname}: the commit timer still runs after the confirmation")
         self._save()
 
-    def _stop_timer(self) -> str:
-        """Confirm the replace; return the status after it, which decides."""
+    def _stop_timer(self, committed: str = "") -> str:
+        """Confirm the replace; return the status after it, which decides.
+
+        Args:
+            committed: what runs unless the switch goes back, which it may have done where the answer is lost; "" for
+                a timer whose end does not matter.
+
+        Raises:
+            CommitError: the switch went back.
+        """
         with self._clean(CommitError):
             assert self.device is not None
             commands = [QUIET, "configure replace commit", STATUS]
             try:
                 answers = self.device.show_list(commands, raw_text=True)
             except NXAPIConnectionError:
-                (status,) = self._show(CommitError, STATUS)
+                status, running = self._show(CommitError, STATUS, RUNNING)
+                if committed and differs(committed, running):
+                    raise CommitError(
+                        f"{self.hostname}: the switch went back before its confirmation"
+                    ) from None
                 if not remaining_s(status):
                     return status
                 answers = self.device.show_list(commands, raw_text=True)

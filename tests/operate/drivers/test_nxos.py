@@ -19,6 +19,7 @@ from napalm.base.exceptions import (
     ReplaceConfigException,
     SessionLockedException,
 )
+from napalm.nxapi_plumbing import NXAPIConnectionError
 
 from fabricc.operate.devices.running import find_differences
 from fabricc.operate.drivers import nxos, nxos_replace, nxos_views
@@ -328,6 +329,32 @@ def test_without_confirmation_the_switch_goes_back(switch: NxosSwitch, driver: A
     time.sleep(0.4)
     assert not driver.has_pending_commit()
     assert switch.running == "hostname old\n"
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_lost_confirmation_that_came_too_late_is_reported(
+    switch: NxosSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch, late: bool
+) -> None:
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=60)
+    send = driver.device.show_list
+
+    def lose_answer(commands: list[str], raw_text: bool = False) -> Any:
+        if "configure replace commit" not in commands:
+            return send(commands, raw_text=raw_text)
+        if late and switch.waiting:
+            switch.waiting = (switch.waiting[0], 0.0)
+        send(commands, raw_text=raw_text)
+        raise NXAPIConnectionError("closed")
+
+    monkeypatch.setattr(driver.device, "show_list", lose_answer)
+    if not late:
+        driver.confirm_commit()
+        assert switch.startup == NEW
+        return
+    with pytest.raises(CommitError, match="went back before"):
+        driver.confirm_commit()
+    assert switch.startup == "hostname saved\n"
 
 
 def test_a_commit_that_waits_is_rolled_back_and_its_timer_stopped(switch: NxosSwitch, driver: Any) -> None:
