@@ -272,9 +272,12 @@ def _read_commit(entry: Any) -> Commit:
 def went_back(before: list[Commit], after: list[Commit]) -> bool:
     """Return whether Junos went back between two lists: it commits that itself, `by root via other`.
 
-    A confirmation may be a commit as well, by the account that confirmed: both were seen on devices of others.
+    A confirmation may be a commit as well, by the account that confirmed: both were seen on devices of others. After
+    Junos went back, others may have committed.
     """
-    return [one.key for one in before] != [one.key for one in after] and after[0].client == _ITSELF
+    old, now = [one.key for one in before], [one.key for one in after]
+    added = next(number for number in range(len(now) + 1) if now[number:] == old[: len(now) - number])
+    return not after or any(one.client == _ITSELF for one in after[:added])
 
 
 def has_one_more(before: list[Commit], after: list[Commit], session: str) -> bool:

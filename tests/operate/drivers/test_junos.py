@@ -24,6 +24,7 @@ from netutils.password import encrypt_juniper_type9
 from fabricc.operate.devices.running import find_differences
 from fabricc.operate.drivers.holds import HoldKind
 from fabricc.operate.drivers.junos_secrets import decode_secret, read_engine
+from fabricc.operate.drivers.junos_views import Commit, went_back
 from tests.operate.drivers.servers.junos import USER, JunosSwitch, junos_switch
 
 if TYPE_CHECKING:
@@ -615,3 +616,25 @@ def test_an_error_next_to_a_warning_is_a_failure(switch: JunosSwitch, driver: An
     assert switch.running == OLD
     with pytest.raises(ReplaceConfigException, match="syntax error"):
         driver.load_replace_candidate(config="bogus\n")
+
+
+@pytest.mark.parametrize(
+    ("later", "expected"),
+    [
+        ((), False),
+        (("netconf",), False),
+        (("other",), True),
+        (("cli", "other"), True),
+        (None, True),
+    ],
+)
+def test_junos_went_back_even_if_somebody_commits_after_it(
+    later: tuple[str, ...] | None, expected: bool
+) -> None:
+    before = [Commit("ops", marked=True, until_s=None, made="2", client="netconf")]
+    before.append(Commit("root", marked=False, until_s=None, made="1", client="other"))
+    after = [
+        Commit("any", marked=False, until_s=None, made=f"3.{at}", client=client)
+        for at, client in enumerate(later or ())
+    ]
+    assert went_back(before, [] if later is None else [*after, *before]) == expected
