@@ -190,6 +190,14 @@ BUT_FRONT: Tables = {
         "ALL|2": {"IN_PORTS": "Ethernet+", "PACKET_ACTION": "DROP", "PRIORITY": "20"},
     },
 }
+BUT_FRONT6: Tables = {
+    "ACL_TABLE": {"SIX": EVERYTHING["ACL_TABLE"]["ALL"], **EVERYTHING["ACL_TABLE"]},
+    "ACL_RULE": {
+        "SIX|1": {"SRC_IPV6": "fe80::/10", "PACKET_ACTION": "ACCEPT", "PRIORITY": "30"},
+        "SIX|2": {"IN_PORTS": "Ethernet+", "PACKET_ACTION": "DROP", "PRIORITY": "20"},
+        "ALL|1": {"ETHER_TYPE": "0x0800", "PACKET_ACTION": "ACCEPT", "PRIORITY": "10"},
+    },
+}
 ODD: Tables = {
     "ACL_TABLE": {"A": [], "B": {"type": "CTRLPLANE", "services": "ANY"}},
     "ACL_RULE": {"B": 3, "B|1": {"SRC_IP": ["x"], "PACKET_ACTION": 7, "PRIORITY": None}},
@@ -206,6 +214,8 @@ ODD: Tables = {
         ("10.0.0.1/31", "10.0.0.0", SSH_ALONE, "control-plane lists drop what no list accepts"),
         ("10.0.0.0/31", "10.0.0.1", EVERYTHING, ""),
         ("10.0.0.0/31", "10.0.0.1", BUT_FRONT, "a control-plane list drops it"),
+        ("10.0.0.0/31", "10.0.0.1", BUT_FRONT6, ""),
+        ("fd00::/127", "fd00::1", BUT_FRONT6, "a control-plane list drops it"),
         ("10.0.0.0/31", "10.0.0.1", ODD, "control-plane lists drop what no list accepts"),
         ("10.0.0/31", "10.0.0.1", {}, ""),
     ],

@@ -9,6 +9,7 @@ switches are let in whole. Lists come with 202505: before, caclmgrd does not rea
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from fnmatch import fnmatchcase
 from ipaddress import collapse_addresses, ip_interface
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -175,6 +176,7 @@ def find_dropped_bfd(raw: Mapping[str, Any], reading: Reading) -> Iterator[tuple
     if not sessions:
         return
     rules = sorted(_service_rules(raw), key=lambda each: -each[0])
+    by_version = {version: [rule for _, own, rule in rules if version in own] for version in LISTS}
     has_list = any(True for _ in _control_plane_rules(raw))
     ports = {}
     for path, value in reading.facts.items():
@@ -188,7 +190,7 @@ def find_dropped_bfd(raw: Mapping[str, Any], reading: Reading) -> Iterator[tuple
         fitting = (length for version, length in lengths if version == far.version)
         near = (ports.get(ip_interface((far.ip, length)).network) for length in fitting)
         for port, own in filter(None, near):
-            if why := _explain_drop(far, port, own, rules, has_list=has_list):
+            if why := _explain_drop(far, port, own, by_version[far.version], has_list=has_list):
                 yield path, neighbor, why
 
 
@@ -203,12 +205,12 @@ def _explain_drop(
     far: IPv4Interface | IPv6Interface,
     port: str,
     own: IPv4Interface | IPv6Interface,
-    rules: Iterable[tuple[int, Rule]],
+    rules: Iterable[Rule],
     *,
     has_list: bool,
 ) -> str:
     """Return why BFD packets of a neighbor do not arrive, "" where they do."""
-    for _, rule in rules:
+    for rule in rules:
         near = _parse_address(rule.network)
         is_here = not rule.port or fnmatchcase(port, rule.port.replace("+", "*"))
         if is_here and (not rule.network or (near is not None and far.ip in near.network)):
@@ -218,22 +220,40 @@ def _explain_drop(
     return f"caclmgrd drops it at {own.ip} without a list" if own.ip == own.network.network_address else ""
 
 
-def _control_plane_rules(raw: Mapping[str, Any], service: str = "") -> Iterator[Mapping[str, Any]]:
-    """Yield the rules of control-plane lists, of one service or of any."""
+def _control_plane_rules(
+    raw: Mapping[str, Any], service: str = ""
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield list and rule of control-plane lists, of one service or of any."""
     lists, rows = raw.get("ACL_TABLE"), raw.get("ACL_RULE")
     if not isinstance(lists, dict) or not isinstance(rows, dict):
         return
     for key, rule in rows.items():
-        own = lists.get(key.partition("|")[0])
+        name = key.partition("|")[0]
+        own = lists.get(name)
         if isinstance(own, dict) and isinstance(rule, dict) and own.get("type") == "CTRLPLANE":
             services = own.get("services")
             if not service or (isinstance(services, list) and service in services):
-                yield rule
+                yield name, rule
 
 
-def _service_rules(raw: Mapping[str, Any]) -> Iterator[tuple[int, Rule]]:
-    """Yield priority and rule of the lists for every service."""
-    for rule in _control_plane_rules(raw, SERVICE):
+def _service_rules(raw: Mapping[str, Any]) -> Iterator[tuple[int, frozenset[int], Rule]]:
+    """Yield priority, IP versions and rule of the lists for every service: iptables and ip6tables have their own."""
+    rules = [*_control_plane_rules(raw, SERVICE)]
+    of_list: defaultdict[str, set[int]] = defaultdict(set)
+    for name, rule in rules:
+        of_list[name] |= _versions_of(rule)
+    for name, rule in rules:
         network = str(rule.get("SRC_IP") or rule.get("SRC_IPV6") or "")
         port, action = str(rule.get("IN_PORTS") or ""), str(rule.get("PACKET_ACTION"))
-        yield whole_number(str(rule.get("PRIORITY"))) or 0, Rule(network, port, action)
+        versions = frozenset(_versions_of(rule) or of_list[name] or LISTS)
+        yield whole_number(str(rule.get("PRIORITY"))) or 0, versions, Rule(network, port, action)
+
+
+def _versions_of(rule: Mapping[str, Any]) -> set[int]:
+    """Return the IP version that a rule states by its source or Ethernet type; none without either."""
+    stated = str(rule.get("ETHER_TYPE")).lower()
+    return {
+        version
+        for version, field in SOURCE.items()
+        if rule.get(field) or stated == ETHER_TYPE[version].lower()
+    }
