@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from fabricc.fabric.infiniband_wiring import Subnet, expand_hosts
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning.infiniband.plan import list_rooms
 from fabricc.front.planning.topology.clos import spine_layer
-from tests.back.infiniband.support import find_codes, make_document, plan_spec, plan_subnets
+from tests.back.infiniband.support import CATALOG, find_codes, make_document, plan_spec, plan_subnets
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -111,6 +112,16 @@ def test_more_rail_groups_than_cores_have_ports_for_lead_to_larger_pods() -> Non
     spec["spines"]["units_per_pod"] = 8
     counts = plan_subnets(spec).counts()
     assert [counts[key] for key in ("tors", "spines", "cores", "core_cables")] == [512, 512, 256, 16384]
+
+
+def test_spines_with_more_ports_are_switches_of_infiniband() -> None:
+    box = {"model": "qm9700"}
+    gpus = {"model": "dgx-h100", "hosts": 64, "hosts_per_unit": 2}
+    text = make_document(gpus=gpus, tors=box, spines=box)
+    (refused,) = [each for each in plan_spec(text).diagnostics if each.code == "FAB3009"]
+    named = re.findall(r"([a-z0-9-]+) \(\d+ ports\)", refused.help)
+    assert all("infiniband" in CATALOG.switches[each].nos for each in named), named
+    assert named or "No spine of the catalog" in refused.help
 
 
 def test_cores_join_the_rails_to_one_subnet() -> None:

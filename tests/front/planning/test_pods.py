@@ -185,3 +185,15 @@ def test_units_without_spines_are_counted_before_another_size_is_tried() -> None
     assert refused.message.startswith("without spines 2 units are 2 islands")
     assert "`gpus.hosts_per_unit: 8` and `spines: {model: sn5600, nos: …}` joins 4 units" in refused.help
     assert "peer_links" not in refused.help
+
+
+@pytest.mark.parametrize("count", [2, None])
+def test_larger_pods_are_named_with_the_number_of_cores_that_joins_them(count: int | None) -> None:
+    tors, spines = {"model": "9364d-gx2a", "nos": "frr"}, {"count": 8, "units_per_pod": 1}
+    gpus = {"model": "dgx-b300", "hosts": 1024, "hosts_per_unit": 8}
+    cores = {"model": "sn4700", "nos": "frr", **({"count": count} if count else {})}
+    spec = make_document(gpus=gpus, tors=tors, spines={**tors, **spines}, cores=cores) | {"planes": 2}
+    (refused,) = [each for each in planned(spec).diagnostics if each.code == "FAB3012"]
+    assert "`spines.units_per_pod: 4` makes them fewer" in refused.help
+    assert ("cores.count" in refused.help) is bool(count)
+    assert fabric_of(apply_keys(spec, refused.help)).shape.units_per_pod == 4

@@ -219,3 +219,24 @@ def test_planes_are_named_for_a_tor_with_ports_enough(hosts: int, named: bool) -
     gpus = {"model": "dgx-h100", "hosts": hosts, "hosts_per_unit": hosts}
     help_ = only_problem(make_document(gpus=gpus, tors=box, spines=box), "FAB3006")
     assert ("`planes: 4`" in help_) is named
+
+
+@pytest.mark.parametrize("spines", [{"model": "7808r4", "nos": "frr"}, None])
+def test_remedies_name_no_more_hosts_of_a_unit_than_a_spec_can_state(spines: dict[str, str] | None) -> None:
+    gpus = {"model": "hgx-b300-8x100", "hosts": 4096, "hosts_per_unit": 16, "wiring": "rail-only"}
+    text = make_document(gpus=gpus, tors={"model": "7808r4", "nos": "frr"}, spines=spines)
+    text |= {"planes": 2} if spines else {}
+    help_ = only_problem(text, "FAB3009" if spines else "FAB3054")
+    sizes = [int(size) for size in re.findall(r"`gpus\.hosts_per_unit: (\d+)`", help_)]
+    assert sizes
+    for size in sizes:
+        spec_of(make_document(gpus={**gpus, "hosts_per_unit": size}))
+    if most := re.search(r"The most hosts of one unit is (\d+)", help_):
+        spec_of(make_document(gpus={**gpus, "hosts_per_unit": int(most[1])}))
+
+
+def test_rails_are_not_separated_a_second_time() -> None:
+    box = {"model": "7060x6-64pe", "nos": "frr"}
+    gpus = {"model": "gb200-nvl72", "hosts": 64, "hosts_per_unit": 2}
+    help_ = only_problem(make_document(gpus=gpus, tors=box, spines={**box, "rails": 4}), "FAB3009")
+    assert "rail-only" not in help_  # FAB3051

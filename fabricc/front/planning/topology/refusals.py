@@ -10,7 +10,7 @@ from fabricc.front.planning.topology import clos
 from fabricc.front.planning.topology.attachments import list_port_splits
 from fabricc.front.planning.topology.layout import port_speeds, ports_at
 from fabricc.front.planning.topology.models import Models, RequestedTier, UnfitError
-from fabricc.front.planning.topology.tors import TorTier, bottom_of, largest_unit
+from fabricc.front.planning.topology.tors import MOST_HOSTS, TorTier, bottom_of, largest_unit
 from fabricc.front.spec.model import ClusterSpec, Tier
 
 if TYPE_CHECKING:
@@ -27,9 +27,8 @@ def report_islands(spec: ClusterSpec, models: Models, bottom: TorTier, units: in
         remedies.append(f"`tors.peer_links: N` joins the two ToRs by N links, at most {bottom.most_uplinks}.")
     group, *others = spec.gpus.groups
     counted = not others and not group.racks
-    most = (
-        ports_at(models.tor, bottom.hosts[0].speed_gbps) - spec.tors.reserved_ports
-    ) // bottom.lead.rails_per_tor
+    free = ports_at(models.tor, bottom.hosts[0].speed_gbps) - spec.tors.reserved_ports
+    most = min(MOST_HOSTS, free // bottom.lead.rails_per_tor)
     if counted and group.hosts <= most:
         remedies.append(f"`gpus.hosts_per_unit: {group.hosts}` puts them behind the ToRs of one unit.")
     tier = Tier(models.tor.name, spec.tors.nos)
@@ -100,7 +99,7 @@ def spine_too_small(
     if slower and not spec.tors.uplink_gbps:
         ports_slower = ports_at(spine.model, max(slower))
         remedies.append(f"`tors.uplink_gbps: {max(slower)}` gives the spine {ports_slower} ports.")
-    if fitting := spines_that_reach(catalog, tors, bottom.up_gbps):
+    if fitting := spines_that_reach(catalog, spec.infiniband is not None, tors, bottom.up_gbps):
         shown = ", ".join(f"{name} ({count} ports)" for name, count in fitting[:6])
         remedies.append(f"A spine of at least {tors:,} ports at {bottom.up_gbps}G: {shown}.")
     else:
@@ -119,7 +118,7 @@ def spine_too_small(
 
 def _with_rails_apart(spec: ClusterSpec, models: Models, bottom: TorTier, tors: int) -> str:
     """Return one sentence on the same hosts with spines for each rail, or "" where that does not fit either."""
-    if bottom.planes.by_rail > 1 or bottom.lead.rails == bottom.lead.rails_per_tor or spec.spines is None:
+    if spec.spines is None or spec.spines.rails or bottom.lead.rails == bottom.lead.rails_per_tor:
         return ""
     units = tors // bottom.sides
     apart = replace(spec, gpus=replace(spec.gpus, rails_apart=True))
@@ -224,9 +223,15 @@ def split_planes(
             yield (*keys, f"`gpus.hosts_per_unit: {most}`"), replace(wanted, gpus=larger)
 
 
-def spines_that_reach(catalog: Catalog, tors: int, speed_gbps: int) -> list[tuple[str, int]]:
-    """Catalog switches with at least `tors` ports of a speed, smallest first."""
-    found = [(name, ports_at(catalog.switches[name], speed_gbps)) for name in catalog.switches]
+def spines_that_reach(
+    catalog: Catalog, infiniband: bool, tors: int, speed_gbps: int
+) -> list[tuple[str, int]]:
+    """Catalog switches of InfiniBand or of Ethernet with at least `tors` ports of a speed, smallest first."""
+    found = [
+        (name, ports_at(model, speed_gbps))
+        for name, model in catalog.switches.items()
+        if ("infiniband" in model.nos) is infiniband
+    ]
     return sorted(
         ((name, ports) for name, ports in found if ports >= tors), key=lambda entry: (entry[1], entry[0])
     )
@@ -277,11 +282,11 @@ def cores_too_small(
     spines: int,
     uplinks: int,
     ports: int,
-    pod_size: int | None,
+    larger: tuple[int, int] | None,
 ) -> Diagnostic:
     """Report cores that cannot join the pods, each with `by_rail` sets of spines, and how many cores or pods could.
 
-    `pod_size`: units of a larger pod, of which the cores can join as many as there then are; None without.
+    `larger`: units of a larger pod, and how many cores can join as many as there then are; None without.
     """
     requested = spec.cores.count if spec.cores else None
     best = clos.core_layer(pods * by_rail, spines, uplinks, ports)
@@ -291,13 +296,15 @@ def cores_too_small(
         fits = (p for p in range(pods, 0, -1) if clos.core_layer(p * by_rail, spines, uplinks, ports))
         most = next(fits, 0)
         text = f"the largest number of pods that fits is {most}"
-        text += f": `spines.units_per_pod: {pod_size}` makes them fewer" if pod_size else ""
+        if larger:
+            text += f": `spines.units_per_pod: {larger[0]}` makes them fewer"
+            text += f", with `cores.count: {larger[1]}`" if requested else ""
     verb = "cannot" if requested else "can"
     count = plural(requested, "core") if requested else "no number of cores"
     sets = f"{by_rail} sets of " if by_rail > 1 else ""
     message = (
-        f"{count} of {core.title} ({ports} ports) {verb} join {plural(pods, 'pod')} of {sets}{spines} spines "
-        f"with {uplinks} uplinks each"
+        f"{count} of {core.title} ({ports} ports) {verb} join {plural(pods, 'pod')} of {sets}{plural(spines, 'spine')} "
+        f"with {plural(uplinks, 'uplink')} each"
     )
     return spec.error(
         "FAB3012", message, "cores", "count" if requested else "model", help=f"Per plane, {text}."

@@ -258,16 +258,15 @@ def _three_tiers(
         larger = (
             (n, _find_pod(spine, n, uplinks, count, count and links, bottom, core_gbps, pins)) for n in sizes
         )
-        size = next(
-            (
-                n
-                for n, pod in larger
-                if pod and clos.core_layer(-(-units // n) * by_rail, pod[1], pod[3], core_ports)
-            ),
-            None,
+        joined = (
+            (n, cores.count)
+            for n, pod in larger
+            if pod and (cores := clos.core_layer(-(-units // n) * by_rail, pod[1], pod[3], core_ports))
         )
         raise UnfitError(
-            cores_too_small(spec, core.model, pods, by_rail, spines, spine_uplinks, core_ports, size)
+            cores_too_small(
+                spec, core.model, pods, by_rail, spines, spine_uplinks, core_ports, next(joined, None)
+            )
         )
     shape = replace(
         _two_tier_shape(bottom, spines, links),

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import ClusterSpec, Tier
 
 _MOST_NAMED = 4
+MOST_HOSTS = 1024
+"""Of a unit, by the schema of the spec."""
 REPIN = "Undo the change, or renumber with `fabricc build --repin`; `fabricc plan --repin` shows the effect."
 UP_CAGES = {False: "{}_up_cage", True: "{}_down_cage"}
 """Uplinks of a tier first (boolean) -> the pin of the cages before its other links."""
@@ -351,7 +353,7 @@ def largest_unit(
 
     `stated`: a number of uplinks in the place of that of the spec or of the ratio.
     """
-    for hosts in range(ports_at(tor, speed) // per_tor, 0, -1):
+    for hosts in range(min(MOST_HOSTS, ports_at(tor, speed) // per_tor), 0, -1):
         links = hosts * per_tor
         uplinks = (
             stated
