@@ -354,6 +354,16 @@ def test_intel_nics_use_several_queue_pairs_and_need_pfc(
     assert next(spec.hosts()).recommended_qps == (1 if nic == "connectx-7" else 3)
 
 
+def test_a_lossy_network_without_a_class_of_rdma_needs_no_pfc(tmp_path: Path) -> None:
+    box = "model: sn4700, nos: cumulus"
+    network = (
+        f"networks: {{frontend: {{hosts_per_unit: 4, tors: {{{box}}}, spines: {{{box}}}, "
+        "priorities: {default: {}}, "
+        "groups: [{name: login, model: cpu-2x100, nic: e810, hosts: 2, hosts_per_unit: 1}]}}\n"
+    )
+    assert not found(compiled(tmp_path, "model: dgx-h100", network), "FAB3355")
+
+
 def test_plan_lists_what_host_files_assume_until_the_spec_leaves_it_out(tmp_path: Path) -> None:
     def assumed(key: str) -> set[str]:
         spec = compiled(tmp_path, f"model: dgx-h100{key}")

@@ -62,9 +62,14 @@ def _unread_split(model: HostModel, attached: Attachment) -> str:
     return f"{source[0].upper()}{source[1:]}" if split and source.startswith("assumed") else ""
 
 
-def _has_flow_control(spec: ClusterSpec, group: HostGroup) -> bool:
-    """Return whether the class of the group's RDMA is lossless; without a name it is the first lossless one."""
-    return any(each.lossless and each.name == (group.rdma_class or each.name) for each in spec.priorities)
+def _lacks_flow_control(spec: ClusterSpec, group: HostGroup, model: HostModel) -> bool:
+    """Return whether the class of the group's RDMA is lossy: its `class`, else the first lossless one if there is any.
+
+    Without either, GPU hosts alone are known to use RDMA, and on the network of the rails.
+    """
+    if not group.rdma_class and (spec.network is not None or not model.gpus):
+        return False
+    return not any(each.lossless and each.name == (group.rdma_class or each.name) for each in spec.priorities)
 
 
 def nic_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
@@ -87,7 +92,7 @@ def nic_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
             )
             help_ = f"Ask the maker, then state `ports` of the NIC in a catalog file. {unread}."
             yield spec.note("FAB3353", message, *group.path, "model", help=help_)
-        if model.nic.needs_flow_control and not _has_flow_control(spec, group):
+        if model.nic.needs_flow_control and _lacks_flow_control(spec, group, model):
             help_ = "Set `lossless: true` of its class, or state `needs_flow_control` of the NIC in a catalog file."
             message = f"RDMA has no PFC, which {model.nic.title} needs for its speed"
             yield spec.warning("FAB3355", message, *group.path, "model", help=help_)
