@@ -113,12 +113,12 @@ def test_frr_has_no_distinguisher_that_it_derives() -> None:
     assert [gap.fatal for gap in load("frr").gaps(tor) if "distinguishers" in gap.feature] == [True]
 
 
-def test_sonic_has_vrfs_of_as_many_characters_as_interfaces() -> None:
-    for name, fatal in (("TWELVE_CHARS", []), ("THIRTEEN_CHAR", [True])):
+def test_sonic_has_vrfs_of_as_many_characters_as_interfaces_after_its_prefix() -> None:
+    for name, fatal in (("TWELVE_CHARS", []), ("THIRTEEN_CHAR", [True]), ("VrfRed", [True])):
         found = compiled("sonic", tenants=OWN.replace("ACME_1", name)).fabric
         assert found is not None
         tor = next(found.switch(at) for at in found.switch_ids() if found.name(at) == TOR)
-        assert [gap.fatal for gap in load("sonic").gaps(tor) if "VRF whose name" in gap.feature] == fatal
+        assert [gap.fatal for gap in load("sonic").gaps(tor) if "VRF" in gap.feature] == fatal
 
 
 def test_the_lock_has_the_numbers() -> None:

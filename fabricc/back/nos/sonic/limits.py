@@ -237,6 +237,12 @@ LIMITS = (
         allowed={"it": Range(1, 15)}, reason="names of VRFs have 15 characters at most, as those of interfaces",
         source="sonic-types.yang, interface_name",
         remedy="write a `vrf` of 12 characters or less in the tenant"),
+    Limit("FAB5830", feature="the VRF `Vrf{it}`",
+        requested=lambda switch: [
+            each.name for each in switch.tenants.tenants if each.name.startswith("Vrf")
+        ] if switch.tenants else [],
+        reason="names of VRFs begin with `Vrf`, which fabricc adds to `{it}`", source="sonic-vrf.yang, VRF_LIST",
+        remedy="write `vrf` without this prefix in the tenant"),
     limits.segments_limit("fabricc has found no source for gateways with one address on all ToRs in SONiC's "
                           "released images",
         on_tors=True),
