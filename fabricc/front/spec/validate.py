@@ -182,7 +182,7 @@ def _diagnostics_of(
                 _other_family(value, path)
                 or (explain_system(value) if path[-1:] == ("nos",) else "")
                 or _printed_name(value, path)
-                or _pattern_help(value, schema),
+                or _pattern_help(value, path, schema),
             )
         case size:
             yield problem("FAB1007", f"{name} {SIZES[str(size)].format(n=f'{expected:,}')}")
@@ -471,17 +471,17 @@ _RANGE = re.compile(r"([a-z0-9-]+)\[([0-9]{1,5})(?:-|\.\.)([0-9]{1,5})\]")
 """Names with a range of numbers as Slurm and Ansible write it."""
 
 
-def _pattern_help(value: str, schema: dict[str, Any]) -> str:
+def _pattern_help(value: str, path: KeyPath, schema: dict[str, Any]) -> str:
     """Return a repaired value when a plain one fits, else an example."""
     plain = clip(value.lower(), 64)
     is_server = schema.get("patternErrorMessage", "").startswith("an address")
     if is_server and (match := _SERVER.fullmatch(plain)) and compiled(schema["pattern"]).search(match[1]):
-        other = (
-            " For TLS add `syslog_tls: {ca: NAME}`." if plain.startswith(("tls:", "tcp+tls:")) else _OVERLAY
-        )
+        over_tls = "syslog" in path and plain.startswith(("tls:", "tcp+tls:"))
+        other = " For TLS add `syslog_tls: {ca: NAME}`." if over_tls else _OVERLAY
         return f"Write the address alone: '{match[1]}'.{other}"
     if names := _RANGE.fullmatch(plain):
-        span = f"{names[1]}{names[2]}..{names[3]}"
+        first, last = sorted((names[2], names[3]), key=int)
+        span = f"{names[1]}{first}..{last}"
         taken = compiled(schema["pattern"]).search(span)
         return f"Write the range as '{span}'." if taken else "Name each one: this key has no ranges."
     words = re.split(r"[^a-z0-9.]+", plain)

@@ -87,10 +87,21 @@ def test_numbers_that_a_spec_states_are_those_of_the_files(nos: str) -> None:
     assert {port.vrf for port in tor.ports} == {"", "ACME_1", "globex"}
 
 
-def test_the_gap_of_nics_counts_vxlan_only_where_there_is_vxlan() -> None:
-    noted = list_findings(compiled("frr"), "FAB3323")
-    assert [each.partition(":")[0] for each in noted] == ["FAB3323 NVIDIA ConnectX-7"]
-    assert list_findings(compiled("frr", spines=False), "FAB3323") == []
+@pytest.mark.parametrize(
+    ("nic", "spines", "noted"),
+    [
+        ("bluefield-3", True, ["FAB3323 NVIDIA BlueField-3"]),
+        ("bluefield-3", False, []),
+        ("connectx-7", True, []),  # NVIDIA's profiles have no such NIC
+    ],
+)
+def test_the_gap_of_nics_counts_vxlan_only_where_a_source_states_it(
+    tmp_path: Path, nic: str, spines: bool, noted: list[str]
+) -> None:
+    path = tmp_path / "cluster.yaml"
+    path.write_text(spec_text("frr", spines=spines).replace("grand-teton", f"grand-teton, nic: {nic}"))
+    found = list_findings(compile_spec(path, gaps=False), "FAB3323")
+    assert [each.partition(":")[0] for each in found] == noted
 
 
 @pytest.mark.parametrize("key", CLASHES)

@@ -131,6 +131,21 @@ CASES = {
             "name in lower case | Write the address alone: '172.16.0.3'. For TLS add `syslog_tls: {ca: NAME}`."
         ],
     ),
+    "a time server with the scheme of TLS": (
+        change_spec("mtu:", "management: {ntp: ['tls://172.16.0.3']}\nmtu:"),
+        [
+            "18:20 FAB1006 management.ntp[0] cannot be 'tls://172.16.0.3': it must be an address, or a host name in "
+            "lower case | Write the address alone: '172.16.0.3'. For other settings write an overlay: "
+            "`fabricc docs company-standards`."
+        ],
+    ),
+    "a range of hosts as Slurm writes it, in the wrong order": (
+        change_spec("mtu:", "tenants: {a: {hosts: ['su001-host[09-01]']}}\nmtu:"),
+        [
+            "18:23 FAB1006 tenants.a.hosts[0] cannot be 'su001-host[09-01]': it must be a name, or names with "
+            "ascending numbers such as su001-host01..16 | Write the range as 'su001-host01..09'."
+        ],
+    ),
     "what others call a setting of management": (
         change_spec("mtu:", "management: {ldap: {}, motd: Hi}\nmtu:"),
         [
