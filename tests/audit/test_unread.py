@@ -223,9 +223,21 @@ ODD: Tables = {
 def test_bfd_that_the_switch_itself_drops_is_named(own: str, far: str, lists: Tables, why: str) -> None:
     """As caclmgrd's own rules did in two namespaces with FRR's bfdd."""
     tables = merge_rows(INTERFACE={"Ethernet0": {}, f"Ethernet0|{own}": {}}) | lists
-    reading = SONIC.read({"config_db.json": json.dumps(tables), "frr.conf": WITH_BFD.format(far, far)})
-    dropped = {path: text for path, text in reading.facts.items() if path.startswith("unread[BFD")}
+    dropped = _read_dropped_bfd(tables, far)
     assert dropped == ({f"unread[BFD of {far}]": why} if why else {})
+
+
+@pytest.mark.parametrize(("own", "far", "drops"), [("10.0.0.1/24", "10.0.0.9", True), ("fd00::1/64", "fd00::2", True),
+                                                   ("10.0.0.2/24", "10.0.0.1", False)])  # fmt: skip
+def test_bfd_at_the_gateway_of_a_vlan_is_dropped(own: str, far: str, drops: bool) -> None:
+    """The address that tests/cacl of sonic-mgmt expects caclmgrd to block."""
+    tables = merge_rows(VLAN={"Vlan10": {"vlanid": "10"}}, VLAN_INTERFACE={"Vlan10": {}, f"Vlan10|{own}": {}})
+    assert bool(_read_dropped_bfd(tables, far)) is drops
+
+
+def _read_dropped_bfd(tables: Tables, far: str) -> dict[str, object]:
+    reading = SONIC.read({"config_db.json": json.dumps(tables), "frr.conf": WITH_BFD.format(far, far)})
+    return {path: text for path, text in reading.facts.items() if path.startswith("unread[BFD")}
 
 
 BGP_OFF = "hostname leaf1\nrouter bgp 65001\n  {}\n  router-id 192.0.2.1\n  neighbor 192.0.2.2\n    remote-as 65002\n"

@@ -209,7 +209,10 @@ def _explain_drop(
     *,
     has_list: bool,
 ) -> str:
-    """Return why BFD packets of a neighbor do not arrive, "" where they do."""
+    """Return why BFD packets of a neighbor do not arrive, "" where they do.
+
+    Without a list, caclmgrd drops what is for the first address of a network, of a VLAN for its first host.
+    """
     for rule in rules:
         near = _parse_address(rule.network)
         is_here = not rule.port or fnmatchcase(port, rule.port.replace("+", "*"))
@@ -217,7 +220,8 @@ def _explain_drop(
             return "" if rule.action == "ACCEPT" else "a control-plane list drops it"
     if has_list:
         return "control-plane lists drop what no list accepts"
-    return f"caclmgrd drops it at {own.ip} without a list" if own.ip == own.network.network_address else ""
+    blocked = next(own.network.hosts()) if port.startswith("Vlan") else own.network.network_address
+    return f"caclmgrd drops it at {own.ip} without a list" if own.ip == blocked else ""
 
 
 def _control_plane_rules(
