@@ -198,6 +198,24 @@ BUT_FRONT6: Tables = {
         "ALL|1": {"ETHER_TYPE": "0x0800", "PACKET_ACTION": "ACCEPT", "PRIORITY": "10"},
     },
 }
+OF_AN_IPV6_FABRIC: Tables = {
+    "ACL_TABLE": {"ALL": EVERYTHING["ACL_TABLE"]["ALL"], "SIX": EVERYTHING["ACL_TABLE"]["ALL"]},
+    "ACL_RULE": {
+        "ALL|1": {
+            "ETHER_TYPE": "0x0800",
+            "IN_PORTS": "Ethernet+",
+            "PACKET_ACTION": "DROP",
+            "PRIORITY": "9999",
+        },
+        "SIX|1": {
+            "ETHER_TYPE": "0x86DD",
+            "SRC_IPV6": "fd00::/64",
+            "PACKET_ACTION": "ACCEPT",
+            "PRIORITY": "9999",
+        },
+    },
+}
+"""As fabricc writes the lists without access networks."""
 ODD: Tables = {
     "ACL_TABLE": {"A": [], "B": {"type": "CTRLPLANE", "services": "ANY"}},
     "ACL_RULE": {"B": 3, "B|1": {"SRC_IP": ["x"], "PACKET_ACTION": 7, "PRIORITY": None}},
@@ -216,6 +234,7 @@ ODD: Tables = {
         ("10.0.0.0/31", "10.0.0.1", BUT_FRONT, "a control-plane list drops it"),
         ("10.0.0.0/31", "10.0.0.1", BUT_FRONT6, ""),
         ("fd00::/127", "fd00::1", BUT_FRONT6, "a control-plane list drops it"),
+        ("fd00::/127", "fd00::1", OF_AN_IPV6_FABRIC, ""),
         ("10.0.0.0/31", "10.0.0.1", ODD, "control-plane lists drop what no list accepts"),
         ("10.0.0/31", "10.0.0.1", {}, ""),
     ],
