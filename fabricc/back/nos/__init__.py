@@ -94,6 +94,16 @@ def plan_application(name: str, before: Mapping[str, str], after: Mapping[str, s
     return found if found and found.way else None
 
 
+def restore_unprinted(name: str, running: Mapping[str, str], planned: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the printed files of a switch, with planned secrets where its system prints a sign in place of any.
+
+    Such files can be loaded again: the sign itself is another secret.
+    """
+    method = getattr(load(name), "restore_unprinted", None)
+    found: Mapping[str, str] = method(running, planned) if method else running
+    return found
+
+
 def skipped_lines(name: str, files: Mapping[str, str]) -> list[tuple[str, int, str]]:
     """Return file, line and text of what the reader of a system passes over without a finding."""
     back_end: Any = load(name)

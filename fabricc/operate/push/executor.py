@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from fabricc.back import nos as back_ends
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import plan_peers
 from fabricc.operate.change.resources import Effect
@@ -102,7 +103,8 @@ class Executor(RollbackRunner):
             self._drain_target_files(name)
         if not measured.get("sessions", True) and list_sessions(device.nos, files):
             del measured["sessions"]  # an answer without them is no state to compare with
-        held, secrets = extract_secrets(device.nos, files)
+        loadable = back_ends.restore_unprinted(device.nos, files, wanted)
+        held, secrets = extract_secrets(device.nos, loadable)
         if wanted != self.source.files(name):
             wanted, secrets = extract_secrets(device.nos, wanted, secrets)
         before, after = running.pack_files(held), running.pack_files(wanted)

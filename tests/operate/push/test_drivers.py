@@ -119,8 +119,11 @@ class Bench:
 
 
 @contextmanager
-def make_bench(folder: Path, nos: str, change: str = CHANGE) -> Iterator[Bench]:
-    spec = specs.write(folder / "spec", SPEC.format(model=MODELS[nos], nos=nos))
+def make_bench(
+    folder: Path, nos: str, change: str = CHANGE, *, secrets: dict[str, str] | None = None, more: str = ""
+) -> Iterator[Bench]:
+    """Yield a switch and the tree for it; `more`: lines after the accounts, `secrets`: in the access file."""
+    spec = specs.write(folder / "spec", SPEC.format(model=MODELS[nos], nos=nos) + more)
     texts = list(build_spec(spec, folder / "out").render_states(NAME, {4}))
     spec.write_text(spec.read_text() + change)
     source = build_spec(spec, folder / "out")
@@ -135,7 +138,11 @@ def make_bench(folder: Path, nos: str, change: str = CHANGE) -> Iterator[Bench]:
             "password": {"file": str(folder / "password")},
             "timeout_s": 20,
             "devices": {NAME: device.login()},
+            "secrets": {name: {"file": str(folder / name)} for name in secrets or {}},
         }
+        for name, secret in (secrets or {}).items():
+            (folder / name).write_text(secret + "\n")
+            (folder / name).chmod(0o600)
         (spec.parent / "fabricc-access.yaml").write_text(yaml.safe_dump(stated))
         yield found
 
@@ -191,6 +198,24 @@ def test_a_push_shows_its_difference_drains_changes_and_is_then_unchanged(switch
     assert (switch.state(), switch.new) == ("undrained", True)
     switch.push(status=0)
     assert switch.state() == "unchanged"
+
+
+@pytest.mark.slow
+def test_an_account_of_cumulus_keeps_its_password_in_a_drain_and_a_rollback(tmp_path: Path) -> None:
+    """NVUE prints a star in place of any hash; loaded again, the star would be a hash that no password has."""
+    stored = "$6$abcdefgh$storedhash"
+    key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGcNvPKesg8/THyG8L4rLIV7Yfbhs1rjnFe40KXV3Gwr"
+    account = f'    - {{name: ops, ssh_key: "{key}", password: {{secret: ops}}}}\n'
+    with make_bench(tmp_path, "cumulus", more=account, secrets={"ops": stored}) as switch:
+        switch.push(status=0)
+        assert (switch.state(), switch.new) == ("undrained", True)
+        switch.push("--rollback", "1", status=0)
+        assert not switch.new
+        loaded = [
+            file.read_text() for file in (tmp_path / "switch" / "revisions").iterdir() if file.name != "1"
+        ]
+        assert len(loaded) > 3
+        assert [text for text in loaded if f"hashed-password: {stored}" not in text] == []
 
 
 MOST_REQUESTS = 30

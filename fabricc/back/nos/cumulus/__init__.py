@@ -133,6 +133,11 @@ class Cumulus:
         """`startup.yaml` for `nv config replace`."""
         return {words.FILE: render(switch)}
 
+    def restore_unprinted(self, running: Mapping[str, str], planned: Mapping[str, str]) -> dict[str, str]:
+        """Return printed files with the planned hashes of accounts, which NVUE never prints."""
+        text = services_rows.restore_hashes(running.get(words.FILE, ""), planned.get(words.FILE, ""))
+        return {**running, words.FILE: text} if words.FILE in running else dict(running)
+
     def command_lines(self, files: Mapping[str, str]) -> Iterator[tuple[str, int]]:
         """Yield file and line of snippets, which write any file and restart services, and of hooks."""
         for file, text in files.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus import tenants
@@ -10,6 +11,7 @@ from fabricc.back.nos.cumulus.services import (
     ACCESS,
     ITSELF,
     LOGIN_PORTS,
+    UNUSABLE_PASSWORD,
     factory_tree,
     hashing_tree,
     lldp_settings,
@@ -21,8 +23,10 @@ from fabricc.back.nos.cumulus.startup import (
     File,
     constant_rows,
     fixed_text,
+    format_scalar,
     nearest_line,
     node_part,
+    parse_startup,
     scope_at,
     table_entries_at,
     table_part,
@@ -30,11 +34,12 @@ from fabricc.back.nos.cumulus.startup import (
 from fabricc.back.nos.cumulus.words import MANAGEMENT_VRF, OWN_ACCOUNT
 from fabricc.back.nos.management import state_keys
 from fabricc.back.reading import Entry, Fact, Keep, Row, Scope, Silent
+from fabricc.back.reading.tree import find_node
 from fabricc.fabric.facts import SNMP_LEVEL, join_banner
 from fabricc.fabric.model import SECRET_PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 
 def rows(release: Release) -> Sequence[Row]:
@@ -340,3 +345,29 @@ def _finish_access(file: File, root: Scope) -> None:
         file.put(f"acl[{name}]/bound", "inbound" if "inbound" in scope.values else "false", scope.line)
         if name not in lists:
             file.missing(nearest_line(root, "acl"), f"acl {name} is not defined")
+
+
+_PRINTED_HASH = re.compile(r"(hashed-password['\"]?: *)(['\"])\*\2")
+
+
+def restore_hashes(running: str, planned: str) -> str:
+    """Return what a switch prints, with the planned hash of each account for which it prints a star.
+
+    `nv config show` prints `*` in place of any hash. Loaded again, it is a hash that no password has.
+    """
+    hashes = {name: value for name, value, _ in _list_hashes(planned)}
+    lines = running.split("\n")
+    for name, value, line in _list_hashes(running):
+        stated = hashes.get(name, UNUSABLE_PASSWORD)
+        if value == UNUSABLE_PASSWORD != stated and lines[line - 1].count("hashed-password") == 1:
+            word = format_scalar(stated).replace("\\", r"\\")
+            lines[line - 1] = _PRINTED_HASH.sub(rf"\g<1>{word}", lines[line - 1])
+    return "\n".join(lines)
+
+
+def _list_hashes(text: str) -> Iterator[tuple[str, str, int]]:
+    """Yield each account that has a hash, the hash and its line."""
+    users = find_node(parse_startup(text).nodes, "set", "system", "aaa", "user")
+    for user in users.children or () if users else ():
+        if found := find_node(user.children, "hashed-password"):
+            yield user.key[0], found.key[-1], found.line

@@ -217,3 +217,22 @@ def test_a_profile_that_does_not_mark_states_no_thresholds(word: str) -> None:
     stated, expected = CUMULUS.read({FILE: off}).facts, CUMULUS.read({FILE: TEXT}).facts
     assert any("ecn_min_bytes" in path for path in expected)
     assert not [path for path in stated if "ecn_" in path]
+
+
+def test_a_printed_star_is_loaded_again_as_the_planned_hash() -> None:
+    """`nv config show` prints a star in place of any hash, and a locked account has a star of its own."""
+    planned = CUMULUS.render(VARIANTS["settings"])[FILE]
+    printed = re.sub(r"(hashed-password: ).*", r"\1'*'", planned)
+    assert printed.count("'*'") > planned.count("'*'") > 0
+    assert CUMULUS.restore_unprinted({FILE: printed}, {FILE: planned}) == {FILE: planned}
+    other = planned.replace("hashed-password: FABRICC", "hashed-password: $6$it\\1is$another # FABRICC")
+    for text in (
+        other,
+        "",
+        "- set: {system: {aaa: {user: {}}}}\n",
+        "hostname: [",
+        "nv set system aaa user a\n",
+    ):
+        assert CUMULUS.restore_unprinted({FILE: text}, {FILE: planned}) == {FILE: text}
+    assert CUMULUS.restore_unprinted({FILE: printed}, {FILE: ""}) == {FILE: printed}
+    assert CUMULUS.restore_unprinted({}, {FILE: planned}) == {}
