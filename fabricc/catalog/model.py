@@ -44,6 +44,10 @@ class CageGroup:
         return range(self.first, self.first + self.count)
 
 
+TABLE_MTU_BYTES = 9216
+"""Port MTU that the published tables are computed with (every Spectrum table reproduces with it)."""
+
+
 @dataclass(frozen=True, slots=True)
 class HeadroomRow:
     """One row of a platform's lossless table (bytes): what one priority group needs at a speed and length.

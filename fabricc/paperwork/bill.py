@@ -217,7 +217,7 @@ def _suggest_media(missing: MissingParts) -> str:
         return f"Use {', or '.join(ways)}."
     if _is_split_twice(missing):
         return "Plan an optical shuffle panel between them, or fewer `planes`, or a switch whose ports are not split."
-    models = "`gpus.model` or `tors.model`" if missing.kind == "host" else "a `model` of its switches"
+    models = "`gpus.model` or `tors.model`" if missing.kind == "host" else "`model` of its switches"
     return f"Take another {models} with ports that parts join, or add a maker's part to the bill."
 
 

@@ -130,3 +130,13 @@ def test_the_first_number_of_a_release_leads_to_the_newest(
     spec.write_text(SPEC.format(model=model, nos=written))
     (first, *_) = [each for each in compile_spec(spec).diagnostics if each.code == "FAB3015"]
     assert first.help == f"Write `{newest}`, the newest that fabricc knows."
+
+
+def test_systems_without_pfc_are_apart_where_a_class_is_lossless(tmp_path: Path) -> None:
+    spec = tmp_path / "cluster.yaml"
+    spec.write_text(SPEC.format(model="sn5600", nos="junos"))
+    (first, *_) = [each for each in compile_spec(spec).diagnostics if each.code == "FAB3016"]
+    assert first.help == "NOSes of that model: cumulus, sonic; without lossless classes also frr."
+    spec.write_text(spec.read_text().replace("lossless: true", "lossless: false"))
+    (first, *_) = [each for each in compile_spec(spec).diagnostics if each.code == "FAB3016"]
+    assert first.help == "NOSes of that model: cumulus, frr, sonic."

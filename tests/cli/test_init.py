@@ -254,6 +254,7 @@ def test_a_link_that_leads_out_leaves_the_folder_without_files(fabricc: Fabricc,
 
 def test_answers_that_do_not_build_write_nothing(fabricc: Fabricc, tmp_path: Path) -> None:
     ran = fabricc("init", str(tmp_path / "a"), "--hosts", "xe9680", "--switches", "qfx5240-64od")
+    assert '`management: {users: [{name: netops, ssh_key: "ssh-ed25519 …"}]}`' in ran.err
     assert (ran.status, "FAB5513" in ran.err, "--ssh-key" in ran.err) == (1, True, True)
     assert "\ncluster.yaml:" in f"\n{ran.err}"
     assert not (tmp_path / "a").exists()

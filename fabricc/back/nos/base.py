@@ -51,12 +51,12 @@ class Nos(Protocol):
     A system whose changes interrupt more than their facts do also has `application(before, after)`, from files to
     files; it returns an `Application`, or raises a ValueError where they cannot be read. Its `typical_applications`
     yields what is often done to a switch, with how that is applied. One whose configuration sets the size of the pool
-    of shared headroom has `sets_headroom_pool = True`. One without figures for lossless classes over long cables has
-    `longest_cable_m(model)`, in metres. One with a command that sets a documented lossless policy has
-    it as `vendor_policy`, and writes the command for a switch whose `qos.vendor` is set. One whose port names
-    depend on speeds has `name_at_speed(model, name, speed_gbps)`, which changes a name that `port_name` returned. One
-    whose files contain texts that follow from addresses, such as a MAC address or the network that several links join
-    in, has `derived_texts(switch)`, which returns them.
+    of shared headroom has `sets_headroom_pool = True`. One that leaves PFC to a driver has `sets_pfc = False`. One
+    without figures for lossless classes over long cables has `longest_cable_m(model)`, in metres. One with a command
+    that sets a documented lossless policy has it as `vendor_policy`, and writes the command for a switch whose
+    `qos.vendor` is set. One whose port names depend on speeds has `name_at_speed(model, name, speed_gbps)`, which
+    changes a name that `port_name` returned. One whose files contain texts that follow from addresses, such as a MAC
+    address or the network that several links join in, has `derived_texts(switch)`, which returns them.
     """
 
     name: str

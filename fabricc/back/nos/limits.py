@@ -359,8 +359,12 @@ def open_management_limit(reason: str, source: str) -> Limit:
     )  # fmt: skip
 
 
+USERS = '`management: {{users: [{{name: netops, ssh_key: "ssh-ed25519 …"}}]}}`'
+"""How a spec states an account, in a remedy that is formatted."""
+
+
 def accounts_limit(
-    code: str, reason: str, remedy: str = "name at least one user with a key under `management`"
+    code: str, reason: str, remedy: str = f"name at least one user with a key: {USERS}"
 ) -> Limit:
     """Return the limit for a spec without users, on which no login is possible."""
     return Reservation(code, feature="no account with an SSH key",

@@ -60,6 +60,14 @@ class Naming:
         """
         return bool(getattr(back_ends.load(nos), "sets_headroom_pool", False))
 
+    def sets_pfc(self, nos: str) -> bool:
+        """Return whether the configuration of the NOS sets PFC.
+
+        Raises:
+            KeyError: no such NOS.
+        """
+        return bool(getattr(back_ends.load(nos), "sets_pfc", True))
+
     def longest_cable_m(self, nos: str, model: SwitchModel) -> int | None:
         """Return the longest cable of a lossless class that the NOS has figures for; None where it sets no limit.
 

@@ -142,7 +142,8 @@ class Request:
             changed = list(self.groups)
             changed[at] = replace(group, ports=ports)
             if replace(self, groups=tuple(changed)).proposable:
-                return f"{ports} ports at {group.speed_gbps}G with {group.headroom.cable_m} m"
+                fewer = f"{ports} ports at {group.speed_gbps}G with {group.headroom.cable_m} m"
+                return f"{fewer} (`reserved_ports: {group.ports - ports}` of the tier)"
         return ""
 
     def _least_oversubscription(self) -> str:

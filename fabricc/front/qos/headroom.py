@@ -12,7 +12,14 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass, replace
-from fabricc.catalog.model import Buffers, Formula, HeadroomRow, SpectrumFigures, TofinoFigures
+from fabricc.catalog.model import (
+    TABLE_MTU_BYTES,
+    Buffers,
+    Formula,
+    HeadroomRow,
+    SpectrumFigures,
+    TofinoFigures,
+)
 from fabricc.fabric.qos import Headroom
 from fabricc.front.qos.wire import (
     KIB,
@@ -32,9 +39,6 @@ from fabricc.front.qos.wire import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-
-TABLE_MTU_BYTES = 9216
-"""Port MTU that the published tables are computed with (every Spectrum table reproduces with it)."""
 
 TILE_NS = 120
 """Crossing of a tile at port speed, on Spectrum-4 and -5."""

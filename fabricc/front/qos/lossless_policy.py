@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
+from fabricc.catalog.model import TABLE_MTU_BYTES
 from fabricc.fabric.qos import Ecn, Headroom, PortProfile, SwitchQos, TrafficClass, VendorPolicy, Watchdog
 from fabricc.front.qos.ecn import (
     DCQCN,
@@ -21,7 +22,7 @@ from fabricc.front.qos.ecn import (
 )
 from fabricc.front.qos.finding import QosFinding
 from fabricc.front.qos.fit import Request, fit_findings, floor_findings
-from fabricc.front.qos.headroom import TABLE_MTU_BYTES, find_headroom, longest_listed_m
+from fabricc.front.qos.headroom import find_headroom, longest_listed_m
 from fabricc.front.qos.pools import (
     PortGroup,
     group_name,
@@ -406,7 +407,9 @@ def _no_headroom(model: SwitchModel, kind: LinkKind, most_m: int | None) -> QosF
     longest = longest_listed_m(model.buffers, speed)
     if longest is not None:
         fitting = longest if most_m is None else min(longest, most_m)
-        return QosFinding("FAB4002", Severity.ERROR, message, f"the largest that fits is {fitting} m")
+        return QosFinding(
+            "FAB4002", Severity.ERROR, message, f"set `length_m` in `cables` to {fitting} at most"
+        )
     return QosFinding("FAB4002", Severity.ERROR, message, _listed_speeds(model.buffers, speed))
 
 

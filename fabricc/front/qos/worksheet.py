@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.catalog.model import TABLE_MTU_BYTES
 from fabricc.front.qos.ecn import (
     DCQCN,
     FLOOR_MTUS,
@@ -14,7 +15,7 @@ from fabricc.front.qos.ecn import (
     most_lossy_queues,
     wanted_thresholds,
 )
-from fabricc.front.qos.headroom import TABLE_MTU_BYTES, compute_headroom
+from fabricc.front.qos.headroom import compute_headroom
 from fabricc.front.qos.lossless_policy import (
     LinkKind,
     drop_point_bytes,

@@ -106,7 +106,7 @@ def _read_group(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings: Fi
         _check_rack_list(racks, path, findings)
         racks = dict.fromkeys(racks, ())
         return HostGroup(name, model, len(racks) * per_unit, per_unit, racks=racks, path=path)
-    named = _sort_racks(racks, per_unit, path, findings)
+    named = _sort_racks(raw, racks, per_unit, path, findings)
     total = sum(len(hosts) or per_unit for hosts in named.values())
     return HostGroup(name, model, total, per_unit, racks=named, path=path)
 
@@ -140,7 +140,7 @@ def _rail_racks(
             named = [f"{rack}-host{number:02d}" for number in range(1, hosts + 1)]
         if per_rack is not None and len(named) > per_rack:
             message = f"rack '{rack}' has {len(named)} hosts, more than hosts_per_rack {per_rack}"
-            help_ = f"Move {len(named) - per_rack} to another rack, or raise hosts_per_rack to {len(named)}."
+            help_ = _overfull_help(raw, len(named), per_rack, findings)
             findings.error("FAB2005", message, *path, "racks", rack, help=help_)
         names += named
         rack_of |= dict.fromkeys(named, rack)
@@ -189,7 +189,11 @@ def _check_rack_list(racks: list[str], path: KeyPath, findings: Findings) -> Non
 
 
 def _sort_racks(
-    racks: Mapping[str, int | list[str]], per_unit: int, path: KeyPath, findings: Findings
+    raw: Mapping[str, Any],
+    racks: Mapping[str, int | list[str]],
+    per_unit: int,
+    path: KeyPath,
+    findings: Findings,
 ) -> dict[str, tuple[str, ...]]:
     """Racks by name, in natural order of their names, so that the order in the file means nothing."""
     result: dict[str, tuple[str, ...]] = {}
@@ -199,7 +203,7 @@ def _sort_racks(
         result[rack] = () if isinstance(hosts, int) else tuple(hosts)
         if count > per_unit:
             message = f"rack '{rack}' has {count} hosts, more than hosts_per_rack {per_unit}"
-            help_ = f"Move {count - per_unit} to another rack, or raise hosts_per_rack to {count}."
+            help_ = _overfull_help(raw, count, per_unit, findings)
             findings.error("FAB2005", message, *path, "racks", rack, help=help_)
         elif isinstance(hosts, int) and count < per_unit:
             message = f"rack '{rack}' is counted with {count} hosts of {per_unit}"
@@ -209,6 +213,15 @@ def _sort_racks(
             )
             findings.error("FAB2005", message, *path, "racks", rack, help=help_)
     return result
+
+
+def _overfull_help(raw: Mapping[str, Any], count: int, most: int, findings: Findings) -> str:
+    """Return what to do about a rack with more hosts than planned; NVLink joins no more than its domain has."""
+    move = f"Move {count - most} to another rack, by name where it is not full"
+    host = load_catalog_of(findings.document)[0].hosts.get(raw.get("model", ""))
+    if host is not None and 1 < host.domain_hosts < count:
+        return f"{move}: NVLink joins {host.domain_hosts} hosts of {host.name}."
+    return f"{move}, or raise hosts_per_rack to {count}."
 
 
 def _natural_key(name: str) -> tuple[tuple[int, int, str], ...]:

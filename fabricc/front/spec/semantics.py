@@ -171,7 +171,8 @@ def check_acceptances(accept: Sequence[Acceptance], findings: Findings) -> None:
         path = ("accept", index, "code")
         if each.code not in TITLES:
             close = get_close_matches(each.code, TITLES, 1)
-            help_ = f"Did you mean {close[0]} ({TITLES[close[0]]})?" if close else ""
+            help_ = f"Did you mean {close[0]} ({TITLES[close[0]]})? " if close else ""
+            help_ += f"If an earlier version reported it, remove accept[{index}]."
             findings.error("FAB2061", f"no diagnostic has the code {each.code}", *path, help=help_)
         elif each.code < "FAB2":
             message = f"{each.code} cannot be accepted: {TITLES[each.code]}"

@@ -22,6 +22,7 @@ from fabricc.catalog.library import (
     name_models,
 )
 from fabricc.catalog.load import load_catalog
+from fabricc.catalog.model import TABLE_MTU_BYTES
 from fabricc.catalog.nos_names import explain_system
 from fabricc.front.spec.document import cluster_schema, format_path, format_value, join_words, resolve_schema
 
@@ -167,11 +168,14 @@ def _diagnostics_of(
         case "minimum" | "maximum":
             least, most = schema.get("minimum"), schema.get("maximum")
             nearest = least if error.validator == "minimum" else most
+            tabled = (
+                f" Published buffer tables are for {TABLE_MTU_BYTES} at most." if "mtu" in path[-2:] else ""
+            )
             yield problem(
                 "FAB1005",
                 f"{name} cannot be {format_value(value)}",
                 (_partition_key_help(value) if path and path[-1] == "pkey" else "")
-                or f"It ranges from {least} to {most}; the nearest that fits is {nearest}.",
+                or f"It ranges from {least} to {most}; the nearest that fits is {nearest}.{tabled}",
             )
         case "pattern":
             what = schema.get("patternErrorMessage", "")

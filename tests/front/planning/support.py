@@ -41,6 +41,9 @@ class AnyNos:
     def sets_headroom_pool(self, nos: str) -> bool:
         return True
 
+    def sets_pfc(self, nos: str) -> bool:
+        return True
+
     def longest_cable_m(self, nos: str, model: SwitchModel) -> None:
         return None
 

@@ -141,13 +141,13 @@ def test_a_cable_longer_than_the_table() -> None:
     finding = only_finding(findings)
     assert finding.code == "FAB4002"
     assert finding.message == "Dell Z9864F-ON has no headroom figures for a 301 m cable at 400G"
-    assert finding.help == "the largest that fits is 300 m"
+    assert finding.help == "set `length_m` in `cables` to 300 at most"
     assert names == {(400, 5): "400g-5m"}
     assert [p.name for p in qos.profiles] == ["400g-5m"]
     shorter = only_finding(
         make_policy({(400, 301): 2, (400, 5): 2}, model=make_z9864f(), longest_cable_m=100)[1]
     )
-    assert shorter.help == "the largest that fits is 100 m"
+    assert shorter.help == "set `length_m` in `cables` to 100 at most"
 
 
 def test_a_speed_that_the_table_lacks() -> None:
@@ -163,7 +163,8 @@ def test_over_budget_names_what_fits_and_it_does() -> None:
     finding = only_finding(make_policy(links, classes=TWO_LOSSLESS)[1])
     assert (finding.code, finding.severity) == ("FAB4003", Severity.ERROR)
     assert finding.help == (
-        "the largest that fits is 1 lossless class; or cables of 40 m; or 99 ports at 400G with 300 m; "
+        "the largest that fits is 1 lossless class; or cables of 40 m; or 99 ports at 400G with 300 m "
+        "(`reserved_ports: 29` of the tier); "
         "or headroom as a pool, `buffers: {headroom_oversubscription: 2}`"
     )
     errors = {
@@ -198,7 +199,8 @@ def test_a_headroom_pool_beyond_anything_shipped_is_an_error_until_accepted() ->
     assert (finding.code, finding.severity) == ("FAB4004", Severity.ERROR)
     assert "oversubscribed 10.4 times" in finding.message
     assert finding.help == (
-        "the largest that fits is cables of 5 m; or 32 ports at 800G with 300 m; "
+        "the largest that fits is cables of 5 m; or 32 ports at 800G with 300 m "
+        "(`reserved_ports: 32` of the tier); "
         "or headroom as a pool, `buffers: {headroom_oversubscription: 1}`"
     )
 

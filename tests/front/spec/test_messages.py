@@ -44,6 +44,28 @@ CASES = {
             "| Write 16: 0x8010 without the membership bit."
         ],
     ),
+    "an MTU beyond the range and the tables": (
+        change_spec("switch: 9100", "switch: 9500"),
+        [
+            "20:11 FAB1005 mtu.switch cannot be 9500 | It ranges from 1280 to 9416; the nearest that fits is 9416. "
+            "Published buffer tables are for 9216 at most."
+        ],
+    ),
+    "more trays than NVLink joins": (
+        change_spec(RAIL, "  model: gb200-nvl72\n  wiring: rack\n  racks: {r1: 20}\n  hosts_per_rack: 18\n"),
+        [
+            "5:15 FAB2005 rack 'r1' has 20 hosts, more than hosts_per_rack 18 "
+            "| Move 2 to another rack, by name where it is not full: NVLink joins 18 hosts of gb200-nvl72."
+        ],
+    ),
+    "a finding that no version reports any more": (
+        SHORT + "accept: [{code: FAB3055, reason: subnets are apart}]\n",
+        [
+            "21:17 FAB2061 no diagnostic has the code FAB3055 "
+            "| Did you mean FAB6305 (InfiniBand: root and compute GUIDs)? "
+            "If an earlier version reported it, remove accept[0]."
+        ],
+    ),
     "a key misspelt": (
         change_spec("wiring", "wirng"),
         ["5:3 FAB1001 unknown key 'wirng' in gpus | Did you mean 'wiring'?"],

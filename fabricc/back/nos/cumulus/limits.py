@@ -327,7 +327,7 @@ LIMITS = (
         "NVIDIA Cumulus Linux, SSH for Remote Access: SSH and VRFs"),
     limits.accounts_limit("FAB5716",
         f"the account `{words.OWN_ACCOUNT}` stays without a usable password, so no login would work",
-        f"name at least one user with a key under `management`, be it `{words.OWN_ACCOUNT}`"),
+        f"name at least one user with a key, be it `{words.OWN_ACCOUNT}`: {limits.USERS}"),
     GNMI_SERVER,
     Limit("FAB5720", setting="load_balancing/mode", requested=_beside_adaptive_routing,
         reason="adaptive routing is for Spectrum-4 at 200 and 400 Gb/s, from 5.19 on also for later ASICs, and this "

@@ -174,6 +174,7 @@ class FrrLinux:
     name = "frr"
     releases = RELEASES
     default_release = DEFAULT_RELEASE
+    sets_pfc = False
     port_name = staticmethod(port_name)
     gaps = staticmethod(gaps)
     found = recognition

@@ -169,6 +169,14 @@ class PanelNames:
         """
         raise KeyError(nos)
 
+    def sets_pfc(self, nos: str) -> bool:
+        """Return no PFC: credits make InfiniBand lossless.
+
+        Raises:
+            KeyError: always.
+        """
+        raise KeyError(nos)
+
     def longest_cable_m(self, nos: str, model: SwitchModel) -> None:
         """Return no limit: credits make InfiniBand lossless.
 

@@ -95,6 +95,10 @@ class Naming(Protocol):
         """Return whether the configuration of a NOS sets the size of the headroom pool."""
         ...
 
+    def sets_pfc(self, nos: str) -> bool:
+        """Return whether a NOS sets PFC, which lossless classes need."""
+        ...
+
     def longest_cable_m(self, nos: str, model: SwitchModel) -> int | None:
         """Return the longest cable of a lossless class that a NOS has figures for; None where it sets no limit."""
         ...
@@ -274,6 +278,18 @@ def models_at_releases(models: Models, tiers: Mapping[TierName, TierPlan]) -> Mo
     )
 
 
+def _name_systems(spec: ClusterSpec, naming: Naming, able: list[str]) -> str:
+    """Return the systems of a model; those without PFC apart where a class is lossless."""
+    lossless = any(each.lossless for each in spec.priorities)
+    whole = [name for name in able if not lossless or naming.sets_pfc(name)]
+    rest = ", ".join(name for name in able if name not in whole)
+    if not whole:
+        return f"Name another model: lossless classes need PFC, which {rest} there does not set."
+    return (
+        f"NOSes of that model: {', '.join(whole)}{f'; without lossless classes also {rest}' if rest else ''}."
+    )
+
+
 def nos_release(
     spec: ClusterSpec,
     naming: Naming,
@@ -311,11 +327,11 @@ def nos_release(
         findings.append(_unknown_release(spec, nos, near, *path))
         release = near
     if not naming.supports(nos.name, model):
-        able = ", ".join(name for name in naming.names() if naming.supports(name, model))
+        able = [name for name in naming.names() if naming.supports(name, model)]
         why = f": {model.listed}" if model.listed else ""
         message = f"{nos.name} does not run on {model.title}, as the catalog has it{why}"
         remedy = (
-            f"NOSes of that model: {able}."
+            _name_systems(spec, naming, able)
             if able
             else "It is an InfiniBand switch: write `fabric: infiniband`, or name an Ethernet model."
             if "infiniband" in model.nos
