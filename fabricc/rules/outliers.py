@@ -9,6 +9,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
 from fabricc.facts.statement import Device, Statement, Tier, session_path
+from fabricc.proof.compare import Finding
 from fabricc.rules.consensus import (
     BETWEEN,
     LEAST,
@@ -30,12 +31,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.fabric.facts import Value
-    from fabricc.proof.compare import Finding
 
 UNLIKE = "FAB9610"
 _WITH_PFC = ("watchdog", "headroom/", "queue[", "ecn_", "trust", "qos_setting[")
 """Settings that a port without PFC usually lacks too; reported once."""
 _ENDS = tuple(tier.value for tier in Tier)
+
+
+class AbsentSetting(Finding):
+    """A setting that a device lacks, at the line next to which its peers have it: one about other settings."""
+
+    __slots__ = ()
 
 
 def find_outliers(
@@ -48,7 +54,7 @@ def find_outliers(
             who = describe_peers(max(expected.device[path][1] for path in paths), expected.kind)
             what = f"{_path_words(head)} ({len(paths)} statements)"
             where = OutlierPlace([paths[0], *fact_beside(statement.device, peer, paths[0])], "")
-            yield _outlier_finding(statement, where, what, None, "something", who)
+            yield AbsentSetting(*_outlier_finding(statement, where, what, None, "something", who))
     alone = {path for paths in absent.values() for path in paths}
     for path, (value, times) in expected.device.items():
         mine = statement.rest.get(path)
@@ -56,9 +62,10 @@ def find_outliers(
             beside = fact_beside(statement.device, peer, path) if mine is None else ()
             like = line_of(peer, path) if mine is None else ""
             where = OutlierPlace([path, *beside], like, _odd_word(mine, value))
-            yield _outlier_finding(
+            one = _outlier_finding(
                 statement, where, _path_words(path), mine, value, describe_peers(times, expected.kind)
             )
+            yield AbsentSetting(*one) if beside else one
     ports, sessions = roles_of(statement), session_roles(statement, near)
     if BETWEEN in expected.roles:
         ports = {BETWEEN: [port for role, each in ports.items() if role[1] in SWITCHES for port in each]}

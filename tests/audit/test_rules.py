@@ -239,6 +239,20 @@ def test_an_outlier_and_its_peers() -> None:
     assert [each for each in find_outlier(0, 3) if each.code == "FAB9610"] == []
 
 
+def test_a_missing_setting_is_found_beside_a_line_with_a_fault() -> None:
+    """Its place is the line next to which the others have it, whose own fault is another one."""
+    every = [
+        make_device(f"leaf{number}", {"bgp/asn": 2, "platform/load_balance": "per-packet"})
+        for number in range(6)
+    ]
+    without = make_device("leaf0", {"bgp/asn": 2})
+    found = find_all(make_folder(without, *every[1:]))
+    missing = one([each for each in found if "load balance" in each.message], "FAB9610")
+    assert any(
+        (each.file, each.line) == (missing.file, missing.line) for each in found if each.code != "FAB9610"
+    )
+
+
 def open_port(number: int, more: Mapping[str, str | int] | None = None) -> Facts:
     """A lossless port to a host that the folder does not hold."""
     port = f"interface[Ethernet{number}]/"

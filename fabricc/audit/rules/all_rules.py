@@ -22,7 +22,7 @@ from fabricc.rules.answers import TopicResult, account_topics, unchecked_topics
 from fabricc.rules.consensus import Expected, VoteTable
 from fabricc.rules.findings import finding_at
 from fabricc.rules.links import Ends, Votes
-from fabricc.rules.outliers import UNLIKE, find_outliers
+from fabricc.rules.outliers import UNLIKE, AbsentSetting, find_outliers
 from fabricc.rules.overlaps import subnets_of
 from fabricc.rules.records import Subnets, Summary
 from fabricc.rules.registry import run_fabric_rules, run_switch_rules
@@ -365,12 +365,16 @@ def usual_code_point(protected: Collection[frozenset[int]]) -> tuple[int, str] |
 
 
 def _deduplicate(reported: Iterable[Finding]) -> list[Finding]:
-    """Return each once, in order of files and lines; an outlier only if no other finding has its line."""
+    """Return each once, in order of files and lines; an outlier only if no other finding is about its line."""
     seen: dict[tuple[str, str, int, str], Finding] = {}
     known: set[tuple[str, int]] = set()
     for each in reported:
         seen.setdefault((each.code, each.file, each.line, each.message), each)
         if each.code != UNLIKE:
             known.add((each.file, each.line))
-    kept = [each for each in seen.values() if each.code != UNLIKE or (each.file, each.line) not in known]
+    kept = [
+        each
+        for each in seen.values()
+        if each.code != UNLIKE or (each.file, each.line) not in known or isinstance(each, AbsentSetting)
+    ]
     return sorted(kept, key=lambda each: (each.file, each.line, each.code, each.message))
