@@ -362,16 +362,21 @@ def finish(document: Document) -> None:
 
 
 def _finish_syslog(document: Document) -> None:
-    """State the log servers, and of those over TLS the port and the certificate that their profile trusts."""
+    """State the log servers, and of those over TLS the port and the certificate that their profile trusts.
+
+    A server whose profile trusts none stays unread.
+    """
     facts, lines = document.reading.facts, document.reading.lines
     over_tls, authorities = document.scope.table("syslog tls"), dict[Value, StoredValue]()
     document.put_set("management/syslog", {**document.scope.table("syslog"), **over_tls})
     for server, (stored, line) in over_tls.items():
         port, _, profile = str(stored).partition(" ")
-        document.put(f"management/syslog_tls[{server}]/port", int(port), line)
         trust = f"management/ssl_trust[{profile}]"
-        if trust in facts:
-            authorities[str(facts[trust]).removesuffix(".crt")] = "", lines[trust][1]
+        if trust not in facts:
+            document.reject(line)
+            continue
+        document.put(f"management/syslog_tls[{server}]/port", int(port), line)
+        authorities[str(facts[trust]).removesuffix(".crt")] = "", lines[trust][1]
     document.put_set("management/syslog_ca", authorities)
 
 

@@ -267,6 +267,17 @@ def test_telemetry_never_runs_in_the_clear() -> None:
     assert clear.unknown == []
 
 
+def test_log_servers_over_tls_need_a_profile_that_trusts_a_certificate() -> None:
+    text = "\n".join(lines("trident-settings"))
+    line = next(
+        each for each in text.split("\n") if each.endswith(" 6514 protocol tls ssl-profile FABRICC-SYSLOG")
+    )
+    edited = line.replace("FABRICC-SYSLOG", "OTHER")
+    found = EOS.read({FILE: text.replace(line, edited)})
+    assert f"management/syslog_tls[{line.split()[4]}]/port" not in found.facts
+    assert [each[2] for each in found.unknown] == [edited]
+
+
 def test_a_chassis_is_managed_at_the_address_of_its_active_supervisor() -> None:
     switch = make_chassis()
     files = EOS.render(switch)
