@@ -12,6 +12,7 @@ from fabricc.base.values import replace
 from fabricc.fabric import links
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import SwitchId, TierName
+from fabricc.front.planning.topology.layout import ports_at
 from fabricc.front.qos import (
     PRESETS,
     PROFILES,
@@ -80,6 +81,7 @@ def plan_quality(spec: ClusterSpec, fabric: Fabric, naming: Naming, findings: li
             oversubscription=spec.headroom_oversubscription,
             pool_settable=pool_settable,
             longest_cable_m=longest_cable_m,
+            all_ports={speed: ports_at(models[number], speed) for (speed, _), _ in kinds},
         )
         found.update(dict.fromkeys(wrong))
         return policy, names

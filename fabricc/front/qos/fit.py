@@ -5,6 +5,7 @@ Headroom below the physical floor, and published rows that their neighbors or si
 
 from __future__ import annotations
 
+from dataclasses import field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,7 @@ from fabricc.front.qos.pools import (
 from fabricc.front.qos.wire import adjacent_rows, floor_bytes, is_steep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class Request:
         oversubscription: of the headroom pool, as declared; None for the platform's own.
         marked: whether ECN needs room below the pause point.
         pool_settable: whether the system of the switch takes a size of the headroom pool.
+        all_ports: speed in Gb/s -> ports of that speed that the switch can have.
     """
 
     buffers: Buffers
@@ -49,6 +51,7 @@ class Request:
     oversubscription: Fraction | None = None
     marked: bool = True
     pool_settable: bool = True
+    all_ports: Mapping[int, int] = field(default_factory=dict)
 
     def budget(self) -> Budget:
         """Return the buffer as divided for this request."""
@@ -143,7 +146,9 @@ class Request:
             changed[at] = replace(group, ports=ports)
             if replace(self, groups=tuple(changed)).proposable:
                 fewer = f"{ports} ports at {group.speed_gbps}G with {group.headroom.cable_m} m"
-                return f"{fewer} (`reserved_ports: {group.ports - ports}` of the tier)"
+                total = self.all_ports.get(group.speed_gbps, 0)
+                alone = len(self.groups) == 1 and total > ports  # reserved ports are no uplinks
+                return f"{fewer} (`reserved_ports: {total - ports}` of the tier)" if alone else fewer
         return ""
 
     def _least_oversubscription(self) -> str:

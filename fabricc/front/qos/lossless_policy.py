@@ -93,6 +93,7 @@ def switch_qos(
     oversubscription: Fraction | None = None,
     pool_settable: bool = True,
     longest_cable_m: int | None = None,
+    all_ports: Mapping[int, int] | None = None,
     vendor: VendorPolicy | None = None,
 ) -> tuple[SwitchQos, tuple[QosFinding, ...], Mapping[LinkKind, str]]:
     """Return the policy, its findings, and the profile name of every kind of link.
@@ -113,6 +114,7 @@ def switch_qos(
         oversubscription: of the headroom pool, as declared; None for the platform's own division.
         pool_settable: whether the system of the switch takes a size of the headroom pool.
         longest_cable_m: of a lossless class that the system has figures for; None where it sets no limit.
+        all_ports: speed in Gb/s -> ports of that speed that the switch can have.
         vendor: the system's own policy, of which `classes` are the classes; headroom is that of its cable length.
     """
     lossless = sum(c.lossless for c in classes)
@@ -135,7 +137,9 @@ def switch_qos(
     findings += _row_findings(model, groups, mtu)
     findings += floor_findings(model, groups, mtu)
     marked = any(c.ecn for c in classes)
-    request = Request(model.buffers, groups, lossless, mtu, oversubscription, marked, pool_settable)
+    request = Request(
+        model.buffers, groups, lossless, mtu, oversubscription, marked, pool_settable, all_ports or {}
+    )
     divided, overflow = fit_findings(request)
     findings += overflow
     findings += _unused_oversubscription(model, oversubscription)

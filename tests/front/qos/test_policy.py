@@ -33,6 +33,7 @@ def make_policy(
         "links": links,
         "mtu": 9216,
         "base_rtt_ns": RTT,
+        "all_ports": {400: 128, 800: 64},
     }
     qos, findings, names = switch_qos(**(arguments | changed))  # type: ignore[arg-type]
     return qos, findings, dict(names)
@@ -167,6 +168,11 @@ def test_over_budget_names_what_fits_and_it_does() -> None:
         "(`reserved_ports: 29` of the tier); "
         "or headroom as a pool, `buffers: {headroom_oversubscription: 2}`"
     )
+    reserved = only_finding(make_policy({(400, 300): 112}, classes=TWO_LOSSLESS)[1])
+    assert "`reserved_ports: 29`" in reserved.help, "of all ports, some of which are reserved already"
+    beside = only_finding(make_policy({(400, 300): 100, (400, 5): 28}, classes=TWO_LOSSLESS)[1])
+    assert "ports at 400G with 300 m" in beside.help
+    assert "reserved_ports" not in beside.help, "uplinks beside host ports"
     errors = {
         "class": make_policy(links)[1],
         "cable": make_policy({(400, 40): 128}, classes=TWO_LOSSLESS)[1],
