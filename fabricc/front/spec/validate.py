@@ -168,9 +168,8 @@ def _diagnostics_of(
         case "minimum" | "maximum":
             least, most = schema.get("minimum"), schema.get("maximum")
             nearest = least if error.validator == "minimum" else most
-            tabled = (
-                f" Published buffer tables are for {TABLE_MTU_BYTES} at most." if "mtu" in path[-2:] else ""
-            )
+            is_mtu = nearest == most and path[-2:-1] == ("mtu",) and (most or 0) > TABLE_MTU_BYTES
+            tabled = f" Published buffer tables are for {TABLE_MTU_BYTES} at most." if is_mtu else ""
             yield problem(
                 "FAB1005",
                 f"{name} cannot be {format_value(value)}",
