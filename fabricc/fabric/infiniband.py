@@ -238,15 +238,17 @@ class LidPlan:
     Attributes:
         spine: first LID of the spines; `unit`: first LID of the units.
         slots: host slots that a unit has room for.
+        rails: rails of a host that a subnet has room for.
     """
 
     spine: int
     unit: int
     slots: int
+    rails: int
 
     def unit_size(self, shape: Shape) -> int:
         """LIDs of one unit: its ToRs of the subnet, then its host ports."""
-        return shape.tors_per_unit_fabric + self.slots * shape.rails * shape.sides
+        return shape.tors_per_unit_fabric + self.slots * self.rails * shape.sides
 
     def switch(self, shape: Shape, at: SwitchId) -> int:
         """Return the LID of a switch."""
@@ -259,12 +261,17 @@ class LidPlan:
 
     def host_port(self, shape: Shape, unit: int, slot: int, rail: int, nic_port: int) -> int:
         """Return the LID of a host port."""
-        in_unit = (slot * shape.rails + rail) * shape.sides + nic_port // shape.port_planes
+        in_unit = (slot * self.rails + rail % self.rails) * shape.sides + nic_port // shape.port_planes
         return self.unit + unit * self.unit_size(shape) + shape.tors_per_unit_fabric + in_unit
 
     def top(self, shape: Shape, units: int) -> int:
         """Return the highest LID with so many units."""
         return self.unit + units * self.unit_size(shape) - 1
+
+
+def subnet_rails(shape: Shape) -> int:
+    """Return the rails of a host in one subnet: neighbors, and all of them unless rails are apart."""
+    return shape.rails // shape.rail_planes if shape.rails_apart else shape.rails
 
 
 def spine_sets(shape: Shape) -> int:

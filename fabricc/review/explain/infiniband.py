@@ -234,8 +234,8 @@ class InfinibandExplainer:
         numbers = self._unit_numbers(at.unit) | {
             "tors": shape.tors_per_unit_fabric,
             "slot": at.slot,
-            "rails": shape.rails,
-            "rail": port.rail,
+            "rails": self.ib.lids.rails,
+            "rail": port.rail % self.ib.lids.rails,
             "sides": shape.sides,
             "side": port.nic_port // shape.port_planes,
         }
@@ -249,6 +249,7 @@ class InfinibandExplainer:
     def _lid_statement(self, name: str, value: int, formula: Formula) -> Statement:
         lids = self.ib.lids
         pins = {"lid_spine": lids.spine, "lid_unit": lids.unit, "lid_slots": lids.slots}
+        pins |= {"lid_rails": lids.rails} if lids.rails < self.plan.fabric.shape.rails else {}
         origins = tuple(self.plan.lock_origin(f"stride {pin}", number) for pin, number in pins.items())
         return Statement(name, str(value), _LID_RULE, (formula,), (), origins, docs=_DOCS)
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fabricc.base.diagnostics import Severity
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.infiniband import MOST_LIDS, is_placeholder
 from fabricc.fabric.infiniband_wiring import Subnet, expand_hosts
@@ -179,6 +180,41 @@ def test_two_planes_are_two_subnets_with_lids_of_their_own() -> None:
     assert [port.lid for port in one] == [port.lid for port in two]
     assert {port.host for port in one} == {port.host for port in two}
     assert not {port.guid for port in one} & {port.guid for port in two}
+
+
+def make_rails_apart(hosts: int, per_unit: int, model: str = "dgx-h100") -> dict[str, Any]:
+    gpus = {"model": model, "hosts": hosts, "hosts_per_unit": per_unit, "wiring": "rail-only"}
+    return make_document(model, gpus=gpus)
+
+
+def test_rails_that_are_subnets_of_their_own_count_alone() -> None:
+    """Each has its spines, ToRs and host ports without holes, and the lock keeps an earlier numbering."""
+    planned = plan_spec(make_rails_apart(8, 4))
+    assert planned.fabric is not None
+    assert planned.lock.strides["lid_rails"] == 1
+    assert {room.pin: (room.used, room.room) for room in list_rooms(planned.fabric)}["lid_rails"] == (1, 1)
+    for rail in range(8):
+        subnet = Subnet(planned.fabric, rail)
+        lids = [s.lid for s in subnet.switches()] + [p.lid for p in subnet.host_ports()]
+        assert sorted(lids) == list(range(1, 1 + 1 + 2 + 8))
+    assert plan_subnets(make_rails_apart(8, 4), planned.lock).lids == planned.fabric.lids
+    earlier = {pin: value for pin, value in planned.lock.strides.items() if pin != "lid_rails"}
+    kept = plan_spec(make_rails_apart(8, 4), replace(planned.lock, strides=earlier))
+    assert kept.fabric is not None
+    assert kept.fabric.lids.rails == 8
+    assert "lid_rails" not in kept.lock.strides
+    last = max(Subnet(kept.fabric, 7).host_ports(), key=lambda port: port.lid)
+    assert last.lid == kept.fabric.lids.top(kept.fabric.wiring.shape, 2)
+    joined = plan_spec(make_document(), replace(planned.lock, hosts={}, units={}))
+    assert "FAB3020" in {d.code for d in joined.diagnostics}
+
+
+def test_more_hosts_than_lids_over_all_rails_fit_where_rails_are_apart() -> None:
+    """7,200 hosts with eight ports have 57,600, and each subnet of a rail 7,200."""
+    planned = plan_spec(make_rails_apart(7200, 72, "dgx-b300"))
+    assert [d.code for d in planned.diagnostics if d.severity is Severity.ERROR] == []
+    assert planned.fabric is not None
+    assert planned.fabric.lids.top(planned.fabric.wiring.shape, 100) < 0x7FFF
 
 
 def test_more_lids_than_a_subnet_has_are_refused_with_what_fits() -> None:

@@ -9,7 +9,7 @@ from fabricc.base.values import dataclass, shared_attributes
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.design import AddressPlan, RoutingPlan, TierPlan
 from fabricc.fabric.fabric import Fabric
-from fabricc.fabric.infiniband import Engine, InfinibandFabric, IpoibPlan, LidPlan, spine_sets
+from fabricc.fabric.infiniband import Engine, InfinibandFabric, IpoibPlan, LidPlan, spine_sets, subnet_rails
 from fabricc.fabric.model import Services
 from fabricc.fabric.naming import host_port_name
 from fabricc.fabric.routing import BgpSettings
@@ -286,6 +286,7 @@ def plan_infiniband(spec: ClusterSpec, catalog: Catalog, lock: Lock, folder: Pat
     fabric = InfinibandFabric(wiring, lids, guids, engine, section.classes, partitions, ipoib)
     pinned = sizing.pins | {"unit_digits": width.unit, "host_digits": width.host}
     pinned |= {"lid_spine": lids.spine, "lid_unit": lids.unit, "lid_slots": lids.slots}
+    pinned |= {"lid_rails": lids.rails} if lids.rails < sizing.shape.rails else {}
     pinned |= spread_pins(sizing, uplinks, lock)
     new_lock = Lock(strides=pinned, units=found.locked_units, hosts=found.locked_hosts, tenants=tenants)
     blocking = [each for each in findings if each.code not in ACCEPTABLE]
@@ -304,7 +305,8 @@ def find_touched(
     pins = lock.strides
     if before is None or not {"lid_spine", "lid_unit", "lid_slots"} <= pins.keys():
         return compare_fabrics(None, after.wiring)
-    then = LidPlan(pins["lid_spine"], pins["lid_unit"], pins["lid_slots"])
+    rails = pins.get("lid_rails", before.shape.rails)
+    then = LidPlan(pins["lid_spine"], pins["lid_unit"], pins["lid_slots"], rails)
     return compare_fabrics(
         before, after.wiring, _Lids(then, before.shape), _Lids(after.lids, after.wiring.shape)
     )
@@ -324,6 +326,11 @@ def list_rooms(ib: InfinibandFabric) -> tuple[Room, ...]:
             lids.unit - lids.spine,
         ),
         Room("lid_slots", "hosts of a unit, by their LIDs", shape.hosts_per_unit, lids.slots),
+        *(
+            [Room("lid_rails", "rails of a subnet, by their LIDs", subnet_rails(shape), lids.rails)]
+            if lids.rails < shape.rails
+            else []
+        ),
     )
 
 
@@ -337,19 +344,23 @@ def _plan_lids(
     spine = pins.get("lid_spine", 1 + shape.cores)
     unit = pins.get("lid_unit", spine + pods * spines)
     exact = shape.hosts_per_unit
-    roomy = LidPlan(spine, unit, stride_plan.power_of_two(exact))
+    apart = subnet_rails(shape)
+    # Locks of earlier releases have room for all rails in the subnet of each.
+    rails = pins.get("lid_rails", shape.rails if "lid_unit" in pins else apart)
+    roomy = LidPlan(spine, unit, stride_plan.power_of_two(exact), rails)
     slots = pins.get("lid_slots") or (roomy.slots if roomy.top(shape, units) <= 0x7FFF else exact)
     there = present if not shape.cores else -(-present // shape.units_per_pod)
     needed = {
         "lid_spine": (spine, 1 + shape.cores, "cores"),
         "lid_unit": (unit, spine + (there if shape.cores else 1) * spines, "spines"),
         "lid_slots": (slots, exact, "hosts per unit"),
+        "lid_rails": (rails, apart, "rails of a subnet"),
     }
     broken = [
         spec.error(
             "FAB3020",
             f"the lock pins {name} to {pinned}, but the {what} now need {least}",
-            "gpus" if name == "lid_slots" else "spines",
+            "gpus" if name in ("lid_slots", "lid_rails") else "spines",
             help=REPIN,
         )
         for name, (pinned, least, what) in needed.items()
@@ -357,7 +368,7 @@ def _plan_lids(
     ]
     if broken:
         raise UnfitError(*broken)
-    return LidPlan(spine, unit, slots)
+    return LidPlan(spine, unit, slots, rails)
 
 
 def _plan_ipoib(
