@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from fabricc.rules.sessions import Sessions
 
 UNGUARDED, CLASSED, PAUSED = "FAB9606", "FAB9607", "FAB9608"
+RDMA_POINTS = {"qos/rdma_dscp": "RDMA of connections", "nccl/dscp": "RDMA of NCCL"}
+"""Where a host states the code point of RDMA."""
 _OFF = ("off", "none", "false", "0")
 _ACTION = "watchdog/action"
 _MARKS = ("ecn_min_bytes", "drop_min_bytes", "ecn_min_fill_percent")
@@ -101,6 +103,21 @@ def _fill_levels(statement: Statement, lossless: dict[str, tuple[int, ...]]) -> 
         yield _finding(
             statement, UNGUARDED, ports[0], leaves, text, "marking", Severity.ERROR, "Swap the two."
         )
+
+
+def host_findings(statement: Statement) -> Iterator[Finding]:
+    """Report RDMA of a host whose code point its own map leads to a priority without PFC, while others have it."""
+    paused = [found for each in statement.ports.values() if (found := parse_priorities(each.get("pfc")))]
+    for path, what in RDMA_POINTS.items():
+        dscp = as_int(statement.rest.get(path))
+        priority = as_int(statement.rest.get(f"qos/dscp[{dscp}]/priority"))
+        if priority is None or all(priority in each for each in paused):
+            continue
+        text = (
+            f"{statement.name}: {what} (DSCP {dscp}) is in priority {priority}, sent without PFC: RDMA drops"
+        )
+        remedy = "Use a code point that the map leads to the priority with PFC, or correct the map."
+        yield finding_at(CLASSED, statement.device, path, text, "host's RDMA", Severity.ERROR, remedy)
 
 
 def _unused_priorities(statement: Statement, _: Sessions) -> Iterator[Finding]:

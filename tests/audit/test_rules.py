@@ -113,6 +113,21 @@ def test_pfc_for_a_class_that_nothing_is_mapped_to() -> None:
     assert {each.file for each in found} == {"leaf", "spine"}
 
 
+def test_a_host_whose_code_point_of_rdma_is_sent_without_pfc() -> None:
+    """Each place where a host states it counts, by the map of the host itself."""
+    facts: Facts = {
+        "interface[rail0]/pfc": "3", "qos/dscp[26]/priority": 3, "qos/dscp[34]/priority": 0, "qos/rdma_dscp": 26,
+        "nccl/dscp": 34,
+    }  # fmt: skip
+    host = replace(make_device("host01", facts, "host"), kind=Kind.HOST)
+    found = one(find_all_in(host), "FAB9607")
+    assert (found.file, found.line, found.severity) == ("host01", 5, Severity.ERROR)
+    assert "RDMA of NCCL (DSCP 34) is in priority 0" in found.message
+    for sound in ({"nccl/dscp": 26}, {"interface[rail0]/pfc": ""}, {"qos/dscp[34]/priority": 3}):
+        assert not [each for each in find_all_in(replace(make_device("host01", facts | sound, "host"), kind=Kind.HOST))
+                    if each.code == "FAB9607"]  # fmt: skip
+
+
 def test_remote_as() -> None:
     found = one(compare_pair({"bgp/neighbor[10.0.0.1]/remote_asn": 65009}), "FAB9601")
     assert (found.file, found.line) == ("leaf", 6)

@@ -162,7 +162,10 @@ def _digest_device(
     )
     if device.kind is Kind.HOST:
         points = ((path, one.rest.get(path), network_of_fact(device, path)) for path in _POINTS)
-        return digest._replace(points=tuple([(p, dscp, n) for p, dscp, n in points if isinstance(dscp, int)]))
+        return digest._replace(
+            findings=[*lossless.host_findings(one)],
+            points=tuple([(p, dscp, n) for p, dscp, n in points if isinstance(dscp, int)]),
+        )
     proved = prove(one, mine, models, cnp)
     wrong = [*run_switch_rules(one, mine), *proved.findings]
     return digest._replace(
@@ -171,8 +174,7 @@ def _digest_device(
     )  # fmt: skip
 
 
-_RDMA = ("qos/rdma_dscp", "nccl/dscp")
-_POINTS = (*_RDMA, "qos/cnp_dscp")
+_POINTS = (*lossless.RDMA_POINTS, "qos/cnp_dscp")
 
 
 def _map_items(jobs: int, items: Sequence[Item], work: Callable[[Item], Result]) -> Iterator[Result]:
@@ -226,7 +228,9 @@ class Digests:
         self.owned[name] = digest.owned
         self.ballot.add(name, digest.vote, mixed=digest.mixed)
         for path, dscp, network in digest.points:
-            (self.rdma.setdefault(network, Counter()) if path in _RDMA else self.cnp)[dscp] += 1
+            (self.rdma.setdefault(network, Counter()) if path in lossless.RDMA_POINTS else self.cnp)[
+                dscp
+            ] += 1
         if digest.proved is None:
             return
         if digest.safe is not None:
