@@ -66,13 +66,22 @@ class Vrf(NamedTuple):
     subnet: str = ""
 
 
+class OverlayFault(NamedTuple):
+    """A fault of EVPN routes or tunnels that one switch shows alone, with its fact; "" for the usual remedy."""
+
+    code: str
+    message: str
+    path: str
+    remedy: str = ""
+
+
 class Overlay(NamedTuple):
     """The statements of one switch about VRFs with VNIs, and about EVPN routes that it passes on.
 
     Attributes:
         system: of the switch.
         vrfs: with VNIs.
-        faults: code, message and path of faults that the switch shows alone.
+        faults: those that the switch shows alone.
         states: settings of tunnels and EVPN routes that it states as it should.
         sends: whether it is a VTEP.
         without_vni: the VRFs of routed ports that have no VNI.
@@ -80,7 +89,7 @@ class Overlay(NamedTuple):
 
     system: str
     vrfs: tuple[Vrf, ...]
-    faults: tuple[tuple[str, str, str], ...]
+    faults: tuple[OverlayFault, ...]
     states: frozenset[str]
     sends: bool
     without_vni: frozenset[str] = frozenset()

@@ -30,7 +30,7 @@ from fabricc.proof.invariants.prefixes import Block, parse_block
 from fabricc.proof.invariants.segments import LEAK, find_vrf_of_route
 from fabricc.rules.findings import line_of
 from fabricc.rules.next_hops import is_idle, link_ports, parse_addresses
-from fabricc.rules.records import Overlay, Vrf
+from fabricc.rules.records import Overlay, OverlayFault, Vrf
 from fabricc.rules.rule import ADDRESSES, FabricRule, Report, Switches
 from fabricc.rules.segments import joined_switches, read_targets
 from fabricc.rules.sessions import Sessions, is_address
@@ -57,6 +57,9 @@ _WHAT = {
     "connected": "connected routes enter BGP of the underlay without a route map",
     "route_targets": "it drops EVPN routes whose route targets it imports nowhere",
 }
+_UNANNOUNCED = "VRF {} does not announce its links as EVPN routes"
+_ANNOUNCE = "Announce the prefixes of the VRF as EVPN routes."
+_COPY = "Copy DSCP and ECN between the packets of hosts and the headers of VXLAN."
 _CONNECTED = ("bgp/redistribute_connected", "bgp/redistribute[connected]", "bgp/redistribute[direct]")
 """Facts by which connected routes enter BGP of the underlay, with their route maps."""
 _SOURCES = ("evpn/source", "vxlan/source")
@@ -185,8 +188,8 @@ def _one_way(targets: str, way: str) -> str:
 
 def _list_missing_parts(
     statement: Statement, vrfs: tuple[Vrf, ...], plain: Collection[str]
-) -> Iterator[tuple[str, str, str]]:
-    """Yield code, message and path of what VRFs and tunnels lack, without which no EVPN route of them is used.
+) -> Iterator[OverlayFault]:
+    """Yield what VRFs and tunnels lack, without which no EVPN route of them is used.
 
     Args:
         statement: the switch.
@@ -195,7 +198,8 @@ def _list_missing_parts(
     """
     system, encapsulates = statement.device.system, "evpn/source" in statement.rest
     if vrfs and not encapsulates and lacks_vtep_source(system, statement.device.files.values()):
-        yield TUNNEL, "its VNIs have no source interface of VXLAN, so no tunnel is up", vrfs[0].path
+        message = "its VNIs have no source interface of VXLAN, so no tunnel is up"
+        yield OverlayFault(TUNNEL, message, vrfs[0].path, "Configure a loopback as the source of VXLAN.")
     for vrf in vrfs:
         if (
             not vrf.distinguisher
@@ -203,28 +207,33 @@ def _list_missing_parts(
             and not derives_distinguishers(system, statement.rest)
         ):
             path = f"evpn/vrf[{vrf.name}]/route_target"
-            yield TUNNEL, f"VRF {vrf.name} has no route distinguisher and announces nothing", path
+            message = f"VRF {vrf.name} has no route distinguisher and announces nothing"
+            yield OverlayFault(TUNNEL, message, path, "Configure a route distinguisher of the VRF.")
         if vrf.alone and not vrf.announces and announces_by_statement(system):
             path = f"evpn/vrf[{vrf.name}]/distinguisher"
-            yield TUNNEL, f"VRF {vrf.name} does not announce its links as EVPN routes", path
+            yield OverlayFault(TUNNEL, _UNANNOUNCED.format(vrf.name), path, _ANNOUNCE)
     for name in sorted(plain):
         if path := expects_vni(name, statement.rest, partial(line_of, statement.device)):
             message = f"VRF {name} is for EVPN and has no VNI, so none of its packets enter a tunnel"
-            yield TUNNEL, message, path
+            yield OverlayFault(
+                TUNNEL, message, path, "Configure a VNI of the VRF, or remove what is for EVPN."
+            )
 
 
-def _list_faults(
-    statement: Statement, sessions: Sessions, vrfs: tuple[Vrf, ...]
-) -> Iterator[tuple[str, str, str]]:
-    """Yield code, message and path of faults that a switch shows alone."""
+def _list_faults(statement: Statement, sessions: Sessions, vrfs: tuple[Vrf, ...]) -> Iterator[OverlayFault]:
+    """Yield the faults that a switch shows alone."""
     first: dict[str, str] = {}
     for vrf in vrfs:
         value = vrf.distinguisher
         if value and (other := first.setdefault(value, vrf.name)) != vrf.name:
-            yield JOINED, f"VRF {vrf.name} has the route distinguisher {value} of VRF {other}", vrf.path
+            message = f"VRF {vrf.name} has the route distinguisher {value} of VRF {other}"
+            yield OverlayFault(JOINED, message, vrf.path)
     source = str(statement.rest.get("evpn/source", ""))
     if is_address(source) and source not in sessions.addresses:
-        yield TUNNEL, f"it sends VXLAN from {source}, which is no address of it", "evpn/source"
+        message = f"it sends VXLAN from {source}, which is no address of it"
+        yield OverlayFault(
+            TUNNEL, message, "evpn/source", "Configure the address, or another source of VXLAN."
+        )
     if _is_lossless(statement):
         unset, disabled = (
             unset_tunnel_copies(statement.device.system),
@@ -232,9 +241,9 @@ def _list_faults(
         )
         for path, wanted in _TUNNEL_LEAVES.items():
             if path in disabled:
-                yield TUNNEL, _WHAT[path], disabled[path]
+                yield OverlayFault(TUNNEL, _WHAT[path], disabled[path], _COPY)
             elif statement.rest.get(path, "" if path in unset else wanted) != wanted:
-                yield TUNNEL, _WHAT[path], path
+                yield OverlayFault(TUNNEL, _WHAT[path], path, _COPY)
     own = {port: parse_addresses(texts) for port, texts in statement.addresses.items()}
     inside: dict[str, list[Interface]] = {vrf.name: [] for vrf in vrfs}
     for port, addresses in own.items():
@@ -242,7 +251,7 @@ def _list_faults(
         if owner in inside and statement.parse_name(port).kind in (PortKind.PORT, PortKind.BUNDLE):
             inside[owner] += addresses
     for message, path in _list_exits(statement, own, inside):
-        yield JOINED, message, path
+        yield OverlayFault(JOINED, message, path)
     if any(inside.values()):
         used = [ip_address(neighbor) for _, neighbor in sessions.stated if is_address(neighbor)]
         for version in (4, 6):
@@ -253,7 +262,7 @@ def _list_faults(
                 apart = to_switch or igp or port in inside  # a VRF's own device
                 if not apart and is_idle(own[port], version, used):
                     message = f"{port} leads to a host and is in the table of the underlay"
-                    yield JOINED, message, f"{PORT}{port}]/ipv{version}"
+                    yield OverlayFault(JOINED, message, f"{PORT}{port}]/ipv{version}")
 
 
 def _is_lossless(statement: Statement) -> bool:
@@ -304,8 +313,8 @@ def _compare_vrfs(fabric: Switches) -> Iterator[Report]:
         return
     known = {name: each.overlay for name, each in fabric.summaries.items() if each.overlay}
     for name, overlay in known.items():
-        for code, message, path in overlay.faults:
-            yield _report(code, name, path, message)._replace(paths=(path, *_SOURCES))
+        for code, message, path, remedy in overlay.faults:
+            yield _report(code, name, path, message, remedy)._replace(paths=(path, *_SOURCES))
     for names in joined_switches(fabric, known, {}):
         holders: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
         every = [(name, vrf) for name in names for vrf in known[name].vrfs]
@@ -322,7 +331,8 @@ def _compare_vrfs(fabric: Switches) -> Iterator[Report]:
                 others = plural(spread[vrf.name] - 1, "other switch")
                 message = f"VRF {vrf.name} {what}: its hosts do not reach those on {others}"
                 path = f"evpn/vrf[{vrf.name}]/route_target"
-                yield _report(TUNNEL, name, path, message)._replace(paths=(path, vrf.path))
+                remedy = "Export and import the route target of the VRF."
+                yield _report(TUNNEL, name, path, message, remedy)._replace(paths=(path, vrf.path))
 
 
 def _compare_aggregates(every: Iterable[tuple[str, Vrf]]) -> Iterator[Report]:
@@ -352,7 +362,8 @@ def _compare_aggregates(every: Iterable[tuple[str, Vrf]]) -> Iterator[Report]:
                         f"VRF {vrf_name} has the aggregate {text} in place of its links, and {other} has links in it: "
                         "what is for them is dropped"
                     )
-                    yield _report(TUNNEL, name, path, message)
+                    remedy = "Leave the aggregate out, or announce the links as well."
+                    yield _report(TUNNEL, name, path, message, remedy)
 
 
 def _compare_vrf(
@@ -421,8 +432,8 @@ def _compare_tunnels(fabric: Switches) -> Iterator[Report]:
                 yield _report(TUNNEL, name, "", message)._replace(paths=paths)
             for vrf in overlay.vrfs:
                 expected = vrf.name in announced or any(other.announces for other in overlay.vrfs)
-                message = f"VRF {vrf.name} does not announce its links as EVPN routes"
-                reported = any(each == message for _, each, _ in overlay.faults)
+                message = _UNANNOUNCED.format(vrf.name)
+                reported = any(each.message == message for each in overlay.faults)
                 if expected and not reported and vrf.links and not vrf.announces:
                     inside = (f"evpn/vrf[{vrf.name}]/distinguisher", vrf.path)
                     yield _report(TUNNEL, name, vrf.path, message)._replace(paths=inside)
@@ -443,8 +454,9 @@ _REMEDIES = {
 }
 
 
-def _report(code: str, name: str, path: str, message: str) -> Report:
-    return Report(code, name, (path,), f"{name}: {message}", "tenants", Severity.WARNING, _REMEDIES[code])
+def _report(code: str, name: str, path: str, message: str, remedy: str = "") -> Report:
+    group, remedy = remedy or "tenants", remedy or _REMEDIES[code]
+    return Report(code, name, (path,), f"{name}: {message}", group, Severity.WARNING, remedy)
 
 
 RULES = (

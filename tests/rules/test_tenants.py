@@ -172,6 +172,8 @@ def test_a_fault_that_all_switches_share_is_found(nos: str, fault: str, tmp_path
     found = audit_faults(tmp_path, nos, plant._replace(device=""))
     code = "FAB9691" if (nos, fault) in OF_SPINES else "FAB9693"
     assert code in found.get(plant.device, set())
+    remedies = {each.help for each in audit_folder(tmp_path, jobs=1).findings if each.code == code}
+    assert not any("like the others" in each for each in remedies), "no other switch is right"
 
 
 @pytest.mark.parametrize("nos", WIDE)
