@@ -47,7 +47,10 @@ def name_releases(printed: str) -> tuple[str, ...]:
     """Return the words of a spec for a printed release, such as `sonic-enterprise-4.5`; none for another text."""
     text = printed.lower()[:_LONGEST]
     first, *others = load_forms()
-    return _fill_form(first, text) or _name_flavor(text) or _fill_first(tuple(others), text)
+    flavor, form = _name_flavor(text), _fill_first(tuple(others), text)
+    if form and flavor and flavor[0].partition("-")[0] not in text:  # `nvidia-5.18` is no SONiC
+        flavor = ()
+    return _fill_form(first, text) or flavor or form
 
 
 def name_systems(printed: str) -> tuple[str, ...]:
