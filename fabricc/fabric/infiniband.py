@@ -226,7 +226,7 @@ _SUBNET_PREFIX = 0xFE80000000000000
 _MOST_NETWORKS = 8
 """The rails and further networks of the same hosts, which are numbered from 1 to 7."""
 _SUBNETS = 16
-"""Subnet prefixes that each network has room for."""
+"""Subnet prefixes of a network before those of the next one; further ones follow those of all networks."""
 _KINDS = {TierName.CORE: 1, TierName.SPINE: 2, TierName.TOR: 3}
 _HOST_KIND = 4
 
@@ -286,7 +286,8 @@ def subnet_prefix(network: int, subnet: int) -> int:
         network: number of the network, 0 for the rails.
         subnet: its number in that network.
     """
-    return _SUBNET_PREFIX + network * _SUBNETS + subnet
+    more, number = divmod(subnet, _SUBNETS)
+    return _SUBNET_PREFIX + (more * _MOST_NETWORKS + network) * _SUBNETS + number
 
 
 def switch_guid(at: SwitchId, network: int) -> int:
@@ -309,7 +310,12 @@ def is_placeholder(guid: int) -> bool:
 
 
 def _planned_guid(network: int, kind: int, plane: int, place: int, index: int) -> int:
-    """20 bits of prefix, 4 of kind, 4 of plane, 16 of place, 16 of index; the last 4 are 0, for ports of a node."""
+    """20 bits of prefix, 4 of kind, 4 of plane, 16 of place, 16 of index; the last 4 are 0, for ports of a node.
+
+    From each 16th plane on, as of eight rails with four ports, the next four numbers stand for the four kinds.
+    """
+    more, plane = divmod(plane, 16)
+    kind = (kind + 4 * more) % 16
     return ((PLACEHOLDER + network) << 44) | (kind << 40) | (plane << 36) | (place << 20) | (index << 4)
 
 

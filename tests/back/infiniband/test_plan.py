@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.compiled import compile_spec
-from fabricc.fabric.infiniband import MOST_LIDS, is_placeholder
+from fabricc.fabric.infiniband import MOST_LIDS, is_placeholder, subnet_prefix
 from fabricc.fabric.infiniband_wiring import Subnet, expand_hosts
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning.infiniband.plan import list_rooms
@@ -123,6 +123,22 @@ def test_spines_with_more_ports_are_switches_of_infiniband() -> None:
     named = re.findall(r"([a-z0-9-]+) \(\d+ ports\)", refused.help)
     assert all("infiniband" in CATALOG.switches[each].nos for each in named), named
     assert named or "No spine of the catalog" in refused.help
+
+
+@pytest.mark.parametrize("below_cores", [True, False])
+def test_each_of_more_than_sixteen_planes_has_guids_and_prefixes_of_its_own(*, below_cores: bool) -> None:
+    """Eight rails with four ports make 32 sets of spines, each a subnet unless cores join the rails."""
+    box = {"model": "qm9700"}
+    gpus = {"model": "dgx-b300", "hosts": 4, "hosts_per_unit": 2}
+    above = {"cores": box, "spines": {**box, "rails": 1, "units_per_pod": 1}}
+    above = above if below_cores else {"spines": {**box, "rails": 1}}
+    ib = plan_subnets(make_document(gpus=gpus, tors=box, **above) | {"planes": 4})
+    assert ib.subnets == (4 if below_cores else 32)
+    table = assigned_numbers(ib)
+    assert len({guid for _, guid in table.values()}) == len(table)
+    assert all(is_placeholder(guid) for _, guid in table.values())
+    prefixes = [subnet_prefix(network, number) for network in range(8) for number in range(ib.subnets)]
+    assert len({*prefixes}) == len(prefixes)
 
 
 def test_cores_join_the_rails_to_one_subnet() -> None:
