@@ -268,6 +268,13 @@ def test_a_missing_setting_is_found_beside_a_line_with_a_fault() -> None:
     )
 
 
+def test_bfd_is_late_only_where_a_hold_time_ends() -> None:
+    for hold_s, found in ((0, False), (3, True), (9, False)):
+        facts: Facts = {"bgp/asn": 65001, "bfd/interval_ms": 1000, "bfd/multiplier": 3, "bgp/hold_s": hold_s}
+        messages = [each.message for each in find_all(make_folder(make_device("leaf0", facts)))]
+        assert any("BFD detects after 3000 ms" in each for each in messages) is found
+
+
 def open_port(number: int, more: Mapping[str, str | int] | None = None) -> Facts:
     """A lossless port to a host that the folder does not hold."""
     port = f"interface[Ethernet{number}]/"

@@ -139,14 +139,14 @@ def session_breaches(seen: SwitchView) -> Iterator[Breach]:
 
 
 _SHORTEST_HOLD_S = 3
-"""Hold times below are 0 or none at all (RFC 4271 section 4.2)."""
+"""Shorter hold times are none, but for 0, which never ends (RFC 4271 section 4.2)."""
 
 
 def _check_detection(seen: SwitchView) -> Iterator[Breach]:
     """Check that BFD detects a failure before BGP's hold timer expires, otherwise it is useless."""
     interval, hold = seen.number("bfd/interval_ms"), seen.number("bgp/hold_s")
     multiplier = seen.number("bfd/multiplier") or 3
-    if interval is not None and hold is not None and interval * multiplier >= hold * 1000:
+    if interval is not None and hold and interval * multiplier >= hold * 1000:
         message = f"BFD detects after {interval * multiplier} ms, BGP holds for {hold} s already"
         yield Breach(8, message, "bgp/hold_s" if hold < _SHORTEST_HOLD_S else "bfd/interval_ms")
     keepalive = seen.number("bgp/keepalive_s")
