@@ -237,20 +237,25 @@ class EosDriver(CleanCommits, EosConnection):
         return sessions
 
     def _pending_session(self) -> str:
-        """Return this session's name when its commit waits, whichever connection made it; "" when none waits.
+        """Return this session's name when its commit waits, whichever connection made it; "" when none waits."""
+        return self._own_sessions().waiting
+
+    def _own_sessions(self) -> Sessions:
+        """Return the sessions, of which none but this one waits.
 
         Raises:
             SessionLockedException: another session made the commit that waits.
         """
-        waiting = self._sessions().waiting
-        if waiting and waiting != self._session_name:
-            raise SessionLockedException(f"session {waiting} made the commit that waits")
-        return waiting
+        sessions = self._sessions()
+        if sessions.waiting and sessions.waiting != self._session_name:
+            raise SessionLockedException(f"session {sessions.waiting} made the commit that waits")
+        return sessions
 
     def confirm_commit(self) -> None:
         """Keep and save the pending commit of this session."""
         with self._clean(CommitError):
-            waiting = self._pending_session()
+            before = self._own_sessions()
+            waiting = before.waiting
             if not waiting:
                 raise CommitError("No pending commit-confirm found!")
             commands = [f"configure session {waiting} commit", SAVE]
@@ -258,12 +263,17 @@ class EosDriver(CleanCommits, EosConnection):
                 self._run_commands(commands, encoding="text")
             except ConnectionClosedException:
                 sessions = self._sessions()
-                if sessions.waiting != waiting and not sessions.is_committed(waiting):
+                if sessions.waiting != waiting and not self._is_confirmed(before, sessions):
                     raise
                 self._run_commands(commands[sessions.waiting != waiting :], encoding="text")
             if self._sessions().waiting == waiting:
                 raise CommitError(f"the commit of session {waiting} still waits after its confirmation")
             self.config_session = self._identity = None
+
+    def _is_confirmed(self, before: Sessions, after: Sessions) -> bool:
+        """Return whether the commit that waited is confirmed; once its time is over, EOS may have taken it back."""
+        version = self._run_commands([VERSION])[0]
+        return after.is_committed(before.waiting) and before.left_s(version) is not None
 
     def rollback(self) -> None:
         """Go back to what ran before the last commit of this session, whether it waits for confirmation or not."""

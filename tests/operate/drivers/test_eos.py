@@ -145,6 +145,34 @@ def test_without_confirmation_the_switch_goes_back(switch: EosSwitch, driver: An
         driver.confirm_commit()
 
 
+@pytest.mark.parametrize("late", [False, True])
+def test_a_lost_confirmation_that_came_too_late_is_reported(
+    switch: EosSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch, late: bool
+) -> None:
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=1 if late else 60)
+    run = driver._run_commands
+
+    def lose_answer(commands: list[Any], **named: Any) -> Any:
+        if not str(commands[0]).endswith(" commit"):
+            return run(commands, **named)
+        while late and switch.waiting:
+            time.sleep(0.05)
+        if not late:
+            run(commands, **named)
+        raise ConnectionClosedException("lost")
+
+    monkeypatch.setattr(driver, "_run_commands", lose_answer)
+    saved = switch.startup
+    if late:
+        with pytest.raises(ConnectionClosedException):
+            driver.confirm_commit()
+        assert switch.startup == saved
+    else:
+        driver.confirm_commit()
+        assert switch.startup == switch.running != ["hostname old"]
+
+
 def test_a_session_left_behind_is_taken_over_by_its_namesake_only(switch: EosSwitch) -> None:
     lost = switch.device.connect(session="run 7")
     lost.open()
