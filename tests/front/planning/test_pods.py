@@ -197,3 +197,13 @@ def test_larger_pods_are_named_with_the_number_of_cores_that_joins_them(count: i
     assert "`spines.units_per_pod: 4` makes them fewer" in refused.help
     assert ("cores.count" in refused.help) is bool(count)
     assert fabric_of(apply_keys(spec, refused.help)).shape.units_per_pod == 4
+
+
+def test_one_core_that_fits_is_named_in_the_singular() -> None:
+    gpus = {"model": "dgx-b300", "hosts": 2, "hosts_per_unit": 1}
+    spines = {**SN5600, "rails": 1, "units_per_pod": 1, "uplink_gbps": 400}
+    tors = {**SN5600, "uplink_gbps": 400}
+    spec = make_document(gpus=gpus, tors=tors, spines=spines, cores={**SN5600, "count": 2}) | {"planes": 4}
+    (refused,) = [each for each in planned(spec).diagnostics if each.code == "FAB3012"]
+    assert refused.message.endswith("join 2 pods of 8 sets of 1 spine with 1 uplink each")
+    assert refused.help == "Per plane, 1 core fits, 1 x 1: `cores.count: 1`."

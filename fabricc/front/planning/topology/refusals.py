@@ -291,7 +291,9 @@ def cores_too_small(
     requested = spec.cores.count if spec.cores else None
     best = clos.core_layer(pods * by_rail, spines, uplinks, ports)
     if best:
-        text = f"{plural(best.count, 'core')} fit, {best.groups} x {best.cores_per_group}: `cores.count: {best.count}`"
+        fit = "fits" if best.count == 1 else "fit"
+        text = f"{plural(best.count, 'core')} {fit}, {best.groups} x {best.cores_per_group}"
+        text += f": `cores.count: {best.count}`"
     else:
         fits = (p for p in range(pods, 0, -1) if clos.core_layer(p * by_rail, spines, uplinks, ports))
         most = next(fits, 0)
