@@ -423,7 +423,8 @@ def _listed_speeds(buffers: Buffers, speed_gbps: int) -> str:
         return "add rows to the switch's catalog entry, or make all classes lossy"
     listed = ", ".join(f"{speed}G" for speed in speeds)
     near = max((speed for speed in speeds if speed < speed_gbps), default=speeds[0])
-    return f"its table lists {listed}; for links between switches write `uplink_gbps: {near}` in `tors` or `spines`"
+    between = f"for links between switches write `uplink_gbps: {near}` in `tors` or `spines`"
+    return f"its table lists {listed}; {between}; for hosts name another `tors.model`"
 
 
 def _row_findings(model: SwitchModel, groups: tuple[PortGroup, ...], mtu: int) -> list[QosFinding]:

@@ -81,6 +81,24 @@ def test_packet_spreading_requires_nic_reordering(tmp_path: Path, host: str, war
     assert ("FAB3351" in {each.code for each in found}) is warned
 
 
+@pytest.mark.parametrize("mode", ["flowlet", "cluster"])
+@pytest.mark.parametrize(
+    ("model", "nos", "more", "remedy"),
+    [
+        ("sn4700", "cumulus-5.18", "", "Use `mode: hash`."),
+        ("sn5600", "cumulus", "", "Use `mode: hash`, or `packet` with `tors.uplink_gbps` of 200 or 400."),
+        ("sn5600", "cumulus", ", uplink_gbps: 400", "Use `mode: packet` or `hash`."),
+        ("sn5640", "cumulus-5.18", "", "Use `mode: hash`, or `packet` with release 5.19 or later."),
+        ("sn5640", "cumulus-5.19", "", "Use `mode: packet` or `hash`."),
+    ],
+)
+def test_the_modes_of_a_spectrum_in_place_of_another_are_its_own(
+    tmp_path: Path, mode: str, model: str, nos: str, more: str, remedy: str
+) -> None:
+    (first, *_) = [e for e in list_findings(tmp_path, mode, model, nos, more) if e.code == "FAB5721"]
+    assert first.help.partition("\n")[0] == remedy
+
+
 @pytest.mark.parametrize(
     ("model", "nos", "refused"),
     [

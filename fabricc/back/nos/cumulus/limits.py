@@ -10,7 +10,7 @@ from fabricc.back.nos.cumulus import words
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
 from fabricc.base.values import dataclass, replace
 from fabricc.catalog.support import release_numbers
-from fabricc.fabric.routing import Spreading
+from fabricc.fabric.routing import LoadBalancing, Spreading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -187,6 +187,21 @@ def _beside_adaptive_routing(switch: Switch) -> list[tuple[str, str]]:
     return [(f"ports of {beside[0]} Gb/s", _SLOWER_LINKS)]
 
 
+def _other_modes(switch: Switch, refused: Spreading) -> list[str]:
+    """Return the modes that a switch has in place of a refused one, if that one is requested."""
+    if switch.load_balancing.mode is not refused:
+        return []
+    reasons = _beside_adaptive_routing(replace(switch, load_balancing=LoadBalancing(Spreading.PACKET)))
+    ways = {way for _, way in reasons}
+    if not ways:
+        return ["`mode: packet` or `hash`"]
+    if _SLOWER_LINKS in ways:
+        return ["`mode: hash`, or `packet` with `tors.uplink_gbps` of 200 or 400"]
+    if switch.model.asic_family in _LATER_ADAPTIVE_ASICS:
+        return [f"`mode: hash`, or `packet` with release {_LATER_ADAPTIVE_RELEASE} or later"]
+    return ["`mode: hash`"]
+
+
 def _has_trimming(switch: Switch) -> bool:
     return switch.model.asic_family in _TRIMMING_ASICS
 
@@ -202,7 +217,6 @@ _SLOWER_LINKS = (
     "between Spectrum-4 switches write `tors.uplink_gbps: 400`, with cores also `spines.uplink_gbps: 400`; else use "
     "`mode: hash`"
 )
-_OTHER_MODES = "`mode: hash`, or `packet` with `tors.uplink_gbps` of 200 or 400"
 GNMI_SERVER = Limit("FAB5719", setting="management/gnmi_port",
     reason="`system gnmi-server` begins with {since}; in {release} gNMI is part of NetQ's agent, which NVUE does not "
     "configure",
@@ -334,10 +348,13 @@ LIMITS = (
         "switch has {it[0]}",
         remedy="{it[1]}"),
     Limit("FAB5721", setting="load_balancing/mode",
-        requested=lambda switch: switch.load_balancing.mode is Spreading.FLOWLET, reason=_PER_PACKET,
+        requested=lambda switch: _other_modes(switch, Spreading.FLOWLET), reason=_PER_PACKET,
         source=_PER_PACKET_SOURCE,
-        remedy=f"use {_OTHER_MODES}"),
-    limits.cluster_limit("FAB5721", _OTHER_MODES),
+        remedy="use {it}"),
+    replace(
+        limits.cluster_limit("FAB5721", "{it}"),
+        requested=lambda switch: _other_modes(switch, Spreading.CLUSTER),
+    ),
     Limit("FAB5721", setting="load_balancing/flowlet_idle_us", reason=_PER_PACKET,
         source=_PER_PACKET_SOURCE,
         remedy="leave `flowlet_idle_us` out"),
