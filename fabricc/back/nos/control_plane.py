@@ -125,7 +125,7 @@ def limits_before_cpu(
     """Yield the limits of BGP and BFD, but those in bytes that let packets pass."""
     for path, value in facts.items():
         if path[0] in "pq" and (match := _LIMIT.fullmatch(path)):
-            words = str(match["pps"] or value).split()
+            words = str(match["pps"] or value).split() or [""]
             service = next(filter(None, match.group("nxos", "eos", "junos", "cumulus", "sonic")))
             off = facts.get(path.replace(" rate]", " state]")) == "off"
             if is_number(words[-1]) and not off and (words[0] != "kbps" or words[-1] == "0"):

@@ -141,3 +141,8 @@ def test_limits_of_the_cpu_are_packets_in_a_second() -> None:
     }
     found = {(each.service, each.pps) for each in limits_before_cpu(facts, [])}
     assert found == {("BFD", 10), ("BFD", 20), ("BFD", 30), ("BFD", 0)}
+
+
+@pytest.mark.parametrize("value", ["", " ", "pps", "true"])
+def test_a_limit_without_a_figure_limits_nothing(value: str) -> None:
+    assert list(limits_before_cpu({"platform/setting[policer bgp rate]": value}, [])) == []

@@ -202,9 +202,11 @@ def _parse_collector(text: str) -> str | None:
     return server.strip("[]") if f"@{server}:514" == text else None
 
 
-def _parameter_parser(name: str, before: str = "", after: str = "") -> Callable[[str], str | None]:
+def _parameter_parser(
+    name: str, before: str = "", after: str = "", form: str = "[A-Za-z0-9.:-]+"
+) -> Callable[[str], str | None]:
     """Return a parser of one parameter of an rsyslog action; None is the answer to any other word."""
-    pattern = re.compile(rf'{re.escape(name)}="{re.escape(before)}([A-Za-z0-9.:-]+){re.escape(after)}"\)?')
+    pattern = re.compile(rf'{re.escape(name)}="{re.escape(before)}({form}){re.escape(after)}"\)?')
 
     def parse(text: str) -> str | None:
         match = pattern.fullmatch(text)
@@ -231,7 +233,7 @@ TYPES = {
     "other options": _other_options,
     "collector": _parse_collector,
     "target": _parameter_parser("action(target"),
-    "tls port": _parameter_parser("port"),
+    "tls port": _parameter_parser("port", form="[1-9][0-9]{0,4}"),
     "ca file": _parameter_parser("StreamDriver.CAFile", "/etc/ssl/certs/", ".pem"),
 }
 _TLS_ACTION = (

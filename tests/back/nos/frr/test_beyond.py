@@ -239,3 +239,16 @@ def test_no_foreign_text_is_too_broken_to_read() -> None:
             garbled = text[at : at + 400].replace(chosen.choice(words), chosen.choice(words) + "\x00]")
             reading = FRR.read({FILE: text[:at] + garbled})
             assert reading.lines.keys() <= reading.facts.keys()
+
+
+@pytest.mark.parametrize(
+    ("port", "expected"), [("6514", [6514]), ("abc", []), ("-1", []), ("9" * 23, []), ("1.5", [])]
+)
+def test_a_log_server_over_tls_has_a_number_as_port(port: str, expected: list[int]) -> None:
+    line = (
+        f'*.* action(target="192.0.2.7" type="omfwd" port="{port}" protocol="tcp" StreamDriver="gtls" '
+        'StreamDriverMode="1" StreamDriverAuthMode="x509/certvalid" StreamDriver.CAFile="/etc/ssl/certs/a.pem")\n'
+    )
+    reading = FRR.read({FILE: "hostname a\n", "rsyslog.conf": line})
+    assert [value for path, value in reading.facts.items() if path.endswith("]/port")] == expected
+    assert bool(reading.unknown) is not bool(expected)
