@@ -185,7 +185,7 @@ def unnumbered_evpn_limit(system: str) -> Limit:
     return Limit("FAB5830", feature="EVPN routes over unnumbered links",
         requested=lambda switch: any(s.transport is Transport.UNNUMBERED for s, _ in switch.bgp.evpn_sessions),
         reason=f"no source confirms that {system} supports it",
-        remedy="number the links: `addressing: {fabric_links: numbered}`",
+        remedy="number the links: `addressing: {{fabric_links: numbered}}`",
     )  # fmt: skip
 
 

@@ -6,11 +6,13 @@ import re
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import fabricc.back.nos
+from fabricc.back.hosts.limits import LIMITS as HOST_LIMITS
 from fabricc.back.nos import load
 from fabricc.back.nos.limits import Limit, Range, System
 from fabricc.base.diagnostics import TITLES
@@ -45,6 +47,21 @@ def test_each_back_end_has_the_same_names(name: str) -> None:
 def test_releases_ascend(name: str) -> None:
     numbers = [release_numbers(release) for release in TABLES[name].RELEASES]
     assert numbers == sorted(set(numbers))
+
+
+def test_mappings_of_yaml_in_texts_are_no_fields() -> None:
+    texts = [
+        (row.code, text)
+        for row in (*(row for _, row in ROWS), *HOST_LIMITS)
+        for text in (row.feature, row.reason, row.remedy)
+    ]
+    broken = [
+        (code, text)
+        for code, text in texts
+        for _, name, form, _ in Formatter().parse(text)
+        if name is not None and (not name.strip() or (form or "").startswith(" "))
+    ]
+    assert broken == []
 
 
 @pytest.mark.parametrize(("name", "row"), ROWS, ids=lambda each: each if isinstance(each, str) else each.code)
