@@ -25,7 +25,7 @@ from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import CLASSIFICATION, INTERFACES, PFC, Input, SwitchRule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
@@ -105,13 +105,19 @@ def _fill_levels(statement: Statement, lossless: dict[str, tuple[int, ...]]) -> 
         )
 
 
-def host_findings(statement: Statement) -> Iterator[Finding]:
-    """Report RDMA of a host whose code point its own map leads to a priority without PFC, while others have it."""
+def host_findings(statement: Statement, network_of: Callable[[str], str]) -> Iterator[Finding]:
+    """Report RDMA of a host whose code point its own map leads to a priority without PFC, while others have it.
+
+    `network_of`: the network of the file that states a fact; each network of a host has a map of its own.
+    """
     paused = [found for each in statement.ports.values() if (found := parse_priorities(each.get("pfc")))]
     for path, what in RDMA_POINTS.items():
         dscp = as_int(statement.rest.get(path))
-        priority = as_int(statement.rest.get(f"qos/dscp[{dscp}]/priority"))
-        if priority is None or all(priority in each for each in paused):
+        mapped = f"qos/dscp[{dscp}]/priority"
+        priority = as_int(statement.rest.get(mapped))
+        if priority is None or not paused or any(priority in each for each in paused):
+            continue
+        if network_of(path) != network_of(mapped):
             continue
         text = (
             f"{statement.name}: {what} (DSCP {dscp}) is in priority {priority}, sent without PFC: RDMA drops"

@@ -163,7 +163,7 @@ def _digest_device(
     if device.kind is Kind.HOST:
         points = ((path, one.rest.get(path), network_of_fact(device, path)) for path in _POINTS)
         return digest._replace(
-            findings=[*lossless.host_findings(one)],
+            findings=[*lossless.host_findings(one, partial(network_of_fact, device))],
             points=tuple([(p, dscp, n) for p, dscp, n in points if isinstance(dscp, int)]),
         )
     proved = prove(one, mine, models, cnp)
