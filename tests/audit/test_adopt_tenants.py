@@ -10,6 +10,7 @@ import yaml
 from fabricc.audit.adopt.order import order_of
 from fabricc.audit.adopt.tenants import FoundTenants, find_tenants
 from fabricc.base.values import replace
+from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.facts import Reading
 from fabricc.facts.frame import Contents
 from tests import tenanted
@@ -18,6 +19,8 @@ from tests.audit.fabrics import collect_devices, found_of, make_disguise
 from tests.audit.test_adopted import assert_the_same, slow_but
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from fabricc.audit.adopt.run import Adoption
     from fabricc.facts.statement import Device
 
@@ -98,6 +101,20 @@ def test_vrfs_that_no_tenant_describes_are_named(change: str) -> None:
     tenants = find_tenants(found, order_of(found), ())
     assert tenants.problem.startswith(words)
     assert not tenants.numbers
+
+
+@pytest.mark.slow
+def test_log_servers_over_tls_return_without_the_name_of_their_ca(tmp_path: Path) -> None:
+    """NX-OS has no line for it: the spec has a name to replace, and no overlay writes each server a second time."""
+    text = tenanted.spec_text("nxos").replace(
+        "management:\n", "management:\n  syslog: [192.0.2.7]\n  syslog_tls: {ca: logs, port: 6515}\n"
+    )
+    (spec := tmp_path / "cluster.yaml").write_text(text)
+    adoption = adopt_compiled(compile_spec(spec, gaps=False))
+    section = yaml.safe_load(adoption.files["cluster.yaml"])["management"]
+    assert section["syslog_tls"] == {"ca": "syslog-ca", "port": 6515}
+    assert any("`syslog-ca`" in each for each in adoption.adopted.assumed)
+    assert_without_overlays(adoption)
 
 
 def test_each_vrf_has_a_tenant_of_its_own() -> None:

@@ -19,6 +19,7 @@ from fabricc.audit.adopt.overlays import ENDS, add_overlays
 from fabricc.audit.adopt.pinning import settle_draft
 from fabricc.audit.adopt.shape import KEYS, Choice, rail_name
 from fabricc.audit.adopt.trial import Draft, Site, built_files, compiled_of, error_codes, find_mismatches
+from fabricc.audit.adopt.words import UNNAMED_CA, lacks_log_ca
 from fabricc.audit.device import drop_invalid_addresses
 from fabricc.audit.model import FoundFabric
 from fabricc.audit.networks import RAILS, networks_by_switch
@@ -189,6 +190,8 @@ def _list_assumptions(site: Site, choice: Choice) -> Iterator[str]:
             yield f"No output names the model of {key}: {choice.models[key]} has their ports, and comes closest."
     for kind, cable in (choice.cables or {}).items():
         yield f"Cables of `{kind}`, {_describe_cable(cable)}, are those that thresholds and lengths of the files fit."
+    if lacks_log_ca(site.sides):
+        yield f"No file names the CA of the log servers: write its name in place of `{UNNAMED_CA}`."
 
 
 def _missing_files(found: FoundFabric, files: Mapping[str, Mapping[str, str]]) -> Iterator[str]:

@@ -40,6 +40,7 @@ _CA = re.compile(r"[a-z][a-z0-9-]{0,30}[a-z0-9]")
 _SECRET_NAME = re.compile(r"[a-z][a-z0-9-]{0,14}[a-z0-9]")
 _KEY = re.compile(r"user\[([^\]]+)\]/ssh_key")
 _USUAL_TLS_PORT = 6514
+UNNAMED_CA = "syslog-ca"
 _USUAL_MTU, USUAL_SWITCH_MTU = 9000, 9100
 _USUAL_BFD = {"interval_ms": 300, "multiplier": 3}
 _TWO_BYTES = 64_512
@@ -198,10 +199,17 @@ def _ntp_words(sides: FoundTiers) -> Words:
     return words | ({"type": kind} if kind != "sha1" else {})
 
 
+def lacks_log_ca(sides: FoundTiers) -> bool:
+    """Return whether switches send messages over TLS and no file names the CA of the servers, as those of NX-OS."""
+    servers = str(sides.most("management/syslog") or "").split(",")
+    over_tls = any(sides.most(f"management/syslog_tls[{server}]/port") is not None for server in servers)
+    return over_tls and sides.most("management/syslog_ca") is None
+
+
 def _syslog_tls_words(sides: FoundTiers, servers: Sequence[str]) -> Words:
     """Return how log servers receive messages over TLS; empty where not all do so alike."""
     ports = {sides.most(f"management/syslog_tls[{server}]/port") for server in servers}
-    ca = str(sides.most("management/syslog_ca") or "")
+    ca = str(sides.most("management/syslog_ca") or UNNAMED_CA)
     if len(ports) != 1 or None in ports or not _CA.fullmatch(ca):
         return {}
     port = ports.pop()
