@@ -14,13 +14,14 @@ import pytest
 from fabricc.back import nos
 from fabricc.back.nos.nxos.qos import qos_groups
 from fabricc.base.diagnostics import Severity
+from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import SwitchId
 from fabricc.proof.invariants import CODES, RULES, Survey
 from fabricc.proof.invariants.rules import Ratio
 from fabricc.proof.invariants.view import make_view
 from tests.back.nos.nxos.variants import variant
-from tests.proof.fabrics import Fault, find_breaches, finding_codes, make_fabric
+from tests.proof.fabrics import ABOVE, SPEC, Fault, find_breaches, finding_codes, make_fabric
 from tests.review.report.specs import MIXED_SPEEDS, front_of
 
 if TYPE_CHECKING:
@@ -233,6 +234,17 @@ def test_tors_are_compared_with_those_of_their_own_hosts(tmp_path: Path, links: 
 )
 def test_a_fabric_as_built_breaks_none(asn: str, family: str, links: str) -> None:
     assert find_breaches(make_fabric(asn, family, links), Fault()) == []
+
+
+def test_a_first_rack_of_several_planes_breaks_none(tmp_path: Path) -> None:
+    """Each plane has one ToR, whose loopback no ToR of another plane gets."""
+    text = SPEC.format(asn="shared", family="dual", links="numbered", above=ABOVE["2"])
+    spec = tmp_path / "cluster.yaml"
+    spec.write_text(text.replace("racks: 4", "racks: 1") + "planes: 2\n")
+    fabric = compile_spec(spec, gaps=False).fabric
+    assert fabric is not None
+    assert fabric.counts()["tors"] == 2
+    assert find_breaches(fabric, Fault()) == []
 
 
 def test_every_invariant_has_a_fault_and_a_section() -> None:

@@ -31,7 +31,7 @@ from fabricc.proof.invariants.policy import COMMUNITY_WORDS, STOPS, Route
 from fabricc.proof.invariants.rules import breach_finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.clos import SwitchDigest
@@ -134,7 +134,7 @@ def _check_reach(kinds: list[Kind], result: Spread) -> Iterator[Finding]:
     for origin, holder, sender, prefix in result.holders:
         by_route.setdefault((origin, holder, sender), set()).add(prefix)
     tors = [at for at, kind in enumerate(kinds) if kind.policy.tier == 0]
-    yield from _lost_loopbacks(kinds, result, tors)
+    yield from _lost_loopbacks(kinds, result, tors, separate)
     for origin in tors:
         policy = kinds[origin].policy
         wanted = [p for p in policy.originates if p.length < p.bits or (policy.vtep and p.family == 4)]
@@ -235,11 +235,14 @@ def _refusing_export(policy: Policy, prefix: Block) -> tuple[str, int, tuple[str
     return names[0], *policy.find_denial(names[0], route)
 
 
-def _lost_loopbacks(kinds: list[Kind], result: Spread, tors: list[int]) -> Iterator[Finding]:
-    """Yield a breach for the loopbacks of ToRs that they announce and no other ToR gets."""
+def _lost_loopbacks(
+    kinds: list[Kind], result: Spread, tors: list[int], separate: Callable[[int, int], bool]
+) -> Iterator[Finding]:
+    """Yield a breach for the loopbacks of ToRs that they announce and no other ToR of their network gets."""
     held = {prefix for _, holder, _, prefix in result.holders if holder in tors}
     for origin in tors:
-        others = [at for at in tors if at != origin or kinds[at].members > 1]
+        others = [at for at in tors if at != origin and not separate(origin, at)]
+        others += [origin] if kinds[origin].members > 1 else []
         policy = kinds[origin].policy
         alone = [p for p in policy.originates if p.length == p.bits and not (policy.vtep and p.family == 4)]
         lost = [p for p in alone if p not in held]
