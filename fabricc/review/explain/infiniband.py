@@ -249,7 +249,7 @@ class InfinibandExplainer:
     def _lid_statement(self, name: str, value: int, formula: Formula) -> Statement:
         lids = self.ib.lids
         pins = {"lid_spine": lids.spine, "lid_unit": lids.unit, "lid_slots": lids.slots}
-        pins |= {"lid_rails": lids.rails} if lids.rails < self.plan.fabric.shape.rails else {}
+        pins |= {"lid_rails": lids.rails} if self.plan.fabric.shape.rails_apart else {}
         origins = tuple(self.plan.lock_origin(f"stride {pin}", number) for pin, number in pins.items())
         return Statement(name, str(value), _LID_RULE, (formula,), (), origins, docs=_DOCS)
 

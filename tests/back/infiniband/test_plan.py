@@ -218,7 +218,11 @@ def test_rails_that_are_subnets_of_their_own_count_alone() -> None:
     kept = plan_spec(make_rails_apart(8, 4), replace(planned.lock, strides=earlier))
     assert kept.fabric is not None
     assert kept.fabric.lids.rails == 8
-    assert "lid_rails" not in kept.lock.strides
+    assert kept.lock.strides["lid_rails"] == 8
+    del earlier["lid_unit"]  # as `--repin=lid_unit` does
+    again = plan_spec(make_rails_apart(8, 4), replace(planned.lock, strides=earlier))
+    assert again.fabric is not None
+    assert again.fabric.lids == kept.fabric.lids
     last = max(Subnet(kept.fabric, 7).host_ports(), key=lambda port: port.lid)
     assert last.lid == kept.fabric.lids.top(kept.fabric.wiring.shape, 2)
     joined = plan_spec(make_document(), replace(planned.lock, hosts={}, units={}))

@@ -286,7 +286,7 @@ def plan_infiniband(spec: ClusterSpec, catalog: Catalog, lock: Lock, folder: Pat
     fabric = InfinibandFabric(wiring, lids, guids, engine, section.classes, partitions, ipoib)
     pinned = sizing.pins | {"unit_digits": width.unit, "host_digits": width.host}
     pinned |= {"lid_spine": lids.spine, "lid_unit": lids.unit, "lid_slots": lids.slots}
-    pinned |= {"lid_rails": lids.rails} if lids.rails < sizing.shape.rails else {}
+    pinned |= {"lid_rails": lids.rails} if sizing.shape.rails_apart else {}
     pinned |= spread_pins(sizing, uplinks, lock)
     new_lock = Lock(strides=pinned, units=found.locked_units, hosts=found.locked_hosts, tenants=tenants)
     blocking = [each for each in findings if each.code not in ACCEPTABLE]
@@ -328,7 +328,7 @@ def list_rooms(ib: InfinibandFabric) -> tuple[Room, ...]:
         Room("lid_slots", "hosts of a unit, by their LIDs", shape.hosts_per_unit, lids.slots),
         *(
             [Room("lid_rails", "rails of a subnet, by their LIDs", subnet_rails(shape), lids.rails)]
-            if lids.rails < shape.rails
+            if shape.rails_apart
             else []
         ),
     )
@@ -346,7 +346,8 @@ def _plan_lids(
     exact = shape.hosts_per_unit
     apart = subnet_rails(shape)
     # Locks of earlier releases have room for all rails in the subnet of each.
-    rails = pins.get("lid_rails", shape.rails if "lid_unit" in pins else apart)
+    earlier = not pins.keys().isdisjoint({"lid_spine", "lid_unit", "lid_slots"})
+    rails = pins.get("lid_rails", shape.rails if earlier else apart)
     roomy = LidPlan(spine, unit, stride_plan.power_of_two(exact), rails)
     slots = pins.get("lid_slots") or (roomy.slots if roomy.top(shape, units) <= 0x7FFF else exact)
     there = present if not shape.cores else -(-present // shape.units_per_pod)
