@@ -192,12 +192,16 @@ def _small_limits(fabric: Switches) -> Iterator[Report]:
         )
     }
     small = []
+    joined: dict[str, int] = {}
     for name, summary in fabric.summaries.items():
         if summary.tier is not Tier.TOR or not summary.limit:
             continue
         others = len(announcing) - (name in announcing)
-        if summary.limit[0] < others and not fabric.planned:
-            others = len((announcing & fabric.reachable({name})) - {name})
+        if summary.limit[0] < others:
+            if name not in joined:
+                part = fabric.reachable({name})
+                joined |= dict.fromkeys(part, len(announcing & part))
+            others = joined[name] - (name in announcing)
         if summary.limit[0] < others:
             small.append((name, summary.limit, others))
     yield from _small_limits_beside(fabric)

@@ -44,6 +44,28 @@ def test_a_limit_is_compared_with_the_prefixes_of_other_tors(case: str) -> None:
     assert found == ["lf1"] * count
 
 
+@pytest.mark.parametrize("planned", [False, True])
+def test_tors_of_other_planes_announce_nothing_to_a_tor(*, planned: bool) -> None:
+    limit = (2, "bgp/neighbor[10.66.0.0]/maximum_prefixes")
+    planes = {"a": 3, "b": 4}
+    switches = {
+        f"lf{n}{plane}": make_summary(Tier.TOR, (f"10.1.{n}.0/24",), limit)
+        for plane, tors in planes.items()
+        for n in range(tors)
+    }
+    above = {f"x{plane}": make_summary(Tier.SPINE, ()) for plane in planes}
+    fabric = Switches(
+        switches | above,
+        lambda name: [each for each in switches | above if each[-1] == name[-1] and each != name],
+        lambda _: (),
+        lambda _: None,
+        planned=planned,
+    )
+    found = [each for each in run_fabric_rules(fabric) if each.code == LIMIT]
+    assert [each.device for each in found] == [f"lf{n}b" for n in range(4)]
+    assert all("3 other ToRs" in each.message for each in found)
+
+
 PAIR = """\
 cluster: pair
 gpus: {model: dgx-b200, hosts: 2, hosts_per_unit: 2, rails_per_tor: 4}
