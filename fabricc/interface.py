@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING
 from fabricc.audit.gather import FolderContents, gather_devices
 from fabricc.audit.run import Audit, audit_fabric
 from fabricc.base.diagnostics import FindingsError
-from fabricc.base.documents.reader import MAX_BYTES
 from fabricc.base.foreign import files
 from fabricc.compiler import driver
+from fabricc.compiler.load.tenant_edit import edit_tenant
 from fabricc.compiler.recheck import check_tree
-from fabricc.front.spec.tenants import AssignmentError, assign_hosts
+from fabricc.front.spec.tenants import AssignmentError
 from fabricc.proof.tree import read_consistently, trees_around
 from fabricc.review.diff.requested_review import review_change
 from fabricc.review.explain.answer import Answer, answer_question
 from fabricc.tree import EmitError
-from fabricc.tree.file import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -159,14 +158,16 @@ def assign_tenant(spec: Path | str, hosts: Iterable[str], tenant: str) -> bool:
 
     Raises:
         FindingsError: the spec cannot be read or written, or has no such tenant.
+        TypeError: `hosts` is a single text, whose letters would be names.
     """
+    if isinstance(hosts, str):
+        raise TypeError(f"a list of names is needed, not the text {hosts!r}")
     path = _checked_path(spec)
-    with _report_unreadable():
-        text = files.read(path, limit=MAX_BYTES).decode("utf-8", "replace")
     try:
-        changed = assign_hosts(text, str(path), list(hosts), tenant)
-        if changed != text:
-            write_file(path, changed.encode())
+        with _report_unreadable():
+            text, changed = edit_tenant(path, list(hosts), tenant)
+    except UnicodeDecodeError as error:
+        raise FindingsError("FAB0001", f"cannot read {path}: {error}") from None
     except (AssignmentError, EmitError) as error:
         raise FindingsError(error.diagnostic.code, error.diagnostic.message) from None
     return changed != text

@@ -9,15 +9,13 @@ import click
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.diagnostics.wording import plural
-from fabricc.base.documents.reader import MAX_BYTES
-from fabricc.base.foreign import files
 from fabricc.base.foreign.shell import shell_path
 from fabricc.cli import options, output
+from fabricc.compiler.load.tenant_edit import edit_tenant
 from fabricc.compiler.result import exit_status
 from fabricc.front.spec.document import join_words
-from fabricc.front.spec.tenants import AssignmentError, assign_hosts, list_names, removed_tenants
+from fabricc.front.spec.tenants import AssignmentError, list_names, removed_tenants
 from fabricc.tree import EmitError
-from fabricc.tree.file import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,10 +38,7 @@ def assign(hosts: tuple[str, ...], tenant: str, spec: Path, format_: str) -> int
     Comments and everything else stay. Review the change with `fabricc diff`, then build and push it.
     """
     try:
-        text = files.read(spec, limit=MAX_BYTES).decode()
-        changed = assign_hosts(text, str(spec), hosts, tenant)
-        if changed != text:
-            write_file(spec, changed.encode())
+        text, changed = edit_tenant(spec, hosts, tenant)
     except (OSError, UnicodeDecodeError) as error:
         help_ = "Name the spec with --spec."
         message = f"the spec cannot be read: {getattr(error, 'strerror', None) or error}"

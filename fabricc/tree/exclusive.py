@@ -45,6 +45,24 @@ def hold_lock(tree: Path) -> Iterator[None]:
         os.close(handle)
 
 
+@contextmanager
+def hold_folder(folder: Path) -> Iterator[None]:
+    """Edit a file of a folder while other edits of it wait, so that none is lost.
+
+    Raises:
+        OSError: the folder cannot be opened.
+    """
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_UN)
+    finally:
+        os.close(handle)
+
+
 def is_building(tree: Path) -> bool:
     """Return whether another process holds the lock of a tree right now."""
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,28 @@ def test_the_python_interface_edits_the_spec(tmp_path: Path) -> None:
         fabricc.assign_tenant(spec, ["su001-host16"], "nobody")
     with pytest.raises(fabricc.FindingsError):
         fabricc.assign_tenant(tmp_path / "none.yaml", ["su001-host16"], "globex")
+
+
+def test_one_name_or_a_spec_that_is_no_text_changes_nothing(tmp_path: Path) -> None:
+    """The letters of a name are no names, and bytes that are not UTF-8 are not replaced."""
+    spec = tmp_path / "cluster.yaml"
+    content = TEXT.replace("first", "f\xfcrst").encode("latin-1")
+    spec.write_bytes(content)
+    with pytest.raises(TypeError, match="a list of names"):
+        fabricc.assign_tenant(spec, "a", "globex")
+    with pytest.raises(fabricc.FindingsError, match="utf-8"):
+        fabricc.assign_tenant(spec, ["su001-host16"], "globex")
+    assert spec.read_bytes() == content
+
+
+def test_assignments_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
+    spec = tmp_path / "cluster.yaml"
+    spec.write_text(TEXT)
+    hosts = [f"su001-host{number:02}" for number in range(1, 9)]
+    with ThreadPoolExecutor(len(hosts)) as pool:
+        assert all(pool.map(lambda host: fabricc.assign_tenant(spec, [host], "globex"), hosts))
+    assert "hosts: [su001-host01..08]" in spec.read_text()
+    assert "hosts: [su001-host09..16]" in spec.read_text()
 
 
 def test_the_command_edits_the_spec(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from fabricc.back.nos.cumulus import CUMULUS
 from fabricc.catalog.library import Library
 from fabricc.fabric.model import Direction, Peer, Port, Switch
-from tests import outward, samples
+from tests import outward, samples, tenanted
 from tests.back.nos.cumulus.variants import VARIANTS, variant
 
 if TYPE_CHECKING:
@@ -102,6 +102,7 @@ def full_switch(model: SwitchModel, breakout: Breakout) -> Switch:
 def test_every_variant_way_out_and_family_of_asics_is_valid(release: str, tmp_path: Path) -> None:
     switches = {name: variant(name, release) for name in VARIANTS}
     switches |= {f"outward-{at}": switch for at, switch in enumerate(outward.switches("cumulus"))}
+    switches |= {f"tenants-{at}": switch for at, switch in enumerate(tenanted.switches("cumulus"))}
     of_family = {MODELS[name].asic_family: name for name, _ in CASES}.values()
     switches |= of_catalog(lambda name: name in of_family)
     # The walk takes every list for a mistake; this one is a list in the model, as the test below shows.
