@@ -24,6 +24,7 @@ from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.fabric.evpn import VXLAN_BYTES
+from fabricc.fabric.tenants import NO_VLAN
 from fabricc.facts.frame import PORT
 from fabricc.facts.statement import Statement, Tier, split_list_path
 from fabricc.proof.invariants.prefixes import Block, parse_block
@@ -197,10 +198,14 @@ def _list_missing_parts(
         plain: its VRFs with ports and without a VNI.
     """
     system, encapsulates = statement.device.system, "evpn/source" in statement.rest
+    bridged = _list_bridged_vrfs(statement)
     if vrfs and not encapsulates and lacks_vtep_source(system, statement.device.files.values()):
         message = "its VNIs have no source interface of VXLAN, so no tunnel is up"
         yield OverlayFault(TUNNEL, message, vrfs[0].path, "Configure a loopback as the source of VXLAN.")
     for vrf in vrfs:
+        path = f"evpn/vrf[{vrf.name}]/vlan"
+        if vrf.links and vrf.name not in bridged and statement.rest.get(path) == NO_VLAN:
+            yield TUNNEL, f"no VLAN interface has the VNI of VRF {vrf.name}, so its routes do not work", path
         if (
             not vrf.distinguisher
             and (vrf.exports or vrf.imports)
@@ -223,7 +228,12 @@ def _list_missing_parts(
 def _list_faults(statement: Statement, sessions: Sessions, vrfs: tuple[Vrf, ...]) -> Iterator[OverlayFault]:
     """Yield the faults that a switch shows alone."""
     first: dict[str, str] = {}
+    vlans: dict[object, str] = {}
     for vrf in vrfs:
+        path = f"evpn/vrf[{vrf.name}]/vlan"
+        vlan = statement.rest.get(path, NO_VLAN)
+        if vlan != NO_VLAN and (other := vlans.setdefault(vlan, vrf.name)) != vrf.name:
+            yield JOINED, f"VRF {vrf.name} has its VNI in VLAN {vlan}, which VRF {other} has too", path
         value = vrf.distinguisher
         if value and (other := first.setdefault(value, vrf.name)) != vrf.name:
             message = f"VRF {vrf.name} has the route distinguisher {value} of VRF {other}"

@@ -302,6 +302,13 @@ FAULTS: dict[str, tuple[str, dict[str, Plant]]] = {
             "sonic": Plant(r"(vrf Vrfacme\n) vni 20001\n", r"\1"),
         },
     ),
+    "no VLAN interface has the VNI of a VRF": (
+        "no VLAN interface has the VNI of vrf[globex]",
+        {
+            "frr": Plant(r"(iface vlan3\n(?:    .*\n)*)    vrf globex\n", r"\1"),
+            "sonic": Plant(r'"vlan": "Vlan3"', '"vlan": "Vlan2"'),
+        },
+    ),
     "a session of a link has no EVPN routes": (
         "FAB6340 rack001-tor1a",
         {
@@ -477,6 +484,7 @@ def test_a_foreign_route_target_is_found_at_its_line(name: str, nos: str) -> Non
 def test_every_fault_of_isolation_is_planted_on_every_system() -> None:
     some = {name for name, (_, plants) in FAULTS.items() if plants.keys() != set(EXPRESSED)}
     assert some == {
+        "no VLAN interface has the VNI of a VRF",  # where VNIs of VRFs are in VLANs
         "a session of a link has no EVPN routes",  # where a neighbor can differ from its group
         "a tunnel does not carry marks",  # the others have no setting for it
         "a VTEP has an address that nobody has a route to",  # that of Junos is its loopback

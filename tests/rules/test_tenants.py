@@ -65,7 +65,8 @@ INCOMPLETE = {
 SHARED = {
     ("cumulus", "a VRF has no VNI on one ToR"), ("junos", "a VRF has no VNI on one ToR"),
     ("nxos", "a VRF has no VNI on one ToR"), ("frr", "a VRF does not announce its links"),
-    ("sonic", "a VRF does not announce its links"), ("eos", "a tunnel does not carry code points"),
+    ("sonic", "a VRF does not announce its links"), ("sonic", "no VLAN interface has the VNI of a VRF"),
+    ("frr", "no VLAN interface has the VNI of a VRF"), ("eos", "a tunnel does not carry code points"),
     ("junos", "a tunnel does not carry code points"), ("eos", "a tunnel does not carry marks"),
 }  # fmt: skip
 """Faults that all ToRs have."""
