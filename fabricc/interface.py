@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from fabricc.audit.gather import FolderContents, gather_devices
 from fabricc.audit.run import Audit, audit_fabric
 from fabricc.base.diagnostics import FindingsError
-from fabricc.base.foreign import files
 from fabricc.compiler import driver
 from fabricc.compiler.load.tenant_edit import edit_tenant
 from fabricc.compiler.recheck import check_tree
