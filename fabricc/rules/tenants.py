@@ -205,7 +205,10 @@ def _list_missing_parts(
     for vrf in vrfs:
         path = f"evpn/vrf[{vrf.name}]/vlan"
         if vrf.links and vrf.name not in bridged and statement.rest.get(path) == NO_VLAN:
-            yield TUNNEL, f"no VLAN interface has the VNI of VRF {vrf.name}, so its routes do not work", path
+            message = (
+                f"no VLAN interface has the VNI of VRF {vrf.name}, so none of its packets enter a tunnel"
+            )
+            yield OverlayFault(TUNNEL, message, path, "Put a VLAN interface with the VNI into the VRF.")
         if (
             not vrf.distinguisher
             and (vrf.exports or vrf.imports)
@@ -233,7 +236,8 @@ def _list_faults(statement: Statement, sessions: Sessions, vrfs: tuple[Vrf, ...]
         path = f"evpn/vrf[{vrf.name}]/vlan"
         vlan = statement.rest.get(path, NO_VLAN)
         if vlan != NO_VLAN and (other := vlans.setdefault(vlan, vrf.name)) != vrf.name:
-            yield JOINED, f"VRF {vrf.name} has its VNI in VLAN {vlan}, which VRF {other} has too", path
+            message = f"VRF {vrf.name} has its VNI in VLAN {vlan}, which VRF {other} has too"
+            yield OverlayFault(JOINED, message, path)
         value = vrf.distinguisher
         if value and (other := first.setdefault(value, vrf.name)) != vrf.name:
             message = f"VRF {vrf.name} has the route distinguisher {value} of VRF {other}"
