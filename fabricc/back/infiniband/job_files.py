@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.hosts.nccl import FILES
+from fabricc.back.hosts.words import check_word
 from fabricc.back.infiniband.host_files import (
     TENANT,
     HostFiles,
@@ -15,7 +16,7 @@ from fabricc.back.infiniband.host_files import (
 )
 from fabricc.back.jobs.files import imex_files, required_settings
 from fabricc.back.jobs.kubernetes_topology import topology_files
-from fabricc.back.jobs.roster import JobHost, Roster, list_hosts, read_scripts
+from fabricc.back.jobs.roster import JobHost, Roster, list_hosts, part_of, read_scripts
 from fabricc.back.jobs.settings import library_files, nvshmem_devices, nvshmem_sockets, per_kind, table_files
 from fabricc.back.jobs.slurm import slurm_files
 from fabricc.fabric.infiniband_wiring import host_at
@@ -32,27 +33,46 @@ _ROCE_ALONE = ("gid-index.sh",)
 def job_files(ib: InfinibandFabric) -> dict[str, str]:
     """Path -> text, sorted by path; a few files for the whole fabric, none per host and none for a further network.
 
+    Each partition has such files for its own hosts too, as no job reaches across partitions.
+
     Raises:
         ValueError: a name that these files cannot hold.
     """
     if ib.wiring.network:
         return {}
     hosts: Roster[Host] = list_hosts(ib.wiring, lambda at: host_at(ib, *at))
+    folders = _folders(ib, hosts, "jobs")
+    for name, own in _tenant_rosters(ib, hosts).items():
+        folders |= _folders(ib, own, f"jobs/tenants/{check_word(name)}")
+    files = {f"{folder}/{name}": text for folder, texts in folders.items() for name, text in texts.items()}
+    return dict(sorted(files.items()))
+
+
+def _folders(ib: InfinibandFabric, hosts: Roster[Host], jobs: str) -> dict[str, dict[str, str]]:
+    """Return folder -> file -> text, of some hosts."""
     rails = [
         (each.model, port.rail, port.nic_port, port.name, port.rdma, port.gbps, port.pci)
         for each, kind in _first_of_each(hosts)
         for port in kind.ports
     ]
     launch = {name: text for name, text in read_scripts("launch").items() if name not in _ROCE_ALONE}
-    folders = {
-        "jobs": {**_library_files(ib, hosts), **table_files(hosts, rails)},
-        "jobs/slurm": slurm_files(hosts),
-        "jobs/imex": imex_files(hosts),
-        "jobs/launch": launch,
-        "jobs/kubernetes": topology_files(hosts),
+    return {
+        jobs: {**_library_files(ib, hosts), **table_files(hosts, rails)},
+        f"{jobs}/slurm": slurm_files(hosts),
+        f"{jobs}/imex": imex_files(hosts),
+        f"{jobs}/launch": launch,
+        f"{jobs}/kubernetes": topology_files(hosts),
     }
-    files = {f"{folder}/{name}": text for folder, texts in folders.items() for name, text in texts.items()}
-    return dict(sorted(files.items()))
+
+
+def _tenant_rosters(ib: InfinibandFabric, hosts: Roster[Host]) -> dict[str, Roster[Host]]:
+    """Return the hosts of each partition that has all ports of them and shares none; others are in no one's files."""
+    tenants, found = tenants_by_host(ib), dict[str, list[JobHost]]()
+    for each in hosts.hosts:
+        own = tenants.get(each.name, ())
+        if len(own) == 1 and each.name not in own[0].rails:
+            found.setdefault(own[0].name, []).append(each)
+    return {name: part_of(hosts, members) for name, members in found.items()}
 
 
 def required_job_files(names: Collection[str], domains: Collection[str]) -> Iterator[str]:

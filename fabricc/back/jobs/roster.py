@@ -97,10 +97,10 @@ def tenant_rosters(tenancy: Tenancy, hosts: Roster[Kind]) -> dict[str, Roster[Ki
         owners = set(tenancy.of_host.get(host.name, (NOBODY,)))
         if len(owners) == 1 and NOBODY not in owners:
             found.setdefault(tenancy.tenants[owners.pop()].name, []).append(host)
-    return {name: _part(hosts, members) for name, members in found.items()}
+    return {name: part_of(hosts, members) for name, members in found.items()}
 
 
-def _part(hosts: Roster[Kind], members: list[JobHost]) -> Roster[Kind]:
+def part_of(hosts: Roster[Kind], members: list[JobHost]) -> Roster[Kind]:
     """Return some of the hosts, with the kinds that these are of."""
     used = sorted({host.kind for host in members})
     kinds = tuple(hosts.kinds[kind] for kind in used)

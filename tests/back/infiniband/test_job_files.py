@@ -77,6 +77,27 @@ def test_hosts_of_one_tenant_have_its_key_and_others_none() -> None:
     assert "PKEY" not in files["jobs/nvshmem-dgx-h100.env"]
 
 
+def test_the_files_of_a_partition_have_its_whole_hosts_alone() -> None:
+    """A host that two partitions divide is in the files of neither."""
+    tenants = {
+        "acme": {"hosts": ["su001-host01..03"]},
+        "globex": {"racks": ["su002"]},
+        "shared": {"hosts": ["su001-host04"], "gpus": ["0-3"]},
+        "rest": {"hosts": ["su001-host04"], "gpus": ["4-7"]},
+    }
+    gpus = {"model": "dgx-h100", "hosts": 8, "hosts_per_unit": 4}
+    files = job_files(plan_subnets(make_document(gpus=gpus, tenants=tenants)))
+    of_tenants = {path: text for path, text in files.items() if path.startswith("jobs/tenants/")}
+    assert {path.split("/")[2] for path in of_tenants} == {"acme", "globex"}
+    assert files["jobs/tenants/acme/hostfile"].split()[::2] == [f"su001-host0{at}" for at in (1, 2, 3)]
+    assert "su002-host[01-04]" in files["jobs/tenants/globex/slurm/topology.conf"]
+    foreign = {"acme": ("su002", "su001-host04", "globex"), "globex": ("su001", "acme")}
+    for path, text in of_tenants.items():
+        assert not [name for name in foreign[path.split("/")[2]] if name in text], path
+    assert all("NCCL_IB_PKEY=1" in text for path, text in of_tenants.items() if path.endswith("/nccl.conf"))
+    assert "jobs/tenants/acme/nccl.conf" in of_tenants
+
+
 @pytest.mark.skipif(not shutil.which("ucx_info"), reason="UCX is not installed")
 def test_ucx_takes_the_settings(tmp_path: Path) -> None:
     text = job_files(plan_subnets(make_document(priorities=CLASSES)))["jobs/ucx.conf"]
