@@ -270,7 +270,8 @@ NVUE_BGP = """\
 
 NVUE_SSH = """\
 - header: {{model: SN5600, nvue-api-version: nvue_v1, version: Cumulus Linux 5.14.0}}
-- set: {{system: {{aaa: {{user: {{netops: {{role: system-admin}}}}}}, ssh-server: {{state: {}}}}}}}
+- set:
+    system: {{aaa: {{user: {{netops: {{ssh: {{authorized-key: {{a: {{key: AAAA}}}}}}}}}}}}, ssh-server: {{state: {}}}}}
 """
 
 
@@ -284,7 +285,8 @@ NVUE_SSH = """\
         ("frr.conf", f"frr version 10.0\n{BGP_OFF}", "bgp shutdown message later", "no bgp shutdown",
          "bgp has no effect: its process is shut down"),
         ("startup.yaml", NVUE_BGP, "off", "on", "router/bgp has no effect: BGP is not on"),
-        ("startup.yaml", NVUE_SSH, "disabled", "enabled", "system/aaa/user has no effect: the SSH server is off"),
+        ("startup.yaml", NVUE_SSH, "disabled", "enabled",
+         "system/aaa/user/netops/ssh has no effect: the SSH server is off"),
     ],
     ids=["eos", "nxos", "frr", "cumulus", "cumulus-ssh"],
 )  # fmt: skip

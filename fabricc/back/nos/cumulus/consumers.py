@@ -55,7 +55,7 @@ NEEDS = (
         at=("system/forwarding/packet-trim/state",), holds=frozenset({"enabled"})),
     Need("system/forwarding/packet-trim", "dropped packets of buffers are monitored",
         "Packet Trimming (not with buffer drops monitored by WJH)", unless="system/wjh/channel/buffer"),
-    Need("system/aaa/user", "the SSH server is off",
+    Need("system/aaa/user/*/ssh", "the SSH server is off",
         "SSH for Remote Access (enabled by default)",
         at=("system/ssh-server/state",), holds=frozenset({"enabled"}), unless="system/ssh-server/state"),
     Need("qos", "RoCE's own profile is on",
