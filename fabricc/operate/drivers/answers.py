@@ -26,7 +26,7 @@ ANSWER_BYTES = 64 << 20
 SESSION_BYTES = 4 * ANSWER_BYTES
 """Bytes of a whole NETCONF session: a push of a switch takes some 10 MiB. Our judgment."""
 TIMES = 3
-"""How many timeouts a whole exchange over HTTP may take: connecting, waiting, and the answer itself. Our judgment."""
+"""How many timeouts a whole exchange may take, over HTTP or with several programs. Our judgment."""
 _PART = 1 << 20
 
 

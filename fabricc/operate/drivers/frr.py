@@ -23,7 +23,7 @@ from napalm.base.exceptions import (
 )
 
 from fabricc.operate.drivers import frr_agent, linux, linux_views
-from fabricc.operate.drivers.answers import ROUTE_VALUES, AnswerError, parse_json
+from fabricc.operate.drivers.answers import ROUTE_VALUES, TIMES, AnswerError, parse_json
 from fabricc.operate.drivers.bundle import candidate_files, pack_bundle, unpack_bundle
 from fabricc.operate.drivers.checking import Refusal, vtysh_refusals
 from fabricc.operate.drivers.frr_agent import NAMESPACES
@@ -143,7 +143,13 @@ class FrrDriver(LinuxDriver):
             self._shell.close()
             raise
 
-    def _ask(self, what: str, failure: type[NapalmException] = CommandErrorException, **more: Any) -> Any:
+    def _ask(
+        self,
+        what: str,
+        failure: type[NapalmException] = CommandErrorException,
+        wait_s: float | None = None,
+        **more: Any,
+    ) -> Any:
         request = {
             "do": what,
             "folder": self.optional_args.get("private_dir", "/var/lib/napalm-frr"),
@@ -154,7 +160,7 @@ class FrrDriver(LinuxDriver):
             "vrf_namespaces": self._namespaces,
             **more,
         }
-        ran = self._shell.run(self._python, _package_text(_AGENT) + json.dumps(request).encode())
+        ran = self._shell.run(self._python, _package_text(_AGENT) + json.dumps(request).encode(), wait_s)
         try:
             answer = parse_json(ran.out.rpartition(f"{frr_agent.BEGINS}\n")[2], most=ROUTE_VALUES)
             require_reply(what, answer)
@@ -356,7 +362,9 @@ class FrrDriver(LinuxDriver):
         """Run programs by one request, and keep what each of them brings for `_outputs`."""
         if not commands:
             return
-        ran = self._ask("run", commands=[list(command) for command in commands], limit_s=self.timeout)["ran"]
+        given = [list(command) for command in commands]
+        wait_s = self.timeout * min(len(given), TIMES)
+        ran = self._ask("run", wait_s=wait_s, commands=given, limit_s=self.timeout)["ran"]
         for command, one in zip(commands, ran, strict=True):
             self._ahead.setdefault(tuple(command), []).append(one)
 
