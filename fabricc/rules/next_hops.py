@@ -14,6 +14,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.facts.frame import PORT
 from fabricc.facts.statement import Statement, scope_of
 from fabricc.proof.invariants.prefixes import parse_block
+from fabricc.rules.findings import finding_at
 from fabricc.rules.records import UnresolvedHop
 from fabricc.rules.rule import POLICY, FabricRule, Report, Switches
 from fabricc.rules.sessions import is_address
@@ -21,6 +22,8 @@ from fabricc.rules.sessions import is_address
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from ipaddress import IPv4Address, IPv4Interface, IPv4Network, IPv6Address, IPv6Interface, IPv6Network
+
+    from fabricc.proof.compare import Finding
 
 
 NEXT_HOP = "FAB9680"
@@ -83,6 +86,40 @@ def unresolved_hops(statement: Statement) -> tuple[UnresolvedHop, ...]:
     if not found or not states_all_addresses(statement, own, borrowing=True):
         return ()
     return tuple(each._replace(idle=_idle_port(statement, own, each.hop, routes)) for each in found)
+
+
+_ON_LINK = re.compile(r"on-?link", re.IGNORECASE)
+"""A setting of a route, which no row reads, whose next hop need not be in a subnet of the port."""
+
+
+def find_host_next_hops(statement: Statement) -> Iterator[Finding]:
+    """Report routes of a host's port to a next hop that only another port has in its subnet.
+
+    Linux refuses such a route, or sends the traffic of one rail or tenant by the port of another.
+    """
+    if any(_ON_LINK.search(text) for *_, text in statement.device.unknown):
+        return
+    own = {port: parse_addresses(texts) for port, texts in statement.addresses.items()}
+    for port, mine in own.items():
+        for leaf, value in statement.ports.get(port, {}).items():
+            via, *words = str(value).removeprefix("via ").split() or [""]
+            if not leaf.startswith("route[") or not is_address(via) or "onlink" in words:
+                continue
+            hop = ip_address(via)
+            if any(hop in each.network for each in mine):
+                continue
+            other = next(
+                (name for name, some in own.items() if any(hop in each.network for each in some)), ""
+            )
+            if other:
+                message = (
+                    f"{statement.name} {port} sends traffic for {leaf[6:-1]} to {hop}, which is at {other}"
+                )
+                remedy = "Correct the next hop, or move the route to the other port."
+                path = f"{PORT}{port}]/{leaf}"
+                yield finding_at(
+                    NEXT_HOP, statement.device, path, message, "next hop", Severity.ERROR, remedy
+                )
 
 
 def ports_of_static_routes(statement: Statement) -> frozenset[str]:

@@ -164,3 +164,27 @@ def test_a_next_hop_that_another_device_has_is_not_reported(tmp_path: Path) -> N
         (tmp_path / name).mkdir()
         (tmp_path / name / f"{name}.cfg").write_text(text)
     assert findings_of(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("route", "reported"),
+    [
+        ('via: "10.0.0.0"', False),
+        ('via: "10.0.0.4"', True),
+        ('via: "10.0.0.4", on-link: true', False),
+        ('via: "192.0.2.1"', False),
+    ],
+)
+def test_a_route_of_a_host_by_the_gateway_of_another_port_is_reported(
+    route: str, reported: bool, tmp_path: Path
+) -> None:
+    ports = (
+        "    rail0: {addresses: [10.0.0.1/31], routes: [{to: 10.0.0.0/10, " + route + "}]}\n"
+        "    rail1: {addresses: [10.0.0.5/31]}\n"
+    )
+    path = tmp_path / "hosts" / "host01" / "etc" / "netplan" / "60-fabricc.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"network:\n  version: 2\n  ethernets:\n{ports}")
+    found = [each.message for each in audit_folder(tmp_path, jobs=1).findings if each.code == NEXT_HOP]
+    message = "host01 rail0 sends traffic for 10.0.0.0/10 to 10.0.0.4, which is at rail1"
+    assert found == [message] * reported

@@ -22,6 +22,7 @@ from fabricc.rules.answers import TopicResult, account_topics, unchecked_topics
 from fabricc.rules.consensus import Expected, VoteTable
 from fabricc.rules.findings import finding_at
 from fabricc.rules.links import Ends, Votes
+from fabricc.rules.next_hops import find_host_next_hops
 from fabricc.rules.outliers import UNLIKE, AbsentSetting, find_outliers
 from fabricc.rules.overlaps import subnets_of
 from fabricc.rules.records import Subnets, Summary
@@ -163,7 +164,10 @@ def _digest_device(
     if device.kind is Kind.HOST:
         points = ((path, one.rest.get(path), network_of_fact(device, path)) for path in _POINTS)
         return digest._replace(
-            findings=[*lossless.host_findings(one, partial(network_of_fact, device))],
+            findings=[
+                *lossless.host_findings(one, partial(network_of_fact, device)),
+                *find_host_next_hops(one),
+            ],
             points=tuple([(p, dscp, n) for p, dscp, n in points if isinstance(dscp, int)]),
         )
     proved = prove(one, mine, models, cnp)
