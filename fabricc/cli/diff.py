@@ -88,6 +88,9 @@ def command(
         raise click.UsageError("Give a second spec or tree, or --base and --head, not both.")
     if second is None and first.is_dir():
         raise click.UsageError("A tree is compared with another tree or a spec: name it.")
+    inputs = {path.resolve() for path in (first, second, policy_file) if path is not None}
+    if clash := next((file for _, file in saved if file.resolve() in inputs), None):
+        raise click.UsageError(f"--save would overwrite {clash}, which the review reads.")
     try:
         found = review_change(
             first,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
@@ -14,7 +15,6 @@ from fabricc.base.documents.schema import schema_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from tests.review.diff.conftest import Bench
 
@@ -107,6 +107,16 @@ def test_a_saved_format_that_does_not_exist_is_wrong_usage(
         status, _, err = fabricc("diff", *pair, "--save", value)
         assert status == 2
         assert "is not FORMAT=FILE with one of md, json, sarif, github, junit, gitlab, full" in err
+
+
+def test_a_saved_review_never_replaces_what_it_reads(
+    fabricc: Callable[..., tuple[int, str, str]], pair: tuple[str, str]
+) -> None:
+    for spec in pair:
+        before = Path(spec).read_bytes()
+        status, _, err = fabricc("diff", *pair, "--save", f"md={Path(spec).parent}/./{Path(spec).name}")
+        assert (status, Path(spec).read_bytes()) == (2, before)
+        assert "--save would overwrite" in err
 
 
 def test_a_spec_that_does_not_compile_is_reported_as_validate_does(
