@@ -270,7 +270,7 @@ class LidPlan:
 
 
 def subnet_rails(shape: Shape) -> int:
-    """Return the rails of a host in one subnet: neighbors, and all of them unless rails are apart."""
+    """Return how many rails of a host one subnet has: all, or a group of neighbors if rails are separate subnets."""
     return shape.rails // shape.rail_planes if shape.rails_apart else shape.rails
 
 

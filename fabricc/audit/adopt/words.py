@@ -207,7 +207,7 @@ def lacks_log_ca(sides: FoundTiers) -> bool:
 
 
 def _syslog_tls_words(sides: FoundTiers, servers: Sequence[str]) -> Words:
-    """Return how log servers receive messages over TLS; empty where not all do so alike."""
+    """Return how log servers receive messages over TLS; empty if they differ."""
     ports = {sides.most(f"management/syslog_tls[{server}]/port") for server in servers}
     ca = str(sides.most("management/syslog_ca") or UNNAMED_CA)
     if len(ports) != 1 or None in ports or not _CA.fullmatch(ca):

@@ -214,7 +214,7 @@ def test_a_mesh_that_does_not_fit_leads_away_from_the_pinned_number_of_spines() 
 
 @pytest.mark.parametrize(("hosts", "named"), [(1, True), (4, False)])
 def test_planes_are_named_for_a_tor_with_ports_enough(hosts: int, named: bool) -> None:
-    """A rail of four hosts needs four ports of 100G, and the box has two beside its ports of 1G and 25G."""
+    """A rail of four hosts needs four ports of 100G, and the switch has two, besides ports of 1G and 25G."""
     box = {"model": "as4630-54te", "nos": "frr"}
     gpus = {"model": "dgx-h100", "hosts": hosts, "hosts_per_unit": hosts}
     help_ = only_problem(make_document(gpus=gpus, tors=box, spines=box), "FAB3006")

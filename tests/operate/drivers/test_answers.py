@@ -99,7 +99,7 @@ _CANDIDATES = {"eos": "hostname new\nend\n", "nxos": f"{FRAME}hostname new\n"}
 def test_a_change_survives_that_each_answer_is_lost_once(
     nos: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The switch has done what it was told each time: nothing is done twice, and nothing is believed undone."""
+    """The switch acted each time before its answer was lost: no step is repeated, and none counts as failed."""
     monkeypatch.setattr(answers, "AGAIN_S", 0)
     monkeypatch.setattr(nxos_driver, "POLL_S", 0.02)
     switch, make = WEB[nos]

@@ -279,7 +279,7 @@ def models_at_releases(models: Models, tiers: Mapping[TierName, TierPlan]) -> Mo
 
 
 def _name_systems(spec: ClusterSpec, naming: Naming, able: list[str]) -> str:
-    """Return the systems of a model; those without PFC apart where a class is lossless."""
+    """Return the systems of a model; if a class is lossless, those without PFC are listed separately."""
     lossless = any(each.lossless for each in spec.priorities)
     whole = [name for name in able if not lossless or naming.sets_pfc(name)]
     rest = ", ".join(name for name in able if name not in whole)
