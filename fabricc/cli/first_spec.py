@@ -31,12 +31,14 @@ _PLANES = (2, 4, 8)
 """Numbers of planes to try for ports that a NIC splits."""
 _MANY_PORTS = 4
 """Ports of a NIC from which each leads to a plane of its own, as in fabrics of many planes."""
-_MAX_UNITS = 5
-"""Number of unit sizes to try around one NVLink domain."""
+_MAX_UNITS = 4
+"""NVLink domains in the largest unit to try."""
 _NETWORK_SHAPES = ((16, 2), (8, 2), (16, 0), (8, 0), (4, 0))
 """Hosts of a unit and spines to try in a further network; 0 for as many spines as follow from the arithmetic."""
 _TOO_FEW_PORTS = ("FAB3006", "FAB3007", "FAB3008")
 """Errors that another size of units can repair."""
+_NO_PART = ("FAB3354",)
+"""The warning that no cable joins the ports of hosts and ToRs."""
 _SHORT_M = 100
 """Longest links to cores, in meters, for which every system has headroom of its own."""
 _NO_HEADROOM = ("FAB4002", "FAB5655")
@@ -225,13 +227,13 @@ def _fit_sizes(starter: str, answers: Answers, catalog: Catalog) -> _Attempt:
         for shape in _NETWORK_SHAPES if answers.networks else _NETWORK_SHAPES[:1]:
             sized = replace(answers, hosts_per_unit=size, network_shape=shape)
             attempt = _try_spec(write_spec(starter, sized, host), host, answers.nos)
-            if attempt.fits:
+            if attempt.fits and not attempt.warns_of(_NO_PART):
                 return attempt
             if closest is None or closest.has_code(*_TOO_FEW_PORTS):
                 closest = attempt
-            if not all(each.message.startswith(of_networks) for each in attempt.errors):
+            if attempt.fits or not all(each.message.startswith(of_networks) for each in attempt.errors):
                 break
-        if not attempt.has_code(*_TOO_FEW_PORTS, *_TOO_LARGE):
+        if not (attempt.fits or attempt.has_code(*_TOO_FEW_PORTS, *_TOO_LARGE)):
             break
     assert closest is not None
     return closest
@@ -313,9 +315,14 @@ def _socket_interface(answers: Answers, host: HostModel) -> str:
 def _unit_sizes(host: HostModel, answers: Answers) -> Iterator[int]:
     """Yield sizes of a unit that are worth a try: whole NVLink domains, and none larger than the cluster can be."""
     domain = host.domain_hosts
-    sizes = _UNITS if domain == 1 else [domain * each for each in range(1, _MAX_UNITS)]
-    fitting = [size for size in sizes if size <= answers.capacity]
-    yield from fitting or [min(sizes)]
+    if domain == 1:
+        fitting = [size for size in _UNITS if size <= answers.capacity]
+        yield from fitting or [min(_UNITS)]
+        return
+    sizes = [domain * each for each in range(_MAX_UNITS, 0, -1)]
+    yield from sorted(
+        sizes, key=lambda size: answers.count % size > 0
+    )  # whole units first, large ones need few ToRs
 
 
 def _with_groups(text: str, answers: Answers) -> str:

@@ -79,7 +79,7 @@ _SCHEMA = "cluster.schema.json"
 @click.option("--nos", metavar="NOS", shell_complete=words.complete_releases,
               help="Operating system of the switches, with its release. [default: one that runs on it]")  # fmt: skip
 @click.option("--hosts-per-unit", type=click.IntRange(1, 4096),
-              help="Hosts that share a set of ToRs. [default: the largest common size that fits]")  # fmt: skip
+              help="Hosts that share a set of ToRs. [default: 32, or one that fits]")  # fmt: skip
 @click.option("--network", "networks", multiple=True, metavar="NAME[=MODEL:NOS]",
               help="Add the network storage or frontend, with switches of its own; repeatable.")  # fmt: skip
 @click.option("--tenant", "tenants", multiple=True, metavar="NAME=HOSTS",

@@ -188,7 +188,19 @@ def test_models_may_have_the_spelling_of_a_quote(fabricc: Fabricc, tmp_path: Pat
 def test_nvlink_domains_become_racks(fabricc: Fabricc, tmp_path: Path) -> None:
     gpus = spec_of(fabricc, tmp_path / "a", "--hosts", "gb200-nvl72", "--count", "72")["gpus"]
     assert (gpus["racks"], gpus["hosts_per_rack"]) == (["r01", "r02", "r03", "r04"], 18)  # type: ignore[index]
-    assert gpus["hosts_per_unit"] % 18 == 0  # type: ignore[index]
+    assert gpus["hosts_per_unit"] == 36, "the largest whole unit, whose ToRs are the fewest"  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("switches", "nos", "size"), [("q3400", "infiniband", 72), ("sn5400", "sonic-202505", 18)]
+)
+def test_a_unit_has_as_many_nvlink_domains_as_cables_and_ports_permit(
+    switches: str, nos: str, size: int
+) -> None:
+    answers = replace(DEFAULTS, hosts="gb300-nvl72", count=72, capacity=144, switches=switches, nos=nos)
+    text, found = fit_spec(STATED, answers, load_catalog()[0])
+    assert yaml.safe_load(text)["gpus"]["hosts_per_unit"] == size
+    assert {"FAB3354"}.isdisjoint(each.code for each in found)
 
 
 def test_tenants_get_groups_and_segments(fabricc: Fabricc, tmp_path: Path) -> None:
@@ -211,7 +223,9 @@ def test_a_unit_takes_the_size_that_fits(fabricc: Fabricc, tmp_path: Path) -> No
     [
         (["--hosts", "dgx-b30"], "Did you mean dgx-b300"),
         (["--hosts", "PowerEdge XE9780"], "Did you mean hgx-b300-2x400 or hgx-b300?"),
-        (["--hosts", "abc"], "Name its GPU board: hgx-b200"),
+        (["--hosts", "abc"], "or add a model (`fabricc docs catalog`)"),
+        (["--hosts", "L40S"], "a catalog file that extends rtx-pro-8gpu"),
+        (["--switches", "Quantum-X800"], "Did you mean q3400 or q3401"),
         (["--hosts", "storage-2x400"], "has no GPUs"),
         (["--switches", "sn6810"], "no system of fabricc runs on sn6810"),
         (["--network", "storage=qm9700"], "has a spec of its own"),
