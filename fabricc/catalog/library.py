@@ -281,7 +281,7 @@ def explain_no_model(names: Iterable[str]) -> str:
     boards = [name for name in _BOARDS if name in known]
     if not boards or not known.isdisjoint(list_built_in("switches")):
         return "`fabricc catalog` lists the models."
-    return f"Name its GPU board: {', '.join(boards)} …; `fabricc catalog` lists the models."
+    return f"Name its GPU board: {', '.join(boards)} … (`fabricc catalog`), or add a model (`fabricc docs catalog`)."
 
 
 _BOARDS = ("hgx-b200", "hgx-b300-2x400", "hgx-h200", "mi355x-pollara")
