@@ -5,26 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import replace
-from fabricc.catalog.model import (
-    AnnexFigures,
-    Breakout,
-    Buffers,
-    CageGroup,
-    Formula,
-    HeadroomRow,
-    HostModel,
-    HostPorts,
-    Limits,
-    ManagementPorts,
-    NicCage,
-    NicModel,
-    Pools,
-    Power,
-    ReleaseFigures,
-    SpectrumFigures,
-    SwitchModel,
-    TofinoFigures,
-)
+from fabricc.catalog import model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -33,10 +14,10 @@ if TYPE_CHECKING:
 PROVENANCE = frozenset(("source", "assumed", "reason", "note"))
 """Keys that hold the source of a figure and are not figures themselves."""
 
-FAMILIES: dict[str, type[SpectrumFigures] | type[TofinoFigures] | type[AnnexFigures]] = {
-    "spectrum": SpectrumFigures,
-    "tofino": TofinoFigures,
-    "ieee8021q": AnnexFigures,
+FAMILIES: dict[str, type[model.SpectrumFigures] | type[model.TofinoFigures] | type[model.AnnexFigures]] = {
+    "spectrum": model.SpectrumFigures,
+    "tofino": model.TofinoFigures,
+    "ieee8021q": model.AnnexFigures,
 }
 """Families of headroom formulas; `table` is one too, without figures."""
 
@@ -59,11 +40,11 @@ def strip_provenance(raw: Mapping[str, Any]) -> Raw:
     return {key: value for key, value in raw.items() if key not in PROVENANCE}
 
 
-def parse_breakout(text: str) -> Breakout:
+def parse_breakout(text: str) -> model.Breakout:
     """Read `2x400/4`: children, Gb/s of each, lanes of each."""
     children, rest = text.split("x", 1)
     speed, lanes = rest.split("/", 1)
-    return Breakout(int(children), int(speed), int(lanes))
+    return model.Breakout(int(children), int(speed), int(lanes))
 
 
 def lane_map(lanes: Any, fabric_cages: int) -> list[list[int]]:
@@ -94,15 +75,15 @@ def _lane_range(text: str) -> list[int]:
     return list(range(low, high + 1))
 
 
-def read_power(raw: Mapping[str, Any]) -> Power | None:
+def read_power(raw: Mapping[str, Any]) -> model.Power | None:
     """Return the power in the mapping of a device or of a part."""
     if "power" not in raw:
         return None
     found = strip_provenance(raw["power"])
-    return Power(found.get("typical_w"), found.get("maximum_w"), tuple(found.get("with_optics", ())))
+    return model.Power(found.get("typical_w"), found.get("maximum_w"), tuple(found.get("with_optics", ())))
 
 
-def build_switch(name: str, raw: Raw, table: Callable[[str], Raw]) -> SwitchModel:
+def build_switch(name: str, raw: Raw, table: Callable[[str], Raw]) -> model.SwitchModel:
     """Return the switch of a validated mapping; `table` finds a lossless table by name."""
     sources: dict[str, str] = {}
     cages = tuple(_build_cages(group, index, sources) for index, group in enumerate(raw["cages"]))
@@ -111,7 +92,7 @@ def build_switch(name: str, raw: Raw, table: Callable[[str], Raw]) -> SwitchMode
         sources[key] = read_citation(raw[key])
     if "power" in raw:
         sources["power"] = read_citation(raw["power"])
-    return SwitchModel(
+    return model.SwitchModel(
         name=name,
         **{key: raw[key] for key in ("title", "vendor", "asic", "asic_family")},
         chassis=raw.get("chassis", False),
@@ -141,9 +122,9 @@ _NIC_DEFAULTS = ("traffic_classes", "lossless_classes", "rings", "read_request")
 _DEFAULT_FIGURE = "assumed: the file does not state it, and the figure of a ConnectX is used"
 
 
-def build_nic(name: str, raw: Raw) -> NicModel:
+def build_nic(name: str, raw: Raw) -> model.NicModel:
     """Return the NIC of a validated mapping."""
-    return NicModel(
+    return model.NicModel(
         name=name,
         title=raw["title"],
         vendor=raw["vendor"],
@@ -159,9 +140,9 @@ def build_nic(name: str, raw: Raw) -> NicModel:
     )
 
 
-def _nic_cage(raw: Raw) -> NicCage:
+def _nic_cage(raw: Raw) -> model.NicCage:
     use = parse_breakout(raw["use"])
-    return NicCage(raw["form_factor"], use.children, use.speed_gbps, use.lanes)
+    return model.NicCage(raw["form_factor"], use.children, use.speed_gbps, use.lanes)
 
 
 def _nic_figures(raw: Raw) -> Raw:
@@ -190,7 +171,7 @@ _JOINED: Raw = {
 }
 
 
-def build_host(name: str, raw: Raw, find_nic: Callable[[str], NicModel]) -> HostModel:
+def build_host(name: str, raw: Raw, find_nic: Callable[[str], model.NicModel]) -> model.HostModel:
     """Return the host of a validated mapping; `find_nic` finds a NIC by name."""
     keys = ("gpus", "rails", "nic", "ports_per_nic", "port_gbps", "management_interface")
     value = {key: raw[key]["value"] for key in keys}
@@ -209,7 +190,7 @@ def build_host(name: str, raw: Raw, find_nic: Callable[[str], NicModel]) -> Host
         value["gpu_interconnect"], sources["gpu_interconnect"] = joined["value"], read_citation(joined)
     stated = raw.get("management", {"assumed": True, "reason": "one port of a BMC, as servers have"})
     value["management"], sources["management"] = (
-        ManagementPorts(**strip_provenance(stated)),
+        model.ManagementPorts(**strip_provenance(stated)),
         read_citation(stated),
     )
     value["gpu_vendor"] = raw.get("gpu_vendor", "nvidia") if value["gpus"] else "none"
@@ -222,7 +203,7 @@ def build_host(name: str, raw: Raw, find_nic: Callable[[str], NicModel]) -> Host
     networks = {}
     for network, part in raw.get("networks", {}).items():
         counts = {key: part[key] for key in ("nics", "ports_per_nic", "port_gbps")}
-        networks[network] = HostPorts(
+        networks[network] = model.HostPorts(
             find_nic(part["nic"]),
             **counts,
             pci=tuple(part.get("pci", ())),
@@ -231,7 +212,7 @@ def build_host(name: str, raw: Raw, find_nic: Callable[[str], NicModel]) -> Host
         sources[f"networks.{network}"] = read_citation(part)
     if "power" in raw:
         sources["power"] = read_citation(raw["power"])
-    return HostModel(
+    return model.HostModel(
         name=name,
         title=raw["title"],
         vendor=raw["vendor"],
@@ -243,13 +224,13 @@ def build_host(name: str, raw: Raw, find_nic: Callable[[str], NicModel]) -> Host
     )
 
 
-def _build_cages(raw: Raw, index: int, sources: dict[str, str]) -> CageGroup:
+def _build_cages(raw: Raw, index: int, sources: dict[str, str]) -> model.CageGroup:
     sources[f"cages.{index}"] = read_citation(raw)
     same = {key: raw[key] for key in ("first", "count", "lanes", "fabric", "form_factor") if key in raw}
-    return CageGroup(**same, breakouts=tuple(parse_breakout(text) for text in raw["breakouts"]))
+    return model.CageGroup(**same, breakouts=tuple(parse_breakout(text) for text in raw["breakouts"]))
 
 
-def _build_buffers(raw: Raw, table: Callable[[str], Raw], sources: dict[str, str]) -> Buffers:
+def _build_buffers(raw: Raw, table: Callable[[str], Raw], sources: dict[str, str]) -> model.Buffers:
     for key in BUFFER_FIGURES:
         sources[f"buffers.{key}"] = read_citation(raw[key])
     sources["buffers.pools"] = read_citation(raw["pools"])
@@ -259,7 +240,7 @@ def _build_buffers(raw: Raw, table: Callable[[str], Raw], sources: dict[str, str
         sources["buffers.siblings"] = "; ".join(map(read_citation, siblings.values()))
     if formula:
         sources["buffers.formula"] = read_citation(formula)
-    return Buffers(
+    return model.Buffers(
         **{key: raw[key]["value"] for key in BUFFER_FIGURES},
         rows=_merge_table_rows(raw["headroom"], table, sources),
         formula=_build_formula(strip_provenance(formula)) if formula else None,
@@ -269,34 +250,34 @@ def _build_buffers(raw: Raw, table: Callable[[str], Raw], sources: dict[str, str
     )
 
 
-def _build_pools(raw: Raw, sources: dict[str, str]) -> Pools:
+def _build_pools(raw: Raw, sources: dict[str, str]) -> model.Pools:
     found = strip_provenance(raw)
     if "accounting" in found:
         sources["buffers.pools.size_includes_headroom"] = read_citation(found.pop("accounting"))
-    return Pools(**found)
+    return model.Pools(**found)
 
 
-def _build_formula(raw: Raw) -> Formula | None:
+def _build_formula(raw: Raw) -> model.Formula | None:
     family = FAMILIES.get(raw.pop("family"))
     return family(**raw) if family else None
 
 
-def _build_limits(raw: Raw, sources: dict[str, str]) -> Limits:
+def _build_limits(raw: Raw, sources: dict[str, str]) -> model.Limits:
     found: Raw = {}
     for key, limit in raw.items():
         sources[f"buffers.limits.{key}"] = read_citation(limit)
         found[key] = limit["value"] if "value" in limit else (limit["least"], limit["most"])
-    return Limits(**found)
+    return model.Limits(**found)
 
 
 def _merge_table_rows(
     uses: list[Raw], table: Callable[[str], Raw], sources: dict[str, str]
-) -> tuple[HeadroomRow, ...]:
+) -> tuple[model.HeadroomRow, ...]:
     """Return all rows of the tables used, by speed and length; where two tables share both, the later one wins.
 
     The switch's own table, one that is not assumed, also replaces every earlier row of its speeds.
     """
-    rows: dict[tuple[int, int], HeadroomRow] = {}
+    rows: dict[tuple[int, int], model.HeadroomRow] = {}
     for use in uses:
         found = table(use["table"])
         own = () if use.get("assumed") else _table_rows(use["table"], found)
@@ -313,17 +294,17 @@ def _merge_table_rows(
     return tuple(rows[key] for key in sorted(rows))
 
 
-def _table_rows(name: str, found: Raw) -> Iterator[HeadroomRow]:
+def _table_rows(name: str, found: Raw) -> Iterator[model.HeadroomRow]:
     for cells in found["rows"]:
-        yield HeadroomRow(**dict(zip(found["columns"], cells, strict=True)), table=name)
+        yield model.HeadroomRow(**dict(zip(found["columns"], cells, strict=True)), table=name)
 
 
 def _build_release_figures(
     buffers: Raw, settings: Raw, entry: Raw, table: Callable[[str], Raw]
-) -> ReleaseFigures:
+) -> model.ReleaseFigures:
     """Return the figures of some releases: the buffers of the switch with the changes of the entry."""
     sources = {"figures": read_citation(entry)}
-    return ReleaseFigures(
+    return model.ReleaseFigures(
         since=entry.get("since"),
         until=entry.get("until"),
         buffers=_build_buffers(merge_values(buffers, entry.get("buffers", {})), table, sources),

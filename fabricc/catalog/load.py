@@ -16,16 +16,7 @@ from fabricc.base.documents.reader import parse_document
 from fabricc.base.documents.schema import breaches
 from fabricc.base.foreign import files
 from fabricc.base.foreign.files import root_below
-from fabricc.catalog.library import (
-    MAX_EXTENDS,
-    SECTIONS,
-    ExtendsTooDeepError,
-    Library,
-    Models,
-    UnknownModelError,
-    did_you_mean,
-    replace_sources,
-)
+from fabricc.catalog import library as catalog_library
 from fabricc.catalog.model import Catalog
 
 if TYPE_CHECKING:
@@ -188,7 +179,7 @@ def load_catalog(
     """
     if not extra:
         return _load_builtin(), ()
-    library = Library()
+    library = catalog_library.Library()
     found: list[Diagnostic] = []
     origins: dict[tuple[str, str], Document] = {}
     for path, at in zip_longest(extra[:MAX_FILES], named_at[:MAX_FILES]):
@@ -198,9 +189,11 @@ def load_catalog(
         elif problems := tuple(_file_problems(document)):
             found += problems
         else:
-            for section in SECTIONS:
+            for section in catalog_library.SECTIONS:
                 for name, raw in document.value.get(section, {}).items():
-                    library.add(section, name, replace_sources(raw, document.value.get("sources", {})))
+                    library.add(
+                        section, name, catalog_library.replace_sources(raw, document.value.get("sources", {}))
+                    )
                     origins[section, name] = document
     found += _drop_contradictions(library, origins)
     return _build_catalog(library), tuple(found)
@@ -209,27 +202,27 @@ def load_catalog(
 @cache
 def _load_builtin() -> Catalog:
     """Return the built-in models alone, each read once in a process."""
-    return _build_catalog(Library())
+    return _build_catalog(catalog_library.Library())
 
 
-def _build_catalog(library: Library) -> Catalog:
+def _build_catalog(library: catalog_library.Library) -> Catalog:
     return Catalog(
-        switches=Models(library.names("switches"), library.switch),
-        hosts=Models(library.names("hosts"), library.host),
-        nics=Models(library.names("nics"), library.nic),
+        switches=catalog_library.Models(library.names("switches"), library.switch),
+        hosts=catalog_library.Models(library.names("hosts"), library.host),
+        nics=catalog_library.Models(library.names("nics"), library.nic),
     )
 
 
 def _file_problems(document: Document) -> Iterator[Diagnostic]:
     if not isinstance(document.value, dict):
-        remedy = f"Begin with one of: {', '.join(SECTIONS)}."
+        remedy = f"Begin with one of: {', '.join(catalog_library.SECTIONS)}."
         yield catalog_error("FAB2103", "a catalog file is a mapping", document.key_position(()), remedy)
         return
 
     breaches = schema_breaches(document)
     yield from breaches
     if not breaches:
-        for section in (name for name in SECTIONS if name in document.value):
+        for section in (name for name in catalog_library.SECTIONS if name in document.value):
             yield from _unknown_sources(document, document.value[section], (section,))
 
 
@@ -243,14 +236,18 @@ def _unknown_sources(document: Document, value: Any, path: KeyPath) -> Iterator[
     known = document.value.get("sources", {})
     for key, item in value.items():
         if key == "source" and " " not in item and item not in known:
-            remedy = did_you_mean(item, known) or "Add it to `sources`, or write the citation out."
+            remedy = (
+                catalog_library.did_you_mean(item, known) or "Add it to `sources`, or write the citation out."
+            )
             at = document.key_position((*path, key))
             yield catalog_error("FAB2104", f"unknown source {item[:60]!r}", at, remedy)
         else:
             yield from _unknown_sources(document, item, (*path, key))
 
 
-def _drop_contradictions(library: Library, origins: dict[tuple[str, str], Document]) -> Iterator[Diagnostic]:
+def _drop_contradictions(
+    library: catalog_library.Library, origins: dict[tuple[str, str], Document]
+) -> Iterator[Diagnostic]:
     """Assemble every model of the users' files once, and leave out those that fail, and those built on them."""
     pending = [
         key for section in ("tables", "nics", "switches", "hosts") for key in origins if key[0] == section
@@ -266,23 +263,25 @@ def _drop_contradictions(library: Library, origins: dict[tuple[str, str], Docume
         pending = [key for key in pending if key not in failed] if failed else []
 
 
-def _model_problems(library: Library, section: str, name: str, document: Document) -> Iterator[Diagnostic]:
+def _model_problems(
+    library: catalog_library.Library, section: str, name: str, document: Document
+) -> Iterator[Diagnostic]:
     path: KeyPath = (section, name)
     try:
         if lacking := _missing_base(library, section, name, document):
             yield from lacking
             return
         findings = tuple(_model_findings(library, section, name))
-    except UnknownModelError as unknown:
+    except catalog_library.UnknownModelError as unknown:
         kind = {"switches": "switch", "hosts": "host", "nics": "NIC", "tables": "table"}[unknown.section]
         referred = {"tables": ("buffers", "headroom"), "nics": ("nic",)}
         key = ("extends",) if unknown.section == section else referred.get(unknown.section, ("extends",))
-        remedy = did_you_mean(unknown.name, library.names(unknown.section))
+        remedy = catalog_library.did_you_mean(unknown.name, library.names(unknown.section))
         where = document.key_position((*path, *key))
         yield catalog_error("FAB2105", f"{name}: no {kind} `{unknown.name}`", where, remedy)
-    except ExtendsTooDeepError:
+    except catalog_library.ExtendsTooDeepError:
         where = document.key_position((*path, "extends"))
-        text = f"{name} extends itself, or a base more than {MAX_EXTENDS} steps away"
+        text = f"{name} extends itself, or a base more than {catalog_library.MAX_EXTENDS} steps away"
         yield catalog_error("FAB2105", text, where, "Extend a built-in model.")
     except (KeyError, ValueError) as failure:
         reason = f"{failure.args[0]!s}"[:60] if failure.args else ""
@@ -296,14 +295,18 @@ def _model_problems(library: Library, section: str, name: str, document: Documen
             )
 
 
-def _missing_base(library: Library, section: str, name: str, document: Document) -> list[Diagnostic]:
+def _missing_base(
+    library: catalog_library.Library, section: str, name: str, document: Document
+) -> list[Diagnostic]:
     if "extends" not in document.value[section][name]:
         return []
 
     return completeness_breaches(section, name, library.raw(section, name), document)
 
 
-def _model_findings(library: Library, section: str, name: str) -> Iterator[tuple[KeyPath, str, str]]:
+def _model_findings(
+    library: catalog_library.Library, section: str, name: str
+) -> Iterator[tuple[KeyPath, str, str]]:
     if section == "switches":
         yield from switch_findings(library.switch(name))
     elif section == "hosts":
@@ -346,7 +349,7 @@ def _explain_breach(breach: Any) -> Iterator[tuple[str | None, str, str]]:
         known = breach.schema.get("properties", {})
         for key in breach.instance:
             if key not in known:
-                yield key, f"unknown key {_shorten_value(key)}", did_you_mean(key, known)
+                yield key, f"unknown key {_shorten_value(key)}", catalog_library.did_you_mean(key, known)
     elif breach.validator == "required":
         missing = [key for key in breach.validator_value if key not in breach.instance]
         yield (

@@ -6,17 +6,7 @@ import re
 import uuid
 from typing import TYPE_CHECKING
 
-from fabricc.back.hosts.words import (
-    check_word,
-    ignores_carrier,
-    mark_path,
-    network_path,
-    on_link,
-    parse_decimal,
-    ports_of,
-    rule_priority,
-    setting_lines,
-)
+from fabricc.back.hosts import words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,11 +38,11 @@ def connection_uuid(cluster: str, host: str, interface: str) -> str:
 def render(host: Host) -> dict[str, str]:
     """Return the files, path below the host's root -> text; no port has a default route."""
     files = {
-        f"{FOLDER}fabricc-{check_word(port.name)}.nmconnection": _keyfile_text(host, port)
+        f"{FOLDER}fabricc-{words.check_word(port.name)}.nmconnection": _keyfile_text(host, port)
         for port in host.ports
     }
     if host.ports:
-        files[network_path(DEVICES, host)] = _device_settings(host)
+        files[words.network_path(DEVICES, host)] = _device_settings(host)
     return files
 
 
@@ -61,8 +51,8 @@ def _device_settings(host: Host) -> str:
 
     `managed` counts before rules of udev and before files that are read earlier (NetworkManager.conf(5)).
     """
-    names = ",".join([f"interface-name:={check_word(port.name)}" for port in host.ports])
-    stay = all(ignores_carrier(port) for port in host.ports)
+    names = ",".join([f"interface-name:={words.check_word(port.name)}" for port in host.ports])
+    stay = all(words.ignores_carrier(port) for port in host.ports)
     return (
         "# A connection cannot state this: NetworkManager has these ports"
         f"{', which keep their addresses, rules and routes while a link is down' if stay else ''}.\n"
@@ -76,8 +66,9 @@ def _unit_name(network: str) -> str:
 
 
 def _keyfile_text(host: Host, port: HostPort) -> str:
+    whose = words.ports_of(host.network)
     text = (
-        f"# {ports_of(host.network)} port of {host.name}; any other interface belongs in a connection of its own.\n"
+        f"# {whose} port of {host.name}; any other interface belongs in a connection of its own.\n"
         f"[connection]\nid=fabricc-{port.name}\nuuid={connection_id(host, port)}\ntype=ethernet\n"
         f"autoconnect=true\nautoconnect-priority={FIRST}\ninterface-name={port.name}\n\n[ethernet]\nmtu={port.mtu}\n"
     )
@@ -96,14 +87,16 @@ def _family_section(
     if gateway is None or not prefixes:
         return text
     for number, prefix in enumerate(prefixes, 1):
-        via = "" if on_link(address, prefix) else f",{gateway}"
+        via = "" if words.on_link(address, prefix) else f",{gateway}"
         text += f"route{number}={prefix}{via}\nroute{number}_options=table={port.table}\n"
     if port.metric is not None:
-        far = [prefix for prefix in prefixes if not on_link(address, prefix)]
+        far = [prefix for prefix in prefixes if not words.on_link(address, prefix)]
         for number, prefix in enumerate(far, len(prefixes) + 1):
             text += f"route{number}={prefix},{gateway},{port.metric}\n"
     source = address.partition("/")[0]
-    return text + f"routing-rule1=priority {rule_priority(port.table)} from {source} table {port.table}\n"
+    return (
+        text + f"routing-rule1=priority {words.rule_priority(port.table)} from {source} table {port.table}\n"
+    )
 
 
 def state(facts: Facts, host: Host) -> None:
@@ -116,7 +109,7 @@ def state(facts: Facts, host: Host) -> None:
         facts[prefix + "connection/autoconnect"] = "true"
         facts[prefix + "connection/autoconnect_priority"] = FIRST
         facts[prefix + "managed"] = "true"
-        if ignores_carrier(port):
+        if words.ignores_carrier(port):
             facts[prefix + "ignore_carrier"] = "true"
         for family, address in (("ipv4", port.ipv4), ("ipv6", port.ipv6)):
             facts[f"{prefix}{family}_method"] = "disabled" if address is None else "manual"
@@ -140,14 +133,14 @@ _OPTIONS = "_options"
 
 def read(reading: Reading, file: str, text: str) -> None:
     """Add the facts of a keyfile, of this or another writer."""
-    lines = list(setting_lines(text))
+    lines = list(words.setting_lines(text))
     stated = {key: value for _, key, value, _ in lines}
     name = stated.get(_NAME)
     routes = {key for key in stated if _ROUTE.fullmatch(key)}
     silent = {_NAME, *(key + _OPTIONS for key in routes)}  # they are part of other lines' facts
     for number, key, value, line in lines:
         if name and (leaf := _LEAVES.get(key)):
-            reading.put(f"interface[{name}]/{leaf}", parse_decimal(value), file, number)
+            reading.put(f"interface[{name}]/{leaf}", words.parse_decimal(value), file, number)
         elif name and key in routes:
             to, _, gateway = value.partition(",")
             gateway, _, metric = gateway.partition(",")
@@ -177,7 +170,7 @@ _DEVICE_SETTINGS = {"ignore-carrier": "ignore_carrier", "managed": "managed"}
 def read_device_settings(reading: Reading, file: str, text: str) -> None:
     """Add what a file in NetworkManager's conf.d sets for ports that it names."""
     names: list[str] = []
-    for number, key, value, line in setting_lines(text):
+    for number, key, value, line in words.setting_lines(text):
         section = _DEVICE_SECTION.fullmatch(key)
         devices = [_NAMED_DEVICE.fullmatch(each) for each in value.split(",")]
         if section and section[1] == "match-device" and all(devices):
@@ -191,4 +184,4 @@ def read_device_settings(reading: Reading, file: str, text: str) -> None:
 
 
 READERS: Mapping[str, Reader] = {f"{FOLDER}*": read}
-DEVICE_READERS: Mapping[str, Reader] = {mark_path(DEVICES, "*"): read_device_settings}
+DEVICE_READERS: Mapping[str, Reader] = {words.mark_path(DEVICES, "*"): read_device_settings}

@@ -7,14 +7,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from fabricc.back.hosts.words import (
-    ignores_carrier,
-    network_path,
-    on_link,
-    parse_decimal,
-    ports_of,
-    rule_priority,
-)
+from fabricc.back.hosts import words
 from fabricc.back.reading.tree import leaf_paths
 from fabricc.back.reading.yaml_lines import yaml_tree
 
@@ -48,7 +41,7 @@ _GROUPS = {
 
 def render(host: Host) -> dict[str, str]:
     """Return the file, path below the host's root -> text."""
-    return {network_path(FILE, host): render_text(host)}
+    return {words.network_path(FILE, host): render_text(host)}
 
 
 def render_text(host: Host) -> str:
@@ -58,9 +51,8 @@ def render_text(host: Host) -> str:
     port has its own `renderer`: one for the file would count for the interfaces of all files, and take them away
     from NetworkManager on hosts where that configures them (Ubuntu's `01-network-manager-all.yaml`).
     """
-    lines = [
-        f"# {ports_of(host.network)} ports of {host.name}; any other interface belongs in a file of its own.\nnetwork:"
-    ]
+    whose = words.ports_of(host.network)
+    lines = [f"# {whose} ports of {host.name}; any other interface belongs in a file of its own.\nnetwork:"]
     lines.append("  version: 2")
     if host.ports:
         lines.append("  ethernets:")
@@ -88,17 +80,15 @@ def _port_block(port: HostPort, prefixes4: list[tuple[str, str]], prefixes6: lis
             continue
         via = f'\n          via: "{gateway}"'
         for plain, prefix in prefixes:
-            if on_link(address, plain):
+            if words.on_link(address, plain):
                 routes += f"\n        - to: {prefix}\n          scope: link{table}"
                 continue
             routes += f"\n        - to: {prefix}{via}{table}"
             if port.metric is not None:
                 routes += f"\n        - to: {prefix}{via}\n          metric: {port.metric}"
         source = address.partition("/")[0]
-        rules += (
-            f'\n        - from: "{source}/{bits}"{table}\n          priority: {rule_priority(port.table)}'
-        )
-    block = _port_head(port.name, port.mtu, ignores_carrier(port))
+        rules += f'\n        - from: "{source}/{bits}"{table}\n          priority: {words.rule_priority(port.table)}'
+    block = _port_head(port.name, port.mtu, words.ignores_carrier(port))
     if addresses:
         block += f"\n      addresses:{addresses}"
     if routes:
@@ -127,7 +117,7 @@ def state(facts: Facts, host: Host) -> None:
         facts[prefix + "accept_ra"] = "false"
         facts[prefix + "dhcp4"] = facts[prefix + "dhcp6"] = "false"
         facts[prefix + "optional"] = "true"
-        if ignores_carrier(port):
+        if words.ignores_carrier(port):
             facts[prefix + "ignore_carrier"] = "true"
 
 
@@ -201,7 +191,7 @@ def _node_lines(node: Node) -> list[int]:
 
 @lru_cache(maxsize=1024)
 def _parse_scalar(text: str) -> Value:
-    return _TRUTHS.get(text.lower(), parse_decimal(text))
+    return _TRUTHS.get(text.lower(), words.parse_decimal(text))
 
 
 def _put_list(reading: Reading, at: tuple[str, int], prefix: str, key: str, items: list[str]) -> None:

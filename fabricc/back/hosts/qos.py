@@ -7,18 +7,7 @@ from functools import cache, lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.hosts import nics
-from fabricc.back.hosts.words import (
-    REPRESENTOR,
-    check_word,
-    fill_template,
-    mark_path,
-    network_path,
-    parse_decimal,
-    read_template,
-    setting_lines,
-    statement_lines,
-)
+from fabricc.back.hosts import nics, words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -115,7 +104,7 @@ def _firmware_port(port: HostPort) -> int:
 
 def _unit_name(host: Host) -> str:
     """Return the name of the script and of its unit; NICs of each network have their own."""
-    return network_path("fabricc-roce", host)
+    return words.network_path("fabricc-roce", host)
 
 
 # --- the files ----------------------------------------------------------------------------------------
@@ -127,15 +116,17 @@ def render(host: Host) -> dict[str, str]:
         return {}
     unit = _unit_name(host)
     return {
-        network_path(SCRIPT, host): _render_script(
+        words.network_path(SCRIPT, host): _render_script(
             host.classes, host.nic, host.spreads_packets, host.rdma_class, _port_rows(host), host.leave_out
         ),
-        network_path(UNIT, host): fill_template(read_template("fabricc-roce@.service.j2"), unit=unit),
-        network_path(HOOK, host): _udev_rule(tuple([port.name for port in host.ports]), unit),
+        words.network_path(UNIT, host): words.fill_template(
+            words.read_template("fabricc-roce@.service.j2"), unit=unit
+        ),
+        words.network_path(HOOK, host): _udev_rule(tuple([port.name for port in host.ports]), unit),
     }
 
 
-_PROPERTY, _, _VALUE = REPRESENTOR.partition("=")
+_PROPERTY, _, _VALUE = words.REPRESENTOR.partition("=")
 _REPRESENTOR_RULES = {
     f'ACTION!="remove", SUBSYSTEM=="net", {match}, ENV{{{_PROPERTY}}}="{_VALUE}"': f"roce/representor[{name}]"
     for name, match in (
@@ -150,9 +141,9 @@ _REPRESENTOR_RULES = {
 @lru_cache(maxsize=256)
 def _udev_rule(names: tuple[str, ...], unit: str) -> str:
     """Return the udev rules that start the unit for each new port, and mark representors."""
-    return fill_template(
-        read_template("roce-hook.rules.j2"),
-        names="|".join(map(check_word, names)),
+    return words.fill_template(
+        words.read_template("roce-hook.rules.j2"),
+        names="|".join(map(words.check_word, names)),
         unit=unit,
         representors="\n".join(_REPRESENTOR_RULES),
     )
@@ -170,14 +161,14 @@ def _render_script(
     view = qos_view(classes, nic, spread, rdma_class)
     pairs = [f"{dscp},{priority}" for dscp, priority in enumerate(view.qos.dscp_priority)]
     rows = [
-        f"{check_word(name)}) rdma={check_word(rdma)} cable_m={cable_m} port={port}{source6} ;;"
+        f"{words.check_word(name)}) rdma={words.check_word(rdma)} cable_m={cable_m} port={port}{source6} ;;"
         for name, rdma, cable_m, port, source6 in ports
     ]
     cnp_dscp, cnp_priority = view.cnp or ("", "")
-    head, _, body = read_template(_TEMPLATE).partition(_PROCEDURE)
-    filled = fill_template(
+    head, _, body = words.read_template(_TEMPLATE).partition(_PROCEDURE)
+    filled = words.fill_template(
         head,
-        title=check_word(nic.name),
+        title=words.check_word(nic.name),
         transport=nic.transport,
         trust="dscp",
         dscp_to_priority="\n".join(" ".join(pairs[i : i + _PER_LINE]) for i in range(0, 64, _PER_LINE)),
@@ -202,14 +193,14 @@ def _render_script(
 
 def _with_parts(body: str, driver: str) -> str:
     """Return the procedure with the functions of a driver's NICs and with those that other scripts have as well."""
-    family = "".join(map(read_template, nics.FAMILIES[driver].procedure))
+    family = "".join(map(words.read_template, nics.FAMILIES[driver].procedure))
     return with_common_parts(body).replace("{{ family }}\n", family)
 
 
 def with_common_parts(body: str) -> str:
     """Return the procedure of a script of NICs with the functions that all of them have."""
     for place, part in (("common", "nic-common.sh"), ("pci", "nic-pci.sh")):
-        body = body.replace(f"{{{{ {place} }}}}\n", read_template(part))
+        body = body.replace(f"{{{{ {place} }}}}\n", words.read_template(part))
     return body
 
 
@@ -340,7 +331,7 @@ def _procedure_digest(text: str) -> str:
 @cache
 def _planned_procedure(driver: str) -> str:
     """Return the digest that a script for this driver's NICs has when nobody edited it."""
-    text = read_template(_TEMPLATE).replace("{{ congestion }}'", "'").replace("{{ firmware }}'", "'")
+    text = words.read_template(_TEMPLATE).replace("{{ congestion }}'", "'").replace("{{ firmware }}'", "'")
     return _procedure_digest(_with_parts(text, driver))
 
 
@@ -359,7 +350,10 @@ def _read_script(reading: Reading, file: str, text: str) -> None:
             for each in stripped.split():
                 if match := block[0].fullmatch(each):
                     reading.put(
-                        block[1].format(parse_decimal(match[1])), parse_decimal(match[2]), file, number
+                        block[1].format(words.parse_decimal(match[1])),
+                        words.parse_decimal(match[2]),
+                        file,
+                        number,
                     )
                 else:
                     reading.unknown.append((file, number, stripped))
@@ -377,8 +371,8 @@ def _read_script(reading: Reading, file: str, text: str) -> None:
     for row, number in ports:
         prefix = f"interface[{row[1]}]/"
         reading.put(prefix + "rdma", row[2], file, number)
-        reading.put(prefix + "cable_m", parse_decimal(row[3]), file, number)
-        reading.put(prefix + "firmware_port", parse_decimal(row[4]), file, number)
+        reading.put(prefix + "cable_m", words.parse_decimal(row[3]), file, number)
+        reading.put(prefix + "firmware_port", words.parse_decimal(row[4]), file, number)
         if source := _SOURCE6.fullmatch(row[5] or ""):
             reading.put(f"{prefix}device_rule[{source[1]}/128]", f"table {source[2]}", file, number)
         for variable, leaf in _OF_PORTS.items():
@@ -391,11 +385,14 @@ def _put_variables(reading: Reading, file: str, values: Mapping[str, tuple[str, 
         text, number = values.get(variable, _UNSET)
         if text:
             reading.put(
-                path, nics.code_point(text) if variable == "ROCE_TOS" else parse_decimal(text), file, number
+                path,
+                nics.code_point(text) if variable == "ROCE_TOS" else words.parse_decimal(text),
+                file,
+                number,
             )
     tcs, number = values.get("PRIORITY_TO_TC", _UNSET)
     for priority, tc in enumerate(tcs.split(",")):
-        reading.put(f"qos/priority[{priority}]/traffic_class", parse_decimal(tc), file, number)
+        reading.put(f"qos/priority[{priority}]/traffic_class", words.parse_decimal(tc), file, number)
     schedulers, _ = values.get("TC_SCHEDULER", _UNSET)
     weights, number = values.get("TC_WEIGHT", _UNSET)
     for tc_number, (kind, weight) in enumerate(zip(schedulers.split(","), weights.split(","), strict=False)):
@@ -414,7 +411,7 @@ def _priority_set(variable: str, value: str) -> str:
 
 def _read_unit(reading: Reading, file: str, text: str) -> None:
     """The facts of the unit that applies the NIC settings."""
-    for number, key, value, line in setting_lines(text):
+    for number, key, value, line in words.setting_lines(text):
         if key in _UNIT_FACTS:
             reading.put(_UNIT_FACTS[key][0], value, file, number)
         elif key != "Unit.Description":
@@ -423,7 +420,7 @@ def _read_unit(reading: Reading, file: str, text: str) -> None:
 
 def _read_hook(reading: Reading, file: str, text: str) -> None:
     """Read which devices are representors, and the name of the unit that each new port starts."""
-    for number, line in statement_lines(text):
+    for number, line in words.statement_lines(text):
         if line in _REPRESENTOR_RULES:
             reading.put(_REPRESENTOR_RULES[line], "marked", file, number)
         elif match := _HOOK_RULE.fullmatch(line):
@@ -434,7 +431,7 @@ def _read_hook(reading: Reading, file: str, text: str) -> None:
 
 
 READERS: Mapping[str, Reader] = {
-    mark_path(SCRIPT, "*"): _read_script,
-    mark_path(UNIT, "*"): _read_unit,
-    mark_path(HOOK, "*"): _read_hook,
+    words.mark_path(SCRIPT, "*"): _read_script,
+    words.mark_path(UNIT, "*"): _read_unit,
+    words.mark_path(HOOK, "*"): _read_hook,
 }

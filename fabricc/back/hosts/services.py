@@ -6,16 +6,9 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from fabricc.back.hosts import words
 from fabricc.back.hosts.interfaces import SYSTEMS
 from fabricc.back.hosts.nics import GPUS
-from fabricc.back.hosts.words import (
-    LOCKED_MEMORY,
-    each_line,
-    fill_template,
-    ports_of,
-    read_template,
-    setting_lines,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,15 +51,18 @@ def render(host: Host) -> dict[str, str]:
 
 def modules_text(gpu_vendor: str, leave_out: tuple[str, ...]) -> str:
     """Return the list of kernel modules, without those that the spec leaves out."""
-    lines = read_template(GPUS[gpu_vendor].modules_template).splitlines(keepends=True)
+    lines = words.read_template(GPUS[gpu_vendor].modules_template).splitlines(keepends=True)
     return "".join([line for line in lines if line.strip() not in leave_out])
 
 
 def limit_files(leave_out: tuple[str, ...]) -> dict[str, str]:
     """Return the files that let programs lock memory, for logins and for services."""
-    if LOCKED_MEMORY in leave_out:
+    if words.LOCKED_MEMORY in leave_out:
         return {}
-    return {LIMITS: read_template("limits.conf.j2"), SERVICE_LIMITS: read_template("service-limits.conf.j2")}
+    return {
+        LIMITS: words.read_template("limits.conf.j2"),
+        SERVICE_LIMITS: words.read_template("service-limits.conf.j2"),
+    }
 
 
 @lru_cache(maxsize=64)
@@ -82,7 +78,7 @@ def apply_script(system: str, networks: bool = False, home: str = "") -> str:
     script = apply_template(SYSTEMS[system].ACTIVATION)
     for place, text in (("{{ scripts }}\n", _SCRIPTS), ("{{ script }}\n", _SCRIPT)):
         script = script.replace(place, text if networks else "")
-    return fill_template(
+    return words.fill_template(
         script,
         system=system,
         early_files="etc/udev/* | etc/systemd/network/*",
@@ -97,7 +93,7 @@ def apply_script(system: str, networks: bool = False, home: str = "") -> str:
         netplan="60-fabricc*.yaml" if networks else "60-fabricc.yaml",
         part=home or "rails",
         own=f"60-fabricc-{home}.yaml" if home else "60-fabricc.yaml",
-        whose=ports_of(home),
+        whose=words.ports_of(home),
     )
 
 
@@ -110,8 +106,8 @@ def system_of(apply: str) -> str:
 def apply_template(*networks: str) -> str:
     """Return the script that installs the files, with templates that activate the network in its place for them."""
     owner = [] if _BY_NETWORKD.isdisjoint(networks) else ["apply-owner-networkd.sh"]
-    parts = "".join([read_template(name) for name in (*owner, *networks)])
-    return read_template("apply.sh.j2").replace("{{ network }}\n", parts)
+    parts = "".join([words.read_template(name) for name in (*owner, *networks)])
+    return words.read_template("apply.sh.j2").replace("{{ network }}\n", parts)
 
 
 def _script_digest(script: str) -> str:
@@ -139,7 +135,7 @@ def _shared_facts(
     }
     modules = [name for name in (*RDMA_MODULES, *GPUS[gpu_vendor].modules) if name not in leave_out]
     return {
-        **({} if LOCKED_MEMORY in leave_out else limits),
+        **({} if words.LOCKED_MEMORY in leave_out else limits),
         **{f"module[{name}]": "load" for name in modules},
         **_apply_facts(system, apply_script(system, networks, home)),
     }
@@ -150,7 +146,7 @@ def _apply_facts(system: str, script: str) -> Facts:
 
 
 def _read_service_limits(reading: Reading, file: str, text: str) -> None:
-    for number, key, value, line in setting_lines(text):
+    for number, key, value, line in words.setting_lines(text):
         if key.startswith("Manager.DefaultLimit"):
             reading.put(f"service_limit[{key.removeprefix('Manager.')}]", value, file, number)
         else:
@@ -166,8 +162,8 @@ def _read_apply(reading: Reading, file: str, text: str) -> None:
 
 
 READERS: Mapping[str, Reader] = {
-    LIMITS: each_line(r"(\S+)\s+(\S+)\s+(\S+)\s+(\S+)", r"limit[\1]/\2/\3", r"\4"),
+    LIMITS: words.each_line(r"(\S+)\s+(\S+)\s+(\S+)\s+(\S+)", r"limit[\1]/\2/\3", r"\4"),
     SERVICE_LIMITS: _read_service_limits,
-    MODULES: each_line(r"(.*)", r"module[\1]", "load"),
+    MODULES: words.each_line(r"(.*)", r"module[\1]", "load"),
     APPLY: _read_apply,
 }

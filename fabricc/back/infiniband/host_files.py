@@ -6,18 +6,11 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from fabricc.back.hosts import services
 from fabricc.back.hosts.keyfile import DEVICES, connection_uuid
 from fabricc.back.hosts.nccl import ALL_JOINED, as_text
 from fabricc.back.hosts.nics import GPUS
 from fabricc.back.hosts.qos import with_common_parts
-from fabricc.back.hosts.services import (
-    APPLY,
-    MODULES,
-    apply_template,
-    limit_files,
-    modules_text,
-    system_of,
-)
 from fabricc.back.hosts.words import check_word, fill_template, mark_path, network_path, read_template
 from fabricc.back.infiniband.sm_files import default_lane
 from fabricc.back.nos.templating import template_environment
@@ -26,14 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.catalog.model import HostModel
-    from fabricc.fabric.infiniband import (
-        Host,
-        HostPort,
-        InfinibandFabric,
-        IpoibPlan,
-        Partition,
-        ServiceClass,
-    )
+    from fabricc.fabric import infiniband
 
 NCCL = GPUS["nvidia"].settings
 RULES = "etc/udev/rules.d/60-rdma-persistent-naming.rules"
@@ -47,9 +33,9 @@ TENANT = 1
 """Index of the only tenant's P_Key in a host's table: opensm puts the default partition first."""
 
 
-def tenants_by_host(ib: InfinibandFabric) -> dict[str, list[Partition]]:
+def tenants_by_host(ib: infiniband.InfinibandFabric) -> dict[str, list[infiniband.Partition]]:
     """Return host -> the partitions that it is a member of, by name; hosts without one are absent."""
-    tenants: dict[str, list[Partition]] = {}
+    tenants: dict[str, list[infiniband.Partition]] = {}
     for partition in ib.partitions:
         for host in partition.hosts:
             tenants.setdefault(host, []).append(partition)
@@ -59,7 +45,7 @@ def tenants_by_host(ib: InfinibandFabric) -> dict[str, list[Partition]]:
 class HostFiles:
     """Renders hosts of one fabric: what is the same for all is looked up once."""
 
-    def __init__(self, ib: InfinibandFabric) -> None:
+    def __init__(self, ib: infiniband.InfinibandFabric) -> None:
         self.ib = ib
         self._tenants = tenants_by_host(ib)
         self._service = rdma_class(ib.classes)
@@ -69,7 +55,7 @@ class HostFiles:
         self._gpu = {g: GPUS[ib.wiring.host_models[g].gpu_vendor] for g in group}
         self._group = {name: unit.group for unit in ib.wiring.units.values() for name in unit.hosts.values()}
 
-    def render(self, host: Host) -> Iterator[tuple[str, str]]:
+    def render(self, host: infiniband.Host) -> Iterator[tuple[str, str]]:
         """Yield path below the host's folder and text of every file."""
         tenants = self._tenants.get(host.name, [])
         gpu = self._gpu[self._group[host.name]]
@@ -89,7 +75,7 @@ class HostFiles:
         if self.ib.ipoib.mode == "connected":
             yield network_path(MODULE, host), "options ib_ipoib ipoib_enhanced=0\n"
 
-    def _nccl_text(self, host: Host, tenants: list[Partition]) -> str:
+    def _nccl_text(self, host: infiniband.Host, tenants: list[infiniband.Partition]) -> str:
         shape = self.ib.wiring.shape
         shared = shape.rails_per_tor == shape.rails
         view = {
@@ -103,29 +89,29 @@ class HostFiles:
         return _render_template("nccl.conf.j2", view)
 
 
-def rdma_class(classes: tuple[ServiceClass, ...]) -> ServiceClass:
+def rdma_class(classes: tuple[infiniband.ServiceClass, ...]) -> infiniband.ServiceClass:
     """Return the class of collectives: the one named `rdma`, else the default one."""
     return next((each for each in classes if each.name == "rdma"), classes[default_lane(classes)])
 
 
-def has_one_tenant_per_port(host: Host, tenants: Sequence[Partition]) -> bool:
+def has_one_tenant_per_port(host: infiniband.Host, tenants: Sequence[infiniband.Partition]) -> bool:
     """Return whether each port of a host is in exactly one of its tenants, so that its P_Key has the same index."""
     return {len(tenants_of(port, tenants)) for port in host.ports} == {1}
 
 
-def rdma_ports(host: Host) -> str:
+def rdma_ports(host: infiniband.Host) -> str:
     """Return the host's adapters as NCCL and UCX list them: device and its only port."""
     return ",".join(f"{port.rdma}:1" for port in host.ports)
 
 
-def child_interface(port: HostPort, tenant: Partition) -> str:
+def child_interface(port: infiniband.HostPort, tenant: infiniband.Partition) -> str:
     """Return the interface of a tenant on a port, as the kernel names it."""
     return f"{port.name}.{tenant.pkey | 0x8000:04x}"
 
 
 def mode_of(path: str) -> int:
     """Return the mode that a file below a host's folder is written with."""
-    runs = path == APPLY or path.startswith(SCRIPT_FOLDER)
+    runs = path == services.APPLY or path.startswith(SCRIPT_FOLDER)
     return 0o755 if runs else 0o600 if path.startswith(PRIVATE) else 0o644
 
 
@@ -135,7 +121,7 @@ def keyfile_of(interface: str) -> str:
 
 
 def _render_keyfiles(
-    host: Host, ipoib: IpoibPlan, tenants: list[Partition], cluster: str
+    host: infiniband.Host, ipoib: infiniband.IpoibPlan, tenants: list[infiniband.Partition], cluster: str
 ) -> Iterator[tuple[str, str]]:
     """Yield the keyfiles.
 
@@ -173,7 +159,9 @@ def _render_keyfiles(
     yield network_path(DEVICES, host), _render_template("carrier.conf.j2", {"names": names, "unit": unit})
 
 
-def _render_networkd(host: Host, ipoib: IpoibPlan, tenants: list[Partition]) -> Iterator[tuple[str, str]]:
+def _render_networkd(
+    host: infiniband.Host, ipoib: infiniband.IpoibPlan, tenants: list[infiniband.Partition]
+) -> Iterator[tuple[str, str]]:
     """Yield the files of networkd for partitions (netplan has no key for them; systemd 250 and later)."""
     for port in host.ports:
         of_port = tenants_of(port, tenants)
@@ -195,7 +183,7 @@ def _render_networkd(host: Host, ipoib: IpoibPlan, tenants: list[Partition]) -> 
         yield f"{NETWORKD}/60-fabricc-{name}.network", _render_template("child.network.j2", view)
 
 
-def _udev_rules(host: Host, ipoib: bool) -> str:
+def _udev_rules(host: infiniband.Host, ipoib: bool) -> str:
     named, unnamed = [], []
     for port in host.ports:
         if port.real_guid:
@@ -213,7 +201,7 @@ def _udev_rules(host: Host, ipoib: bool) -> str:
     return _render_template("naming.rules.j2", view)
 
 
-def _ipoib_mode(ipoib: IpoibPlan) -> dict[str, object]:
+def _ipoib_mode(ipoib: infiniband.IpoibPlan) -> dict[str, object]:
     return {"mode": ipoib.mode, "mtu": ipoib.mtu}
 
 
@@ -241,7 +229,7 @@ _ACTIVATION = {
 
 
 def system_files(
-    host: Host, ipoib: IpoibPlan | None, tenants: Sequence[Partition]
+    host: infiniband.Host, ipoib: infiniband.IpoibPlan | None, tenants: Sequence[infiniband.Partition]
 ) -> Iterator[tuple[str, str]]:
     """Yield path and text of the files below the addresses, and of the script that applies all files.
 
@@ -252,17 +240,17 @@ def system_files(
     """
     of_ipoib = f"{IPOIB_MODULE}\n" if ipoib else ""
     if not host.rails_elsewhere:
-        yield MODULES, modules_text(host.model.gpu_vendor, host.leave_out) + of_ipoib
-        yield from limit_files(host.leave_out).items()
+        yield services.MODULES, services.modules_text(host.model.gpu_vendor, host.leave_out) + of_ipoib
+        yield from services.limit_files(host.leave_out).items()
     elif of_ipoib:
-        yield network_path(MODULES, host), of_ipoib
+        yield network_path(services.MODULES, host), of_ipoib
     script = network_path(SCRIPT, host)
     name = script.removeprefix(SCRIPT_FOLDER)
     yield script, _adapter_script(host, ipoib, tenants)
     yield network_path(UNIT, host), fill_template(read_template("fabricc-ib@.service.j2"), script=name)
     names = "|".join([check_word(port.rdma) for port in host.ports])
     yield network_path(HOOK, host), fill_template(read_template("ib-hook.rules.j2"), names=names, script=name)
-    yield APPLY, apply_script(host.os, network_of(host, ipoib, tenants), host.network)
+    yield services.APPLY, apply_script(host.os, network_of(host, ipoib, tenants), host.network)
 
 
 _ROW = re.compile(r"(?m)^\S+\) port=\d+ .* ipoib=(\S*) ipoib_mode=(\S*) pkeys=(\S*) ;;$")
@@ -275,11 +263,11 @@ def required_host_files(apply: str, script_text: str) -> set[str]:
         apply: the script that applies its files, which differs by what configures the interfaces.
         script_text: the script with the settings of its adapters, which has a row for each port.
     """
-    system = system_of(apply)
+    system = services.system_of(apply)
     network = next((one for one in _ACTIVATION if system and apply == apply_script(system, one)), None)
     if network is None:
         return set()
-    found = {RULES, SCRIPT, UNIT, HOOK, MODULES}
+    found = {RULES, SCRIPT, UNIT, HOOK, services.MODULES}
     rows = [
         (name, mode, [key for key in pkeys.split(",") if key])
         for name, mode, pkeys in _ROW.findall(script_text)
@@ -305,7 +293,9 @@ def required_host_files(apply: str, script_text: str) -> set[str]:
     return found
 
 
-def network_of(host: Host, ipoib: IpoibPlan | None, tenants: Sequence[Partition]) -> str:
+def network_of(
+    host: infiniband.Host, ipoib: infiniband.IpoibPlan | None, tenants: Sequence[infiniband.Partition]
+) -> str:
     """Return what configures the interfaces of IP over InfiniBand on a host; "" where there are none."""
     if ipoib is None:
         return ""
@@ -320,12 +310,16 @@ def firmware_of(model: HostModel) -> dict[str, int]:
     return kept | ({LINK_TYPE: INFINIBAND} if LINK_TYPE in kept else {})
 
 
-def tenants_of(port: HostPort, tenants: Sequence[Partition]) -> list[Partition]:
+def tenants_of(
+    port: infiniband.HostPort, tenants: Sequence[infiniband.Partition]
+) -> list[infiniband.Partition]:
     """Return those of its host's tenants that have a port."""
     return [tenant for tenant in tenants if tenant.has_rail(port.host, port.rail)]
 
 
-def port_row(port: HostPort, ipoib: IpoibPlan | None, tenants: Sequence[Partition]) -> str:
+def port_row(
+    port: infiniband.HostPort, ipoib: infiniband.IpoibPlan | None, tenants: Sequence[infiniband.Partition]
+) -> str:
     """Return the line of the adapters' script that describes a port."""
     number = int(port.pci[-1:] or 0) + 1 if port.nic_port == 0 else port.nic_port + 1
     pkeys = ",".join([f"0x{tenant.pkey | 0x8000:04x}" for tenant in tenants_of(port, tenants)])
@@ -333,7 +327,9 @@ def port_row(port: HostPort, ipoib: IpoibPlan | None, tenants: Sequence[Partitio
     return f"{check_word(port.rdma)}) port={number} gbps={port.gbps} lid={port.lid} {mode} pkeys={pkeys} ;;"
 
 
-def _adapter_script(host: Host, ipoib: IpoibPlan | None, tenants: Sequence[Partition]) -> str:
+def _adapter_script(
+    host: infiniband.Host, ipoib: infiniband.IpoibPlan | None, tenants: Sequence[infiniband.Partition]
+) -> str:
     text = with_common_parts(read_template("fabricc-ib.sh.j2"))
     return fill_template(
         text.replace("{{ family }}\n", read_template("nic-mlxconfig.sh")),
@@ -362,7 +358,7 @@ def apply_script(system: str, network: str, home: str = "") -> str:
     """
     mark = f"-{home}" if home else ""
     netplan = mark_path("60-fabricc-ipoib.yaml", mark)
-    head, _, rest = apply_template(_ACTIVATION[network], "apply-infiniband.sh").partition(_HOST_NAME)
+    head, _, rest = services.apply_template(_ACTIVATION[network], "apply-infiniband.sh").partition(_HOST_NAME)
     if network in ("netplan", "NetworkManager"):  # these name the host in the files of its addresses
         _, _, rest = rest.partition("}\n\n")
         script = head + rest

@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.hosts.nccl import FILES
 from fabricc.back.hosts.words import check_word
-from fabricc.back.infiniband.host_files import (
-    TENANT,
-    HostFiles,
-    has_one_tenant_per_port,
-    rdma_class,
-    rdma_ports,
-    tenants_by_host,
-)
+from fabricc.back.infiniband import host_files
 from fabricc.back.jobs.files import imex_files, required_settings
 from fabricc.back.jobs.kubernetes_topology import topology_files
 from fabricc.back.jobs.roster import JobHost, Roster, list_hosts, part_of, read_scripts
@@ -67,7 +60,7 @@ def _folders(ib: InfinibandFabric, hosts: Roster[Host], jobs: str) -> dict[str, 
 
 def _tenant_rosters(ib: InfinibandFabric, hosts: Roster[Host]) -> dict[str, Roster[Host]]:
     """Return the hosts of each partition that has all ports of them and shares none; others are in no one's files."""
-    tenants, found = tenants_by_host(ib), dict[str, list[JobHost]]()
+    tenants, found = host_files.tenants_by_host(ib), dict[str, list[JobHost]]()
     for each in hosts.hosts:
         own = tenants.get(each.name, ())
         if len(own) == 1 and each.name not in own[0].rails:
@@ -87,7 +80,9 @@ def ucx_settings(ib: InfinibandFabric, host: Host) -> str:
     No P_Key: by itself UCX takes the first of a port's table with full membership, and in a tenant only the tenant's
     own has it. No number of paths: a LID has one route to every other.
     """
-    return f"UCX_NET_DEVICES={rdma_ports(host)}\nUCX_IB_SL={rdma_class(ib.classes).sl}\n"
+    return (
+        f"UCX_NET_DEVICES={host_files.rdma_ports(host)}\nUCX_IB_SL={host_files.rdma_class(ib.classes).sl}\n"
+    )
 
 
 def nvshmem_settings(ib: InfinibandFabric, host: Host, tenants: int, sockets: str) -> str:
@@ -96,9 +91,12 @@ def nvshmem_settings(ib: InfinibandFabric, host: Host, tenants: int, sockets: st
     No traffic class: queue pairs fail with one (NVIDIA/nvshmem issue 45). Releases before 3.7 know no index and take
     0, the default partition, where a tenant's host reaches nobody (issue 82).
     """
-    lines = [nvshmem_devices([rdma_ports(host)]), f"NVSHMEM_IB_SL={rdma_class(ib.classes).sl}"]
+    lines = [
+        nvshmem_devices([host_files.rdma_ports(host)]),
+        f"NVSHMEM_IB_SL={host_files.rdma_class(ib.classes).sl}",
+    ]
     if tenants == 1:
-        lines.append(f"NVSHMEM_IB_PKEY_INDEX={TENANT}")
+        lines.append(f"NVSHMEM_IB_PKEY_INDEX={host_files.TENANT}")
     return "\n".join([*lines, *nvshmem_sockets(sockets)]) + "\n"
 
 
@@ -109,15 +107,15 @@ def _first_of_each(hosts: Roster[Host]) -> Iterator[tuple[JobHost, Host]]:
 
 def _library_files(ib: InfinibandFabric, hosts: Roster[Host]) -> dict[str, str]:
     """Return a text for each kind of host; with tenants one for hosts of one tenant and another for the rest."""
-    tenants = tenants_by_host(ib)
-    renderer = HostFiles(ib)
+    tenants = host_files.tenants_by_host(ib)
+    renderer = host_files.HostFiles(ib)
     names, nccl_texts, ucx_texts = [], [], []
     one_sided: list[tuple[str, str]] = []
     reported: set[tuple[int, int]] = set()
     for each in hosts.hosts:
         host = host_at(ib, *each.at)
         own = tenants.get(each.name, ())
-        number = 1 if has_one_tenant_per_port(host, own) else 2 * bool(own)
+        number = 1 if host_files.has_one_tenant_per_port(host, own) else 2 * bool(own)
         if (each.kind, number) in reported:
             continue
         reported.add((each.kind, number))

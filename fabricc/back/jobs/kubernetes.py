@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.hosts import nccl
 from fabricc.back.hosts.nics import PRIORITIES, gpu_of, host_qos, tos_byte
 from fabricc.back.hosts.words import check_word
-from fabricc.back.jobs.kubernetes_topology import (
-    CLUSTER_LABEL,
-    MODEL_LABEL,
-    has_several_models,
-    make_object,
-    render_documents,
-    topology_files,
-)
+from fabricc.back.jobs import kubernetes_topology
 from fabricc.back.jobs.roster import Roster, port_addresses, port_names
 from fabricc.back.jobs.settings import one_sided_settings, ucx_settings
 from fabricc.base.values import replace
@@ -62,17 +55,17 @@ def kubernetes_files(fabric: Fabric, hosts: Roster[Host]) -> dict[str, str]:
     """
     files = {
         "address-pools.yaml": _address_pools(fabric, hosts),
-        "host-device-networks.yaml": render_documents(_host_device_networks(fabric)),
-        "sriov.yaml": render_documents(_sriov_objects(fabric, hosts)),
-        "nccl-settings.yaml": render_documents(_nccl_config_maps(hosts)),
-        "rdma-devices.yaml": render_documents([_rdma_devices(fabric)]),
-        "pod.yaml": render_documents([_whole_host_pod(fabric, hosts)]),
-        "pod-vf.yaml": render_documents([_pod_of_functions(fabric, hosts)]),
-        "dra.yaml": render_documents(_dra_objects(fabric, hosts)),
-        **topology_files(hosts),
+        "host-device-networks.yaml": kubernetes_topology.render_documents(_host_device_networks(fabric)),
+        "sriov.yaml": kubernetes_topology.render_documents(_sriov_objects(fabric, hosts)),
+        "nccl-settings.yaml": kubernetes_topology.render_documents(_nccl_config_maps(hosts)),
+        "rdma-devices.yaml": kubernetes_topology.render_documents([_rdma_devices(fabric)]),
+        "pod.yaml": kubernetes_topology.render_documents([_whole_host_pod(fabric, hosts)]),
+        "pod-vf.yaml": kubernetes_topology.render_documents([_pod_of_functions(fabric, hosts)]),
+        "dra.yaml": kubernetes_topology.render_documents(_dra_objects(fabric, hosts)),
+        **kubernetes_topology.topology_files(hosts),
     }
     if templates := _nic_templates(hosts):
-        files[NIC_TEMPLATES] = render_documents(templates)
+        files[NIC_TEMPLATES] = kubernetes_topology.render_documents(templates)
     return files
 
 
@@ -86,7 +79,7 @@ def _address_pools(fabric: Fabric, hosts: Roster[Host]) -> str:
     prefixes = kind.fabric_prefixes6 if nccl.ipv6_only(kind) else kind.fabric_prefixes4
     length = 127 if nccl.ipv6_only(hosts.kinds[0]) else 31
     for name, rail, nic_port in port_names(fabric):
-        node_term = {"key": CLUSTER_LABEL, "operator": "In", "values": [hosts.cluster]}
+        node_term = {"key": kubernetes_topology.CLUSTER_LABEL, "operator": "In", "values": [hosts.cluster]}
         spec = {
             "cidr": prefixes[0],
             "perNodeNetworkPrefix": length,
@@ -94,12 +87,14 @@ def _address_pools(fabric: Fabric, hosts: Roster[Host]) -> str:
             "nodeSelector": {"nodeSelectorTerms": [{"matchExpressions": [node_term]}]},
             "routes": [{"dst": prefix} for prefix in prefixes],
         }
-        pool = make_object("nv-ipam.nvidia.com/v1alpha1", "CIDRPool", name, spec, _POOLS_NAMESPACE)
+        pool = kubernetes_topology.make_object(
+            "nv-ipam.nvidia.com/v1alpha1", "CIDRPool", name, spec, _POOLS_NAMESPACE
+        )
         rows = [
             f'  - {{nodeName: "{check_word(a.host)}", prefix: "{a.gateway}/{length}", gateway: "{a.gateway}"}}\n'
             for a in port_addresses(fabric, hosts, rail, nic_port)
         ]
-        parts += [render_documents([pool]), "  staticAllocations:\n", *rows]
+        parts += [kubernetes_topology.render_documents([pool]), "  staticAllocations:\n", *rows]
     return "".join(parts)
 
 
@@ -129,7 +124,9 @@ def _host_device_networks(fabric: Fabric) -> Iterable[Object]:
             ],
         }
         text = json.dumps(config)
-        yield make_object("k8s.cni.cncf.io/v1", "NetworkAttachmentDefinition", name, {"config": text})
+        yield kubernetes_topology.make_object(
+            "k8s.cni.cncf.io/v1", "NetworkAttachmentDefinition", name, {"config": text}
+        )
 
 
 def _rdma_devices(fabric: Fabric) -> Object:
@@ -160,7 +157,7 @@ def _sriov_objects(fabric: Fabric, hosts: Roster[Host]) -> Iterable[Object]:
     for name, _, _ in port_names(fabric):
         policy = {
             "resourceName": name,
-            "nodeSelector": {CLUSTER_LABEL: hosts.cluster},
+            "nodeSelector": {kubernetes_topology.CLUSTER_LABEL: hosts.cluster},
             "nicSelector": {"pfNames": [name]},
             "numVfs": 1,
             "mtu": fabric.host_mtu,
@@ -168,14 +165,14 @@ def _sriov_objects(fabric: Fabric, hosts: Roster[Host]) -> Iterable[Object]:
             "deviceType": "netdevice",
             "isRdma": True,
         }
-        yield make_object(api, "SriovNetworkNodePolicy", name, policy)
+        yield kubernetes_topology.make_object(api, "SriovNetworkNodePolicy", name, policy)
         network = {
             "resourceName": name,
             "networkNamespace": "default",
             "ipam": json.dumps(_ip_pool(name)),
             "metaPlugins": json.dumps({"type": "sbr"}) + ", " + json.dumps({"type": "rdma"}),
         }
-        yield make_object(api, "SriovNetwork", f"{name}-vf", network)
+        yield kubernetes_topology.make_object(api, "SriovNetwork", f"{name}-vf", network)
 
 
 def _nic_templates(hosts: Roster[Host]) -> list[Object]:
@@ -199,7 +196,7 @@ def _nic_templates(hosts: Roster[Host]) -> list[Object]:
             }
             name = check_word(kind.model.name)
             api = "configuration.net.nvidia.com/v1alpha1"
-            found[name] = make_object(api, "NicConfigurationTemplate", name, spec)
+            found[name] = kubernetes_topology.make_object(api, "NicConfigurationTemplate", name, spec)
     return list(found.values())
 
 
@@ -251,8 +248,12 @@ def _node_selector(hosts: Roster[Host], kind: Host) -> Object:
     The NIC operator clears a device that several templates match (Mellanox/nic-configuration-operator,
     `internal/controller/template_matcher.go`).
     """
-    model = {MODEL_LABEL: check_word(kind.model.name)} if has_several_models(hosts) else {}
-    return {CLUSTER_LABEL: hosts.cluster, **model}
+    model = (
+        {kubernetes_topology.MODEL_LABEL: check_word(kind.model.name)}
+        if kubernetes_topology.has_several_models(hosts)
+        else {}
+    )
+    return {kubernetes_topology.CLUSTER_LABEL: hosts.cluster, **model}
 
 
 def _nic_selector(kind: Host, nic_type: str) -> Object:
@@ -345,7 +346,7 @@ def _dra_objects(fabric: Fabric, hosts: Roster[Host]) -> Iterable[Object]:
     driver = {
         "cel": {"expression": f'device.driver == "dra.net" && has({attributes}.rdma) && {attributes}.rdma'}
     }
-    yield make_object(_DRA, "DeviceClass", _CLAIM, {"selectors": [driver]})
+    yield kubernetes_topology.make_object(_DRA, "DeviceClass", _CLAIM, {"selectors": [driver]})
     requests = [
         {
             "name": name,
@@ -363,7 +364,9 @@ def _dra_objects(fabric: Fabric, hosts: Roster[Host]) -> Iterable[Object]:
     for number, part in enumerate(parts, 1):
         suffix = f"-{number}" if len(parts) > 1 else ""
         claims[f"rails{suffix}"] = template = f"{_CLAIM}{suffix}"
-        yield make_object(_DRA, "ResourceClaimTemplate", template, {"spec": {"devices": {"requests": part}}})
+        yield kubernetes_topology.make_object(
+            _DRA, "ResourceClaimTemplate", template, {"spec": {"devices": {"requests": part}}}
+        )
     pod = _worker_pod(hosts, "fabric-worker-dra", [], {}, _SETTINGS)
     pod["spec"]["resourceClaims"] = [
         {"name": name, "resourceClaimTemplateName": template} for name, template in claims.items()
@@ -423,7 +426,7 @@ def _worker_pod(
             {"name": "shm", "emptyDir": {"medium": "Memory"}},
         ],
     }
-    pod = make_object("v1", "Pod", name, spec)
+    pod = kubernetes_topology.make_object("v1", "Pod", name, spec)
     if networks:
         pod["metadata"]["annotations"] = {"k8s.v1.cni.cncf.io/networks": ", ".join(networks)}
     return pod

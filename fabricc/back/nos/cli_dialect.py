@@ -26,15 +26,7 @@ from fabricc.fabric.routing import Clause, Transport
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fabricc.fabric.routing import (
-        Bgp,
-        CommunityList,
-        PeerGroup,
-        PrefixRule,
-        RouteMap,
-        Session,
-        StaticRoute,
-    )
+    from fabricc.fabric import routing
 
 _FAMILIES = {"ip": 4, "ipv6": 6}
 _WORDS = ("match", "set", "continue", "sub-route-map")
@@ -190,24 +182,26 @@ class NeighborView(NamedTuple):
     description: str
 
 
-def community_lists(bgp: Bgp, names: Mapping[str, str]) -> list[CommunityListView]:
+def community_lists(bgp: routing.Bgp, names: Mapping[str, str]) -> list[CommunityListView]:
     """Return the community lists in order of name; `names` are the words for communities that have one."""
     return _community_lists(bgp.community_lists, names)
 
 
-def _community_lists(lists: Sequence[CommunityList], names: Mapping[str, str]) -> list[CommunityListView]:
+def _community_lists(
+    lists: Sequence[routing.CommunityList], names: Mapping[str, str]
+) -> list[CommunityListView]:
     return [
         CommunityListView(c.name, names.get(c.community, c.community))
         for c in sorted(lists, key=lambda c: natural_key(c.name.lower()))
     ]
 
 
-def clause_views(bgp: Bgp, names: Mapping[str, str]) -> list[ClauseView]:
+def clause_views(bgp: routing.Bgp, names: Mapping[str, str]) -> list[ClauseView]:
     """Return the clauses of all route maps by name and sequence; `names` as of `community_lists`."""
     return _views_of_maps(bgp.route_maps, names)
 
 
-def _views_of_maps(route_maps: Sequence[RouteMap], names: Mapping[str, str]) -> list[ClauseView]:
+def _views_of_maps(route_maps: Sequence[routing.RouteMap], names: Mapping[str, str]) -> list[ClauseView]:
     return [
         clause_view(route_map.name, clause, names)
         for route_map in sorted(route_maps, key=lambda m: natural_key(m.name.lower()))
@@ -230,7 +224,7 @@ def clause_view(route_map: str, clause: Clause, names: Mapping[str, str]) -> Cla
     )
 
 
-def prefix_lists(bgp: Bgp) -> list[PrefixListView]:
+def prefix_lists(bgp: routing.Bgp) -> list[PrefixListView]:
     """Return the prefix lists by family and name, their rules numbered in steps of ten."""
     return [
         PrefixListView(
@@ -242,7 +236,7 @@ def prefix_lists(bgp: Bgp) -> list[PrefixListView]:
     ]
 
 
-def _length_words(rule: PrefixRule) -> str:
+def _length_words(rule: routing.PrefixRule) -> str:
     """Return the words after the prefix of a rule, with their leading space."""
     if rule.ge is not None and rule.ge == rule.le:
         return f" eq {rule.ge}"
@@ -255,14 +249,14 @@ def group_name(group: str, transport: Transport) -> str:
     return group + _GROUP_SUFFIX[transport]
 
 
-def neighbor_view(session: Session) -> NeighborView:
+def neighbor_view(session: routing.Session) -> NeighborView:
     """Return one session."""
     group = session.group + _GROUP_SUFFIX[session.transport]
     name, words = session.remote or session.port, session.label or session.peer
     return NeighborView(name, group, session.remote_asn, words)
 
 
-def groups_in_use(bgp: Bgp) -> list[tuple[PeerGroup, Transport]]:
+def groups_in_use(bgp: routing.Bgp) -> list[tuple[routing.PeerGroup, Transport]]:
     """Return the peer groups with each transport that any session of theirs has, in order of `group_name`."""
     return sorted(
         bgp.groups_in_use, key=lambda found: natural_key(group_name(found[0].name, found[1]).lower())
@@ -294,27 +288,27 @@ def in_address_order(addresses: Iterable[str]) -> list[str]:
     return sorted(addresses, key=key)
 
 
-def numbered_sessions(bgp: Bgp) -> list[Session]:
+def numbered_sessions(bgp: routing.Bgp) -> list[routing.Session]:
     """Return the sessions over addresses: IPv4 before IPv6, each ascending."""
     four = [s for s in bgp.sessions if s.remote is not None and ":" not in s.remote]
     six = [s for s in bgp.sessions if s.remote is not None and ":" in s.remote]
     return [*sorted(four, key=_pack_ipv4), *sorted(six, key=_pack_ipv6)]
 
 
-def _pack_ipv4(session: Session) -> bytes:
+def _pack_ipv4(session: routing.Session) -> bytes:
     return socket.inet_pton(socket.AF_INET, session.remote or "")
 
 
-def _pack_ipv6(session: Session) -> bytes:
+def _pack_ipv6(session: routing.Session) -> bytes:
     return socket.inet_pton(socket.AF_INET6, session.remote or "")
 
 
-def unnumbered_sessions(bgp: Bgp) -> list[Session]:
+def unnumbered_sessions(bgp: routing.Bgp) -> list[routing.Session]:
     """Return the sessions over link-local addresses, in the order of the ports."""
     return [s for s in bgp.sessions if s.remote is None]
 
 
-def static_lines(routes: Iterable[StaticRoute], discard: str) -> list[tuple[str, str, str]]:
+def static_lines(routes: Iterable[routing.StaticRoute], discard: str) -> list[tuple[str, str, str]]:
     """(`ip` or `ipv6`, prefix, next hop or the word that leads nowhere) of each line."""
     return [
         ("ipv6" if ":" in route.prefix else "ip", route.prefix, via)

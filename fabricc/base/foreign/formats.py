@@ -15,18 +15,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
-from fabricc.base.foreign.text import (
-    BREAK,
-    HASHES,
-    Rendered,
-    Template,
-    is_shown,
-    neutral_markup,
-    neutral_text,
-    safe_block,
-    safe_line,
-    visible_text,
-)
+from fabricc.base.foreign import text as foreign_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,7 +24,7 @@ if TYPE_CHECKING:
     from jinja2 import Template as JinjaTemplate
 
 
-_LOGGED = re.compile(HASHES, re.IGNORECASE)
+_LOGGED = re.compile(foreign_text.HASHES, re.IGNORECASE)
 _FORMULA = re.compile(r"^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 _NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]+)?%?$|-$")
 _SIGNS = ("=", "+", "-", "@", " ")
@@ -46,14 +35,18 @@ def escape_html(text: object) -> Markup:
     """Return a value in HTML, text or the value of an attribute; what is markup already stays."""
     if hasattr(text, "__html__"):
         return escape(text)
-    return Markup(neutral_markup(str(escape("\n".join(map(visible_text, BREAK.split(str(text))))))))
+    return Markup(
+        foreign_text.neutral_markup(
+            str(escape("\n".join(map(foreign_text.visible_text, foreign_text.BREAK.split(str(text))))))
+        )
+    )
 
 
-def html_document(template: JinjaTemplate, **values: object) -> Rendered:
+def html_document(template: JinjaTemplate, **values: object) -> foreign_text.Rendered:
     """Return a page from a template whose environment escapes (`html` as its `finalize`)."""
     if not template.environment.autoescape:
         raise ValueError("the template does not escape")
-    return Rendered(template.render(**values))
+    return foreign_text.Rendered(template.render(**values))
 
 
 def csv_text(rows: Iterable[Sequence[object]]) -> str:
@@ -69,11 +62,11 @@ def table_cell(value: object) -> object:
         return value if isinstance(value, (int, float, type(None))) else table_cell(str(value))
     if value.isascii() and value.isprintable() and not value.startswith(_SIGNS):
         return value
-    shown = visible_text(value)
+    shown = foreign_text.visible_text(value)
     return f"'{shown}" if _FORMULA.match(shown) and not _NUMBER.match(shown) else shown
 
 
-def json_document(value: object, *, indent: int = 2, sort_keys: bool = False) -> Rendered:
+def json_document(value: object, *, indent: int = 2, sort_keys: bool = False) -> foreign_text.Rendered:
     """A value as JSON: nothing in it is obeyed where it is printed, and whoever reads it gets every text as it was.
 
     Half a surrogate pair, which no UTF-8 holds, becomes U+FFFD.
@@ -86,11 +79,11 @@ def json_document(value: object, *, indent: int = 2, sort_keys: bool = False) ->
     return escape_json(text)
 
 
-def escape_json(text: str) -> Rendered:
+def escape_json(text: str) -> foreign_text.Rendered:
     """JSON as it was written without escapes for other than ASCII, with what `json_document` promises."""
     if not text.isascii() or "\x7f" in text:
-        text = "".join([c if is_shown(c) or c == "\n" else _json_escape(c) for c in text])
-    return Rendered(_LOGGED.sub(r"\\u0023", text) if "##" in text else text)
+        text = "".join([c if foreign_text.is_shown(c) or c == "\n" else _json_escape(c) for c in text])
+    return foreign_text.Rendered(_LOGGED.sub(r"\\u0023", text) if "##" in text else text)
 
 
 def _json_escape(character: str) -> str:
@@ -101,10 +94,10 @@ def _json_escape(character: str) -> str:
 
 def sarif_message(text: str) -> str:
     """Return a message of SARIF, where brackets before a parenthesis would be a link (2.1.0, section 3.11.6)."""
-    return safe_block(text).replace("](", "] (")
+    return foreign_text.safe_block(text).replace("](", "] (")
 
 
-def xml_document(root: Element) -> Rendered:
+def xml_document(root: Element) -> foreign_text.Rendered:
     """Return an XML document, indented; its texts and attributes as lines of a terminal."""
     from xml.etree import ElementTree
 
@@ -114,20 +107,24 @@ def xml_document(root: Element) -> Rendered:
             element.set(name, _visible_text(value))
     ElementTree.indent(root)
     text = ElementTree.tostring(root, encoding="unicode")
-    return Rendered(f'<?xml version="1.0" encoding="UTF-8"?>\n{neutral_markup(text)}\n')
+    return foreign_text.Rendered(
+        f'<?xml version="1.0" encoding="UTF-8"?>\n{foreign_text.neutral_markup(text)}\n'
+    )
 
 
 def _visible_text(text: str) -> str:
-    return "\n".join(map(visible_text, BREAK.split(text)))
+    return "\n".join(map(foreign_text.visible_text, foreign_text.BREAK.split(text)))
 
 
-def workflow_commands(commands: Iterable[tuple[str, Mapping[str, str], str]]) -> Rendered:
+def workflow_commands(commands: Iterable[tuple[str, Mapping[str, str], str]]) -> foreign_text.Rendered:
     """Commands of GitHub's runner, a line each: name, properties, message."""
     lines = []
     for name, properties, message in commands:
-        stated = ",".join(f"{key}={_escape_property(safe_line(value))}" for key, value in properties.items())
-        lines.append(f"::{name} {stated}::{_escape_data(safe_block(message))}\n")
-    return Rendered("".join(lines))
+        stated = ",".join(
+            f"{key}={_escape_property(foreign_text.safe_line(value))}" for key, value in properties.items()
+        )
+        lines.append(f"::{name} {stated}::{_escape_data(foreign_text.safe_block(message))}\n")
+    return foreign_text.Rendered("".join(lines))
 
 
 def _escape_data(text: str) -> str:
@@ -176,7 +173,7 @@ def build_workbook(sheets: Iterable[tuple[str, Sequence[Sequence[object]]]]) -> 
 
 
 def _cell_value(value: object) -> str | int | float | None:
-    return value if isinstance(value, int | float | None) else visible_text(str(value))
+    return value if isinstance(value, int | float | None) else foreign_text.visible_text(str(value))
 
 
 _APART = "&#8203;"
@@ -199,7 +196,7 @@ _ADDRESS = ":/?#[]@!$&'*+,;=%~"
 
 
 def _escape_prose(text: str) -> str:
-    shown = visible_text(BREAK.sub(" ", text))
+    shown = foreign_text.visible_text(foreign_text.BREAK.sub(" ", text))
     brackets = _BRACKETS.search(shown) is not None
     shown = _escape_entities(_INLINE.sub(r"\\\g<0>", shown))
     if brackets:
@@ -218,17 +215,19 @@ def _escape_entities(text: str) -> str:
 def _remove_links(text: str) -> str:
     """Markdown or HTML in which forges find nobody to call, nothing to link, no formula and no command."""
     parted = _REFERENCE.sub(lambda found: f"{found[0]}{_APART}", text)
-    return neutral_markup(parted.replace("$", "&#36;"))
+    return foreign_text.neutral_markup(parted.replace("$", "&#36;"))
 
 
 def inert_text(text: str) -> str:
     """Text that ends neither a comment of HTML nor a title of Markdown, nor breaks the line."""
     return re.sub(
-        r"-{2,}", "-", re.sub(r"[^\w :./,=+@%-]", lambda found: quote(visible_text(found[0])), text)
+        r"-{2,}",
+        "-",
+        re.sub(r"[^\w :./,=+@%-]", lambda found: quote(foreign_text.visible_text(found[0])), text),
     )
 
 
-class Markdown(Template):
+class Markdown(foreign_text.Template):
     """Markdown as the forges read it; foreign text is prose of one line, which links nothing and calls nobody."""
 
     __slots__ = ()
@@ -237,19 +236,19 @@ class Markdown(Template):
     @classmethod
     def code(cls, text: str) -> Self:
         """Foreign text as a code span."""
-        shown = visible_text(text) or " "
+        shown = foreign_text.visible_text(text) or " "
         longest = max(map(len, re.findall("`+", shown)), default=0)
         fence = "`" * (longest + 1)
         # CommonMark 6.1: one space on either side is taken away again, unless there are spaces alone.
         pad = " " if shown.strip(" ") and (shown[0] in "` " or shown[-1] in "` ") else ""
-        return cls(neutral_text(f"{fence}{pad}{shown}{pad}{fence}"))
+        return cls(foreign_text.neutral_text(f"{fence}{pad}{shown}{pad}{fence}"))
 
     @classmethod
     def code_block(cls, text: str, language: str = "") -> Self:
         """Foreign text as a block of code, whose fence is longer than any in it."""
         longest = max(map(len, re.findall("`+", text)), default=0)
         fence = "`" * max(3, longest + 1)
-        return cls(f"{fence}{language}\n{safe_block(text)}\n{fence}")
+        return cls(f"{fence}{language}\n{foreign_text.safe_block(text)}\n{fence}")
 
     @classmethod
     def from_words(cls, text: str) -> Self:
@@ -262,7 +261,7 @@ class Markdown(Template):
     @classmethod
     def html(cls, text: str) -> Self:
         """Foreign text inside an element of HTML, where Markdown is not read."""
-        return cls(_remove_links(_escape_entities(visible_text(text))))
+        return cls(_remove_links(_escape_entities(foreign_text.visible_text(text))))
 
     @classmethod
     def hidden(cls, text: str, *, html: bool) -> Self:

@@ -7,13 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabricc.base.foreign import files
-from fabricc.base.foreign.git_objects import (
-    LARGEST,
-    copy_differing_objects,
-    read_commits,
-    write_object,
-)
+from fabricc.base.foreign import files, git_objects
 from fabricc.base.foreign.git_process import GitError, run_git, share_watch
 from fabricc.base.values import dataclass, replace
 
@@ -85,11 +79,14 @@ def _verify_bases(repository: Repository, first: str, second: str, bases: tuple[
 
 def _read_history(repository: Repository, *commits: str) -> dict[str, tuple[str, ...]]:
     """Return the history of commits, without that of a `^commit`, with the parents that their content names."""
-    answer = run_git(repository.folder, "rev-list", "--parents", *commits, "--", limit=LARGEST)
+    answer = run_git(repository.folder, "rev-list", "--parents", *commits, "--", limit=git_objects.LARGEST)
     if answer.status:
         raise GitError("Git cannot read the history between the base and the head", _REPAIR)
     rows = [line.split(" ") for line in os.fsdecode(answer.out).splitlines()]
-    history = {each.name: each.parents for each in read_commits(repository.folder, [row[0] for row in rows])}
+    history = {
+        each.name: each.parents
+        for each in git_objects.read_commits(repository.folder, [row[0] for row in rows])
+    }
     if is_shallow(repository):
         history |= {row[0]: () for row in rows if len(row) == 1}
     return history
@@ -155,12 +152,14 @@ def _copy_sides(
     """Copy what a merge reads, and return commits with the folders of the two sides, on copies of the bases."""
     ancestors = _find_merge_ancestors(repository, first, second, bases)
     copied: dict[str, str] = {}
-    found = {each.name: each for each in copy_differing_objects(repository.folder, ancestors, objects)}
+    found = {
+        each.name: each for each in git_objects.copy_differing_objects(repository.folder, ancestors, objects)
+    }
     for name in sorted(ancestors, key=lambda each: len(ancestors[each])):
         lines = [f"tree {found[name].top}", *(f"parent {copied[each]}" for each in ancestors[name])]
         lines += [f"{role} fabricc <> {found[name].date} +0000" for role in ("author", "committer")]
         content = "\n".join([*lines, "", f"{name}\n"]).encode()
-        copied[name] = write_object(objects, "commit", content, len(first))
+        copied[name] = git_objects.write_object(objects, "commit", content, len(first))
     return copied[first], copied[second]
 
 

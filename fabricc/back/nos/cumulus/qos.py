@@ -5,16 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.base import LEFT_OUT, ROUNDED, Departure
+from fabricc.back.nos.cumulus import words
 from fabricc.back.nos.cumulus.limits import TRIMMING, has, release_of
 from fabricc.back.nos.cumulus.roce import VENDOR_POLICY, adjust_to_profile, state_profile, vendor_tree
-from fabricc.back.nos.cumulus.words import (
-    ALPHAS,
-    GLOBAL,
-    pause_bytes,
-    shared_alpha,
-    used_profiles,
-    watchdog_timers,
-)
 from fabricc.fabric.facts import Facts, Value, congestion_facts
 from fabricc.fabric.model import Direction, Switch
 from fabricc.fabric.vocabulary import port_paths
@@ -75,7 +68,7 @@ def resume_distance_bytes(headroom: Headroom) -> int:
     by which occupancy falls below `xoff-threshold`; the command reference calls it a threshold. Half of the pause
     point is as far from it as from zero.
     """
-    return pause_bytes(headroom) // 2
+    return words.pause_bytes(headroom) // 2
 
 
 def marked_classes(qos: SwitchQos, profile: PortProfile) -> tuple[int, ...]:
@@ -92,7 +85,7 @@ def port_qos(switch: Switch) -> dict[str, Tree]:
     """Per port profile, what its ports have below `qos`."""
     qos = switch.qos
     rows: dict[str, Tree] = {}
-    for profile in used_profiles(switch):
+    for profile in words.used_profiles(switch):
         name = profile_name(profile)
         row: Tree = {"pfc": {"profile": name}} if profile.headroom else {}
         if marked_classes(qos, profile):
@@ -107,7 +100,7 @@ def port_qos(switch: Switch) -> dict[str, Tree]:
 
 def qos_tree(switch: Switch) -> Tree:
     """Everything below `qos`."""
-    qos, profiles = switch.qos, used_profiles(switch)
+    qos, profiles = switch.qos, words.used_profiles(switch)
     if qos.vendor:
         tree = vendor_tree(qos.vendor, common_ecn(switch), release_of(switch.release))
         return tree | _watchdog_tree(qos)
@@ -116,10 +109,12 @@ def qos_tree(switch: Switch) -> Tree:
     tree = {
         "congestion-control": _marking_tree(qos, profiles),
         "egress-queue-mapping": {
-            GLOBAL: {"switch-priority": {str(c.priority): {"traffic-class": c.priority} for c in qos.classes}}
+            words.GLOBAL: {
+                "switch-priority": {str(c.priority): {"traffic-class": c.priority} for c in qos.classes}
+            }
         },
         "egress-scheduler": {
-            GLOBAL: {
+            words.GLOBAL: {
                 "traffic-class": {
                     str(c.priority): {"mode": "strict"}
                     if c.strict
@@ -129,7 +124,7 @@ def qos_tree(switch: Switch) -> Tree:
             }
         },
         "mapping": {
-            GLOBAL: {
+            words.GLOBAL: {
                 "dscp": {str(dscp): {"switch-priority": c.priority} for c in qos.classes for dscp in c.dscps},
                 "port-default-sp": port_default(qos),
                 "trust": "l3",
@@ -137,12 +132,12 @@ def qos_tree(switch: Switch) -> Tree:
             **untrusted,
         },
     }
-    alpha = shared_alpha(profiles)
+    alpha = words.shared_alpha(profiles)
     if alpha is not None:
         tree["advance-buffer-config"] = {
-            GLOBAL: {
+            words.GLOBAL: {
                 "egress-lossless-buffer": {"shared-alpha": EGRESS_ALPHA},
-                "ingress-lossless-buffer": {"shared-alpha": ALPHAS[alpha]},
+                "ingress-lossless-buffer": {"shared-alpha": words.ALPHAS[alpha]},
             }
         }
         tree["pfc"] = {
@@ -163,7 +158,7 @@ def common_ecn(switch: Switch) -> Ecn:
 def _watchdog_tree(qos: SwitchQos) -> Tree:
     if not qos.watchdog:
         return {}
-    held = watchdog_timers(qos.watchdog)
+    held = words.watchdog_timers(qos.watchdog)
     return {"pfc-watchdog": {"polling-interval": held.polling_ms, "robustness": held.robustness}}
 
 
@@ -189,7 +184,7 @@ def packet_trim(switch: Switch) -> Tree:
 
 def _marking_tree(qos: SwitchQos, profiles: Iterable[PortProfile]) -> Tree:
     """Marking profiles; the global one marks in queue 0 out of the box, which is taken back."""
-    tree: Tree = {GLOBAL: {"traffic-class": {"0": {"ecn": "disable"}}}}
+    tree: Tree = {words.GLOBAL: {"traffic-class": {"0": {"ecn": "disable"}}}}
     for profile in profiles:
         if profile.ecn and marked_classes(qos, profile):
             thresholds: Tree = {
@@ -211,7 +206,7 @@ def _pfc_tree(qos: SwitchQos, headroom: Headroom) -> Tree:
         "port-buffer": headroom.size_bytes,
         **BOTH_WAYS,
         "switch-priority": {str(c.priority): {} for c in qos.lossless},
-        "xoff-threshold": pause_bytes(headroom),
+        "xoff-threshold": words.pause_bytes(headroom),
         "xon-threshold": resume_distance_bytes(headroom),
     }
 
@@ -242,8 +237,8 @@ def adjust_profile(switch: Switch, shared: Facts, profile: PortProfile | None) -
         return
     shared.pop("headroom/xon_bytes", None)
     shared.pop("headroom/xon_offset_bytes", None)
-    profiles = used_profiles(switch)
-    alpha = shared_alpha(profiles)
+    profiles = words.used_profiles(switch)
+    alpha = words.shared_alpha(profiles)
     if alpha is not None and profile in profiles and profile is not None and profile.headroom:
         shared["headroom/dynamic_th"] = alpha
         shared["headroom/resume_distance_bytes"] = resume_distance_bytes(profile.headroom)
@@ -251,7 +246,7 @@ def adjust_profile(switch: Switch, shared: Facts, profile: PortProfile | None) -
 
 def state(facts: Facts, switch: Switch) -> None:
     """Change the facts of the whole switch to the values of NVUE, and add its further facts."""
-    qos, profiles = switch.qos, used_profiles(switch)
+    qos, profiles = switch.qos, words.used_profiles(switch)
     for path in [path for path in facts if path.startswith(("pool/", "watchdog/"))]:
         del facts[path]
     if qos.vendor:
@@ -260,13 +255,13 @@ def state(facts: Facts, switch: Switch) -> None:
         return
     facts["qos/untagged/traffic_class"] = port_default(qos)
     facts["qos/queue[0]/ecn"] = "disable"
-    facts[f"qos/marking[{GLOBAL}]/queue[0]"] = "stated"
+    facts[f"qos/marking[{words.GLOBAL}]/queue[0]"] = "stated"
     for profile in profiles:
         for queue in marked_classes(qos, profile):
             facts[f"qos/marking[{profile_name(profile)}]/queue[{queue}]"] = "stated"
     for c in qos.classes:
-        facts[f"qos/mapped[{GLOBAL}]/priority[{c.priority}]"] = "true"
-        facts[f"qos/scheduled[{GLOBAL}]/queue[{c.priority}]"] = "true"
+        facts[f"qos/mapped[{words.GLOBAL}]/priority[{c.priority}]"] = "true"
+        facts[f"qos/scheduled[{words.GLOBAL}]/queue[{c.priority}]"] = "true"
     if qos.lossless:
         _state_pools(facts, qos)
     if not any(profile.headroom for profile in profiles):  # no port pauses, and no profile names priorities
@@ -290,7 +285,7 @@ def state(facts: Facts, switch: Switch) -> None:
 
 def _state_watchdog(facts: Facts, qos: SwitchQos) -> None:
     if qos.watchdog:
-        held = watchdog_timers(qos.watchdog)
+        held = words.watchdog_timers(qos.watchdog)
         facts["watchdog/poll_ms"] = held.polling_ms
         facts["watchdog/detect_ms"] = held.detect_ms
         facts["watchdog/action"] = "drop"

@@ -5,20 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.collected import (
-    FileMatch,
-    Identity,
-    Output,
-    in_full,
-    leaf_text,
-    match_patterns,
-    own_name,
-    parse_json,
-    parse_lldpd,
-    parse_table,
-    score_match,
-    weigh_signs,
-)
+from fabricc.back.nos import collected
 from fabricc.back.nos.cumulus import flat
 from fabricc.back.nos.cumulus.words import FILE
 from fabricc.back.nos.frr import recognition as frr
@@ -55,46 +42,54 @@ _TABLE = re.compile(r"^\s*(?:LocalPort|Interface)\s+Speed\s+(?:Mode|Type)\s+Remo
 _ROW = re.compile(r"(?P<port>\S+)\s+\S+\s+\S+\s+(?P<device>\S+)\s+(?P<far_port>\S+)\s*$")
 
 
-def takes(path: str, text: str) -> FileMatch | None:
+def takes(path: str, text: str) -> collected.FileMatch | None:
     """Recognize NVUE's start-up file, the tree of its API, `nv set` commands, and the files below NVUE.
 
     `frr.conf` belongs to this system if another file of this system is in the same place.
     """
     name = path.rpartition("/")[2]
     if name in (flat.FEATURES, flat.INFRA):
-        return FileMatch(name, 99)
+        return collected.FileMatch(name, 99)
     if frr.is_ifupdown(text):
-        return FileMatch(flat.INTERFACES, 99) if _OWN_INTERFACES.search(text) else None
+        return collected.FileMatch(flat.INTERFACES, 99) if _OWN_INTERFACES.search(text) else None
     if (routing := frr.takes(path, text)) and routing.file == flat.ROUTING:
-        return FileMatch(flat.ROUTING, -(-routing.weight // 2))
+        return collected.FileMatch(flat.ROUTING, -(-routing.weight // 2))
     if text.lstrip()[:1] in ("{", "["):
-        return FileMatch(FILE, 9) if '"nvue-api-version"' in text else None
-    return score_match(FILE, weigh_signs(text, _SIGNS), 4)
+        return collected.FileMatch(FILE, 9) if '"nvue-api-version"' in text else None
+    return collected.score_match(FILE, collected.weigh_signs(text, _SIGNS), 4)
 
 
-def identity(files: Mapping[str, str]) -> Identity:
+def identity(files: Mapping[str, str]) -> collected.Identity:
     """Return the identity in the header of a start-up file."""
-    found = match_patterns(files.get(FILE, "")[:4096], _HEADER)
+    found = collected.match_patterns(files.get(FILE, "")[:4096], _HEADER)
     box = found.get("box", "")
-    return Identity("", box, found.get("release", ""), own_name(box))
+    return collected.Identity("", box, found.get("release", ""), collected.own_name(box))
 
 
-def output(text: str) -> Output | None:
+def output(text: str) -> collected.Output | None:
     """Read `nv show system`, `nv show platform`, os-release, and LLDP as NVUE and lldpd print it."""
-    answer = parse_json(text)
-    if isinstance(answer, dict) and (box := leaf_text(answer, "product-name", "platform-name")):
-        return Output(
-            Identity(leaf_text(answer, "hostname"), box, leaf_text(answer, "product-release"), (box,))
+    answer = collected.parse_json(text)
+    if isinstance(answer, dict) and (box := collected.leaf_text(answer, "product-name", "platform-name")):
+        return collected.Output(
+            collected.Identity(
+                collected.leaf_text(answer, "hostname"),
+                box,
+                collected.leaf_text(answer, "product-release"),
+                (box,),
+            )
         )
-    neighbors = parse_lldpd(text) or tuple(
-        row for row in parse_table(text, _TABLE, _ROW) if row.port.strip("-")
+    neighbors = collected.parse_lldpd(text) or tuple(
+        row for row in collected.parse_table(text, _TABLE, _ROW) if row.port.strip("-")
     )
-    found = match_patterns(text, _VERSION)
+    found = collected.match_patterns(text, _VERSION)
     if not neighbors and not found.keys() & {"release", "box"}:
         return None
     box = found.get("box", "")
-    return Output(Identity(found.get("name", ""), box, found.get("release", ""), own_name(box)), neighbors)
+    return collected.Output(
+        collected.Identity(found.get("name", ""), box, found.get("release", ""), collected.own_name(box)),
+        neighbors,
+    )
 
 
-port = in_full
-products = own_name
+port = collected.in_full
+products = collected.own_name

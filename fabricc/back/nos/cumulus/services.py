@@ -5,16 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.base import LEFT_OUT, ROUNDED, Departure
-from fabricc.back.nos.cumulus import qos
+from fabricc.back.nos.cumulus import qos, words
 from fabricc.back.nos.cumulus.limits import GNMI_SERVER, NTP_KEYS, RADIUS_ACCOUNTING, Release, has, release_of
 from fabricc.back.nos.cumulus.tenants import reserved_vlans
-from fabricc.back.nos.cumulus.words import (
-    ADMINISTRATOR,
-    CONTROL_PLANE_LISTS,
-    MANAGEMENT_VRF,
-    OWN_ACCOUNT,
-    ssh_key,
-)
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import Facts, setting_facts
 
@@ -79,7 +72,7 @@ def server_settings(release: Release) -> dict[str, tuple[str, Tree]]:
         "syslog": (release.syslog, {"port": 514, "protocol": "udp"}),
     }
     return {
-        kind: (place, {**tree, "vrf": MANAGEMENT_VRF} if place == "system" and kind != "ntp" else tree)
+        kind: (place, {**tree, "vrf": words.MANAGEMENT_VRF} if place == "system" and kind != "ntp" else tree)
         for kind, (place, tree) in listed.items()
     }
 
@@ -93,9 +86,12 @@ def service_trees(switch: Switch, release: Release) -> Tree:
         if not servers:
             continue
         if place == "service":
-            places[place][kind] = {MANAGEMENT_VRF: {"server": servers}}
+            places[place][kind] = {words.MANAGEMENT_VRF: {"server": servers}}
         else:
-            places[place][kind] = {"server": servers, **({"vrf": MANAGEMENT_VRF} if kind == "ntp" else {})}
+            places[place][kind] = {
+                "server": servers,
+                **({"vrf": words.MANAGEMENT_VRF} if kind == "ntp" else {}),
+            }
     if (key := ntp_key(management, release)) is not None:
         places[release.ntp]["ntp"] = _keyed_servers(management.ntp, key, server_settings(release)["ntp"][1])
     timers: Tree = {"tx-interval": management.lldp_interval_s}
@@ -123,7 +119,7 @@ def _keyed_servers(servers: tuple[str, ...], key: NtpKey, settings: Tree) -> Tre
         "authentication": "enabled",
         "key": {str(key.number): {"trusted": "yes", "type": key.kind, "value": key.key}},
         "server": {server: {**settings, "key": key.number} for server in servers},
-        "vrf": MANAGEMENT_VRF,
+        "vrf": words.MANAGEMENT_VRF,
     }
 
 
@@ -134,7 +130,7 @@ def system_tree(switch: Switch, release: Release) -> Tree:
     if isinstance(aaa, dict):
         aaa.update(login_tree(switch.management, release))
         aaa["user"] = _user_tree(switch.management.users)
-    lists = (*CONTROL_PLANE_LISTS, *access_rules(switch.management, release))
+    lists = (*words.CONTROL_PLANE_LISTS, *access_rules(switch.management, release))
     tree["control-plane"] = {"acl": {name: {"inbound": {}} for name in lists}}
     tree["forwarding"] = {
         **hashing_tree(release),
@@ -175,12 +171,12 @@ def factory_tree(release: Release) -> Tree:
             "role": {
                 "nvue-admin": {"class": {"nvapply": {}}},
                 "nvue-monitor": {"class": {"nvshow": {}}},
-                ADMINISTRATOR: {"class": {"nvapply": {}, "sudo": {}}},
+                words.ADMINISTRATOR: {"class": {"nvapply": {}, "sudo": {}}},
             },
         },
         "api": {"state": "enabled"},
         "config": {"auto-save": {key: word}},
-        "control-plane": {"acl": {name: {"inbound": {}} for name in CONTROL_PLANE_LISTS}},
+        "control-plane": {"acl": {name: {"inbound": {}} for name in words.CONTROL_PLANE_LISTS}},
         "ssh-server": {"state": "enabled"},
         "wjh": {
             "channel": {"forwarding": {"trigger": {"l2": {}, "l3": {}, "tunnel": {}}}},
@@ -194,13 +190,19 @@ def factory_tree(release: Release) -> Tree:
 
 def _user_tree(accounts: tuple[Account, ...]) -> Tree:
     users: dict[str, Tree] = {
-        OWN_ACCOUNT: {"full-name": "cumulus,,,", "hashed-password": UNUSABLE_PASSWORD, "role": ADMINISTRATOR}
+        words.OWN_ACCOUNT: {
+            "full-name": "cumulus,,,",
+            "hashed-password": UNUSABLE_PASSWORD,
+            "role": words.ADMINISTRATOR,
+        }
     }
     for account in accounts:
-        user = users.setdefault(account.name, {"hashed-password": UNUSABLE_PASSWORD, "role": ADMINISTRATOR})
+        user = users.setdefault(
+            account.name, {"hashed-password": UNUSABLE_PASSWORD, "role": words.ADMINISTRATOR}
+        )
         if account.password:
             user["hashed-password"] = account.password
-        kind, key = ssh_key(account)
+        kind, key = words.ssh_key(account)
         user["ssh"] = {"authorized-key": {KEY_NAME: {"key": key, "type": kind}}}
     return {**users}
 
@@ -230,7 +232,7 @@ def _snmp_tree(management: Management, snmp: Snmp, release: Release) -> Tree:
     key, word = release.snmp_switch
     tree: Tree = {
         key: word,
-        "listening-address": {host_address(management): {"vrf": MANAGEMENT_VRF}},
+        "listening-address": {host_address(management): {"vrf": words.MANAGEMENT_VRF}},
     }
     if snmp.community:
         sources: Tree = {source: {} for source in snmp_sources(management)}
@@ -259,7 +261,7 @@ def login_tree(management: Management, release: Release) -> Tree:
             servers[server] = {**row, "priority": rank}
         else:
             servers[str(rank)] = {**row, "host": server}
-    tree: Tree = {"server": servers, "vrf": MANAGEMENT_VRF, **login_switches(protocol, release)}
+    tree: Tree = {"server": servers, "vrf": words.MANAGEMENT_VRF, **login_switches(protocol, release)}
     methods = (protocol, "local")
     if release.login_list:
         return {protocol: tree, "authentication": {"order": methods}}
@@ -346,11 +348,11 @@ def state(facts: Facts, switch: Switch) -> None:
     facts["system/hash_seed"] = hash_seed(switch.tier_index)
     for path in [path for path in facts if path.startswith("user[")]:
         del facts[path]
-    keys = {account.name: " ".join(ssh_key(account)) for account in management.users}
+    keys = {account.name: " ".join(words.ssh_key(account)) for account in management.users}
     hashes = {account.name: account.password for account in management.users}
-    for name in {OWN_ACCOUNT, *keys}:
+    for name in {words.OWN_ACCOUNT, *keys}:
         facts[f"user[{name}]/configured"] = "true"
-        facts[f"user[{name}]/role"] = ADMINISTRATOR
+        facts[f"user[{name}]/role"] = words.ADMINISTRATOR
         facts[f"user[{name}]/password"] = "stated"
         if hashes.get(name):
             facts[f"user[{name}]/secret"] = hashes[name]
@@ -379,7 +381,7 @@ def state(facts: Facts, switch: Switch) -> None:
             facts[f"management/{protocol}_server[{server}]/priority"] = rank
     if management.snmp:
         facts[f"snmp/listening[{host_address(management)}]"] = "true"
-        facts[f"snmp/listening[{host_address(management)}]/vrf"] = MANAGEMENT_VRF
+        facts[f"snmp/listening[{host_address(management)}]/vrf"] = words.MANAGEMENT_VRF
         for network in snmp_sources(management) if management.snmp.community else ():
             facts[f"snmp/answered[{network}]"] = "true"
     for name, rules in access_rules(management, release).items():

@@ -8,17 +8,6 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos import cli_dialect
 from fabricc.back.nos.base import LEFT_OUT, Departure
-from fabricc.back.nos.cli_dialect import (
-    clause_views,
-    community_lists,
-    in_address_order,
-    numbered_sessions,
-    prefix_lists,
-    state_static,
-    static_lines,
-    static_rows,
-    unnumbered_sessions,
-)
 from fabricc.back.nos.eos import evpn
 from fabricc.back.nos.eos.foreign import peering
 from fabricc.back.nos.eos.foreign.igp import SECRET
@@ -98,14 +87,14 @@ def bgp_view(switch: Switch) -> BgpView:
         process=bgp,
         timers=None if timers == DEFAULT_TIMERS_S else timers,
         maximum_hops=GTSM_HOPS if bgp.ttl_security else None,
-        static_routes=static_lines(switch.static_routes, DISCARD),
-        aggregates=in_address_order(bgp.aggregates),
+        static_routes=cli_dialect.static_lines(switch.static_routes, DISCARD),
+        aggregates=cli_dialect.in_address_order(bgp.aggregates),
         groups=groups,
-        neighbors=list(map(cli_dialect.neighbor_view, numbered_sessions(bgp))),
-        interfaces=list(map(cli_dialect.neighbor_view, unnumbered_sessions(bgp))),
-        prefix_lists=prefix_lists(bgp),
-        community_lists=community_lists(bgp, COMMUNITY_NAMES),
-        clauses=clause_views(bgp, COMMUNITY_NAMES),
+        neighbors=list(map(cli_dialect.neighbor_view, cli_dialect.numbered_sessions(bgp))),
+        interfaces=list(map(cli_dialect.neighbor_view, cli_dialect.unnumbered_sessions(bgp))),
+        prefix_lists=cli_dialect.prefix_lists(bgp),
+        community_lists=cli_dialect.community_lists(bgp, COMMUNITY_NAMES),
+        clauses=cli_dialect.clause_views(bgp, COMMUNITY_NAMES),
         evpn=any(group.evpn for group in groups),
     )
 
@@ -264,7 +253,7 @@ def _of_instance() -> Sequence[Row]:
 
 
 ROWS: Sequence[Row] = (
-    *static_rows(DISCARD),
+    *cli_dialect.static_rows(DISCARD),
     Block("router bfd", "", (
         Fact("interval <integer> min-rx <integer> multiplier <integer> default", _bfd_interval),
         *setting_rows("bfd/setting", 0, (
@@ -299,7 +288,7 @@ ROWS: Sequence[Row] = (
 
 def finish(document: Document) -> None:
     """State routes, timers, and sessions with the values of their peer groups; the last process counts."""
-    state_static(document)
+    cli_dialect.state_static(document)
     for bgp in [*document.scope.each("bgp").values()][-1:]:
         evpn.finish_process(document, bgp)
         keepalive_s, hold_s = DEFAULT_TIMERS_S

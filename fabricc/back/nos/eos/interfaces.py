@@ -5,17 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.eos import evpn, qos, qos_rows
+from fabricc.back.nos.eos import evpn, qos, qos_rows, words
 from fabricc.back.nos.eos.foreign import interfaces as others
 from fabricc.back.nos.eos.foreign import qos as foreign_qos
 from fabricc.back.nos.eos.foreign import routing
-from fabricc.back.nos.eos.words import (
-    MANAGEMENT_VRF,
-    SPEEDS,
-    expand_ports,
-    management_interface,
-    service_ports,
-)
 from fabricc.back.nos.management import state_isolation
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope, Silent, StoredValue, Topic
 from fabricc.base.values import dataclass
@@ -80,13 +73,13 @@ def interfaces_view(switch: Switch, view: qos.QosView) -> InterfacesView:
     """Return what EOS makes of a switch's ports."""
     return InterfacesView(
         runs=_port_runs(switch, buffers=bool(view.mmu_profiles)),
-        service=service_ports(switch.model),
+        service=words.service_ports(switch.model),
         service_description=SERVICE_DESCRIPTION,
         ra_max_ms=1000 * RA_MAX_S,
         quiet=frozenset([port.name for port in switch.ports if _is_quiet(port)]),
         loopback4=switch.loopback4,
         loopback6=switch.loopback6,
-        management=management_interface(switch),
+        management=words.management_interface(switch),
     )
 
 
@@ -123,7 +116,7 @@ def _port_kind(
 def _speed_word(port: Port) -> str:
     """Return the speed as EOS spells it; `gaps` reports a combination that has no spelling."""
     key = port.speed_gbps, port.lanes
-    return SPEEDS[key] if key in SPEEDS else f"{key[0]}g-{key[1]}"
+    return words.SPEEDS[key] if key in words.SPEEDS else f"{key[0]}g-{key[1]}"
 
 
 def _is_quiet(port: Port) -> bool:
@@ -157,21 +150,21 @@ def state(facts: Facts, switch: Switch) -> None:
             facts[paths["ecn_delay_us"]] = threshold_us
             held = qos.queue_facts(threshold_us, port.speed_gbps) | {"ecn_count": "true"}
             facts |= {paths[f"queue[{q}]/{leaf}"]: value for q in waiting for leaf, value in held.items()}
-    for name in service_ports(switch.model):
+    for name in words.service_ports(switch.model):
         paths = port_paths(name)
         facts |= {
             paths["description"]: SERVICE_DESCRIPTION,
             paths["enabled"]: "false",
             paths["routed"]: "true",
         }
-    facts["management/interface"] = management_interface(switch)
+    facts["management/interface"] = words.management_interface(switch)
 
 
 # --- and back -----------------------------------------------------------------------------------------
 
 _LOOPBACK = "Loopback0"
 _LEAK = re.compile(r"^\s*leak routes\b|\begress-vrf\b")
-TYPES = {**others.TYPES, "ports": expand_ports}
+TYPES = {**others.TYPES, "ports": words.expand_ports}
 
 
 def _interval_facts(milliseconds: int) -> dict[str, Value]:
@@ -376,7 +369,7 @@ def _put_management(document: Document, name: str, block: Scope) -> bool:
     facts = document.reading.facts
     document.put("management/address", *address)
     document.put("management/interface", name, block.line)
-    managed = values.get("vrf", _NONE)[0] == MANAGEMENT_VRF
+    managed = values.get("vrf", _NONE)[0] == words.MANAGEMENT_VRF
     if "vrf" in values and not managed:
         document.put(f"interface[{name}]/vrf", *values["vrf"])
     instance = str(values.get("vrf", ("", 0))[0])

@@ -5,19 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.collected import (
-    Identity,
-    Output,
-    by_signs,
-    expand_port,
-    find_neighbors,
-    leaf_text,
-    match_patterns,
-    parse_details,
-    parse_json,
-    parse_table,
-    values_under,
-)
+from fabricc.back.nos import collected
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,60 +56,72 @@ _KINDS = {"Et": "Ethernet", "Eth": "Ethernet", "Ma": "Management", "Po": "Port-C
           "Vx": "Vxlan"}  # fmt: skip
 
 
-takes = by_signs(FILE, _SIGNS)
+takes = collected.by_signs(FILE, _SIGNS)
 """A running configuration, by what only EOS prints."""
 
 
-def identity(files: Mapping[str, str]) -> Identity:
+def identity(files: Mapping[str, str]) -> collected.Identity:
     """Return the identity in the first comments: of EOS itself, and of collectors that put `show version` there."""
-    found = match_patterns("".join(files.values())[:8192], _HEADER)
+    found = collected.match_patterns("".join(files.values())[:8192], _HEADER)
     release = found.get("release") or found.get("image") or found.get("boot", "")
-    return Identity(found.get("name", ""), found.get("box", ""), release, products(found.get("box", "")))
+    return collected.Identity(
+        found.get("name", ""), found.get("box", ""), release, products(found.get("box", ""))
+    )
 
 
-def output(text: str) -> Output | None:
+def output(text: str) -> collected.Output | None:
     """`show version` and `show lldp neighbors [detail]`, each as text or JSON."""
-    if answer := parse_json(text):
+    if answer := collected.parse_json(text):
         return _read_json_answer(text, answer)
-    seen = parse_details(text, _DETAIL) if " LLDP neighbors" in text else parse_table(text, _TABLE, _ROW)
-    found = match_patterns(text, _VERSION)
+    seen = (
+        collected.parse_details(text, _DETAIL)
+        if " LLDP neighbors" in text
+        else collected.parse_table(text, _TABLE, _ROW)
+    )
+    found = collected.match_patterns(text, _VERSION)
     if not seen and "release" not in found:
-        return Output() if _TABLE.search(text) or " LLDP neighbors" in text else None
+        return collected.Output() if _TABLE.search(text) or " LLDP neighbors" in text else None
     box = found.get("box", "")
     at_home = tuple(each._replace(port=port(each.port)) for each in seen)
-    return Output(Identity("", box, found.get("release", ""), products(box)), at_home)
+    return collected.Output(collected.Identity("", box, found.get("release", ""), products(box)), at_home)
 
 
-def _read_json_answer(text: str, answer: object) -> Output | None:
+def _read_json_answer(text: str, answer: object) -> collected.Output | None:
     box = next(
         (
-            leaf_text(each, "modelName")
-            for each in (answer, *values_under(answer, "result"))
-            if leaf_text(each, "modelName")
+            collected.leaf_text(each, "modelName")
+            for each in (answer, *collected.values_under(answer, "result"))
+            if collected.leaf_text(each, "modelName")
         ),
         "",
     )
-    release = next((str(each) for each in values_under(answer, "version")), "") if box else ""
+    release = next((str(each) for each in collected.values_under(answer, "version")), "") if box else ""
     rows: list[tuple[str, str, str]] = []
-    for each in values_under(answer, "lldpNeighbors"):
+    for each in collected.values_under(answer, "lldpNeighbors"):
         if isinstance(each, dict) and "neighborDevice" in each:
             rows.append(
-                (leaf_text(each, "port"), leaf_text(each, "neighborDevice"), leaf_text(each, "neighborPort"))
+                (
+                    collected.leaf_text(each, "port"),
+                    collected.leaf_text(each, "neighborDevice"),
+                    collected.leaf_text(each, "neighborPort"),
+                )
             )
             continue
         for name, of_port in each.items() if isinstance(each, dict) else ():
-            for far in values_under(of_port, "lldpNeighborInfo"):
+            for far in collected.values_under(of_port, "lldpNeighborInfo"):
                 end = far.get("neighborInterfaceInfo", {}) if isinstance(far, dict) else {}
-                who = leaf_text(far, "systemName", "chassisId")
-                rows.append((name, who, leaf_text(end, "interfaceId_v2", "interfaceId")))
+                who = collected.leaf_text(far, "systemName", "chassisId")
+                rows.append((name, who, collected.leaf_text(end, "interfaceId_v2", "interfaceId")))
     if not box and '"lldpNeighbors"' not in text:
         return None
-    return Output(Identity("", box, release, products(box)), find_neighbors(text, rows))
+    return collected.Output(
+        collected.Identity("", box, release, products(box)), collected.find_neighbors(text, rows)
+    )
 
 
 def port(spelling: str) -> str:
     """`Ethernet1/1` of `Et1/1`."""
-    return expand_port(spelling, _KINDS)
+    return collected.expand_port(spelling, _KINDS)
 
 
 def products(box: str) -> tuple[str, ...]:

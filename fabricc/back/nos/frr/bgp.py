@@ -7,22 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.cli_dialect import clause_view
-from fabricc.back.nos.frr import evpn, policy, sessions
+from fabricc.back.nos.frr import evpn, policy, sessions, words
 from fabricc.back.nos.frr.evpn import take_prefixes
 from fabricc.back.nos.frr.foreign import igp, routing
 from fabricc.back.nos.frr.sessions import FAMILIES, join_families
-from fabricc.back.nos.frr.words import (
-    ANY,
-    BFD_INTERVAL_MS,
-    BFD_MULTIPLIER,
-    BFD_PROFILE,
-    COMMUNITY_NAMES,
-    DATACENTER_TIMERS,
-    TRADITIONAL_TIMERS,
-    put_settings,
-    setting_rows,
-    settings_in,
-)
 from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Scope, Silent, Topic, Types
 from fabricc.fabric.facts import Facts, Value, neighbor_key
 from fabricc.fabric.routing import Bgp, PrefixRule, Session, Transport
@@ -68,14 +56,14 @@ def bgp_view(bgp: Bgp, multipath_limit: int, profile: str | None) -> dict[str, o
     groups = _group_views(bgp)
     timers = {
         "profile": profile,
-        "multiplier": bgp.bfd_multiplier if bgp.bfd_multiplier != BFD_MULTIPLIER else None,
-        "interval_ms": bgp.bfd_interval_ms if bgp.bfd_interval_ms != BFD_INTERVAL_MS else None,
+        "multiplier": bgp.bfd_multiplier if bgp.bfd_multiplier != words.BFD_MULTIPLIER else None,
+        "interval_ms": bgp.bfd_interval_ms if bgp.bfd_interval_ms != words.BFD_INTERVAL_MS else None,
     }
     return {
         "bgp": bgp,
         "bfd": timers if bgp.bfd_interval_ms is not None else None,
         "ttl_security_hops": TTL_SECURITY_HOPS if bgp.ttl_security else None,
-        "timers": (bgp.keepalive_s, bgp.hold_s) != DATACENTER_TIMERS,
+        "timers": (bgp.keepalive_s, bgp.hold_s) != words.DATACENTER_TIMERS,
         "groups": groups,
         "neighbors": [
             {
@@ -105,11 +93,11 @@ def bgp_view(bgp: Bgp, multipath_limit: int, profile: str | None) -> dict[str, o
             for each in bgp.prefix_lists
         ],
         "community_lists": [
-            {"name": each.name, "community": COMMUNITY_NAMES.get(each.community, each.community)}
+            {"name": each.name, "community": words.COMMUNITY_NAMES.get(each.community, each.community)}
             for each in bgp.community_lists
         ],
         "clauses": [
-            clause_view(each.name, clause, COMMUNITY_NAMES)
+            clause_view(each.name, clause, words.COMMUNITY_NAMES)
             for each in bgp.route_maps
             for clause in each.clauses
         ],
@@ -139,13 +127,13 @@ def _print_rule(rule: PrefixRule) -> str:
     text = rule.prefix
     text += f" ge {rule.ge}" if rule.ge is not None else ""
     text += f" le {rule.le}" if rule.le is not None else ""
-    return "any" if text in ANY.values() else text
+    return "any" if text in words.ANY.values() else text
 
 
 # --- the facts of that --------------------------------------------------------------------------------
 
 
-def state(facts: Facts, switch: Switch, profile: str | None = BFD_PROFILE) -> None:
+def state(facts: Facts, switch: Switch, profile: str | None = words.BFD_PROFILE) -> None:
     """Add further facts of FRR: that policy is required, and the users of each BFD profile."""
     facts["bgp/requires_policy"] = "true"
     if switch.bgp.bfd_interval_ms is None:
@@ -203,7 +191,7 @@ def _of_unicast(family: str) -> tuple[Row, ...]:
         Entry(f"network <prefix{family[-1]}> [<rest>]", "networks", _announced_map),
         Keep("maximum-paths <integer>", f"{family} paths"),
         Keep("maximum-paths ibgp <integer> [equal-cluster-length]", f"{family} ibgp paths"),
-        *setting_rows(
+        *words.setting_rows(
             "bgp dampening", "bgp nexthop resolve-via-default", "distance bgp", "distance", "export vpn", "import vpn",
             "import vrf route-map", "label vpn export", "nexthop vpn export", "rd vpn export", "route-map vpn export",
             "route-map vpn import", "rt vpn both", "rt vpn export", "rt vpn import", "sid export", "sid vpn export",
@@ -216,8 +204,8 @@ def _of_unicast(family: str) -> tuple[Row, ...]:
 
 def _announced_map(_: str, rest: str | None) -> str:
     """Return the route map of a prefix that is announced, or `all`."""
-    words = (rest or "").split()
-    return words[words.index("route-map") + 1] if "route-map" in words[:-1] else "all"
+    options = (rest or "").split()
+    return options[options.index("route-map") + 1] if "route-map" in options[:-1] else "all"
 
 
 def _address_family(family: str) -> tuple[Row, ...]:
@@ -241,7 +229,7 @@ _PROCESS: tuple[Row, ...] = (
     Keep("bgp confederation identifier <asn>", "confederation", str),
     Keep("bgp confederation peers <asn>...", "confederation peers", lambda members: " ".join(map(str, members))),
     Keep("distance bgp <integer> <integer> <integer>", "distance", "{0} {1} {2}".format),
-    *setting_rows(
+    *words.setting_rows(
         "allow-martian-nexthop", "always-compare-med", "bestpath aigp", "bestpath as-path confed",
         "bestpath as-path ignore", "bestpath bandwidth", "bestpath compare-routerid", "bestpath med",
         "bestpath peer-type multipath-relax", "client-to-client reflection", "cluster-id", "coalesce-time",
@@ -258,7 +246,7 @@ _PROCESS: tuple[Row, ...] = (
         "suppress-duplicates", "suppress-fib-pending", "tcp-keepalive", "update-delay",
         before="bgp ",
     ),
-    *setting_rows(
+    *words.setting_rows(
         "coalesce-time", "read-quanta", "segment-routing srv6", "locator", "sid vpn per-vrf export",
         "srv6-only", "timers bgp", "update-delay", "write-quanta",
     ),
@@ -294,7 +282,7 @@ ROWS: Sequence[Row] = (
         Keep("bgp router-id <address4>", "router_id"),
         Keep("bgp ebgp-requires-policy", "requires_policy"),
         Keep("no bgp ebgp-requires-policy", "requires_policy", "false"),
-        *setting_rows(
+        *words.setting_rows(
             "graceful-restart", "graceful-restart preserve-fw-state", "graceful-restart restart-time",
             "graceful-restart select-defer-time", before="bgp ",
         ),
@@ -360,7 +348,7 @@ def _does_route(tenant: Scope) -> bool:
 def finish_process(document: Document, bgp: Scope, multipath_limit: int, prefix: str = "") -> None:
     """State the values of a process, of the default routing instance or below `prefix`."""
     values, line = bgp.values, bgp.line
-    timers = DATACENTER_TIMERS if "datacenter" in document.scope.values else TRADITIONAL_TIMERS
+    timers = words.DATACENTER_TIMERS if "datacenter" in document.scope.values else words.TRADITIONAL_TIMERS
     defaults: dict[str, Value] = {"keepalive_s": timers[0], "hold_s": timers[1], "multipath_relax": "false"}
     for leaf, value in defaults.items():
         document.put(f"{prefix}bgp/{leaf}", *values.get(leaf, (value, line)))
@@ -383,13 +371,13 @@ def finish_process(document: Document, bgp: Scope, multipath_limit: int, prefix:
             f"redistribute_{kind}", {family: values.get(f"{family} {kind}") for family in opened}
         )
     others = dict.fromkeys(
-        name.partition(" ")[2] for f in opened for name, _ in settings_in(values, f"{f} redistribute")
+        name.partition(" ")[2] for f in opened for name, _ in words.settings_in(values, f"{f} redistribute")
     )
     for name in others:
         stated |= join_families(name, {family: values.get(f"{family} {name}") for family in opened})
     for leaf, stored in stated.items():
         document.put(f"{prefix}bgp/{leaf}", *stored)
-    put_settings(document, f"{prefix}bgp/", values)
+    words.put_settings(document, f"{prefix}bgp/", values)
     for family in opened:
-        for name, stored in settings_in(values, f"{family} setting"):
+        for name, stored in words.settings_in(values, f"{family} setting"):
             document.put(f"{prefix}bgp/setting[{family} {name.partition('[')[2]}", *stored)

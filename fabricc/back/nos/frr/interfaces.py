@@ -7,14 +7,7 @@ from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.base import LEFT_OUT, Departure
-from fabricc.back.nos.frr.evpn import (
-    DEVICE_ROWS,
-    finish_devices,
-    is_device,
-    read_command,
-    segments_view,
-    state_devices,
-)
+from fabricc.back.nos.frr import evpn
 from fabricc.back.nos.frr.foreign import igp
 from fabricc.back.nos.frr.words import MANAGEMENT_INTERFACE, RA_INTERVAL_S, repeated_rows, setting_rows
 from fabricc.back.nos.management import state_isolation
@@ -63,7 +56,7 @@ def ports_view(switch: Switch) -> dict[str, object]:
             }
             for port in switch.ports
         ],
-        **segments_view(switch),
+        **evpn.segments_view(switch),
     }
 
 
@@ -106,7 +99,7 @@ def state(facts: Facts, switch: Switch) -> None:
     facts |= {f"management/rule[{pref}]": rule for pref, rule in network_rules(switch).items()}
     facts |= dict.fromkeys(FORWARDING.values(), "off")
     facts |= {f"structure/port[{port.name}]/auto": "true" for port in switch.ports if not port.enabled}
-    state_devices(facts, switch)
+    evpn.state_devices(facts, switch)
 
 
 # --- and back -----------------------------------------------------------------------------------------
@@ -143,7 +136,7 @@ def command_lines(text: str) -> Iterator[tuple[str, int]]:
 
 def _is_known(command: str) -> bool:
     """Return whether fabricc writes a command."""
-    return _interpret_command(command) is not None or read_command(command) is not None
+    return _interpret_command(command) is not None or evpn.read_command(command) is not None
 
 
 _LINK = setting_rows(
@@ -203,7 +196,7 @@ ROWS: Sequence[Row] = (
     Block("iface <word>", "port", (
         Keep("mtu <integer>", "mtu"),
         Keep("link-down yes", "enabled", "false"),
-        *DEVICE_ROWS,
+        *evpn.DEVICE_ROWS,
     )),
 )  # fmt: skip
 
@@ -246,11 +239,13 @@ def finish(document: Document) -> None:
             for address, (_, line) in block.table("addresses").items():
                 family = "address" if owner == "management" else f"ipv{6 if ':' in str(address) else 4}"
                 document.put_also(f"{owner}/{family}", str(address), line)
-    devices = {str(name): port for name, port in scope.each("port").items() if is_device(str(name), port)}
+    devices = {
+        str(name): port for name, port in scope.each("port").items() if evpn.is_device(str(name), port)
+    }
     for at, device in devices.items():
         if automatic.pop(at, None) is None:
             document.reject_all(device)
-    finish_devices(document, devices)
+    evpn.finish_devices(document, devices)
     for name, port in scope.each("port").items():
         if str(name) in devices:
             continue

@@ -5,16 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.collected import (
-    FileMatch,
-    Identity,
-    Output,
-    in_full,
-    match_patterns,
-    parse_lldpd,
-    score_match,
-    weigh_signs,
-)
+from fabricc.back.nos import collected
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,38 +47,40 @@ _VERSION = {
 }
 
 
-def takes(path: str, text: str) -> FileMatch | None:
+def takes(path: str, text: str) -> collected.FileMatch | None:
     """`frr.conf`, ifupdown's `interfaces`, and files of the box by their names."""
     name = path.rpartition("/")[2]
     if name in _BY_NAME:
-        return FileMatch(name, 1)
+        return collected.FileMatch(name, 1)
     if is_ifupdown(text):
-        return FileMatch(_INTERFACES, 3)
+        return collected.FileMatch(_INTERFACES, 3)
     if _OTHER_CLI.search(text):
         return None
-    return score_match(FILE, weigh_signs(text, _SIGNS) + (3 if name == FILE else 0))
+    return collected.score_match(FILE, collected.weigh_signs(text, _SIGNS) + (3 if name == FILE else 0))
 
 
 def is_ifupdown(text: str) -> bool:
     """Return whether a text is one of ifupdown's, which others than this system have as well."""
-    return weigh_signs(text, {"auto": 1, "iface": 3, "source": 1, "allow-hotplug": 1}) > 3
+    return collected.weigh_signs(text, {"auto": 1, "iface": 3, "source": 1, "allow-hotplug": 1}) > 3
 
 
-def identity(files: Mapping[str, str]) -> Identity:
+def identity(files: Mapping[str, str]) -> collected.Identity:
     """Return the release in the first line of `frr.conf`; no file names the box."""
-    found = match_patterns(files.get(FILE, "")[:65536], _HEADER)
-    return Identity(release=found.get("release", ""))
+    found = collected.match_patterns(files.get(FILE, "")[:65536], _HEADER)
+    return collected.Identity(release=found.get("release", ""))
 
 
-def output(text: str) -> Output | None:
+def output(text: str) -> collected.Output | None:
     """Read `vtysh -c "show version"` and the output of lldpd."""
-    found, neighbors = match_patterns(text, _VERSION), parse_lldpd(text)
+    found, neighbors = collected.match_patterns(text, _VERSION), collected.parse_lldpd(text)
     if not found and not neighbors:
         return None
-    return Output(Identity(found.get("name", ""), "", found.get("release", "")), neighbors)
+    return collected.Output(
+        collected.Identity(found.get("name", ""), "", found.get("release", "")), neighbors
+    )
 
 
-port = in_full
+port = collected.in_full
 
 
 def products(box: str) -> tuple[str, ...]:

@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.base import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.cli_dialect import group_name
-from fabricc.back.nos.junos import policy
-from fabricc.back.nos.junos.words import (
-    CLASSIC,
-    HOLD_PER_KEEPALIVE,
-    MAXIMUM_ECMP,
-    ONE_HOP_TTL,
-    catalog_settings,
-    junos_flavor,
-    quote_text,
-)
+from fabricc.back.nos.junos import policy, words
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import Facts, neighbor_key
@@ -138,7 +129,7 @@ def routing_view(switch: Switch) -> RoutingView:
     bgp = switch.bgp
     static4, static6 = static_views(switch.static_routes)
     return RoutingView(
-        ttl=ONE_HOP_TTL if bgp.ttl_security else None,
+        ttl=words.ONE_HOP_TTL if bgp.ttl_security else None,
         precision_timers=needs_precision_timers(switch),
         global_balancing=_global_part(switch),
         bfd_interval_ms=bfd_interval_ms(switch),
@@ -179,7 +170,7 @@ def policy_view(bgp: Bgp) -> PolicyView:
 
 def maximum_ecmp(paths: int) -> int:
     """Return the smallest group size that Junos offers for so many paths; the largest when none suffices."""
-    return next((step for step in MAXIMUM_ECMP if step >= paths), MAXIMUM_ECMP[-1])
+    return next((step for step in words.MAXIMUM_ECMP if step >= paths), words.MAXIMUM_ECMP[-1])
 
 
 def _global_part(switch: Switch) -> str | None:
@@ -191,7 +182,7 @@ def _global_part(switch: Switch) -> str | None:
 
 def needs_precision_timers(switch: Switch) -> bool:
     """Return whether a switch needs `precision-timers`: a short hold time on a switch that has the statement."""
-    return junos_flavor(switch) == CLASSIC and switch.bgp.hold_s < PRECISION_BELOW_S
+    return words.junos_flavor(switch) == words.CLASSIC and switch.bgp.hold_s < PRECISION_BELOW_S
 
 
 def bfd_interval_ms(switch: Switch) -> int | None:
@@ -200,7 +191,7 @@ def bfd_interval_ms(switch: Switch) -> int | None:
     return (
         None
         if requested is None
-        else max(requested, int(catalog_settings(switch).get("bfd_least_ms", requested)))
+        else max(requested, int(words.catalog_settings(switch).get("bfd_least_ms", requested)))
     )
 
 
@@ -226,7 +217,9 @@ def _group_views(bgp: Bgp) -> Iterator[GroupView]:
             families=carried.get(transport, every),
             prefix_limit=group.maximum_prefixes,
             neighbors=[
-                (s.remote, quote_text(s.description), s.remote_asn) for s in sessions if s.remote is not None
+                (s.remote, words.quote_text(s.description), s.remote_asn)
+                for s in sessions
+                if s.remote is not None
             ],
             interfaces=[f"{s.port}.0" for s in sessions if s.remote is None],
             as_list=asn,
@@ -291,7 +284,7 @@ def state(facts: Facts, switch: Switch) -> None:
     """Change the facts of sessions and policy to the values of Junos, and add its further facts."""
     bgp = switch.bgp
     facts |= {
-        "bgp/keepalive_s": bgp.hold_s // HOLD_PER_KEEPALIVE,
+        "bgp/keepalive_s": bgp.hold_s // words.HOLD_PER_KEEPALIVE,
         "bgp/maximum_paths": maximum_ecmp(bgp.maximum_paths),
         "platform/bgp_log": "true",
         "platform/load_balance": "per-packet",
@@ -309,7 +302,7 @@ def state(facts: Facts, switch: Switch) -> None:
     for group in _group_views(bgp):
         facts[f"platform/bgp_group[{group.name}]/type"] = "external"
         if bgp.ttl_security:
-            facts[f"platform/bgp_group[{group.name}]/ttl"] = ONE_HOP_TTL
+            facts[f"platform/bgp_group[{group.name}]/ttl"] = words.ONE_HOP_TTL
         if group.interfaces:
             facts[f"structure/bgp_group[{group.name}]/dynamic_neighbor"] = DYNAMIC_NEIGHBOR
     for session in bgp.sessions:

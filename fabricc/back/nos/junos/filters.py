@@ -5,18 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.cli_dialect import in_address_order
+from fabricc.back.nos.junos import words
 from fabricc.back.nos.junos.interfaces import LOOPBACK
-from fabricc.back.nos.junos.words import (
-    FAMILIES,
-    FROM,
-    MANAGEMENT_INTERFACES,
-    ONE_HOP_TTL,
-    THEN,
-    junos_flavor,
-    kept_statements,
-    put_settings,
-    verbatim_rows,
-)
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope, Topic
 from fabricc.fabric.routing import Transport
 
@@ -80,7 +70,7 @@ def _has_ipv6(switch: Switch) -> bool:
 def _far_conditions(family: str) -> list[tuple[str, list[str]]]:
     """Return the conditions of BGP packets that another than a neighbor may have sent."""
     ttl = f"{TTL_WORDS[family]}-except"
-    return [(NEXT_HEADER[family], ["tcp"]), (ttl, [str(ONE_HOP_TTL)]), ("port", ["bgp"])]
+    return [(NEXT_HEADER[family], ["tcp"]), (ttl, [str(words.ONE_HOP_TTL)]), ("port", ["bgp"])]
 
 
 def _filter_terms(switch: Switch, family: str) -> Iterator[FilterTermView]:
@@ -124,7 +114,7 @@ def state(facts: Facts, switch: Switch) -> None:
             facts[prefix + "action"] = term.action
             facts[f"structure/filter[{each.name}]/{at}/name"] = term.name
     if name := management_filter(switch):
-        facts[f"platform/filter_input[{MANAGEMENT_INTERFACES[junos_flavor(switch)]} inet]"] = name
+        facts[f"platform/filter_input[{words.MANAGEMENT_INTERFACES[words.junos_flavor(switch)]} inet]"] = name
 
 
 # --- and back -----------------------------------------------------------------------------------------
@@ -143,8 +133,8 @@ _FILTER: Sequence[Row] = (
         Keep(f"then <{ACCEPT}|{DISCARD}>", "action"),
         Keep("then reject [<below>]", "action", "reject"),
         Keep("then next term", "action", "next term"),
-        *verbatim_rows(" ".join(f"{word}+" for word in _CONDITIONS), "from", FROM),
-        *verbatim_rows("address ah-spi arp-type destination-address destination-class destination-mac-address "
+        *words.verbatim_rows(" ".join(f"{word}+" for word in _CONDITIONS), "from", words.FROM),
+        *words.verbatim_rows("address ah-spi arp-type destination-address destination-class destination-mac-address "
                   "destination-port-except destination-port-range-optimize destination-prefix-list dot1q-tag "
                   "dot1q-user-priority dscp dscp-except encapsulated esp-spi ether-type exp extension-header "
                   "filename first-fragment flexible-match-mask flexible-match-range forwarding-class "
@@ -161,8 +151,8 @@ _FILTER: Sequence[Row] = (
                   "ah-spi-except destination-class-except egress-to-ingress esp-spi-except fast-lookup-tuple "
                   "fast-lookup-tuple-list first-byte-of-payload first-byte-of-payload-except gre-key-except "
                   "gtp-header interface-group-except policy-map policy-map-except rat-type-except "
-                  "redirect-reason-except sctp-initial slice slice-except source-class-except", "from", FROM),
-        *verbatim_rows("analyzer count decapsulate dscp encapsulate force-premium forwarding-class gbp-src-tag "
+                  "redirect-reason-except sctp-initial slice slice-except source-class-except", "from", words.FROM),
+        *words.verbatim_rows("analyzer count decapsulate dscp encapsulate force-premium forwarding-class gbp-src-tag "
                   "hierarchical-policer ipsec-sa l2-mirror load-balance log logical-system loss-priority next "
                   "next-hop-group next-interface next-ip next-ip6 no-decrement-ttl packet-capture packet-mode "
                   "policer port-mirror port-mirror-instance prefix-action routing-instance sample "
@@ -170,9 +160,9 @@ _FILTER: Sequence[Row] = (
                   "gbp-tag dont-fragment flood clear-policy-map enhanced-hierarchical-policer exclude-accounting "
                   "inband-flow-telemetry-init inband-flow-telemetry-terminate inline-monitoring-instance outer-dscp "
                   "pkt-trace policer-charge policy-map qfi redirect service-accounting-deferred skip-services slice "
-                  "tos-reflect traffic-class-count virtual-channel", "then", THEN),
+                  "tos-reflect traffic-class-count virtual-channel", "then", words.THEN),
     )),
-    *verbatim_rows("accounting-profile enhanced-mode fast-lookup-filter instance-shared interface-shared "
+    *words.verbatim_rows("accounting-profile enhanced-mode fast-lookup-filter instance-shared interface-shared "
               "interface-specific physical-interface-filter promote scale-optimized template-type "
               "enhanced-mode-override instance-specific layer2-policer micro-segmentation no-incremental-update "
               "no-longest-prefix-match scale-mode transient-filter"),
@@ -180,8 +170,8 @@ _FILTER: Sequence[Row] = (
 ROWS: Sequence[Row] = (
     Block(f"firewall family <{_FAMILIES}>", "filters", (Block("filter <word>", "filter", _FILTER),)),
     Block("firewall filter <word>", "plain filter", _FILTER),
-    *verbatim_rows("policer three-color-policer hierarchical-policer load-balance-group interface-set tunnel-end-point "
-              "shared-bandwidth-policer flexible-match atm-policer disable-arp-policers "
+    *words.verbatim_rows("policer three-color-policer hierarchical-policer load-balance-group interface-set "
+              "tunnel-end-point shared-bandwidth-policer flexible-match atm-policer disable-arp-policers "
               "enhanced-hierarchical-policer no-next-header-to-payload-protocol-mapping v6-flowlabel-enable",
               "firewall", POLICER),
 )  # fmt: skip
@@ -208,10 +198,10 @@ def finish(document: Document) -> None:
             for word in term.tables:
                 document.put_set(f"platform/{path}{word.replace('-', '_')}", term.table(word))
             document.put_kept(f"platform/{path}action", term.values, "action")
-        put_settings(document, f"access_list[{name}]/", each)
-    put_settings(document, "qos/", document.scope, POLICER)
-    for port in MANAGEMENT_INTERFACES.values():
-        for family in FAMILIES:
+        words.put_settings(document, f"access_list[{name}]/", each)
+    words.put_settings(document, "qos/", document.scope, POLICER)
+    for port in words.MANAGEMENT_INTERFACES.values():
+        for family in words.FAMILIES:
             _put_access(document, _applied_terms(document, port, family))
 
 
@@ -228,15 +218,15 @@ def _term_entry(term: Scope) -> str:
     """A term as an entry of an access list: what becomes of a packet, what it must match, what else is done."""
     matched = [f"{word} {','.join(map(str, values))}" for word, values in term.tables.items()]
     matched += [ESTABLISHED] if ESTABLISHED in term.values else []
-    matched += [words for words, _ in kept_statements(term, FROM)]
-    done = [words for words, _ in kept_statements(term, THEN)]
+    matched += [statement for statement, _ in words.kept_statements(term, words.FROM)]
+    done = [statement for statement, _ in words.kept_statements(term, words.THEN)]
     return " ".join([str(_term_action(term) or ACCEPT), *matched, *(["then", *done] if done else [])])
 
 
 def one_hop(document: Document) -> dict[str, int]:
     """The families whose filter on `lo0` first refuses BGP with another TTL than that of one hop, with its line."""
     found = {}
-    for family in FAMILIES:
+    for family in words.FAMILIES:
         for term in _applied_terms(document, LOOPBACK, family)[:1]:
             wanted = {word: set(values) for word, values in _far_conditions(family)}
             stored = {word: set(table) for word, table in term.tables.items()}

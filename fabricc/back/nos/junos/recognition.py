@@ -5,20 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.collected import (
-    Identity,
-    Output,
-    by_signs,
-    find_neighbors,
-    in_full,
-    leaf_text,
-    match_patterns,
-    own_name,
-    parse_details,
-    parse_json,
-    parse_table,
-    values_under,
-)
+from fabricc.back.nos import collected
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,54 +49,59 @@ _DAY = re.compile(r"-20\d{10}[\d.]*(?=-|$)")
 """Build date in the middle of the name of a Junos Evolved release."""
 
 
-takes = by_signs(FILE, _SIGNS)
+takes = collected.by_signs(FILE, _SIGNS)
 """A configuration in curly braces, or of `set` commands."""
 
 
-def identity(files: Mapping[str, str]) -> Identity:
+def identity(files: Mapping[str, str]) -> collected.Identity:
     """Return the release in the first line of a configuration; it does not name the box."""
-    found = match_patterns("".join(files.values())[:65536], _HEADER)
+    found = collected.match_patterns("".join(files.values())[:65536], _HEADER)
     return _make_identity("", found.get("box", ""), found.get("release", ""))
 
 
-def output(text: str) -> Output | None:
+def output(text: str) -> collected.Output | None:
     """`show version` and `show lldp neighbors [detail]`, as text or `| display json`."""
-    if answer := parse_json(text):
+    if answer := collected.parse_json(text):
         return _read_json_answer(text, answer)
-    rows = parse_table(text, _TABLE, _ROW) if "Parent Interface" in text else ()
-    seen = rows or (parse_details(text, _DETAIL) if "Local Information:" in text else ())
-    found = match_patterns(text, _VERSION)
+    rows = collected.parse_table(text, _TABLE, _ROW) if "Parent Interface" in text else ()
+    seen = rows or (collected.parse_details(text, _DETAIL) if "Local Information:" in text else ())
+    found = collected.match_patterns(text, _VERSION)
     if not seen and not ("box" in found and ("release" in found or "older" in found)):
-        return Output() if _TABLE.search(text) else None
+        return collected.Output() if _TABLE.search(text) else None
     release = found.get("release") or found.get("older", "")
-    return Output(_make_identity(found.get("name", ""), found.get("box", ""), release), seen)
+    return collected.Output(_make_identity(found.get("name", ""), found.get("box", ""), release), seen)
 
 
-def _read_json_answer(text: str, answer: object) -> Output | None:
-    identity = Identity()
-    for each in values_under(answer, "software-information"):
-        release = leaf_text(each, "junos-version")
-        packages = (leaf_text(package, "comment") for package in values_under(each, "package-information"))
+def _read_json_answer(text: str, answer: object) -> collected.Output | None:
+    identity = collected.Identity()
+    for each in collected.values_under(answer, "software-information"):
+        release = collected.leaf_text(each, "junos-version")
+        packages = (
+            collected.leaf_text(package, "comment")
+            for package in collected.values_under(each, "package-information")
+        )
         release = release or next((p.partition("[")[2].rstrip("]") for p in packages if "[" in p), "")
         identity = identity.or_else(
-            _make_identity(leaf_text(each, "host-name"), leaf_text(each, "product-model"), release)
+            _make_identity(
+                collected.leaf_text(each, "host-name"), collected.leaf_text(each, "product-model"), release
+            )
         )
     rows = [
         (
-            leaf_text(each, "lldp-local-port-id", "lldp-local-interface").partition(".")[0],
-            leaf_text(each, "lldp-remote-system-name", "lldp-remote-chassis-id"),
-            leaf_text(each, "lldp-remote-port-id", "lldp-remote-port-description"),
+            collected.leaf_text(each, "lldp-local-port-id", "lldp-local-interface").partition(".")[0],
+            collected.leaf_text(each, "lldp-remote-system-name", "lldp-remote-chassis-id"),
+            collected.leaf_text(each, "lldp-remote-port-id", "lldp-remote-port-description"),
         )
-        for each in values_under(answer, "lldp-neighbor-information")
+        for each in collected.values_under(answer, "lldp-neighbor-information")
     ]
-    if identity == Identity() and '"lldp-neighbors-information"' not in text:
+    if identity == collected.Identity() and '"lldp-neighbors-information"' not in text:
         return None
-    return Output(identity, find_neighbors(text, rows))
+    return collected.Output(identity, collected.find_neighbors(text, rows))
 
 
-def _make_identity(name: str, box: str, release: str) -> Identity:
-    return Identity(name, box, _DAY.sub("", release), own_name(box))
+def _make_identity(name: str, box: str, release: str) -> collected.Identity:
+    return collected.Identity(name, box, _DAY.sub("", release), collected.own_name(box))
 
 
-port = in_full
-products = own_name
+port = collected.in_full
+products = collected.own_name

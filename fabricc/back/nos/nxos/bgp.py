@@ -7,21 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos import cli_dialect
 from fabricc.back.nos.base import ROUNDED, Departure
-from fabricc.back.nos.cli_dialect import (
-    community_lists,
-    numbered_sessions,
-    prefix_lists,
-    static_lines,
-    unnumbered_sessions,
-)
-from fabricc.back.nos.nxos.words import (
-    DISCARD,
-    FAMILY_SUFFIXES,
-    ONCE,
-    evpn_maps,
-    keeps_next_hop,
-    state_defined,
-)
+from fabricc.back.nos.nxos import words
 from fabricc.base.numbers import natural_key
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import Facts, Value, neighbor_key
@@ -65,12 +51,12 @@ def map_name(bgp: Bgp, name: str, family: str) -> str:
 
     What a clause that matches IPv4 addresses does with an IPv6 route is not published, so none ever meets one.
     """
-    return name + FAMILY_SUFFIXES[family] if len(process_families(bgp)) > 1 else name
+    return name + words.FAMILY_SUFFIXES[family] if len(process_families(bgp)) > 1 else name
 
 
 def list_clauses(bgp: Bgp) -> Iterator[tuple[str, Clause]]:
     """(name of the map, clause) of all maps; a family that no clause is about is denied as a whole."""
-    united = evpn_maps(bgp)
+    united = words.evpn_maps(bgp)
     for route_map in bgp.route_maps:
         apart = len(process_families(bgp)) > 1 and route_map.name not in united
         for family, carried in process_families(bgp).items() if apart else ():
@@ -143,7 +129,7 @@ def bgp_view(switch: Switch) -> BgpView:
     timers = (bgp.keepalive_s, bgp.hold_s)
     return BgpView(
         process=bgp,
-        static_routes=static_lines(switch.static_routes, DISCARD),
+        static_routes=cli_dialect.static_lines(switch.static_routes, words.DISCARD),
         timers=None if timers == DEFAULT_TIMERS_S else timers,
         ttl_hops=GTSM_HOPS if bgp.ttl_security else None,
         families=[
@@ -168,16 +154,21 @@ def bgp_view(switch: Switch) -> BgpView:
             )
             for group, transport in cli_dialect.groups_in_use(bgp)
         ],
-        neighbors=[*map(cli_dialect.neighbor_view, (*numbered_sessions(bgp), *unnumbered_sessions(bgp)))],
-        prefix_lists=prefix_lists(bgp),
-        community_lists=community_lists(bgp, COMMUNITY_NAMES),
+        neighbors=[
+            *map(
+                cli_dialect.neighbor_view,
+                (*cli_dialect.numbered_sessions(bgp), *cli_dialect.unnumbered_sessions(bgp)),
+            )
+        ],
+        prefix_lists=cli_dialect.prefix_lists(bgp),
+        community_lists=cli_dialect.community_lists(bgp, COMMUNITY_NAMES),
         clauses=[
             cli_dialect.clause_view(name, clause, COMMUNITY_NAMES)
             for name, clause in sorted(
                 list_clauses(bgp), key=lambda c: (natural_key(c[0].lower()), c[1].sequence)
             )
         ],
-        unchanged=frozenset(name for name in evpn_maps(bgp) if keeps_next_hop(bgp, name)),
+        unchanged=frozenset(name for name in words.evpn_maps(bgp) if words.keeps_next_hop(bgp, name)),
     )
 
 
@@ -197,7 +188,7 @@ def community_word(community: str | None) -> str | None:
 def state(facts: Facts, switch: Switch) -> None:
     """State facts beyond the neutral ones: families, routes that templates send, lines of clauses."""
     bgp = switch.bgp
-    state_defined(facts, "bgp", {"log-neighbor-changes": ONCE})
+    words.state_defined(facts, "bgp", {"log-neighbor-changes": words.ONCE})
     for family, carried in process_families(bgp).items():
         facts[f"bgp/family[{family}]"] = "true"
         facts[f"bgp/family[{family}]/maximum_paths"] = bgp.maximum_paths
@@ -207,8 +198,8 @@ def state(facts: Facts, switch: Switch) -> None:
     for session in bgp.sessions:
         neighbor = f"neighbor[{neighbor_key(session.transport, session.remote, session.port)}]"
         template = cli_dialect.group_name(session.group, session.transport)
-        state_defined(facts, f"peer_template[{template}]")
-        state_defined(facts, neighbor, {"template": template})
+        words.state_defined(facts, f"peer_template[{template}]")
+        words.state_defined(facts, neighbor, {"template": template})
         facts[f"bgp/{neighbor}/send_community"] = "true"
         facts[f"bgp/{neighbor}/families"] = ",".join(_FAMILIES[session.transport])
         if bgp.ttl_security:
@@ -220,7 +211,7 @@ def state(facts: Facts, switch: Switch) -> None:
             f"{WORDS[_clause_family(clause)]} prefix-list": clause.prefix_list,
             "local_preference": clause.local_preference,
             "add_community": community_word(clause.add_community),
-            "next_hop": "unchanged" if clause.permit and keeps_next_hop(bgp, name) else None,
+            "next_hop": "unchanged" if clause.permit and words.keeps_next_hop(bgp, name) else None,
         }
         lines = {LINES[about]: value for about, value in stored.items() if value is not None}
         facts |= {

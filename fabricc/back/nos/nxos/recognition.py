@@ -5,19 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.collected import (
-    Identity,
-    Output,
-    by_signs,
-    expand_port,
-    find_neighbors,
-    leaf_text,
-    match_patterns,
-    parse_details,
-    parse_json,
-    parse_table,
-    values_under,
-)
+from fabricc.back.nos import collected
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,57 +52,63 @@ _ROW = re.compile(
 _KINDS = {"Eth": "Ethernet", "Po": "port-channel", "Lo": "loopback"}
 
 
-takes = by_signs(FILE, _SIGNS)
+takes = collected.by_signs(FILE, _SIGNS)
 """A running configuration, by what only NX-OS prints."""
 
 
-def identity(files: Mapping[str, str]) -> Identity:
+def identity(files: Mapping[str, str]) -> collected.Identity:
     """Return the release that a configuration begins with, and the box where a collector put it into a comment."""
-    found = match_patterns("".join(files.values())[:65536], _HEADER)
-    return Identity("", found.get("box", ""), found.get("release", ""), products(found.get("box", "")))
+    found = collected.match_patterns("".join(files.values())[:65536], _HEADER)
+    return collected.Identity(
+        "", found.get("box", ""), found.get("release", ""), products(found.get("box", ""))
+    )
 
 
-def output(text: str) -> Output | None:
+def output(text: str) -> collected.Output | None:
     """`show version` and `show lldp neighbors [detail]`, each as text or JSON."""
-    if answer := parse_json(text):
+    if answer := collected.parse_json(text):
         return _read_json_answer(text, answer)
     lldp = "Local Port id:" in text
-    seen = parse_details(text, _DETAIL) if lldp else parse_table(text, _TABLE, _ROW)
-    found = match_patterns(text, _VERSION)
+    seen = collected.parse_details(text, _DETAIL) if lldp else collected.parse_table(text, _TABLE, _ROW)
+    found = collected.match_patterns(text, _VERSION)
     if not seen and not ("release" in found and ("box" in found or "name" in found or "NX-OS" in text)):
-        return Output() if _TABLE.search(text) else None
+        return collected.Output() if _TABLE.search(text) else None
     at_home = tuple(each._replace(port=port(each.port)) for each in seen)
     box = found.get("box", "")
-    return Output(Identity(found.get("name", ""), box, found.get("release", ""), products(box)), at_home)
+    return collected.Output(
+        collected.Identity(found.get("name", ""), box, found.get("release", ""), products(box)), at_home
+    )
 
 
-def _read_json_answer(text: str, answer: object) -> Output | None:
+def _read_json_answer(text: str, answer: object) -> collected.Output | None:
     releases = (
         each
         for name in ("nxos_ver_str", "sys_ver_str", "kickstart_ver_str")
-        for each in values_under(answer, name)
+        for each in collected.values_under(answer, name)
     )
     release = next((str(each) for each in releases), "")
-    name = next((str(each) for each in values_under(answer, "host_name")), "") if release else ""
-    box = next((str(each) for each in values_under(answer, "chassis_id")), "") if release else ""
+    name = next((str(each) for each in collected.values_under(answer, "host_name")), "") if release else ""
+    box = next((str(each) for each in collected.values_under(answer, "chassis_id")), "") if release else ""
     box = box.removesuffix(" Chassis").removesuffix(" chassis")
     rows = [
         (
-            port(leaf_text(each, "l_port_id")),
-            leaf_text(each, "sys_name", "chassis_id"),
-            leaf_text(each, "port_id"),
+            port(collected.leaf_text(each, "l_port_id")),
+            collected.leaf_text(each, "sys_name", "chassis_id"),
+            collected.leaf_text(each, "port_id"),
         )
         for row in ("ROW_nbor_detail", "ROW_nbor")
-        for each in values_under(answer, row)
+        for each in collected.values_under(answer, row)
     ]
     if not release and '"TABLE_nbor' not in text:
         return None
-    return Output(Identity(name, box, release, products(box)), find_neighbors(text, rows))
+    return collected.Output(
+        collected.Identity(name, box, release, products(box)), collected.find_neighbors(text, rows)
+    )
 
 
 def port(spelling: str) -> str:
     """`Ethernet1/1` of `Eth1/1`."""
-    return expand_port(spelling, _KINDS)
+    return collected.expand_port(spelling, _KINDS)
 
 
 def products(box: str) -> tuple[str, ...]:

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos import frr
 from fabricc.back.nos.base import LEFT_OUT, ROUNDED, Departure
-from fabricc.back.nos.frr import (
-    GracefulRestart,
-    read_frr_conf,
-    render_frr_conf,
-    routing_facts,
-    ttl_security_facts,
-)
 from fabricc.back.nos.frr.words import BFD_INTERVAL_MS, BFD_MULTIPLIER, BFD_PROFILE
 from fabricc.back.nos.sonic.config_db import FILE, Tables, kept_fields, put_field, table_block
 from fabricc.back.nos.sonic.consumers import FRR_FILE
@@ -29,7 +23,7 @@ LOG_FACILITY = "local4"  # common/daemons.common.conf.j2 of all branches
 SOURCE_MAPS = {"ip": "RM_SET_SRC", "ipv6": "RM_SET_SRC6"}
 """Route maps that bgpcfgd pushes into FRR in every routing mode, as soon as Loopback0 has an address of that family
 (managers_setsrc.py, zebra.set_src.conf.j2 of all branches): a frr.conf without them differs for ever."""
-GRACEFUL_RESTART = GracefulRestart(restart_s=240, defer_s=45)
+GRACEFUL_RESTART = frr.GracefulRestart(restart_s=240, defer_s=45)
 """Of ToRs alone, as in the image's own template (bgpd.main.conf.j2, constants.yml of all branches)."""
 SOFTWARE_BFD = "software_bfd"
 """The default that makes bgpcfgd start bfdd (bgpcfgd/main.py, managers_bfd.py)."""
@@ -64,7 +58,7 @@ def bfd_profile(bgp: Bgp) -> str | None:
     return None if own else BFD_PROFILE
 
 
-def _graceful_restart(switch: Switch) -> GracefulRestart | None:
+def _graceful_restart(switch: Switch) -> frr.GracefulRestart | None:
     return None if switch.tier_index else GRACEFUL_RESTART
 
 
@@ -76,7 +70,7 @@ def daemon_tables(run: Switch) -> Tables:
 
 def frr_conf(run: Switch) -> str:
     """`frr.conf` of a switch as it is run; addresses and descriptions of ports are in `config_db.json`."""
-    return render_frr_conf(
+    return frr.render_frr_conf(
         run,
         router_interfaces=False,
         extra_head=release_of(run).head,
@@ -109,8 +103,8 @@ def state(facts: Facts, run: Switch) -> None:
     facts |= (
         option_facts(run.bgp)
         | outward_facts(run)
-        | ttl_security_facts(run)
-        | routing_facts(run, release_of(run).head, bfd_profile(run.bgp))
+        | frr.ttl_security_facts(run)
+        | frr.routing_facts(run, release_of(run).head, bfd_profile(run.bgp))
     )
 
 
@@ -127,7 +121,7 @@ def finish(document: Document) -> None:
 def read_routing(text: str, reading: Reading) -> None:
     """Add the facts of `frr.conf`; list assumptions that `config_db.json`, read before, does not confirm."""
     stated = dict(reading.facts)
-    read_frr_conf(text, FRR_FILE, reading, multipath_limit=MULTIPATH_LIMIT)
+    frr.read_frr_conf(text, FRR_FILE, reading, multipath_limit=MULTIPATH_LIMIT)
     if not stated:
         return
     asn = stated.get("bgp/asn")

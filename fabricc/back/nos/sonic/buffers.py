@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.sonic import qos, reclaim
-from fabricc.back.nos.sonic.config_db import (
-    Table,
-    demand_rows,
-    fields_of,
-    flat_rows,
-    line_of,
-    report_strange,
-    rows_of,
-    table_scope,
-    value_of,
-)
+from fabricc.back.nos.sonic import config_db, qos, reclaim
 from fabricc.back.nos.sonic.words import expand_range, parse_number
 from fabricc.back.reading import Document, Scope
 from fabricc.base.numbers import is_number
@@ -40,31 +29,40 @@ _HEADROOM = {
 def _put_number(document: Document, path: str, row: Scope, field: str, default: str = "") -> None:
     """State a number of a row, at its line if there is one; nothing where it has none, nor what holds without."""
     if default or field in row.values:
-        document.put(path, parse_number(value_of(row, field, default)), line_of(row, field))
+        document.put(
+            path, parse_number(config_db.value_of(row, field, default)), config_db.line_of(row, field)
+        )
 
 
 def state_pools(document: Document) -> None:
     """State pools and the profiles of buffers."""
-    pools, profiles = rows_of(document, "BUFFER_POOL"), rows_of(document, "BUFFER_PROFILE")
+    pools, profiles = (
+        config_db.rows_of(document, "BUFFER_POOL"),
+        config_db.rows_of(document, "BUFFER_PROFILE"),
+    )
     for name, row in pools.items():
         if name == reclaim.ZERO_POOL:
             continue
-        kind = value_of(row, "type", "None")
+        kind = config_db.value_of(row, "type", "None")
         if _POOL_TYPES.get(name) != kind:
-            report_strange(document, line_of(row, "type"), f"BUFFER_POOL|{name} type: {kind}")
+            config_db.report_strange(
+                document, config_db.line_of(row, "type"), f"BUFFER_POOL|{name} type: {kind}"
+            )
             _put_buffer(document, f"buffer_pool[{name}]/", row)
             continue
         short = name.removesuffix("_pool")
         _put_number(document, f"pool/{short}_bytes", row, "size")
-        document.put(f"pool/{short}_mode", value_of(row, "mode"), line_of(row, "mode"))
+        document.put(f"pool/{short}_mode", config_db.value_of(row, "mode"), config_db.line_of(row, "mode"))
         if name == qos.INGRESS_POOL:
             _put_number(document, "pool/headroom_bytes", row, "xoff", "0")
     if pools:
         _finish_profiles(document)
     for name, row in profiles.items():
-        pool = value_of(row, "pool", "None")
+        pool = config_db.value_of(row, "pool", "None")
         if "xoff" in row.values and pool != qos.INGRESS_POOL:
-            report_strange(document, line_of(row, "pool"), f"BUFFER_PROFILE|{name} pool: {pool}")
+            config_db.report_strange(
+                document, config_db.line_of(row, "pool"), f"BUFFER_PROFILE|{name} pool: {pool}"
+            )
             _put_buffer(document, f"buffer_profile[{name}]/", row)
         if "xoff" not in row.values and name not in _PLANNED_PROFILES:
             _put_buffer(document, f"buffer_profile[{name}]/", row)
@@ -93,8 +91,11 @@ def _put_buffer(document: Document, prefix: str, row: Scope) -> None:
 
 def _finish_profiles(document: Document) -> None:
     """The profiles that do not depend on speed or cable: their thresholds, and that nothing else is in them."""
-    profiles, missing = rows_of(document, "BUFFER_PROFILE"), table_scope(document, "BUFFER_PROFILE")
-    lossy = qos.lossy_pool(rows_of(document, "BUFFER_POOL"))
+    profiles, missing = (
+        config_db.rows_of(document, "BUFFER_PROFILE"),
+        config_db.table_scope(document, "BUFFER_PROFILE"),
+    )
+    lossy = qos.lossy_pool(config_db.rows_of(document, "BUFFER_POOL"))
     pools = {
         qos.LOSSY_PG_PROFILE: qos.INGRESS_POOL,
         qos.LOSSLESS_QUEUE_PROFILE: qos.EGRESS_POOL,
@@ -106,22 +107,24 @@ def _finish_profiles(document: Document) -> None:
             if field in row.values:
                 _put_number(document, f"{qos.SHARED[name]}_{leaf}", row, field)
         one = len(row.values.keys() & qos.THRESHOLDS.keys()) == 1 and len(row.values) == 3
-        if value_of(row, "pool") != pool or not one:
+        if config_db.value_of(row, "pool") != pool or not one:
             text = f"BUFFER_PROFILE|{name} is no profile of {pool} with one threshold"
-            report_strange(document, row.line, text)
+            config_db.report_strange(document, row.line, text)
             _put_buffer(document, f"buffer_profile[{name}]/", row)
-        size = value_of(row, "size", "None")
+        size = config_db.value_of(row, "size", "None")
         if name == qos.LOSSY_QUEUE_PROFILE:
             _put_number(document, "pool/lossy_queue_bytes", row, "size")
         elif size != "0":
-            report_strange(document, line_of(row, "size"), f"BUFFER_PROFILE|{name} size: {size}")
-    wanted: Table = {}
+            config_db.report_strange(
+                document, config_db.line_of(row, "size"), f"BUFFER_PROFILE|{name} size: {size}"
+            )
+    wanted: config_db.Table = {}
     if has_table(document, next(iter(qos.PROFILE_LISTS))):
         wanted[qos.INGRESS_PORT_PROFILE] = qos.INGRESS_PORT
     if has_table(document, "SWITCH_TRIMMING") or qos.TRIM_QUEUE_PROFILE in profiles:
         plain = profiles.get(qos.LOSSY_QUEUE_PROFILE)
-        wanted[qos.TRIM_QUEUE_PROFILE] = {**(fields_of(plain) if plain else {}), **qos.TRIMS}
-    demand_rows(document, "BUFFER_PROFILE", wanted)
+        wanted[qos.TRIM_QUEUE_PROFILE] = {**(config_db.fields_of(plain) if plain else {}), **qos.TRIMS}
+    config_db.demand_rows(document, "BUFFER_PROFILE", wanted)
 
 
 def has_table(document: Document, name: str) -> bool:
@@ -143,7 +146,7 @@ def state_groups(
     headrooms = {
         name: [(f"headroom/{leaf}", *_row_figure(row, field)) for field,
             leaf in _HEADROOM.items() if field in row.values]
-        for name, row in rows_of(document, "BUFFER_PROFILE").items()
+        for name, row in config_db.rows_of(document, "BUFFER_PROFILE").items()
         if "xoff" in row.values
     }  # fmt: skip
     lines: dict[tuple[str, str], int] = {}
@@ -157,11 +160,11 @@ def state_groups(
             lossless.setdefault(name, {}).update((group, profile) for group in expand_range(numbers))
             _put_headroom(document, name, headrooms[profile])
         else:
-            report_strange(document, line, f"BUFFER_PG|{name}|{numbers} profile: {profile}")
+            config_db.report_strange(document, line, f"BUFFER_PG|{name}|{numbers} profile: {profile}")
             _put_profile(document, name, "priority_group", numbers, profile, line)
-    if not rows_of(document, "BUFFER_POOL"):
+    if not config_db.rows_of(document, "BUFFER_POOL"):
         return
-    line = table_scope(document, "BUFFER_PG").line
+    line = config_db.table_scope(document, "BUFFER_PG").line
     for name, groups in lossless.items():
         paused = bound.get(name, "")
         if not groups and paused and (profile := _restored_profile(document, name, lengths)):
@@ -169,12 +172,14 @@ def state_groups(
             _put_headroom(document, name, headrooms.get(profile, ()))
         if ",".join(map(str, sorted(groups))) != paused or len(set(groups.values())) > 1:
             text = f"BUFFER_PG|{name}: the groups of one lossless profile are not PFC's {paused}"
-            report_strange(document, line, text)
+            config_db.report_strange(document, line, text)
             for group, profile in groups.items():
                 at = lines.get((name, str(group)), line)
                 _put_profile(document, name, "priority_group", str(group), profile, at)
         if lossy.get(name) != [lossy_key]:
-            report_strange(document, line, f"BUFFER_PG|{name}: the lossy group is not {lossy_key} alone")
+            config_db.report_strange(
+                document, line, f"BUFFER_PG|{name}: the lossy group is not {lossy_key} alone"
+            )
             for group in (each for numbers in lossy.get(name, ()) for each in expand_range(numbers)):
                 at = lines.get((name, str(group)), line)
                 _put_profile(document, name, "priority_group", str(group), qos.LOSSY_PG_PROFILE, at)
@@ -203,20 +208,20 @@ def _restored_profile(document: Document, port: str, lengths: Lengths) -> str:
     On Mellanox buffermgrd deletes the lossless groups of a port that is shut, if their profile has the name that it
     gives itself, and binds that profile anew later (`doSpeedUpdateTask` in sonic-swss `cfgmgr/buffermgr.cpp`).
     """
-    row = rows_of(document, "PORT").get(port, Scope(1))
+    row = config_db.rows_of(document, "PORT").get(port, Scope(1))
     speed = row.values.get("speed_gbps", (0, 0))[0]
     cable = lengths.get(port, (0, 0))[0]
     profile = f"pg_lossless_{speed}000_{cable}m_profile"
     mellanox = any(has_table(document, name) for name in qos.MELLANOX_TABLES)
-    shut = value_of(row, "enabled", "false") == "false"
-    return profile if mellanox and shut and profile in rows_of(document, "BUFFER_PROFILE") else ""
+    shut = config_db.value_of(row, "enabled", "false") == "false"
+    return profile if mellanox and shut and profile in config_db.rows_of(document, "BUFFER_PROFILE") else ""
 
 
 def state_queues(
     document: Document, found: Bindings, bound: Mapping[str, str], shut: frozenset[str], pfc: Sequence[str]
 ) -> None:
     """The queues with a lossless buffer must be the priorities that PFC pauses, all others have a lossy one."""
-    if not rows_of(document, "BUFFER_POOL"):
+    if not config_db.rows_of(document, "BUFFER_POOL"):
         return
     queues: dict[str, dict[int, str]] = {name: {} for name in bound}
     zero: dict[str, dict[int, bool]] = {name: {} for name in sorted(shut)}
@@ -228,34 +233,38 @@ def state_queues(
             continue
         if profile not in (qos.LOSSLESS_QUEUE_PROFILE, qos.LOSSY_QUEUE_PROFILE, qos.TRIM_QUEUE_PROFILE):
             text = f"BUFFER_QUEUE|{name}|{numbers} profile: {profile}"
-            report_strange(document, line, text)
+            config_db.report_strange(document, line, text)
             _put_profile(document, name, "queue", numbers, profile, line)
         queues.setdefault(name, {}).update(dict.fromkeys(expand_range(numbers), profile))
     wanted = {queue: str(queue) in pfc for queue in qos.QUEUES}
-    line = table_scope(document, "BUFFER_QUEUE").line
+    line = config_db.table_scope(document, "BUFFER_QUEUE").line
     for name, kinds in zero.items():
         if kinds != wanted:
-            report_strange(document, line, f"BUFFER_QUEUE|{name}: not every queue is without buffer")
+            config_db.report_strange(
+                document, line, f"BUFFER_QUEUE|{name}: not every queue is without buffer"
+            )
     for name, profiles in queues.items():
         paused = bound.get(name, "")
         lossless = [str(queue) for queue in sorted(profiles) if profiles[queue] == qos.LOSSLESS_QUEUE_PROFILE]
         if ",".join(lossless) != paused:
             own = {queue: lines.get((name, queue), line) for queue in profiles}
             _put_lossy_queues(document, name, profiles, paused, own)
-            report_strange(document, line, f"BUFFER_QUEUE|{name}: the lossless queues are not PFC's {paused}")
+            config_db.report_strange(
+                document, line, f"BUFFER_QUEUE|{name}: the lossless queues are not PFC's {paused}"
+            )
             for queue, profile in profiles.items():
                 _put_profile(document, name, "queue", str(queue), profile, own[queue])
         if sorted(profiles) != list(qos.QUEUES):
-            report_strange(document, line, f"BUFFER_QUEUE|{name}: not all of the eight queues")
+            config_db.report_strange(document, line, f"BUFFER_QUEUE|{name}: not all of the eight queues")
 
 
 def _put_lossy_queues(
     document: Document, port: str, profiles: Mapping[int, str], paused: str, lines: Mapping[int, int]
 ) -> None:
     """State which queues of priorities with PFC have a buffer of another pool than the lossless one."""
-    known = rows_of(document, "BUFFER_PROFILE")
+    known = config_db.rows_of(document, "BUFFER_PROFILE")
     for queue, profile in profiles.items():
-        pool = value_of(known.get(profile, Scope(lines[queue])), "pool")
+        pool = config_db.value_of(known.get(profile, Scope(lines[queue])), "pool")
         if str(queue) in paused.split(",") and pool and qos.EGRESS_POOL not in pool:
             document.put(port_paths(port)[f"queue[{queue}]/lossy_buffer"], profile, lines[queue])
 
@@ -265,11 +274,13 @@ def state_lists(document: Document, bound: Mapping[str, str], shut: frozenset[st
     for listing, want in qos.PROFILE_LISTS.items():
         if not has_table(document, listing):
             continue
-        listed = flat_rows(document, listing)
+        listed = config_db.flat_rows(document, listing)
         for name in bound.keys() - listed.keys():
-            report_strange(document, table_scope(document, listing).line, f"{listing}|{name} is missing")
+            config_db.report_strange(
+                document, config_db.table_scope(document, listing).line, f"{listing}|{name} is missing"
+            )
         for name, (profiles, line) in listed.items():
             if name not in shut and profiles != want:
-                report_strange(document, line, f"{listing}|{name} is not {want}")
+                config_db.report_strange(document, line, f"{listing}|{name} is not {want}")
                 way = "ingress" if "INGRESS" in listing else "egress"
                 document.put(port_paths(name)[f"qos_setting[{way} profiles]"], profiles, line)

@@ -9,18 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.sonic.config_db import (
-    Row,
-    Table,
-    Tables,
-    demand_rows,
-    flat_rows,
-    key_line,
-    report_strange,
-    rows_of,
-    table_scope,
-    value_of,
-)
+from fabricc.back.nos.sonic import config_db
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -42,12 +31,12 @@ ZERO_LISTS = {
 FACT = "interface[{}]/reserved_buffer"
 """Stated as `none` of each port that holds no buffer."""
 
-_POOL: Row = {"mode": "static", "size": "0", "type": "ingress"}
+_POOL: config_db.Row = {"mode": "static", "size": "0", "type": "ingress"}
 _NOTHING = "-8"
 """Exponent that stands for an alpha of zero."""
 
 
-def zero_profiles(ingress: str, egress: str, lossy: str) -> Table:
+def zero_profiles(ingress: str, egress: str, lossy: str) -> config_db.Table:
     """Return the profiles that give nothing, for pools of these names."""
     return {
         ZERO_GROUP: {"pool": ZERO_POOL, "size": "0", "static_th": "0"},
@@ -58,9 +47,9 @@ def zero_profiles(ingress: str, egress: str, lossy: str) -> Table:
 
 
 def reclaim_buffers(
-    tables: Tables,
+    tables: config_db.Tables,
     ports: Iterable[str],
-    profiles: Table,
+    profiles: config_db.Table,
     *,
     group: str,
     lossless_queues: Iterable[str],
@@ -91,7 +80,7 @@ def reclaim_buffers(
 
 
 def read_reclaimed(
-    document: Document, groups: Bindings, bound: Mapping[str, str], profiles: Table, lossy: str
+    document: Document, groups: Bindings, bound: Mapping[str, str], profiles: config_db.Table, lossy: str
 ) -> frozenset[str]:
     """State which ports hold no buffer, and list what contradicts it: such a port serves nothing and is shut.
 
@@ -102,26 +91,28 @@ def read_reclaimed(
         profiles: what `zero_profiles` gives for the pools in the tables.
         lossy: the priority group of lossy traffic.
     """
-    ports = rows_of(document, "PORT")
+    ports = config_db.rows_of(document, "PORT")
     shut = {port: (numbers, line) for port, numbers, profile, line in groups if profile == ZERO_GROUP}
     for name, (numbers, line) in shut.items():
         text = f"BUFFER_PG|{name}|{numbers}"
         document.put(FACT.format(name), "none", line)
         if numbers != lossy:
-            at = key_line(document, f"{name}|{numbers}", line)
-            report_strange(document, at, f"{text}: not the lossy group {lossy}")
+            at = config_db.key_line(document, f"{name}|{numbers}", line)
+            config_db.report_strange(document, at, f"{text}: not the lossy group {lossy}")
         if name in bound:
-            report_strange(document, line, f"{text}: a port in use holds no buffer")
-        if name in ports and value_of(ports[name], "enabled") == "true":
-            report_strange(document, line, f"{text}: a port that is up holds no buffer")
+            config_db.report_strange(document, line, f"{text}: a port in use holds no buffer")
+        if name in ports and config_db.value_of(ports[name], "enabled") == "true":
+            config_db.report_strange(document, line, f"{text}: a port that is up holds no buffer")
     for listing, zero in ZERO_LISTS.items():
-        rows = flat_rows(document, listing)
+        rows = config_db.flat_rows(document, listing)
         for name in shut.keys() - rows.keys():
-            report_strange(document, table_scope(document, listing).line, f"{listing}|{name} is missing")
+            config_db.report_strange(
+                document, config_db.table_scope(document, listing).line, f"{listing}|{name} is missing"
+            )
         for name, (listed, line) in rows.items():
             if (listed == zero) != (name in shut):
-                report_strange(document, line, f"{listing}|{name}: {listed}")
+                config_db.report_strange(document, line, f"{listing}|{name}: {listed}")
     if shut:
-        demand_rows(document, "BUFFER_POOL", {ZERO_POOL: _POOL})
-        demand_rows(document, "BUFFER_PROFILE", profiles)
+        config_db.demand_rows(document, "BUFFER_POOL", {ZERO_POOL: _POOL})
+        config_db.demand_rows(document, "BUFFER_PROFILE", profiles)
     return frozenset(shut)

@@ -5,16 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.nos.collected import (
-    FileMatch,
-    Identity,
-    Output,
-    in_full,
-    match_patterns,
-    own_name,
-    parse_json,
-    parse_lldpd,
-)
+from fabricc.back.nos import collected
 from fabricc.back.nos.frr import recognition as frr
 
 if TYPE_CHECKING:
@@ -33,20 +24,22 @@ _VERSION = {
 }
 
 
-def takes(path: str, text: str) -> FileMatch | None:
+def takes(path: str, text: str) -> collected.FileMatch | None:
     """Recognize `config_db.json` by its tables, and FRR's text, which is SONiC's if the tables exist too."""
     if text.lstrip()[:1] == "{":
-        return FileMatch(FILE, 100) if _TABLE.search(text[:65536]) else None
+        return collected.FileMatch(FILE, 100) if _TABLE.search(text[:65536]) else None
     match = frr.takes(path, text)
-    return FileMatch(_FRR_FILE, max(1, match.weight - 1)) if match and match.file == frr.FILE else None
+    return (
+        collected.FileMatch(_FRR_FILE, max(1, match.weight - 1)) if match and match.file == frr.FILE else None
+    )
 
 
-def identity(files: Mapping[str, str]) -> Identity:
+def identity(files: Mapping[str, str]) -> collected.Identity:
     """Return the identity in `DEVICE_METADATA` and `VERSIONS`; the names of products are the SKU and the platform."""
-    tables = parse_json(files.get(FILE, ""))
+    tables = collected.parse_json(files.get(FILE, ""))
     metadata = _table_row(tables, "DEVICE_METADATA", "localhost")
     sku, platform = (str(metadata.get(key) or "") for key in ("hwsku", "platform"))
-    return Identity(
+    return collected.Identity(
         str(metadata.get("hostname") or ""), sku or platform, "", tuple(filter(None, (sku, platform)))
     )
 
@@ -57,16 +50,16 @@ def _table_row(tables: Any, table: str, key: str) -> Mapping[str, Any]:
     return row if isinstance(row, dict) else {}
 
 
-def output(text: str) -> Output | None:
+def output(text: str) -> collected.Output | None:
     """Read `show version`, `show lldp table` and the output of lldpd."""
-    found, neighbors = match_patterns(text, _VERSION), parse_lldpd(text)
+    found, neighbors = collected.match_patterns(text, _VERSION), collected.parse_lldpd(text)
     if "release" not in found and not neighbors:
         return None
     sku, platform = found.get("box", ""), found.get("platform", "")
     products = tuple(filter(None, (sku, platform)))
     release = found.get("release", "")
-    return Output(Identity("", sku or platform, release, products), neighbors)
+    return collected.Output(collected.Identity("", sku or platform, release, products), neighbors)
 
 
-port = in_full
-products = own_name
+port = collected.in_full
+products = collected.own_name

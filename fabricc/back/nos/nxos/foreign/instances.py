@@ -5,14 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.nxos import tenants
 from fabricc.back.nos.nxos.foreign.switching import OWN, setting_rows
-from fabricc.back.nos.nxos.tenants import (
-    put_isolated,
-    put_next_hops,
-    put_tenant,
-    put_tunnels,
-    tenant_vrfs,
-)
 from fabricc.back.nos.nxos.words import DISCARD, MANAGEMENT_VRF, interface_blocks, split_beginnings
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Silent, Topic, rows
 from fabricc.fabric.facts import static_text
@@ -175,14 +169,14 @@ def finish(document: Document) -> None:
             put(f"vrf[{MANAGEMENT_VRF}]/setting[{line.removeprefix(_LEAKING)}]", *stored)
     nves = [nve for name, nve in scope.each("interface").items() if str(name).startswith("nve")]
     members = {vni for nve in nves for vni, member in nve.each("member").items() if _ROUTED in member.values}
-    tenants = tenant_vrfs(document)
+    vrfs = tenants.tenant_vrfs(document)
     for name, vrf in scope.each("vrf").items():
         path = f"vrf[{name}]"
-        if name in tenants:
-            put_tenant(document, str(name), vrf, members)
+        if name in vrfs:
+            tenants.put_tenant(document, str(name), vrf, members)
             _put_leaks(document, path, vrf)
             continue
-        if put_isolated(document, str(name), vrf):
+        if tenants.put_isolated(document, str(name), vrf):
             _state_routes(document, path + "/", vrf.scopes.get("static route", {}))
             continue
         put(path, "present", vrf.line)
@@ -216,9 +210,9 @@ def finish(document: Document) -> None:
         _state_evpn(document, path, block)
     for nve in nves:
         _state_vtep(document, nve)
-        if tenants and "source" in nve.values:
-            put_tunnels(document, nve)
-    put_next_hops(document)
+        if vrfs and "source" in nve.values:
+            tenants.put_tunnels(document, nve)
+    tenants.put_next_hops(document)
 
 
 def _put_leaks(document: Document, path: str, vrf: Scope) -> None:

@@ -5,13 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.nxos.words import (
-    MANAGEMENT_INTERFACE,
-    format_ranges,
-    interface_blocks,
-    split_beginnings,
-    split_name,
-)
+from fabricc.back.nos.nxos import words
 from fabricc.back.reading import Block, Entry, Fact, Keep, Silent, Topic
 from fabricc.base.numbers import is_number
 
@@ -66,7 +60,7 @@ def setting_rows(heads: Sequence[str], family: str, before: int = 0) -> tuple[Ro
 
 
 def _setting_value(family: str, head: str, rest: str) -> Mapping[str, Value]:
-    name, value = split_name(head, rest)
+    name, value = words.split_name(head, rest)
     return {f"{family}[{name}]": value}
 
 
@@ -88,7 +82,7 @@ _GATEWAY: Sequence[Row] = (
     Silent("(ip|ipv6) (autoconfig|dhcp)"),
     *(
         Keep(f"{leaf} {rest}", leaf)
-        for leaf in split_beginnings("""
+        for leaf in words.split_beginnings("""
             priority, preempt, timers, name, mac-address, advertisement-interval, bfd, shutdown
         """)
         for rest in ("", "<rest>")
@@ -108,7 +102,7 @@ _PORT: Sequence[Row] = (
     own_line("switchport trunk allowed vlan <all|none>", "vlans"),
     Entry("switchport trunk allowed vlan [add] <numbers>", "vlans"),
     *setting_rows(
-        split_beginnings("""
+        words.split_beginnings("""
             switchport host, switchport block, switchport isolated, switchport monitor, switchport
             port-security, switchport private-vlan, switchport trunk allow-multi-tag, switchport trunk pruning,
             switchport trunk native vlan tag, switchport vlan mapping, switchport voice, switchport dot1q,
@@ -182,7 +176,7 @@ _VPC: Sequence[Row] = (
     Fact("virtual peer-link destination <address> source <address> [<rest>]",
          {"mlag/peer": "{1}", "mlag/local": "{2}", "mlag/peer_link": "virtual"}),
     *setting_rows(
-        split_beginnings("""
+        words.split_beginnings("""
             role priority, system-priority, peer-switch, peer-gateway, auto-recovery, reload restore, delay
             restore, delay peer-link, dual-active exclude, graceful consistency-check, ip arp synchronize, ipv6
             nd synchronize, layer3 peer-router, fast-convergence, track, mac-address bpdu, multicast, host-learn
@@ -200,7 +194,7 @@ _VLAN: Sequence[Row] = (
     Silent("(mode|private-vlan|xconnect|fabricpath) [<rest>]"),
 )
 ROWS: Sequence[Row] = (
-    *interface_blocks(_PORT),
+    *words.interface_blocks(_PORT),
     Block("vlan <numbers>", "vlan", _VLAN),
     Block("vlan configuration <numbers>", "", (
         Fact("service-policy [type qos] input <word> [no-stats]", "bridging/setting[service-policy of VLANs]"),
@@ -227,7 +221,7 @@ ROWS: Sequence[Row] = (
         )
     ),
     *setting_rows(
-        split_beginnings("""
+        words.split_beginnings("""
             mac-learn, vlan dot1q tag native, lacp system-priority, lacp system-mac, udld, vtp, system vlan,
             system private-vlan, switching-mode, port-channel limit, port-channel load-defer, port-channel
             hash-distribution, system default interface, l2protocol, storm-control, vlan access-map, vlan
@@ -255,7 +249,7 @@ def finish(document: Document) -> None:
         put(f"vlan[{vlan}]/{leaf}", *block.values.get("enabled", ("true", block.line)))
         document.put_kept(f"vlan[{vlan}]/name", block.values, "name")
     for name, block in scope.each("interface").items():
-        if name == MANAGEMENT_INTERFACE or (
+        if name == words.MANAGEMENT_INTERFACE or (
             block.values.keys() <= _ROUTED and not block.tables and not block.scopes
         ):
             continue
@@ -335,7 +329,11 @@ def _bridge_facts(block: Scope) -> Iterator[Stated]:
     if mode == "trunk":
         table = block.table("vlans")
         if table:
-            yield "vlans", format_ranges(int(vlan) for vlan in table), max(at for _, at in table.values())
+            yield (
+                "vlans",
+                words.format_ranges(int(vlan) for vlan in table),
+                max(at for _, at in table.values()),
+            )
         elif "/vlans" not in values:
             yield "vlans", "all", line
         if "/native_vlan" not in values:
