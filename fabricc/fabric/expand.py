@@ -6,19 +6,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import replace, shared_attributes
-from fabricc.fabric import links
+from fabricc.fabric import links, routing
 from fabricc.fabric.evpn import Vtep
 from fabricc.fabric.expand_bgp import GROUPS, expand_bgp, loopback_address
 from fabricc.fabric.external import Exit, static_routes
 from fabricc.fabric.management import management_place
 from fabricc.fabric.model import CableRow, Direction, Management, Peer, Port, Services, Switch
 from fabricc.fabric.naming import host_port_name, switch_name
-from fabricc.fabric.routing import (
-    Session,
-    Spreading,
-    StaticRoute,
-    Transport,
-)
 from fabricc.fabric.shape import PortLayout, SwitchId, TierName
 from fabricc.fabric.tenants import TenantVrfs
 
@@ -30,7 +24,11 @@ if TYPE_CHECKING:
     from fabricc.fabric.qos import SwitchQos
     from fabricc.fabric.routing import LoadBalancing
 
-_IPV4, _IPV6, _UNNUMBERED = Transport.IPV4, Transport.IPV6, Transport.UNNUMBERED  # as `links.HOST`
+_IPV4, _IPV6, _UNNUMBERED = (
+    routing.Transport.IPV4,
+    routing.Transport.IPV6,
+    routing.Transport.UNNUMBERED,
+)  # as `links.HOST`
 _HOST, _UNUSED = links.HOST, Direction.UNUSED
 
 
@@ -76,10 +74,14 @@ def expand_switch(fabric: Design, at: SwitchId) -> Switch:
 
 def _balance_ports(requested: LoadBalancing, ports: Sequence[Port]) -> LoadBalancing:
     """Return the load balancing of a switch: only between hosts and uplinks are flows of a cluster dealt out."""
-    if requested.mode is not Spreading.CLUSTER:
+    if requested.mode is not routing.Spreading.CLUSTER:
         return requested
     kinds = {port.direction for port in ports}
-    return requested if {Direction.HOST, Direction.UP} <= kinds else replace(requested, mode=Spreading.HASH)
+    return (
+        requested
+        if {Direction.HOST, Direction.UP} <= kinds
+        else replace(requested, mode=routing.Spreading.HASH)
+    )
 
 
 def _expand_vtep(fabric: Design, at: SwitchId) -> Vtep:
@@ -89,7 +91,7 @@ def _expand_vtep(fabric: Design, at: SwitchId) -> Vtep:
     return Vtep(source, plan.segments, plan.vrfs, plan.anycast_mac, plan.mtu)
 
 
-def _drop_pools(fabric: Design, exits: Mapping[str, Exit]) -> tuple[StaticRoute, ...]:
+def _drop_pools(fabric: Design, exits: Mapping[str, Exit]) -> tuple[routing.StaticRoute, ...]:
     """Return the static routes of a routing table with ways out."""
     bits = 0 if fabric.tenancy else fabric.aggregate_bits()  # a VRF has links to hosts, and no aggregate
     return static_routes(exits, fabric.addresses.whole_pools(bits))
@@ -118,7 +120,7 @@ def _expand_tenants(
 
 def _external_ports(
     fabric: Design, at: SwitchId, exits: Mapping[str, Exit], planned: tuple[Port, ...]
-) -> tuple[tuple[Port, ...], tuple[Session, ...]]:
+) -> tuple[tuple[Port, ...], tuple[routing.Session, ...]]:
     """Return the ports of a switch with those that lead outside, and the sessions there.
 
     Every port keeps its place; what a cage has more of, as external links split it, comes last.
@@ -145,7 +147,7 @@ def _external_ports(
         ports[index] = own[0]
         more += own[1:]
     order = {port.name: port for port in (*ports, *more)}
-    sessions: list[Session] = []
+    sessions: list[routing.Session] = []
     for port_name in order:
         if port_name in exits and exits[port_name].outsider.asn is not None:
             sessions += _outer_sessions(port_name, exits[port_name])
@@ -168,17 +170,17 @@ def _external_port(fabric: Design, key: str, port: Port, way: Exit, change: Devi
     )  # fmt: skip
 
 
-def _outer_sessions(port: str, way: Exit) -> Iterator[Session]:
+def _outer_sessions(port: str, way: Exit) -> Iterator[routing.Session]:
     outsider, link = way
     for transport, own, remote in (
-        (Transport.IPV4, link.ipv4, link.remote4), (Transport.IPV6, link.ipv6, link.remote6),
+        (routing.Transport.IPV4, link.ipv4, link.remote4), (routing.Transport.IPV6, link.ipv6, link.remote6),
     ):  # fmt: skip
         if own and remote and outsider.asn is not None:
             local = own.partition("/")[0]
-            yield Session(outsider.group, transport, port, link.peer, outsider.asn, local, remote)
+            yield routing.Session(outsider.group, transport, port, link.peer, outsider.asn, local, remote)
 
 
-def _fabric_ports(fabric: Design, at: SwitchId) -> tuple[tuple[Port, ...], tuple[Session, ...]]:
+def _fabric_ports(fabric: Design, at: SwitchId) -> tuple[tuple[Port, ...], tuple[routing.Session, ...]]:
     layout, own_name, key = (
         links.port_layout(fabric, at),
         switch_name(fabric, at),
@@ -199,7 +201,7 @@ def _fabric_ports(fabric: Design, at: SwitchId) -> tuple[tuple[Port, ...], tuple
     length4 = f"/{fabric.addresses.links4.link_length}" if fabric.addresses.links4 else ""
     silent = _uncabled_ports(fabric, own_name, layout, names, used) if fabric.unused_silent else ()
     ports: list[Port] = []
-    sessions: list[Session] = []
+    sessions: list[routing.Session] = []
     for index, (slot, name, link) in enumerate(zip(layout.slots, names, used, strict=True)):
         cage, child, children, lanes, speed = slot
         if link is None:
@@ -239,12 +241,12 @@ def _fabric_ports(fabric: Design, at: SwitchId) -> tuple[tuple[Port, ...], tuple
             continue
         group, label = GROUPS[way], of_sessions(name, peer, far) if of_sessions else ""
         if unnumbered:
-            sessions.append(Session(group, _UNNUMBERED, name, peer, asn, None, None, label))
+            sessions.append(routing.Session(group, _UNNUMBERED, name, peer, asn, None, None, label))
             continue
         if remote4:
-            sessions.append(Session(group, _IPV4, name, peer, asn, local4, remote4, label))
+            sessions.append(routing.Session(group, _IPV4, name, peer, asn, local4, remote4, label))
         if remote6:
-            sessions.append(Session(group, _IPV6, name, peer, asn, local6, remote6, label))
+            sessions.append(routing.Session(group, _IPV6, name, peer, asn, local6, remote6, label))
     return tuple(ports), tuple(sessions)
 
 

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.fabric import links
+from fabricc.fabric import links, out_of_band
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED
-from fabricc.fabric.out_of_band import (
-    MANAGEMENT_PORT,
-    ManagementNetwork,
-    ManagementSwitches,
-    OtherDevices,
-    management_endpoints,
-)
 from fabricc.fabric.shape import GUEST_UNITS, SwitchId, TierName, Unit
 
 if TYPE_CHECKING:
@@ -24,7 +17,7 @@ if TYPE_CHECKING:
 class ManagementPlace(NamedTuple):
     """The network of a switch and the offset of its address there."""
 
-    network: ManagementNetwork
+    network: out_of_band.ManagementNetwork
     offset: int
 
     @property
@@ -33,7 +26,7 @@ class ManagementPlace(NamedTuple):
         return self.network.pool.address(self.offset)
 
 
-def management_network(fabric: Design, at: SwitchId) -> ManagementNetwork | None:
+def management_network(fabric: Design, at: SwitchId) -> out_of_band.ManagementNetwork | None:
     """Return the first network that takes a switch."""
     return next((each for each in fabric.addresses.management if each.takes(at.tier, at.unit)), None)
 
@@ -45,7 +38,7 @@ def management_place(fabric: Design, at: SwitchId) -> ManagementPlace:
     return ManagementPlace(network, management_offset(fabric, at, network))
 
 
-def management_offset(fabric: Design, at: SwitchId, network: ManagementNetwork) -> int:
+def management_offset(fabric: Design, at: SwitchId, network: out_of_band.ManagementNetwork) -> int:
     """Return offset of a switch's address in the pool of its network.
 
     In the network of all tiers ToRs are in the first half, spines in the third quarter, cores in the last. In one of
@@ -68,22 +61,27 @@ def management_offset(fabric: Design, at: SwitchId, network: ManagementNetwork) 
     return subnet * network.size + MANAGEMENT_RESERVED + number
 
 
-def host_network(fabric: Design, home: int) -> ManagementNetwork | None:
+def host_network(fabric: Design, home: int) -> out_of_band.ManagementNetwork | None:
     """Return the network of the BMCs and DPUs of the hosts on a unit's ToRs."""
-    return next((each for each in fabric.addresses.management if each.takes(OtherDevices.HOST, home)), None)
+    return next(
+        (each for each in fabric.addresses.management if each.takes(out_of_band.OtherDevices.HOST, home)),
+        None,
+    )
 
 
-def switch_network(fabric: Design) -> ManagementNetwork | None:
+def switch_network(fabric: Design) -> out_of_band.ManagementNetwork | None:
     """Return the network of the management switches."""
-    return next((each for each in fabric.addresses.management if each.tier is OtherDevices.OOB), None)
+    return next(
+        (each for each in fabric.addresses.management if each.tier is out_of_band.OtherDevices.OOB), None
+    )
 
 
-def host_block(fabric: Design, network: ManagementNetwork) -> int:
+def host_block(fabric: Design, network: out_of_band.ManagementNetwork) -> int:
     """Addresses of the hosts of a unit."""
     return fabric.strides.host * network.per_host
 
 
-def unit_place(fabric: Design, network: ManagementNetwork, unit: Unit) -> tuple[int, int]:
+def unit_place(fabric: Design, network: out_of_band.ManagementNetwork, unit: Unit) -> tuple[int, int]:
     """Return the subnet of a unit's hosts and their block in it.
 
     Units that share ToRs count from the last block down.
@@ -104,7 +102,9 @@ def endpoint_place(fabric: Design, unit: Unit, slot: int, number: int) -> Manage
     return ManagementPlace(network, subnet * network.size + MANAGEMENT_RESERVED + inside)
 
 
-def switch_place(fabric: Design, switches: ManagementSwitches, name: str) -> ManagementPlace | None:
+def switch_place(
+    fabric: Design, switches: out_of_band.ManagementSwitches, name: str
+) -> ManagementPlace | None:
     """Return where a management switch has its address by its number; None in no network."""
     if (network := switch_network(fabric)) is None:
         return None
@@ -133,10 +133,10 @@ def address_owners(fabric: Design) -> Iterator[Owner]:
     if switches := fabric.out_of_band.switches:
         for name in switches.names:
             if place := switch_place(fabric, switches, name):
-                yield owner(name, MANAGEMENT_PORT, place)
-    if not any(each.tier is OtherDevices.HOST for each in fabric.addresses.management):
+                yield owner(name, out_of_band.MANAGEMENT_PORT, place)
+    if not any(each.tier is out_of_band.OtherDevices.HOST for each in fabric.addresses.management):
         return
-    found = [management_endpoints(model) for model in fabric.host_models]
+    found = [out_of_band.management_endpoints(model) for model in fabric.host_models]
     for unit in fabric.units.values():
         for slot, host in unit.hosts.items():
             for endpoint in found[unit.group]:

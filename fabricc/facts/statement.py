@@ -12,17 +12,7 @@ from warnings import warn
 
 from fabricc.back.nos.ports import PLAIN, PortKind, PortName, cached_parser
 from fabricc.base.values import dataclass
-from fabricc.facts.frame import (
-    NEIGHBOR,
-    PORT,
-    SECONDARY,
-    VRF,
-    Contents,
-    PackedContents,
-    parts_of,
-    unknown_lines,
-    unpacked,
-)
+from fabricc.facts import frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping
@@ -69,16 +59,16 @@ class Device:
     system: str
     files: Mapping[str, str]
     paths: Mapping[str, str]
-    held: Contents | PackedContents
+    held: frame.Contents | frame.PackedContents
     box: str = ""
     model: str | None = None
     release: str = ""
     neighbors: tuple[Neighbor, ...] = ()
 
     @property
-    def contents(self) -> Contents:
+    def contents(self) -> frame.Contents:
         """Return the content of its files."""
-        return unpacked(self.held) if isinstance(self.held, PackedContents) else self.held
+        return frame.unpacked(self.held) if isinstance(self.held, frame.PackedContents) else self.held
 
     @property
     def reading(self) -> Reading:
@@ -88,7 +78,7 @@ class Device:
     @property
     def unknown(self) -> list[tuple[str, int, str]]:
         """Return file, number and text of the unknown lines."""
-        return unknown_lines(self.held)
+        return frame.unknown_lines(self.held)
 
     @property
     def ignorable(self) -> frozenset[tuple[str, int]]:
@@ -270,7 +260,7 @@ class Statement:
         yield from (path for path in self.rest if path.startswith(_LINK_STATE))
         for port, values in self.ports.items():
             if "vrf" not in values:
-                yield from (f"{PORT}{port}]/{leaf}" for leaf in _LINK_STATE_PORT if leaf in values)
+                yield from (f"{frame.PORT}{port}]/{leaf}" for leaf in _LINK_STATE_PORT if leaf in values)
 
     def facts_below(self, beginning: str) -> Mapping[str, Value]:
         """Return the facts in `rest` whose paths begin with a text, such as `route_map[`."""
@@ -319,15 +309,15 @@ def read_statement(
     device: Device, place: Place, fars: Mapping[str, LinkPeer], expected: Expectation = NO_PLAN
 ) -> Statement:
     """Sort the facts of a device."""
-    parts = parts_of(device.held)
+    parts = frame.parts_of(device.held)
     rest = parts.rest()
     addresses: dict[str, list[str]] = {}
     for port, own in parts.statements_of_ports():
         for leaf, value in own:
             if leaf in _FAMILIES and isinstance(value, str):
                 addresses.setdefault(port, []).append(value)
-            elif leaf.startswith(SECONDARY):
-                addresses.setdefault(port, []).append(leaf[len(SECONDARY) : -1])
+            elif leaf.startswith(frame.SECONDARY):
+                addresses.setdefault(port, []).append(leaf[len(frame.SECONDARY) : -1])
     parsed = PLAIN.parse_name if device.kind is Kind.HOST else cached_parser(device.system)
     tiers = tuple([(port, far.tier, far.known) for port, far in fars.items()])
     alike = device.system, device.kind, device.model, device.box, place.tier, tiers, expected
@@ -350,9 +340,9 @@ def read_statement(
 def session_path(key: tuple[str, str], leaf: str) -> str:
     """Path of a fact of a session."""
     vrf, neighbor = key
-    return f"{scope_of(vrf)}{NEIGHBOR}{neighbor}]/{leaf}"
+    return f"{scope_of(vrf)}{frame.NEIGHBOR}{neighbor}]/{leaf}"
 
 
 def scope_of(vrf: str) -> str:
     """Return what paths of a routing instance begin with."""
-    return f"{VRF}{vrf}]/" if vrf else ""
+    return f"{frame.VRF}{vrf}]/" if vrf else ""

@@ -14,17 +14,9 @@ from fabricc.base.values import dataclass, replace
 from fabricc.fabric.shape import Attachment, TierName
 from fabricc.front.planning.hosts import host_cable, with_host_cable
 from fabricc.front.planning.networks.external import moved_out
+from fabricc.front.planning.topology import figures as shape_figures
 from fabricc.front.planning.topology.attachments import attach_groups, list_port_splits
 from fabricc.front.planning.topology.border import leaf_attachments, with_border
-from fabricc.front.planning.topology.figures import (
-    Figures,
-    FilledUnit,
-    SizedShape,
-    compute_figures,
-    fill_units,
-    forwarding_rate,
-    with_ways_out,
-)
 from fabricc.front.planning.topology.layout import port_speeds, ports_at
 from fabricc.front.planning.topology.models import Models, Naming, UnfitError, models_of, nos_release
 from fabricc.front.planning.topology.refusals import find_spines
@@ -77,8 +69,8 @@ class Candidate:
     spec: ClusterSpec
     changes: Changes
     models: Models
-    sized: SizedShape
-    figures: Figures
+    sized: shape_figures.SizedShape
+    figures: shape_figures.Figures
     attached: Sequence[Attachment]
     own: bool
     fabric: Fabric | None = None
@@ -156,10 +148,10 @@ def _plan_candidate(candidate: Candidate, planner: Planner, naming: Naming) -> A
 
 def add_external_links(candidate: Candidate, fabric: Fabric) -> Candidate:
     """Add the external links to the figures of a planned shape. Comparisons omit them: all shapes have the same."""
-    return replace(candidate, figures=with_ways_out(candidate.figures, fabric))
+    return replace(candidate, figures=shape_figures.with_ways_out(candidate.figures, fabric))
 
 
-def criteria_of_shape(found: Figures, hosts: int, price: Fraction | None = None) -> Measures:
+def criteria_of_shape(found: shape_figures.Figures, hosts: int, price: Fraction | None = None) -> Measures:
     """Return the criteria of a shape, less is better: ratio, cost, optics, cables, GPUs cut off by a loss, less room.
 
     The cost is the price, or where none is given the switches and what they forward together. What decides nothing by
@@ -189,11 +181,11 @@ def own_shape(spec: ClusterSpec, fabric: Fabric) -> Candidate:
     switches = {tier: each.model for tier, each in fabric.tiers.items()}
     models = Models(fabric.host_models, *map(switches.get, TierName))  # type: ignore[arg-type]
     units = [
-        FilledUnit(unit.coordinate, unit.group, len(unit.hosts))
+        shape_figures.FilledUnit(unit.coordinate, unit.group, len(unit.hosts))
         for unit in fabric.units.values()
         if unit.hosts or unit.border is not None
     ]
-    counted = compute_figures(
+    counted = shape_figures.compute_figures(
         spec, models.hosts, fabric.attachments, switches, fabric, fabric.tor_links, units
     )
     return Candidate(spec, {}, models, fabric, counted, fabric.attachments, own=True, fabric=fabric)
@@ -253,13 +245,15 @@ def _size_candidate(
     models = replace(
         known, spine=known.spine if spec.spines else None, core=known.core if spec.cores else None
     )
-    units = tuple(fill_units(spec))
+    units = tuple(shape_figures.fill_units(spec))
     if spec.spines is None and (len(units) > 1 or spec.tors.border):
         return None
     try:
         attached = attach_groups(spec, models)
         leaves = border_units(spec, models.hosts, attached)
-        units += tuple(FilledUnit(len(units) + n, len(attached) + n, 0) for n in range(len(leaves)))
+        units += tuple(
+            shape_figures.FilledUnit(len(units) + n, len(attached) + n, 0) for n in range(len(leaves))
+        )
         wanted = max(len(units), capacity_units(spec, models.hosts, attached))
         if not is_uniformly_wired(attached) or (
             spec.spines and not spec.cores and not find_spines(spec, models, wanted)
@@ -272,7 +266,9 @@ def _size_candidate(
     links += (spec.tors.border_links,) * len(leaves)
     attached += leaf_attachments(sized.shape, leaves)
     spec = with_host_cable(spec, host_cable(spec, models, sized.tor_layouts, attached))
-    counted = compute_figures(spec, models.hosts, attached, models.switches, sized, links, units)
+    counted = shape_figures.compute_figures(
+        spec, models.hosts, attached, models.switches, sized, links, units
+    )
     used = {model.name for model in models.switches.values()}
     return Candidate(spec, changes, models, sized, counted, attached, used <= named)
 
@@ -288,7 +284,7 @@ def _list_model_choices(
     for model in _pick_distinct_models(catalog, own.tor, spec.tors.nos.name, slowest, apart):
         if (system := _choose_nos(spec, naming, spec.tors.nos, model)) is None:
             continue
-        if forwarding_rate(model) <= LARGEST_TOR * forwarding_rate(own.tor):
+        if shape_figures.forwarding_rate(model) <= LARGEST_TOR * shape_figures.forwarding_rate(own.tor):
             yield _Switches(model, model, system, system)
         if system.name == spec.tors.nos.name:
             yield _Switches(own.tor, model, spec.tors.nos, system)

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.catalog.support import (
-    ANY_FABRIC,
-    LOSSLESS_CLASSES,
-    MARKED_LOSSLESS_CLASS,
-    MARKED_LOSSLESS_CLASSES,
-    ONE_LOSSLESS_CLASS,
-    ROUTED_TUNNELS,
-    WATCHDOG,
-    load_field_problems,
-)
+from fabricc.catalog import support
 from fabricc.fabric.shape import TierName
 
 if TYPE_CHECKING:
@@ -29,19 +20,21 @@ def field_problem_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagno
     """FAB3091 for each known problem that the switches of a tier meet under this plan, once a system and model."""
     policy = next(iter(fabric.qos.values()), None)
     conditions = {
-        LOSSLESS_CLASSES: policy is not None and len(policy.lossless) > 0,
-        ONE_LOSSLESS_CLASS: policy is not None and len(policy.lossless) == 1 and policy.watchdog is not None,
-        MARKED_LOSSLESS_CLASS: policy is not None and any(each.ecn for each in policy.lossless),
-        MARKED_LOSSLESS_CLASSES: policy is not None and _marks_lossless_classes(policy),
-        WATCHDOG: policy is not None and len(policy.lossless) > 0 and policy.watchdog is not None,
-        ROUTED_TUNNELS: _has_routed_tunnels(fabric),
-        ANY_FABRIC: True,
+        support.LOSSLESS_CLASSES: policy is not None and len(policy.lossless) > 0,
+        support.ONE_LOSSLESS_CLASS: policy is not None
+        and len(policy.lossless) == 1
+        and policy.watchdog is not None,
+        support.MARKED_LOSSLESS_CLASS: policy is not None and any(each.ecn for each in policy.lossless),
+        support.MARKED_LOSSLESS_CLASSES: policy is not None and _marks_lossless_classes(policy),
+        support.WATCHDOG: policy is not None and len(policy.lossless) > 0 and policy.watchdog is not None,
+        support.ROUTED_TUNNELS: _has_routed_tunnels(fabric),
+        support.ANY_FABRIC: True,
     }
     reported = set()
     for tier, plan in fabric.tiers.items():
-        for problem in load_field_problems():
+        for problem in support.load_field_problems():
             key = problem.name, plan.nos, plan.model.name
-            if problem.when == ROUTED_TUNNELS and tier is not TierName.TOR:
+            if problem.when == support.ROUTED_TUNNELS and tier is not TierName.TOR:
                 continue
             if key in reported or not (
                 conditions[problem.when] and problem.affects(plan.nos, plan.release, plan.model.asic_family)

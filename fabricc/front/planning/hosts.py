@@ -10,17 +10,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
+from fabricc.catalog import optics
 from fabricc.catalog.model import Breakout, HostModel, SwitchModel
-from fabricc.catalog.optics import (
-    End,
-    cage_form,
-    find_fits,
-    host_ends,
-    is_sold,
-    lane_gbps,
-    load_reaches,
-    reach_of,
-)
 from fabricc.fabric.routing import Spreading
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning.topology.models import UnfitError
@@ -116,12 +107,17 @@ def lane_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
     metres = fabric.cable_kinds["host"].length_m
     hosts = zip(spec.gpus.groups, fabric.host_models, fabric.tor_layouts, fabric.attachments, strict=False)
     for group, model, layout, attached in hosts:
-        near = {lane_gbps(end.use) for end in host_ends(model, attached.ports_per_nic, attached.gbps)}
-        far = {lane_gbps(end.use) for end in _tor_ends(tor, layout, attached)}
+        near = {
+            optics.lane_gbps(end.use)
+            for end in optics.host_ends(model, attached.ports_per_nic, attached.gbps)
+        }
+        far = {optics.lane_gbps(end.use) for end in _tor_ends(tor, layout, attached)}
         if (
             not near
             or near & far
-            or any(_has_cable(model, tor, layout, medium, metres, attached) for medium in load_reaches())
+            or any(
+                _has_cable(model, tor, layout, medium, metres, attached) for medium in optics.load_reaches()
+            )
         ):
             continue
         ours, theirs = (" and ".join(f"{float(speed):g}G" for speed in sorted(each)) for each in (near, far))
@@ -139,7 +135,9 @@ def _list_uses_with_lanes(tor: SwitchModel, gbps: int, lanes: Collection[Fractio
     """Return the uses of cages that have ports of a speed on lanes of some speeds, most ports first."""
     uses = {use for group in tor.cages for use in group.breakouts if use.speed_gbps == gbps}
     ordered = sorted(uses, key=lambda use: -use.children)
-    return [f"{use.children}x{use.speed_gbps}/{use.lanes}" for use in ordered if lane_gbps(use) in lanes]
+    return [
+        f"{use.children}x{use.speed_gbps}/{use.lanes}" for use in ordered if optics.lane_gbps(use) in lanes
+    ]
 
 
 MEDIUM = ("cables", "host", "medium")
@@ -198,28 +196,32 @@ def _has_cable(
     `sold`: whether the makers of both ends must have numbers for it.
     """
     whole = attached.nic_ports == 1 and not host.cages  # one cable can carry all ports of a cage of the host
-    near = host_ends(host, attached.ports_per_nic, attached.gbps)
+    near = optics.host_ends(host, attached.ports_per_nic, attached.gbps)
     ends = _tor_ends(tor, layout, attached)
     return not near or all(
         any(_has_reach(one, far, medium, metres, whole, sold) for one in near) for far in ends
     )
 
 
-def _tor_ends(tor: SwitchModel, layout: PortLayout, attached: Attachment) -> set[End]:
+def _tor_ends(tor: SwitchModel, layout: PortLayout, attached: Attachment) -> set[optics.End]:
     """Return the kinds of ToR ports that hosts of a group use."""
     used = (layout.slots[index] for index in layout.down[: len(layout.down) - layout.reserved])
     ports = {(slot.cage, slot.children, slot.lanes) for slot in used if slot.speed_gbps == attached.gbps}
-    forms = {cage: form for group in tor.cages for form in [cage_form(group)] for cage in group.numbers}
+    forms = {
+        cage: form for group in tor.cages for form in [optics.cage_form(group)] for cage in group.numbers
+    }
     return {
-        End(form, Breakout(children, attached.gbps, lanes), tor.vendor)
+        optics.End(form, Breakout(children, attached.gbps, lanes), tor.vendor)
         for form, children, lanes in {(forms[cage], children, lanes) for cage, children, lanes in ports}
     }
 
 
-def _has_reach(near: End, far: End, medium: str, metres: int, whole: bool, sold: bool) -> bool:
+def _has_reach(near: optics.End, far: optics.End, medium: str, metres: int, whole: bool, sold: bool) -> bool:
     alone = near.use.children == 1 or whole
-    fits = find_fits(near, far, medium, alone=alone)
-    return any(is_sold(fit, metres, near, far) if sold else reach_of(fit) >= metres for fit in fits)
+    fits = optics.find_fits(near, far, medium, alone=alone)
+    return any(
+        optics.is_sold(fit, metres, near, far) if sold else optics.reach_of(fit) >= metres for fit in fits
+    )
 
 
 def racks_of(spec: ClusterSpec) -> dict[str, str]:

@@ -8,16 +8,8 @@ from fabricc.base.diagnostics import Diagnostic, Severity, worst_severity
 from fabricc.base.values import dataclass, shared_attributes
 from fabricc.fabric.fabric import Fabric
 from fabricc.fabric.shape import Strides, TierName
+from fabricc.front.planning import hosts
 from fabricc.front.planning.field_problems import field_problem_findings
-from fabricc.front.planning.hosts import (
-    domain_groups,
-    host_cable,
-    lane_findings,
-    nic_findings,
-    rack_findings,
-    racks_of,
-    refuse_plane_split,
-)
 from fabricc.front.planning.identity.identities import given_devices, given_links
 from fabricc.front.planning.identity.link_addresses import numbered_outside
 from fabricc.front.planning.identity.renaming import apply_names, with_moves
@@ -31,36 +23,15 @@ from fabricc.front.planning.networks.overrides import apply_overrides
 from fabricc.front.planning.networks.tenants import with_tenants
 from fabricc.front.planning.numbering import plan_addresses, plan_routing, plan_strides, used_pools
 from fabricc.front.planning.quality import plan_quality
+from fabricc.front.planning.topology import models as hardware_models
+from fabricc.front.planning.topology import resilience, units
 from fabricc.front.planning.topology.attachments import attach_groups, refuse_renumbering
 from fabricc.front.planning.topology.border import border_findings, with_border, with_leaves
 from fabricc.front.planning.topology.clos import refuse_unpaired, with_present_planes
-from fabricc.front.planning.topology.models import (
-    Models,
-    Naming,
-    UnfitError,
-    media_findings,
-    models_at_releases,
-    models_of,
-    tiers_of,
-)
 from fabricc.front.planning.topology.pods import check_pods, count_units, pod_findings
-from fabricc.front.planning.topology.resilience import (
-    count_findings,
-    drain_findings,
-    ratio_findings,
-    resilience_findings,
-    spine_findings,
-)
 from fabricc.front.planning.topology.shape import Sizing, check_joined, size_fabric
 from fabricc.front.planning.topology.shared_tors import refuse_unplaced, shared_tor_pins
 from fabricc.front.planning.topology.spread import Spread, spread_findings, spread_links, spread_pins
-from fabricc.front.planning.topology.units import (
-    Identities,
-    assign_identities,
-    border_units,
-    capacity_units,
-    count_digits,
-)
 from fabricc.front.spec.load import soften_errors
 from fabricc.front.spec.lock import Lock
 from fabricc.front.spec.priorities import default_network_class, default_rdma_class
@@ -88,7 +59,7 @@ class Plan:
     draft: Fabric | None = None
 
 
-def plan_fabric(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Plan:
+def plan_fabric(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: hardware_models.Naming) -> Plan:
     """Plan a fabric.
 
     Args:
@@ -100,32 +71,34 @@ def plan_fabric(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming)
     findings: list[Diagnostic] = []
     try:
         spec, outside = numbered_outside(spec, lock)
-        models = models_of(spec, catalog)
-        tiers = tiers_of(spec, models, catalog, naming, findings)
+        models = hardware_models.models_of(spec, catalog)
+        tiers = hardware_models.tiers_of(spec, models, catalog, naming, findings)
         if worst_severity(soften_errors(findings, spec.accept)) is Severity.ERROR:
             return Plan(None, lock, tuple(findings))
-        models = models_at_releases(models, tiers)
+        models = hardware_models.models_at_releases(models, tiers)
         attached = attach_groups(spec, models)
         refuse_renumbering(spec, models, lock, attached)
-        capacity = capacity_units(spec, models.hosts, attached)
-        width = count_digits(spec, attached, capacity, lock.strides)
-        leaves, per_pod = border_units(spec, models.hosts, attached), lock.strides.get("units_per_pod")
+        capacity = units.capacity_units(spec, models.hosts, attached)
+        width = units.count_digits(spec, attached, capacity, lock.strides)
+        leaves, per_pod = units.border_units(spec, models.hosts, attached), lock.strides.get("units_per_pod")
         found, names = apply_names(
             spec,
             lock.names,
-            lambda each: assign_identities(
+            lambda each: units.assign_identities(
                 spec, lock.units, lock.hosts, width, attached, per_pod, leaves, each
             ),
         )
         refuse_unplaced(spec, attached, found.units.values())
         check_joined(spec, models, found.places, lock.strides)
         check_pods(spec, models, catalog, found, lock)
-        units = count_units(spec, found.present, capacity, lock)
-        sizing = size_fabric(spec, models, found.present, units, lock.strides, catalog)
-        findings.extend(pod_findings(spec, models, catalog, sizing, units, lock))
-        findings.extend(count_findings(spec, models, catalog, sizing, found.present, units, lock))
+        unit_count = count_units(spec, found.present, capacity, lock)
+        sizing = size_fabric(spec, models, found.present, unit_count, lock.strides, catalog)
+        findings.extend(pod_findings(spec, models, catalog, sizing, unit_count, lock))
+        findings.extend(
+            resilience.count_findings(spec, models, catalog, sizing, found.present, unit_count, lock)
+        )
         addresses = plan_addresses(spec)
-        strides = plan_strides(spec, sizing, units + found.guests, addresses, lock.strides)
+        strides = plan_strides(spec, sizing, unit_count + found.guests, addresses, lock.strides)
         routing = plan_routing(spec, sizing, strides, models, findings)
         uplinks = spread_links(spec, sizing, lock)
         findings.extend(spread_findings(spec, sizing, uplinks))
@@ -137,7 +110,7 @@ def plan_fabric(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming)
             naming, names, lock.tenants, findings,
             lambda other: plan_fabric(other, catalog, lock, naming).fabric,
         )  # fmt: skip
-    except UnfitError as unfit:
+    except hardware_models.UnfitError as unfit:
         return Plan(None, lock, (*findings, *unfit.diagnostics))
     pinned = (
         sizing.pins
@@ -167,15 +140,15 @@ def _default_class(spec: ClusterSpec) -> str:
 
 def _assemble_fabric(
     spec: ClusterSpec,
-    found: Identities,
-    models: Models,
+    found: units.Identities,
+    models: hardware_models.Models,
     tiers: dict[TierName, TierPlan],
     sizing: Sizing,
     uplinks: Spread,
     strides: Strides,
     addresses: AddressPlan,
     routing: RoutingPlan,
-    naming: Naming,
+    naming: hardware_models.Naming,
     findings: list[Diagnostic],
 ) -> Fabric:
     """Return a fabric with its devices, before names, overrides and further networks of the spec."""
@@ -201,7 +174,7 @@ def _assemble_fabric(
         services=spec.management.services,
         load_balancing=spec.load_balancing,
         cable_kinds={
-            "host": host_cable(spec, models, sizing.tor_layouts, sizing.bottom.attached),
+            "host": hosts.host_cable(spec, models, sizing.tor_layouts, sizing.bottom.attached),
             "spine": spec.cables.spine,
             "core": spec.cables.core,
         }
@@ -216,17 +189,17 @@ def _assemble_fabric(
         number=spec.network.number if spec.network else 0,
         plane_split=spec.plane_split,
         rails_elsewhere=bool(spec.network and spec.network.rails_elsewhere),
-        racks=racks_of(spec),
-        domain_groups=domain_groups(spec, models.hosts, findings),
+        racks=hosts.racks_of(spec),
+        domain_groups=hosts.domain_groups(spec, models.hosts, findings),
     )
 
 
 def _complete_fabric(
     spec: ClusterSpec,
-    found: Identities,
-    models: Models,
+    found: units.Identities,
+    models: hardware_models.Models,
     fabric: Fabric,
-    naming: Naming,
+    naming: hardware_models.Naming,
     names: dict[str, str],
     tenants: Mapping[str, int],
     findings: list[Diagnostic],
@@ -235,30 +208,34 @@ def _complete_fabric(
     """Return a fabric with all that the spec states, the names and the numbers of tenants for the lock."""
     fabric = with_present_planes(spec, with_leaves(spec, models, fabric))
     refuse_unpaired(spec, fabric)
-    refuse_plane_split(spec, fabric)
+    hosts.refuse_plane_split(spec, fabric)
     refuse_unmanaged(spec, fabric)
     findings.extend(_name_clashes(spec, fabric))
     fabric, names = with_moves(spec, given_devices(spec, fabric, findings), names, findings)
-    findings.extend(rack_findings(spec, found.units))
+    findings.extend(hosts.rack_findings(spec, found.units))
     findings.extend(out_of_band_findings(spec, fabric))
-    findings.extend(media_findings(spec, fabric))
-    findings.extend(nic_findings(spec, fabric))
-    findings.extend(lane_findings(spec, fabric))
-    findings.extend(spine_findings(spec, fabric))
+    findings.extend(hardware_models.media_findings(spec, fabric))
+    findings.extend(hosts.nic_findings(spec, fabric))
+    findings.extend(hosts.lane_findings(spec, fabric))
+    findings.extend(resilience.spine_findings(spec, fabric))
     findings.extend(border_findings(spec, fabric))
-    findings.extend(ratio_findings(spec, fabric))
-    findings.extend(resilience_findings(spec, fabric))
+    findings.extend(resilience.ratio_findings(spec, fabric))
+    findings.extend(resilience.resilience_findings(spec, fabric))
     changed = given_links(spec, apply_overrides(spec, fabric, models, naming, findings), findings)
     routed = add_external(spec, changed, naming, findings, planner)
     divided, numbers = with_tenants(spec, with_segments(spec, routed, findings), tenants, findings)
     complete = plan_quality(spec, divided, naming, findings)
     findings.extend(field_problem_findings(spec, complete))
-    findings.extend(drain_findings(spec, complete))
+    findings.extend(resilience.drain_findings(spec, complete))
     return complete, names, numbers
 
 
 def _port_names(
-    spec: ClusterSpec, sizing: Sizing, tiers: dict[TierName, TierPlan], models: Models, naming: Naming
+    spec: ClusterSpec,
+    sizing: Sizing,
+    tiers: dict[TierName, TierPlan],
+    models: hardware_models.Models,
+    naming: hardware_models.Naming,
 ) -> dict[tuple[str, str], tuple[str, ...]]:
     """Names of all slots, for each tier's NOS and for every NOS that an override brings to it."""
     layouts = [(f"tor{i}", models.tor, layout, TierName.TOR) for i, layout in enumerate(sizing.tor_layouts)]
@@ -277,7 +254,7 @@ def _port_names(
             except LookupError as error:
                 message = f"the catalog's {model.name} names ports of {nos} by {error}, which no port has"
                 help_ = "Use `{cage}` and the other placeholders that the schema lists for that system."
-                raise UnfitError(
+                raise hardware_models.UnfitError(
                     spec.error("FAB6041", message, f"{tier.value}s", "model", help=help_)
                 ) from None
     return names

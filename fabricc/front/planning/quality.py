@@ -12,21 +12,8 @@ from fabricc.base.values import replace
 from fabricc.fabric import links
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import SwitchId, TierName
+from fabricc.front import qos
 from fabricc.front.planning.topology.layout import ports_at
-from fabricc.front.qos import (
-    PRESETS,
-    PROFILES,
-    FixedMarking,
-    QosFinding,
-    Row,
-    base_rtt_ns,
-    build_worksheet,
-    fit_vendor_classes,
-    plan_trimming,
-    switch_qos,
-    traffic_classes,
-    trimming_findings,
-)
 from fabricc.front.qos.ecn import DCQCN, Marking
 from fabricc.front.spec.document import join_words
 
@@ -49,20 +36,20 @@ class QosWorksheet(NamedTuple):
     switches: str
     model: SwitchModel
     profile: PortProfile
-    rows: tuple[Row, ...]
+    rows: tuple[qos.Row, ...]
 
 
 def plan_quality(spec: ClusterSpec, fabric: Fabric, naming: Naming, findings: list[Diagnostic]) -> Fabric:
     """Return the fabric with its quality of service; what does not fit is a finding at its place in the spec."""
-    classes = traffic_classes(spec.priorities, marked=spec.congestion.marked)
+    classes = qos.traffic_classes(spec.priorities, marked=spec.congestion.marked)
     vendor = _vendor_policy(spec, fabric, naming, findings) if spec.vendor_qos else None
     if vendor is not None:
-        classes, unfit = fit_vendor_classes(spec.priorities, classes, vendor)
+        classes, unfit = qos.fit_vendor_classes(spec.priorities, classes, vendor)
         findings.extend(_locate_findings(spec, classes, dict.fromkeys(unfit)))
     rtt_ns, marking = _round_trip_ns(spec, fabric), _requested_marking(spec, vendor)
-    qos: dict[str, SwitchQos] = {}
+    policies: dict[str, SwitchQos] = {}
     profiles: dict[tuple[str, int, int], PortProfile] = {}
-    found: dict[QosFinding, None] = {}
+    found: dict[qos.QosFinding, None] = {}
 
     @cache
     def policy_of(
@@ -70,7 +57,7 @@ def plan_quality(spec: ClusterSpec, fabric: Fabric, naming: Naming, findings: li
     ) -> tuple[SwitchQos, Mapping[tuple[int, int], str]]:
         longest = max((length for (_, length), _ in kinds), default=0)
         own = vendor and replace(vendor, cable_m=max(vendor.cable_m, longest))
-        policy, wrong, names = switch_qos(
+        policy, wrong, names = qos.switch_qos(
             classes,
             models[number],
             dict(kinds),
@@ -93,17 +80,17 @@ def plan_quality(spec: ClusterSpec, fabric: Fabric, naming: Naming, findings: li
     limits = [naming.longest_cable_m(plan.nos, plan.model) for plan in fabric.tiers.values()]
     longest_cable_m = min(filter(None, limits), default=None)
     request = spec.congestion.trimming
-    cut = plan_trimming(classes, request.class_name, request.size_bytes) if request else None
+    cut = qos.plan_trimming(classes, request.class_name, request.size_bytes) if request else None
     for model in models.values():
-        found.update(dict.fromkeys(trimming_findings(cut, model)))
+        found.update(dict.fromkeys(qos.trimming_findings(cut, model)))
     for owner, key, model, kinds in _list_switch_kinds(spec, fabric):
         policy, names = policy_of(id(model), frozenset(kinds.items()))
         by_name = {profile.name: profile for profile in policy.profiles}
         for kind, name in names.items():
             profiles.setdefault((key, *kind), by_name[name])
-        qos[owner] = replace(policy, trimming=cut, link_retry=spec.congestion.link_retry)
+        policies[owner] = replace(policy, trimming=cut, link_retry=spec.congestion.link_retry)
     findings.extend(_locate_findings(spec, classes, found))
-    return replace(fabric, qos=qos, profiles=profiles)
+    return replace(fabric, qos=policies, profiles=profiles)
 
 
 def _vendor_policy(
@@ -154,7 +141,7 @@ def list_worksheets(spec: ClusterSpec, fabric: Fabric) -> tuple[QosWorksheet, ..
     for owner, _, model, kinds in _list_switch_kinds(spec, fabric):
         policy = fabric.qos[owner]
         marking = _requested_marking(spec, policy.vendor)
-        rows = build_worksheet(
+        rows = qos.build_worksheet(
             policy,
             model,
             kinds,
@@ -176,21 +163,21 @@ def _requested_marking(spec: ClusterSpec, vendor: VendorPolicy | None) -> Markin
     those of DCQCN.
     """
     if (own := spec.congestion.thresholds) is not None:
-        return FixedMarking(
+        return qos.FixedMarking(
             "spec", own.min_bytes, own.max_bytes, own.max_percent, "congestion.ecn", stated=True
         )
     if spec.congestion.preset is not None:
-        return PRESETS[spec.congestion.preset]
+        return qos.PRESETS[spec.congestion.preset]
     if vendor is not None:
         ecn = vendor.ecn
-        return FixedMarking(
+        return qos.FixedMarking(
             vendor.command, ecn.min_bytes, ecn.max_bytes, ecn.max_percent, vendor.source, of_system=True
         )
-    return PROFILES.get(spec.congestion.profile, DCQCN)
+    return qos.PROFILES.get(spec.congestion.profile, DCQCN)
 
 
 def _locate_findings(
-    spec: ClusterSpec, classes: tuple[TrafficClass, ...], found: dict[QosFinding, None]
+    spec: ClusterSpec, classes: tuple[TrafficClass, ...], found: dict[qos.QosFinding, None]
 ) -> list[Diagnostic]:
     """Findings with a place: the lossless class, or the cables for what depends on their length."""
     lossless = next((c.name for c in classes if c.lossless), "")
@@ -224,13 +211,13 @@ def _round_trip_ns(spec: ClusterSpec, fabric: Fabric) -> int:
     tor = latency[TierName.TOR]
     if TierName.SPINE not in latency:
         if fabric.shape.peer_links:
-            return base_rtt_ns([host, spec.cables.peer.length_m, host], [tor, tor])
-        return base_rtt_ns([host, host], [tor])
+            return qos.base_rtt_ns([host, spec.cables.peer.length_m, host], [tor, tor])
+        return qos.base_rtt_ns([host, host], [tor])
     middle = latency[TierName.SPINE]
     if TierName.CORE not in latency:
-        return base_rtt_ns([host, spine, spine, host], [tor, middle, tor])
+        return qos.base_rtt_ns([host, spine, spine, host], [tor, middle, tor])
     top = latency[TierName.CORE]
-    return base_rtt_ns([host, spine, core, core, spine, host], [tor, middle, top, middle, tor])
+    return qos.base_rtt_ns([host, spine, core, core, spine, host], [tor, middle, top, middle, tor])
 
 
 def _full_switches(spec: ClusterSpec, fabric: Fabric) -> dict[str, tuple[TierName, LinkKinds]]:

@@ -12,19 +12,10 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass, replace
 from fabricc.catalog.model import Buffers, HeadroomRow, SpectrumFigures, SwitchModel
+from fabricc.front.qos import pools as buffer_pools
 from fabricc.front.qos.ecn import leaves_room
 from fabricc.front.qos.finding import QosFinding
 from fabricc.front.qos.headroom import find_headroom, listed_row
-from fabricc.front.qos.pools import (
-    MOST_OVERSUBSCRIBED,
-    Budget,
-    PortGroup,
-    divide_buffer,
-    group_headroom_bytes,
-    group_name,
-    has_shared_headroom,
-    smallest_pause_point_bytes,
-)
 from fabricc.front.qos.wire import adjacent_rows, floor_bytes, is_steep
 
 if TYPE_CHECKING:
@@ -45,7 +36,7 @@ class Request:
     """
 
     buffers: Buffers
-    groups: tuple[PortGroup, ...]
+    groups: tuple[buffer_pools.PortGroup, ...]
     classes: int
     mtu: int
     oversubscription: Fraction | None = None
@@ -53,9 +44,9 @@ class Request:
     pool_settable: bool = True
     all_ports: Mapping[int, int] = field(default_factory=dict)
 
-    def budget(self) -> Budget:
+    def budget(self) -> buffer_pools.Budget:
         """Return the buffer as divided for this request."""
-        return divide_buffer(self.buffers, self.groups, self.classes, self.oversubscription)
+        return buffer_pools.divide_buffer(self.buffers, self.groups, self.classes, self.oversubscription)
 
     @property
     def acceptable(self) -> bool:
@@ -66,7 +57,10 @@ class Request:
         pool = divided.pools.headroom_bytes
         if pool and max(g.headroom.xoff_bytes for g in self.groups) > pool:
             return False
-        if divided.oversubscription is not None and divided.oversubscription > MOST_OVERSUBSCRIBED:
+        if (
+            divided.oversubscription is not None
+            and divided.oversubscription > buffer_pools.MOST_OVERSUBSCRIBED
+        ):
             return False
         return not self.marked or leaves_room(self.pause_point(), self.mtu, self.buffers.cell_bytes)
 
@@ -78,7 +72,9 @@ class Request:
     def pause_point(self) -> int:
         """Return where an ingress pauses at the earliest, a lossy queue congested too."""
         lossy_alpha = self.buffers.pools.lossy_egress_alpha
-        return smallest_pause_point_bytes(self.budget().shared_bytes, self.groups, self.classes, lossy_alpha)
+        return buffer_pools.smallest_pause_point_bytes(
+            self.budget().shared_bytes, self.groups, self.classes, lossy_alpha
+        )
 
     def remedy(self) -> str:
         """Return the largest class count, cable length and port count that fit, each with the rest unchanged."""
@@ -118,7 +114,7 @@ class Request:
 
     def _with_cables(self, length: int) -> Request:
         """Return the same request with no cable longer than so many metres."""
-        shared = has_shared_headroom(self.buffers, self.oversubscription)
+        shared = buffer_pools.has_shared_headroom(self.buffers, self.oversubscription)
         groups = []
         for group in self.groups:
             found = group.headroom
@@ -161,7 +157,7 @@ class Request:
             groups = tuple(
                 replace(g, headroom=replace(g.headroom, size_bytes=g.headroom.xon_bytes)) for g in groups
             )
-        for ratio in range(1, int(MOST_OVERSUBSCRIBED) + 1):
+        for ratio in range(1, int(buffer_pools.MOST_OVERSUBSCRIBED) + 1):
             if self.oversubscription is not None and ratio <= self.oversubscription:
                 continue
             if replace(self, groups=groups, oversubscription=Fraction(ratio)).proposable:
@@ -169,14 +165,14 @@ class Request:
         return ""
 
 
-def fit_findings(request: Request) -> tuple[Budget, tuple[QosFinding, ...]]:
+def fit_findings(request: Request) -> tuple[buffer_pools.Budget, tuple[QosFinding, ...]]:
     """Return the budget, and findings about what does not fit with the nearest request that would."""
     divided = request.budget()
     found = _first_misfit(request, divided)
     return divided, (found,) if found else ()
 
 
-def _first_misfit(request: Request, divided: Budget) -> QosFinding | None:
+def _first_misfit(request: Request, divided: buffer_pools.Budget) -> QosFinding | None:
     groups, pools = request.groups, divided.pools
     if not divided.fits:
         message = (
@@ -188,7 +184,7 @@ def _first_misfit(request: Request, divided: Budget) -> QosFinding | None:
     if pool and largest > pool:
         message = f"one priority group needs {largest:,} bytes of headroom, the shared pool has {pool:,}"
         return QosFinding("FAB4003", Severity.ERROR, message, request.remedy())
-    pause = smallest_pause_point_bytes(divided.shared_bytes, groups, request.classes)
+    pause = buffer_pools.smallest_pause_point_bytes(divided.shared_bytes, groups, request.classes)
     held = pause * request.classes * sum(g.ports for g in groups)
     if pools.egress_lossless_bytes < held:
         message = (
@@ -197,11 +193,11 @@ def _first_misfit(request: Request, divided: Budget) -> QosFinding | None:
         )
         advice = f"the egress pool of lossless traffic needs {held:,} bytes; correct it in a catalog file of your own"
         return QosFinding("FAB4012", Severity.ERROR, message, advice)
-    if divided.oversubscription is not None and divided.oversubscription > MOST_OVERSUBSCRIBED:
+    if divided.oversubscription is not None and divided.oversubscription > buffer_pools.MOST_OVERSUBSCRIBED:
         message = (
             f"the shared headroom pool of {pool:,} bytes is oversubscribed {float(divided.oversubscription):.1f} "
             f"times by {_list_ports(groups)}; the most that a maker is known to ship is "
-            f"{float(MOST_OVERSUBSCRIBED):.1f}"
+            f"{float(buffer_pools.MOST_OVERSUBSCRIBED):.1f}"
         )
         return QosFinding("FAB4004", Severity.ERROR, message, request.remedy())
     if not request.acceptable:
@@ -214,11 +210,11 @@ def _first_misfit(request: Request, divided: Budget) -> QosFinding | None:
     return None
 
 
-def _group_demand(group: PortGroup) -> int:
-    return group.ports * group_headroom_bytes(group.headroom)
+def _group_demand(group: buffer_pools.PortGroup) -> int:
+    return group.ports * buffer_pools.group_headroom_bytes(group.headroom)
 
 
-def _list_ports(groups: Sequence[PortGroup]) -> str:
+def _list_ports(groups: Sequence[buffer_pools.PortGroup]) -> str:
     return ", ".join(f"{g.ports} x {g.speed_gbps}G {g.headroom.cable_m} m" for g in groups)
 
 
@@ -227,7 +223,9 @@ def format_count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}es"
 
 
-def floor_findings(model: SwitchModel, groups: Sequence[PortGroup], mtu: int) -> Iterator[QosFinding]:
+def floor_findings(
+    model: SwitchModel, groups: Sequence[buffer_pools.PortGroup], mtu: int
+) -> Iterator[QosFinding]:
     """Report problems with the headroom of each group of ports, from whichever source."""
     for group in groups:
         row = listed_row(model.buffers, group.speed_gbps, group.headroom.cable_m)
@@ -240,44 +238,50 @@ def floor_findings(model: SwitchModel, groups: Sequence[PortGroup], mtu: int) ->
             yield from _report_steps(model, group, row, mtu)
 
 
-def _report_low_headroom(model: SwitchModel, group: PortGroup, least: int) -> QosFinding:
+def _report_low_headroom(model: SwitchModel, group: buffer_pools.PortGroup, least: int) -> QosFinding:
     figures = group.headroom
     message = (
-        f"{group_name(group)} ports of {model.title} have {figures.xoff_bytes:,} bytes of headroom "
+        f"{buffer_pools.group_name(group)} ports of {model.title} have {figures.xoff_bytes:,} bytes of headroom "
         f"({_source_of_headroom(model, group)}); {least:,} arrive after a pause is due"
     )
     advice = "correct the row in a catalog file of your own, use another cable or switch, or accept it with a reason"
     return QosFinding("FAB5650", Severity.ERROR, message, advice)
 
 
-def _report_replaced_row(model: SwitchModel, group: PortGroup, row: HeadroomRow, least: int) -> QosFinding:
+def _report_replaced_row(
+    model: SwitchModel, group: buffer_pools.PortGroup, row: HeadroomRow, least: int
+) -> QosFinding:
     where = model.sources.get(f"buffers.rows.{row.speed_gbps}.{row.cable_m}", "catalog")
     why = "in a table whose figures for shorter cables are too small or larger"
     if row.xoff_bytes < least:
         why = f"less than the {least:,} that arrive after a pause is due"
+    name = buffer_pools.group_name(group)
     message = (
-        f"the {group_name(group)} row of {model.title} gives {row.xoff_bytes:,} bytes of headroom ({where}), {why}; "
+        f"the {name} row of {model.title} gives {row.xoff_bytes:,} bytes of headroom ({where}), {why}; "
         f"{group.headroom.xoff_bytes:,} are used instead ({_source_of_headroom(model, group)})"
     )
     return QosFinding("FAB5651", Severity.WARNING, message, "none needed; the plan has the larger figure")
 
 
-def _report_steps(model: SwitchModel, group: PortGroup, row: HeadroomRow, mtu: int) -> Iterator[QosFinding]:
+def _report_steps(
+    model: SwitchModel, group: buffer_pools.PortGroup, row: HeadroomRow, mtu: int
+) -> Iterator[QosFinding]:
     buffers = model.buffers
     siblings = [r for r in buffers.siblings if (r.speed_gbps, r.cable_m) == (row.speed_gbps, row.cable_m)]
     sound = [r for r in siblings if r.xoff_bytes >= floor_bytes(r.speed_gbps, r.cable_m, mtu)]
+    name = buffer_pools.group_name(group)
     for other in (*adjacent_rows(row, buffers.rows), *sound):
         if not is_steep(row, other, buffers.cell_bytes):
             continue
         message = (
-            f"headroom on {group_name(group)} ports of {model.title} is {row.xoff_bytes:,} bytes ({row.table}) and "
+            f"headroom on {name} ports of {model.title} is {row.xoff_bytes:,} bytes ({row.table}) and "
             f"{other.xoff_bytes:,} for {other.cable_m} m ({other.table}): the cables do not explain the step"
         )
         advice = "confirm the correct figure with the vendor, and set it in your own catalog file"
         yield QosFinding("FAB5652", Severity.WARNING, message, advice)
 
 
-def _source_of_headroom(model: SwitchModel, group: PortGroup) -> str:
+def _source_of_headroom(model: SwitchModel, group: buffer_pools.PortGroup) -> str:
     figures = group.headroom
     path = f"buffers.rows.{group.speed_gbps}.{figures.cable_m}"
     cited = model.sources.get(path if figures.source.startswith("table") else "buffers.formula")

@@ -12,29 +12,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass, replace
-from fabricc.catalog.model import (
-    TABLE_MTU_BYTES,
-    Buffers,
-    Formula,
-    HeadroomRow,
-    SpectrumFigures,
-    TofinoFigures,
-)
+from fabricc.catalog import model
 from fabricc.fabric.qos import Headroom
-from fabricc.front.qos.wire import (
-    KIB,
-    QUANTUM_BYTES,
-    SMALLEST_FRAME_BYTES,
-    Computed,
-    Step,
-    annex_headroom,
-    bytes_in,
-    cable_bytes,
-    cell_factor,
-    floor_bytes,
-    pause_quanta,
-    up_to_kib,
-)
+from fabricc.front.qos import wire
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,10 +54,10 @@ class FormulaVersion:
     compensated: bool = False
 
 
-CONSTANT_PEER = FormulaVersion("constant-peer", False, False, False, True, KIB)
+CONSTANT_PEER = FormulaVersion("constant-peer", False, False, False, True, wire.KIB)
 """Reproduces the shipped tables of SN2700 (15 of 15 rows), SN3700 (18 of 18) and SN4700 (21 of 21)."""
 
-PACKET_SHARE = FormulaVersion("packet-share", False, True, True, True, KIB)
+PACKET_SHARE = FormulaVersion("packet-share", False, True, True, True, wire.KIB)
 """Reproduces xoff of SN5600-V256 (24 of 24 rows; lossless MTU 4096, 50 % small packets)."""
 
 BYTE_SHARE = FormulaVersion("byte-share", True, True, True, False, 0)
@@ -87,7 +67,7 @@ BYTE_SHARE = FormulaVersion("byte-share", True, True, True, False, 0)
 COMPENSATED = FormulaVersion("compensated", True, True, True, False, 0, compensated=True)
 """The same file in the branch 202605 and on master (sonic-swss pull requests 4757 and 4797)."""
 
-REDUCED_COMPENSATION_BYTES = 2 * KIB
+REDUCED_COMPENSATION_BYTES = 2 * wire.KIB
 """Addition of `COMPENSATED` if the share of small packets is less than all."""
 
 VERSIONS = {version.name: version for version in (CONSTANT_PEER, PACKET_SHARE, BYTE_SHARE, COMPENSATED)}
@@ -97,20 +77,20 @@ def small_packet_share(small_percent: int, lossless_mtu_bytes: int, version: For
     """Return the percentage that the cell factor applies to, for `small_percent` smallest frames among full ones."""
     if version.share_by_count or small_percent == 0:
         return Fraction(small_percent)
-    total = small_percent * SMALLEST_FRAME_BYTES + (100 - small_percent) * lossless_mtu_bytes
-    return Fraction(100 * SMALLEST_FRAME_BYTES * 100, total)
+    total = small_percent * wire.SMALLEST_FRAME_BYTES + (100 - small_percent) * lossless_mtu_bytes
+    return Fraction(100 * wire.SMALLEST_FRAME_BYTES * 100, total)
 
 
 def spectrum_headroom(
-    figures: SpectrumFigures,
+    figures: model.SpectrumFigures,
     speed_gbps: int,
     cable_m: int,
-    mtu_bytes: int = TABLE_MTU_BYTES,
+    mtu_bytes: int = model.TABLE_MTU_BYTES,
     *,
     lanes: int = 4,
     shared_pool: bool = False,
     version: FormulaVersion | None = None,
-) -> Computed:
+) -> wire.Computed:
     """Headroom by the Spectrum formula, without a gearbox.
 
     `xoff = ceil_KiB(lossless MTU + (MTU + cable + MAC/PHY + peer + tile) * occupancy)`, and what the version
@@ -130,50 +110,52 @@ def spectrum_headroom(
         ValueError: the version needs pause quanta and none are known for the speed.
     """
     version = version or VERSIONS[figures.version]
-    known = figures.quanta_800g if speed_gbps == FASTEST_GBPS else pause_quanta(speed_gbps)
+    known = figures.quanta_800g if speed_gbps == FASTEST_GBPS else wire.pause_quanta(speed_gbps)
     quanta = known if version.quanta else None
     if version.quanta and quanta is None:
         raise ValueError(f"no pause response time is known for {speed_gbps} Gb/s")
-    peer = Fraction(quanta * QUANTUM_BYTES) if quanta is not None else CONSTANT_PEER_KIB * KIB
-    cable = cable_bytes(speed_gbps, cable_m)
-    mac_phy = Fraction(str(figures.mac_phy_delay_kb)) * KIB
-    tile = bytes_in(speed_gbps, TILE_NS) if figures.tile and version.tile else Fraction(0)
-    factor = cell_factor(figures.cell_bytes, whole_cells=version.whole_cells)
+    peer = Fraction(quanta * wire.QUANTUM_BYTES) if quanta is not None else CONSTANT_PEER_KIB * wire.KIB
+    cable = wire.cable_bytes(speed_gbps, cable_m)
+    mac_phy = Fraction(str(figures.mac_phy_delay_kb)) * wire.KIB
+    tile = wire.bytes_in(speed_gbps, TILE_NS) if figures.tile and version.tile else Fraction(0)
+    factor = wire.cell_factor(figures.cell_bytes, whole_cells=version.whole_cells)
     share = small_packet_share(figures.small_packet_percent, figures.lossless_mtu_bytes, version)
     occupancy = (100 - share + share * factor) / 100
     delayed = mtu_bytes + cable + mac_phy + peer + tile
     exact = figures.lossless_mtu_bytes + delayed * occupancy
-    xoff = up_to_kib(exact)
+    xoff = wire.up_to_kib(exact)
     if version.compensated:
-        xoff += figures.compensation_kb * KIB
-        worst = up_to_kib(figures.lossless_mtu_bytes + delayed * factor)
+        xoff += figures.compensation_kb * wire.KIB
+        worst = wire.up_to_kib(figures.lossless_mtu_bytes + delayed * factor)
         reduced = not shared_pool and figures.small_packet_percent != 100
         if reduced and xoff + REDUCED_COMPENSATION_BYTES < worst:
             xoff += REDUCED_COMPENSATION_BYTES
     xon = spectrum_xon_bytes(figures, lanes, version)
     size = xon if shared_pool else private_size_bytes(xon, xoff, lanes, mtu_bytes)
     steps = (
-        Step("lossless packet", figures.lossless_mtu_bytes, "B", "catalog"),
-        Step("MTU", mtu_bytes, "B", "a frame that is being sent when the pause is due"),
-        Step("cable", cable, "B", "both ways, 198,000 km/s"),
-        Step("MAC and PHY", mac_phy, "B", _ASIC),
-        Step("peer", peer, "B", "quanta * 512 bit" if quanta is not None else "3.8 KiB at any speed"),
-        Step("tile", tile, "B", f"speed * {TILE_NS} ns" if tile else "none in this ASIC or version"),
-        Step("worst cell factor", factor, "", f"cell of {figures.cell_bytes} B / 64 B"),
-        Step("small packets", share, "%", "of packets" if version.share_by_count else "of bytes"),
-        Step("occupancy", occupancy, "", "cell factor by share of small packets"),
+        wire.Step("lossless packet", figures.lossless_mtu_bytes, "B", "catalog"),
+        wire.Step("MTU", mtu_bytes, "B", "a frame that is being sent when the pause is due"),
+        wire.Step("cable", cable, "B", "both ways, 198,000 km/s"),
+        wire.Step("MAC and PHY", mac_phy, "B", _ASIC),
+        wire.Step("peer", peer, "B", "quanta * 512 bit" if quanta is not None else "3.8 KiB at any speed"),
+        wire.Step("tile", tile, "B", f"speed * {TILE_NS} ns" if tile else "none in this ASIC or version"),
+        wire.Step("worst cell factor", factor, "", f"cell of {figures.cell_bytes} B / 64 B"),
+        wire.Step("small packets", share, "%", "of packets" if version.share_by_count else "of bytes"),
+        wire.Step("occupancy", occupancy, "", "cell factor by share of small packets"),
     )
-    return Computed(f"Spectrum formula {version.name}", steps, exact, xoff, xon, size)
+    return wire.Computed(f"Spectrum formula {version.name}", steps, exact, xoff, xon, size)
 
 
 def private_size_bytes(xon_bytes: int, xoff_bytes: int, lanes: int, mtu_bytes: int) -> int:
     """Return the size of a group with private headroom in KiB: xon, xoff, an MTU on 8 lanes."""
-    return up_to_kib(xoff_bytes + xon_bytes + (mtu_bytes if lanes >= 8 else 0))
+    return wire.up_to_kib(xoff_bytes + xon_bytes + (mtu_bytes if lanes >= 8 else 0))
 
 
-def spectrum_xon_bytes(figures: SpectrumFigures, lanes: int, version: FormulaVersion = BYTE_SHARE) -> int:
+def spectrum_xon_bytes(
+    figures: model.SpectrumFigures, lanes: int, version: FormulaVersion = BYTE_SHARE
+) -> int:
     """Return what the ASIC's pipeline holds, twice that for an 8-lane port: xon, and the reserve of a lossy group."""
-    whole = up_to_kib(figures.pipeline_latency_kb * KIB)
+    whole = wire.up_to_kib(figures.pipeline_latency_kb * wire.KIB)
     return 2 * whole - version.eight_lanes_less if lanes >= 8 else whole
 
 
@@ -182,8 +164,14 @@ _SPECTRUM_DYNAMIC_TH = 0
 
 
 def compute_headroom(
-    formula: Formula, speed_gbps: int, cable_m: int, mtu: int, *, lanes: int = 4, shared_pool: bool = False
-) -> Computed | None:
+    formula: model.Formula,
+    speed_gbps: int,
+    cable_m: int,
+    mtu: int,
+    *,
+    lanes: int = 4,
+    shared_pool: bool = False,
+) -> wire.Computed | None:
     """Headroom by the formula of an ASIC; None for a speed that the formula does not know.
 
     Args:
@@ -194,17 +182,17 @@ def compute_headroom(
         lanes: SerDes lanes of the port.
         shared_pool: whether headroom comes out of a pool that all groups share.
     """
-    if isinstance(formula, TofinoFigures):
+    if isinstance(formula, model.TofinoFigures):
         return tofino_headroom(formula, speed_gbps, cable_m, mtu)
-    if pause_quanta(speed_gbps) is None:
+    if wire.pause_quanta(speed_gbps) is None:
         return None
-    if isinstance(formula, SpectrumFigures):
+    if isinstance(formula, model.SpectrumFigures):
         return spectrum_headroom(formula, speed_gbps, cable_m, mtu, lanes=lanes, shared_pool=shared_pool)
-    return annex_headroom(formula, speed_gbps, cable_m, mtu)
+    return wire.annex_headroom(formula, speed_gbps, cable_m, mtu)
 
 
 def find_headroom(
-    buffers: Buffers,
+    buffers: model.Buffers,
     speed_gbps: int,
     cable_m: int,
     mtu: int,
@@ -249,11 +237,11 @@ def _order(figures: Headroom) -> tuple[int, int]:
     return figures.xoff_bytes, figures.cable_m
 
 
-def _below_floor(row: HeadroomRow, mtu: int) -> bool:
-    return row.xoff_bytes < floor_bytes(row.speed_gbps, row.cable_m, mtu)
+def _below_floor(row: model.HeadroomRow, mtu: int) -> bool:
+    return row.xoff_bytes < wire.floor_bytes(row.speed_gbps, row.cable_m, mtu)
 
 
-def _decreases(rows: Sequence[HeadroomRow]) -> bool:
+def _decreases(rows: Sequence[model.HeadroomRow]) -> bool:
     """Return whether a longer cable has less headroom than a shorter one."""
     xoff = [row.xoff_bytes for row in sorted(rows, key=lambda each: each.cable_m)]
     return xoff != sorted(xoff)
@@ -268,9 +256,9 @@ class _Port(NamedTuple):
     shared_pool: bool
 
 
-def _headroom_of_row(buffers: Buffers, port: _Port, row: HeadroomRow) -> Headroom:
+def _headroom_of_row(buffers: model.Buffers, port: _Port, row: model.HeadroomRow) -> Headroom:
     size = row.size_bytes
-    if isinstance(buffers.formula, SpectrumFigures):
+    if isinstance(buffers.formula, model.SpectrumFigures):
         if port.shared_pool:
             size = row.xon_bytes
         elif row.size_bytes == row.xon_bytes:
@@ -286,7 +274,7 @@ def _headroom_of_row(buffers: Buffers, port: _Port, row: HeadroomRow) -> Headroo
     )
 
 
-def _headroom_by_formula(buffers: Buffers, port: _Port, cable_m: int) -> Headroom | None:
+def _headroom_by_formula(buffers: model.Buffers, port: _Port, cable_m: int) -> Headroom | None:
     if buffers.formula is None:
         return None
     result = compute_headroom(
@@ -306,22 +294,22 @@ def _headroom_by_formula(buffers: Buffers, port: _Port, cable_m: int) -> Headroo
     )
 
 
-def listed_row(buffers: Buffers, speed_gbps: int, cable_m: int) -> HeadroomRow | None:
+def listed_row(buffers: model.Buffers, speed_gbps: int, cable_m: int) -> model.HeadroomRow | None:
     """Return the row of the exact speed and the shortest listed length not below the cable's; None without one."""
     fitting = (row for row in buffers.rows if row.speed_gbps == speed_gbps and row.cable_m >= cable_m)
     return min(fitting, key=lambda row: row.cable_m, default=None)
 
 
-def longest_listed_m(buffers: Buffers, speed_gbps: int) -> int | None:
+def longest_listed_m(buffers: model.Buffers, speed_gbps: int) -> int | None:
     """Return the longest cable that the table lists for a speed; None when it lists none."""
     return max((row.cable_m for row in buffers.rows if row.speed_gbps == speed_gbps), default=None)
 
 
-def _dynamic_th(formula: Formula, rows: list[HeadroomRow]) -> int:
+def _dynamic_th(formula: model.Formula, rows: list[model.HeadroomRow]) -> int:
     """Alpha is the platform's: of its longest row, else stated with the formula, else of SONiC's Spectrum template."""
     if rows:
         return max(rows, key=lambda r: r.cable_m).dynamic_th
-    return _SPECTRUM_DYNAMIC_TH if isinstance(formula, SpectrumFigures) else formula.dynamic_th
+    return _SPECTRUM_DYNAMIC_TH if isinstance(formula, model.SpectrumFigures) else formula.dynamic_th
 
 
 FASTEST_WITH_QUANTA = 400
@@ -334,7 +322,9 @@ _MIXED_UNITS = Fraction(1000, 1024)
 """The formula divides bits by 8 * 1024, not 8 * 1000: cable and gearbox come out 2.3 % short of the physics."""
 
 
-def tofino_headroom(figures: TofinoFigures, speed_gbps: int, cable_m: int, mtu_bytes: int) -> Computed:
+def tofino_headroom(
+    figures: model.TofinoFigures, speed_gbps: int, cable_m: int, mtu_bytes: int
+) -> wire.Computed:
     """Headroom by the Tofino formula; the size is xon alone, as headroom always comes out of a shared pool.
 
     `xoff = ceil_KiB(lossless MTU + (MTU + cable + 2 gearboxes + MAC/PHY + peer) * occupancy)`, small packets
@@ -342,27 +332,33 @@ def tofino_headroom(figures: TofinoFigures, speed_gbps: int, cable_m: int, mtu_b
     PHY 0.8 KiB, response 9 KiB, gearbox 365 ns (sonic-buildimage platform/barefoot asic_table.j2 and
     peripheral_table.j2).
     """
-    quanta = pause_quanta(speed_gbps) if speed_gbps <= FASTEST_WITH_QUANTA else None
-    peer = Fraction(quanta * QUANTUM_BYTES if quanta is not None else figures.peer_response_kb * KIB)
+    quanta = wire.pause_quanta(speed_gbps) if speed_gbps <= FASTEST_WITH_QUANTA else None
+    peer = Fraction(
+        quanta * wire.QUANTUM_BYTES if quanta is not None else figures.peer_response_kb * wire.KIB
+    )
     if speed_gbps == DOUBLED_GBPS:
         peer *= 2
-    cable = cable_bytes(speed_gbps, cable_m) * _MIXED_UNITS
+    cable = wire.cable_bytes(speed_gbps, cable_m) * _MIXED_UNITS
     gearboxes = 2 * Fraction(speed_gbps * 1000 * figures.gearbox_delay_ns, 8 * 1024)
-    mac_phy = Fraction(str(figures.mac_phy_delay_kb)) * KIB
-    factor = cell_factor(figures.cell_bytes, whole_cells=False)
+    mac_phy = Fraction(str(figures.mac_phy_delay_kb)) * wire.KIB
+    factor = wire.cell_factor(figures.cell_bytes, whole_cells=False)
     share = figures.small_packet_percent
     occupancy = (100 - share + share * factor) / 100
     exact = figures.lossless_mtu_bytes + (mtu_bytes + cable + gearboxes + mac_phy + peer) * occupancy
-    xon = up_to_kib(figures.pipeline_latency_kb * KIB)
+    xon = wire.up_to_kib(figures.pipeline_latency_kb * wire.KIB)
     steps = (
-        Step("lossless packet", figures.lossless_mtu_bytes, "B", "catalog"),
-        Step("MTU", mtu_bytes, "B", "a frame that is being sent when the pause is due"),
-        Step("cable", cable, "B", "both ways, 198,000 km/s, by the formula's 8 * 1024"),
-        Step("gearboxes", gearboxes, "B", f"two of {figures.gearbox_delay_ns} ns, by the formula's 8 * 1024"),
-        Step("MAC and PHY", mac_phy, "B", "ASIC table of the platform"),
-        Step("peer", peer, "B", "quanta * 512 bit" if quanta is not None else "ASIC table of the platform"),
-        Step("worst cell factor", factor, "", f"cell of {figures.cell_bytes} B / 64 B"),
-        Step("small packets", share, "%", "of packets"),
-        Step("occupancy", occupancy, "", "cell factor by share of small packets"),
+        wire.Step("lossless packet", figures.lossless_mtu_bytes, "B", "catalog"),
+        wire.Step("MTU", mtu_bytes, "B", "a frame that is being sent when the pause is due"),
+        wire.Step("cable", cable, "B", "both ways, 198,000 km/s, by the formula's 8 * 1024"),
+        wire.Step(
+            "gearboxes", gearboxes, "B", f"two of {figures.gearbox_delay_ns} ns, by the formula's 8 * 1024"
+        ),
+        wire.Step("MAC and PHY", mac_phy, "B", "ASIC table of the platform"),
+        wire.Step(
+            "peer", peer, "B", "quanta * 512 bit" if quanta is not None else "ASIC table of the platform"
+        ),
+        wire.Step("worst cell factor", factor, "", f"cell of {figures.cell_bytes} B / 64 B"),
+        wire.Step("small packets", share, "%", "of packets"),
+        wire.Step("occupancy", occupancy, "", "cell factor by share of small packets"),
     )
-    return Computed(f"Tofino formula {figures.version}", steps, exact, up_to_kib(exact), xon, xon)
+    return wire.Computed(f"Tofino formula {figures.version}", steps, exact, wire.up_to_kib(exact), xon, xon)

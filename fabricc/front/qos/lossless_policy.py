@@ -7,29 +7,10 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Severity
 from fabricc.catalog.model import TABLE_MTU_BYTES
 from fabricc.fabric.qos import Ecn, Headroom, PortProfile, SwitchQos, TrafficClass, VendorPolicy, Watchdog
-from fabricc.front.qos.ecn import (
-    DCQCN,
-    LOW_BDP_SHARE,
-    FixedMarking,
-    Marking,
-    MarkingProfile,
-    bdp_bytes,
-    ceiling_bytes,
-    ecn_thresholds,
-    pause_point_bytes,
-    published_by,
-    wanted_thresholds,
-)
+from fabricc.front.qos import ecn, pools
 from fabricc.front.qos.finding import QosFinding
 from fabricc.front.qos.fit import Request, fit_findings, floor_findings
 from fabricc.front.qos.headroom import find_headroom, longest_listed_m
-from fabricc.front.qos.pools import (
-    PortGroup,
-    group_name,
-    has_shared_headroom,
-    profile_name,
-    smallest_pause_point_bytes,
-)
 from fabricc.front.qos.wire import down_to_cell
 
 if TYPE_CHECKING:
@@ -89,7 +70,7 @@ def switch_qos(
     base_rtt_ns: Mapping[LinkKind, int] | int,
     *,
     port_count: int | None = None,
-    marking: Marking = DCQCN,
+    marking: ecn.Marking = ecn.DCQCN,
     oversubscription: Fraction | None = None,
     pool_settable: bool = True,
     longest_cable_m: int | None = None,
@@ -143,13 +124,13 @@ def switch_qos(
     divided, overflow = fit_findings(request)
     findings += overflow
     findings += _unused_oversubscription(model, oversubscription)
-    names = {kind: profile_name(kind[0], figures.cable_m) for kind, figures in found.items()}
+    names = {kind: pools.profile_name(kind[0], figures.cable_m) for kind, figures in found.items()}
     profiles = [_profile_without_ecn(group) for group in groups if not marked]
     if marked:
         lossy_alpha = model.buffers.pools.lossy_egress_alpha
-        pause = smallest_pause_point_bytes(divided.shared_bytes, groups, lossless, lossy_alpha)
+        pause = pools.smallest_pause_point_bytes(divided.shared_bytes, groups, lossless, lossy_alpha)
         for group in groups:
-            kinds = [kind for kind, name in names.items() if name == group_name(group)]
+            kinds = [kind for kind, name in names.items() if name == pools.group_name(group)]
             rtt = max(round_trip_ns(base_rtt_ns, kind) for kind in kinds)
             profile, wrong = _profile_of_group(model, group, marking, pause, mtu, rtt)
             findings += wrong
@@ -172,7 +153,7 @@ def _marking_policy(
     links: Mapping[LinkKind, int],
     mtu: int,
     base_rtt_ns: Mapping[LinkKind, int] | int,
-    marking: Marking,
+    marking: ecn.Marking,
 ) -> tuple[SwitchQos, tuple[QosFinding, ...], Mapping[LinkKind, str]]:
     """Return the policy of a fabric without a lossless class: thresholds by port speed where a class is marked.
 
@@ -189,7 +170,9 @@ def _marking_policy(
         kinds = [kind for kind in links if kind[0] == speed]
         rtt = max(round_trip_ns(base_rtt_ns, kind) for kind in kinds)
         keep = _keeps_thresholds(model, marking)
-        thresholds = ecn_thresholds(speed, rtt, drop, mtu=mtu, cell_bytes=cell, marking=marking, keep=keep)
+        thresholds = ecn.ecn_thresholds(
+            speed, rtt, drop, mtu=mtu, cell_bytes=cell, marking=marking, keep=keep
+        )
         if thresholds is None:
             findings.append(_no_thresholds(model, speed, drop))
             continue
@@ -207,7 +190,7 @@ def drop_point_bytes(model: SwitchModel, links: Mapping[LinkKind, int], marked_c
 
     The whole packet buffer is shared with alpha 1, the smallest that the stock configurations give to lossy queues.
     """
-    return pause_point_bytes(model.buffers.total_bytes, 0, marked_classes * sum(links.values()))
+    return ecn.pause_point_bytes(model.buffers.total_bytes, 0, marked_classes * sum(links.values()))
 
 
 def _no_thresholds(model: SwitchModel, speed_gbps: int, drop_bytes: int) -> QosFinding:
@@ -228,7 +211,7 @@ def headroom_of_kind(
         *kind,
         mtu,
         lanes=most_lanes(model, kind[0]),
-        shared_pool=has_shared_headroom(model.buffers, oversubscription),
+        shared_pool=pools.has_shared_headroom(model.buffers, oversubscription),
     )
 
 
@@ -240,7 +223,7 @@ def most_lanes(model: SwitchModel, speed_gbps: int) -> int:
 
 def port_groups(
     model: SwitchModel, links: Mapping[LinkKind, int], found: Mapping[LinkKind, Headroom]
-) -> tuple[PortGroup, ...]:
+) -> tuple[pools.PortGroup, ...]:
     """Return ports by speed and looked-up length, ascending."""
     ports: dict[LinkKind, int] = {}
     figures: dict[LinkKind, Headroom] = {}
@@ -249,7 +232,7 @@ def port_groups(
         ports[key] = ports.get(key, 0) + links[speed, length]
         figures[key] = headroom_of_kind
     return tuple(
-        PortGroup(key[0], ports[key], most_lanes(model, key[0]), figures[key]) for key in sorted(ports)
+        pools.PortGroup(key[0], ports[key], most_lanes(model, key[0]), figures[key]) for key in sorted(ports)
     )
 
 
@@ -258,17 +241,19 @@ def round_trip_ns(base_rtt_ns: Mapping[LinkKind, int] | int, kind: LinkKind) -> 
     return base_rtt_ns if isinstance(base_rtt_ns, int) else base_rtt_ns[kind]
 
 
-def _profile_without_ecn(group: PortGroup) -> PortProfile:
-    return PortProfile(group_name(group), group.speed_gbps, group.headroom.cable_m, group.headroom, None)
+def _profile_without_ecn(group: pools.PortGroup) -> PortProfile:
+    return PortProfile(
+        pools.group_name(group), group.speed_gbps, group.headroom.cable_m, group.headroom, None
+    )
 
 
 def _profile_of_group(
-    model: SwitchModel, group: PortGroup, marking: Marking, pause: int, mtu: int, rtt_ns: int
+    model: SwitchModel, group: pools.PortGroup, marking: ecn.Marking, pause: int, mtu: int, rtt_ns: int
 ) -> tuple[PortProfile, list[QosFinding]]:
     """Return the profile of a group, without thresholds when none fit below PFC (the budget reports it)."""
-    name, cell = group_name(group), model.buffers.cell_bytes
+    name, cell = pools.group_name(group), model.buffers.cell_bytes
     keep = _keeps_thresholds(model, marking)
-    thresholds = ecn_thresholds(
+    thresholds = ecn.ecn_thresholds(
         group.speed_gbps, rtt_ns, pause, mtu=mtu, cell_bytes=cell, marking=marking, keep=keep
     )
     if thresholds is None:
@@ -282,7 +267,7 @@ def _marking_findings(
     model: SwitchModel,
     profile: PortProfile,
     thresholds: Ecn,
-    marking: Marking,
+    marking: ecn.Marking,
     most_bytes: int,
     mtu: int,
     rtt_ns: int,
@@ -294,14 +279,18 @@ def _marking_findings(
     """
     name, speed, cell = profile.name, profile.speed_gbps, model.buffers.cell_bytes
     findings = []
-    if isinstance(marking, FixedMarking):
-        requested = wanted_thresholds(marking, speed, rtt_ns, mtu=mtu, cell_bytes=cell)
+    if isinstance(marking, ecn.FixedMarking):
+        requested = ecn.wanted_thresholds(marking, speed, rtt_ns, mtu=mtu, cell_bytes=cell)
         given = (thresholds.min_bytes, thresholds.max_bytes)
         if thresholds.above_pause or requested != given:
-            highest = ceiling_bytes(most_bytes, mtu, cell)
+            highest = ecn.ceiling_bytes(most_bytes, mtu, cell)
             findings.append(_beyond_bound(model, bound, marking, (requested, given), highest))
-    bdp = bdp_bytes(speed, rtt_ns)
-    share = min(LOW_BDP_SHARE, marking.min_bdp) if isinstance(marking, MarkingProfile) else LOW_BDP_SHARE
+    bdp = ecn.bdp_bytes(speed, rtt_ns)
+    share = (
+        min(ecn.LOW_BDP_SHARE, marking.min_bdp)
+        if isinstance(marking, ecn.MarkingProfile)
+        else ecn.LOW_BDP_SHARE
+    )
     if thresholds.min_bytes < down_to_cell(int(share * bdp), cell):
         message = (
             f"{model.title} starts marking on {name} ports at {thresholds.min_bytes:,} bytes already, below "
@@ -313,25 +302,25 @@ def _marking_findings(
 
 
 def _format_share(share: Fraction) -> str:
-    return "a fifth" if share == LOW_BDP_SHARE else f"{float(share):.2f}"
+    return "a fifth" if share == ecn.LOW_BDP_SHARE else f"{float(share):.2f}"
 
 
-def _keeps_thresholds(model: SwitchModel, marking: Marking) -> bool:
+def _keeps_thresholds(model: SwitchModel, marking: ecn.Marking) -> bool:
     """Return whether fixed thresholds stay as they are although PFC may act first.
 
     The numbers of a spec are never changed. A preset is kept where its maker publishes it for this switch, and where
     the buffer figures are assumed: an assumption does not outweigh a published setting.
     """
-    if not isinstance(marking, FixedMarking):
+    if not isinstance(marking, ecn.FixedMarking):
         return False
     return marking.stated or bool(_reason_to_keep(model, marking))
 
 
-def _reason_to_keep(model: SwitchModel, marking: FixedMarking) -> str:
+def _reason_to_keep(model: SwitchModel, marking: ecn.FixedMarking) -> str:
     """Why thresholds above the bound are kept with a warning; empty where there is no reason."""
     if marking.of_system:
         return f"the system has them ({marking.source})"
-    if source := published_by(model.vendor, marking):
+    if source := ecn.published_by(model.vendor, marking):
         return f"the maker publishes these thresholds ({source})"
     if model.sources.get("buffers.pools", "").startswith("assumed"):
         return "the buffer pools of the switch are assumed"
@@ -341,7 +330,7 @@ def _reason_to_keep(model: SwitchModel, marking: FixedMarking) -> str:
 def _beyond_bound(
     model: SwitchModel,
     bound: str,
-    marking: FixedMarking,
+    marking: ecn.FixedMarking,
     thresholds: tuple[tuple[int, int], tuple[int, int]],
     highest: int,
 ) -> QosFinding:
@@ -367,7 +356,7 @@ def _beyond_bound(
 
 
 def _unused_oversubscription(model: SwitchModel, oversubscription: Fraction | None) -> list[QosFinding]:
-    if oversubscription is None or has_shared_headroom(model.buffers, oversubscription):
+    if oversubscription is None or pools.has_shared_headroom(model.buffers, oversubscription):
         return []
     message = f"{model.title} has no shared headroom pool, so an oversubscription of it has no effect"
     return [QosFinding("FAB4013", Severity.WARNING, message, "remove it where no switch has such a pool")]
@@ -427,7 +416,7 @@ def _listed_speeds(buffers: Buffers, speed_gbps: int) -> str:
     return f"its table lists {listed}; {between}; for hosts name another `tors.model`"
 
 
-def _row_findings(model: SwitchModel, groups: tuple[PortGroup, ...], mtu: int) -> list[QosFinding]:
+def _row_findings(model: SwitchModel, groups: tuple[pools.PortGroup, ...], mtu: int) -> list[QosFinding]:
     """Report table rows that do not hold for this MTU, or that hold less than they promise."""
     from_table = [g for g in groups if g.headroom.source.startswith("table")]
     findings = []
@@ -444,7 +433,7 @@ def _row_findings(model: SwitchModel, groups: tuple[PortGroup, ...], mtu: int) -
         if row.xoff_bytes <= row.size_bytes < row.xon_bytes + row.xoff_bytes:
             short = row.xon_bytes + row.xoff_bytes - row.size_bytes
             message = (
-                f"the {group_name(group)} row of {model.title} gives a size of {row.size_bytes:,} bytes, "
+                f"the {pools.group_name(group)} row of {model.title} gives a size of {row.size_bytes:,} bytes, "
                 f"{short:,} less than its xon and xoff together"
             )
             advice = "the maker's table is short here; a catalog file of your own can correct the row"

@@ -5,25 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.catalog.model import TABLE_MTU_BYTES
-from fabricc.front.qos.ecn import (
-    DCQCN,
-    FLOOR_MTUS,
-    FixedMarking,
-    Marking,
-    bdp_bytes,
-    ceiling_bytes,
-    most_lossy_queues,
-    wanted_thresholds,
-)
+from fabricc.front.qos import ecn, lossless_policy
 from fabricc.front.qos.headroom import compute_headroom
-from fabricc.front.qos.lossless_policy import (
-    LinkKind,
-    drop_point_bytes,
-    headroom_of_kind,
-    longest_pause_ns,
-    port_groups,
-    round_trip_ns,
-)
 from fabricc.front.qos.pools import divide_buffer, group_name, has_shared_headroom, smallest_pause_point_bytes
 from fabricc.front.qos.wire import QUANTUM_BYTES, Step, cable_bytes, floor_bytes, floor_steps, pause_quanta
 
@@ -55,7 +38,7 @@ class _Case(NamedTuple):
     queues: int
     threshold: int
     pause: int
-    marking: Marking | None
+    marking: ecn.Marking | None
     oversubscription: Fraction | None
 
     def cited(self, key: str) -> str:
@@ -66,18 +49,20 @@ class _Case(NamedTuple):
 def build_worksheet(
     qos: SwitchQos,
     model: SwitchModel,
-    links: Mapping[LinkKind, int],
+    links: Mapping[lossless_policy.LinkKind, int],
     mtu: int,
-    base_rtt_ns: Mapping[LinkKind, int] | int,
+    base_rtt_ns: Mapping[lossless_policy.LinkKind, int] | int,
     *,
-    marking: Marking = DCQCN,
+    marking: ecn.Marking = ecn.DCQCN,
     oversubscription: Fraction | None = None,
 ) -> Mapping[str, tuple[Row, ...]]:
     """Profile name -> its lines, for the policy that `switch_qos` gave for the same arguments."""
-    tables = {kind: headroom_of_kind(model, kind, mtu, oversubscription) for kind in sorted(links)}
+    tables = {
+        kind: lossless_policy.headroom_of_kind(model, kind, mtu, oversubscription) for kind in sorted(links)
+    }
     found = {kind: figures for kind, figures in tables.items() if figures is not None}
     profiles = {p.name: p for p in qos.profiles}
-    groups = port_groups(model, links, found) if profiles else ()
+    groups = lossless_policy.port_groups(model, links, found) if profiles else ()
     classes = len(qos.lossless)
     if not classes:
         return _marking_sheets(qos, model, links, mtu, base_rtt_ns, marking)
@@ -95,7 +80,7 @@ def build_worksheet(
         if (profile := profiles.get(group_name(group))) is None or profile.headroom is None:
             continue
         kinds = [k for k, f in found.items() if (k[0], f.cable_m) == (group.speed_gbps, profile.cable_m)]
-        rtt = max(round_trip_ns(base_rtt_ns, kind) for kind in kinds)
+        rtt = max(lossless_policy.round_trip_ns(base_rtt_ns, kind) for kind in kinds)
         longest = max(length for _, length in kinds)
         steps = (
             *_link_steps(group, longest),
@@ -113,18 +98,18 @@ def build_worksheet(
 def _marking_sheets(
     qos: SwitchQos,
     model: SwitchModel,
-    links: Mapping[LinkKind, int],
+    links: Mapping[lossless_policy.LinkKind, int],
     mtu: int,
-    base_rtt_ns: Mapping[LinkKind, int] | int,
-    marking: Marking,
+    base_rtt_ns: Mapping[lossless_policy.LinkKind, int] | int,
+    marking: ecn.Marking,
 ) -> Mapping[str, tuple[Row, ...]]:
     """Return the lines of the profiles of a fabric without a lossless class, which only mark."""
-    drop, cell = drop_point_bytes(model, links, len(qos.marked)), model.buffers.cell_bytes
+    drop, cell = lossless_policy.drop_point_bytes(model, links, len(qos.marked)), model.buffers.cell_bytes
     sheets: dict[str, tuple[Row, ...]] = {}
     for profile in qos.profiles:
         kinds = [kind for kind in links if kind[0] == profile.speed_gbps]
-        rtt = max(round_trip_ns(base_rtt_ns, kind) for kind in kinds)
-        low, high = wanted_thresholds(marking, profile.speed_gbps, rtt, mtu=mtu, cell_bytes=cell)
+        rtt = max(lossless_policy.round_trip_ns(base_rtt_ns, kind) for kind in kinds)
+        low, high = ecn.wanted_thresholds(marking, profile.speed_gbps, rtt, mtu=mtu, cell_bytes=cell)
         rule = f"{marking.name}: {marking.source}"
         buffer = model.sources.get("buffers.total_bytes", "catalog")
         steps = [
@@ -132,13 +117,16 @@ def _marking_sheets(
             Step("cable", profile.cable_m, "m", "spec, the longest of these ports"),
             Step("ports", sum(links[kind] for kind in kinds), "", "plan"),
             Step("base round trip", rtt, "ns", "cables, forwarding and NICs"),
-            Step("BDP", bdp_bytes(profile.speed_gbps, rtt), "B", "rate * round trip"),
+            Step("BDP", ecn.bdp_bytes(profile.speed_gbps, rtt), "B", "rate * round trip"),
             Step("packet buffer", model.buffers.total_bytes, "B", buffer),
             Step("marked queues", len(qos.marked) * sum(links.values()), "", "marked classes of all ports"),
             Step("drop point", drop, "B", "buffer / (1 + queues): alpha 1, all of them as full"),
             Step("buffer cell", cell, "B", model.sources.get("buffers.cell_bytes", "catalog")),
             Step(
-                "highest Kmax", ceiling_bytes(drop, mtu, cell), "B", "drop point less one packet or 64 cells"
+                "highest Kmax",
+                ecn.ceiling_bytes(drop, mtu, cell),
+                "B",
+                "drop point less one packet or 64 cells",
             ),
             Step("Kmin as wanted", low, "B", rule),
             Step("Kmax as wanted", high, "B", rule),
@@ -162,7 +150,9 @@ def _link_steps(group: PortGroup, longest_m: int) -> Iterator[Step]:
     yield Step("cable, looked up", length, "m", group.headroom.source)
     yield Step("ports", group.ports, "", "plan")
     yield Step("on the cable, both ways", cable_bytes(speed, length), "B", "198,000 km/s")
-    yield Step("longest pause", longest_pause_ns(speed), "ns", "65,535 quanta, IEEE 802.3 annex 31B")
+    yield Step(
+        "longest pause", lossless_policy.longest_pause_ns(speed), "ns", "65,535 quanta, IEEE 802.3 annex 31B"
+    )
     if (quanta := pause_quanta(speed)) is not None:
         yield Step("pause response", quanta, "quanta", "IEEE 802.3 31B.3.7")
         yield Step("pause response, bytes", quanta * QUANTUM_BYTES, "B", "quanta * 512 bit")
@@ -240,7 +230,7 @@ def _pool_steps(case: _Case) -> Iterator[Step]:
 def _marking_steps(case: _Case, profile: PortProfile, rtt_ns: int) -> Iterator[Step]:
     marking, cell = case.marking, case.model.buffers.cell_bytes
     yield Step("base round trip", rtt_ns, "ns", "cables, forwarding and NICs")
-    yield Step("BDP", bdp_bytes(profile.speed_gbps, rtt_ns), "B", "rate * round trip")
+    yield Step("BDP", ecn.bdp_bytes(profile.speed_gbps, rtt_ns), "B", "rate * round trip")
     yield Step("congested queues", case.queues, "", "every lossless queue")
     if (lossy := case.divided.pools.lossy_egress_alpha) is not None:
         rule = case.cited("buffers.pools")
@@ -249,10 +239,10 @@ def _marking_steps(case: _Case, profile: PortProfile, rtt_ns: int) -> Iterator[S
     yield Step("pause point", case.pause, "B", rule)
     if marking is None:
         return
-    highest = ceiling_bytes(case.pause, case.mtu, cell)
-    low, high = wanted_thresholds(marking, profile.speed_gbps, rtt_ns, mtu=case.mtu, cell_bytes=cell)
+    highest = ecn.ceiling_bytes(case.pause, case.mtu, cell)
+    low, high = ecn.wanted_thresholds(marking, profile.speed_gbps, rtt_ns, mtu=case.mtu, cell_bytes=cell)
     rule = f"{marking.name}: {marking.source}"
-    floor = "" if isinstance(marking, FixedMarking) else f"; {FLOOR_MTUS} MTU at least"
+    floor = "" if isinstance(marking, ecn.FixedMarking) else f"; {ecn.FLOOR_MTUS} MTU at least"
     yield Step("buffer cell", cell, "B", case.cited("buffers.cell_bytes"))
     yield Step("highest Kmax", highest, "B", "pause point less one packet or 64 cells")
     yield Step("Kmin as wanted", low, "B", rule + floor)
@@ -264,7 +254,7 @@ def _marking_steps(case: _Case, profile: PortProfile, rtt_ns: int) -> Iterator[S
     yield Step("Pmax", profile.ecn.max_percent, "%", rule)
     if lossy is not None and profile.ecn.max_bytes:
         shared = case.divided.shared_bytes
-        most = most_lossy_queues(profile.ecn.max_bytes, shared, case.threshold, case.queues, lossy)
+        most = ecn.most_lossy_queues(profile.ecn.max_bytes, shared, case.threshold, case.queues, lossy)
         rule = "congested at the same time; with one more the switch pauses before it marks everything"
         yield Step("lossy queues, congested, most", most, "", rule)
 

@@ -11,20 +11,11 @@ from fabricc.base.documents.document import Document, clip
 from fabricc.base.documents.reader import MAX_BYTES, parse_yaml, too_large
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass, replace
+from fabricc.front.spec import networks
 from fabricc.front.spec.assemble import assemble_spec
 from fabricc.front.spec.document import Assumptions, Findings, fill_defaults
 from fabricc.front.spec.gpus import check_classes, check_network_senders
 from fabricc.front.spec.model import ClusterSpec, HostGroup
-from fabricc.front.spec.networks import (
-    INHERITED,
-    NUMBERED,
-    StatedGroups,
-    as_network,
-    groups_of,
-    number_networks,
-    section_of,
-    with_network,
-)
 from fabricc.front.spec.validate import name_problems, schema_problems
 
 if TYPE_CHECKING:
@@ -79,12 +70,12 @@ def read_spec(raw: bytes, file: str, numbers: Mapping[str, int] | None = None) -
     if isinstance(document.value, dict) and not any(code.code == "FAB1009" for _, code in problems):
         unfit = {path[0] for path, _ in problems if path} | {path[0] for path in document.broken if path}
         own, network, assumptions = document, None, Assumptions()
-        if "network" in document.value and not unfit & {"network", "infiniband", *NUMBERED}:
-            own, network = as_network(document, assumptions)
+        if "network" in document.value and not unfit & {"network", "infiniband", *networks.NUMBERED}:
+            own, network = networks.as_network(document, assumptions)
         spec, accept = assemble_spec(own, frozenset(map(str, unfit)), findings, assumptions)
         if spec is not None and network is not None:
-            spec = with_network(spec, network, document.value["network"])
-        if not unfit & {"networks", "management", *INHERITED}:
+            spec = networks.with_network(spec, network, document.value["network"])
+        if not unfit & {"networks", "management", *networks.INHERITED}:
             if spec is not None and spec.infiniband is not None and "networks" in document.value:
                 message = "`networks` needs an Ethernet fabric, not InfiniBand"
                 findings.error("FAB2114", message, "networks", help=BESIDE_INFINIBAND)
@@ -92,8 +83,8 @@ def read_spec(raw: bytes, file: str, numbers: Mapping[str, int] | None = None) -
                 message = "a spec of one network has no further networks"
                 help_ = "Remove `network`, or write a spec for each network with a `number` of its own."
                 findings.error("FAB2116", message, "network", help=help_)
-            networks = _read_networks(document, spec, numbers or {}, findings)
-            spec = spec and replace(spec, networks=networks)
+            further = _read_networks(document, spec, numbers or {}, findings)
+            spec = spec and replace(spec, networks=further)
     failed = any(each.severity is Severity.ERROR for each in findings.diagnostics)
     ordered = in_file_order(apply_severities(findings.diagnostics, accept))
     if failed:  # other errors may follow from a wrong model, which planning would report only without them
@@ -196,8 +187,10 @@ def _read_networks(
     """Return the specs of the further networks, each read as one of its own."""
     named, moved = document.value.get("networks", {}), document.value.get("moved", {})
     numbers = {moved.get(name, name) if name not in named else name: own for name, own in numbers.items()}
-    stated = number_networks(named, numbers)
-    sections = [section_of(document, name, stated[name]) for name in sorted(stated, key=stated.__getitem__)]
+    stated = networks.number_networks(named, numbers)
+    sections = [
+        networks.section_of(document, name, stated[name]) for name in sorted(stated, key=stated.__getitem__)
+    ]
     findings_of = {
         each.network.name: Findings(
             replace(each.document, value=each.document.value | {"groups": each.groups})
@@ -207,12 +200,14 @@ def _read_networks(
     alone = dict[str, tuple[HostGroup, ...]]()
     if spec is not None:
         parts = [
-            StatedGroups(name, each.groups, each.wiring, each.network.hosts_per_unit, findings_of[name])
+            networks.StatedGroups(
+                name, each.groups, each.wiring, each.network.hosts_per_unit, findings_of[name]
+            )
             for each in sections
             for name in [each.network.name]
         ]
         os = fill_defaults({"gpus": document.value["gpus"]}, Assumptions())["gpus"]["os"]
-        alone = groups_of(parts, [group.name for group in spec.gpus.groups], os)
+        alone = networks.groups_of(parts, [group.name for group in spec.gpus.groups], os)
     found = {}
     for section in sections:
         gpus, name = None, section.network.name

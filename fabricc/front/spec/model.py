@@ -22,17 +22,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.infiniband import ServiceClass
     from fabricc.fabric.model import CableKind
     from fabricc.fabric.tenants import TenantNumbers
-    from fabricc.front.spec.device_model import (
-        Acceptance,
-        DeviceRow,
-        LinkRow,
-        Management,
-        ManagementRow,
-        NosChoice,
-        OverlayFile,
-        Override,
-        Replacement,
-    )
+    from fabricc.front.spec import device_model
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +106,7 @@ class Tier:
     """
 
     model: str
-    nos: NosChoice
+    nos: device_model.NosChoice
     oversubscription: float | None = None
     count: int | None = None
     uplinks: int | None = None
@@ -379,11 +369,11 @@ class ClusterSpec:
     addressing: Addressing
     routing: Routing
     cables: Cables
-    management: Management
+    management: device_model.Management
     host_mtu: int
     switch_mtu: int
-    overrides: Mapping[str, Override]
-    accept: tuple[Acceptance, ...]
+    overrides: Mapping[str, device_model.Override]
+    accept: tuple[device_model.Acceptance, ...]
     congestion: Congestion = field(default_factory=Congestion)
     load_balancing: LoadBalancing = field(default_factory=LoadBalancing)
     headroom_oversubscription: Fraction | None = None
@@ -391,7 +381,7 @@ class ClusterSpec:
     infiniband: Infiniband | None = None
     planes_present: int = 0
     plane_split: str = ""
-    overlays: tuple[OverlayFile, ...] = ()
+    overlays: tuple[device_model.OverlayFile, ...] = ()
     unused_silent: bool = False
     descriptions: Descriptions = Descriptions()
     network: Network | None = None
@@ -400,12 +390,12 @@ class ClusterSpec:
     evpn: EvpnRequest | None = None
     tenants: tuple[TenantRequest, ...] = ()
     identities: Mapping[str, str] = field(default_factory=dict)
-    given_devices: tuple[DeviceRow, ...] = ()
-    given_links: tuple[LinkRow, ...] = ()
-    given_management: tuple[ManagementRow, ...] = ()
+    given_devices: tuple[device_model.DeviceRow, ...] = ()
+    given_links: tuple[device_model.LinkRow, ...] = ()
+    given_management: tuple[device_model.ManagementRow, ...] = ()
     given_racks: Mapping[str, str] = field(default_factory=dict)
     moved: Mapping[str, str] = field(default_factory=dict)
-    replaced: Mapping[str, Replacement] = field(default_factory=dict)
+    replaced: Mapping[str, device_model.Replacement] = field(default_factory=dict)
     retired: tuple[str, ...] = ()
     positions: Mapping[KeyPath, Position] = field(default_factory=dict, compare=False, repr=False)
     assumptions: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)

@@ -11,17 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.addresses import ASN_BLOCK
-from fabricc.front.spec.document import (
-    IPV4_POOLS,
-    IPV6_POOLS,
-    Assumptions,
-    Findings,
-    cluster_schema,
-    format_path,
-    join_words,
-    joins_switches,
-    unused_pools,
-)
+from fabricc.front.spec import document as spec_document
 from fabricc.front.spec.gpus import build_group
 from fabricc.front.spec.model import ClusterSpec, HostGroup, Network
 
@@ -58,7 +48,7 @@ class Section:
     groups: Sequence[Mapping[str, Any]]
     wiring: str
     rails_per_tor: int
-    assumptions: Assumptions
+    assumptions: spec_document.Assumptions
 
 
 def number_networks(names: Mapping[str, Any], locked_numbers: Mapping[str, int]) -> dict[str, int]:
@@ -74,7 +64,7 @@ def section_of(document: Document, name: str, number: int) -> Section:
     value |= {key: part for key, part in stated.items() if key not in _OWN}
     services = {k: v for k, v in document.value.get("management", {}).items() if k not in ADDRESSES}
     value["management"] = services | stated.get("management", {})
-    assumptions = Assumptions()
+    assumptions = spec_document.Assumptions()
     for path, part in free_numbers(number, value).items():
         section, key = path
         if key not in stated.get(section, {}):
@@ -84,7 +74,8 @@ def section_of(document: Document, name: str, number: int) -> Section:
     units, capacity = stated.get("hosts_per_unit"), stated.get("capacity")
     network = Network(name, number, stated.get("ports", name), units, capacity)
     nowhere = {
-        (key,): document.key_position(("networks", name)) for key in (*cluster_schema()["properties"], *_OWN)
+        (key,): document.key_position(("networks", name))
+        for key in (*spec_document.cluster_schema()["properties"], *_OWN)
     }
     places, of_values = (
         _map_positions(each, name) for each in (document.positions, document.value_positions)
@@ -96,7 +87,7 @@ def section_of(document: Document, name: str, number: int) -> Section:
     return Section(own, network, stated.get("groups", ()), wiring, rails_per_tor, assumptions)
 
 
-def as_network(document: Document, assumptions: Assumptions) -> tuple[Document, Network]:
+def as_network(document: Document, assumptions: spec_document.Assumptions) -> tuple[Document, Network]:
     """Return the document of a spec that is one network of the hosts, with the pools of its number, and the network."""
     stated: Mapping[str, Any] = document.value["network"]
     network = Network(stated["name"], stated.get("number", 1), stated.get("ports", stated["name"]), None)
@@ -111,7 +102,9 @@ def as_network(document: Document, assumptions: Assumptions) -> tuple[Document, 
     return replace(document, value=value), network
 
 
-def _with_ipoib_pool(value: Mapping[str, Any], number: int, assumptions: Assumptions) -> dict[str, Any]:
+def _with_ipoib_pool(
+    value: Mapping[str, Any], number: int, assumptions: spec_document.Assumptions
+) -> dict[str, Any]:
     """Return the document of an InfiniBand spec with a pool of IPoIB that no other network of the hosts has."""
     section = value.get("infiniband", {})
     ipoib = section.get("ipoib", {})
@@ -137,17 +130,21 @@ def free_numbers(number: int, value: Mapping[str, Any]) -> dict[tuple[str, str],
         "hosts": f"10.{octet}.0.0/13",
         "links": f"10.{octet + 8}.0.0/14",
         "loopbacks": f"10.{octet + 12}.0.0/14",
-        **{pool: f"fd00:0:{third + index:x}::/48" for index, pool in enumerate(IPV6_POOLS)},
+        **{pool: f"fd00:0:{third + index:x}::/48" for index, pool in enumerate(spec_document.IPV6_POOLS)},
     }
     stated = value.get("addressing", {})
-    defaults = cluster_schema()["properties"]["addressing"]["properties"]
-    unused = unused_pools(
+    defaults = spec_document.cluster_schema()["properties"]["addressing"]["properties"]
+    unused = spec_document.unused_pools(
         {key: stated.get(key, defaults[key]["default"]) for key in ("family", "fabric_links")},
-        joined=joins_switches(value),
+        joined=spec_document.joins_switches(value),
     )
-    base = cluster_schema()["properties"]["routing"]["properties"]["asn_base"]["default"]
+    base = spec_document.cluster_schema()["properties"]["routing"]["properties"]["asn_base"]["default"]
     return {
-        **{("addressing", pool): pools[pool] for pool in IPV4_POOLS + IPV6_POOLS if pool not in unused},
+        **{
+            ("addressing", pool): pools[pool]
+            for pool in spec_document.IPV4_POOLS + spec_document.IPV6_POOLS
+            if pool not in unused
+        },
         ("routing", "asn_base"): base + number * ASN_BLOCK,
         ("management", "network"): f"172.{17 + (number - 1) % 15}.0.0/16",
     }
@@ -227,7 +224,7 @@ class StatedGroups:
     groups: Sequence[Mapping[str, Any]]
     wiring: str
     hosts_per_unit: int | None
-    findings: Findings
+    findings: spec_document.Findings
 
 
 def groups_of(
@@ -298,7 +295,7 @@ def _read_joining_group(
     raw, path = section.groups[index], ("groups", index)
     name, own = raw["name"], next((key for key in raw if key not in _SHARED), None)
     if own is not None:
-        message = f"{format_path(path)}.{own} without a model"
+        message = f"{spec_document.format_path(path)}.{own} without a model"
         help_ = f"Set it where group '{name}' has its model, or add the model here."
         section.findings.error("FAB3231", message, *path, own, help=help_)
     elif not homes.get(name):
@@ -307,7 +304,7 @@ def _read_joining_group(
             "Leave it out.",
         )
         if name not in homes:
-            others = join_words([f"`{each}`" for each in sorted(groups)])
+            others = spec_document.join_words([f"`{each}`" for each in sorted(groups)])
             what = "has no model"
             help_ = f"Add `model` and `hosts`{f', or name {others}' if others else ''}."
         section.findings.error("FAB3231", f"group '{name}' {what}", *path, "name", help=help_)

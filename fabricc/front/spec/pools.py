@@ -8,29 +8,12 @@ from typing import TYPE_CHECKING, Any
 from netaddr import AddrFormatError, IPAddress, IPNetwork, IPSet
 
 from fabricc.base.values import replace
+from fabricc.fabric import model
 from fabricc.fabric.addresses import Pool
-from fabricc.fabric.model import (
-    SECRET_PREFIX,
-    Account,
-    CableKind,
-    LoginServers,
-    NtpKey,
-    Services,
-    Snmp,
-    SnmpUser,
-    SyslogTls,
-)
 from fabricc.fabric.out_of_band import IN_UNITS, ManagementNetwork, OtherDevices
 from fabricc.fabric.shape import TierName
+from fabricc.front.spec import document
 from fabricc.front.spec.device_model import Management, ManagementRequest, ManagementTier, NosChoice
-from fabricc.front.spec.document import (
-    IPV4_POOLS,
-    IPV6_POOLS,
-    Assumptions,
-    Findings,
-    format_path,
-    unused_pools,
-)
 from fabricc.front.spec.model import Addressing
 
 if TYPE_CHECKING:
@@ -45,15 +28,17 @@ SPECIAL = ("0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/3", "::/8", 
 PER_HOST = 8  # a BMC, the host's own port and three DPUs
 
 
-def build_addressing(raw: Mapping[str, Any], findings: Findings, *, joined: bool) -> Addressing | None:
+def build_addressing(
+    raw: Mapping[str, Any], findings: document.Findings, *, joined: bool
+) -> Addressing | None:
     """Return the pools as values; None when one is no network. `joined`: whether switches have links."""
     pools = {
         pool: network_of(raw[pool], ("addressing", pool), findings)
-        for pool in IPV4_POOLS + IPV6_POOLS
+        for pool in document.IPV4_POOLS + document.IPV6_POOLS
         if pool in raw
     }
     written = findings.document.positions
-    unused = unused_pools(raw, joined=joined)
+    unused = document.unused_pools(raw, joined=joined)
     for pool, why in unused.items():
         if ("addressing", pool) in written:
             message = f"addressing.{pool} is not used with {why}"
@@ -72,7 +57,7 @@ def build_addressing(raw: Mapping[str, Any], findings: Findings, *, joined: bool
     hosts, links, loopbacks = pools["hosts"], pools["links"], pools["loopbacks"]
     if hosts is None or links is None or loopbacks is None or None in pools.values():
         return None
-    second = (None, None, None) if family == "ipv4" else tuple(pools[pool] for pool in IPV6_POOLS)
+    second = (None, None, None) if family == "ipv4" else tuple(pools[pool] for pool in document.IPV6_POOLS)
     length = raw.get("link_prefix_length", 31)
     return Addressing(
         family, raw["fabric_links"], hosts, links, loopbacks, second[0], second[1], second[2], length
@@ -80,7 +65,7 @@ def build_addressing(raw: Mapping[str, Any], findings: Findings, *, joined: bool
 
 
 def build_management(
-    raw: Mapping[str, Any], findings: Findings, assumptions: Assumptions
+    raw: Mapping[str, Any], findings: document.Findings, assumptions: document.Assumptions
 ) -> Management | None:
     """Return the management section as values; None when an address in it is none."""
     further = raw.get("networks", ())
@@ -101,7 +86,9 @@ def build_management(
         for service in ("ntp", "dns", "syslog")
     }
     users = tuple(
-        Account(user["name"], user["ssh_key"], _reference_to(user["password"]) if "password" in user else "")
+        model.Account(
+            user["name"], user["ssh_key"], _reference_to(user["password"]) if "password" in user else ""
+        )
         for user in raw["users"]
     )
     first: dict[str, int] = {}
@@ -112,7 +99,7 @@ def build_management(
             findings.error("FAB2060", message, "management", "users", index, "name", help=help_)
     if networks is None or (everywhere and gateway is None):
         return None
-    services = Services(
+    services = model.Services(
         **servers,
         users=users,
         access=_read_access(raw["access"], findings),
@@ -130,7 +117,7 @@ def build_management(
 
 
 def build_networks(
-    raw: Sequence[Mapping[str, Any]], findings: Findings, assumptions: Assumptions
+    raw: Sequence[Mapping[str, Any]], findings: document.Findings, assumptions: document.Assumptions
 ) -> tuple[ManagementNetwork, ...] | None:
     """The networks of some switches' management ports, ToRs' with the units that they take; None when one is none."""
     found: list[ManagementNetwork] = []
@@ -142,7 +129,7 @@ def build_networks(
         length, tier = each.get("prefix_length", network.prefixlen), _parse_tier(each["tier"])
         if wrong := find_misfit(each, network, length, tier):
             message, key, remedy = wrong
-            findings.error("FAB2161", f"{format_path(path)}: {message}", *path, key, help=remedy)
+            findings.error("FAB2161", f"{document.format_path(path)}: {message}", *path, key, help=remedy)
             continue
         subnet = IPNetwork(f"{network.network}/{length}")
         if (gateway := _read_gateway(each, subnet, path, findings, assumptions)) is None:
@@ -150,7 +137,7 @@ def build_networks(
         pool = Pool(int(network.first), int(network.prefixlen), 4)
         per_host = each.get("per_host", PER_HOST) if tier is OtherDevices.HOST else 0
         one = ManagementNetwork(
-            format_path(path), pool, length, int(gateway) - pool.first, tier,
+            document.format_path(path), pool, length, int(gateway) - pool.first, tier,
             units=each.get("units", 0), per_host=per_host,
         )  # fmt: skip
         found.append(one)
@@ -161,14 +148,16 @@ def _parse_tier(text: str) -> TierName | OtherDevices:
     return OtherDevices(text) if text in tuple(OtherDevices) else TierName(text)
 
 
-def _read_access(networks: Sequence[str], findings: Findings) -> tuple[str, ...]:
+def _read_access(networks: Sequence[str], findings: document.Findings) -> tuple[str, ...]:
     """Networks in canonical form; any are fine here, the whole Internet included, so only their spelling is checked."""
     for index, text in enumerate(networks):
         parse_network(text, ("management", "access", index), findings)
     return tuple(networks)
 
 
-def _read_login_servers(raw: Mapping[str, Any], protocol: str, findings: Findings) -> LoginServers | None:
+def _read_login_servers(
+    raw: Mapping[str, Any], protocol: str, findings: document.Findings
+) -> model.LoginServers | None:
     """Return the servers of one protocol; FAB2064 for both RADIUS and TACACS+.
 
     Cumulus Linux tries no RADIUS login where it has both clients (NVIDIA, RADIUS AAA), and SONiC's PAM template has
@@ -184,14 +173,14 @@ def _read_login_servers(raw: Mapping[str, Any], protocol: str, findings: Finding
         _parse_server(text, ("management", protocol, "servers", index), findings)
         for index, text in enumerate(section["servers"])
     )
-    return LoginServers(servers, _reference_to(section["key"]))
+    return model.LoginServers(servers, _reference_to(section["key"]))
 
 
 def _read_banner(banner: str | list[str]) -> str:
     return banner if isinstance(banner, str) else "\n".join(banner)
 
 
-def _read_ntp_key(raw: Mapping[str, Any], findings: Findings) -> NtpKey:
+def _read_ntp_key(raw: Mapping[str, Any], findings: document.Findings) -> model.NtpKey:
     """Return the key of the time servers; FAB1002 without a server."""
     if not raw["ntp"]:
         message = "management.ntp_authentication needs 'ntp'"
@@ -199,18 +188,18 @@ def _read_ntp_key(raw: Mapping[str, Any], findings: Findings) -> NtpKey:
             "FAB1002", message, "management", "ntp_authentication", help="Add `ntp: [172.16.0.2]`."
         )
     section = raw["ntp_authentication"]
-    return NtpKey(section["key_id"], section["type"], _reference_to(section["key"]))
+    return model.NtpKey(section["key_id"], section["type"], _reference_to(section["key"]))
 
 
-def _read_syslog_tls(raw: Mapping[str, Any], findings: Findings) -> SyslogTls:
+def _read_syslog_tls(raw: Mapping[str, Any], findings: document.Findings) -> model.SyslogTls:
     """Return how log servers receive messages over TLS; FAB1002 without a server."""
     if not raw["syslog"]:
         message = "management.syslog_tls needs 'syslog'"
         findings.error("FAB1002", message, "management", "syslog_tls", help="Add `syslog: [172.16.0.4]`.")
-    return SyslogTls(raw["syslog_tls"]["ca"], raw["syslog_tls"]["port"])
+    return model.SyslogTls(raw["syslog_tls"]["ca"], raw["syslog_tls"]["port"])
 
 
-def _read_snmp(raw: Mapping[str, Any], accounts: Collection[str], findings: Findings) -> Snmp:
+def _read_snmp(raw: Mapping[str, Any], accounts: Collection[str], findings: document.Findings) -> model.Snmp:
     """Return the section; FAB1002 without community and users, FAB2060 for a name that is not the user's alone.
 
     NX-OS gives a local account and an SNMPv3 user of one name the same password (Cisco, Configuring SNMP).
@@ -227,12 +216,12 @@ def _read_snmp(raw: Mapping[str, Any], accounts: Collection[str], findings: Find
             path = ("management", "snmp", "users", index, "name")
             findings.error("FAB2060", message, *path, help="Rename one.")
         names.add(user["name"])
-    return Snmp(
+    return model.Snmp(
         _reference_to(raw["community"]) if "community" in raw else "",
         raw.get("location", ""),
         raw.get("contact", ""),
         tuple(
-            SnmpUser(user["name"], _reference_to(user["auth"]), _reference_to(user["privacy"]))
+            model.SnmpUser(user["name"], _reference_to(user["auth"]), _reference_to(user["privacy"]))
             for user in users
         ),
     )
@@ -240,19 +229,19 @@ def _read_snmp(raw: Mapping[str, Any], accounts: Collection[str], findings: Find
 
 def _reference_to(raw: Mapping[str, str]) -> str:
     """Return what the files hold in the place of a secret."""
-    return SECRET_PREFIX + raw["secret"]
+    return model.SECRET_PREFIX + raw["secret"]
 
 
 def check_management_overlap(
-    addressing: Addressing, management: Management, findings: Findings, *, joined: bool
+    addressing: Addressing, management: Management, findings: document.Findings, *, joined: bool
 ) -> None:
     """The out-of-band network is none of the fabric's."""
-    unused = unused_pools(
+    unused = document.unused_pools(
         {"family": addressing.family, "fabric_links": addressing.fabric_links}, joined=joined
     )
     own = management_networks(management)
     pools: dict[KeyPath, IPNetwork] = {
-        ("addressing", pool): getattr(addressing, pool) for pool in IPV4_POOLS if pool not in unused
+        ("addressing", pool): getattr(addressing, pool) for pool in document.IPV4_POOLS if pool not in unused
     }
     _check_overlaps(own | pools, findings, only=own.keys())
 
@@ -272,9 +261,9 @@ def _parse_networks(texts: tuple[str, ...]) -> tuple[IPNetwork, ...]:
     return tuple(IPNetwork(text) for text in texts)
 
 
-def parse_network(text: str, path: KeyPath, findings: Findings) -> IPNetwork | None:
+def parse_network(text: str, path: KeyPath, findings: document.Findings) -> IPNetwork | None:
     """Return a network, whatever it contains; None after a finding."""
-    name = format_path(path)
+    name = document.format_path(path)
     try:
         network = IPNetwork(text)
     except (AddrFormatError, ValueError):
@@ -288,9 +277,9 @@ def parse_network(text: str, path: KeyPath, findings: Findings) -> IPNetwork | N
     return network
 
 
-def network_of(text: str, path: KeyPath, findings: Findings) -> IPNetwork | None:
+def network_of(text: str, path: KeyPath, findings: document.Findings) -> IPNetwork | None:
     """Return a network that interfaces can have addresses of; None after a finding."""
-    name, network = format_path(path), parse_network(text, path, findings)
+    name, network = document.format_path(path), parse_network(text, path, findings)
     if network is None:
         return None
     if any(network in special or special in network for special in _parse_networks(SPECIAL)):
@@ -305,7 +294,9 @@ def network_of(text: str, path: KeyPath, findings: Findings) -> IPNetwork | None
 
 
 def _check_overlaps(
-    pools: Mapping[KeyPath, IPNetwork | None], findings: Findings, only: Collection[KeyPath] | None = None
+    pools: Mapping[KeyPath, IPNetwork | None],
+    findings: document.Findings,
+    only: Collection[KeyPath] | None = None,
 ) -> None:
     named = [(path, network) for path, network in pools.items() if network is not None]
     for index, (path, network) in enumerate(named):
@@ -318,7 +309,9 @@ def _check_overlaps(
                 if stated not in findings.document.positions and earlier_path in findings.document.positions:
                     stated, other, its = earlier_path, path, network
                 mine = pools[stated]
-                message = f"{format_path(stated)} {mine} overlaps {format_path(other)} {its}"
+                message = (
+                    f"{document.format_path(stated)} {mine} overlaps {document.format_path(other)} {its}"
+                )
                 help_ = free_pool([network for _, network in named], mine)
                 findings.error("FAB2032", message, *stated, help=help_)
 
@@ -337,7 +330,11 @@ def free_pool(used: Iterable[IPNetwork], size: IPNetwork | None) -> str:
 
 
 def _read_gateway(
-    raw: Mapping[str, Any], network: IPNetwork, path: KeyPath, findings: Findings, assumptions: Assumptions
+    raw: Mapping[str, Any],
+    network: IPNetwork,
+    path: KeyPath,
+    findings: document.Findings,
+    assumptions: document.Assumptions,
 ) -> IPAddress | None:
     """Return the gateway that a section names, or the first address of its network."""
     first = IPAddress(network.first + (1 if network.size > 2 else 0), network.version)
@@ -348,7 +345,7 @@ def _read_gateway(
     try:
         gateway = IPAddress(text)
     except (AddrFormatError, ValueError):
-        message = f"{format_path(path)}.gateway: '{text}' is not an address"
+        message = f"{document.format_path(path)}.gateway: '{text}' is not an address"
         help_ = f"The first address of the network is {first}."
         findings.error("FAB2030", message, *path, "gateway", help=help_)
         return None
@@ -358,7 +355,7 @@ def _read_gateway(
         why = f"outside {its}{network}" if outside else f"no host address of {network}"
         findings.error(
             "FAB2036",
-            f"{format_path(path)}.gateway {gateway} is {why}",
+            f"{document.format_path(path)}.gateway {gateway} is {why}",
             *path,
             "gateway",
             help=f"Write {first}.",
@@ -366,7 +363,7 @@ def _read_gateway(
     return gateway
 
 
-def _parse_server(text: str, path: KeyPath, findings: Findings) -> str:
+def _parse_server(text: str, path: KeyPath, findings: document.Findings) -> str:
     """Return a server's address in canonical form, or its name as it stands."""
     looks_like_address = ":" in text or not any(character.isalpha() for character in text)
     if not looks_like_address:
@@ -374,7 +371,7 @@ def _parse_server(text: str, path: KeyPath, findings: Findings) -> str:
     try:
         return str(IPAddress(text))
     except (AddrFormatError, ValueError):
-        message = f"{format_path(path)}: '{text}' is neither an address nor a name"
+        message = f"{document.format_path(path)}: '{text}' is neither an address nor a name"
         findings.error("FAB2030", message, *path, help="For example: 172.16.0.2")
         return text
 
@@ -407,7 +404,7 @@ def _describe_tier(tier: TierName | OtherDevices | None) -> str:
 
 
 def in_turn(
-    networks: Sequence[ManagementNetwork], raw: Sequence[Mapping[str, Any]], findings: Findings
+    networks: Sequence[ManagementNetwork], raw: Sequence[Mapping[str, Any]], findings: document.Findings
 ) -> tuple[ManagementNetwork, ...]:
     """Return the networks, those of ToRs and hosts with the units that each takes.
 
@@ -458,8 +455,8 @@ def build_switches(raw: Mapping[str, Any]) -> ManagementRequest:
         by_unit=raw["per"] == "unit",
         row=raw["row"],
         outside=tuple(raw["to"]),
-        cable=CableKind("copper", raw["cable_m"]),
-        uplink=CableKind(raw["uplink"]["medium"], raw["uplink"]["length_m"]),
+        cable=model.CableKind("copper", raw["cable_m"]),
+        uplink=model.CableKind(raw["uplink"]["medium"], raw["uplink"]["length_m"]),
     )
 
 

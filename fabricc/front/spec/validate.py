@@ -13,14 +13,7 @@ from fabricc.base.documents.document import Document, KeyPath, clip
 from fabricc.base.documents.schema import breaches, schema_validator
 from fabricc.base.documents.schema import compile_pattern as compiled
 from fabricc.base.numbers import group_pairs
-from fabricc.catalog.library import (
-    Library,
-    explain_no_model,
-    explain_unlisted,
-    list_built_in,
-    name_asic,
-    name_models,
-)
+from fabricc.catalog import library
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import TABLE_MTU_BYTES
 from fabricc.catalog.nos_names import explain_system
@@ -352,10 +345,10 @@ def _spreading_help(value: Any, path: KeyPath) -> str:
 
 def _systems_help(model: object) -> str:
     """Return how to name a system that runs on a switch; "" for a model that is not known for certain."""
-    found = name_models(model, list_built_in("switches")) if isinstance(model, str) else ()
+    found = library.name_models(model, library.list_built_in("switches")) if isinstance(model, str) else ()
     if len(found) != 1:
         return ""
-    raw = Library().raw("switches", found[0])
+    raw = library.Library().raw("switches", found[0])
     known = raw["nos"].items()
     builds = {name: settings.get("support", {}).get("build", "") for name, settings in known}
     names = [f"{name}-{build}" if build else name for name, build in builds.items()]
@@ -385,9 +378,11 @@ def _printed_name(value: str, path: KeyPath) -> str:
     """Return the catalog's names for a model that is written as its maker prints it."""
     if not (sections := _sections_of(path)):
         return ""
-    found = [name for section in sections for name in name_models(value, list_built_in(section))]
+    found = [
+        name for section in sections for name in library.name_models(value, library.list_built_in(section))
+    ]
     if not found:
-        return explain_no_model(list_built_in(sections[0]))
+        return library.explain_no_model(library.list_built_in(sections[0]))
     return f"Did you mean {' or '.join(repr(name) for name in found)}?"
 
 
@@ -412,21 +407,21 @@ def name_problems(document: Document) -> Iterator[Diagnostic]:
         if str(path[-1]) not in _MODEL_KEYS or not isinstance(value, str) or value != value.lower():
             continue
         section = _sections_of(path)[0]
-        if value in (names := list_built_in(section)) or value in getattr(own, section):
+        if value in (names := library.list_built_in(section)) or value in getattr(own, section):
             continue
         kind = {"hosts": "host model", "switches": "switch model", "nics": "NIC"}[section]
-        near = () if explain_unlisted(value) else name_models(value, names)
+        near = () if library.explain_unlisted(value) else library.name_models(value, names)
         if section == "switches" and not near:
             near = _list_asic_models(value)
-        help_ = f"Did you mean {' or '.join(near)}?" if near else explain_no_model(names)
-        help_ = explain_unlisted(value) or help_
+        help_ = f"Did you mean {' or '.join(near)}?" if near else library.explain_no_model(names)
+        help_ = library.explain_unlisted(value) or help_
         message = f"the catalog has no {kind} {value!r}"
         yield Diagnostic("FAB3013", Severity.ERROR, message, document.key_position(path), help_)
 
 
 def _list_asic_models(printed: str) -> tuple[str, ...]:
     """Return switches with the ASIC that a name stands for, which some system runs on; four at most."""
-    if not (asic := name_asic(printed)):
+    if not (asic := library.name_asic(printed)):
         return ()
     switches = load_catalog()[0].switches
     return tuple(

@@ -14,14 +14,7 @@ from fabricc.fabric.given_identities import Ends, GivenIdentity, Identities
 from fabricc.fabric.management import management_place
 from fabricc.fabric.naming import computed_name
 from fabricc.fabric.shape import SwitchId, TierName
-from fabricc.front.planning.identity.link_addresses import (
-    HostLinks,
-    ends_of,
-    error_at,
-    line_of,
-    no_link,
-    report_duplicate_link,
-)
+from fabricc.front.planning.identity import link_addresses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -70,7 +63,9 @@ def given_devices(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic])
         if (at := switches.get(row.device)) is None:
             message = f"no switch has the computed name {clip(row.device)!r}"
             findings.append(
-                error_at("FAB3121", message, row, "device", _suggest_switch(fabric, row.device, switches))
+                link_addresses.error_at(
+                    "FAB3121", message, row, "device", _suggest_switch(fabric, row.device, switches)
+                )
             )
             continue
         rows[at], found[at] = row, _values_of_row(fabric, at, row, findings)
@@ -109,7 +104,9 @@ def _values_of_row(fabric: Fabric, at: SwitchId, row: DeviceRow, findings: list[
             inside = "Filters and gateways use that block: widen it, or give an address in it."
             help_ = inside if pool else "Leave it empty, or let `addressing.family` have both."
             findings.append(
-                error_at("FAB3124", f"{KINDS[kind]} {address} of {row.device} {why}", row, kind, help_)
+                link_addresses.error_at(
+                    "FAB3124", f"{KINDS[kind]} {address} of {row.device} {why}", row, kind, help_
+                )
             )
             offsets[kind] = None
     for kind in ("hosts4", "hosts6"):
@@ -127,11 +124,15 @@ def _block_offset(
     what = f"{KINDS[kind]} {block} of {row.device}"
     if at.tier is not TierName.TOR or fabric.units[at.unit].border is not None:
         message = f"{what} has no meaning: it has no links to hosts"
-        findings.append(error_at("FAB3272", message, row, kind, "Give it to the ToR of the hosts."))
+        findings.append(
+            link_addresses.error_at("FAB3272", message, row, kind, "Give it to the ToR of the hosts.")
+        )
     elif block.prefixlen != length:
         message = f"{what} is no /{length}, as long as the aggregate of every ToR of this fabric"
         findings.append(
-            error_at("FAB3273", message, row, kind, f"Give every ToR a block of /{length}, or none.")
+            link_addresses.error_at(
+                "FAB3273", message, row, kind, f"Give every ToR a block of /{length}, or none."
+            )
         )
     elif pool is None or (offset := _offset_in_pool(pool, block.network_address)) is None:
         why = (
@@ -140,7 +141,7 @@ def _block_offset(
             else "has no pool"
         )
         help_ = "Filters of routes use that pool: widen it, or give a block in it."
-        findings.append(error_at("FAB3124", f"{what} {why}", row, kind, help_))
+        findings.append(link_addresses.error_at("FAB3124", f"{what} {why}", row, kind, help_))
     else:
         return offset
     return None
@@ -175,14 +176,16 @@ def _find_collisions(fabric: Fabric, kind: str, rows: Mapping[SwitchId, DeviceRo
         reported.add(row.device)
         message = f"{KINDS[kind]} {text(own)} of {row.device} is that of"
         if two is None:
-            yield error_at("FAB3123", f"{message} {others[own]}", row, kind, "Give another.")
+            yield link_addresses.error_at("FAB3123", f"{message} {others[own]}", row, kind, "Give another.")
         elif two in given:
             theirs = f"{given[two].device}, in line {given[two].positions['device'].line}"
-            yield error_at("FAB3122", f"{message} {theirs}", row, kind, "Assign a different one to each.")
+            yield link_addresses.error_at(
+                "FAB3122", f"{message} {theirs}", row, kind, "Assign a different one to each."
+            )
         else:
             name = computed_name(fabric, two)
             help_ = f"Give another, or {name} one as well."
-            yield error_at("FAB3123", f"{message} {name}, computed", row, kind, help_)
+            yield link_addresses.error_at("FAB3123", f"{message} {name}, computed", row, kind, help_)
 
 
 def _reserved_values(fabric: Fabric, kind: str) -> dict[object, str]:
@@ -249,16 +252,16 @@ def given_links(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -
     seen: dict[SwitchId, dict[str, End]] = {}
     found: dict[int, Ends] = {}
     rows: dict[int, LinkRow] = {}
-    to_hosts = HostLinks(fabric, switches)
+    to_hosts = link_addresses.HostLinks(fabric, switches)
     for row in spec.given_links:
         if row.a[0] not in switches or row.b[0] not in switches:
             findings += to_hosts.add_row(row)
             continue
         end = _find_link(fabric, row, switches, seen)
         if end is None:
-            findings.append(no_link(row))
+            findings.append(link_addresses.no_link(row))
         elif end.offset in rows:
-            findings.append(report_duplicate_link(row, rows[end.offset]))
+            findings.append(link_addresses.report_duplicate_link(row, rows[end.offset]))
         else:
             upper = switches[row.a[0]] == end.peer
             ends = _address_pairs(fabric, row, upper, findings)
@@ -288,7 +291,7 @@ def _find_link(
 def _address_pairs(fabric: Fabric, row: LinkRow, a_is_upper: bool, findings: list[Diagnostic]) -> Ends:
     addresses = fabric.addresses
     pools = (addresses.links4, addresses.links6) if addresses.numbered else (None, None)
-    return ends_of(row, a_is_upper, pools, "links between switches", findings)
+    return link_addresses.ends_of(row, a_is_upper, pools, "links between switches", findings)
 
 
 def _find_overlaps(
@@ -310,14 +313,20 @@ def _find_overlaps(
             where = -1 if (end := links_pool.end(first)) is None else end
             name = f"{' '.join(rows[offset].a)}: {subnet}"
             if (other := owners.setdefault(first, offset)) != offset:
-                message = f"{name} is that of line {line_of(rows[other])}"
-                yield error_at("FAB3122", message, rows[offset], column, "Give each link a block of its own.")
+                message = f"{name} is that of line {link_addresses.line_of(rows[other])}"
+                yield link_addresses.error_at(
+                    "FAB3122", message, rows[offset], column, "Give each link a block of its own."
+                )
             elif (owner := taken.at(where)) and not (found.get(where) or Ends(None, None))[family]:
                 help_ = "Give another, or the other link one as well."
-                yield error_at("FAB3123", f"{name} is computed for {owner}", rows[offset], column, help_)
+                yield link_addresses.error_at(
+                    "FAB3123", f"{name} is computed for {owner}", rows[offset], column, help_
+                )
             elif block := next((key for key, low, high in blocks if low <= first <= high), None):
                 help_ = "Give a block in `addressing.links`, or outside of all others."
-                yield error_at("FAB3123", f"{name} lies in {block}", rows[offset], column, help_)
+                yield link_addresses.error_at(
+                    "FAB3123", f"{name} lies in {block}", rows[offset], column, help_
+                )
 
 
 def _list_blocks(spec: ClusterSpec, fabric: Fabric, version: int) -> Sequence[tuple[str, int, int]]:

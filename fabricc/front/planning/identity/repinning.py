@@ -15,17 +15,12 @@ from fabricc.fabric import links
 from fabricc.fabric.management import management_place
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import PortLayout, Strides, SwitchId, TierName
+from fabricc.front.planning.topology import units
 from fabricc.front.planning.topology.border import with_border, with_leaves
 from fabricc.front.planning.topology.models import Models, UnfitError, models_of
 from fabricc.front.planning.topology.shape import Sizing, size_fabric
 from fabricc.front.planning.topology.spread import spread_links
 from fabricc.front.planning.topology.strides import NAMES
-from fabricc.front.planning.topology.units import (
-    assign_identities,
-    border_units,
-    capacity_units,
-    count_digits,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -114,11 +109,13 @@ def as_pinned(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: Fabric) ->
     strides = Strides(**{name: lock.strides.get(name, getattr(after.strides, name)) for name in NAMES})
     room = min(sizing.capacity_units, lock.strides.get("unit", sizing.capacity_units))
     attached, pod_stride = sizing.bottom.attached, lock.strides.get("units_per_pod")
-    width = count_digits(spec, attached, capacity_units(spec, models.hosts, attached), lock.strides)
-    leaves = border_units(spec, models.hosts, attached)
-    known = assign_identities(spec, lock.units, lock.hosts, width, attached, pod_stride, leaves).units
+    width = units.count_digits(
+        spec, attached, units.capacity_units(spec, models.hosts, attached), lock.strides
+    )
+    leaves = units.border_units(spec, models.hosts, attached)
+    known = units.assign_identities(spec, lock.units, lock.hosts, width, attached, pod_stride, leaves).units
     slots = lock.strides.get("host", sizing.shape.hosts_per_unit)
-    units = {
+    kept = {
         coordinate: replace(
             unit,
             hosts={
@@ -128,13 +125,13 @@ def as_pinned(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: Fabric) ->
         for coordinate, unit in known.items()
         if unit.home < room
     }
-    pods = -(-(max((unit.home for unit in units.values()), default=0) + 1) // sizing.shape.units_per_pod)
+    pods = -(-(max((unit.home for unit in kept.values()), default=0) + 1) // sizing.shape.units_per_pod)
     before = replace(
         after,
         host_models=models.hosts,
         shape=replace(sizing.shape, pods=pods),
         strides=strides,
-        units=units,
+        units=kept,
         attachments=attached,
         tor_layouts=sizing.tor_layouts,
         tor_links=spread_links(spec, sizing, lock).links,

@@ -17,19 +17,8 @@ from fabricc.fabric.shape import Shape, Slot, SwitchId, TierName
 from fabricc.front.planning.hosts import domain_groups, host_cable, rack_findings, racks_of
 from fabricc.front.planning.identity.renaming import with_former_names
 from fabricc.front.planning.identity.repinning import ChangedParts, as_pinned, compare_fabrics
+from fabricc.front.planning.infiniband import refusals
 from fabricc.front.planning.infiniband.members import partitions_of, read_guids, tenant_partitions
-from fabricc.front.planning.infiniband.refusals import (
-    check_classes,
-    check_hardware,
-    check_interface_names,
-    check_lids,
-    connected_mode,
-    ipoib_too_small,
-    partition_interfaces,
-    refuse_single,
-    report_placeholders,
-    report_unnamed_ports,
-)
 from fabricc.front.planning.networks.overrides import apply_overrides
 from fabricc.front.planning.topology import strides as stride_plan
 from fabricc.front.planning.topology.attachments import attach_groups
@@ -242,8 +231,8 @@ def plan_infiniband(spec: ClusterSpec, catalog: Catalog, lock: Lock, folder: Pat
     findings: list[Diagnostic] = []
     try:
         models = models_of(spec, catalog)
-        check_hardware(spec, models, NOS)
-        refuse_single(spec, models)
+        refusals.check_hardware(spec, models, NOS)
+        refusals.refuse_single(spec, models)
         attached = attach_groups(spec, models)
         capacity = capacity_units(spec, models.hosts, attached)
         width = count_digits(spec, attached, capacity, lock.strides)
@@ -263,8 +252,8 @@ def plan_infiniband(spec: ClusterSpec, catalog: Catalog, lock: Lock, folder: Pat
         )
         wiring = with_former_names(spec, apply_overrides(spec, wiring, models, PanelNames(), findings))
         lids = _plan_lids(spec, sizing, present, units, lock.strides)
-        findings += check_lids(spec, models, sizing.shape, lids, units, NOS)
-        findings += check_classes(spec, section, models, NOS)
+        findings += refusals.check_lids(spec, models, sizing.shape, lids, units, NOS)
+        findings += refusals.check_classes(spec, section, models, NOS)
         ipoib = _plan_ipoib(spec, section, lids, sizing, units, findings)
     except UnfitError as unfit:
         return InfinibandPlan(None, lock, (*findings, *unfit.diagnostics))
@@ -274,14 +263,14 @@ def plan_infiniband(spec: ClusterSpec, catalog: Catalog, lock: Lock, folder: Pat
         guids, wrong = read_guids(folder / section.guids, names, spec.position("infiniband", "guids"), folder)
         findings += wrong
     findings += subnet_manager_findings(spec, wiring)
-    findings += report_unnamed_ports(spec, models, guids)
-    findings += report_placeholders(spec, len(names) - len(guids), len(names))
+    findings += refusals.report_unnamed_ports(spec, models, guids)
+    findings += refusals.report_placeholders(spec, len(names) - len(guids), len(names))
     partitions, tenants = partitions_of(spec, section, wiring, findings), dict(lock.tenants)
     if spec.tenants:
         partitions, tenants = tenant_partitions(spec, wiring, lock.tenants, findings)
     if partitions and ipoib is not None:
-        findings += partition_interfaces(spec)
-        findings += check_interface_names(spec, wiring, partitions)
+        findings += refusals.partition_interfaces(spec)
+        findings += refusals.check_interface_names(spec, wiring, partitions)
     engine = choose_engine(spec, section, wiring, findings)
     fabric = InfinibandFabric(wiring, lids, guids, engine, section.classes, partitions, ipoib)
     pinned = sizing.pins | {"unit_digits": width.unit, "host_digits": width.host}
@@ -388,9 +377,9 @@ def _plan_ipoib(
     plan_ = IpoibPlan(pool, subnets, stride_plan.power_of_two(lids.slots), wanted.mode, wanted.mtu)
     needed = (units * plan_.host_stride + 1).bit_length()
     if plan_.bits < needed:
-        raise UnfitError(ipoib_too_small(spec, str(wanted.pool), subnets, needed))
+        raise UnfitError(refusals.ipoib_too_small(spec, str(wanted.pool), subnets, needed))
     if wanted.mode == "connected":
-        findings.append(connected_mode(spec))
+        findings.append(refusals.connected_mode(spec))
     return plan_
 
 

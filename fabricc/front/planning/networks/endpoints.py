@@ -9,28 +9,9 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.documents.document import KeyPath, clip
 from fabricc.base.values import replace
 from fabricc.catalog.library import did_you_mean
+from fabricc.fabric import management, out_of_band
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED, Pool
-from fabricc.fabric.management import (
-    Owner,
-    address_owners,
-    host_block,
-    host_network,
-    switch_network,
-    unit_place,
-)
-from fabricc.fabric.out_of_band import (
-    ManagementNetwork,
-    ManagementSwitches,
-    OtherDevices,
-    OutOfBand,
-    management_endpoints,
-)
-from fabricc.front.planning.networks.management_switches import (
-    named_addresses,
-    network_path,
-    numbers_needed,
-    planned_switches,
-)
+from fabricc.front.planning.networks import management_switches
 from fabricc.front.planning.topology.models import Naming, UnfitError
 from fabricc.front.spec.document import format_path
 
@@ -57,7 +38,7 @@ def has_endpoints(*specs: ClusterSpec) -> bool:
     return any(
         each.management.switches is not None
         or each.given_management
-        or any(isinstance(network.tier, OtherDevices) for network in each.management.networks)
+        or any(isinstance(network.tier, out_of_band.OtherDevices) for network in each.management.networks)
         for each in specs
     )
 
@@ -76,14 +57,16 @@ def with_out_of_band(
     """
     spec, findings = specs[0], list[Diagnostic]()
     racks = {device: rack for each in specs for device, rack in each.given_racks.items()}
-    fabric = replace(fabric, out_of_band=OutOfBand(racks=racks))
+    fabric = replace(fabric, out_of_band=out_of_band.OutOfBand(racks=racks))
     numbers = dict(locked)
     try:
         for further in specs[1:]:
             _refuse_further(further)
         _refuse_narrow(spec, fabric)
         if (request := spec.management.switches) is not None:
-            switches = planned_switches(spec, request, fabric, catalog, locked, naming, findings)
+            switches = management_switches.planned_switches(
+                spec, request, fabric, catalog, locked, naming, findings
+            )
             _refuse_unaddressed(spec, fabric, switches)
             numbers |= switches.numbers
             fabric = replace(fabric, out_of_band=replace(fabric.out_of_band, switches=switches))
@@ -96,9 +79,13 @@ def with_out_of_band(
 
 def _refuse_further(spec: ClusterSpec) -> None:
     """Report FAB3210: BMCs and management switches in a further network, whose hosts are those of the top level."""
-    management, help_ = spec.management, "Set it at the top level: it is for all networks of the cluster."
-    named: list[KeyPath] = [("management", "switches")] if management.switches is not None else []
-    named += [network_path(each) for each in management.networks if isinstance(each.tier, OtherDevices)]
+    section, help_ = spec.management, "Set it at the top level: it is for all networks of the cluster."
+    named: list[KeyPath] = [("management", "switches")] if section.switches is not None else []
+    named += [
+        management_switches.network_path(each)
+        for each in section.networks
+        if isinstance(each.tier, out_of_band.OtherDevices)
+    ]
     named += [("identities", "management")] if spec.given_management else []
     label = f"{spec.network.name}: " if spec.network else ""
     if named:
@@ -108,36 +95,40 @@ def _refuse_further(spec: ClusterSpec) -> None:
 
 def _refuse_narrow(spec: ClusterSpec, fabric: Fabric) -> None:
     """Report FAB3211 to FAB3213: hosts in no network, with more addresses than reserved, or without room for them."""
-    networks = [each for each in fabric.addresses.management if each.tier is OtherDevices.HOST]
+    networks = [each for each in fabric.addresses.management if each.tier is out_of_band.OtherDevices.HOST]
     if not networks:
         return
     units: dict[str, list[Unit]] = {each.key: [] for each in networks}
     for unit in fabric.units.values():
         if not unit.hosts:
             continue
-        if (network := host_network(fabric, unit.home)) is None:
+        if (network := management.host_network(fabric, unit.home)) is None:
             message = f"hosts of {unit.name} are in no network with `tier: host`"
             start = fabric.units[unit.home].coordinate + 1
             help_ = f"Add `{{tier: host, from: {start}, network: …}}` to `management.networks`."
             raise UnfitError(spec.error("FAB3213", message, "management", "networks", help=help_))
         units[network.key].append(unit)
         model = fabric.host_models[unit.group]
-        most = max((each.number + 1 for each in management_endpoints(model)), default=0)
+        most = max((each.number + 1 for each in out_of_band.management_endpoints(model)), default=0)
         if most > network.per_host:
-            key = format_path(network_path(network))
+            key = format_path(management_switches.network_path(network))
             message = f"{key} keeps {network.per_host} addresses for a host; {model.title} takes {most}"
             help_ = f"Write `per_host: {1 << (most - 1).bit_length()}`."
-            raise UnfitError(spec.error("FAB3211", message, *network_path(network), "per_host", help=help_))
+            raise UnfitError(
+                spec.error(
+                    "FAB3211", message, *management_switches.network_path(network), "per_host", help=help_
+                )
+            )
     for network in networks:
         if not _has_room(fabric, network, units[network.key]):
             raise UnfitError(_report_narrow_network(spec, fabric, network, units[network.key]))
 
 
-def _has_room(fabric: Fabric, network: ManagementNetwork, units: Sequence[Unit]) -> bool:
+def _has_room(fabric: Fabric, network: out_of_band.ManagementNetwork, units: Sequence[Unit]) -> bool:
     """Return whether the blocks of all units lie in the network and are distinct."""
-    size, seen = host_block(fabric, network), set[tuple[int, int]]()
+    size, seen = management.host_block(fabric, network), set[tuple[int, int]]()
     for unit in units:
-        subnet, block = unit_place(fabric, network, unit)
+        subnet, block = management.unit_place(fabric, network, unit)
         inside = 0 <= subnet < network.subnets and block >= 0 and (block + 1) * size <= network.room
         if not inside or (subnet, block) in seen:
             return False
@@ -146,25 +137,28 @@ def _has_room(fabric: Fabric, network: ManagementNetwork, units: Sequence[Unit])
 
 
 def _report_narrow_network(
-    spec: ClusterSpec, fabric: Fabric, network: ManagementNetwork, units: Sequence[Unit]
+    spec: ClusterSpec, fabric: Fabric, network: out_of_band.ManagementNetwork, units: Sequence[Unit]
 ) -> Diagnostic:
     """Report FAB3212 with a tested length that holds all hosts."""
-    size, several = host_block(fabric, network), network.subnets > 1
+    size, several = management.host_block(fabric, network), network.subnets > 1
     wider = (_of_length(network, length, several) for length in range(network.length - 1, 7, -1))
     fits = next((each for each in wider if _has_room(fabric, each, units)), None)
     what = f"a subnet of /{network.length} of {network.pool}" if several else str(network.pool)
+    where = format_path(management_switches.network_path(network))
     message = (
-        f"{format_path(network_path(network))}: {what} has {network.room} addresses; {plural(len(units), 'unit')} "
+        f"{where}: {what} has {network.room} addresses; {plural(len(units), 'unit')} "
         f"{'takes' if len(units) == 1 else 'take'} {size} each, {network.per_host} for each host"
     )
     help_ = "Give more units networks of their own."
     if fits is not None:
         whole = f" of a /{fits.pool.length}" if several else ""
         help_ = f"Use {'subnets of' if several else 'a'} /{fits.length}{whole}, or larger."
-    return spec.error("FAB3212", message, *network_path(network), "network", help=help_)
+    return spec.error("FAB3212", message, *management_switches.network_path(network), "network", help=help_)
 
 
-def _of_length(network: ManagementNetwork, length: int, several: bool) -> ManagementNetwork:
+def _of_length(
+    network: out_of_band.ManagementNetwork, length: int, several: bool
+) -> out_of_band.ManagementNetwork:
     """Return the network with longer subnets, as many of them, at the block of its first address."""
     whole = max(8, network.pool.length - (network.length - length)) if several else length
     bits = 32 - whole
@@ -172,16 +166,16 @@ def _of_length(network: ManagementNetwork, length: int, several: bool) -> Manage
     return replace(network, pool=pool, length=length)
 
 
-def _refuse_unaddressed(spec: ClusterSpec, fabric: Fabric, switches: ManagementSwitches) -> None:
+def _refuse_unaddressed(spec: ClusterSpec, fabric: Fabric, switches: out_of_band.ManagementSwitches) -> None:
     """Report FAB3213 and FAB3212: management switches in no network, or in one without room for their numbers."""
-    needed = numbers_needed(switches)
-    if (network := switch_network(fabric)) is None:
+    needed = management_switches.numbers_needed(switches)
+    if (network := management.switch_network(fabric)) is None:
         length = 32 - (needed + MANAGEMENT_RESERVED).bit_length()
         message = f"{len(switches.names)} management switches are in no network"
         help_ = f"Add `{{tier: oob, network: …}}` of /{length} or larger to `management.networks`."
         raise UnfitError(spec.error("FAB3213", message, "management", "networks", help=help_))
 
-    def holds(each: ManagementNetwork) -> bool:
+    def holds(each: out_of_band.ManagementNetwork) -> bool:
         return each.numbers * each.subnets >= needed
 
     if holds(network):
@@ -189,19 +183,20 @@ def _refuse_unaddressed(spec: ClusterSpec, fabric: Fabric, switches: ManagementS
     several = network.subnets > 1
     tried = (_of_length(network, length, several) for length in range(network.length - 1, 7, -1))
     fits = next((each.length for each in tried if holds(each)), 8)
+    where = management_switches.network_path(network)
     message = (
-        f"{format_path(network_path(network))}: {network.pool} has {network.numbers * network.subnets} addresses for "
+        f"{format_path(where)}: {network.pool} has {network.numbers * network.subnets} addresses for "
         f"{needed} numbers of management switches, {len(switches.numbers)} of them in use"
     )
     help_ = f"Use {'subnets of' if several else 'a'} /{fits}, or larger."
-    raise UnfitError(spec.error("FAB3212", message, *network_path(network), "network", help=help_))
+    raise UnfitError(spec.error("FAB3212", message, *where, "network", help=help_))
 
 
 def _apply_given_addresses(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -> Fabric:
     """Return the fabric with the addresses from the table; collisions are findings."""
     if not spec.given_management:
         return fabric
-    computed = {(each.device, each.endpoint): each for each in address_owners(fabric)}
+    computed = {(each.device, each.endpoint): each for each in management.address_owners(fabric)}
     rows: dict[tuple[str, str], ManagementRow] = {}
     for row in spec.given_management:
         if (owner := computed.get((row.device, row.port))) is None:
@@ -224,7 +219,7 @@ def _apply_given_addresses(spec: ClusterSpec, fabric: Fabric, findings: list[Dia
     return changed
 
 
-def _offset_of_row(owner: Owner, row: ManagementRow) -> int | None:
+def _offset_of_row(owner: management.Owner, row: ManagementRow) -> int | None:
     """Return the offset of a given address in the owner's network, or None where no device can have it."""
     network = owner.place.network
     offset = int(row.address) - network.pool.first
@@ -235,8 +230,8 @@ def _offset_of_row(owner: Owner, row: ManagementRow) -> int | None:
 
 def _find_collisions(fabric: Fabric, rows: Mapping[tuple[str, str], ManagementRow]) -> Iterator[Diagnostic]:
     """Report FAB3122 and FAB3123: an address with two owners, one of which the table defines."""
-    first: dict[str, Owner] = {}
-    for each in sorted(address_owners(fabric), key=lambda owner: not owner.given):
+    first: dict[str, management.Owner] = {}
+    for each in sorted(management.address_owners(fabric), key=lambda owner: not owner.given):
         address = each.place.address
         other = first.setdefault(address, each)
         if other is each:
@@ -257,8 +252,8 @@ def _error_at_row(code: str, message: str, row: ManagementRow, column: str, help
 
 def _check_servers(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
     """Report FAB3025 for each management server whose address a BMC, DPU or management switch has."""
-    named = {text: path for path, text in named_addresses(spec)}
-    for each in address_owners(fabric):
+    named = {text: path for path, text in management_switches.named_addresses(spec)}
+    for each in management.address_owners(fabric):
         if (path := named.get(each.place.address)) is not None:
             message = (
                 f"{format_path(path)} {each.place.address} is the address of {each.device} {each.endpoint}"

@@ -8,17 +8,9 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
 from fabricc.catalog.support import Verdict, find_capability, list_systems_with_loopback_sessions
 from fabricc.fabric import links
+from fabricc.fabric import tenants as fabric_tenants
 from fabricc.fabric.design import DeviceChange
 from fabricc.fabric.shape import SwitchId, TierName, Unit
-from fabricc.fabric.tenants import (
-    MOST,
-    NOBODY,
-    Tenancy,
-    Tenant,
-    TenantNumbers,
-    assign_numbers,
-    port_mtu,
-)
 from fabricc.front.spec.document import join_words
 from fabricc.front.spec.tenants import SECTION
 
@@ -43,17 +35,22 @@ def with_tenants(
     """
     if not spec.tenants:
         return fabric, dict(pinned)
-    numbers = assign_numbers([each.name for each in spec.tenants], pinned)
-    tenants = tuple(Tenant(each.name, numbers[each.name], each.numbers, each.vrf) for each in spec.tenants)
-    if (last := max(tenants, key=lambda each: each.number)).number > MOST:
-        message = f"{last.name} is the {last.number:,}th tenant that the lock counts, and the last number is {MOST:,}"
+    numbers = fabric_tenants.assign_numbers([each.name for each in spec.tenants], pinned)
+    tenants = tuple(
+        fabric_tenants.Tenant(each.name, numbers[each.name], each.numbers, each.vrf) for each in spec.tenants
+    )
+    if (last := max(tenants, key=lambda each: each.number)).number > fabric_tenants.MOST:
+        most = f"the last number is {fabric_tenants.MOST:,}"
+        message = f"{last.name} is the {last.number:,}th tenant that the lock counts, and {most}"
         help_ = "Delete the lines of tenants that left from the lock; their numbers are free then."
         findings.append(spec.error("FAB3320", message, SECTION, last.name, help=help_))
     tunnels = fabric.shape.spines > 0 or fabric.shape.peer_links > 0
     of_host = assign_rails(spec, fabric, findings)
-    mtu = port_mtu(fabric.switch_mtu, tunnels=tunnels)
+    mtu = fabric_tenants.port_mtu(fabric.switch_mtu, tunnels=tunnels)
     loopbacks = tunnels and _choose_loopbacks(spec, fabric, findings)
-    tenancy = Tenancy(tenants, of_host, tunnels, mtu, assign_exits(spec, fabric, mtu, findings), loopbacks)
+    tenancy = fabric_tenants.Tenancy(
+        tenants, of_host, tunnels, mtu, assign_exits(spec, fabric, mtu, findings), loopbacks
+    )
     findings.extend(_report_numbers(spec, tenants, tunnels=tunnels))
     findings.extend(_report_unassigned(spec, fabric, tenancy))
     findings.extend(_report_capability(spec, fabric, tunnels=tunnels))
@@ -96,8 +93,8 @@ def assign_rails(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) 
                     findings.append(spec.error("FAB3316", message, *where, help=help_))
                 gpus = None
             rails = _rails_of(spec, fabric, unit, host, request, gpus, findings)
-            own = found.setdefault(host, [NOBODY] * fabric.attachments[unit.group].rails)
-            taken = sorted({own[rail] for rail in rails} - {NOBODY, index})
+            own = found.setdefault(host, [fabric_tenants.NOBODY] * fabric.attachments[unit.group].rails)
+            taken = sorted({own[rail] for rail in rails} - {fabric_tenants.NOBODY, index})
             if taken:
                 other = spec.tenants[taken[0]].name
                 message = f"{host} belongs to {other} and to {request.name}: a port can be in only one tenant"
@@ -212,7 +209,9 @@ def _divided_rail(model: HostModel, rails: int, gpus: Sequence[int]) -> tuple[in
     return None
 
 
-def _report_numbers(spec: ClusterSpec, tenants: Sequence[Tenant], *, tunnels: bool) -> Iterator[Diagnostic]:
+def _report_numbers(
+    spec: ClusterSpec, tenants: Sequence[fabric_tenants.Tenant], *, tunnels: bool
+) -> Iterator[Diagnostic]:
     """Report FAB3322: numbers or names that two tenants have, or numbers that VRFs without tunnels do not have."""
     holders: dict[tuple[str, object], str] = {}
     for tenant in tenants:
@@ -222,7 +221,7 @@ def _report_numbers(spec: ClusterSpec, tenants: Sequence[Tenant], *, tunnels: bo
             where = (SECTION, tenant.name, *(["vrf"] if tenant.own_vrf else []))
             yield spec.error("FAB3322", message, *where, help="Write another `vrf` for one of the two.")
         of_vrf = (tenant.vni, tenant.route_target, tenant.distinguisher(""))
-        for key, value, own in zip(TenantNumbers._fields, of_vrf, tenant.own, strict=True):
+        for key, value, own in zip(fabric_tenants.TenantNumbers._fields, of_vrf, tenant.own, strict=True):
             where = (SECTION, tenant.name, *([key] if own is not None else []))
             other = holders.setdefault((key, value), tenant.name)
             if own is not None and not tunnels:
@@ -239,10 +238,14 @@ def _report_numbers(spec: ClusterSpec, tenants: Sequence[Tenant], *, tunnels: bo
 _NUMBERS = {"vni": "VNI", "route_target": "route target", "distinguisher": "number of route distinguishers"}
 
 
-def _report_unassigned(spec: ClusterSpec, fabric: Fabric, tenancy: Tenancy) -> Iterator[Diagnostic]:
+def _report_unassigned(
+    spec: ClusterSpec, fabric: Fabric, tenancy: fabric_tenants.Tenancy
+) -> Iterator[Diagnostic]:
     """Report FAB3315: hosts with ports of no tenant, which are shut."""
     hosts = [host for unit in fabric.units.values() for host in unit.hosts.values()]
-    idle = [host for host in hosts if NOBODY in tenancy.of_host.get(host, (NOBODY,))]
+    idle = [
+        host for host in hosts if fabric_tenants.NOBODY in tenancy.of_host.get(host, (fabric_tenants.NOBODY,))
+    ]
     if idle:
         named = ", ".join(idle[:_NAMED]) + (" and others" if len(idle) > _NAMED else "")
         message = f"ports of no tenant on {plural(len(idle), 'host')}, which are shut: {named}"
@@ -334,14 +337,17 @@ def reach_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
             yield spec.error("FAB3321", message, SECTION, meeting[1], help=help_)
 
 
-def hosts_without_reach(spec: ClusterSpec, tenancy: Tenancy, network: Fabric) -> set[str]:
+def hosts_without_reach(spec: ClusterSpec, tenancy: fabric_tenants.Tenancy, network: Fabric) -> set[str]:
     """Return the hosts of tenants that have ports in a further network, of whose tenants none reaches it."""
     reaching = {each.name for each in spec.tenants if network.network in each.reach}
-    allowed = {index for index, tenant in enumerate(tenancy.tenants) if tenant.name in reaching} | {NOBODY}
+    allowed = {index for index, tenant in enumerate(tenancy.tenants) if tenant.name in reaching} | {
+        fabric_tenants.NOBODY
+    }
     return {
         host
         for host in network.guests
-        if (rails := set(tenancy.of_host.get(host, ())) - {NOBODY}) and rails.isdisjoint(allowed)
+        if (rails := set(tenancy.of_host.get(host, ())) - {fabric_tenants.NOBODY})
+        and rails.isdisjoint(allowed)
     }
 
 
@@ -374,11 +380,11 @@ def with_closed_ports(spec: ClusterSpec, rails: Fabric, network: Fabric) -> Fabr
 _UNCHANGED = DeviceChange(None, None, drained=False, cable_m=None, ports={})
 
 
-def _tenants_in(tenancy: Tenancy, hosts: Mapping[str, object]) -> dict[str, list[str]]:
+def _tenants_in(tenancy: fabric_tenants.Tenancy, hosts: Mapping[str, object]) -> dict[str, list[str]]:
     """Return the tenants of some hosts, each with its hosts among them."""
     found: dict[str, list[str]] = {}
     for host in hosts:
         for index in dict.fromkeys(tenancy.of_host.get(host, ())):
-            if index != NOBODY:
+            if index != fabric_tenants.NOBODY:
                 found.setdefault(tenancy.tenants[index].name, []).append(host)
     return found

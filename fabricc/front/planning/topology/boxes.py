@@ -10,15 +10,7 @@ from fabricc.base.values import replace
 from fabricc.fabric import links
 from fabricc.fabric.given_identities import SingleModel
 from fabricc.fabric.shape import PortLayout, Slot, SwitchId, TierName
-from fabricc.front.planning.topology.layout import (
-    Block,
-    arrange_ports,
-    cage_count,
-    cages_for,
-    list_cages,
-    port_speeds,
-    ports_at,
-)
+from fabricc.front.planning.topology import layout as topology_layout
 from fabricc.front.spec.document import join_words
 
 if TYPE_CHECKING:
@@ -112,35 +104,42 @@ def _lay_out_box(fabric: Fabric, at: SwitchId, model: SwitchModel, tier: PortLay
     strides = fabric.strides
     most = strides.uplink if at.tier is TierName.TOR else strides.spine_uplink
     for down in range(len(tier.down), _needed_downlinks(fabric, at, tier) - 1, -1):
-        own = Block(down_gbps, down)
-        end = cages_for(model, own)
+        own = topology_layout.Block(down_gbps, down)
+        end = topology_layout.cages_for(model, own)
         if end is None:
             continue
         if not tier.up:
-            return arrange_ports(model, own, Block(0, 0), None, tier.reserved)
-        up, first = Block(up_gbps, len(tier.up)), bool(tier.down) and tier.up[0] < tier.down[0]
+            return topology_layout.arrange_ports(model, own, topology_layout.Block(0, 0), None, tier.reserved)
+        up, first = (
+            topology_layout.Block(up_gbps, len(tier.up)),
+            bool(tier.down) and tier.up[0] < tier.down[0],
+        )
         for room in range(max(most, len(tier.up)), len(tier.up) - 1, -1):
-            start = (_rotated_position if first else _last_position)(model, Block(up_gbps, room), end)
+            start = (_rotated_position if first else _last_position)(
+                model, topology_layout.Block(up_gbps, room), end
+            )
             layout = (
                 None
                 if start is None
-                else arrange_ports(model, own, up, start, tier.reserved, uplinks_first=first)
+                else topology_layout.arrange_ports(model, own, up, start, tier.reserved, uplinks_first=first)
             )
             if layout is not None:
                 return layout
     return None
 
 
-def _last_position(model: SwitchModel, block: Block, end: int) -> int | None:
+def _last_position(model: SwitchModel, block: topology_layout.Block, end: int) -> int | None:
     """Return the last cage position, from `end` on, at which a block fits."""
-    positions = range(sum(1 for _ in list_cages(model)) - 1, end - 1, -1)
-    return next((start for start in positions if cages_for(model, block, start) is not None), None)
+    positions = range(sum(1 for _ in topology_layout.list_cages(model)) - 1, end - 1, -1)
+    return next(
+        (start for start in positions if topology_layout.cages_for(model, block, start) is not None), None
+    )
 
 
-def _rotated_position(model: SwitchModel, block: Block, end: int) -> int | None:
+def _rotated_position(model: SwitchModel, block: topology_layout.Block, end: int) -> int | None:
     """Return the cage position, counted from `end`, of a block that has the first cages."""
-    before = cages_for(model, block)
-    return None if before is None or (start := cage_count(model) - before) < end else start
+    before = topology_layout.cages_for(model, block)
+    return None if before is None or (start := topology_layout.cage_count(model) - before) < end else start
 
 
 def _report_unfit_model(
@@ -153,11 +152,11 @@ def _report_unfit_model(
 ) -> Iterator[Diagnostic]:
     """Report FAB3411 for a speed that the model lacks or has in other lanes, FAB3412 for too few paths."""
     name, path = fabric.name(at), ("overrides", fabric.name(at), "model")
-    for speed in sorted(named_ports.keys() - port_speeds(compatible)):
+    for speed in sorted(named_ports.keys() - topology_layout.port_speeds(compatible)):
         usual, copper = named_ports[speed]
-        offered = ", ".join(f"{each}G" for each in sorted(port_speeds(model)))
+        offered = ", ".join(f"{each}G" for each in sorted(topology_layout.port_speeds(model)))
         message = f"links of {name} run at {speed}G, and {model.title} has ports of {offered}"
-        if speed in port_speeds(model):
+        if speed in topology_layout.port_speeds(model):
             lanes = sorted(
                 {use.lanes for each in model.cages for use in each.breakouts if use.speed_gbps == speed}
             )
@@ -183,7 +182,7 @@ def _too_small(
     wanted = [f"{plural(down, 'port')} at {_port_speed(tier, tier.down)}G down"] if down else []
     wanted += [f"{plural(up, 'port')} at {_port_speed(tier, tier.up)}G up"] if up else []
     has = [
-        f"{ports_at(model, speed)} at {speed}G"
+        f"{topology_layout.ports_at(model, speed)} at {speed}G"
         for speed in sorted({_port_speed(tier, tier.down), _port_speed(tier, tier.up)} - {0})
     ]
     name = fabric.name(at)

@@ -7,20 +7,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fabricc.base.values import dataclass, replace
+from fabricc.catalog import support
 from fabricc.catalog.library import find_titled_name, suggest_name
 from fabricc.catalog.model import CARD_MODE, DPU_MODE, Catalog, HostModel, SwitchModel
 from fabricc.catalog.nos_names import explain_release, explain_system
 from fabricc.catalog.optics import Reach, find_reach, load_reaches, longest_reach
-from fabricc.catalog.support import (
-    Flavor,
-    find_flavor,
-    find_own_build,
-    model_at_release,
-    nearest_release,
-    oldest_release,
-    release_numbers,
-    runs_release,
-)
 from fabricc.fabric.design import TierPlan
 from fabricc.fabric.shape import PortLayout, Slot, TierName
 from fabricc.front.planning.topology.layout import cage_count
@@ -232,7 +223,7 @@ def tiers_of(
         release = nos_release(spec, naming, tier.nos, model, findings, key, "nos", others=catalog.switches)
         if release is not None:
             found[tier_name] = TierPlan(
-                model_at_release(model, tier.nos.name, release), tier.nos.name, release
+                support.model_at_release(model, tier.nos.name, release), tier.nos.name, release
             )
     return found
 
@@ -303,10 +294,10 @@ def nos_release(
 
     `others`: models that the finding may name in its place.
     """
-    flavor = find_flavor(nos.name, nos.release)
+    flavor = support.find_flavor(nos.name, nos.release)
     requested = nos.release
     if flavor:  # `nvidia-202511` names the community release that it starts from, `enterprise-4.5` none
-        requested = nearest_release(
+        requested = support.nearest_release(
             (nos.release or "").partition("-")[2] or "none", naming.releases(nos.name)
         )
     try:
@@ -316,7 +307,7 @@ def nos_release(
         findings.append(spec.error("FAB3014", f"there is no NOS {nos.name!r}", *path, help=help_))
         return None
     except ValueError as unknown:
-        near = nearest_release(nos.release or "", naming.releases(nos.name))
+        near = support.nearest_release(nos.release or "", naming.releases(nos.name))
         if near is None:
             help_ = explain_release(nos.name, nos.release or "")
             help_ = help_ or _name_newest(nos, naming.releases(nos.name)) or str(unknown)
@@ -342,15 +333,15 @@ def nos_release(
         findings.append(spec.error("FAB3016", message, *path, help=remedy))
         return None
     if flavor is not None:
-        if not runs_release(model, nos.name, release):
-            release = oldest_release(model, nos.name, naming.releases(nos.name)) or release
+        if not support.runs_release(model, nos.name, release):
+            release = support.oldest_release(model, nos.name, naming.releases(nos.name)) or release
         findings.append(_vendor_build(spec, flavor, nos, release, *path))
-    if (build := find_own_build(model, nos.name)) is not None and build != flavor:
+    if (build := support.find_own_build(model, nos.name)) is not None and build != flavor:
         findings.append(_missing_build(spec, build, nos.name, model, *path))
     if flavor is not None:
         return release
-    if not runs_release(model, nos.name, requested or release):
-        known = oldest_release(model, nos.name, naming.releases(nos.name))
+    if not support.runs_release(model, nos.name, requested or release):
+        known = support.oldest_release(model, nos.name, naming.releases(nos.name))
         if nos.release is None and known is not None:
             return known
         findings.append(_too_old(spec, nos.name, release, model, known, *path))
@@ -362,7 +353,7 @@ def nos_release(
 
 
 def _vendor_build(
-    spec: ClusterSpec, flavor: Flavor, nos: NosChoice, release: str, *path: str | int
+    spec: ClusterSpec, flavor: support.Flavor, nos: NosChoice, release: str, *path: str | int
 ) -> Diagnostic:
     """Warn that the files for a vendor's build are those of a community release, with the published differences."""
     message = (
@@ -373,7 +364,7 @@ def _vendor_build(
 
 
 def _missing_build(
-    spec: ClusterSpec, build: Flavor, nos: str, model: SwitchModel, *path: str | int
+    spec: ClusterSpec, build: support.Flavor, nos: str, model: SwitchModel, *path: str | int
 ) -> Diagnostic:
     """Warn that only a vendor's build of a system has the switch."""
     message = f"the community image of {nos} lacks {model.title}: only {build.title} has it"
@@ -383,17 +374,17 @@ def _missing_build(
 
 def _name_newest(nos: NosChoice, releases: tuple[str, ...]) -> str:
     """Return the remedy for a release of which only the first number is written, or ""."""
-    written = release_numbers(nos.release or "")
-    if len(written) != 1 or any(len(release_numbers(each)) == 1 for each in releases):
+    written = support.release_numbers(nos.release or "")
+    if len(written) != 1 or any(len(support.release_numbers(each)) == 1 for each in releases):
         return ""
-    of_it = [each for each in releases if release_numbers(each)[:1] == written]
+    of_it = [each for each in releases if support.release_numbers(each)[:1] == written]
     return f"Write `{nos.name}-{(of_it or releases)[-1]}`, the newest that fabricc knows."
 
 
 def _unknown_release(spec: ClusterSpec, nos: NosChoice, near: str, *path: str | int) -> Diagnostic:
     """Warn, or note within a known series, that the files of another release serve for an unknown one."""
-    series = release_numbers(near)
-    if release_numbers(nos.release or "")[: len(series)] == series:
+    series = support.release_numbers(near)
+    if support.release_numbers(nos.release or "")[: len(series)] == series:
         message = (
             f"{nos.name} {nos.release} is of the series {near}: the files are those of {nos.name} {near}"
         )

@@ -8,24 +8,9 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.shape import PortLayout, Shape
-from fabricc.front.planning.topology import clos
-from fabricc.front.planning.topology.layout import (
-    Block,
-    arrange_ports,
-    cage_count,
-    cages_for,
-    ports_at,
-    rotate_cages,
-)
+from fabricc.front.planning.topology import clos, refusals
+from fabricc.front.planning.topology import layout as topology_layout
 from fabricc.front.planning.topology.models import Models, RequestedTier, UnfitError
-from fabricc.front.planning.topology.refusals import (
-    beyond_capacity,
-    cores_too_small,
-    no_pod,
-    report_islands,
-    spine_too_small,
-    split_planes,
-)
 from fabricc.front.planning.topology.tors import REPIN, TorTier, bottom_of, link_speed, refuse_moved, up_pin
 
 if TYPE_CHECKING:
@@ -110,7 +95,7 @@ def check_joined(spec: ClusterSpec, models: Models, units: int, pins: Mapping[st
         UnfitError: they have none; the diagnostic contains spines that would join them.
     """
     if spec.spines is None and units > 1 and not spec.tors.peer_links:
-        raise UnfitError(report_islands(spec, models, bottom_of(spec, models, pins), units))
+        raise UnfitError(refusals.report_islands(spec, models, bottom_of(spec, models, pins), units))
 
 
 def _one_tier(spec: ClusterSpec, models: Models, units: int, bottom: TorTier) -> Sizing:
@@ -187,7 +172,7 @@ def _two_tiers(
     bottom: TorTier,
     spine: RequestedTier,
 ) -> Sizing:
-    ports = ports_at(spine.model, bottom.up_gbps) - spine.tier.reserved_ports
+    ports = topology_layout.ports_at(spine.model, bottom.up_gbps) - spine.tier.reserved_ports
     uplinks, count, links = _spread_uplinks(spec, spine.tier, bottom, pins)
     tors = units * bottom.sides
     if count is None or links is None:
@@ -198,18 +183,18 @@ def _two_tiers(
         )
         layer = clos.fewest_spines(tors, uplinks, most, ports) if ports > 0 else None
         if layer is None:
-            raise UnfitError(spine_too_small(spec, models, spine, catalog, bottom, tors, ports))
+            raise UnfitError(refusals.spine_too_small(spec, models, spine, catalog, bottom, tors, ports))
         count, links = layer.count, layer.links_per_spine
     capacity = ports // links // bottom.sides
     if capacity < units:
         raise UnfitError(
-            beyond_capacity(
+            refusals.beyond_capacity(
                 spec, models, spine, catalog, bottom, pins, units, capacity, count, links, uplinks, ports
             )
         )
     shape = replace(_two_tier_shape(bottom, count, links), units_per_pod=capacity)
-    down = Block(bottom.up_gbps, capacity * bottom.sides * links)
-    layout = arrange_ports(spine.model, down, Block(bottom.up_gbps, 0))
+    down = topology_layout.Block(bottom.up_gbps, capacity * bottom.sides * links)
+    layout = topology_layout.arrange_ports(spine.model, down, topology_layout.Block(bottom.up_gbps, 0))
     return _assemble_sizing(spec, models, bottom, shape, capacity, layout, None, 0)
 
 
@@ -231,7 +216,7 @@ def _three_tiers(
     uplinks, count, links = _spread_uplinks(spec, spine.tier, bottom, pins)
     requested = pins.get("units_per_pod") or spine.tier.units_per_pod
     found = None
-    most = ports_at(spine.model, bottom.up_gbps) // bottom.sides
+    most = topology_layout.ports_at(spine.model, bottom.up_gbps) // bottom.sides
     for per_pod in (requested,) if requested else range(min(units, most), 0, -1):
         found = _find_pod(spine, per_pod, uplinks, count, links, bottom, core_gbps, pins)
         if found:
@@ -244,11 +229,11 @@ def _three_tiers(
         free = _find_pod(spine, requested or units, bottom.uplinks, None, None, bottom, core_gbps, pins)
         others = _find_keys(spec, models, present, units, spine, core) if compares and not pins else ()
         raise UnfitError(
-            no_pod(spec, spine, requested or units, uplinks, count, best, free and free[1], others)
+            refusals.no_pod(spec, spine, requested or units, uplinks, count, best, free and free[1], others)
         )
     per_pod, spines, links, spine_uplinks, up_cage = found
     pods, by_rail = -(-units // per_pod), bottom.planes.by_rail
-    core_ports = ports_at(core.model, core_gbps) - core.tier.reserved_ports
+    core_ports = topology_layout.ports_at(core.model, core_gbps) - core.tier.reserved_ports
     layer = _find_cores(spec, pods * by_rail, spines, spine_uplinks, core_ports, pins)
     if layer is None and {"spines_per_core_group", "links_per_core"} <= pins.keys():
         message = f"the cores have no ports for {plural(pods, 'pod')} with the links that the lock pins"
@@ -264,7 +249,7 @@ def _three_tiers(
             if pod and (cores := clos.core_layer(-(-units // n) * by_rail, pod[1], pod[3], core_ports))
         )
         raise UnfitError(
-            cores_too_small(
+            refusals.cores_too_small(
                 spec, core.model, pods, by_rail, spines, spine_uplinks, core_ports, next(joined, None)
             )
         )
@@ -278,17 +263,19 @@ def _three_tiers(
         links_per_core=layer.links_per_core,
         core_link_gbps=core_gbps,
     )
-    spine_layout = arrange_ports(
+    spine_layout = topology_layout.arrange_ports(
         spine.model,
-        Block(bottom.up_gbps, per_pod * bottom.sides * links),
-        Block(core_gbps, spine_uplinks),
+        topology_layout.Block(bottom.up_gbps, per_pod * bottom.sides * links),
+        topology_layout.Block(core_gbps, spine_uplinks),
         up_cage,
         uplinks_first=spine.tier.uplinks_first,
     )
     per_pod_ports = by_rail * layer.spines_per_group * layer.links_per_core
     capacity_pods = core_ports // per_pod_ports
-    core_layout = arrange_ports(
-        core.model, Block(core_gbps, capacity_pods * per_pod_ports), Block(core_gbps, 0)
+    core_layout = topology_layout.arrange_ports(
+        core.model,
+        topology_layout.Block(core_gbps, capacity_pods * per_pod_ports),
+        topology_layout.Block(core_gbps, 0),
     )
     return _assemble_sizing(
         spec, models, bottom, shape, capacity_pods * per_pod, spine_layout, core_layout, up_cage
@@ -307,7 +294,7 @@ def _find_keys(
         starts.append(((f"`spines.rails: {share}`",), by_rail))
     for numbers in ((spec.planes,), [each for each in (2, 4, 8) if each > spec.planes]):
         for planes, (start, begun) in product(numbers, starts):
-            for names, wanted in split_planes(begun, models, spine, planes):
+            for names, wanted in refusals.split_planes(begun, models, spine, planes):
                 if wanted.gpus != spec.gpus or wanted == spec:
                     continue
                 try:
@@ -347,15 +334,27 @@ def _find_pod(
         ups = request.uplinks or clos.uplinks_needed(down * bottom.up_gbps, ratio, core_gbps)
         panel, start = model, pins.get("spine_up_cage")
         if request.uplinks_first:
-            before = pins.get("spine_down_cage") or cages_for(model, Block(core_gbps, ups)) or 0
-            panel, start = rotate_cages(model, before), cage_count(model) - before
-        end = cages_for(panel, Block(bottom.up_gbps, down + request.reserved_ports))
+            before = (
+                pins.get("spine_down_cage")
+                or topology_layout.cages_for(model, topology_layout.Block(core_gbps, ups))
+                or 0
+            )
+            panel, start = (
+                topology_layout.rotate_cages(model, before),
+                topology_layout.cage_count(model) - before,
+            )
+        end = topology_layout.cages_for(
+            panel, topology_layout.Block(bottom.up_gbps, down + request.reserved_ports)
+        )
         if end is None:
             continue
         start = end if start is None else start
         if links is None and ups > pins.get("spine_uplink", ups):
             continue
-        if start >= end and cages_for(panel, Block(core_gbps, ups), start) is not None:
+        if (
+            start >= end
+            and topology_layout.cages_for(panel, topology_layout.Block(core_gbps, ups), start) is not None
+        ):
             return per_pod, spines, parallel, ups, start
     return None
 
@@ -389,11 +388,11 @@ def _assemble_sizing(
     spine_up_cage: int,
 ) -> Sizing:
     reserved = spec.tors.reserved_ports
-    uplinks = Block(bottom.up_gbps, shape.uplinks or shape.peer_links)
+    uplinks = topology_layout.Block(bottom.up_gbps, shape.uplinks or shape.peer_links)
     tors = tuple(
-        arrange_ports(
+        topology_layout.arrange_ports(
             models.tor,
-            Block(bottom.hosts[home].speed_gbps, bottom.hosts[home].count + reserved),
+            topology_layout.Block(bottom.hosts[home].speed_gbps, bottom.hosts[home].count + reserved),
             uplinks,
             bottom.up_cage,
             reserved,

@@ -6,22 +6,8 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass, replace
-from fabricc.front.planning.topology import clos
-from fabricc.front.planning.topology.attachments import (
-    attach_groups,
-    find_leading_group,
-    list_port_splits,
-    reject_partial_rails,
-)
+from fabricc.front.planning.topology import attachments, clos, layout
 from fabricc.front.planning.topology.clos import Planes, planes_of
-from fabricc.front.planning.topology.layout import (
-    Block,
-    cage_count,
-    cages_for,
-    port_speeds,
-    ports_at,
-    rotate_cages,
-)
 from fabricc.front.planning.topology.models import Models, UnfitError
 from fabricc.front.planning.topology.shared_tors import NoCagesError, Placed, add_remedy, shared_tor_ports
 from fabricc.front.planning.topology.units import largest_rack, units_of
@@ -61,7 +47,7 @@ class TorTier:
     slots: int
     planes: Planes
     sides: int
-    hosts: tuple[Block, ...]
+    hosts: tuple[layout.Block, ...]
     beside: tuple[Placed, ...]
     up_gbps: int
     needed: tuple[int, ...]
@@ -91,7 +77,7 @@ def bottom_of(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> Tor
     try:
         return _turned_bottom(spec, models, pins)
     except NoCagesError as crowded:
-        attached, groups = attach_groups(spec, models), spec.gpus.groups
+        attached, groups = attachments.attach_groups(spec, models), spec.gpus.groups
         home = attached[crowded.index].beside or 0
         homes = units_of(groups[home], attached[home].slots)
         raise UnfitError(add_remedy(spec, crowded, homes, plannable)) from None
@@ -102,13 +88,13 @@ def _turned_bottom(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -
     refuse_moved(spec, "tor", pins, uplinks_first=spec.tors.uplinks_first)
     if not spec.tors.uplinks_first:
         return _bottom_of(spec, models, pins)
-    name, every = UP_CAGES[True].format("tor"), cage_count(models.tor)
+    name, every = UP_CAGES[True].format("tor"), layout.cage_count(models.tor)
     if (before := pins.get(name)) is None:
         plain = _bottom_of(spec, models, pins)
         count = spec.spines.count if spec.spines and spec.spines.count else 1
-        uplinks = Block(plain.up_gbps, -(-plain.uplinks // count) * count)
-        before = cages_for(models.tor, uplinks) or 0
-    tor = rotate_cages(models.tor, before)
+        uplinks = layout.Block(plain.up_gbps, -(-plain.uplinks // count) * count)
+        before = layout.cages_for(models.tor, uplinks) or 0
+    tor = layout.rotate_cages(models.tor, before)
     try:
         return _bottom_of(spec, replace(models, tor=tor), {**pins, "tor_up_cage": every - before})
     except _UplinkCagesError as beyond:
@@ -122,7 +108,7 @@ def _turned_bottom(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -
 def up_pin(tier: str, requested: Tier, model: SwitchModel, up_cage: int) -> dict[str, int]:
     """Return what the lock keeps of where the uplinks of a tier begin, or the links down behind them."""
     return {
-        UP_CAGES[requested.uplinks_first].format(tier): cage_count(model) - up_cage
+        UP_CAGES[requested.uplinks_first].format(tier): layout.cage_count(model) - up_cage
         if requested.uplinks_first
         else up_cage
     }
@@ -149,18 +135,20 @@ def refuse_moved(spec: ClusterSpec, tier: str, pins: Mapping[str, int], *, uplin
 
 
 def _bottom_of(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> TorTier:
-    attached = attach_groups(spec, models)
-    lead = attached[find_leading_group(models.hosts, range(len(attached)))]
+    attached = attachments.attach_groups(spec, models)
+    lead = attached[attachments.find_leading_group(models.hosts, range(len(attached)))]
     one_tor = all(
-        cages_for(models.tor, Block(each.gbps, each.hosts * each.rails + spec.tors.reserved_ports))
+        layout.cages_for(
+            models.tor, layout.Block(each.gbps, each.hosts * each.rails + spec.tors.reserved_ports)
+        )
         is not None
         for each in attached
     )
     planes = planes_of(spec, lead.rails, lead.rails_per_tor, lead.nic_ports, one_tor)
-    reject_partial_rails(spec, attached, lead, planes)
+    attachments.reject_partial_rails(spec, attached, lead, planes)
     slots = max(each.hosts for each in attached)
     up_gbps = link_speed(spec, models.tor, models.spine or models.tor, spec.tors.uplink_gbps, "tors")
-    hosts = tuple(Block(each.gbps, each.ports) for each in attached)
+    hosts = tuple(layout.Block(each.gbps, each.ports) for each in attached)
     sides = lead.tors * lead.nic_ports // planes.count
     beside, needed, start, most = _tor_uplinks(spec, models, attached, hosts, up_gbps, pins)
     return TorTier(attached, lead, slots, planes, sides, hosts, beside, up_gbps, needed, start, most)
@@ -170,7 +158,7 @@ def link_speed(
     spec: ClusterSpec, low: SwitchModel, high: SwitchModel, requested: int | None, tier: str
 ) -> int:
     """Return the speed of the links between two tiers: the requested one, or the fastest that both models offer."""
-    common = port_speeds(low) & port_speeds(high)
+    common = layout.port_speeds(low) & layout.port_speeds(high)
     if requested is not None and requested not in common:
         offered = ", ".join(f"{s}" for s in sorted(common)) or "none"
         message = f"{low.title} and {high.title} share no {requested}G port"
@@ -187,7 +175,7 @@ def _ends_of_hosts(
     spec: ClusterSpec,
     models: Models,
     attached: tuple[Attachment, ...],
-    hosts: tuple[Block, ...],
+    hosts: tuple[layout.Block, ...],
     up_gbps: int,
 ) -> list[int]:
     """Return the cage position after the ports of each group's own hosts.
@@ -199,9 +187,9 @@ def _ends_of_hosts(
     ends = []
     for index, block in enumerate(hosts):
         needed, per_tor = block.count + tier.reserved_ports, attached[index].rails_per_tor
-        end = cages_for(tor, Block(block.speed_gbps, needed))
+        end = layout.cages_for(tor, layout.Block(block.speed_gbps, needed))
         if end is None:
-            has = ports_at(tor, block.speed_gbps)
+            has = layout.ports_at(tor, block.speed_gbps)
             largest = _whole_racks(spec, models, max(0, (has - tier.reserved_ports) // per_tor))
             fitting = _whole_racks(spec, models, largest_unit(spec, tor, block.speed_gbps, up_gbps, per_tor))
             raise UnfitError(
@@ -251,7 +239,7 @@ def _tor_uplinks(
     spec: ClusterSpec,
     models: Models,
     attached: tuple[Attachment, ...],
-    hosts: tuple[Block, ...],
+    hosts: tuple[layout.Block, ...],
     up_gbps: int,
     pins: Mapping[str, int],
 ) -> tuple[tuple[Placed, ...], tuple[int, ...], int, int]:
@@ -291,18 +279,19 @@ def _tor_uplinks(
     return placed, uplinks, start, most
 
 
-def _other_speeds(spec: ClusterSpec, models: Models, host: HostModel, block: Block) -> str:
+def _other_speeds(spec: ClusterSpec, models: Models, host: HostModel, block: layout.Block) -> str:
     """Return the ways out where a ToR has no port of the hosts' speed: planes with slower ports, and other models."""
-    speeds = port_speeds(models.tor)
+    speeds = layout.port_speeds(models.tor)
     ways = [
         f"`planes: {ports}` gives each NIC {ports} ports of {gbps}G."
-        for ports, gbps in sorted(list_port_splits(host).items())
-        if ports_at(models.tor, gbps) > block.count and ports > spec.planes and host.ports_per_nic == 1
+        for ports, gbps in sorted(attachments.list_port_splits(host).items())
+        if layout.ports_at(models.tor, gbps) > block.count and ports > spec.planes and host.ports_per_nic == 1
     ][:1]
     fitting = sorted(
         (found, name)
         for name, model in models.known.items()
-        if spec.tors.nos.name in model.nos and (found := ports_at(model, block.speed_gbps)) >= 2 * block.count
+        if spec.tors.nos.name in model.nos
+        and (found := layout.ports_at(model, block.speed_gbps)) >= 2 * block.count
     )
     if fitting:
         named = ", ".join(name for _, name in fitting[:_MOST_NAMED])
@@ -329,19 +318,19 @@ def _check_peer_links(
         raise UnfitError(spec.error("FAB3007", message, "tors", "peer_links", help=help_))
 
 
-def _end_of_block(model: SwitchModel, start: int, block: Block) -> int:
+def _end_of_block(model: SwitchModel, start: int, block: layout.Block) -> int:
     """Return the cage position after a block that is known to fit."""
-    end = cages_for(model, block, start)
+    end = layout.cages_for(model, block, start)
     assert end is not None
     return end
 
 
 def _count_free_ports(model: SwitchModel, speed: int, start: int, end: int | None = None) -> int:
     """Count the ports of a speed in the cages from one position to another, or to the last cage."""
-    low, high = 0, ports_at(model, speed)
+    low, high = 0, layout.ports_at(model, speed)
     while low < high:
         middle = (low + high + 1) // 2
-        needs = cages_for(model, Block(speed, middle), start)
+        needs = layout.cages_for(model, layout.Block(speed, middle), start)
         low, high = (middle, high) if needs is not None and needs <= (end or needs) else (low, middle - 1)
     return low
 
@@ -353,15 +342,15 @@ def largest_unit(
 
     `stated`: a number of uplinks in the place of that of the spec or of the ratio.
     """
-    for hosts in range(min(MOST_HOSTS, ports_at(tor, speed) // per_tor), 0, -1):
+    for hosts in range(min(MOST_HOSTS, layout.ports_at(tor, speed) // per_tor), 0, -1):
         links = hosts * per_tor
         uplinks = (
             stated
             or spec.tors.uplinks
             or clos.uplinks_needed(links * speed, spec.tors.oversubscription or 1.0, up_gbps)
         )
-        end = cages_for(tor, Block(speed, links + spec.tors.reserved_ports))
-        if end is not None and cages_for(tor, Block(up_gbps, uplinks), end) is not None:
+        end = layout.cages_for(tor, layout.Block(speed, links + spec.tors.reserved_ports))
+        if end is not None and layout.cages_for(tor, layout.Block(up_gbps, uplinks), end) is not None:
             return hosts
     return 0
 
@@ -384,7 +373,13 @@ def _whole_racks(spec: ClusterSpec, models: Models, hosts: int) -> int:
 
 
 def too_many_uplinks(
-    spec: ClusterSpec, models: Models, hosts: Block, per_tor: int, up_gbps: int, uplinks: int, most: int
+    spec: ClusterSpec,
+    models: Models,
+    hosts: layout.Block,
+    per_tor: int,
+    up_gbps: int,
+    uplinks: int,
+    most: int,
 ) -> Diagnostic:
     """A ToR that has not the cages for the uplinks its ratio needs."""
     tor, speed = models.tor, hosts.speed_gbps
