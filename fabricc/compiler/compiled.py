@@ -35,16 +35,10 @@ from fabricc.front.planning.identity.renaming import report_unknown_names
 from fabricc.front.planning.identity.repinning import find_touched
 from fabricc.front.planning.networks.endpoints import has_endpoints, with_out_of_band
 from fabricc.front.planning.networks.tenants import reach_findings
+from fabricc.front.spec import lock as spec_lock
 from fabricc.front.spec.document import join_words
 from fabricc.front.spec.identities import with_identities
 from fabricc.front.spec.load import load_spec
-from fabricc.front.spec.lock import (
-    EMPTY_LOCK,
-    parse_lock,
-    renew_lock,
-    report_other_kind,
-    report_unnamed_network,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -234,7 +228,7 @@ class _Inputs:
 def _load_inputs(path: Path, lock_path: Path) -> _Inputs | Compiled:
     """Read a spec, its tables, catalog files and lock; return the result instead if the spec cannot be read."""
     lock_before, unread = read_lock(lock_path)
-    read = load_spec(path, parse_lock(lock_before or "", str(lock_path))[0].numbers)
+    read = load_spec(path, spec_lock.parse_lock(lock_before or "", str(lock_path))[0].numbers)
     sources = {str(path): read.text} if read.text else {}
     diagnostics = list(read.diagnostics)
     if read.spec is None:
@@ -248,12 +242,14 @@ def _load_inputs(path: Path, lock_path: Path) -> _Inputs | Compiled:
     diagnostics += found
     sources |= input_texts(found)
     diagnostics += unread
-    lock = EMPTY_LOCK
+    lock = spec_lock.EMPTY_LOCK
     if lock_before is not None:
-        lock, found = parse_lock(lock_before, str(lock_path), spec.cluster, spec.network_name)
+        lock, found = spec_lock.parse_lock(lock_before, str(lock_path), spec.cluster, spec.network_name)
         diagnostics += found
         if not any(each.code == "FAB2070" for each in found):
-            diagnostics += report_other_kind(lock, str(lock_path), infiniband=spec.infiniband is not None)
+            diagnostics += spec_lock.report_other_kind(
+                lock, str(lock_path), infiniband=spec.infiniband is not None
+            )
         sources[str(lock_path)] = lock_before
     lock, unfit = carry_lock(spec, lock)
     diagnostics += unfit
@@ -282,9 +278,9 @@ def _compile_ethernet(inputs: _Inputs, compiled: Compiled, repinning: Repinning,
     overlays = [
         inputs.path.parent / entry.file for each in (spec, *spec.networks.values()) for entry in each.overlays
     ]
-    lock_text = renew_lock(lock, spec.cluster, inputs.lock_before, spec.network_name)
+    lock_text = spec_lock.renew_lock(lock, spec.cluster, inputs.lock_before, spec.network_name)
     if fabric is not None:
-        diagnostics += report_unnamed_network(
+        diagnostics += spec_lock.report_unnamed_network(
             inputs.lock_before, lock_text, str(inputs.lock_path), spec.cluster, spec.network_name
         )
     compiled = replace(
@@ -371,7 +367,7 @@ def unknown_device_error(compiled: Compiled, name: str) -> Diagnostic:
 
 def plan_buildable(spec: ClusterSpec, folder: Path, catalog: Catalog) -> Fabric | None:
     """Return the fabric of a spec, or None on an error; overlays are searched from `folder`."""
-    planned = plan_fabric(spec, catalog, EMPTY_LOCK, Naming())
+    planned = plan_fabric(spec, catalog, spec_lock.EMPTY_LOCK, Naming())
     fabric, unfit = add_overlays(spec, folder, planned.fabric, {}, set(), gaps=True)
     found = apply_acceptances(spec, [*planned.diagnostics, *unfit])
     return None if any(each.severity is Severity.ERROR for each in found) else fabric

@@ -24,15 +24,8 @@ from fabricc.compiler.write.workers import run_in_background
 from fabricc.front.spec.load import apply_severities
 from fabricc.paperwork.out_of_band import ADDRESS_FILE
 from fabricc.paperwork.plan_tables import SIZED
+from fabricc.proof import tree as tree_proof
 from fabricc.proof.invariants.rules import declared_ratios, soften_breaches
-from fabricc.proof.tree import (
-    DeviceFiles,
-    TreeError,
-    read_consistently,
-    read_manifest,
-    unstated_files,
-    verify_manifest,
-)
 from fabricc.rules.answers import Answers, account_topics
 from fabricc.tree import EmitError
 
@@ -66,12 +59,12 @@ def check_tree(
         The findings, and the text of the files that diagnostics point into, by name.
     """
     try:
-        result, sources = read_consistently(
+        result, sources = tree_proof.read_consistently(
             [tree],
             lambda: _check_tree(tree, spec_path, lock, jobs, progress, simulate=simulate),
             lambda found: found[0].exit_status != 0,
         )
-    except TreeError as error:
+    except tree_proof.TreeError as error:
         return BuildResult(diagnostics=error.diagnostics), {}
     return result, {**tree_texts(result.diagnostics, tree), **sources}
 
@@ -86,8 +79,8 @@ def _check_tree(
     simulate: bool,
 ) -> tuple[BuildResult, Mapping[str, str]]:
     try:
-        manifest = read_manifest(tree)
-    except TreeError as error:
+        manifest = tree_proof.read_manifest(tree)
+    except tree_proof.TreeError as error:
         return BuildResult(diagnostics=error.diagnostics), {}
     spec_path = spec_path or find_spec(tree, manifest)
     if spec_path is None:
@@ -114,7 +107,7 @@ def _check_tree(
     if not _same_inputs(inputs, manifest.inputs):
         message = f"{tree} was built from another state of {spec_path}, its lock or its catalog"
         found.append(Diagnostic("FAB6014", Severity.WARNING, message, None, "Build again."))
-    files, links = DeviceFiles.of(tree, manifest), 0
+    files, links = tree_proof.DeviceFiles.of(tree, manifest), 0
     verified: dict[str, list[Diagnostic]] = {}
     answers: Counter[Answers] = Counter()
     codes: Counter[str] = Counter()
@@ -134,7 +127,7 @@ def _check_tree(
             verified |= outcome.verified
             answers += outcome.answers
             codes += outcome.findings.by_code()
-        found += verify_manifest(tree, manifest, verified, unstated(), _shared_files(compiled))
+        found += tree_proof.verify_manifest(tree, manifest, verified, unstated(), _shared_files(compiled))
     found = apply_severities(soften_breaches(found, spec), spec.accept)
     counts, total = compiled.counts(), len(manifest.files) + 1
     accounts = tuple(account_topics(answers, codes))
@@ -160,7 +153,7 @@ def _walk_tree(tree: Path, manifest: Manifest, *, several: bool) -> Iterator[Cal
     """
 
     def walk() -> list[str]:
-        return unstated_files(tree, manifest)
+        return tree_proof.unstated_files(tree, manifest)
 
     if not several:
         yield walk

@@ -9,13 +9,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.defaults import (
-    accepts_the_rest,
-    disables_lldp,
-    lacks_lldp,
-    server_instance,
-    unsafe_line,
-)
+from fabricc.back.nos import defaults
 from fabricc.base.diagnostics import Severity
 from fabricc.proof.compare import Finding
 from fabricc.rules.findings import finding_at
@@ -52,7 +46,7 @@ def _open_access(statement: Statement, _: Sessions) -> Iterator[Finding]:
             )
             remedy = "Permit the networks of the administrators only."
             yield finding_at(OPEN, statement.device, path, message, "open access", Severity.WARNING, remedy)
-    if accepts_the_rest(statement.device.system, statement.rest):
+    if defaults.accepts_the_rest(statement.device.system, statement.rest):
         message = (
             f"{statement.name} permits some networks to reach its management services, and drops no others"
         )
@@ -90,7 +84,7 @@ def _unsafe_logins(statement: Statement, _: Sessions) -> Iterator[Finding]:
 def _unsafe_lines(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report lines that no row reads and that let people log in or query without a secret."""
     for file, line, text in statement.device.unknown:
-        if found := unsafe_line(text):
+        if found := defaults.unsafe_line(text):
             place = statement.device.paths.get(file, file)
             message = f"{statement.name} {found.words}"
             remedy = "Remove it, or use SSH, HTTPS, SNMPv3 and a secret that cannot be guessed."
@@ -121,9 +115,9 @@ _FIRST = ("management/ntp",)
 
 def _undiscovered(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report that LLDP is off on a switch with links: nothing shows where its cables lead."""
-    path = next((path for path, value in statement.rest.items() if disables_lldp(path, value)), None)
+    path = next((path for path, value in statement.rest.items() if defaults.disables_lldp(path, value)), None)
     complete = any(each.startswith(BESIDE) for each in statement.rest)
-    if path is None and complete and lacks_lldp(statement.device.system, statement.device.reading):
+    if path is None and complete and defaults.lacks_lldp(statement.device.system, statement.device.reading):
         path = "system/hostname"
     if path and statement.fars:
         message = f"{statement.name} runs no LLDP: nothing shows whether its cables are where they should be"
@@ -137,7 +131,7 @@ def _lost_servers(statement: Statement, _: Sessions) -> Iterator[Finding]:
     if not statement.fars and not any(True for _ in statement.open_ports()):
         return  # an excerpt does not show which routing instances there are
     for file, line, text in statement.device.unknown:
-        found = server_instance(text)
+        found = defaults.server_instance(text)
         if found and not _has_instance(statement, found[1]):
             place = statement.device.paths.get(file, file)
             message = f"{statement.name}: {found[0]} in the VRF {found[1]}, which the switch does not have"

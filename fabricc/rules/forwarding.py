@@ -9,15 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos import defaults
 from fabricc.back.nos.control_plane import filters_before_cpu, limits_before_cpu
-from fabricc.back.nos.defaults import (
-    has_strict_rpf,
-    may_route_by_default,
-    ospf_defaults,
-    states_pfc,
-    unrouted_family,
-    unset_kernel,
-)
 from fabricc.back.nos.packet_filters import dropped_discovery, dropped_services
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
@@ -59,13 +52,15 @@ def _does_not_route(statement: Statement, sessions: Sessions) -> Iterator[Findin
         or (version in exchanged and statement.of(port, "unnumbered") is not None)
     }
     for path, value in statement.rest.items():
-        family = unrouted_family(path, value)
+        family = defaults.unrouted_family(path, value)
         if family in families:
             message = f"{statement.name} does not route {family} packets between its links: traffic is lost"
             remedy = "Enable routing for the family."
             yield finding_at(STILL, statement.device, path, message, "no routing", Severity.ERROR, remedy)
     system = statement.device.system
-    still = not may_route_by_default(system, statement.rest) or "ipv4" in unset_kernel(system, statement.rest)
+    still = not defaults.may_route_by_default(system, statement.rest) or "ipv4" in defaults.unset_kernel(
+        system, statement.rest
+    )
     if "ipv4" in families and still:
         message = f"{statement.name} does not state that it routes IPv4 packets, which its system does not by default"
         remedy = "Enable routing for the family."
@@ -84,9 +79,11 @@ def _checks_sources(statement: Statement, _: Sessions) -> Iterator[Finding]:
         for port in links
         for each in statement.chain(port)
         for leaf, value in statement.ports.get(each, {}).items()
-        if has_strict_rpf(leaf, value)
+        if defaults.has_strict_rpf(leaf, value)
     }
-    whole = next((path for path, value in statement.rest.items() if has_strict_rpf(path, value)), None)
+    whole = next(
+        (path for path, value in statement.rest.items() if defaults.has_strict_rpf(path, value)), None
+    )
     found |= {"all ports": whole} if whole else {}
     if found:
         message = f"{statement.name} {join_words(list(found), 2)}: packets with another way back are lost"
@@ -106,7 +103,7 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
     if not bound:
         return
     rules = _filter_rules(statement)
-    rdma = statement.states_quality or not states_pfc(statement.device.system)
+    rdma = statement.states_quality or not defaults.states_pfc(statement.device.system)
     over = {port for port in sessions.near.values() if port}
     if any(not sessions.near.get(key) for key, _ in exchanging_sessions(statement, sessions)):
         over |= statement.fars.keys()  # a session between loopbacks crosses each link
@@ -415,8 +412,8 @@ _ALONE = ("32", "128")
 
 def _unnumbered_ospf(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report ports with OSPF and an address without a subnet that are no point-to-point links: no neighbor is found."""
-    defaults = ospf_defaults(statement.device.system)
-    if defaults is None:
+    initial = defaults.ospf_defaults(statement.device.system)
+    if initial is None:
         return
     odd = [
         port
@@ -424,7 +421,7 @@ def _unnumbered_ospf(statement: Statement, _: Sessions) -> Iterator[Finding]:
         if port_values.get("ospf_area") is not None
         and str(port_values.get("ipv4", "")).partition("/")[2] in _ALONE
         and statement.parse_name(port).kind in (PortKind.PORT, PortKind.BUNDLE)
-        and port_values.get("ospf_network", defaults.network) == "broadcast"
+        and port_values.get("ospf_network", initial.network) == "broadcast"
         and port_values.get("enabled") != "false"
     ]
     if odd:

@@ -9,12 +9,7 @@ import re
 from ipaddress import ip_address, ip_interface, ip_network
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.defaults import (
-    accepts_every_number,
-    bridges_by_default,
-    splitting_fact,
-    states_splits,
-)
+from fabricc.back.nos import defaults
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
@@ -75,7 +70,7 @@ def _has_number(system: str, values: Mapping[str, Value]) -> bool:
     """Return whether a session states the AS number of the neighbor, or that it is the own one, or any other."""
     kind = values.get("remote_kind")
     return not _STATED.isdisjoint(values) or (
-        kind is not None and (kind == "internal" or accepts_every_number(system))
+        kind is not None and (kind == "internal" or defaults.accepts_every_number(system))
     )
 
 
@@ -90,7 +85,7 @@ _ADDRESSES = ("ipv4", "ipv6", "unnumbered")
 
 def _bridged_addresses(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report ports with addresses that bridge, because nothing makes them routed ports."""
-    if not bridges_by_default(statement.device.system, statement.device.model, statement.rest):
+    if not defaults.bridges_by_default(statement.device.system, statement.device.model, statement.rest):
         return
     bridged = [
         port
@@ -117,12 +112,12 @@ def _missing_parts(statement: Statement, _: Sessions) -> Iterator[Finding]:
         port
         for port, values in statement.ports.items()
         if any(leaf in values for leaf in _ADDRESSES)
-        and states_splits(statement.device.system, statement.device.model, statement.rest)
-        and (split := splitting_fact(statement.device.system, port)) is not None
+        and defaults.states_splits(statement.device.system, statement.device.model, statement.rest)
+        and (split := defaults.splitting_fact(statement.device.system, port)) is not None
         and split[1] >= _parts(statement.rest.get(split[0]))
     ]
     if missing:
-        path, _place = splitting_fact(statement.device.system, missing[0]) or ("", 0)
+        path, _place = defaults.splitting_fact(statement.device.system, missing[0]) or ("", 0)
         message = (
             f"{statement.name} {join_words(missing, 2)}: no such port, as its cage is not split into so many"
         )

@@ -12,15 +12,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
 from fabricc.proof.invariants.view import as_int, parse_priorities
-from fabricc.rules.classes import (
-    classes_of,
-    group_of,
-    lossless_ports,
-    marks_packets,
-    priority_group,
-    queue_of,
-    queues_of,
-)
+from fabricc.rules import classes as traffic_classes
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import CLASSIFICATION, INTERFACES, PFC, Input, SwitchRule
 
@@ -42,7 +34,7 @@ _MARKS = ("ecn_min_bytes", "drop_min_bytes", "ecn_min_fill_percent")
 
 def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report ports with PFC that have no watchdog, no marking, or marking that ends before it begins."""
-    lossless = lossless_ports(statement)
+    lossless = traffic_classes.lossless_ports(statement)
     expected = statement.expected
     left = [port for port in lossless if statement.ports[port].get("watchdog") != "true"]
     if left and not expected.unguarded:
@@ -59,8 +51,10 @@ def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
     unmarked: dict[int, list[str]] = {}
     for port, found in lossless.items():
         for priority in found:
-            queue = queue_of(statement, priority)
-            if priority not in expected.unmarked and not marks_packets(statement, port, queue):
+            queue = traffic_classes.queue_of(statement, priority)
+            if priority not in expected.unmarked and not traffic_classes.marks_packets(
+                statement, port, queue
+            ):
                 unmarked.setdefault(queue, []).append(port)
     for queue, ports in sorted(unmarked.items()):
         text = f"{_join_ports(ports)}: PFC and no ECN on queue {queue}: senders slow down only when they are paused"
@@ -81,7 +75,7 @@ def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 def _global_pause(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report ports with PFC that pause all traffic as well."""
-    ports = lossless_ports(statement)
+    ports = traffic_classes.lossless_ports(statement)
     if both := [port for port in ports if str(statement.ports[port].get("flow_control", "off")) not in _OFF]:
         text = f"{_join_ports(both)}: global pause (IEEE 802.3x) together with PFC: one link can use only one"
         leaves = ("flow_control",)
@@ -92,7 +86,7 @@ def _fill_levels(statement: Statement, lossless: dict[str, tuple[int, ...]]) -> 
     """Marking that ends before it begins, where its thresholds are shares of the buffer."""
     wrong: dict[tuple[int, int, int], list[str]] = {}
     for port, found in lossless.items():
-        for queue in {queue_of(statement, priority) for priority in found}:
+        for queue in {traffic_classes.queue_of(statement, priority) for priority in found}:
             path = f"queue[{queue}]/ecn_{{}}_fill_percent"
             low, high = (as_int(statement.ports[port].get(path.format(end))) for end in ("min", "max"))
             if low is not None and high is not None and low >= high:
@@ -128,13 +122,15 @@ def host_findings(statement: Statement, network_of: Callable[[str], str]) -> Ite
 
 def _unused_priorities(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report priorities with PFC into which no code point leads."""
-    lossless, classes = lossless_ports(statement), classes_of(statement)
+    lossless, classes = traffic_classes.lossless_ports(statement), traffic_classes.classes_of(statement)
     if not classes:
         return
-    groups = {group_of(statement, each) for each in set(classes.values())}
+    groups = {traffic_classes.group_of(statement, each) for each in set(classes.values())}
     for priority in sorted({each for found in lossless.values() for each in found}):
-        queue = queue_of(statement, priority)
-        if priority_group(statement, priority) in groups or queue in queues_of(statement, classes):
+        queue = traffic_classes.queue_of(statement, priority)
+        if traffic_classes.priority_group(
+            statement, priority
+        ) in groups or queue in traffic_classes.queues_of(statement, classes):
             continue
         port = next(port for port, found in lossless.items() if priority in found)
         text = (
@@ -157,11 +153,11 @@ def _unusual_priorities(statement: Statement, _: Sessions) -> Iterator[Finding]:
     if statement.expected.nics_mapped:
         return
     points: dict[int, list[int]] = {}
-    for dscp, each in classes_of(statement).items():
-        points.setdefault(group_of(statement, each), []).append(dscp)
-    lossless = lossless_ports(statement)
+    for dscp, each in traffic_classes.classes_of(statement).items():
+        points.setdefault(traffic_classes.group_of(statement, each), []).append(dscp)
+    lossless = traffic_classes.lossless_ports(statement)
     for priority in sorted({each for found in lossless.values() for each in found}):
-        mine = points.get(priority_group(statement, priority), [])
+        mine = points.get(traffic_classes.priority_group(statement, priority), [])
         if not mine or max(mine) < _MAPPED_BY_ALL or any(dscp >> 3 == priority for dscp in mine):
             continue
         port = next(port for port, found in lossless.items() if priority in found)
@@ -184,15 +180,20 @@ _MAPPED_BY_ALL = 8
 
 def rdma_findings(statement: Statement, dscp: int, place_statements: str) -> Iterator[Finding]:
     """RDMA's code point leads into a class with PFC on every port to another device that has any PFC."""
-    classes = classes_of(statement)
+    classes = traffic_classes.classes_of(statement)
     if dscp not in classes:
         return
-    group, queue = group_of(statement, classes[dscp]), queues_of(statement, {dscp: classes[dscp]})
+    group, queue = (
+        traffic_classes.group_of(statement, classes[dscp]),
+        traffic_classes.queues_of(statement, {dscp: classes[dscp]}),
+    )
     bare = []
     for port, values in statement.ports.items():
         found = parse_priorities(values.get("pfc"))
         if found and not any(
-            priority_group(statement, each) == group or queue_of(statement, each) in queue for each in found
+            traffic_classes.priority_group(statement, each) == group
+            or traffic_classes.queue_of(statement, each) in queue
+            for each in found
         ):
             bare.append(port)
     if bare:
@@ -216,10 +217,12 @@ def _compute_protected(statement: Statement) -> frozenset[int] | None:
     kinds = {found for values in statement.ports.values() if (found := parse_priorities(values.get("pfc")))}
     if not kinds:
         return None
-    classes = classes_of(statement)
-    groups = [{priority_group(statement, each) for each in kind} for kind in kinds]
+    classes = traffic_classes.classes_of(statement)
+    groups = [{traffic_classes.priority_group(statement, each) for each in kind} for kind in kinds]
     return frozenset(
-        d for d, each in classes.items() if all(group_of(statement, each) in kind for kind in groups)
+        d
+        for d, each in classes.items()
+        if all(traffic_classes.group_of(statement, each) in kind for kind in groups)
     )
 
 

@@ -10,21 +10,7 @@ from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
 from fabricc.facts.statement import Device, Statement, Tier, session_path
 from fabricc.proof.compare import Finding
-from fabricc.rules.consensus import (
-    BETWEEN,
-    LEAST,
-    MAPS,
-    PREFERENCES,
-    SWITCHES,
-    Expected,
-    Role,
-    describe_peers,
-    is_overwhelming,
-    port_statements,
-    roles_of,
-    session_roles,
-    session_statements,
-)
+from fabricc.rules import consensus
 from fabricc.rules.findings import fact_beside, finding_at, line_of, nearest_shared_fact
 
 if TYPE_CHECKING:
@@ -45,13 +31,13 @@ class AbsentSetting(Finding):
 
 
 def find_outliers(
-    statement: Statement, near: Mapping[tuple[str, str], str], expected: Expected, peer: Device
+    statement: Statement, near: Mapping[tuple[str, str], str], expected: consensus.Expected, peer: Device
 ) -> Iterator[Finding]:
     """Report values of a device that differ from the expected ones, and of its ports; `peer` is a typical device."""
     absent = _absent_topics(statement, expected)
     for head, paths in absent.items():
         if expected.kind[1] is not Tier.OTHER:
-            who = describe_peers(max(expected.device[path][1] for path in paths), expected.kind)
+            who = consensus.describe_peers(max(expected.device[path][1] for path in paths), expected.kind)
             what = f"{_path_words(head)} ({len(paths)} statements)"
             where = OutlierPlace([paths[0], *fact_beside(statement.device, peer, paths[0])], "")
             yield AbsentSetting(*_outlier_finding(statement, where, what, None, "something", who))
@@ -63,30 +49,39 @@ def find_outliers(
             like = line_of(peer, path) if mine is None else ""
             where = OutlierPlace([path, *beside], like, _odd_word(mine, value))
             one = _outlier_finding(
-                statement, where, _path_words(path), mine, value, describe_peers(times, expected.kind)
+                statement,
+                where,
+                _path_words(path),
+                mine,
+                value,
+                consensus.describe_peers(times, expected.kind),
             )
             yield AbsentSetting(*one) if beside else one
-    ports, sessions = roles_of(statement), session_roles(statement, near)
-    if BETWEEN in expected.roles:
-        ports = {BETWEEN: [port for role, each in ports.items() if role[1] in SWITCHES for port in each]}
+    ports, sessions = consensus.roles_of(statement), consensus.session_roles(statement, near)
+    if consensus.BETWEEN in expected.roles:
+        ports = {
+            consensus.BETWEEN: [
+                port for role, each in ports.items() if role[1] in consensus.SWITCHES for port in each
+            ]
+        }
         sessions = {}
     for role, names in ports.items():
-        statements = {port: port_statements(statement, port, role) for port in names}
+        statements = {port: consensus.port_statements(statement, port, role) for port in names}
         yield from _compare_ports(
             statement, expected, role, statements, {port: f"{PORT}{port}]/" for port in names}, peer
         )
     for role, keys in sessions.items():
-        statements = {key[1]: session_statements(statement, key) for key in keys}
+        statements = {key[1]: consensus.session_statements(statement, key) for key in keys}
         yield from _compare_ports(
             statement, expected, role, statements, {key[1]: session_path(key, "") for key in keys}, peer
         )
 
 
-def _absent_topics(statement: Statement, expected: Expected) -> dict[str, list[str]]:
+def _absent_topics(statement: Statement, expected: consensus.Expected) -> dict[str, list[str]]:
     """Return topics that the device lacks completely, with the values of others; each is reported once."""
     missing: dict[str, list[str]] = {}
     for path, (value, _) in expected.device.items():
-        if value is not None and path not in statement.rest and not path.startswith(MAPS):
+        if value is not None and path not in statement.rest and not path.startswith(consensus.MAPS):
             missing.setdefault(_topic_of(path), []).append(path)
     if not missing:
         return {}
@@ -100,7 +95,7 @@ def _topic_of(path: str) -> str:
 
 def _whole_map(statement: Statement, path: str) -> bool:
     """Return whether a path belongs to a map or list that the device lacks completely, as by design."""
-    if not path.startswith(MAPS):
+    if not path.startswith(consensus.MAPS):
         return False
     start = path[: path.index("]") + 1]
     return not any(known.startswith(start) for known in statement.rest)
@@ -122,8 +117,8 @@ def _odd_word(own: Value | None, value: Value | None) -> str:
 
 def _compare_ports(
     statement: Statement,
-    expected: Expected,
-    role: Role,
+    expected: consensus.Expected,
+    role: consensus.Role,
     statements: Mapping[str, Mapping[str, Value]],
     paths: Mapping[str, str],
     peer: Device,
@@ -134,14 +129,19 @@ def _compare_ports(
     for each in statements.values():
         for leaf, value in each.items():
             counts.setdefault(leaf, Counter())[value] += 1
-    for leaf, values in counts.items() if role != BETWEEN else ():
+    for leaf, values in counts.items() if role != consensus.BETWEEN else ():
         if leaf not in wanted:
             values[None] = len(statements) - values.total()
             most, times = values.most_common(1)[0]
-            enough = times >= LEAST or most is not None
-            if len(+values) > 1 and role[0] == "session" and leaf.endswith(PREFERENCES) and values[None]:
+            enough = times >= consensus.LEAST or most is not None
+            if (
+                len(+values) > 1
+                and role[0] == "session"
+                and leaf.endswith(consensus.PREFERENCES)
+                and values[None]
+            ):
                 most, times = None, values[None]  # one session with a weight takes the routes of all others
-            elif len(+values) < 2 or not enough or not is_overwhelming(times, len(statements)):
+            elif len(+values) < 2 or not enough or not consensus.is_overwhelming(times, len(statements)):
                 continue
             kin = f"to {role[1]}s" if role[1] in _ENDS else f"that are {role[1]}"
             wanted[leaf] = most, f"{times} others of its {role[0]}s {kin}"
@@ -167,7 +167,7 @@ def _compare_ports(
 
 
 def _find_statement(
-    device: Device, peer: Device, leaf: str, paths: Mapping[str, str], role: Role
+    device: Device, peer: Device, leaf: str, paths: Mapping[str, str], role: consensus.Role
 ) -> tuple[Device, str] | None:
     """Return the fact by which this device states the same about another port, or a peer about any."""
     for each in paths.values():

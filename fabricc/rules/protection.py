@@ -7,14 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.defaults import (
-    classifies_by_default,
-    default_mtu,
-    hashes_addresses_alone,
-    rate_limit,
-    states_pfc,
-    unset_kernel,
-)
+from fabricc.back.nos import defaults
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
@@ -124,7 +117,7 @@ def _switch_links(statement: Statement) -> list[str]:
 def _report_unclassified(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report lossless ports that do not put packets into classes by their code points."""
     lossless = lossless_ports(statement)
-    unsaid = classifies_by_default(statement.device.system)
+    unsaid = defaults.classifies_by_default(statement.device.system)
     if unsaid and not classes_of(statement):
         return
     found: dict[str, list[str]] = {}
@@ -245,10 +238,12 @@ def _small_packets(statement: Statement, _: Sessions) -> Iterator[Finding]:
             unstated.append(port)
         elif mtu is not None and mtu < ROCE_4096:
             found.setdefault(mtu, []).append(port)
-    default = default_mtu(statement.device.system)
+    default = defaults.default_mtu(statement.device.system)
     if default is not None and default < ROCE_4096 and unstated:
         found.setdefault(default, []).extend(unstated)
-    severity = Severity.NOTE if not lossless and states_pfc(statement.device.system) else Severity.WARNING
+    severity = (
+        Severity.NOTE if not lossless and defaults.states_pfc(statement.device.system) else Severity.WARNING
+    )
     for mtu, ports in found.items():
         message = (
             f"{statement.name} {join_words(ports, 2)}: the MTU is {mtu:,} bytes, an RDMA packet of 4,096 bytes "
@@ -365,7 +360,7 @@ def _limited_rates(statement: Statement, _: Sessions) -> Iterator[Finding]:
     for port in lossless:
         speed = as_int(statement.of(port, "speed_gbps"))
         for leaf, value in statement.ports[port].items():
-            limit = rate_limit(leaf, value, speed)
+            limit = defaults.rate_limit(leaf, value, speed)
             if limit and limit.percent < _HALF and (limit.queue is None or limit.queue in queues):
                 key = limit.queue, f"{limit.percent:.1f}".removesuffix(".0")
                 found.setdefault(key, []).append(port)
@@ -373,7 +368,7 @@ def _limited_rates(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 storms |= {key} if limit.storm else set()
     slowest = min((as_int(statement.of(port, "speed_gbps")) or 0 for port in lossless), default=0)
     for path, value in statement.rest.items() if lossless else ():
-        limit = rate_limit(path, value, slowest or None)
+        limit = defaults.rate_limit(path, value, slowest or None)
         if limit and limit.percent < _HALF and limit.queue in queues:
             key = limit.queue, f"{limit.percent:.1f}".removesuffix(".0")
             found.setdefault(key, [])
@@ -407,9 +402,9 @@ def _no_correction(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 def _hash_of_addresses(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report that all flows between two NICs take one of several equal paths."""
-    unset = "hash" in unset_kernel(statement.device.system, statement.rest) and statement.fars
+    unset = "hash" in defaults.unset_kernel(statement.device.system, statement.rest) and statement.fars
     for path, value in statement.rest.items():
-        if hashes_addresses_alone(path, value) or (unset and path.startswith("kernel[")):
+        if defaults.hashes_addresses_alone(path, value) or (unset and path.startswith("kernel[")):
             message = f"{statement.name} hashes addresses alone: all queue pairs of two NICs share one path"
             remedy = "Hash the UDP source port too, which differs between queue pairs (RoCEv2, annex A17)."
             yield finding_at(

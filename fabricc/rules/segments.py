@@ -7,12 +7,7 @@ from collections import Counter, defaultdict
 from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.defaults import (
-    certain_default_mtu,
-    changes_next_hops,
-    drops_unimported_targets,
-    states_pfc,
-)
+from fabricc.back.nos import defaults
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
@@ -157,7 +152,7 @@ def _dead_sources(statement: Statement, sessions: Sessions) -> Iterator[Finding]
             yield finding_at(SOURCE, statement.device, path, message, "VTEP source", Severity.WARNING, remedy)
     for key, values in (
         statement.sessions.items()
-        if sessions.addresses and certain_default_mtu(statement.device.system)
+        if sessions.addresses and defaults.certain_default_mtu(statement.device.system)
         else ()
     ):
         source = str(values.get("update_source", ""))
@@ -241,7 +236,7 @@ def _passing_sessions(statement: Statement, sessions: Sessions) -> Iterator[tupl
 def _changed_next_hops(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report a switch without a VTEP that puts itself into EVPN routes of other VTEPs as the next hop."""
     stated = any("next-hop-unchanged" in path for path in statement.rest)
-    if stated or not changes_next_hops(statement.device.system):
+    if stated or not defaults.changes_next_hops(statement.device.system):
         return
     changed = [
         key
@@ -268,7 +263,7 @@ _BETWEEN_TWO = 2
 
 def _dropped_targets(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report a switch without a VTEP between others that keeps no EVPN routes for them, as it imports none."""
-    if not drops_unimported_targets(statement.device.system, statement.rest):
+    if not defaults.drops_unimported_targets(statement.device.system, statement.rest):
         return
     keys = [key for key, _ in _passing_sessions(statement, sessions)]
     imports = any("route_target" in path or "/import" in path[-7:] for path in statement.facts_below("vrf["))
@@ -288,7 +283,11 @@ def _lone_instances(statement: Statement, _: Sessions) -> Iterator[Finding]:
     hosts: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for port, values in statement.ports.items():
         words = str(values.get("description", "")).split()
-        if words and "vrf" in values and ("pfc" in values or not states_pfc(statement.device.system)):
+        if (
+            words
+            and "vrf" in values
+            and ("pfc" in values or not defaults.states_pfc(statement.device.system))
+        ):
             hosts[words[0]][port] = str(values["vrf"])
     for host, ports in hosts.items():
         counts = Counter(ports.values())

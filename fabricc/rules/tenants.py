@@ -12,14 +12,7 @@ from functools import partial
 from ipaddress import IPv4Interface, IPv6Interface, ip_address
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.defaults import (
-    announces_by_statement,
-    derives_distinguishers,
-    disabled_tunnel_copies,
-    expects_vni,
-    lacks_vtep_source,
-    unset_tunnel_copies,
-)
+from fabricc.back.nos import defaults
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words, plural
@@ -199,7 +192,7 @@ def _list_missing_parts(
     """
     system, encapsulates = statement.device.system, "evpn/source" in statement.rest
     bridged = _list_bridged_vrfs(statement)
-    if vrfs and not encapsulates and lacks_vtep_source(system, statement.device.files.values()):
+    if vrfs and not encapsulates and defaults.lacks_vtep_source(system, statement.device.files.values()):
         message = "its VNIs have no source interface of VXLAN, so no tunnel is up"
         yield OverlayFault(TUNNEL, message, vrfs[0].path, "Configure a loopback as the source of VXLAN.")
     for vrf in vrfs:
@@ -212,16 +205,16 @@ def _list_missing_parts(
         if (
             not vrf.distinguisher
             and (vrf.exports or vrf.imports)
-            and not derives_distinguishers(system, statement.rest)
+            and not defaults.derives_distinguishers(system, statement.rest)
         ):
             path = f"evpn/vrf[{vrf.name}]/route_target"
             message = f"VRF {vrf.name} has no route distinguisher and announces nothing"
             yield OverlayFault(TUNNEL, message, path, "Configure a route distinguisher of the VRF.")
-        if vrf.alone and not vrf.announces and announces_by_statement(system):
+        if vrf.alone and not vrf.announces and defaults.announces_by_statement(system):
             path = f"evpn/vrf[{vrf.name}]/distinguisher"
             yield OverlayFault(TUNNEL, _UNANNOUNCED.format(vrf.name), path, _ANNOUNCE)
     for name in sorted(plain):
-        if path := expects_vni(name, statement.rest, partial(line_of, statement.device)):
+        if path := defaults.expects_vni(name, statement.rest, partial(line_of, statement.device)):
             message = f"VRF {name} is for EVPN and has no VNI, so none of its packets enter a tunnel"
             yield OverlayFault(
                 TUNNEL, message, path, "Configure a VNI of the VRF, or remove what is for EVPN."
@@ -250,8 +243,8 @@ def _list_faults(statement: Statement, sessions: Sessions, vrfs: tuple[Vrf, ...]
         )
     if _is_lossless(statement):
         unset, disabled = (
-            unset_tunnel_copies(statement.device.system),
-            disabled_tunnel_copies(statement.rest),
+            defaults.unset_tunnel_copies(statement.device.system),
+            defaults.disabled_tunnel_copies(statement.rest),
         )
         for path, wanted in _TUNNEL_LEAVES.items():
             if path in disabled:

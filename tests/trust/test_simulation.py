@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.proof.infiniband.sim import run
+from fabricc.proof.infiniband.sim import processes, run
 from tests.back.infiniband.support import make_document
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def test_a_setting_of_opensm_that_no_build_writes_is_not_run(
     (clone.top / "fabricc.lock").unlink()
     assert clone.fabricc("build", "cluster.yaml")[0] == 0
     ran: list[object] = []
-    monkeypatch.setattr(run, "missing_programs", list)
+    monkeypatch.setattr(processes, "missing_programs", list)
 
     def simulated(*_: object) -> run.Report:
         ran.append(1)

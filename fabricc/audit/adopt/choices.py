@@ -9,23 +9,12 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from fabricc.audit.adopt import models, words
+from fabricc.audit.adopt import models, trial, words
 from fabricc.audit.adopt.found_tiers import infer_weights
 from fabricc.audit.adopt.outward import exits_of, infer_parties, rename_switches
 from fabricc.audit.adopt.shape import KEYS, Choice, reserved_ports, shape_words, unit_rooms, uplink_ratios
 from fabricc.audit.adopt.tables import misplaced_links
 from fabricc.audit.adopt.tenants import FoundTenants, find_tenants
-from fabricc.audit.adopt.trial import (
-    CATALOG,
-    EMPTY_LOCK,
-    SPEC,
-    SWITCHES,
-    Draft,
-    Site,
-    error_codes,
-    match_switches,
-    trial_distance,
-)
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.documents.reader import parse_yaml
@@ -63,7 +52,7 @@ _REASON = "The fabric runs so; adopted as it is."
 class SpecSearch:
     """A fabric on its way to the spec that comes closest."""
 
-    def __init__(self, site: Site, name: str) -> None:
+    def __init__(self, site: trial.Site, name: str) -> None:
         self.site, self.name = site, name
         self.found, self.order, self.sides = site.found, site.order, site.sides
         self.settings = words.infer_settings(self.sides, self.found, self.order, self._default_words())
@@ -83,7 +72,7 @@ class SpecSearch:
         self.usual: dict[str, int] = {}
         self.known: dict[str, tuple[float, ...]] = {}
 
-    def choose_draft(self) -> tuple[Draft, Compiled]:
+    def choose_draft(self) -> tuple[trial.Draft, Compiled]:
         """Return the draft that comes closest, and its compiled form."""
         self._drop_refused()
         self._choose_all()
@@ -97,7 +86,7 @@ class SpecSearch:
         """Leave out words that the spec refuses and may lack; overlays and tables keep what they stood for."""
         for _ in range(_MOST_REFUSALS):
             compiled = self._compile_accepting(self.choice)
-            text = self.site.whole(self.draft(self.choice)).files()[SPEC]
+            text = self.site.whole(self.draft(self.choice)).files()[trial.SPEC]
             refused = refused_parts(text, self.site.network, compiled.diagnostics)
             if not refused:
                 return
@@ -115,14 +104,14 @@ class SpecSearch:
     def _lab_switches(self) -> Compiled:
         """Return the choice compiled, with its own model for lab switches if links then use their ports."""
         if text := models.generic_switch(self.sides.switches):
-            self.more[SWITCHES] = text
+            self.more[trial.SWITCHES] = text
             kinds = dict.fromkeys(self.choice.models, models.GENERIC_SWITCH)
             tried = replace(self.choice, models=kinds)
             compiled = self._compile_accepting(tried)
             if compiled.sound and not any(misplaced_links(compiled, self.order)):
                 self.choice = tried
                 return compiled
-            del self.more[SWITCHES]
+            del self.more[trial.SWITCHES]
         return self._compile_accepting(self.choice)
 
     def _first_choice(self) -> Choice:
@@ -158,7 +147,7 @@ class SpecSearch:
             (group, self._port_speed(group) or self._undivided_speed(group, chosen) or _USUAL_GBPS)
             for group in groups
         ]
-        self.more[CATALOG] = models.generic_hosts(speeds)
+        self.more[trial.CATALOG] = models.generic_hosts(speeds)
         return {group.name: [models.generic_name(number)] for number, group in enumerate(groups)}
 
     def _needed_ports(self, group: Group) -> Mapping[str, tuple[int, int]]:
@@ -185,7 +174,7 @@ class SpecSearch:
             self.found.devices[first.peer].system, chosen[KEYS[Tier.TOR]], first.peer_port
         )
 
-    def draft(self, choice: Choice) -> Draft:
+    def draft(self, choice: Choice) -> trial.Draft:
         """Return the draft of a choice, without tables."""
         made: dict[str, Any] = {} if self.site.network else {"cluster": self.name}
         made |= {"catalog": [*self.more]} if self.more else {}
@@ -202,8 +191,8 @@ class SpecSearch:
         lock = ""
         if self.hosts and not self.find_tenant_problem(choice):
             made["tenants"] = self.tenants.section(self.hosts, self._gpus_of_hosts(choice), self._reach())
-            lock = f"{EMPTY_LOCK}{self.tenants.lock_lines()}"
-        return Draft(made, more=self.more, lock=lock, accept=tuple(self.accept))
+            lock = f"{trial.EMPTY_LOCK}{self.tenants.lock_lines()}"
+        return trial.Draft(made, more=self.more, lock=lock, accept=tuple(self.accept))
 
     def find_tenant_problem(self, choice: Choice) -> str:
         """Return why a spec with a choice cannot describe the VRFs, in words; "" if it can."""
@@ -288,7 +277,7 @@ class SpecSearch:
         """Read the names of devices in the spec without tables; external links and tenants use them."""
         self.names = {
             name: computed_name(compiled.fabric, at)
-            for at, name in match_switches(compiled, self.order).items()
+            for at, name in trial.match_switches(compiled, self.order).items()
         }
         if self.tenants.numbers:
             planned = [host.name for host in compiled.hosts()]
@@ -426,7 +415,10 @@ class SpecSearch:
             if compiled.sound:
                 self.usual = {kind: cable.length_m for kind, cable in compiled.fabric.cable_kinds.items()}
             special = {way.switch for way in self.exits}
-            self.known[key] = (*trial_distance(compiled, self.found, self.order, special), len(self.accept))
+            self.known[key] = (
+                *trial.trial_distance(compiled, self.found, self.order, special),
+                len(self.accept),
+            )
         return self.known[key]
 
     def _compile_accepting(self, choice: Choice) -> Compiled:
@@ -434,7 +426,7 @@ class SpecSearch:
         self.accept = []
         compiled = self.site.compile_draft(self.draft(choice))
         for _ in range(_ROUNDS):
-            codes = set(error_codes(compiled))
+            codes = set(trial.error_codes(compiled))
             if not codes or not all(map(_GAP.fullmatch, codes)):
                 break
             known = {each["code"] for each in self.accept}

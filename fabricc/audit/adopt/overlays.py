@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fabricc.audit.adopt.edits import (
-    Edit,
-    EditScope,
-    FilePair,
-    compute_edits,
-    generalize_edits,
-    overlay_text,
-)
+from fabricc.audit.adopt import edits
 from fabricc.audit.adopt.json_edits import Path, find_edits, format_edits, laid_out
 from fabricc.audit.adopt.trial import built_files, compare_with_device, find_mismatches, secret_places
 from fabricc.back import nos as back_ends
@@ -21,11 +14,7 @@ from fabricc.back.nos.overlay import OverlayError, merge_overlay
 from fabricc.back.nos.overlay_text import Node, outline_text
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import replace
-from fabricc.compiler.render.switch_files import (
-    overlay_departures,
-    overlay_lines,
-    render_switch,
-)
+from fabricc.compiler.render import switch_files
 from fabricc.fabric.model import Overlay, Switch
 from fabricc.facts.frame import Contents
 from fabricc.proof.compare import Mismatch, compare
@@ -40,7 +29,7 @@ if TYPE_CHECKING:
     from fabricc.facts.statement import Device
 
     Texts = Mapping[str, str]
-    Files = Mapping[str, list[Edit]]
+    Files = Mapping[str, list[edits.Edit]]
 
 REASON = "The fabric runs so; adopted as it is."
 ENDS = "FAB6101"
@@ -75,9 +64,9 @@ def add_overlays(site: Site, draft: Draft, compiled: Compiled) -> OverlayResult:
     plain = OverlayResult(draft, compiled, find_mismatches(files, site.found))
     switches = {each.name: each for each in compiled.switches() if each.name in files}
     wanted = {
-        name: edits
+        name: chosen
         for name, switch in switches.items()
-        if (edits := _closest_edits(site.found.devices[name], files[name], switch))
+        if (chosen := _closest_edits(site.found.devices[name], files[name], switch))
     }
     if not wanted:
         return plain
@@ -113,7 +102,7 @@ def _closest_edits(device: Device, built_files: Texts, switch: Switch) -> Files:
     device, built_files = _laid_out(device, built_files)
     read = back_ends.load(device.system).read
     best: tuple[int, Files] = (len(compare_with_device(read(built_files).facts, device)), {})
-    for reach in EditScope:
+    for reach in edits.EditScope:
         found = _settled_edits(device, built_files, switch, reach)
         left = _remaining_facts(device, built_files, found)
         if left is not None and (left < best[0] or (left == best[0] and not best[1])):
@@ -123,7 +112,7 @@ def _closest_edits(device: Device, built_files: Texts, switch: Switch) -> Files:
     return best[1]
 
 
-def _settled_edits(device: Device, built_files: Texts, switch: Switch, reach: EditScope) -> Files:
+def _settled_edits(device: Device, built_files: Texts, switch: Switch, reach: edits.EditScope) -> Files:
     """Return edits that also take away the built lines whose facts the added lines change."""
     own = replace(switch, overlays=())
     strays: dict[str, set[int]] = defaultdict(set)
@@ -143,13 +132,13 @@ def _stray_lines(switch: Switch, built_files: Texts, found: Files) -> dict[str, 
     edited = replace(switch, overlays=tuple(_overlays_of(found)))
     back_end = back_ends.load(switch.nos)
     try:
-        merged, stated = render_switch(edited), overlay_departures(edited)
+        merged, stated = switch_files.render_switch(edited), switch_files.overlay_departures(edited)
     except EmitError:
         return {}
     planned = {
         path: value for path, value in {**back_end.planned(switch), **stated}.items() if value is not None
     }
-    _, own = overlay_lines(edited, merged)
+    _, own = switch_files.overlay_lines(edited, merged)
     before = back_end.read(built_files).lines
     strays: dict[str, set[int]] = defaultdict(set)
     for each in compare(planned, back_end.read(merged)):
@@ -180,8 +169,8 @@ def _overlays_of(found: Files) -> Iterator[Overlay]:
     """Yield the edits as overlays of a single switch, removals first."""
     for removes in (True, False):
         for file, some in found.items():
-            if edits := [edit for edit in some if edit.removes is removes]:
-                yield Overlay("", file, _edits_text(file, edits), removes)
+            if chosen := [edit for edit in some if edit.removes is removes]:
+                yield Overlay("", file, _edits_text(file, chosen), removes)
 
 
 def _laid_out(device: Device, built_files: Texts) -> tuple[Device, Texts]:
@@ -199,7 +188,7 @@ def _laid_out(device: Device, built_files: Texts) -> tuple[Device, Texts]:
 
 
 def _file_edits(
-    device: Device, built_files: Texts, reach: EditScope, strays: Mapping[str, Collection[int]]
+    device: Device, built_files: Texts, reach: edits.EditScope, strays: Mapping[str, Collection[int]]
 ) -> Files:
     """Return the edits of each text file that has any; `strays`: file -> built lines that must not stay."""
     reading = back_ends.load(device.system).read(built_files)
@@ -219,12 +208,12 @@ def _file_edits(
         built_lines[file] |= {*stray}
     for file in built_files.keys() & device.files.keys():
         ignorable = {line for at, line in device.ignorable if at == file}
-        sides = FilePair(
+        sides = edits.FilePair(
             built_files[file], device.files[file], built_lines[file], found_lines[file], ignorable, reach,
             keyed=file.endswith((".yaml", ".yml")), barred={line for at, line in barred if at == file},
             renewed=strays.get(file, ()),
         )  # fmt: skip
-        if some := find_edits(sides) if file.endswith(".json") else compute_edits(sides):
+        if some := find_edits(sides) if file.endswith(".json") else edits.compute_edits(sides):
             found[file] = some
     return found
 
@@ -268,7 +257,7 @@ def overlay_entries(
             common = every
         else:
             tops = {name: [node.text for node in outline_text(files[name][into]).children] for name in every}
-            common = generalize_edits(every, tops)
+            common = edits.generalize_edits(every, tops)
         for removes in (True, False):
             for who, where, some in _share_edits(common, switches, removes):
                 file = f"overlays/{before}{nos}-{who}{'-without' if removes else ''}/{into}"
@@ -281,16 +270,16 @@ def overlay_entries(
     ], more
 
 
-def _edits_text(file: str, some: Sequence[Edit]) -> str:
+def _edits_text(file: str, some: Sequence[edits.Edit]) -> str:
     """Return the edits of a file as the text of an overlay."""
-    return format_edits(some) if file.endswith(".json") else overlay_text(some)
+    return format_edits(some) if file.endswith(".json") else edits.overlay_text(some)
 
 
 def _share_edits(
     every: Files, switches: Mapping[str, Switch], removes: bool
-) -> Iterator[tuple[str, dict[str, Any], list[Edit]]]:
+) -> Iterator[tuple[str, dict[str, Any], list[edits.Edit]]]:
     """Yield the owners of shared edits as a word and as keys of an entry, with the edits; single owners last."""
-    owners: dict[Edit, set[str]] = defaultdict(set)
+    owners: dict[edits.Edit, set[str]] = defaultdict(set)
     for name, some in every.items():
         for edit in some:
             if edit.removes is removes:

@@ -12,16 +12,7 @@ from itertools import groupby, pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fabricc.audit.adopt.found_tiers import (
-    EVERY,
-    POOLS,
-    FoundTiers,
-    Words,
-    infer_addressing,
-    infer_classes,
-    infer_congestion,
-    networks_of,
-)
+from fabricc.audit.adopt import found_tiers
 from fabricc.fabric.facts import SNMP_LEVEL, Value, split_banner
 from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.facts.statement import Tier
@@ -63,26 +54,28 @@ class SpecDefaults(NamedTuple):
         services: of `management`, which further networks have from the top level.
     """
 
-    pools: Mapping[str, str] = POOLS
+    pools: Mapping[str, str] = found_tiers.POOLS
     out_of_band: str = _OUT_OF_BAND[0]
     services: Mapping[str, Any] = MappingProxyType({})
 
 
 def network_defaults(number: int, rails: Mapping[str, Any]) -> SpecDefaults:
     """Return the defaults of a further network with a number, in addition to the words of the rails."""
-    free = free_numbers(number, EVERY)
+    free = free_numbers(number, found_tiers.EVERY)
     pools = {key: value for (section, key), value in free.items() if section == "addressing"}
     services = {key: value for key, value in rails.get("management", {}).items() if key not in ADDRESSES}
     return SpecDefaults(pools, free["management", "network"], services)
 
 
-def infer_settings(sides: FoundTiers, found: FoundFabric, order: Order, usual: SpecDefaults) -> Words:
+def infer_settings(
+    sides: found_tiers.FoundTiers, found: FoundFabric, order: Order, usual: SpecDefaults
+) -> found_tiers.Words:
     """Return all settings of a spec except the shape: those that do not depend on cabling."""
-    words: Words = {
+    words: found_tiers.Words = {
         "evpn": infer_evpn(found, order),
-        "priorities": infer_classes(sides),
-        "congestion": infer_congestion(sides),
-        "addressing": infer_addressing(sides, usual.pools),
+        "priorities": found_tiers.infer_classes(sides),
+        "congestion": found_tiers.infer_congestion(sides),
+        "addressing": found_tiers.infer_addressing(sides, usual.pools),
         "routing": infer_routing(sides, found, order),
         "load_balancing": _load_balancing(sides),
         "management": infer_management(sides, usual, list_networks(found, order)),
@@ -91,9 +84,9 @@ def infer_settings(sides: FoundTiers, found: FoundFabric, order: Order, usual: S
     return {key: value for key, value in words.items() if value}
 
 
-def infer_routing(sides: FoundTiers, found: FoundFabric, order: Order) -> Words:
+def infer_routing(sides: found_tiers.FoundTiers, found: FoundFabric, order: Order) -> found_tiers.Words:
     """Return BGP settings: ASNs, timers, BFD."""
-    words: Words = {}
+    words: found_tiers.Words = {}
     asns = {name: device.reading.facts.get("bgp/asn") for name, device in found.devices.items()}
     own = [asn for device in sides.switches if isinstance(asn := asns[device.name], int)]
     if own and max(own) < 1 << 16:
@@ -118,9 +111,9 @@ def infer_routing(sides: FoundTiers, found: FoundFabric, order: Order) -> Words:
     return words
 
 
-def _load_balancing(sides: FoundTiers) -> Words:
+def _load_balancing(sides: found_tiers.FoundTiers) -> found_tiers.Words:
     mode, idle = sides.most("load_balancing/mode"), sides.most("load_balancing/flowlet_idle_us")
-    words: Words = {"mode": mode} if mode in ("flowlet", "packet", "cluster") else {}
+    words: found_tiers.Words = {"mode": mode} if mode in ("flowlet", "packet", "cluster") else {}
     if sides.most("load_balancing/queue_pairs") == "true":
         words["queue_pairs"] = True
     if mode == "flowlet" and isinstance(idle, int):
@@ -133,7 +126,9 @@ def _load_balancing(sides: FoundTiers) -> Words:
     return words
 
 
-def infer_management(sides: FoundTiers, usual: SpecDefaults, networks: list[Words]) -> Words:
+def infer_management(
+    sides: found_tiers.FoundTiers, usual: SpecDefaults, networks: list[found_tiers.Words]
+) -> found_tiers.Words:
     """Return the out-of-band network and its services."""
     addresses = sides.management_addresses()
     counted = Counter(str(ip_interface(each).network) for each in addresses if "/" in each)
@@ -141,7 +136,7 @@ def infer_management(sides: FoundTiers, usual: SpecDefaults, networks: list[Word
         network = counted.most_common(1)[0][0]
     else:
         network = usual.out_of_band if addresses else _free_network(sides, usual)
-    words: Words = {"networks": networks} if networks else {"network": network}
+    words: found_tiers.Words = {"networks": networks} if networks else {"network": network}
     if words == {"network": usual.out_of_band}:
         words = {}
     if counted and not networks:
@@ -177,9 +172,9 @@ def infer_management(sides: FoundTiers, usual: SpecDefaults, networks: list[Word
     return {key: value for key, value in words.items() if value != usual.services.get(key)}
 
 
-def _free_network(sides: FoundTiers, usual: SpecDefaults) -> str:
+def _free_network(sides: found_tiers.FoundTiers, usual: SpecDefaults) -> str:
     """Return the first out-of-band network that no other is in."""
-    taken = [each for some in networks_of(sides).values() for each in some if each.version == 4]
+    taken = [each for some in found_tiers.networks_of(sides).values() for each in some if each.version == 4]
     networks = (usual.out_of_band, *_OUT_OF_BAND)
     return next(each for each in networks if not any(map(ip_network(each).overlaps, taken)))
 
@@ -188,25 +183,25 @@ def _secret_words(value: Value | None, usual: str) -> str:
     return str(value).removeprefix(SECRET_PREFIX) if str(value).startswith(SECRET_PREFIX) else usual
 
 
-def _ntp_words(sides: FoundTiers) -> Words:
+def _ntp_words(sides: found_tiers.FoundTiers) -> found_tiers.Words:
     """Return the key that all time servers must answer with; empty where not all do, or by another hash."""
     match = _NTP_KEY.fullmatch(str(sides.most("management/ntp_key/use") or ""))
     kind = sides.most(f"management/ntp_key[{match[1]}]/type") if match else None
     if match is None or kind not in ("md5", "sha1"):
         return {}
     secret = sides.most(f"management/ntp_key[{match[1]}]/secret")
-    words: Words = {"key_id": int(match[1]), "key": {"secret": _secret_words(secret, "ntp")}}
+    words: found_tiers.Words = {"key_id": int(match[1]), "key": {"secret": _secret_words(secret, "ntp")}}
     return words | ({"type": kind} if kind != "sha1" else {})
 
 
-def lacks_log_ca(sides: FoundTiers) -> bool:
+def lacks_log_ca(sides: found_tiers.FoundTiers) -> bool:
     """Return whether switches send messages over TLS and no file names the CA of the servers, as those of NX-OS."""
     servers = str(sides.most("management/syslog") or "").split(",")
     over_tls = any(sides.most(f"management/syslog_tls[{server}]/port") is not None for server in servers)
     return over_tls and sides.most("management/syslog_ca") is None
 
 
-def _syslog_tls_words(sides: FoundTiers, servers: Sequence[str]) -> Words:
+def _syslog_tls_words(sides: found_tiers.FoundTiers, servers: Sequence[str]) -> found_tiers.Words:
     """Return how log servers receive messages over TLS; empty if they differ."""
     ports = {sides.most(f"management/syslog_tls[{server}]/port") for server in servers}
     ca = str(sides.most("management/syslog_ca") or UNNAMED_CA)
@@ -216,10 +211,10 @@ def _syslog_tls_words(sides: FoundTiers, servers: Sequence[str]) -> Words:
     return {"ca": ca} | ({"port": port} if port != _USUAL_TLS_PORT else {})
 
 
-def _snmp_words(sides: FoundTiers) -> Words:
+def _snmp_words(sides: found_tiers.FoundTiers) -> found_tiers.Words:
     """Return the section of SNMP; empty without a community and without a user that a spec can describe."""
     community = sides.most("management/snmp/secret")
-    words: Words = (
+    words: found_tiers.Words = (
         {"community": {"secret": _secret_words(community, "snmp")}} if community is not None else {}
     )
     levels = {
@@ -246,13 +241,13 @@ def _snmp_words(sides: FoundTiers) -> Words:
     return words | texts if words else {}
 
 
-def _user_words(sides: FoundTiers) -> list[Words]:
+def _user_words(sides: found_tiers.FoundTiers) -> list[found_tiers.Words]:
     keys: dict[str, str] = {}
     for device in sides.switches:
         for path, value in device.reading.facts.items():
             if match := _KEY.fullmatch(path):
                 keys.setdefault(match[1], str(value))
-    users: list[Words] = [{"name": name, "ssh_key": key} for name, key in sorted(keys.items())]
+    users: list[found_tiers.Words] = [{"name": name, "ssh_key": key} for name, key in sorted(keys.items())]
     for number, user in enumerate(users, 1):
         if (secret := sides.most(f"user[{user['name']}]/secret")) is not None:
             own = f"{user['name']}-hash"
@@ -261,8 +256,8 @@ def _user_words(sides: FoundTiers) -> list[Words]:
     return users
 
 
-def _mtu_words(sides: FoundTiers) -> Words:
-    words: Words = {}
+def _mtu_words(sides: found_tiers.FoundTiers) -> found_tiers.Words:
+    words: found_tiers.Words = {}
     for key, devices, usual in (
         ("host", sides.hosts, _USUAL_MTU),
         ("switch", sides.tiers[Tier.SPINE] or sides.switches, USUAL_SWITCH_MTU),

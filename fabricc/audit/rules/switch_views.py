@@ -18,14 +18,7 @@ from fabricc.fabric.qos import SwitchQos, TrafficClass
 from fabricc.fabric.routing import OPTIONS, Bgp
 from fabricc.fabric.shape import TierName
 from fabricc.facts.statement import End, Statement, Tier
-from fabricc.proof.invariants.view import (
-    SwitchView,
-    as_int,
-    assign_links,
-    make_view,
-    parse_priorities,
-    sort_facts,
-)
+from fabricc.proof.invariants import view
 from fabricc.rules.classes import classes_of, group_of, priority_group
 
 if TYPE_CHECKING:
@@ -101,17 +94,17 @@ def direction_of(statement: Statement, port: str) -> Direction | None:
     return Direction.UP if there > here else Direction.DOWN
 
 
-def view_of(statement: Statement, model_ports: ModelPorts, cnp: int | None) -> SwitchView:
+def view_of(statement: Statement, model_ports: ModelPorts, cnp: int | None) -> view.SwitchView:
     """Return the switch with its facts sorted for the rules; ports of similar devices are computed once."""
     same = statement.once(
-        (make_view, cnp),
-        lambda: make_view(switch_of(statement, model_ports, cnp), statement.device.reading).links,
+        (view.make_view, cnp),
+        lambda: view.make_view(switch_of(statement, model_ports, cnp), statement.device.reading).links,
     )
     ports = [_with_peer(statement, link.port) for link in same]
-    seen = SwitchView(
+    seen = view.SwitchView(
         _make_switch(statement, model_ports, tuple(ports), cnp), Reading(statement.rest, statement.lines)
     )
-    sort_facts(seen, statement.rest.items())
+    view.sort_facts(seen, statement.rest.items())
     seen.neighbors = {name: dict(values) for (vrf, name), values in statement.sessions.items() if not vrf}
     links = []
     for port, link in zip(ports, same, strict=True):
@@ -124,7 +117,7 @@ def view_of(statement: Statement, model_ports: ModelPorts, cnp: int | None) -> S
                 ipv6=ipv6 if isinstance(ipv6, str) else None,
             )
         )
-    assign_links(seen, links)
+    view.assign_links(seen, links)
     return seen
 
 
@@ -160,12 +153,12 @@ def _make_port(
     direction: Direction,
     cages: Mapping[str, Mapping[int, tuple[int, int, int, int]]],
 ) -> Port:
-    speed = as_int(statement.of(name, "speed_gbps"))
+    speed = view.as_int(statement.of(name, "speed_gbps"))
     uses = cages.get(statement.base(name), {})
     if speed is None and len(uses) == 1:
         speed = next(iter(uses))
     cage, child, children, lanes = uses.get(speed or 0, (NO_CAGE, 1, 1, 1))
-    mtu = as_int(statement.of(name, "mtu"))
+    mtu = view.as_int(statement.of(name, "mtu"))
     return Port(
         name=name, cage=cage, child=child, children=children, lanes=lanes, speed_gbps=speed or 0,
         direction=direction, enabled=statement.of(name, "enabled") != "false", mtu=mtu or 0,
@@ -187,7 +180,7 @@ def _with_peer(statement: Statement, port: Port) -> Port:
 
 def cable_of(statement: Statement, port: str) -> int:
     """Length of the cable: what its headroom is stated for, else what is assumed."""
-    stated = as_int(statement.of(port, "headroom/cable_m"))
+    stated = view.as_int(statement.of(port, "headroom/cable_m"))
     between = port in statement.fars and statement.fars[port].tier is not Tier.HOST
     return stated or (SWITCH_M if between else HOST_M)
 
@@ -214,7 +207,9 @@ def classes_found(statement: Statement, cnp: int | None) -> tuple[TrafficClass, 
     points: dict[int, list[int]] = {}
     for dscp, each in classes_of(statement).items():
         points.setdefault(each, []).append(dscp)
-    paused = sorted({p for values in statement.ports.values() for p in parse_priorities(values.get("pfc"))})
+    paused = sorted(
+        {p for values in statement.ports.values() for p in view.parse_priorities(values.get("pfc"))}
+    )
     by_group = {priority_group(statement, each): each for each in paused}
     classes = []
     for each, dscps in sorted(points.items()):

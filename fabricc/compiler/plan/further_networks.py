@@ -11,13 +11,7 @@ from fabricc.front.planning import plan_fabric
 from fabricc.front.planning.hosts import with_host_cable
 from fabricc.front.planning.identity.lock_renames import with_hosts_called
 from fabricc.front.planning.identity.repinning import find_touched
-from fabricc.front.planning.networks.further_networks import (
-    check_networks,
-    join_networks,
-    shared_ports,
-    with_front_end,
-    with_hosts,
-)
+from fabricc.front.planning.networks import further_networks
 from fabricc.front.spec.lock import EMPTY_LOCK, Lock
 
 if TYPE_CHECKING:
@@ -73,11 +67,11 @@ def with_networks(
     replaced = {name: box.name for name, box in rails.moves.replaced.items()}
     former = {**rails.moves.units, **rails.moves.renamed, **replaced}
     networks: dict[str, Network] = {}
-    diagnostics = list(shared_ports(spec.networks.values(), catalog))
+    diagnostics = list(further_networks.shared_ports(spec.networks.values(), catalog))
     if diagnostics:
         return FurtherPlans(None, networks, locks, diagnostics)
     for name, stated in spec.networks.items():
-        filled, findings = with_hosts(stated, rails, catalog)
+        filled, findings = further_networks.with_hosts(stated, rails, catalog)
         found = list(findings)
         if filled is not None and stated.network is not None:
             own = repinning.of_network(name, with_hosts_called(locks.get(name, EMPTY_LOCK), former))
@@ -91,11 +85,16 @@ def with_networks(
     fabrics = [each.fabric for each in networks.values() if each.fabric is not None]
     if len(fabrics) < len(spec.networks):
         return FurtherPlans(None, networks, locks, diagnostics)
-    whole = with_front_end(join_networks(spec, rails, fabrics), spec.networks)
+    whole = further_networks.with_front_end(
+        further_networks.join_networks(spec, rails, fabrics), spec.networks
+    )
     networks = {each.network: networks[each.network]._replace(fabric=each) for each in whole.networks}
     specs = [spec, *(each.spec for each in networks.values())]
     return FurtherPlans(
-        whole, networks, locks, [*diagnostics, *check_networks(specs, [whole, *whole.networks])]
+        whole,
+        networks,
+        locks,
+        [*diagnostics, *further_networks.check_networks(specs, [whole, *whole.networks])],
     )
 
 

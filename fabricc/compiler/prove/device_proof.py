@@ -12,15 +12,8 @@ from typing import TYPE_CHECKING
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.compiler.render import switch_files
 from fabricc.compiler.render.overlays import SAMPLE
-from fabricc.compiler.render.switch_files import (
-    invisible_characters,
-    overlay_departures,
-    overlay_lines,
-    render_switch,
-    secret_lines,
-    unfit_lines_of_files,
-)
 from fabricc.front.spec.load import apply_severities
 from fabricc.proof import Finding, compare, device_findings
 from fabricc.proof.finding_places import Text, place_findings
@@ -60,12 +53,12 @@ def switch_findings(
     back_end = back_ends.load(switch.nos)
     own: set[tuple[str, int]] = set()
     if switch.overlays:
-        missing, own = overlay_lines(switch, found.files)
+        missing, own = switch_files.overlay_lines(switch, found.files)
         yield from missing
 
     def render_expected() -> Text | None:
         try:
-            files = render_switch(switch)
+            files = switch_files.render_switch(switch)
         except EmitError:  # a template of the user's own that fails, or an overlay that no longer fits
             return None
         return Text(files, back_end.read(files))
@@ -78,7 +71,7 @@ def switch_findings(
     yield from _content_findings(switch.name, found.files)
     planned = back_end.planned(switch)
     with suppress(EmitError):  # an overlay that no longer fits, which is reported above
-        stated = overlay_departures(switch)
+        stated = switch_files.overlay_departures(switch)
         yield from _departure_findings(switch.name, planned, stated, found.reading)
         planned = {path: value for path, value in {**planned, **stated}.items() if value is not None}
     reader = back_end.read if altered else None
@@ -98,7 +91,7 @@ def _command_findings(device: str, lines: Iterable[tuple[str, int, str]]) -> Ite
 
 def _session_findings(switch: Switch, files: Mapping[str, str]) -> Iterator[Finding]:
     """FAB0087 and FAB6051: commands of a prompt, and texts that nothing ends, from whatever input they came."""
-    for file, unfit in unfit_lines_of_files(switch.nos, files):
+    for file, unfit in switch_files.unfit_lines_of_files(switch.nos, files):
         code, kind = ("FAB0087", "command") if unfit.is_command else ("FAB6051", "open text")
         message = f"{switch.name}: {unfit.message}"
         yield Finding(code, message, file, unfit.line, f"{kind} {unfit.message}", help=unfit.remedy)
@@ -117,11 +110,11 @@ def _reversal_findings(
 
 def _content_findings(device: str, files: Mapping[str, str]) -> Iterator[Finding]:
     """FAB6052 and FAB6053: invisible characters and secrets, from whatever input they came."""
-    for file, line, character in invisible_characters(files):
+    for file, line, character in switch_files.invisible_characters(files):
         message = f"{device}: the text has the invisible or control character U+{ord(character):04X}"
         yield Finding("FAB6052", message, file, line, f"character {character!r}", help=_CHARACTER)
     for file, text in files.items():
-        for line, message, remedy in secret_lines(text):
+        for line, message, remedy in switch_files.secret_lines(text):
             yield Finding("FAB6053", f"{device}: {message}", file, line, "secret", help=remedy)
 
 
@@ -211,7 +204,7 @@ def find_contradictions(spec: ClusterSpec, fabric: Fabric) -> list[Diagnostic]:
         switch = fabric.switch(at)
         if not switch.overlays:
             continue
-        files = render_switch(switch)
+        files = switch_files.render_switch(switch)
         text = Text(files, back_ends.load(switch.nos).read(files))
         found += [
             spec.error(each.code, each.message, "overlays", help=_CONTRADICTION)

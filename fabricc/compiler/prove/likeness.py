@@ -14,31 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.model import Direction, Host, Port, Switch
+from fabricc.proof.invariants import prefixes
 from fabricc.proof.invariants.clos import HostDigest, SwitchDigest
 from fabricc.proof.invariants.contract import host_contracts, switch_contracts
 from fabricc.proof.invariants.policy import Policy, policy_of_alike
 from fabricc.proof.invariants.ports import is_private_asn
-from fabricc.proof.invariants.prefixes import (
-    lie_in_aggregates,
-    management_servers,
-    owned_blocks,
-    packed_blocks,
-)
 from fabricc.proof.invariants.survey import Survey, digest_of, host_digest, host_landings
 from fabricc.proof.invariants.view import LinkPort, SwitchView, leads_out, make_view, sibling_address
-from fabricc.rules.planned_links import (
-    FAMILIES,
-    LinkEnd,
-    bfd_of,
-    gateway_of,
-    host_end,
-    host_ends,
-    host_values,
-    settings_of,
-    shared_subnet,
-    switch_ends,
-    switch_values,
-)
+from fabricc.rules import planned_links
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -121,7 +104,7 @@ class Likeness:
         used += [link.unnumbered for link in links if link and link.unnumbered is not None]
         if None in links or sorted(used) != list(range(len(sessions))):
             return None
-        own, lines = owned_blocks(seen), seen.reading.lines
+        own, lines = prefixes.owned_blocks(seen), seen.reading.lines
         numbers = {
             direction: [n for n, port in ports if port.direction is direction] for direction in Direction
         }
@@ -135,14 +118,14 @@ class Likeness:
                   or (port.direction is Direction.HOST and not seen.aggregates)),
             tuple(map(switch.bgp.aggregates.index, seen.aggregates)),
             tuple(lines.get(path, ("", 0))[1] for path in own),
-            management_servers(seen),
+            prefixes.management_servers(seen),
             digest_of(seen, b"", switch_contracts(seen), "")._replace(
                 name="", plane=0, pod=0, unit=0, asn=0, above=(), below=(), widest=("", 0), blocks=b"",
             ),
         )  # fmt: skip
         return likeness if likeness._owned_texts(switch) == [*own.values()] else None
 
-    def add(self, switch: Switch, folder: str, survey: Survey) -> list[LinkEnd] | None:
+    def add(self, switch: Switch, folder: str, survey: Survey) -> list[planned_links.LinkEnd] | None:
         """Add a switch and return the ends of its links; None if a rule on coordinates may be broken.
 
         Args:
@@ -155,7 +138,7 @@ class Likeness:
         if self.policy is None or not is_private_asn(bgp.asn) or management in self.server_addresses:
             return None
         hosts = [text for at in self.hosts for text in (ports[at].ipv4, ports[at].ipv6) if text]
-        if bgp.aggregates and not lie_in_aggregates(hosts, bgp.aggregates):
+        if bgp.aggregates and not prefixes.lie_in_aggregates(hosts, bgp.aggregates):
             return None
         if (ends := self._link_ends(switch)) is None:
             return None
@@ -168,7 +151,7 @@ class Likeness:
         survey.switches.append(self._switch_digest(switch, folder, key))
         return ends
 
-    def _link_ends(self, switch: Switch) -> list[LinkEnd] | None:
+    def _link_ends(self, switch: Switch) -> list[planned_links.LinkEnd] | None:
         """Return the same as `switch_ends`; None if a session is not with the other address of its link."""
         name, ports, sessions = switch.name, switch.ports, switch.bgp.sessions
         asn, remotes, ends = switch.bgp.asn, {each.remote for each in sessions}, []
@@ -195,7 +178,7 @@ class Likeness:
                     _asn_statement("unnumbered", first, asn, sessions[unnumbered].remote_asn)
                 )
             stated = " ".join((*addresses, *gateways)), " ".join(stated_sessions)
-            ends.append(LinkEnd(name, port.name, peer.device, peer.port, *stated, values))
+            ends.append(planned_links.LinkEnd(name, port.name, peer.device, peer.port, *stated, values))
         return ends
 
     def _switch_digest(self, switch: Switch, folder: str, policy: bytes) -> SwitchDigest:
@@ -211,7 +194,7 @@ class Likeness:
             max(wide.items(), key=lambda each: (each[1], each[0]), default=("", 0)),
             common.host_links, common.load, common.mtus, common.host_mtu, common.detect_ms, common.outer_asns, policy,
             _place_contracts(common.contracts, folder),
-            packed_blocks(self._owned_texts(switch), self.lines), common.segments,
+            prefixes.packed_blocks(self._owned_texts(switch), self.lines), common.segments,
             f"{folder}{common.file}" if common.file else "", common.line,
         )  # fmt: skip
 
@@ -256,26 +239,30 @@ class HostLikeness:
                     facts.get(prefix + family),
                     facts.get(f"{prefix}route[{wide[0]}]") if wide else None,
                 )
-                if address is not None and (address != getattr(port, family) or shared_subnet(str(address))):
+                if address is not None and (
+                    address != getattr(port, family) or planned_links.shared_subnet(str(address))
+                ):
                     return None
                 if address is None or route is None:
                     continue
-                if gateway_of(route) != getattr(port, name):
+                if planned_links.gateway_of(route) != getattr(port, name):
                     return None
                 ends.append((family, name))
-            values = host_values(facts.get(prefix + "mtu"), facts.get(prefix + "pfc"))
+            values = planned_links.host_values(facts.get(prefix + "mtu"), facts.get(prefix + "pfc"))
             ports.append(_HostPort(tuple(ends), values))
         digest = replace(
             host_digest(host, reading, host_contracts(host, reading), ""), name="", attachments=()
         )
         return HostLikeness(tuple(ports), digest)
 
-    def add(self, host: Host, folder: str, survey: Survey) -> list[LinkEnd]:
+    def add(self, host: Host, folder: str, survey: Survey) -> list[planned_links.LinkEnd]:
         """Add a host; return the ends of its links."""
         name, ends = host.name, []
         for port, (families, values) in zip(host.ports, self.ports, strict=True):
             pairs = [(getattr(port, family), getattr(port, gateway)) for family, gateway in families]
-            ends.append(host_end(name, port.name, (port.peer.device, port.peer.port), pairs, (), values))
+            ends.append(
+                planned_links.host_end(name, port.name, (port.peer.device, port.peer.port), pairs, (), values)
+            )
         common = self.digest
         digest = HostDigest(
             name, host_landings(host), common.mtu, common.timeout_ms, _place_contracts(common.contracts, folder),
@@ -297,7 +284,7 @@ class CommonFacts:
     likeness: Likeness | HostLikeness | None = None
     proved: bool = False
 
-    def add(self, device: Switch | Host, folder: str, survey: Survey) -> list[LinkEnd] | None:
+    def add(self, device: Switch | Host, folder: str, survey: Survey) -> list[planned_links.LinkEnd] | None:
         """Add a device; return the ends of its links, or None if it must be examined as a whole."""
         likeness = self.likeness
         if isinstance(device, Host):
@@ -305,7 +292,12 @@ class CommonFacts:
         return likeness.add(device, folder, survey) if isinstance(likeness, Likeness) else None
 
     def prove_common(
-        self, device: Switch | Host, reading: FileContents, folder: str, found: Survey, ends: list[LinkEnd]
+        self,
+        device: Switch | Host,
+        reading: FileContents,
+        folder: str,
+        found: Survey,
+        ends: list[planned_links.LinkEnd],
     ) -> None:
         """Compare it with a device without a breach: the findings about that alone, and the ends of its links."""
         if self.likeness is not None and self.likeness == likeness_of(device, reading):
@@ -327,16 +319,16 @@ def likeness_of(device: Switch | Host, reading: FileContents) -> Likeness | Host
 
 def survey_device(
     device: Switch | Host, reading: FileContents, folder: str, survey: Survey, common: CommonFacts | None
-) -> tuple[list[Finding], list[LinkEnd]]:
+) -> tuple[list[Finding], list[planned_links.LinkEnd]]:
     """Add a device; return the findings about it alone, files below `folder`, and the ends of its links."""
     if common is not None and common.proved and (known := common.add(device, folder, survey)) is not None:
         return [], known
     alone = Survey()
     if isinstance(device, Host):
-        wrong, ends = [*alone.add_host(device, reading, folder)], [*host_ends(device, reading)]
+        wrong, ends = [*alone.add_host(device, reading, folder)], [*planned_links.host_ends(device, reading)]
     else:
         seen = make_view(device, reading)
-        wrong, ends = [*alone.add_switch(seen, folder)], [*switch_ends(seen)]
+        wrong, ends = [*alone.add_switch(seen, folder)], [*planned_links.switch_ends(seen)]
     if common is not None and not wrong and not common.proved:
         common.prove_common(device, reading, folder, alone, ends)
     survey.join(alone)
@@ -356,7 +348,7 @@ def _common_link(
     `over`: port and transport -> place of the session over it.
     """
     name, to_host = link.port.name, link.port.direction is Direction.HOST
-    stated = zip(FAMILIES, (link.ipv4, link.ipv6), strict=True)
+    stated = zip(planned_links.FAMILIES, (link.ipv4, link.ipv6), strict=True)
     lengths = [(family, known, text.partition("/")[2]) for (family, known), text in stated if text]
     families = tuple((family, over.get((name, family), _NO_SESSION)) for family, _, _ in lengths)
     unnumbered = over.get((name, "unnumbered"), _NO_SESSION) if link.unnumbered else None
@@ -368,18 +360,20 @@ def _common_link(
     sessions = [seen.switch.bgp.sessions[place] for place in (*places, unnumbered) if place is not None]
     attributes = [seen.neighbors[each.remote or each.port] for each in sessions]
     get = seen.facts.get
-    settings = settings_of(
+    settings = planned_links.settings_of(
         tuple(each.get("families") for each in attributes), seen.switch.bgp.families, get("bgp/keepalive_s"),
         get("bgp/hold_s"),
     )  # fmt: skip
-    bfd = bfd_of(tuple(each.get("bfd") == "true" for each in attributes), get("bfd/multiplier"))
+    bfd = planned_links.bfd_of(tuple(each.get("bfd") == "true" for each in attributes), get("bfd/multiplier"))
     vlan = seen.evpn.get(f"port[{name}]")
     gateways = (
-        (seen.evpn.get(f"segment[{vlan}]/{family}") for family, _ in FAMILIES) if vlan is not None else ()
+        (seen.evpn.get(f"segment[{vlan}]/{family}") for family, _ in planned_links.FAMILIES)
+        if vlan is not None
+        else ()
     )
     return _Link(
         number, families, unnumbered, tuple(str(each) for each in gateways if each is not None),
-        switch_values(link.stated, settings, bfd),
+        planned_links.switch_values(link.stated, settings, bfd),
     )  # fmt: skip
 
 

@@ -17,12 +17,7 @@ from fabricc.base.diagnostics.wording import as_sentence
 from fabricc.base.documents.document import conflict_in
 from fabricc.base.foreign import files
 from fabricc.base.values import replace
-from fabricc.compiler.render.switch_files import (
-    render_switch,
-    render_without_overlays,
-    secret_lines,
-    unfit_lines,
-)
+from fabricc.compiler.render import switch_files
 from fabricc.fabric.design import OverlayPlan
 from fabricc.fabric.facts import SETTINGS, congestion_facts, setting_facts
 from fabricc.fabric.model import Overlay, Switch
@@ -122,7 +117,7 @@ def _read_overlay(spec: ClusterSpec, index: int, folder: Path, entry: OverlayFil
 
 
 def _find_secrets(name: str, text: str) -> Iterator[Diagnostic]:
-    for line, message, remedy in secret_lines(text):
+    for line, message, remedy in switch_files.secret_lines(text):
         yield Diagnostic("FAB2112", Severity.ERROR, message, Position(name, line), remedy)
 
 
@@ -182,7 +177,7 @@ def _report_exec_commands(plan: OverlayPlan) -> Iterator[Diagnostic]:
     """FAB0087 and FAB2111: lines that a person types at a prompt, and texts that nothing ends."""
     if plan.overlay.removes:
         return
-    for each in unfit_lines(plan.nos, plan.overlay.into, plan.overlay.text):
+    for each in switch_files.unfit_lines(plan.nos, plan.overlay.into, plan.overlay.text):
         code, where = "FAB0087" if each.is_command else "FAB2111", Position(plan.overlay.name, each.line)
         yield Diagnostic(code, Severity.ERROR, each.message, where, each.remedy)
 
@@ -197,7 +192,7 @@ def _idle_removals(fabric: Fabric) -> Iterator[Diagnostic]:
         if at not in kinds and fabric.name(at) not in named:
             continue
         switch = fabric.switch(at)
-        texts = render_without_overlays(switch)
+        texts = switch_files.render_without_overlays(switch)
         for overlay in switch.overlays:
             if overlay.removes:
                 texts, nothing = strip_overlay(texts, overlay)
@@ -216,7 +211,7 @@ def _failed_merges(fabric: Fabric) -> Iterator[Diagnostic]:
     for at in fabric.kinds():
         if (switch := fabric.switch(at)).overlays:
             try:
-                render_switch(switch)
+                switch_files.render_switch(switch)
             except EmitError as error:
                 wrong = error.diagnostic
                 if (wrong.code, wrong.position) not in reported:

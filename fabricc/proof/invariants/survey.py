@@ -8,13 +8,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction, Host
+from fabricc.proof.invariants import contract
 from fabricc.proof.invariants.clos import HostDigest, Load, NicAttachment, SwitchDigest
-from fabricc.proof.invariants.contract import (
-    contract_breaches,
-    host_breaches,
-    host_contracts,
-    switch_contracts,
-)
 from fabricc.proof.invariants.lossless import lossless_breaches
 from fabricc.proof.invariants.outside import outward_breaches
 from fabricc.proof.invariants.policy import Policy, policy_of
@@ -47,7 +42,7 @@ class Survey:
 
     def add_switch(self, seen: SwitchView, folder: str) -> Iterator[Finding]:
         """Take a switch in; what is wrong with it alone, files below `folder`."""
-        contracts = switch_contracts(seen)
+        contracts = contract.switch_contracts(seen)
         breaches = _switch_breaches(seen, contracts)
         yield from _place_findings(findings_of(breaches, seen.switch.name, seen.place), folder)
         policy = policy_of(seen, f"{folder}/{seen.place('bgp/asn')[0]}")
@@ -56,8 +51,8 @@ class Survey:
 
     def add_host(self, host: Host, reading: FileContents, folder: str) -> Iterator[Finding]:
         """Take a host in; what is wrong with it alone."""
-        contracts = host_contracts(host, reading)
-        breaches = host_breaches(host, reading, contracts)
+        contracts = contract.host_contracts(host, reading)
+        breaches = contract.host_breaches(host, reading, contracts)
         lines = reading.lines
         yield from _place_findings(
             findings_of(breaches, host.name, lambda path: lines.get(path, ("", 0))), folder
@@ -71,7 +66,7 @@ def _switch_breaches(seen: SwitchView, contracts: dict[bytes, str]) -> Iterator[
     yield from address_breaches(seen)
     yield from closure_breaches(seen)
     yield from lossless_breaches(seen)
-    yield from contract_breaches(contracts)
+    yield from contract.contract_breaches(contracts)
     yield from outward_breaches(seen)
     yield from segment_breaches(seen)
 

@@ -16,17 +16,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.proof.invariants import outside
 from fabricc.proof.invariants.clos import TIERS
-from fabricc.proof.invariants.outside import (
-    OPPOSITE,
-    Channel,
-    Kind,
-    Spread,
-    Valley,
-    follow_all,
-    outside_findings,
-    separate_networks,
-)
 from fabricc.proof.invariants.policy import COMMUNITY_WORDS, STOPS, Route
 from fabricc.proof.invariants.rules import breach_finding
 
@@ -41,14 +32,14 @@ if TYPE_CHECKING:
 _NAMED = 4
 
 
-def kinds_of(switches: Sequence[SwitchDigest], policies: Mapping[bytes, Policy]) -> list[Kind]:
+def kinds_of(switches: Sequence[SwitchDigest], policies: Mapping[bytes, Policy]) -> list[outside.Kind]:
     """Return the classes of switches in the order of their first members, with their neighbors."""
     index: dict[bytes, int] = {}
-    kinds: list[Kind] = []
+    kinds: list[outside.Kind] = []
     for s in switches:
         if s.policy not in index:
             index[s.policy] = len(kinds)
-            kinds.append(Kind(policies[s.policy]))
+            kinds.append(outside.Kind(policies[s.policy]))
         kind = kinds[index[s.policy]]
         kind.members += 1
         kind.asns.add(s.asn)
@@ -69,10 +60,10 @@ def kinds_of(switches: Sequence[SwitchDigest], policies: Mapping[bytes, Policy])
     return kinds
 
 
-def routing_findings(kinds: list[Kind]) -> Iterator[Finding]:
+def routing_findings(kinds: list[outside.Kind]) -> Iterator[Finding]:
     """Invariants 7, 9, 10, 11 and 21 of the routes that policy permits."""
-    result = follow_all(kinds)
-    yield from outside_findings(kinds, result)
+    result = outside.follow_all(kinds)
+    yield from outside.outside_findings(kinds, result)
     for valley in result.valleys.values():
         yield _valley_finding(kinds, valley)
     for kind, (prefix, own) in sorted(result.covering.items()):
@@ -92,7 +83,7 @@ def routing_findings(kinds: list[Kind]) -> Iterator[Finding]:
     yield from _check_reach(kinds, result)
 
 
-def _valley_finding(kinds: list[Kind], valley: Valley) -> Finding:
+def _valley_finding(kinds: list[outside.Kind], valley: outside.Valley) -> Finding:
     kind = kinds[valley.kind]
     step = (
         f"{valley.exports} {valley.clause.sequence}" if valley.clause else valley.exports or "no export map"
@@ -109,7 +100,7 @@ def _valley_finding(kinds: list[Kind], valley: Valley) -> Finding:
     return breach_finding(10, message, *_valley_place(kinds, valley))
 
 
-def _valley_place(kinds: list[Kind], valley: Valley) -> tuple[str, int]:
+def _valley_place(kinds: list[outside.Kind], valley: outside.Valley) -> tuple[str, int]:
     return kinds[valley.kind].policy.file, valley.clause.line if valley.clause else 1
 
 
@@ -122,14 +113,14 @@ def _import_line(policy: Policy) -> int:
     return policy.asn_line or 1
 
 
-def _check_reach(kinds: list[Kind], result: Spread) -> Iterator[Finding]:
+def _check_reach(kinds: list[outside.Kind], result: outside.Spread) -> Iterator[Finding]:
     """Check invariant 9: a ToR has the aggregates of every other ToR of its plane from every class above it.
 
     For a VTEP this includes its EVPN routes and the loopback that receives VXLAN.
 
     ToRs that have nothing above them are alone in their plane.
     """
-    separate = separate_networks(kinds)
+    separate = outside.separate_networks(kinds)
     by_route: dict[tuple[int, int, int], set[object]] = {}
     for origin, holder, sender, prefix in result.holders:
         by_route.setdefault((origin, holder, sender), set()).add(prefix)
@@ -174,7 +165,7 @@ class _Stop(NamedTuple):
     words: tuple[str, ...] = ()
 
 
-def _find_stop(kinds: list[Kind], origin: int, above: int, holder: int, prefix: Block) -> _Stop:
+def _find_stop(kinds: list[outside.Kind], origin: int, above: int, holder: int, prefix: Block) -> _Stop:
     """Return what keeps a route of one class of ToRs from another, on its way over a class above or to the other ToR.
 
     A way over several tiers is not followed: then it is the first import of the holder.
@@ -188,7 +179,8 @@ def _find_stop(kinds: list[Kind], origin: int, above: int, holder: int, prefix: 
     ways = ((first, kinds[above].policy), (kinds[above].policy, last)) if between else ((first, last),)
     for direction, (sender, receiver) in zip(steps, ways, strict=True):
         out, into = (
-            _stance(each, way, prefix) for each, way in ((sender, direction), (receiver, OPPOSITE[direction]))
+            _stance(each, way, prefix)
+            for each, way in ((sender, direction), (receiver, outside.OPPOSITE[direction]))
         )
         if out is None or into is None:  # it has no session in that direction that exchanges the family
             silent = sender if out is None else receiver
@@ -236,7 +228,7 @@ def _refusing_export(policy: Policy, prefix: Block) -> tuple[str, int, tuple[str
 
 
 def _lost_loopbacks(
-    kinds: list[Kind], result: Spread, tors: list[int], separate: Callable[[int, int], bool]
+    kinds: list[outside.Kind], result: outside.Spread, tors: list[int], separate: Callable[[int, int], bool]
 ) -> Iterator[Finding]:
     """Yield a breach for the loopbacks of ToRs that they announce and no other ToR of their network gets."""
     held = {prefix for _, holder, _, prefix in result.holders if holder in tors}
@@ -258,13 +250,13 @@ def _lost_loopbacks(
             yield breach_finding(9, message, stop.file, stop.line)._replace(words=stop.words)
 
 
-def find_cycle(dependencies: Mapping[Channel, set[Channel]]) -> list[Channel]:
+def find_cycle(dependencies: Mapping[outside.Channel, set[outside.Channel]]) -> list[outside.Channel]:
     """Return a cycle of channels, each depending on the next and the last on the first; empty without one.
 
     A topological sort (Kahn): channels on which no other remaining channel depends are removed until none is left; a
     remainder contains a cycle. Time is linear in channels and dependencies.
     """
-    waiting: dict[Channel, int] = {}
+    waiting: dict[outside.Channel, int] = {}
     for source, targets in dependencies.items():
         waiting.setdefault(source, 0)
         for target in targets:
@@ -280,15 +272,15 @@ def find_cycle(dependencies: Mapping[Channel, set[Channel]]) -> list[Channel]:
     return _walk_backwards({c: sorted(t for t in dependencies.get(c, ()) if t in waiting) for c in waiting})
 
 
-def _walk_backwards(predecessors: Mapping[Channel, list[Channel]]) -> list[Channel]:
+def _walk_backwards(predecessors: Mapping[outside.Channel, list[outside.Channel]]) -> list[outside.Channel]:
     """Return a cycle among channels that each have a predecessor in `predecessors`, by walking backwards."""
     if not predecessors:
         return []
-    before: dict[Channel, Channel] = {}
+    before: dict[outside.Channel, outside.Channel] = {}
     for source in sorted(predecessors, reverse=True):
         for target in predecessors[source]:
             before[target] = source
-    path: list[Channel] = []
+    path: list[outside.Channel] = []
     at = min(before)
     while at not in path:
         path.append(at)
@@ -296,7 +288,7 @@ def _walk_backwards(predecessors: Mapping[Channel, list[Channel]]) -> list[Chann
     return path[path.index(at) :][::-1]
 
 
-def cycle_devices(kinds: list[Kind], channels: list[Channel]) -> list[str]:
+def cycle_devices(kinds: list[outside.Kind], channels: list[outside.Channel]) -> list[str]:
     """Return the devices on a cycle of channels, the first one again at the end.
 
     Consecutive channels share a class; if a class occurs several times, each occurrence uses another member. A circle

@@ -9,30 +9,13 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabricc.back.infiniband.sm_files import (
-    CONF,
-    LIDS,
-    TOPOLOGY,
-    ReadTopology,
-    read_topology,
-    sm_files,
-    subnet_folder,
-)
+from fabricc.back.infiniband import sm_files as subnet_manager
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign.files import Folder
 from fabricc.base.values import dataclass
 from fabricc.fabric.infiniband_wiring import Subnet
 from fabricc.proof import Finding
-from fabricc.proof.infiniband.sim import judge
-from fabricc.proof.infiniband.sim.processes import (
-    PACKAGES,
-    Needs,
-    SimulatedSubnet,
-    SimulationError,
-    adapter_id,
-    missing_programs,
-    write_inputs,
-)
+from fabricc.proof.infiniband.sim import judge, processes
 from fabricc.proof.infiniband.subnets import adapter_distances
 
 if TYPE_CHECKING:
@@ -84,7 +67,7 @@ def simulate_tree(
     ib: InfinibandFabric, tree: Path, progress: Callable[[str, int, int], None] | None = None
 ) -> list[Diagnostic]:
     """Simulate every subnet of a tree; findings as errors, and one note (FAB6329) for each subnet that is sound."""
-    if lacking := missing_programs():
+    if lacking := processes.missing_programs():
         message = f"not installed: {', '.join(lacking)}"
         return [
             Diagnostic(
@@ -92,15 +75,18 @@ def simulate_tree(
                 Severity.ERROR,
                 message,
                 None,
-                f"On Debian or Ubuntu: `sudo apt-get install {PACKAGES}`.",
+                f"On Debian or Ubuntu: `sudo apt-get install {processes.PACKAGES}`.",
             )
         ]
     result: list[Diagnostic] = []
     for number in range(ib.subnets):
         if progress is not None:
             progress("subnets simulated", number, ib.subnets)
-        folder, files = tree / subnet_folder(number), dict(sm_files(Subnet(ib, number)))
-        if altered := _find_altered(tree, subnet_folder(number), files):
+        folder, files = (
+            tree / subnet_manager.subnet_folder(number),
+            dict(subnet_manager.sm_files(Subnet(ib, number))),
+        )
+        if altered := _find_altered(tree, subnet_manager.subnet_folder(number), files):
             message = f"not simulated: {altered} was changed, and opensm runs programs that its files name"
             result.append(
                 Diagnostic("FAB6022", Severity.ERROR, message, Position(str(folder / altered), 1), _REBUILD)
@@ -111,7 +97,7 @@ def simulate_tree(
             at = Position(str(folder / found.file), max(1, found.line)) if found.file else None
             result.append(Diagnostic(found.code, found.severity, found.message, at, found.help))
         if not report.findings:
-            at = Position(str(folder / CONF), 1)
+            at = Position(str(folder / subnet_manager.CONF), 1)
             result.append(Diagnostic("FAB6329", Severity.NOTE, report.sentence(), at))
     return result
 
@@ -131,23 +117,23 @@ def _find_altered(tree: Path, folder: str, files: Mapping[str, str]) -> str:
 def simulate_subnet(ib: InfinibandFabric, files: Mapping[str, str]) -> Report:
     """Bring one subnet up from its files and judge it."""
     report = Report()
-    if absent := {CONF, LIDS, TOPOLOGY} - files.keys():
+    if absent := {subnet_manager.CONF, subnet_manager.LIDS, subnet_manager.TOPOLOGY} - files.keys():
         report.findings.append(Finding("FAB6320", f"missing: {', '.join(sorted(absent))}", ""))
         return report
-    topology = read_topology(files[TOPOLOGY])
+    topology = subnet_manager.read_topology(files[subnet_manager.TOPOLOGY])
     adapters = list(topology.adapters())
     report.adapters, report.switches = len(adapters), len(topology.nodes) - len(adapters)
     with tempfile.TemporaryDirectory(prefix="fabricc-sim-") as name:
         folder = Path(name)
-        write_inputs(folder, files)
+        processes.write_inputs(folder, files)
         wait_s = 120 + report.adapters / 10 + report.adapters**2 / 500_000
         try:
-            with SimulatedSubnet(
-                folder, Needs.of(topology), adapter_id(adapters[-1].guid), wait_s
+            with processes.SimulatedSubnet(
+                folder, processes.Needs.of(topology), processes.adapter_id(adapters[-1].guid), wait_s
             ) as running:
                 _judge_subnet(judge.Subject(ib, topology, running), report)
-        except SimulationError as error:
-            report.findings.append(Finding("FAB6320", str(error), CONF))
+        except processes.SimulationError as error:
+            report.findings.append(Finding("FAB6320", str(error), subnet_manager.CONF))
     return report
 
 
@@ -173,7 +159,7 @@ def _judge_subnet(subject: judge.Subject, report: Report) -> None:
         report.findings += _test_unplugged(subject, spare, report)
 
 
-def _spare_link(topology: ReadTopology) -> tuple[str, int] | None:
+def _spare_link(topology: subnet_manager.ReadTopology) -> tuple[str, int] | None:
     """Return the first uplink (switch id, port) of a leaf that has another one, or None."""
     rank = adapter_distances(topology)
     for node in topology.switches():
@@ -200,9 +186,9 @@ def _test_unplugged(subject: judge.Subject, link: tuple[str, int], report: Repor
     return [*found, *judge.check_routes(judge.walk_tables(subject), "FAB6327")]
 
 
-def _wait_until_settled(running: SimulatedSubnet) -> None:
+def _wait_until_settled(running: processes.SimulatedSubnet) -> None:
     """Wait until the subnet manager has stopped sweeping: one link can cause several traps."""
-    with suppress(SimulationError):
+    with suppress(processes.SimulationError):
         while True:
             before = running.count_sweeps()
             time.sleep(_QUIET_S)
